@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { RecordSeal } from '#infra/secrets/seal.ts';
 import { asked, type Redis } from './client.ts';
 
 /** Notes under secrets, each to be taken once; every call throws RedisUnavailableError where Redis does not answer. */
@@ -12,16 +13,23 @@ export interface OneTimeNotes {
 type NoteKind = 'oidc' | 'invitation';
 
 /** Whoever reads Redis finds no secret. */
-const keyOf = (kind: NoteKind, secret: string): string => `once:${kind}:${hash('sha256', secret)}`;
+const idOf = (secret: string): string => hash('sha256', secret);
+const keyOf = (kind: NoteKind, id: string): string => `once:${kind}:${id}`;
 
-export function createOneTimeNotes(redis: Redis): OneTimeNotes {
+/** @param seal Tells notes of control services from what else somebody who may write Redis put there, which is no note. */
+export function createOneTimeNotes(redis: Redis, seal: RecordSeal, nowMs: () => number): OneTimeNotes {
   return {
     async put(kind, secret, note, forMs) {
-      await asked(redis.set(keyOf(kind, secret), JSON.stringify(note), 'PX', forMs));
+      const id = idOf(secret);
+      const text = JSON.stringify({ note, untilMs: nowMs() + forMs });
+      await asked(redis.set(keyOf(kind, id), seal.seal(`once:${kind}`, id, text), 'PX', forMs));
     },
     async take(kind, secret) {
-      const text = await asked(redis.getdel(keyOf(kind, secret)));
-      return text === null ? null : JSON.parse(text);
+      const id = idOf(secret);
+      const sealed = await asked(redis.getdel(keyOf(kind, id)));
+      const text = sealed === null ? null : seal.open(`once:${kind}`, id, sealed);
+      const { note, untilMs } = text === null ? { note: null, untilMs: 0 } : JSON.parse(text);
+      return nowMs() < untilMs ? note : null;
     },
   };
 }

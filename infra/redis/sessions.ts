@@ -1,3 +1,4 @@
+import type { RecordSeal } from '#infra/secrets/seal.ts';
 import { asked, type Redis } from './client.ts';
 
 /** A session as it is remembered. Its id is the SHA-256 of what the browser keeps, which nothing here can be turned back into. */
@@ -7,7 +8,7 @@ export interface Session {
   /** Milliseconds since 1970 UTC. */
   createdMs: number;
   seenMs: number;
-  /** When whoever began it proved who they are; null: they did not, or it is not known. */
+  /** When whoever began it proved who they are; null: they did not. */
   provenMs: number | null;
   /** Network of the address it began from. */
   network: string;
@@ -48,15 +49,17 @@ const factorOf = (id: string): string => `session_factor:${id}`;
 /** Score: when it began. Member: its id. */
 const indexOf = (userId: string): string => `sessions:${userId}`;
 
-export function createSessionStore(redis: Redis, nowMs: () => number): SessionStore {
+/** @param seal Tells records of control services from what else somebody who may write Redis put there, which is no session. */
+export function createSessionStore(redis: Redis, seal: RecordSeal, nowMs: () => number): SessionStore {
   const read = async (id: string): Promise<Session | null> => {
-    const text = await asked(redis.get(keyOf(id)));
-    const session = text === null ? null : sessionOf(id, JSON.parse(text));
+    const sealed = await asked(redis.get(keyOf(id)));
+    const text = sealed === null ? null : seal.open('session', id, sealed);
+    const session: Session | null = text === null ? null : { ...JSON.parse(text), id };
     return session === null || leftMs(session, nowMs()) <= 0 ? null : session;
   };
   const write = (session: Session, how: 'NX' | 'XX'): Promise<unknown> => {
     const { id, ...rest } = session;
-    const args = [keyOf(id), JSON.stringify(rest), 'PX', leftMs(session, nowMs())] as const;
+    const args = [keyOf(id), seal.seal('session', id, JSON.stringify(rest)), 'PX', leftMs(session, nowMs())] as const;
     return asked(how === 'NX' ? redis.set(...args, 'NX') : redis.set(...args, 'XX'));
   };
   const store: SessionStore = {
@@ -82,9 +85,13 @@ export function createSessionStore(redis: Redis, nowMs: () => number): SessionSt
       return found.filter((session) => session !== null);
     },
     async prove(id, forMs) {
-      await asked(redis.set(proofOf(id), '1', 'PX', forMs));
+      await asked(redis.set(proofOf(id), seal.seal('session_proof', id, String(nowMs() + forMs)), 'PX', forMs));
     },
-    isProven: async (id) => (await asked(redis.exists(proofOf(id)))) === 1,
+    async isProven(id) {
+      const sealed = await asked(redis.get(proofOf(id)));
+      const untilMs = sealed === null ? null : seal.open('session_proof', id, sealed);
+      return untilMs !== null && nowMs() < Number(untilMs);
+    },
     async holdFactor(id, sealed, forMs) {
       await asked(redis.set(factorOf(id), sealed, 'PX', forMs));
     },
@@ -98,11 +105,6 @@ export function createSessionStore(redis: Redis, nowMs: () => number): SessionSt
     },
   };
   return store;
-}
-
-/** Sessions of before it was noted when they were proven were begun by a proof. */
-function sessionOf(id: string, stored: Omit<Session, 'id' | 'provenMs'> & Partial<Session>): Session {
-  return { provenMs: stored.createdMs, ...stored, id };
 }
 
 /** How long a session goes on if it is not seen again. */

@@ -66,6 +66,25 @@ export function openSecret(ring: KeyRing, place: SecretPlace, sealedText: string
   return value === null ? { ok: false, code: diagnose(parsed, place) } : { ok: true, value };
 }
 
+/** Seals what is kept where others write as well, so that what they wrote is told from what was kept. */
+export interface RecordSeal {
+  /** Of a kind and an id, so that no record stands for another. */
+  seal(kind: string, id: string, text: string): string;
+  /** Null where it was not sealed so. */
+  open(kind: string, id: string, sealed: string): string | null;
+}
+
+export function createRecordSeal(ring: KeyRing, randomBytes: (bytes: number) => Uint8Array): RecordSeal {
+  const placeOf = (kind: string, id: string): SecretPlace => ({ siteId: '', destination: kind, field: id });
+  return {
+    seal: (kind, id, text) => sealSecret(ring, placeOf(kind, id), text, randomBytes),
+    open(kind, id, sealed) {
+      const opened = openSecret(ring, placeOf(kind, id), sealed);
+      return opened.ok ? opened.value : null;
+    },
+  };
+}
+
 function parseSealed(ring: KeyRing, text: string): Sealed | { code: OpenErrorCode } {
   const [keyId = '', nonceText = '', bodyText = '', ...rest] = text.split('.');
   const nonce = decodeBase64url(nonceText);

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { calledNames } from '#pipelines/delivery/setting_fields.ts';
 import { destinationSettingProblems } from '#pipelines/settings/destination_settings.ts';
@@ -75,8 +75,12 @@ export const destinationRoutes: Route[] = [
     path: base,
     operationId: 'createDestination',
     access: inSite('destinations.change'),
+    needsProof: ({ body }, { adapters }) => {
+      const { name, settings = {} } = body as Static<typeof newDestination>;
+      return callsAnew(adapters, { name, settings: {} }, settings);
+    },
     tag,
-    summary: 'Send the events of a site to a destination',
+    summary: 'Send the events of a site to a destination; an address of your own takes query.persons',
     params: siteParams,
     query: nothing,
     body: newDestination,
@@ -114,8 +118,14 @@ export const destinationRoutes: Route[] = [
     path: `${base}/{name}`,
     operationId: 'changeDestination',
     access: inSite('destinations.change'),
+    needsProof({ params, body }, { adapters, view }) {
+      const { site_id, name } = params as Static<typeof destinationParams>;
+      const before = view.table.destination(site_id, name) ?? { name, settings: {} };
+      return callsAnew(adapters, before, (body as Static<typeof destinationChange>).settings ?? {});
+    },
     tag,
-    summary: 'Change the settings and secrets that are given, or switch it on or off; the others are kept',
+    summary:
+      'Change the settings and secrets that are given, or switch it on or off; the others are kept. Another address takes query.persons',
     params: destinationParams,
     query: nothing,
     body: destinationChange,
@@ -169,11 +179,29 @@ function find(view: SettingsView, siteId: string, name: string): Destination | O
   return view.table.destination(siteId, name) ?? refused('destination_unknown');
 }
 
+type Called = Pick<Destination, 'name' | 'settings'>;
+
+/** Whether a change has an address called that was not before: whoever has it reads there what events say of persons. */
+function callsAnew(adapters: readonly Adapter[], before: Called, given: Record<string, string | null>): boolean {
+  const adapter = adapters.find(({ name }) => name === before.name);
+  if (adapter === undefined) return false;
+  return calledNames(adapter.schema).some(
+    (name) => (given[name] ?? '') !== '' && given[name] !== before.settings[name],
+  );
+}
+
+/** Whether a destination is called at an address that its site has set. */
+export function isCalledByAddress(adapters: readonly Adapter[], { name, settings }: Called): boolean {
+  return callsAnew(adapters, { name, settings: {} }, settings);
+}
+
 /** Null removes a setting or secret, a text sets it, and what is not named is kept. */
 function changed(before: Destination, change: Change, world: World): Outcome {
   const { settings = {}, secrets = {} } = change;
   const adapter = world.adapters.find(({ name }) => name === before.name);
   if (adapter === undefined) return refused('settings_invalid', [unknownKind(world.adapters)]);
+  const isAnew = callsAnew(world.adapters, before, settings);
+  if (isAnew && !world.may('query.persons', { site: before.site_id })) return refused('permission_missing');
   const given = textsOf(secrets);
   const kept = Object.fromEntries(Object.entries(before.secrets).filter(([name]) => secrets[name] === undefined));
   const after = { ...textsOf({ ...before.settings, ...settings }) };

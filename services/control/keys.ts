@@ -23,6 +23,8 @@ import { inBodySite, inKeySite, ofListed } from './route_access.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
 const ACTIVE_KEYS_PER_SITE_MAX = 100;
+/** Requests in 10 seconds that a site's own people may give a key. */
+const OWN_RATE_LIMIT_MAX = 1_000;
 const tag = 'Keys';
 const base = '/v1/admin/keys';
 
@@ -77,6 +79,7 @@ export const keyRoutes: Route[] = [
       if (isFull(world, body.site_id)) return refused('limit_reached');
       const issued = issueKey(body.caller, world.randomBytes);
       const key = withChange(blankKey(issued, body, world.nowMs), body);
+      if (isRaised(null, key) && !world.may('account.change', 'installation')) return refused('permission_missing');
       return (
         refusedFor(keyProblems(key, world.view.table)) ??
         done([{ body: { key } }, ...forgottenKeys(world.view.table, body.site_id, world.nowMs)], (view) => {
@@ -125,6 +128,7 @@ export const keyRoutes: Route[] = [
       const stale = refuseStale(world.view, apiKeyKey(key_hash), ifMatch, 'required');
       if (stale !== null) return stale;
       const key = withChange(before, body);
+      if (isRaised(before, key) && !world.may('account.change', 'installation')) return refused('permission_missing');
       return refusedFor(keyProblems(key, world.view.table, before)) ?? written([key], key, world);
     },
   }),
@@ -212,6 +216,10 @@ function blankKey(issued: IssuedKey, of: Pick<ApiKey, 'site_id' | 'caller'>, now
 type KeyChange = Partial<Pick<ApiKey, 'label' | 'allowed_origins' | 'expires_at' | 'rate_limit'>>;
 
 /** Origins are brought into their canonical form; what has none is left for the check to refuse. */
+/** Beyond what any key may, a rate takes from the others of an edge: whoever runs the installation gives it. */
+const isRaised = (before: ApiKey | null, { rate_limit }: ApiKey): boolean =>
+  (rate_limit ?? 0) > Math.max(OWN_RATE_LIMIT_MAX, before?.rate_limit ?? 0);
+
 function withChange(key: ApiKey, { label, allowed_origins, expires_at, rate_limit }: KeyChange): ApiKey {
   return {
     ...key,

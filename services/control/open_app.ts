@@ -23,7 +23,7 @@ import type { Registry } from '#infra/registry/schema_registry.ts';
 import { followReplays } from '#infra/replay/follow_replays.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
 import { createPasswords } from '#infra/secrets/password.ts';
-import { sealSecret } from '#infra/secrets/seal.ts';
+import { createRecordSeal, sealSecret } from '#infra/secrets/seal.ts';
 import { openSettingsJournal } from '#infra/settings/journal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { createControlApp } from './app.ts';
@@ -59,6 +59,7 @@ export interface ControlParts {
 export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   const { config, addresses, session, registry, logger, fatal, onStop } = parts;
   const ring = parseKeyRing(config.secretsKeys);
+  const recordSeal = createRecordSeal(ring, randomBytes);
   const journal = await openSettingsJournal(session, registry, logger, fatal);
   onStop(() => journal.close());
   if (config.firstToken !== null) await ensureFirstToken(journal, config.firstToken, Date.now());
@@ -95,10 +96,13 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     journal,
     ownNames: ownNames(config),
     trustedProxies: config.trustedProxies,
-    sessions: createSessionKeeper(createSessionStore(redis, Date.now), randomBytes, Date.now),
+    sessions: createSessionKeeper(createSessionStore(redis, recordSeal, Date.now), randomBytes, Date.now),
     limits: createSignInLimits(redis),
     passwords: createPasswords(),
-    oidc: { providers: config.oidcProviders.map(createProviderClient), notes: createOneTimeNotes(redis) },
+    oidc: {
+      providers: config.oidcProviders.map(createProviderClient),
+      notes: createOneTimeNotes(redis, recordSeal, Date.now),
+    },
     userSecrets,
     signInAudit: createSignInAudit(journal, logger, Date.now),
     adapters: DESTINATIONS,

@@ -1,3 +1,4 @@
+import type { Static } from 'typebox';
 import { isOver, shareRead } from '#pipelines/replay/progress.ts';
 import { inAllMax, type Owner, ownersOf } from '#pipelines/settings/account_limits.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
@@ -15,6 +16,7 @@ import {
   replayQuery,
   replayShape,
 } from '#services/control_api/replay_shapes.ts';
+import { isCalledByAddress } from './destinations.ts';
 import { page } from './list_page.ts';
 import { done, type Route, refused, route, type Shown, type World } from './route.ts';
 import { inBodySite, inReplaySite, ofListed, placeOfSite } from './route_access.ts';
@@ -62,6 +64,7 @@ export const replayRoutes: Route[] = [
     path: base,
     operationId: 'createReplay',
     access: inBodySite('replays.change'),
+    needsProof: ({ body }, known) => tellsAnAddress(body as Static<typeof newReplay>, known),
     tag,
     summary: 'Send again what a destination has not taken, of a range of time',
     params: nothing,
@@ -73,6 +76,8 @@ export const replayRoutes: Route[] = [
     run({ body }, world) {
       const { destination, site_id = null, from, source = 'events' } = body;
       const to = Math.min(body.to, world.nowMs);
+      const isToAddress = tellsAnAddress(body, world);
+      if (isToAddress && !world.may('query.persons', placeOfSite(site_id))) return refused('permission_missing');
       const problems = replayProblems(world, destination, site_id, from, to);
       if (problems.length > 0) return refused('settings_invalid', problems);
       const room = makeRoom(world, site_id);
@@ -133,6 +138,16 @@ export const replayRoutes: Route[] = [
 
 function isEnded({ replayProgress }: World, { replay_id, wanted }: Replay): boolean {
   return wanted === 'cancelled' || isOver(replayProgress(replay_id)?.phase ?? 'waiting');
+}
+
+/** Whether what events say of persons would be sent to an address that somebody has set. */
+function tellsAnAddress(
+  { destination, site_id, dry_run = false }: Static<typeof newReplay>,
+  { view, adapters }: Pick<World, 'view' | 'adapters'>,
+): boolean {
+  const of = [...view.table.destinationsNamed(destination).values()];
+  const sent = of.filter((one) => (site_id ?? one.site_id) === one.site_id);
+  return !dry_run && sent.some((one) => isCalledByAddress(adapters, one));
 }
 
 function replayProblems(

@@ -154,7 +154,7 @@ export interface Route {
   /** Who may use it, and where. */
   access: Access;
   /** Whether an input takes that a session's user has proven lately who they are; left out: none does. */
-  needsProof?(input: Input): boolean;
+  needsProof?(input: Input, known: Pick<World, 'view' | 'adapters'>): boolean;
   tag: string;
   summary: string;
   params: TObject;

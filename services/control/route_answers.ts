@@ -67,8 +67,9 @@ async function lacksProof(
   { principal, session }: Caller,
   input: Input,
 ): Promise<boolean> {
-  if (session === null || needsProof?.(input) !== true) return false;
-  if (lacking(access, input, principal, options.journal.view()) !== null) return false;
+  const view = options.journal.view();
+  if (session === null || needsProof?.(input, { view, adapters: options.adapters }) !== true) return false;
+  if (lacking(access, input, principal, view) !== null) return false;
   return !(await isProven(options, session));
 }
 

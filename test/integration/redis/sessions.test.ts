@@ -1,11 +1,16 @@
-import { randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { createOneTimeNotes } from '#infra/redis/one_time_notes.ts';
 import { createSessionStore, SESSION_IDLE_MS, SESSION_MS_MAX, type Session } from '#infra/redis/sessions.ts';
 import { createSignInLimits } from '#infra/redis/sign_in_limits.ts';
+import { parseKeyRing } from '#infra/secrets/key_ring.ts';
+import { createRecordSeal } from '#infra/secrets/seal.ts';
 import { uniqueName } from '#test/harness/kafka.ts';
 import { useRedis } from '#test/harness/redis.ts';
 
 const redis = useRedis();
+const sealOf = () => createRecordSeal(parseKeyRing(`k1:${randomBytes(32).toString('base64')}`), randomBytes);
+const seal = sealOf();
 let nowMs = 0;
 let userId = '';
 beforeEach(() => {
@@ -13,7 +18,7 @@ beforeEach(() => {
   userId = uniqueName('u');
 });
 
-const store = () => createSessionStore(redis(), () => nowMs);
+const store = () => createSessionStore(redis(), seal, () => nowMs);
 const session = (changes: Partial<Session> = {}): Session => ({
   id: randomBytes(32).toString('hex'),
   userId,
@@ -39,26 +44,45 @@ describe('sessions', () => {
     expect(await store().end(userId, first.id)).toBe(false);
   });
 
-  test('say when they were proven as they began, which those of before it was noted were by beginning', async () => {
-    const [one, unproven, before] = [session({ provenMs: nowMs - 7 }), session({ provenMs: null }), session()];
+  test('say when they were proven as they began', async () => {
+    const [one, unproven] = [session({ provenMs: nowMs - 7 }), session({ provenMs: null })];
     for (const begun of [one, unproven]) await store().begin(begun);
-    const { id, provenMs: _provenMs, ...stored } = before;
-    await redis().set(`session:${id}`, JSON.stringify(stored), 'PX', 60_000);
-    const found = await Promise.all([one, unproven, before].map((each) => store().find(each.id)));
-    expect(found.map((each) => each?.provenMs)).toEqual([nowMs - 7, null, before.createdMs]);
+    const found = await Promise.all([one, unproven].map((each) => store().find(each.id)));
+    expect(found.map((each) => each?.provenMs)).toEqual([nowMs - 7, null]);
+  });
+
+  test('and proofs and notes that a control service did not write are none, nor those of another session or of another key', async () => {
+    const [own, other] = [session(), session()];
+    await store().begin(own);
+    const { id: _id, ...forged } = { ...own, userId: 'admin' };
+    const others = createSessionStore(redis(), sealOf(), () => nowMs);
+    await others.begin(other);
+    await redis().set('session:forged', JSON.stringify(forged));
+    await redis().set('session:moved', (await redis().get(`session:${own.id}`)) ?? '');
+    await redis().set(`session_proof:${own.id}`, '1');
+    for (const id of ['forged', 'moved', other.id]) expect(await store().find(id)).toBeNull();
+    expect(await store().isProven(own.id)).toBe(false);
+    expect(await store().find(own.id)).toEqual(own);
+
+    const notes = createOneTimeNotes(redis(), seal, () => nowMs);
+    await redis().set(`once:invitation:${hash('sha256', 'mine')}`, JSON.stringify({ user: 'admin' }));
+    expect(await notes.take('invitation', 'mine')).toBeNull();
+    await notes.put('invitation', 'theirs', { user: 'ada' }, 60_000);
+    expect(await notes.take('invitation', 'theirs')).toEqual({ user: 'ada' });
+    expect(await notes.take('invitation', 'theirs')).toBeNull();
   });
 
   test('are proven one by one, for as long as is said, whatever else is written of them', async () => {
     const [one, other] = [session(), session()];
     await store().begin(one);
     await store().begin(other);
-    await store().prove(one.id, 60_000);
+    await store().prove(one.id, 90_000);
     nowMs += 61_000;
     await store().find(one.id);
     expect([await store().isProven(one.id), await store().isProven(other.id)]).toEqual([true, false]);
     const leftMs = await redis().pttl(`session_proof:${one.id}`);
-    expect(leftMs > 0 && leftMs <= 60_000).toBe(true);
-    await redis().pexpire(`session_proof:${one.id}`, 0);
+    expect(leftMs > 0 && leftMs <= 90_000).toBe(true);
+    nowMs += 29_000;
     expect(await store().isProven(one.id)).toBe(false);
   });
 

@@ -135,7 +135,18 @@ function refusals(): [string, string][] {
 test('routes that take a proof say so in the document, with a status of its own', () => {
   const saying = ROUTES.filter((route) => errorsOf(route).includes('proof_needed'));
   expect(saying.map(({ operationId }) => operationId).sort()).toEqual(
-    ['changeSite', 'changeUser', 'createUser', 'inviteUser', 'issueToken', 'makeAnalyst', 'startLink'].sort(),
+    [
+      'changeDestination',
+      'changeSite',
+      'changeUser',
+      'createDestination',
+      'createReplay',
+      'createUser',
+      'inviteUser',
+      'issueToken',
+      'makeAnalyst',
+      'startLink',
+    ].sort(),
   );
   expect(CONTROL_ERRORS.proof_needed.status).toBe(403);
 });
