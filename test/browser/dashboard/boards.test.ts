@@ -67,3 +67,31 @@ test('a question without a zone is of UTC, and one of the own zone says nothing 
   expect(await own.page.getByText('Days and hours are those of').count()).toBe(0);
   await own.context.close();
 });
+
+test('a saved question is opened, changed and saved over by its name, or as a new one', async () => {
+  const api = withBoard('Asia/Tokyo');
+  const question = { interval: 'day', series: [{ events: ['page_view'] }] };
+  const views = { id: 'views', name: 'Views', query: 'trends', question, ...META };
+  api
+    .on('GET', '/v1/admin/sites/shop/questions/views', views)
+    .on('GET', '/v1/admin/sites/shop/boards', { items: [], next: null })
+    .on('PUT', '/v1/admin/sites/shop/questions/views', views);
+  const { page, context, faults } = await dashboard.visit('/sites/shop/boards', api);
+  await page.getByRole('link', { name: 'Views' }).click();
+  await page.getByText('Saved question “Views”').waitFor();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Save this question' });
+  await dialog.getByLabel('Save').waitFor();
+  expect(await dialog.getByLabel('Name').inputValue()).toBe('Views');
+  await dialog.getByLabel('Save').selectOption('As a new question');
+  await dialog.getByLabel('Name').fill('Views');
+  await dialog.getByText('Another saved question has this name.').waitFor();
+  await dialog.getByLabel('Save').selectOption('Over “Views”');
+  await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Saved “Views”').waitFor();
+  expect(api.requests.filter((one) => one.startsWith('PUT') || one.includes('POST /v1/admin'))).toEqual([
+    'PUT /v1/admin/sites/shop/questions/views',
+  ]);
+  expect(faults).toEqual([]);
+  await context.close();
+});

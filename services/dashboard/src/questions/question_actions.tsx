@@ -2,12 +2,16 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { sentenceOf } from '../api/api_answer.ts';
 import { askFile, type Questions } from '../api/questions.ts';
+import { request } from '../api/request.ts';
+import { useAnswer } from '../api/use_answer.ts';
 import { timeOfDay } from '../format.ts';
 import { Icon } from '../ui/icon.tsx';
 import { saveFile } from '../ui/save_file.ts';
 import { toast } from '../ui/toast.tsx';
 import { mayAt } from '../who.ts';
+import { savedInPlace } from './question_place.ts';
 import { SaveDialog } from './save_dialog.tsx';
+import { questionsPath, type SavedQuestion } from './saved.ts';
 
 interface QuestionActionsProps<Name extends keyof Questions> {
   siteId: string;
@@ -15,6 +19,14 @@ interface QuestionActionsProps<Name extends keyof Questions> {
   /** As it was asked; null until something was answered. */
   query: Questions[Name][0] | null;
   asOf: number | null;
+}
+
+/** Which saved question is open. */
+function Opened({ siteId, id }: { siteId: string; id: string }): VNode | null {
+  const asked = useAnswer(`${siteId} ${id}`, (signal) =>
+    request<SavedQuestion>('GET', `${questionsPath(siteId)}/${encodeURIComponent(id)}`, { signal }),
+  );
+  return asked.value === null ? null : <span class="muted small">Saved question “{asked.value.name}”</span>;
 }
 
 /** What can be done with a question and its answer: save it, download it. */
@@ -25,6 +37,7 @@ export function QuestionActions<Name extends keyof Questions>({
   asOf,
 }: QuestionActionsProps<Name>): VNode {
   const [saves, setSaves] = useState(false);
+  const savedId = savedInPlace();
   const download = async (format: 'csv' | 'parquet'): Promise<void> => {
     if (query === null) return;
     const answer = await askFile(siteId, name, query, format);
@@ -33,6 +46,7 @@ export function QuestionActions<Name extends keyof Questions>({
   };
   return (
     <>
+      {savedId !== null && <Opened key={`${savedId} ${saves}`} siteId={siteId} id={savedId} />}
       {asOf !== null && <span class="muted small as-of">As of {timeOfDay(asOf)}</span>}
       {(['csv', 'parquet'] as const).map((format) => (
         <button

@@ -19,7 +19,19 @@ export function putInPlace(question: object): void {
   setQuery({ [PARAMETER]: JSON.stringify(question) });
 }
 
-/** The query of an address that asks a question. */
-export function queryAsking(question: object): URLSearchParams {
-  return withPeriod(new URLSearchParams({ [PARAMETER]: JSON.stringify(question) }));
+/** Of which saved question the page began with its question. */
+const SAVED = 'saved';
+
+/** The id of the saved question that is open, however it was changed since; null where none is. */
+export const savedInPlace = (): string | null => place.value.query.get(SAVED);
+
+/** From now on that saved question is open. */
+export function putSavedInPlace(id: string): void {
+  setQuery({ [SAVED]: id });
+}
+
+/** The query of an address that asks a question, of a saved one with its id. */
+export function queryAsking(question: object, savedId?: string): URLSearchParams {
+  const saved = savedId === undefined ? {} : { [SAVED]: savedId };
+  return withPeriod(new URLSearchParams({ [PARAMETER]: JSON.stringify(question), ...saved }));
 }

@@ -69,6 +69,15 @@ export async function saveQuestion(siteId: string, saved: NewQuestion): Promise<
   return request('POST', questionsPath(siteId), { body: { id: idNamed(saved.name, ids), ...saved } });
 }
 
+/** Replaces a saved question as it was read. */
+export function replaceQuestion(
+  siteId: string,
+  { id, version }: Pick<SavedQuestion, 'id' | 'version'>,
+  saved: NewQuestion,
+): Promise<Answer<SavedQuestion>> {
+  return request('PUT', `${questionsPath(siteId)}/${encodeURIComponent(id)}`, { version, body: { id, ...saved } });
+}
+
 /** Puts a question at the end of a board, or on a new one of a name. */
 export async function putOnBoard(
   siteId: string,

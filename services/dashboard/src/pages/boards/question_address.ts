@@ -11,9 +11,9 @@ const PAGES: Readonly<Record<string, string>> = {
 };
 
 /** The page of a saved question; null where its kind has none. The page's period takes the place of its own time. */
-export function questionAddress(siteId: string, { query, question }: SavedQuestion): string | null {
+export function questionAddress(siteId: string, { id, query, question }: SavedQuestion): string | null {
   const page = PAGES[query];
   if (page === undefined) return null;
   const { from: _from, to: _to, fresh: _fresh, ...asked } = question;
-  return addressOf(`/sites/${encodeURIComponent(siteId)}/${page}`, queryAsking(asked));
+  return addressOf(`/sites/${encodeURIComponent(siteId)}/${page}`, queryAsking(asked, id));
 }
