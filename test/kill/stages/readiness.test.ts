@@ -55,6 +55,20 @@ test('a part that hangs is named within ten seconds, and logged once when it goe
   }
 });
 
+test('an edge whose host is days off is not ready, and names the clock', { timeout: TEST_MS }, async () => {
+  const clock = new URL('../../fault/world/shifted_clock.ts', import.meta.url);
+  for (const days of [9, -9]) {
+    clock.searchParams.set('days', String(days));
+    const edge = startStage(world(), 'edge', { EDGE_PORT: '0', NODE_OPTIONS: `--import ${clock.href}` });
+    await edge.ready;
+    await until('the edge to name the clock', async () => (await edge.parts()).waiting_for.includes('clock'));
+    expect((await edge.parts()).waiting_for).toEqual(['clock']);
+    await edge.said('the clock of this host differs from that of Redis');
+    const seconds = Number(/^svc_clock_ahead_seconds\S* (\S+)$/m.exec(await edge.metrics())?.[1]);
+    expect(Math.round(seconds / 86_400)).toBe(days);
+  }
+});
+
 function told(stage: StageProcess, message: string): unknown[] {
   return stage.log().flatMap(({ msg, part }) => (msg === message ? [part] : []));
 }
