@@ -115,10 +115,13 @@ export const formResultsShape = Type.Object({
 });
 export type FormResults = Static<typeof formResultsShape>;
 
-export function surveyResults(_query: EngageQuery, rows: readonly EngageRow[]): SurveyResults {
+/** @param leastPersons Persons that an answer has at the least to be told: of fewer it may be what somebody wrote. */
+export function surveyResults(_query: EngageQuery, rows: readonly EngageRow[], leastPersons = 1): SurveyResults {
   const of = statuses(rows);
   const answers = rows.filter(({ section }) => section === 'answer');
-  const questions = [...Map.groupBy(answers, ({ name }) => name)].map(([id, values]) => questionOf(id, values, rows));
+  const questions = [...Map.groupBy(answers, ({ name }) => name)].map(([id, values]) =>
+    questionOf(id, values, rows, leastPersons),
+  );
   return {
     shown: of('shown'),
     answered: of('answered'),
@@ -182,16 +185,18 @@ function questionOf(
   id: string,
   values: readonly EngageRow[],
   rows: readonly EngageRow[],
+  leastPersons: number,
 ): SurveyResults['questions'][number] {
   const respondents = rows.find(({ section, name }) => section === 'question' && name === id);
   const { numbers = 0, total = 0 } = values[0] ?? {};
+  const told = values.filter(({ persons }) => persons >= leastPersons);
   return {
     id,
     answers: values[0]?.all_times ?? 0,
     respondents: { times: respondents?.times ?? 0, persons: respondents?.persons ?? 0 },
     average: numbers === 0 ? null : total / numbers,
-    values: values.map(({ text, times, persons }) => ({ value: text, times, persons })),
-    more_values: (values[0]?.texts ?? 0) > values.length,
+    values: told.map(({ text, times, persons }) => ({ value: text, times, persons })),
+    more_values: (values[0]?.texts ?? 0) > told.length,
   };
 }
 

@@ -166,6 +166,7 @@ export const queryRoutes: Route[] = [
     statement: topStatement,
     answer: topAnswer,
     keptMs: byRange,
+    hidesFew: true,
   }),
   queryRoute<typeof liveShape, LivePlan, ListedRow>({
     name: 'live',
@@ -208,6 +209,7 @@ export const queryRoutes: Route[] = [
     statement: engageStatement,
     answer: surveyResults,
     keptMs: byRange,
+    hidesFew: true,
   }),
   queryRoute<typeof engageQueryShape, EngagePlan, EngageRow>({
     name: 'promo',

@@ -15,6 +15,9 @@ import { type Question, type Route, refused, type World } from './route.ts';
 import { inSite, type Needs } from './route_access.ts';
 import type { Input } from './route_input.ts';
 
+/** Of fewer a value may tell who they are. */
+const LEAST_PERSONS = 5;
+
 const siteParams = closed({ site_id: idField('The site') });
 
 interface QuerySpec<Query extends TObject | TUnion, Plan, Row> {
@@ -27,9 +30,12 @@ interface QuerySpec<Query extends TObject | TUnion, Plan, Row> {
   answerShape: TObject;
   problems(query: Static<Query>): Problem[];
   plan(query: Static<Query>, nowMs: number): Plan;
-  statement(siteId: string, plan: Plan): Statement;
-  answer(query: Static<Query>, rows: readonly Row[]): object;
+  /** @param leastPersons Persons that a value has at the least to be told. */
+  statement(siteId: string, plan: Plan, leastPersons: number): Statement;
+  answer(query: Static<Query>, rows: readonly Row[], leastPersons: number): object;
   keptMs(query: Static<Query>, nowMs: number): number;
+  /** Whether values that few persons have are left to those who may see persons. */
+  hidesFew?: true;
   /** Whether the answer lists persons or their events. */
   listsPersons?: true;
   /** The time whose events are read, where that is not what `timeRead` makes of the query. */
@@ -80,6 +86,8 @@ function ask<Query extends TObject | TUnion, Plan, Row>(
   const query = input.body as Static<Query>;
   const problems = [...filterProblems(query), ...spec.problems(query)];
   if (problems.length > 0) return refused('settings_invalid', problems);
+  const isCut = spec.hidesFew === true && !world.may('query.persons', { site: siteId });
+  const leastPersons = isCut ? LEAST_PERSONS : 1;
   const since = spec.reads === undefined ? askedSince(query as object) : (spec.reads(query)?.from ?? 0);
   return {
     kind: 'ask',
@@ -87,10 +95,14 @@ function ask<Query extends TObject | TUnion, Plan, Row>(
     about: spec.name,
     isShared: spec.listsPersons !== true,
     reads: spec.reads === undefined ? timeRead(query as object) : spec.reads(query),
-    asked: { ...(query as object), fresh: undefined },
-    statement: spec.statement(siteId, spec.plan(withPersonsOf(withEveryName(query), siteId, since), world.nowMs)),
+    asked: { ...(query as object), fresh: undefined, ...(isCut ? { leastPersons } : {}) },
+    statement: spec.statement(
+      siteId,
+      spec.plan(withPersonsOf(withEveryName(query), siteId, since), world.nowMs),
+      leastPersons,
+    ),
     keptMs: spec.keptMs(query, world.nowMs),
-    answer: (rows) => spec.answer(query, rows as Row[]),
+    answer: (rows) => spec.answer(query, rows as Row[], leastPersons),
   };
 }
 

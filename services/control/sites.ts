@@ -60,7 +60,7 @@ export const siteRoutes: Route[] = [
         sites,
         query,
         ({ site_id }) => site_id,
-        (site) => ({ ...shownSite(site), ...metaOf(view, siteKey(site.site_id)) }),
+        (site) => ({ ...shownSite(site, mayReadRules(may, site.site_id)), ...metaOf(view, siteKey(site.site_id)) }),
       );
       return done([], () => ({ body }));
     },
@@ -98,9 +98,9 @@ export const siteRoutes: Route[] = [
     ifMatch: 'none',
     success: { status: 200, schema: siteShape, description: 'The site' },
     errors: ['site_unknown'],
-    run({ params: { site_id } }, { view }) {
+    run({ params: { site_id } }, { view, may }) {
       if (view.table.site(site_id) === undefined) return refused('site_unknown');
-      return done([], showSite(site_id));
+      return done([], showSite(site_id, mayReadRules(may, site_id)));
     },
   }),
   route({
@@ -199,12 +199,21 @@ function definitionTexts(definitions: readonly unknown[]): { texts: string[]; pr
 
 /** A site as it is answered. */
 export const showSite =
-  (siteId: string) =>
+  (siteId: string, withVisitors = true) =>
   (view: SettingsView): Shown => {
     const site = view.table.site(siteId);
-    return shownWith(view, siteKey(siteId), site === undefined ? {} : shownSite(site));
+    return shownWith(view, siteKey(siteId), site === undefined ? {} : shownSite(site, withVisitors));
   };
 
-function shownSite(site: Site): object {
-  return { ...site, event_definitions: site.event_definitions.map((text): unknown => JSON.parse(text)) };
+const mayReadRules = (may: World['may'], site: string): boolean => may('block_rules.change', { site });
+
+/** In the place of an address or an id, of a visitor's block rule. */
+const HIDDEN = '(hidden)';
+
+/** @param withVisitors Whether block rules say whom they block. */
+function shownSite(site: Site, withVisitors: boolean): object {
+  const block_rules = site.block_rules.map((rule) =>
+    !withVisitors && (rule.kind === 'ip' || rule.kind === 'distinct_id') ? { ...rule, value: HIDDEN } : rule,
+  );
+  return { ...site, block_rules, event_definitions: site.event_definitions.map((text): unknown => JSON.parse(text)) };
 }

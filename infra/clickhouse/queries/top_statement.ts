@@ -15,8 +15,10 @@ const RANKS: Record<TopPlan['by'], string> = {
 /**
  * The statement of the commonest values of a field. First they are found, then each event is counted under its value, or with
  * the rest, so that persons are told apart for few values. Rows: TopRow.
+ *
+ * @param leastPersons Values of a property that fewer persons have are with the rest; pages and hosts are of many.
  */
-export function topStatement(siteId: string, plan: TopPlan): Statement {
+export function topStatement(siteId: string, plan: TopPlan, leastPersons = 1): Statement {
   const binder = createBinder();
   const { selection, filters } = plan;
   const text = textOf(plan.field, binder);
@@ -30,7 +32,9 @@ export function topStatement(siteId: string, plan: TopPlan): Statement {
     },
     binder,
   );
-  const greatest = `SELECT found FROM counted GROUP BY found ORDER BY ${RANKS[plan.by]} DESC, any(text) LIMIT ${plan.limit}`;
+  const isWhole = 'property' in plan.field && plan.field.part === undefined;
+  const having = leastPersons > 1 && isWhole ? ` HAVING uniqExact(person) >= ${leastPersons} OR any(text) = ''` : '';
+  const greatest = `SELECT found FROM counted GROUP BY found${having} ORDER BY ${RANKS[plan.by]} DESC, any(text) LIMIT ${plan.limit}`;
   return binder.statement(`SELECT if(slot = 0, '', any(text)) AS text, slot = 0 AS rest, if(rest, uniqExact(found), 1) AS texts, count() AS events,
   uniqExact(person) AS persons, toString(sum(amount)) AS units
 FROM (WITH counted AS (${rows}) SELECT *, ${slotOf('found', greatest, plan.limit)} AS slot FROM counted)

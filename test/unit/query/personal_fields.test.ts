@@ -8,27 +8,76 @@ const SINGLING = [
   ...['fbp', '_fbp', '$fbc', 'fbclid', 'gclid', '$gclid', 'wbraid', 'msclkid', 'ttclid', '_ttp', 'shop_clid'],
   ...['email_sha256', 'hashed_phone', 'full_name', 'birthday', 'date_of_birth', 'street', 'billing_address'],
 ];
-const OF_MANY = [
-  ...['plan', 'utm_campaign', '$current_url', '$browser', 'city', 'country', 'value', 'currency', 'gender', 'mobile'],
+/** What docs of shops, clinics and schools call one of their customers or orders by. */
+const SINGLING_TOO = [
   ...[
-    'order_value',
-    'order_ids_count',
-    'item_id',
-    'coupon',
-    'company',
-    'name',
-    'item_name',
-    'cookie_consent',
-    'phone_clicks',
+    'iban',
+    'ssn',
+    'passport',
+    'password',
+    'token',
+    'reset_token',
+    'jwt',
+    'card_number',
+    'cvv',
+    'imei',
+    'latitude',
+    'license_plate',
   ],
+  ...[
+    'invoice_number',
+    'invoice',
+    'booking_reference',
+    'reservation_number',
+    'ticket_number',
+    'payment_id',
+    'checkout_token',
+  ],
+  ...[
+    'cart_token',
+    'cart_id',
+    'basket_id',
+    'receipt',
+    'order_ref',
+    'order_reference',
+    'confirmation_number',
+    '$insert_id',
+  ],
+  ...[
+    'patient_id',
+    'employee_id',
+    'student_no',
+    'search_term',
+    'comment',
+    'message',
+    'notes',
+    'name',
+    '$title',
+    'tracking_number',
+  ],
+  ...[
+    'bestellnummer',
+    'pedido',
+    'transaction_ref',
+    'customer_number',
+    'company_id',
+    'instagram',
+    'tax_id',
+    'account_number',
+  ],
+];
+const OF_MANY = [
+  ...['plan', 'utm_campaign', '$browser', 'city', 'country', 'value', 'currency', 'gender', 'mobile'],
+  ...['order_value', 'order_ids_count', 'item_id', 'coupon', 'item_name', 'cookie_consent', 'phone_clicks'],
 ];
 
 test('a property of somebody singles somebody out, wherever a question names it', () =>
-  checkAll(SINGLING, (name) => {
+  checkAll([...SINGLING, ...SINGLING_TOO], (name) => {
     for (const property of [[name], ['details', name], [name, 'value']]) {
       for (const question of questionsAbout({ property })) expect(namesPersons(question), property.join()).toBe(true);
     }
-    expect(namesPersons({ filters: [{ field: { property: ['items'], each: [name] }, is: 'set' }] })).toBe(true);
+    const isOfItem = ['name', '$title'].includes(name);
+    expect(namesPersons({ filters: [{ field: { property: ['items'], each: [name] }, is: 'set' }] })).toBe(!isOfItem);
   }));
 
 test('a property of no single person is asked about by who sees figures of many', () =>
@@ -66,3 +115,32 @@ function questionsAbout(field: object): object[] {
     { series: [{ measure: { of: 'unique', field } }] },
   ];
 }
+
+const ADDRESSES = [
+  '$current_url',
+  'page_location',
+  'url',
+  '$referrer',
+  'page_referrer',
+  'link_url',
+  '$initial_current_url',
+  'landing_page',
+];
+
+test('an address is asked about whole by who sees persons, and its page and host by everybody', () =>
+  checkAll(ADDRESSES, (name) => {
+    for (const question of questionsAbout({ property: [name] }).slice(0, 1)) expect(namesPersons(question)).toBe(true);
+    expect(namesPersons({ filters: [{ field: { property: [name] }, is: 'containing', to: 'token=' }] })).toBe(true);
+    expect(
+      namesPersons({ filters: [{ field: { person: { property: [name] }, seen: 'first' }, is: 'equal', to: ['x'] }] }),
+    ).toBe(true);
+    for (const part of ['page', 'host', 'other_host']) {
+      for (const question of questionsAbout({ property: [name], part })) expect(namesPersons(question)).toBe(false);
+    }
+    expect(namesPersons({ filters: [{ field: { property: [name] }, is: 'not_set' }] })).toBe(false);
+  }));
+
+test('the name of an article is asked about by everybody', () => {
+  expect(namesPersons({ filters: [{ field: { property: ['items'], each: ['name'] }, is: 'set' }] })).toBe(false);
+  expect(namesPersons({ field: { property: ['product', 'name'] } })).toBe(false);
+});

@@ -94,16 +94,13 @@ export function viewsQuestion({ from, to }: Period, { property, part, unlessSet 
 const NO_REFERRER = '$direct';
 export const DIRECT = 'Direct / none';
 
-/** Page views that came from no other page. */
+/** Page views that came from no other page: their referrer, if any, has no host. */
 export function directQuestion({ from, to }: Period): TopQuery {
-  const field = { property: ['$referrer'] };
-  const isDirect: Filter = {
-    any: [
-      { field, is: 'not_set' },
-      { field, is: 'equal', to: [NO_REFERRER] },
-    ],
-  };
-  const filters: Filter[] = [isDirect, { field: { property: ['page_referrer'] }, is: 'not_set' }];
+  const field = { property: ['$referrer'], part: 'host' as const };
+  const filters: Filter[] = [
+    { field, is: 'not_set' },
+    { field: { property: ['page_referrer'] }, is: 'not_set' },
+  ];
   return { from, to, events: ['page_view'], field, filters, limit: VALUES_MAX };
 }
 
