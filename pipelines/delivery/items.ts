@@ -8,6 +8,8 @@ export interface Item {
   category: string | null;
   price: number | null;
   quantity: number | null;
+  /** All that was said of it, under the names of whoever said it. */
+  given: Properties;
 }
 
 const LIST_NAMES = ['items', 'contents', 'products'];
@@ -26,6 +28,7 @@ function readItem(value: unknown): Item[] {
       category: firstText(value, ['item_category', 'category', 'content_category']),
       price: firstNumber(value, ['price', 'item_price']),
       quantity: firstNumber(value, ['quantity']),
+      given: value,
     },
   ];
 }

@@ -56,7 +56,7 @@ export function pageUrl(properties: Properties): string | null {
 }
 
 /** A parameter of the page address, as it was written there (case kept). */
-function pageParameter(properties: Properties, name: string): string | null {
+export function pageParameter(properties: Properties, name: string): string | null {
   const url = pageUrl(properties);
   const value = url !== null && URL.canParse(url) ? new URL(url).searchParams.get(name) : null;
   return value === '' ? null : value;

@@ -74,11 +74,38 @@ const ITEM: Record<string, Check> = {
   item_category: isShort(100),
   price: isNumber,
   quantity: isNumber,
+  discount: isNumber,
+  index: isNumber,
+  ...Object.fromEntries(
+    [
+      ...[
+        'affiliation',
+        'coupon',
+        'creative_name',
+        'creative_slot',
+        'item_category2',
+        'item_category3',
+        'item_category4',
+      ],
+      ...['item_category5', 'item_list_id', 'item_list_name', 'item_variant', 'location_id', 'promotion_id'],
+      'promotion_name',
+    ].map((name) => [name, isShort(100)]),
+  ),
+};
+const CUSTOM_OF_ITEM_MAX = 10;
+
+const isItem: Check = (value) => {
+  if (!isRecord(value)) return false;
+  const custom = Object.entries(value).filter(([name]) => !Object.hasOwn(ITEM, name));
+  const known = Object.fromEntries(Object.entries(value).filter(([name]) => Object.hasOwn(ITEM, name)));
+  const isCustom = ([name, one]: [string, unknown]): boolean =>
+    isName(name, 40) && (isNumber(one) || isShort(100)(one));
+  return isObjectOf(ITEM)(known) && custom.length <= CUSTOM_OF_ITEM_MAX && custom.every(isCustom);
 };
 
 function parameterFault([name, value]: [string, unknown]): string | null {
   if (!isName(name, 40)) return `${name} is no name`;
-  if (name === 'items') return isListOf(isObjectOf(ITEM))(value) ? null : 'items are not valid';
+  if (name === 'items') return isListOf(isItem)(value) ? null : 'items are not valid';
   return isNumber(value) || isShort(LONG.get(name) ?? 100)(value) ? null : `${name} is not valid`;
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { clientAddress, clientUserAgent } from '#pipelines/delivery/client_device.ts';
 import type { MapContext } from '#pipelines/delivery/contract.ts';
+import { cutText } from '#pipelines/delivery/cut_text.ts';
 import { isUserPropertyName } from '#pipelines/delivery/ga4_names.ts';
 import { googleNames } from '#pipelines/delivery/google_names.ts';
 import { plainPlace } from '#pipelines/delivery/hashed_place.ts';
@@ -80,7 +81,7 @@ function userProperties(properties: Properties): object | null {
   const kept = Object.entries(given).flatMap(([name, value]): [string, object][] => {
     const isScalar = typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value));
     if (!isScalar || !isUserPropertyName(name) || namesVisitor(name)) return [];
-    return [[name, { value: typeof value === 'string' ? value.slice(0, USER_PROPERTY_CHARACTERS_MAX) : value }]];
+    return [[name, { value: typeof value === 'string' ? cutText(value, USER_PROPERTY_CHARACTERS_MAX) : value }]];
   });
   return presentOrNull(Object.fromEntries(kept.slice(0, USER_PROPERTIES_MAX)));
 }

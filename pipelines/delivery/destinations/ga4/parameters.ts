@@ -1,4 +1,5 @@
 import { currencyCode } from '#pipelines/delivery/currency.ts';
+import { cutText } from '#pipelines/delivery/cut_text.ts';
 import { isParameterName } from '#pipelines/delivery/ga4_names.ts';
 import { type Item, itemsOf } from '#pipelines/delivery/items.ts';
 import { present } from '#pipelines/delivery/present.ts';
@@ -63,7 +64,7 @@ const SAID_ELSEWHERE = new Set([
   'analytics_storage',
 ]);
 
-const cut = (name: string, text: string): string => text.slice(0, LONG_VALUES.get(name) ?? VALUE_CHARACTERS_MAX);
+const cut = (name: string, text: string): string => cutText(text, LONG_VALUES.get(name) ?? VALUE_CHARACTERS_MAX);
 
 /** A value as GA4 takes it, a text or a number; flags go as texts, and all else is left out. */
 function scalar(name: string, value: unknown): string | number | null {
@@ -78,15 +79,61 @@ const sessionId = (properties: Properties): string | null => {
   return id !== null && /^\d{1,20}$/.test(id) ? id : null;
 };
 
-const item = ({ id, name, brand, category, price, quantity }: Item): object =>
-  present({
+/** GA4's own parameters of an item beside those that every platform has, and other names under which they come. */
+const ITEM_PARAMETERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['affiliation', []],
+  ['coupon', []],
+  ['creative_name', []],
+  ['creative_slot', []],
+  ['discount', []],
+  ['index', ['position', 'list_position']],
+  ['item_category2', []],
+  ['item_category3', []],
+  ['item_category4', []],
+  ['item_category5', []],
+  ['item_list_id', ['list_id']],
+  ['item_list_name', ['list_name', 'list']],
+  ['item_variant', ['variant']],
+  ['location_id', []],
+  ['promotion_id', []],
+  ['promotion_name', []],
+]);
+const NUMBERS_OF_ITEMS = new Set(['discount', 'index']);
+
+/** Custom parameters that GA4 keeps of an item. */
+const CUSTOM_OF_ITEM_MAX = 10;
+
+/** Names of items that are said under GA4's own. */
+const SAID_OF_ITEM = new Set([
+  ...['item_id', 'id', 'content_id', 'product_id', 'sku', 'item_name', 'name', 'content_name', 'title'],
+  ...['item_brand', 'brand', 'item_category', 'category', 'content_category', 'price', 'item_price', 'quantity'],
+  ...[...ITEM_PARAMETERS].flat(2),
+]);
+
+function item({ id, name, brand, category, price, quantity, given }: Item): object {
+  const known = [...ITEM_PARAMETERS].map(([parameter, others]): [string, unknown] => {
+    const names = [parameter, ...others];
+    const text = (): string | null => firstText(given, names);
+    return [parameter, NUMBERS_OF_ITEMS.has(parameter) ? firstNumber(given, names) : cutOrNull(text())];
+  });
+  const custom = Object.entries(given).flatMap(([parameter, value]): [string, string | number][] => {
+    if (SAID_OF_ITEM.has(parameter) || !isParameterName(parameter) || namesVisitor(parameter)) return [];
+    const kept = scalar(parameter, value);
+    return kept === null ? [] : [[parameter, kept]];
+  });
+  return present({
     item_id: cut('', id),
-    item_name: name === null ? null : cut('', name),
-    item_brand: brand === null ? null : cut('', brand),
-    item_category: category === null ? null : cut('', category),
+    item_name: cutOrNull(name),
+    item_brand: cutOrNull(brand),
+    item_category: cutOrNull(category),
     price,
     quantity,
+    ...Object.fromEntries(known),
+    ...Object.fromEntries(custom.slice(0, CUSTOM_OF_ITEM_MAX)),
   });
+}
+
+const cutOrNull = (text: string | null): string | null => (text === null ? null : cut('', text));
 
 /** GA4 counts one purchase of a transaction id; one without an order has its event's, so that a repetition counts once. */
 const transactionId = (event: Event, name: string, properties: Properties): string | null =>

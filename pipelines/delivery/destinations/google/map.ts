@@ -7,7 +7,7 @@ import type { Item } from '#pipelines/delivery/items.ts';
 import { everyHash } from '#pipelines/delivery/matching_identifiers.ts';
 import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
 import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
-import { firstText, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
+import { firstText, type Properties, pageParameter } from '#pipelines/delivery/properties.ts';
 import { countryCode } from '#pipelines/privacy/country_code.ts';
 import type { ActionSource, Event, EventEntry } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
@@ -46,12 +46,18 @@ function userIdentifiers(event: Event, context: MapContext<unknown>): object[] {
   return [...direct.slice(0, rest), ...addresses];
 }
 
-const adIdentifiers = (properties: Properties): object | null =>
-  presentOrNull({
-    gclid: textOrParameter(properties, ['gclid', '$gclid'], 'gclid'),
-    gbraid: textOrParameter(properties, ['gbraid', '$gbraid'], 'gbraid'),
-    wbraid: textOrParameter(properties, ['wbraid', '$wbraid'], 'wbraid'),
-  });
+const CLICK_IDS = ['gclid', 'gbraid', 'wbraid'] as const;
+
+/**
+ * One click id, as Google Ads refuses conversions with more than one: of the newest click, which is that of the page's address, and
+ * where a click gave several, the first of gclid, gbraid and wbraid.
+ */
+function adIdentifiers(properties: Properties): object | null {
+  const ofPage = CLICK_IDS.map((name): [string, string | null] => [name, pageParameter(properties, name)]);
+  const kept = CLICK_IDS.map((name): [string, string | null] => [name, firstText(properties, [name, `$${name}`])]);
+  const found = [...ofPage, ...kept].find(([, id]) => id !== null);
+  return found === undefined ? null : Object.fromEntries([found]);
+}
 
 const word = (granted: boolean | null): string | null =>
   granted === null ? null : granted ? 'CONSENT_GRANTED' : 'CONSENT_DENIED';

@@ -2,6 +2,7 @@ import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/deli
 import { commerceOf } from '#pipelines/delivery/commerce.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { type CanonicalName, conversionName } from '#pipelines/delivery/conversion_names.ts';
+import { cutText } from '#pipelines/delivery/cut_text.ts';
 import { dedupId } from '#pipelines/delivery/dedup_id.ts';
 import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
 import { sha256Hex } from '#pipelines/delivery/hash.ts';
@@ -33,7 +34,7 @@ function typeOf({ name, chosenName }: MapContext<RedditSettings>): object {
   const { canonical, given } = chosenName === null ? name : conversionName(chosenName);
   const standard = canonical === null ? undefined : TRACKING_TYPES[canonical];
   if (standard !== undefined) return { tracking_type: standard };
-  return { tracking_type: 'CUSTOM', custom_event_name: given.slice(0, CUSTOM_NAME_CHARACTERS_MAX) };
+  return { tracking_type: 'CUSTOM', custom_event_name: cutText(given, CUSTOM_NAME_CHARACTERS_MAX) };
 }
 
 const isLimited = (settings: RedditSettings, choices: PrivacyChoices): boolean =>

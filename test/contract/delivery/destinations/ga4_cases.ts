@@ -313,6 +313,72 @@ const parameterCases: MappingCase[] = [
     },
   ),
   sends(
+    "items: all of GA4's parameters, and ten others",
+    {
+      properties: {
+        ...PAGE,
+        items: [
+          {
+            ...{
+              item_id: '1',
+              item_variant: 'red',
+              coupon: 'X',
+              discount: '2.5',
+              item_list_name: 'L',
+              item_list_id: 'l1',
+            },
+            ...{
+              item_category2: 'C2',
+              item_category5: 'C5',
+              index: 3,
+              affiliation: 'A',
+              location_id: 'P',
+              promotion_id: 'p',
+            },
+            ...{ promotion_name: 'P', creative_name: 'n', creative_slot: 's', nested: { no: 1 }, ga_own: 'no' },
+            ...Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`own_${index}`, index])),
+          },
+        ],
+      },
+    },
+    {
+      params: {
+        items: [
+          {
+            ...{
+              item_id: '1',
+              item_variant: 'red',
+              coupon: 'X',
+              discount: 2.5,
+              item_list_name: 'L',
+              item_list_id: 'l1',
+            },
+            ...{
+              item_category2: 'C2',
+              item_category5: 'C5',
+              index: 3,
+              affiliation: 'A',
+              location_id: 'P',
+              promotion_id: 'p',
+            },
+            ...{ promotion_name: 'P', creative_name: 'n', creative_slot: 's' },
+            ...Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`own_${index}`, index])),
+          },
+        ],
+      },
+    },
+  ),
+  sends(
+    "items: Segment's names, and half of an emoji is not sent",
+    {
+      properties: {
+        ...PAGE,
+        products: [{ product_id: 'p', variant: 'blue', position: 2, name: `${'a'.repeat(99)}😀` }],
+      },
+    },
+    { params: { items: [{ item_id: 'p', item_variant: 'blue', index: 2, item_name: 'a'.repeat(99) }] } },
+  ),
+  sends(
     'params: an order without a number has its event id',
     { order_id: null, event_id: 'e-1' },
     { params: { transaction_id: 'e-1' } },

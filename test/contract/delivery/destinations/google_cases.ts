@@ -111,8 +111,22 @@ const userCases: MappingCase[] = [
   sends(
     'click: ids of the page address alone are enough',
     { identifiers: null, properties: { $current_url: 'https://shop.example/?gclid=Cj0AbC&wbraid=w1' } },
-    { adIdentifiers: { gclid: 'Cj0AbC', wbraid: 'w1' } },
+    { adIdentifiers: { gclid: 'Cj0AbC' } },
     'userData',
+    'adIdentifiers.wbraid',
+  ),
+  sends(
+    'click: the one of the page is newer than one that was kept',
+    { properties: { $current_url: 'https://shop.example/?wbraid=new&gbraid=new', gclid: 'old' } },
+    { adIdentifiers: { gbraid: 'new' } },
+    'adIdentifiers.gclid',
+    'adIdentifiers.wbraid',
+  ),
+  sends(
+    'click: of several that were kept one',
+    { properties: { ...PAGE, wbraid: 'w', $gclid: 'g' } },
+    { adIdentifiers: { gclid: 'g' } },
+    'adIdentifiers.wbraid',
   ),
   sends('click: a property', { properties: { ...PAGE, gbraid: 'g-1' } }, { adIdentifiers: { gbraid: 'g-1' } }),
   skips('user: nothing to match by', NOBODY, 'insufficient_user_data'),

@@ -37,6 +37,7 @@ const custom = names(
     ['subscribe', 'subscribe'],
     ['Quiz finished', 'Quiz finished'],
     ['x'.repeat(100), 'x'.repeat(64)],
+    [`${'x'.repeat(63)}😀`, 'x'.repeat(63)],
   ],
   (custom_event_name) => ({ type: { tracking_type: 'CUSTOM', custom_event_name } }),
 );
