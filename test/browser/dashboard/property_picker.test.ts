@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '#test/harness/until.ts';
 import { axeViolations } from '../harness/axe.ts';
 import { withLive } from './harness/live_answers.ts';
 import { withTraffic } from './harness/overview_answers.ts';
@@ -52,6 +53,33 @@ test('Enter takes the first event found, and a name that never came is marked', 
   await page.keyboard.press('Enter');
   await page.getByText('No such event in the last 30 days').waitFor();
   expect(await field.inputValue()).toBe('zzz');
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('the way back undoes the changes of a question, one after the other', async () => {
+  const api = withLive(withTraffic(startStubApi()), Date.now() - 9_000, 3);
+  const { page, context, faults } = await dashboard.visit('/sites/shop/trends', api);
+  const field = page.getByRole('combobox', { name: /: event$/ }).first();
+  await field.click();
+  await page.getByRole('option', { name: 'purchase', exact: true }).click();
+  const measure = page.getByRole('combobox', { name: 'Series A: measure' });
+  await measure.focus();
+  await measure.selectOption('People');
+  await page.goBack();
+  await until(
+    'one back',
+    () => measure.inputValue(),
+    (value) => value === 'events',
+  );
+  expect(await field.inputValue()).toBe('purchase');
+  await page.goBack();
+  await until(
+    'two back',
+    () => field.inputValue(),
+    (value) => value === 'page_view',
+  );
+  expect(new URL(page.url()).pathname).toMatch(/\/trends$/);
   expect(faults).toEqual([]);
   await context.close();
 });

@@ -14,9 +14,15 @@ export function askedInPlace(): unknown {
   }
 }
 
-/** Puts a question into the address. */
+/** The element that the question was changed by last. */
+let changedBy: Element | null = null;
+
+/** Puts a question into the address, so that the way back undoes it; what is typed in one field is one step. */
 export function putInPlace(question: object): void {
-  setQuery({ [PARAMETER]: JSON.stringify(question) });
+  const by = document.activeElement;
+  const goesOn = by !== null && by === changedBy && by.matches('input');
+  changedBy = by;
+  setQuery({ [PARAMETER]: JSON.stringify(question) }, goesOn ? 'replace' : 'push');
 }
 
 /** Of which saved question the page began with its question. */
