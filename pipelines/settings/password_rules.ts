@@ -2,7 +2,14 @@
 export const PASSWORD_CHARACTERS_MIN = 12;
 
 /** What whoever chooses a password is told. */
-export const PASSWORD_RULE = `At least ${PASSWORD_CHARACTERS_MIN} characters, not all of them blank or the same`;
+export const PASSWORD_RULE = `At least ${PASSWORD_CHARACTERS_MIN} characters, not all of them blank or the same, and no common password`;
+
+/**
+ * What the commonest passwords of this length are made of, by the lists of passwords that were stolen: such words, rows of keys
+ * and numbers that count, one after the other.
+ */
+const COMMON =
+  /(?:password|passw0rd|p@ssw0rd|p@ssword|pass|passwort|contrasena|motdepasse|qwertyuiop|qwerty|qwertz|azerty|asdfghjkl|asdfgh|asdf|zxcvbnm|zxcvbn|1q2w3e4r5t6y|1q2w3e4r5t|1q2w3e4r|1q2w3e|q1w2e3r4t5y6|q1w2e3r4|1qaz2wsx3edc|1qaz2wsx|qazwsxedc|qazwsx|zaq12wsx|iloveyou|welcome|letmein|admin|administrator|login|master|monkey|dragon|sunshine|princess|football|baseball|superman|batman|trustno1|changeme|secret|hello|test|user|root|abc|abcd|abcdef|abcdefgh|1234567890(?:12)?|123456789|12345678|1234567|123456|12345|1234|123|987654321|87654321|654321|0987654321|(\d)\1{3,}|19\d\d|20\d\d|[!@#$.?*_ -])/g;
 
 /** Characters that are not drawn at all: nobody knows how many of them they typed. */
 const UNDRAWN = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu;
@@ -19,5 +26,6 @@ export function isAcceptable(password: string): boolean {
   if (CONTROL.test(password)) return false;
   const drawn = password.normalize('NFC').replaceAll(UNDRAWN, '');
   const seen = [...characters.segment(drawn)].map(({ segment }) => segment);
-  return seen.length >= PASSWORD_CHARACTERS_MIN && new Set(drawn.replaceAll(BLANKS, '')).size > 1;
+  const isCommon = drawn.toLowerCase().replaceAll(COMMON, '') === '';
+  return seen.length >= PASSWORD_CHARACTERS_MIN && new Set(drawn.replaceAll(BLANKS, '')).size > 1 && !isCommon;
 }

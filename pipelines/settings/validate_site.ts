@@ -24,6 +24,8 @@ export const BUSINESS_CATEGORIES = [
 ] as const;
 
 const DOMAINS_MAX = 100;
+/** Each is looked for in every round, and may have a certificate ordered: no account leaves the others to wait. */
+const DOMAINS_PER_ACCOUNT_MAX = 200;
 const BLOCK_RULES_MAX = 500;
 const EVENT_NAMES_MAX = 200;
 const DEFINITIONS_MAX = 200;
@@ -52,6 +54,7 @@ export function siteProblems(
     ...eventNameProblems(site.identify_events ?? [], 'identify_events'),
     ...eventNameProblems(site.server_only_events, 'server_only_events'),
     ...domainProblems(site, table, before),
+    ...accountDomainProblems(site, table, before),
     ...site.domains.flatMap((domain, index) => unclaimableProblems(domain, `domains[${index}]`, cnameTarget)),
     ...blockProblems(site),
     ...definitionProblems(site.event_definitions),
@@ -62,6 +65,15 @@ export function siteProblems(
 function accountProblem(site: Site, table: SettingsTable): Problem[] {
   const known = table.account(site.account_id) !== undefined;
   return unless(known, 'account_unknown', 'account_id', `there is no account ${site.account_id}`);
+}
+
+function accountDomainProblems(site: Site, table: SettingsTable, before: Site | null): Problem[] {
+  const isMore = before?.account_id !== site.account_id || site.domains.length > before.domains.length;
+  if (site.domains.length === 0 || !isMore) return [];
+  const others = table.sites().filter((one) => one.account_id === site.account_id && one.site_id !== site.site_id);
+  const count = others.reduce((sum, { domains }) => sum + domains.length, site.domains.length);
+  const fits = count <= DOMAINS_PER_ACCOUNT_MAX;
+  return unless(fits, 'too_many', 'domains', `of an account the sites claim up to ${DOMAINS_PER_ACCOUNT_MAX}`);
 }
 
 function vocabularyProblems(site: Site): Problem[] {

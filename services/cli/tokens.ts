@@ -23,7 +23,11 @@ export const tokenCommands: Command[] = [
     summary: 'Create an admin token and show it, once',
     subject: { name: 'LABEL', help: 'who or what holds it; recorded with every change' },
     options: {
-      expires: { kind: 'text', value: 'WHEN', help: '90d, 12h, 30m, a date or a time with offset, or never' },
+      expires: {
+        kind: 'text',
+        value: 'WHEN',
+        help: '90d (the default), 12h, 30m, a date or a time with offset, or never',
+      },
       grant: GRANT_OPTION,
     },
     examples: ['token create deploy --expires 90d', 'token create reports --grant viewer@site/shop'],

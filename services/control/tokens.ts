@@ -18,6 +18,8 @@ import { metaOf, refuseStale } from './versions.ts';
 
 /** Of each account that they may something in, and of the installation itself. */
 const ACTIVE_TOKENS_MAX = 100;
+/** Of tokens whose end is not said: one that nobody knows of any more ends by itself. */
+const LIFE_MS = 90 * 86_400_000;
 const tag = 'Admin tokens';
 const base = '/v1/admin/tokens';
 
@@ -88,7 +90,7 @@ export const tokenRoutes: Route[] = [
         shown_prefix: issued.shownPrefix,
         label: body.label,
         created_at: nowMs,
-        expires_at: body.expires_at ?? null,
+        expires_at: body.expires_at === undefined ? nowMs + LIFE_MS : body.expires_at,
         revoked_at: null,
         grants: body.grants === undefined ? null : grants,
         issuer: issuerKey(principal),

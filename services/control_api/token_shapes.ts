@@ -4,7 +4,10 @@ import { grantInput, grantShape, userIdField } from './session_shapes.ts';
 
 const tokenHash = hashField('SHA-256 of the token');
 const label = nameField('Who or what holds it; recorded with every change');
-const expiresAt = nullable(timeField('When it stops working'), refusedAs('expiry_malformed'));
+const expiresAt = nullable(
+  timeField('When it stops working; null: never. Left out: in 90 days'),
+  refusedAs('expiry_malformed'),
+);
 
 export const tokenShape = Type.Object({
   token_hash: tokenHash,

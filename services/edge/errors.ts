@@ -47,8 +47,7 @@ export const EDGE_ERRORS = {
   not_found: { status: 404, message: 'There is no such route.' },
   method_not_allowed: { status: 405, message: 'The route does not have this method; Allow names those it has.' },
   domain_malformed: { status: 400, message: 'domain must be a host name, and no address.' },
-  domain_unclaimed: { status: 404, message: 'No site has claimed the domain.' },
-  domain_unverified: { status: 404, message: 'The domain is claimed, but its DNS record was not found.' },
+  domain_unverified: { status: 404, message: 'No site has verified the domain.' },
   body_too_large: {
     status: 413,
     message: 'The body is larger than its route takes, compressed or not; 256 KiB for ours.',

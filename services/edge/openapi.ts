@@ -193,7 +193,7 @@ const ROUTES: DocumentedRoute[] = [
     query: Type.Object({ domain: Type.String() }),
     responses: [
       { status: 200, description: 'It is', schema: Type.Object({ allowed: Type.Literal(true) }) },
-      ...failures(['request_malformed', 'domain_malformed', 'domain_unclaimed', 'domain_unverified']),
+      ...failures(['request_malformed', 'domain_malformed', 'domain_unverified']),
     ],
   },
 ];

@@ -10,13 +10,6 @@ export type ServedSite = { ok: true; site: Site; host: string } | { ok: false; c
 export function servedSite(table: SettingsTable, request: HttpRequestIn): ServedSite {
   const host = canonicalDomain(requestHost(request));
   const site = host === null ? undefined : table.siteServedAt(host);
-  return host === null || site === undefined
-    ? { ok: false, code: unservedCode(table, host) }
-    : { ok: true, site, host };
-}
-
-/** Why nothing is served under a name, in lower-case punycode. */
-export function unservedCode(table: SettingsTable, domain: string | null): EdgeErrorCode {
-  const isClaimed = domain !== null && table.siteByDomain(domain) !== undefined;
-  return isClaimed ? 'domain_unverified' : 'domain_unclaimed';
+  // One code for all: whether somebody has claimed a name is nobody's to ask.
+  return host === null || site === undefined ? { ok: false, code: 'domain_unverified' } : { ok: true, site, host };
 }

@@ -3,7 +3,6 @@ import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { canonicalDomain } from '#pipelines/settings/web_names.ts';
 import type { EdgeContext } from './edge_context.ts';
 import type { EdgeErrorCode } from './errors.ts';
-import { unservedCode } from './served_site.ts';
 
 /**
  * Whether a certificate may be had for a domain, as Caddy's `on_demand_tls ask` wants to know: exactly the claimed
@@ -13,7 +12,7 @@ import { unservedCode } from './served_site.ts';
 function tlsRefusal(table: SettingsTable, domain: unknown): EdgeErrorCode | null {
   const canonical = typeof domain === 'string' ? canonicalDomain(domain) : null;
   if (canonical === null) return 'domain_malformed';
-  return table.siteServedAt(canonical) === undefined ? unservedCode(table, canonical) : null;
+  return table.siteServedAt(canonical) === undefined ? 'domain_unverified' : null;
 }
 
 /** GET /v1/tls-check: no key and no rate limit, as every call comes from the one proxy. */

@@ -25,8 +25,8 @@ test('tls-check allows a verified domain, without a key', async () => {
 });
 
 const REFUSED: [what: string, query: () => string, status: number, code: string][] = [
-  ['a domain nobody claimed', () => `domain=${site.site}.example`, 404, 'domain_unclaimed'],
-  ['a domain below a claimed one', () => `domain=a.t.${site.site}.example`, 404, 'domain_unclaimed'],
+  ['a domain nobody claimed', () => `domain=${site.site}.example`, 404, 'domain_unverified'],
+  ['a domain below a claimed one', () => `domain=a.t.${site.site}.example`, 404, 'domain_unverified'],
   ['a claimed domain whose record is not set', () => `domain=unset.${site.site}.example`, 404, 'domain_unverified'],
   ['an address', () => 'domain=203.0.113.9', 400, 'domain_malformed'],
   ['no domain', () => '', 400, 'domain_malformed'],

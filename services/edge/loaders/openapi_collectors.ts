@@ -5,7 +5,6 @@ import { failures } from '../openapi_failures.ts';
 import { COLLECTORS, type CollectorPath } from './collector_paths.ts';
 
 const OWN_ERRORS: EdgeErrorCode[] = [
-  'domain_unclaimed',
   'domain_unverified',
   'browser_key_missing',
   'origin_not_allowed',

@@ -37,7 +37,7 @@ export function loaderRoutes(): DocumentedRoute[] {
         },
       },
       { status: 304, description: 'It is as it was', schema: null },
-      ...failures(['request_malformed', 'domain_unclaimed', 'domain_unverified', 'script_not_configured', 'internal']),
+      ...failures(['request_malformed', 'domain_unverified', 'script_not_configured', 'internal']),
     ],
     security: [],
   }));

@@ -62,7 +62,7 @@ export function scriptRoutes(): DocumentedRoute[] {
           schema: null,
           headers: { 'Set-Cookie': "On an online site: the visitor's svc_did for another 13 months" },
         },
-        ...failures(['request_malformed', 'domain_unclaimed', 'domain_unverified']),
+        ...failures(['request_malformed', 'domain_unverified']),
       ],
     },
     {

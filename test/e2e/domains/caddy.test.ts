@@ -69,7 +69,7 @@ test('what a client says of the host it forwards is replaced by the host that it
   const evil = { 'x-forwarded-host': 'www.evil.example', forwarded: 'host=www.evil.example' };
   expect((await ask('t.shop.example', '/sx.js', evil)).body).toContain('script_not_configured');
   const called = await ask('t.shop.example', '/sx.js', { host: 'www.evil.example', 'x-forwarded-host': SERVED[0] });
-  expect(called).toMatchObject({ status: 404, body: expect.stringContaining('domain_unclaimed') });
+  expect(called).toMatchObject({ status: 404, body: expect.stringContaining('domain_unverified') });
 });
 
 const SECOND_MS = 1_000;

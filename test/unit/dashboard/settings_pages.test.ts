@@ -22,7 +22,7 @@ test('a token gets what the form says: everything, or roles in places', () => {
   const grant = { role: 'viewer', account_id: null, site_id: 'shop' };
   const draft = { label: ' ci ', isAll: false, grants: [grant], days: '7' };
   expect(tokenBody(draft, 0)).toEqual({ label: 'ci', grants: [grant], expires_at: 7 * DAY_MS });
-  expect(tokenBody({ ...draft, isAll: true, days: '' }, 0)).toEqual({ label: 'ci' });
+  expect(tokenBody({ ...draft, isAll: true, days: '' }, 0)).toEqual({ label: 'ci', expires_at: null });
 });
 
 test('a definition comes out of its form as it went in', () => {

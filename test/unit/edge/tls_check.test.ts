@@ -37,7 +37,7 @@ test.each(['other.example', 'www.shop.example', 'example.example', 'shop.example
   async (domain) => {
     expect(await check(`?domain=${domain}`)).toMatchObject({
       status: 404,
-      body: { error: { code: 'domain_unclaimed' } },
+      body: { error: { code: 'domain_unverified' } },
     });
   },
 );

@@ -260,7 +260,7 @@ describe('a hit is refused', () => {
   test('where a client says itself which host it forwards', async () => {
     const direct = await startEdge({ site: { domains: [HOST] } });
     const reply = await ask(`${direct.url}${META}`, { host: 'edge.example', 'x-forwarded-host': HOST });
-    expect([reply.status, code(reply)]).toEqual([404, 'domain_unclaimed']);
+    expect([reply.status, code(reply)]).toEqual([404, 'domain_unverified']);
     await direct.close();
   });
 

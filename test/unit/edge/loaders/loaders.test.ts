@@ -251,8 +251,8 @@ describe('a host', () => {
   const refused = (reply: Reply): unknown => [reply.status, JSON.parse(reply.text).error.code];
 
   test('that nobody claimed has no scripts', async () => {
-    expect(refused(await load('/sg.js', { host: 'www.evil.example' }))).toEqual([404, 'domain_unclaimed']);
-    expect(refused(await load('/sg.js', { host: '127.0.0.1' }))).toEqual([404, 'domain_unclaimed']);
+    expect(refused(await load('/sg.js', { host: 'www.evil.example' }))).toEqual([404, 'domain_unverified']);
+    expect(refused(await load('/sg.js', { host: '127.0.0.1' }))).toEqual([404, 'domain_unverified']);
     expect(vendor.seen).toEqual([]);
   });
 
@@ -268,7 +268,7 @@ describe('a host', () => {
 
   test('that a client forwards itself counts for nothing', async () => {
     const forged = { host: 'www.evil.example', 'x-forwarded-host': HOST, forwarded: `host=${HOST}` };
-    expect(refused(await load('/sg.js', forged))).toEqual([404, 'domain_unclaimed']);
+    expect(refused(await load('/sg.js', forged))).toEqual([404, 'domain_unverified']);
     const reply = await load('/sg.js', { 'x-forwarded-host': 'www.evil.example' });
     expect(reply.status).toBe(200);
   });

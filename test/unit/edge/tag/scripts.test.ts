@@ -220,7 +220,7 @@ describe("the visitor's cookie", () => {
   it('is no matter of a host nobody claimed', async () => {
     const { status, headers, body } = await ask('/v1/visitor', { host: 'www.shop.example', cookie });
     expect([status, headers['set-cookie'], headers['cache-control']]).toEqual([404, undefined, 'no-store']);
-    expect(JSON.parse(body.toString())).toMatchObject({ error: { code: 'domain_unclaimed' } });
+    expect(JSON.parse(body.toString())).toMatchObject({ error: { code: 'domain_unverified' } });
   });
 
   it.each([

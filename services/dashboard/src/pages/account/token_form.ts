@@ -17,6 +17,6 @@ export function tokenBody({ label, isAll, grants, days }: TokenDraft, nowMs: num
   return {
     label: label.trim(),
     ...(!isAll && { grants }),
-    ...(days !== '' && { expires_at: nowMs + Number(days) * DAY_MS }),
+    expires_at: days === '' ? null : nowMs + Number(days) * DAY_MS,
   };
 }
