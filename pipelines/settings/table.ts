@@ -35,9 +35,7 @@ export interface SettingsTable {
   /** A live view by site id: it may be kept and follows later changes. */
   destinationsNamed(name: string): ReadonlyMap<string, Destination>;
   destination(siteId: string, name: string): Destination | undefined;
-  /** A site that claims the domain, which others may as well: exact match, lower-case punycode. */
-  siteByDomain(domain: string): Site | undefined;
-  /** The one site that claims the domain and has proven that it is its own, which is served there. */
+  /** The one site that claims the domain and has proven that it is its own, which is served there: exact match, lower-case punycode. */
   siteServedAt(domain: string): Site | undefined;
   /** How far a site has proven its claims, by domain. */
   domainProofs(siteId: string): ReadonlyMap<string, DomainProof>;
@@ -69,7 +67,6 @@ interface State {
   keys: Map<string, ApiKey>;
   keysBySite: Map<string, Map<string, ApiKey>>;
   destinations: Map<string, Map<string, Destination>>;
-  domains: Claims;
   proven: Claims;
   domainProofs: Map<string, Map<string, DomainProof>>;
   measurementIds: Claims;
@@ -89,7 +86,6 @@ export function createSettingsTable(): SettingsTable {
     keys: new Map(),
     keysBySite: new Map(),
     destinations: new Map(),
-    domains: createClaims(),
     proven: createClaims(),
     domainProofs: new Map(),
     measurementIds: createClaims(),
@@ -119,7 +115,6 @@ type Lookups = Pick<
   | 'accountOfSite'
   | 'destinationsNamed'
   | 'destination'
-  | 'siteByDomain'
   | 'siteServedAt'
   | 'domainProofs'
   | 'sitesByMeasurementId'
@@ -142,7 +137,6 @@ function lookups(state: State): Lookups {
     },
     destinationsNamed: (name) => destinationsNamed(state, name),
     destination: (siteId, name) => state.destinations.get(name)?.get(siteId),
-    siteByDomain: (domain) => ownedSite(state, state.domains.owner(domain)),
     siteServedAt: (domain) => ownedSite(state, state.proven.owner(domain)),
     domainProofs: (siteId) => state.domainProofs.get(siteId) ?? NO_PROOFS,
     sitesByMeasurementId: (measurementId) =>
@@ -244,7 +238,6 @@ function storeKey(state: State, keyHash: string, key: ApiKey | null): boolean {
 }
 
 function storeSite(state: State, siteId: string, site: Site | null): boolean {
-  state.domains.replace(siteId, state.sites.get(siteId)?.domains ?? [], site?.domains ?? []);
   return withProven(state, siteId, () => replace(state.sites, siteId, site));
 }
 

@@ -31,7 +31,7 @@ describe('the settings table', () => {
     expect(table.accountOfSite('other')).toBeUndefined();
     expect(table.site('constructor')).toBeUndefined();
     expect(table.destination('shop', 'meta')).toBeUndefined();
-    expect(table.siteByDomain('shop.example')).toBeUndefined();
+    expect(table.siteServedAt('shop.example')).toBeUndefined();
     expect(idsOf(table, 'G-1')).toEqual([]);
   });
 
@@ -78,7 +78,7 @@ describe('the settings table', () => {
     expect(table.account('acme')).toBeUndefined();
     expect(table.keyByHash('a'.repeat(64))).toBeUndefined();
     expect(table.destination('shop', 'ga4')).toBeUndefined();
-    expect(table.siteByDomain('shop.example')).toBeUndefined();
+    expect(table.siteServedAt('shop.example')).toBeUndefined();
     expect(idsOf(table, 'G-1')).toEqual([]);
     expect([table.accounts(), table.sites(), table.keys(), table.destinations()]).toEqual([[], [], [], []]);
   });
@@ -149,24 +149,6 @@ describe('a record that cannot be', () => {
 });
 
 describe('public names', () => {
-  it('lead to the site that claims them, and follow it', () => {
-    const table = filledTable({ site: site({ domains: ['shop.example', 'www.shop.example'] }) });
-    expect(table.siteByDomain('www.shop.example')?.site_id).toBe('shop');
-    put(table, { site: site({ domains: ['shop.example'] }) });
-    expect(table.siteByDomain('www.shop.example')).toBeUndefined();
-    expect(table.siteByDomain('shop.example')?.site_id).toBe('shop');
-  });
-
-  it.each([
-    ['a', 'b'],
-    ['b', 'a'],
-  ])('claimed twice belong to the smallest site id, whatever came first', (...order) => {
-    const table = filledTable(...order.map((id) => ({ site: site({ site_id: id, domains: ['shop.example'] }) })));
-    expect(table.siteByDomain('shop.example')?.site_id).toBe('a');
-    table.apply('site/a', null);
-    expect(table.siteByDomain('shop.example')?.site_id).toBe('b');
-  });
-
   it('are served for the site that owns them and has proven it', () => {
     const table = filledTable({ site: site({ domains: ['shop.example'] }) });
     expect(table.siteServedAt('shop.example')).toBeUndefined();
