@@ -148,3 +148,16 @@ describe('a block rule', () => {
     expect(problemsOf(siteProblems(site({ block_rules: many }), table))).toEqual(['too_many block_rules']);
   });
 });
+
+it('may claim no more domains than its account has room for, and keeps those it has', () => {
+  const named = (count: number, from: string) => Array.from({ length: count }, (_, at) => `${from}${at}.shop.example`);
+  const others = ['one', 'two'].map((site_id) => ({ site: site({ site_id, domains: named(100, site_id) }) }));
+  const full = filledTable({ account: account() }, ...others);
+  const codes = (changed: Site, before: Site | null) => siteProblems(changed, full, before).map(({ code }) => code);
+  const own = site({ domains: named(1, 'own') });
+  expect([codes(own, null), codes(own, own), codes(own, site({ domains: [] }))]).toEqual([
+    ['too_many'],
+    [],
+    ['too_many'],
+  ]);
+});
