@@ -3,8 +3,8 @@ if (!window.svc) {
   const svc = { q: [] };
   for (const name of 'track identify alias page consent reset ready'.split(' ')) {
     svc[name] = (...args) => {
-      const at = [Date.now(), location.href, document.title];
-      svc.q.push(Object.assign([name, ...args], { at }));
+      const when = [Date.now(), location.href, document.title];
+      svc.q.push(Object.assign([name, ...args], { when }));
     };
   }
   window.svc = svc;

@@ -4,8 +4,8 @@ import { type Moment, setMoment } from './page_views.ts';
 import { api, OF_SCRIPT, type StartOptions, start } from './start.ts';
 
 type Call = [method: keyof typeof api, ...args: unknown[]] & {
-  /** When and where it was made; calls that pages push themselves do not say so. */
-  at?: Moment;
+  /** When and where it was made; calls that pages push themselves do not say so. Not `at`, which any array has. */
+  when?: Moment;
 };
 /** What the page's stub left: the calls so far. */
 interface Stub {
@@ -23,7 +23,7 @@ attempt(() => {
   if (page.svc?.status?.call) return;
   const stub: Stub = page.svc?.q?.push ? (page.svc as Stub) : { q: [] };
   // The page that the first call was made on may be left by now.
-  setMoment(stub.q[0]?.at);
+  setMoment(stub.q[0]?.when);
   start({
     ...(ownScript.dataset as unknown as StartOptions),
     ...Object.fromEntries(new URL(ownScript.src).searchParams),
@@ -32,7 +32,7 @@ attempt(() => {
   });
   const call = (one: Call): void => {
     const [method, ...args] = one;
-    setMoment(one.at);
+    setMoment(one.when);
     (api[method] as (...args: unknown[]) => unknown)(...args);
   };
   page.svc = Object.assign(stub, api);
