@@ -57,8 +57,9 @@ export const MATRIX: readonly Row[] = [
   partStalled('kafka', 20_000),
   BROKER_STALLED_THEN_EDGE_KILLED,
   clientHangs(['edge.1', 'dedup', 'warehouse', 'quota']),
-  GROUPS_DELETED,
+  // Before groups are deleted: where nothing comes afterwards, nothing is committed until something does.
   IDLE_LANE,
+  GROUPS_DELETED,
   REGISTRY_DOWN,
   partStopped('clickhouse', 60_000),
   partKilled('clickhouse', { smoke: true }),
