@@ -17,7 +17,7 @@ const PERSONAL: ReadonlySet<unknown> = new Set([
 ]);
 
 /** The same of properties, under all the names that senders give them. */
-const PERSONAL_WORDS: ReadonlySet<string> = new Set(
+const PERSONAL_WORDS: Set<string> = new Set(
   [
     ...[words.EMAIL_WORDS, words.PHONE_WORDS, words.FIRST_NAME_WORDS, words.LAST_NAME_WORDS, words.EXTERNAL_ID_WORDS],
     ...[words.ZIP_WORDS, words.IP_WORDS, words.USER_AGENT_WORDS, words.VISITOR_ID_WORDS, words.ORDER_ID_WORDS],
@@ -30,6 +30,8 @@ const PERSONAL_WORDS: ReadonlySet<string> = new Set(
     'numero_pedido bestellnummer bestellnr commande transaction hashed_id sha256 external diagnosis health_condition bic',
   ].flatMap((list) => list.split(' ').map(comparableForm)),
 );
+// What sort of device it was, as most senders mean it; which one is `device_id`.
+PERSONAL_WORDS.delete('device');
 /** `invoice_number`, `cart_token`, `$insert_id`, `employee-no`. */
 const ONE_AMONG_MANY =
   /(?:invoice|receipt|booking|reservation|ticket|cart|checkout|basket|patient|employee|student|order|payment|transaction|purchase|insert|message|request|quote|policy|claim|case|contract|tracking|confirmation|shipment|account|customer|registration|vat|tax)(?:ids?|uuid|number|num|no|nr|ref|reference|token|code|key)$/;

@@ -67,7 +67,20 @@ const SINGLING_TOO = [
   ],
 ];
 const OF_MANY = [
-  ...['plan', 'utm_campaign', '$browser', 'city', 'country', 'value', 'currency', 'gender', 'mobile'],
+  ...[
+    'plan',
+    'utm_campaign',
+    '$browser',
+    'city',
+    'country',
+    'value',
+    'currency',
+    'gender',
+    'mobile',
+    'device',
+    'device_type',
+    'os',
+  ],
   ...['order_value', 'order_ids_count', 'item_id', 'coupon', 'item_name', 'cookie_consent', 'phone_clicks'],
 ];
 
