@@ -66,9 +66,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a time of comparison that ignores the change of clocks',
     path: 'infra/clickhouse/queries/interval_starts.ts',
-    before: 'toTimeZone(${ADDERS[interval]}(toTimeZone(${timeAt(ms, binder)}, ${zone}), -${count})',
-    after:
-      "toTimeZone(${ADDERS[interval]}(toTimeZone(${timeAt(ms, binder)}, if(${zone} = '', 'UTC', 'UTC')), -${count})",
+    before: '(toTimeZone(${binder.time(ms)}, ${zone}), -${count})',
+    after: "(toTimeZone(${binder.time(ms)}, if(${zone} = '', 'UTC', 'UTC')), -${count})",
     tests: ['test/integration/query/trends', 'test/integration/query/worlds'],
   },
   {
