@@ -6,6 +6,7 @@ import type { Environment } from './config.ts';
  * program is not a mistake.
  */
 const PREFIXES = [
+  'AUDIT_DAY',
   'CLICKHOUSE_',
   'CONTROL_',
   'DEDUP_',

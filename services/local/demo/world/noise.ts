@@ -6,8 +6,6 @@ import { EVENTS_PER_REQUEST_MAX, fromBrowser, fromServer, plannedAs } from './re
 import { playSession } from './shopping_session.ts';
 import type { Day, Visitor } from './visit.ts';
 
-const YEAR_MS = 365 * 86_400_000;
-
 function extra(day: Day, siteSlot: SiteSlot, kind: string, index: number): { visitor: Visitor; device: Device } {
   const label = `${siteSlot}/${kind}/${index}`;
   const random = randomFor(`${day.identity.seed}/${label}`);
@@ -76,22 +74,22 @@ export function relay(day: Day, siteSlot: SiteSlot): PlannedRequest {
   return fromServer(planned, true);
 }
 
-type Damage = (wire: WireEvent, day: Day) => WireEvent;
+type Damage = (wire: WireEvent) => WireEvent;
 
 /** Faults for which one event is rejected and its neighbours are not. */
 const DAMAGES: readonly Damage[] = [
   (wire) => ({ ...wire, event: '   ' }),
   (wire) => ({ ...wire, timestamp: 'yesterday at noon' }),
   (wire) => ({ ...wire, properties: { ...wire.properties, $action_source: 'carrier_pigeon' } }),
-  (wire, day) => ({ ...wire, timestamp: new Date(day.endsAt - 3 * YEAR_MS).toISOString() }),
+  (wire) => ({ ...wire, properties: { ...wire.properties, ['x'.repeat(201)]: 1 } }),
   (wire) => ({ ...wire, event: 'x'.repeat(201) }),
 ];
 
-function damage(day: Day, events: readonly WorldEvent[], every: number): PlannedEvent[] {
+function damage(events: readonly WorldEvent[], every: number): PlannedEvent[] {
   return events.map((event, nth): PlannedEvent => {
     const break_ = nth % every === 0 ? DAMAGES[(nth / every) % DAMAGES.length] : undefined;
     if (break_ === undefined) return { event, fate: 'accepted' };
-    return { event: { ...event, wire: break_(event.wire, day) }, fate: 'rejected' };
+    return { event: { ...event, wire: break_(event.wire) }, fate: 'rejected' };
   });
 }
 
@@ -99,5 +97,5 @@ function damage(day: Day, events: readonly WorldEvent[], every: number): Planned
 export function sendDamaged(day: Day, siteSlot: SiteSlot, every: number): PlannedRequest {
   const { visitor, device } = extra(day, siteSlot, `damaged/${every}`, 0);
   while (visitor.written.length < 12) wander(visitor, device, someTime(day, visitor));
-  return fromBrowser(device, damage(day, visitor.written, every));
+  return fromBrowser(device, damage(visitor.written, every));
 }
