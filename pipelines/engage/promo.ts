@@ -3,7 +3,7 @@ import { type Problem, unless } from '#pipelines/settings/problem.ts';
 import { addressText, COMMON_FIELDS, fixed, linkText, shownText } from './definition_fields.ts';
 
 const eventText = (maxLength: number, description: string) =>
-  Type.String({ maxLength, pattern: '^[^\\p{Cc}]*$', default: '', description });
+  Type.String({ maxLength, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$', default: '', description });
 
 /** A promo as it is stored: every default filled in. */
 export const promoSchema = fixed({

@@ -49,9 +49,18 @@ async function sendTestEvent(
   const eventId = `test-${Buffer.from(world.randomBytes(ID_BYTES)).toString('hex')}`;
   const entry = testEntry({ siteId, eventId, name: event, nowMs: world.nowMs });
   const sent = await sendTest({ adapter, site, destination: { ...destination, settings }, entry });
-  const { outcome, reason, detail, tookMs: took_ms, answer = null } = sent;
+  const { outcome, reason, detail, tookMs, answer = null } = sent;
   const as_test = (settings[TEST_SETTING] ?? '') !== '';
-  const shown: TestAnswer = { event_id: eventId, event, outcome, reason, detail, took_ms, as_test, answer };
+  const shown: TestAnswer = {
+    event_id: eventId,
+    event,
+    outcome,
+    reason,
+    detail,
+    took_ms: Math.round(tookMs),
+    as_test,
+    answer,
+  };
   return { kind: 'answered', body: shown };
 }
 

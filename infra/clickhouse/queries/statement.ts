@@ -39,6 +39,9 @@ export interface Binder {
   statement(sql: string): Statement;
 }
 
+/** Seconds since 1970 have ten digits and three behind the point: ClickHouse reads a number of four as a year, as of 1970. */
+const SECONDS_LENGTH = 14;
+
 export function createBinder(): Binder {
   const parameters: Record<string, ParameterValue> = {};
   const places = new Map<string, string>();
@@ -59,7 +62,7 @@ export function createBinder(): Binder {
     const named = new Map<string, string>();
     return {
       bind,
-      time: (ms) => bind((Math.max(0, ms) / 1000).toFixed(3), 'DateTime64(3)'),
+      time: (ms) => bind((Math.max(0, ms) / 1000).toFixed(3).padStart(SECONDS_LENGTH, '0'), 'DateTime64(3)'),
       name(expression) {
         const name = known.get(expression) ?? `${letter}${known.size}`;
         known.set(expression, name);

@@ -157,6 +157,16 @@ test('the live tail has what arrived last, newest first, each event once', async
   expect(older.events.map(({ event_id }) => event_id)).toEqual(['a-page_view-0']);
 });
 
+test.for([0, 7, 1_132_927, 999_999_999, 999_999_999_999])(
+  'a time since 1970 is one, however early: %i ms',
+  async (received_after) => {
+    const world = await create();
+    await world.store([[storedRow('a', 'page_view', 0)]]);
+    const { events } = await world.ask<Listing>('live', { received_after, events: ['page_view'] });
+    expect(events.length).toBe(1);
+  },
+);
+
 /** Whatever JSON.parse may give for what was sent. */
 const ODD: readonly unknown[] = [
   ...[2 ** 63, 2 ** 64, 1e20, 1e21, -(2 ** 63), -1e19, 5e-324, -0, Number.MAX_VALUE],
