@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask } from '../../api/questions.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { setQuery } from '../../router.ts';
@@ -14,8 +14,13 @@ const HOUR_MS = 3_600_000;
 /** Chooses which events are looked at; the address keeps it. The names of the last day are offered. */
 export function FilterBar({ siteId, filters }: { siteId: string; filters: LiveFilters }): VNode {
   const [typed, setTyped] = useState(filters);
-  // The way back and forward changes them too.
-  useEffect(() => setTyped(filters), [JSON.stringify(filters)]);
+  const applied = useRef(filters);
+  // The way back and forward changes them too; what was applied here comes back while more may have been typed.
+  useEffect(() => {
+    if (JSON.stringify(filters) !== JSON.stringify(applied.current)) setTyped(filters);
+    applied.current = filters;
+  }, [JSON.stringify(filters)]);
+  const change = (part: Partial<LiveFilters>): void => setTyped((now) => ({ ...now, ...part }));
   const names = useAnswer(siteId, (signal) => {
     const to = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS;
     return ask(siteId, 'top', { from: to - DAY_MS, to, field: { column: 'event' }, limit: NAMES_MAX }, signal);
@@ -24,6 +29,7 @@ export function FilterBar({ siteId, filters }: { siteId: string; filters: LiveFi
   const isFiltered = Object.values(filters).some((text) => text !== '');
   const apply = (next: LiveFilters): void => {
     setTyped(next);
+    applied.current = next;
     setQuery(filterParameters(next), 'push');
   };
   return (
@@ -46,20 +52,15 @@ export function FilterBar({ siteId, filters }: { siteId: string; filters: LiveFi
         label="Distinct id"
         placeholder="Anybody"
         value={typed.distinctId}
-        onValue={(distinctId) => setTyped({ ...typed, distinctId })}
+        onValue={(distinctId) => change({ distinctId })}
       />
       <TextField
         label="Property"
         placeholder="cart.size"
         value={typed.property}
-        onValue={(property) => setTyped({ ...typed, property })}
+        onValue={(property) => change({ property })}
       />
-      <TextField
-        label="Its value"
-        placeholder="Any value"
-        value={typed.value}
-        onValue={(value) => setTyped({ ...typed, value })}
-      />
+      <TextField label="Its value" placeholder="Any value" value={typed.value} onValue={(value) => change({ value })} />
       <button type="submit" class="button primary">
         Filter
       </button>
