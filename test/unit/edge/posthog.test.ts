@@ -1,19 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { runInNewContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { readAnswer } from '#test/harness/ingest.ts';
 import { startEdge, type TestEdge } from './edge.ts';
 import { post, posthogBatch } from './foreign.ts';
 
 let edge: TestEdge;
 beforeAll(async () => {
+  // A call is mapped and taken at one time, so that what lies between its times is exact.
+  vi.useFakeTimers({ toFake: ['Date'] });
   edge = await startEdge();
 });
 beforeEach(() => {
   edge.records.length = 0;
 });
 afterAll(async () => {
+  vi.useRealTimers();
   await edge.close();
   expect(edge.unknown).toEqual([]);
 });

@@ -1,16 +1,19 @@
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { startEdge, type TestEdge } from './edge.ts';
 import { post, segmentBatch, segmentCall } from './foreign.ts';
 
 let edge: TestEdge;
 beforeAll(async () => {
+  // A call is mapped and taken at one time, so that what lies between its times is exact.
+  vi.useFakeTimers({ toFake: ['Date'] });
   edge = await startEdge({ browserOrigins: ['https://shop.example'] });
 });
 beforeEach(() => {
   edge.records.length = 0;
 });
 afterAll(async () => {
+  vi.useRealTimers();
   await edge.close();
   expect(edge.unknown).toEqual([]);
 });
