@@ -112,4 +112,25 @@ export const MUTANTS: readonly Mutant[] = [
     after: 'acks: 0',
     tests: ['test/kill/kafka/sender_broker_stalled.test.ts'],
   },
+  {
+    name: 'a key taken after it has expired',
+    path: 'services/edge/caller.ts',
+    before: 'pageOrigin(request), nowMs)',
+    after: 'pageOrigin(request), 0 * nowMs)',
+    tests: ['test/unit/edge/dead_keys'],
+  },
+  {
+    name: 'events tried again before their Retry-After',
+    path: 'services/delivery/output.ts',
+    before: 'job.dueAtMs = Math.max(job.dueAtMs, choice.dueAtMs);',
+    after: 'job.dueAtMs = Math.min(job.dueAtMs, choice.dueAtMs);',
+    tests: ['test/unit/delivery/output'],
+  },
+  {
+    name: 'a record that cannot be read passed without a letter',
+    path: 'services/quota/read_counts.ts',
+    before: "      read.dead.push(deadLetter(place, decoded.reason, '', value, nowMs));",
+    after: "      void deadLetter(place, decoded.reason, '', value, nowMs);",
+    tests: ['test/unit/quota/read_counts'],
+  },
 ];

@@ -53,11 +53,19 @@ function tallyOf(module: TestModule): Tally {
     tests.filter((test) => test.result().state === state).length;
   const isUnloaded = module.state() === 'failed' && module.errors().length > 0;
   const failures = failed([
+    ...tests.flatMap((test) => forgiven(test)),
     ...tests.filter((test) => ['failed', 'pending'].includes(test.result().state)).map(failedTest),
     ...(isUnloaded ? [`${module.relativeModuleId}: ${firstLine(module.errors()[0])}`] : []),
   ]);
   const files = [{ path: module.relativeModuleId, tests: tests.length, ms: Math.round(module.diagnostic().duration) }];
   return add({ ...NOTHING, passed: count('passed'), skipped: count('skipped'), files }, failures);
+}
+
+/** A test that is run again until it passes, or not at all, says nothing. */
+function forgiven({ module, fullName, options: { retry = 0, mode } }: TestCase): string[] {
+  const again = typeof retry === 'number' ? retry > 0 : true;
+  const why = again ? 'is run again where it fails' : mode === 'todo' ? 'is yet to be written' : null;
+  return why === null ? [] : [`${module.relativeModuleId} > ${fullName}: ${why}`];
 }
 
 function failedTest(test: TestCase): string {

@@ -6,7 +6,7 @@ import type { EntryOutcome } from '#pipelines/delivery/contract.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { diverted, paused, skipped } from '#pipelines/delivery/outcomes.ts';
 import { createBatchWriter, readBatch } from '#schemas/event_batch.ts';
-import type { DeadLetter, DeliveryOutcomes } from '#schemas/records.ts';
+import type { DeadLetter, DeliveryJobRecord, DeliveryOutcomes } from '#schemas/records.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import type { Attempted } from '#services/delivery/attempts.ts';
 import { createDeliveryOutput } from '#services/delivery/output.ts';
@@ -26,6 +26,13 @@ function attempted(outcome: EntryOutcome, hours: number, isMain = false): Attemp
     ...{ siteId: 'site_1', offset: 1, view, entry, outcome, attempt: 6, isMain, pausedFor: '' },
     ...{ firstAttemptedAtMs: NOW_MS - hours * HOUR_MS, attemptedAtMs: NOW_MS - 40 },
   };
+}
+
+async function jobsOf(outputs: readonly OutRecord[]) {
+  const codec = await createCodec<DeliveryJobRecord>(registry, 'delivery.webhook.replay', 'delivery_job');
+  const lanes = outputs.filter(({ topic }) => topic.includes('.retry.'));
+  const read = await Promise.all(lanes.map(({ value }) => codec.decode(value)));
+  return read.flatMap((one, at) => (one.ok ? [{ ...one.value, topic: lanes[at]?.topic }] : []));
 }
 
 async function written(one: Attempted) {
@@ -75,4 +82,47 @@ test.for([
   const { outcomes, tally } = await written(attempted(skipped('destination_disabled'), 0, isMain));
   expect(outcomes?.outcomes.map(({ outcome }) => outcome)).toEqual(made);
   expect(tally.dropped.get('destination_disabled')).toBe(1);
+});
+
+test('a letter says where the event stands', async () => {
+  const { letter } = await written(attempted(diverted('http_503', ''), 72));
+  expect(letter).toMatchObject({ topic: 'events.raw', partition: 3, offset: 8, index: 0 });
+});
+
+test('what waits together waits for the last of its times, and since the first', async () => {
+  const throttled = (retryAfterMs: number): EntryOutcome => ({ ...diverted('http_429', ''), retryAfterMs });
+  const first = attempted(throttled(7 * HOUR_MS), 1);
+  const later = { ...attempted(throttled(6.5 * HOUR_MS), 1), attemptedAtMs: NOW_MS - 10 };
+  const output = await createDeliveryOutput(registry, webhook, 8, () => 0);
+  for (const both of [
+    [first, later],
+    [later, first],
+  ]) {
+    const [job] = await jobsOf(output.write(both, [], NOW_MS).outputs);
+    expect(job).toMatchObject({ attempt: 7, paused: false, waits_since: NOW_MS - 40 });
+    expect(job?.due_at).toBe(NOW_MS + 6 * HOUR_MS);
+  }
+  const short = (retryAfterMs: number): Attempted => ({ ...attempted(throttled(retryAfterMs), 1), attempt: 1 });
+  const [job] = await jobsOf(output.write([short(40_000), short(20_000)], [], NOW_MS).outputs);
+  expect(job).toMatchObject({ topic: 'delivery.webhook.retry.5s', due_at: NOW_MS + 40_000 });
+});
+
+test('of what is paused one probes, until its time has come or its transaction has failed', async () => {
+  const output = await createDeliveryOutput(registry, webhook, 8, () => 0);
+  const waiting = (): Attempted => attempted(paused('breaker_open', 'http_500', 60_000), 0);
+  const topicsAt = async (nowMs: number, isCommitted: boolean): Promise<(string | undefined)[]> => {
+    const { outputs, committed } = output.write([waiting(), waiting()], [], nowMs);
+    if (isCommitted) committed();
+    return (await jobsOf(outputs)).map(({ topic }) => topic?.split('.').at(-1));
+  };
+  expect(await topicsAt(NOW_MS, false)).toEqual(['1m', '10m']);
+  expect(await topicsAt(NOW_MS, true)).toEqual(['1m', '10m']);
+  expect(await topicsAt(NOW_MS + 59_999, true)).toEqual(['10m']);
+  expect(await topicsAt(NOW_MS + 60_000, true)).toEqual(['1m', '10m']);
+});
+
+test('what is paused as it was before has no outcome again', async () => {
+  const again = { ...attempted(paused('breaker_open', '', 60_000), 1), pausedFor: 'breaker_open' };
+  expect((await written(again)).outcomes).toBeNull();
+  expect((await written({ ...again, pausedFor: 'throttled' })).outcomes).not.toBeNull();
 });
