@@ -36,7 +36,7 @@ export interface HealthRow {
 export type HealthState = 'delivering' | 'failing' | 'waits_for_settings' | 'idle';
 
 /** Reasons for which an event is paused that heal by themselves. */
-const HEALS: ReadonlySet<string> = new Set(['breaker_open', 'throttled', 'handed_over', 'slow']);
+export const HEALS: ReadonlySet<string> = new Set(['breaker_open', 'throttled', 'handed_over', 'slow']);
 
 export interface HealthQuestion {
   sinceMs: number;

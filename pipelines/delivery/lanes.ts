@@ -49,9 +49,17 @@ function delayOf(question: LaneQuestion): { lane: Lane; delayMs: number } {
  */
 export function nextLane(question: LaneQuestion): LaneChoice {
   const { lane, delayMs } = delayOf(question);
-  const dueAtMs = question.nowMs + delayMs;
-  if (question.deadlineMs !== null && dueAtMs >= question.deadlineMs) return { kind: 'dead', reason: 'too_old' };
-  if (dueAtMs - question.firstAttemptedAtMs > RETRY_AGE_MAX_MS) return { kind: 'dead', reason: 'retries_exhausted' };
+  return choiceOf(question, lane, question.nowMs + delayMs);
+}
+
+/** The lane, unless the event may not wait there until then. */
+function choiceOf(
+  { firstAttemptedAtMs, deadlineMs }: Pick<LaneQuestion, 'firstAttemptedAtMs' | 'deadlineMs'>,
+  lane: Lane,
+  dueAtMs: number,
+): LaneChoice {
+  if (deadlineMs !== null && dueAtMs >= deadlineMs) return { kind: 'dead', reason: 'too_old' };
+  if (dueAtMs - firstAttemptedAtMs > RETRY_AGE_MAX_MS) return { kind: 'dead', reason: 'retries_exhausted' };
   return { kind: 'lane', lane, dueAtMs };
 }
 
@@ -73,23 +81,18 @@ export function probeLane(question: Omit<LaneQuestion, 'attempt'>): LaneChoice {
 }
 
 /** Where an event of a slow site goes; dead reasons as in `nextLane`. */
-export function slowLane({ firstAttemptedAtMs, nowMs, deadlineMs }: Omit<LaneQuestion, 'attempt'>): LaneChoice {
-  if (deadlineMs !== null && nowMs >= deadlineMs) return { kind: 'dead', reason: 'too_old' };
-  if (nowMs - firstAttemptedAtMs > RETRY_AGE_MAX_MS) return { kind: 'dead', reason: 'retries_exhausted' };
-  return { kind: 'lane', lane: SLOW_LANE, dueAtMs: nowMs };
+export function slowLane(question: Omit<LaneQuestion, 'attempt'>): LaneChoice {
+  return choiceOf(question, SLOW_LANE, question.nowMs);
 }
 
 const PAUSED_LANE_MS_MIN = 600_000;
 
 function longestLane(question: Omit<LaneQuestion, 'attempt'>, delayMsMax: number): LaneChoice {
-  const { firstAttemptedAtMs, nowMs, deadlineMs, random } = question;
+  const { nowMs, random } = question;
   const lanes = LANES.filter(({ delayMs }, place) => place === 0 || delayMs <= delayMsMax);
-  const choices = lanes.map(({ name, delayMs }): LaneChoice => {
-    const dueAtMs = nowMs + Math.round(delayMs * (1 + JITTER * random));
-    if (deadlineMs !== null && dueAtMs >= deadlineMs) return { kind: 'dead', reason: 'too_old' };
-    if (dueAtMs - firstAttemptedAtMs > RETRY_AGE_MAX_MS) return { kind: 'dead', reason: 'retries_exhausted' };
-    return { kind: 'lane', lane: name, dueAtMs };
-  });
+  const choices = lanes.map(({ name, delayMs }) =>
+    choiceOf(question, name, nowMs + Math.round(delayMs * (1 + JITTER * random))),
+  );
   return choices.findLast(({ kind }) => kind === 'lane') ?? (choices[0] as LaneChoice);
 }
 

@@ -1,8 +1,9 @@
-import type { HealthQuestion } from '#pipelines/delivery/health.ts';
+import { HEALS, type HealthQuestion } from '#pipelines/delivery/health.ts';
 import { createBinder, type Statement } from './statement.ts';
 
+const HEALING = [...HEALS].map((reason) => `'${reason}'`).join(', ');
 /** What says how the destination is: a pause only says again what made it. */
-const TRIED = `outcome != 'skipped' AND NOT (outcome = 'paused' AND reason IN ('breaker_open', 'throttled', 'handed_over', 'slow'))`;
+const TRIED = `outcome != 'skipped' AND NOT (outcome = 'paused' AND reason IN (${HEALING}))`;
 const FAILED = `outcome IN ('diverted', 'paused', 'dead')`;
 
 const WAITS = `outcome IN ('diverted', 'paused')`;
