@@ -1,3 +1,5 @@
+import { putNewest } from './put_newest.ts';
+
 /** Which sites' destinations are so much slower than others', or than what is sent to them, that everybody would wait for them. */
 export interface SlowSites {
   /** How long a call took. */
@@ -62,10 +64,4 @@ export function createSlowSites(sitesMax: number, nowMs: () => number): SlowSite
     },
     late: (siteId) => putNewest(lateAtMs, siteId, nowMs(), sitesMax),
   };
-}
-
-function putNewest<Value>(table: Map<string, Value>, key: string, value: Value, max: number): void {
-  table.delete(key);
-  table.set(key, value);
-  if (table.size > max) for (const oldest of table.keys()) return void table.delete(oldest);
 }

@@ -19,6 +19,7 @@ import {
   slowLane,
 } from '#pipelines/delivery/lanes.ts';
 import { givenUp, isHandedOver, isSlowed } from '#pipelines/delivery/outcomes.ts';
+import { putNewest } from '#pipelines/delivery/put_newest.ts';
 import { createBatchWriter } from '#schemas/event_batch.ts';
 import { partitionOf } from '#schemas/partition.ts';
 import type {
@@ -129,14 +130,7 @@ export async function createDeliveryOutput(
       outputs,
       tally,
       committed() {
-        for (const [siteId, dueAtMs] of probing) {
-          probes.delete(siteId);
-          probes.set(siteId, dueAtMs);
-        }
-        for (const siteId of probes.keys()) {
-          if (probes.size <= PROBES_MAX) break;
-          probes.delete(siteId);
-        }
+        for (const [siteId, dueAtMs] of probing) putNewest(probes, siteId, dueAtMs, PROBES_MAX);
       },
     };
   }

@@ -1,4 +1,5 @@
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
+import { putNewest } from '#pipelines/delivery/put_newest.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Destination } from '#schemas/setting.ts';
 import type { Runtime } from '#services/runtime.ts';
@@ -46,9 +47,7 @@ export function watchReleases({ table, destination, isInTrouble, beganMs }: Rele
       return waitsSinceMs < (returns.get(siteId) ?? (isPaused ? beganMs : 0)) && !isInTrouble(siteId);
     },
     returned(siteId, nowMs) {
-      returns.delete(siteId);
-      returns.set(siteId, nowMs);
-      if (returns.size > RETURNS_MAX) for (const oldest of returns.keys()) return void returns.delete(oldest);
+      putNewest(returns, siteId, nowMs, RETURNS_MAX);
       latestMs = Math.max(latestMs, nowMs);
     },
     latestMs: () => latestMs,
