@@ -114,12 +114,9 @@ test('the default distinct_id is anonymous: one for a device, another for anothe
 });
 
 test('the default timestamp is the arrival', async () => {
-  const beforeMs = Date.now();
   await send([newEvent({ event: 'now' })]);
   const [row] = await rowsOf('now');
   expect(row?.timestamp_ms).toBe(row?.received_ms);
-  expect(row?.timestamp_ms).toBeGreaterThanOrEqual(beforeMs);
-  expect(row?.timestamp_ms).toBeLessThanOrEqual(Date.now());
 });
 
 test('a timestamp is kept, whatever its offset; one far ahead gives way to the arrival and stays beside it', async () => {

@@ -31,7 +31,7 @@ async function opened() {
     );
   };
   const running = async (siteId: string) =>
-    (await queries.running.list()).filter((one) => one.siteId === siteId && one.rowsRead > 0);
+    (await queries.running.list()).filter((one) => one.siteId === siteId && one.rowsRead > 0 && one.runningMs > 0);
   return { queries, ask, running };
 }
 
@@ -41,7 +41,6 @@ test('a query that runs is seen with whose it is, and ended by its id alone', as
   await until('both to run', async () => (await running('shop')).length + (await running('other')).length === 2);
   const [shop] = await running('shop');
   expect(shop).toMatchObject({ kind: 'top', askedBy: 'Ann: on call' });
-  expect(shop?.runningMs).toBeGreaterThan(0);
   expect(await queries.running.cancel(shop?.id ?? '')).toMatchObject({ id: shop?.id, siteId: 'shop' });
   expect(await asked[0]).toEqual({ ok: false, code: 'query_cancelled' });
   expect(await running('other')).toHaveLength(1);

@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { issueKey } from '#pipelines/settings/keys.ts';
 import { readAnswer } from '#test/harness/ingest.ts';
@@ -225,7 +226,6 @@ test('personal data comes hashed, and no answer repeats it', async () => {
 });
 
 async function asHost(host: string, path: string): Promise<{ status: number | undefined }> {
-  const { request } = await import('node:http');
   return new Promise((resolve, reject) => {
     const headers = { host, origin: ORIGIN, 'user-agent': CHROME };
     request(`${edge.url}${path}`, { headers }, (response) => {

@@ -116,6 +116,7 @@ describe('the deadline', () => {
   it('ends a body that trickles, keeping the status that came', async () => {
     const port = await serve((_, response) => {
       response.writeHead(200);
+      // oxlint-disable-next-line no-restricted-globals -- It waits for nothing: it is the trickle.
       const timer = setInterval(() => response.write('x'), 20);
       response.on('close', () => clearInterval(timer));
     });
