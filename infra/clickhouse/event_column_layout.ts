@@ -7,10 +7,13 @@ import { ColumnStream, lengthBytes } from './column_stream.ts';
 const SITE_MODES: readonly SiteMode[] = ['online', 'offline'];
 const CALLERS: readonly Caller[] = ['browser', 'server'];
 
-const STORED_IDENTIFIERS: readonly (keyof Identifiers)[] = ['email', 'phone', 'first_name', 'last_name', 'external_id'];
+const STORED_IDENTIFIERS: readonly (keyof Identifiers)[] = ['email', 'first_name', 'last_name', 'external_id'];
+
+/** The keyed hash of a site's phone number, which is given as its bare SHA-256. */
+export type PhoneHmac = (siteId: string, sha256: string) => string;
 
 /** Reads a value of the event, and writes what the row has of it into its column. */
-type Copy = (from: Cursor) => void;
+type Copy = (from: Cursor, siteId: string, phoneHmac: PhoneHmac) => void;
 
 /** A column of event_rows: its type in the Native format, and its streams of bytes, beginning with the null map. */
 interface Column {
@@ -74,11 +77,11 @@ export const EVENT_COLUMN_LAYOUT: readonly Column[] = COLUMNS;
  *
  * @throws MalformedError if its bytes are not an event; some of the streams are longer then.
  */
-export function copyEvent({ eventBytes, personBytes, coordinate }: EntryView): void {
+export function copyEvent({ siteId, eventBytes, personBytes, coordinate }: EntryView, phoneHmac: PhoneHmac): void {
   const from: Cursor = { buffer: eventBytes, at: 0 };
-  for (const copy of EVENT_COPIES) copy(from);
+  for (const copy of EVENT_COPIES) copy(from, siteId, phoneHmac);
   if (from.at !== eventBytes.length) throw new MalformedError('bytes behind the event');
-  copyPerson({ buffer: personBytes, at: 0 });
+  copyPerson({ buffer: personBytes, at: 0 }, siteId, phoneHmac);
   rawPartition.int32(coordinate?.partition ?? -1);
   rawOffset.int64(coordinate?.offset ?? -1);
   rawIndex.int32(coordinate?.index ?? -1);
@@ -128,9 +131,14 @@ function flag(name: string): Copy {
   };
 }
 
+/** A text of ASCII as the Native format has it. */
+function nativeText(text: string): Buffer {
+  return Buffer.concat([lengthBytes(text.length), Buffer.from(text)]);
+}
+
 function symbol(name: string, symbols: readonly string[]): Copy {
   const to = column(name, 'String');
-  const texts = symbols.map((word) => Buffer.concat([lengthBytes(word.length), Buffer.from(word)]));
+  const texts = symbols.map(nativeText);
   return (from) => {
     const known = texts[readLong(from)];
     if (known === undefined) throw new MalformedError('no such symbol');
@@ -156,16 +164,18 @@ function readDouble(from: Cursor): number {
   return from.buffer.readDoubleLE(start);
 }
 
-/** Rows hold only some of the identifiers; the others are skipped. */
+/** Rows hold only some of the identifiers, and a phone number by its keyed hash; the others are skipped. */
 function identifiers(): Copy {
-  const fields = IDENTIFIER_FIELDS.map((field) =>
-    STORED_IDENTIFIERS.includes(field) ? column(`${field}_sha256`, 'String') : null,
-  );
-  return (from) => {
+  const fields = IDENTIFIER_FIELDS.map((field) => {
+    if (field === 'phone') return { to: column('phone_hmac', 'String'), isKeyed: true };
+    return { to: STORED_IDENTIFIERS.includes(field) ? column(`${field}_sha256`, 'String') : null, isKeyed: false };
+  });
+  return (from, siteId, phoneHmac) => {
     const any = isThere(from);
-    for (const to of fields) {
+    for (const { to, isKeyed } of fields) {
       const there = any && isThere(from);
       if (there && to === null) skipText(from);
+      else if (there && isKeyed) to?.bytes(nativeText(phoneHmac(siteId, readText(from))));
       else if (there) to?.text(from);
       else to?.byte(0);
     }
@@ -188,4 +198,11 @@ function skipText(from: Cursor): void {
   const length = readLong(from);
   from.at += length;
   if (length < 0 || from.at > from.buffer.length) throw new MalformedError('text past the end');
+}
+
+function readText(from: Cursor): string {
+  const start = { ...from };
+  skipText(from);
+  readLong(start);
+  return from.buffer.toString('utf8', start.at, from.at);
 }

@@ -1,6 +1,6 @@
 import { decodeEvent, type EntryView } from '#schemas/event_batch.ts';
 import { type ColumnStream, lengthBytes } from './column_stream.ts';
-import { copyEvent, EVENT_COLUMN_LAYOUT } from './event_column_layout.ts';
+import { copyEvent, EVENT_COLUMN_LAYOUT, type PhoneHmac } from './event_column_layout.ts';
 
 const STREAMS = EVENT_COLUMN_LAYOUT.flatMap(({ streams }) => streams);
 const TIMESTAMPS = STREAMS.indexOf(
@@ -14,6 +14,8 @@ interface Chunk {
   rows: number;
   /** The bytes of each stream, in the order of STREAMS. */
   streams: readonly Buffer[];
+  /** By which its rows were made. */
+  phoneHmac: PhoneHmac;
 }
 
 /**
@@ -81,13 +83,13 @@ export interface ColumnarEvents {
  * The rows of identified events. The same event always gives the same row. An event that cannot be read does not affect the
  * others.
  */
-export function columnarEvents(views: readonly EntryView[]): ColumnarEvents {
-  const chunk: Chunk = { rows: 0, streams: [] };
+export function columnarEvents(views: readonly EntryView[], phoneHmac: PhoneHmac): ColumnarEvents {
+  const chunk: Chunk = { rows: 0, streams: [], phoneHmac };
   const events: ColumnarEvents = { rows: [], poisonPills: [] };
   for (const [index, view] of views.entries()) {
     for (const stream of STREAMS) stream.savePosition();
     try {
-      copyEvent(view);
+      copyEvent(view, phoneHmac);
       events.rows.push(new ColumnarEvent(view, chunk, chunk.rows++));
     } catch (error) {
       for (const stream of STREAMS) stream.rollBack();
@@ -116,21 +118,27 @@ export function nativeBlock(rows: readonly ColumnarEvent[]): Buffer {
 /** Chunks with exactly these rows, in this order. If some rows of a chunk are missing, a new chunk is made. */
 function chunksOf(rows: readonly ColumnarEvent[]): Chunk[] {
   const chunks: Chunk[] = [];
-  let loose: EntryView[] = [];
+  let loose: ColumnarEvent[] = [];
   function flushLoose(): void {
-    const { rows: again, poisonPills } = columnarEvents(loose);
+    const [first] = loose;
+    if (first === undefined) return;
+    const { rows: again, poisonPills } = columnarEvents(
+      loose.map(({ view }) => view),
+      first.chunk.phoneHmac,
+    );
     if (poisonPills[0] !== undefined) throw poisonPills[0].error;
     if (again[0] !== undefined) chunks.push(again[0].chunk);
     loose = [];
   }
   for (let at = 0; at < rows.length; ) {
-    const { chunk, view } = rows[at] as ColumnarEvent;
+    const row = rows[at] as ColumnarEvent;
+    const { chunk } = row;
     if (isWhole(rows, at)) {
       flushLoose();
       chunks.push(chunk);
       at += chunk.rows;
     } else {
-      loose.push(view);
+      loose.push(row);
       at++;
     }
   }

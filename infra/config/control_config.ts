@@ -175,7 +175,7 @@ function controlProcess(names: readonly string[]) {
     ...HTTP.properties,
     ...EGRESS.properties,
     trustedProxies: EDGE.properties.trustedProxies,
-    secretsKeys: SECRETS.secretsKeys,
+    ...SECRETS,
     deliveryBaseUrls: deliveryBaseUrls(names),
   });
 }

@@ -178,9 +178,19 @@ export const SECRETS = {
       allowed: `base64 of ${IDENTITY_SECRET_BYTES_MIN} bytes or more`,
       startDefault: "the data folder's `identity.secret`",
       description:
-        'Key of the HMAC over the identifiers that people are joined on, read by the edge and identity; another secret makes new people of known ones.',
+        'Key of the HMAC over the identifiers that people are joined on, and by which rows have phone numbers, read by the edge, identity, the warehouse and control; another secret makes new people of known ones.',
     }),
     (base64) => Buffer.from(base64, 'base64'),
+  ),
+  formerIdentitySecrets: Type.Decode(
+    list('IDENTITY_FORMER_SECRETS', {
+      check: isBase64Of(IDENTITY_SECRET_BYTES_MIN),
+      allowed: `base64 of ${IDENTITY_SECRET_BYTES_MIN} bytes or more each, separated by commas`,
+      default: [],
+      description:
+        'What `IDENTITY_SECRET` was before, read by control: rows that were stored then are found by their phone numbers still.',
+    }),
+    (each) => each.map((base64) => Buffer.from(base64, 'base64')),
   ),
 };
 

@@ -122,6 +122,7 @@ const WAREHOUSE_PROCESS = Type.Object({
   ...ANY_PROCESS.properties,
   ...CLAIM_WINDOW.properties,
   ...WAREHOUSE.properties,
+  identitySecret: SECRETS.identitySecret,
 });
 
 function deliveryProcess(name: string, names: readonly string[]) {

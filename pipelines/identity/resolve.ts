@@ -62,6 +62,14 @@ function nodeOf(secret: Buffer, siteId: string, kind: string, hashed: string): s
   return createHmac('sha256', secret).update(`${siteId}\n${kind}\n${hashed}`).digest('base64url').slice(0, 32);
 }
 
+/**
+ * The keyed hash by which rows have a phone number, given as the SHA-256 of its E.164 form: people are joined on the same. The
+ * bare hash is on its way to destinations alone.
+ */
+export function phoneHmac(secret: Buffer, siteId: string, sha256: string): string {
+  return nodeOf(secret, siteId, 'phone', sha256);
+}
+
 /** Keyed identifiers of an event that may stitch; offline-mode events are never linked. */
 export function nodesOf(secret: Buffer, siteId: string, part: IdentityPart): string[] {
   const { identifiers } = part;

@@ -44,7 +44,8 @@ export interface LinkRow {
 
 export interface IdentifiedRow {
   identifier: 'email' | 'phone' | 'external_id';
-  sha256: string;
+  /** The SHA-256; of a phone number the keyed hash. */
+  digest: string;
   since: number;
   by_event: string;
 }
@@ -129,25 +130,25 @@ function keyOf(keyId: string, keys: readonly TracedKey[]): NonNullable<EventTrac
   return { key_id: keyId, shown_prefix: known?.shownPrefix ?? null, label: known?.label ?? null };
 }
 
-const SHA256_BEGIN_CHARACTERS = 8;
-const beginOf = (sha256: string): string => sha256.slice(0, SHA256_BEGIN_CHARACTERS);
+const DIGEST_BEGIN_CHARACTERS = 8;
+const beginOf = (digest: string): string => digest.slice(0, DIGEST_BEGIN_CHARACTERS);
 
 function rowOf(row: StoredEventRow): NonNullable<EventTrace['row']> {
   const { happened, received: _received, arrived_person: _arrived, person: _person, caller: _caller, ...rest } = row;
   const { raw_partition: _partition, raw_offset: _offset, raw_index: _index, key_id: _key, ...fields } = rest;
-  const { email_sha256, phone_sha256, first_name_sha256, last_name_sha256, external_id_sha256, ...plain } = fields;
+  const { email_sha256, phone_hmac, first_name_sha256, last_name_sha256, external_id_sha256, ...plain } = fields;
   const digests = {
     email: email_sha256,
-    phone: phone_sha256,
+    phone: phone_hmac,
     first_name: first_name_sha256,
     last_name: last_name_sha256,
     external_id: external_id_sha256,
   };
-  const given = Object.entries(digests).filter(([, sha256]) => sha256 !== '');
+  const given = Object.entries(digests).filter(([, digest]) => digest !== '');
   return {
     ...plain,
     timestamp: happened,
-    identifiers: Object.fromEntries(given.map(([name, sha256]) => [name, beginOf(sha256)])),
+    identifiers: Object.fromEntries(given.map(([name, digest]) => [name, beginOf(digest)])),
     properties: JSON.parse(row.properties) as Record<string, unknown>,
   };
 }
@@ -168,9 +169,9 @@ function personOf({ siteId, links, identified }: FoundOfEvent, row: StoredEventR
         first_seen: seen,
       })),
     identified_by:
-      identified?.map(({ identifier, sha256, since, by_event }) => ({
+      identified?.map(({ identifier, digest, since, by_event }) => ({
         identifier,
-        sha256_begin: beginOf(sha256),
+        digest_begin: beginOf(digest),
         since,
         event_id: by_event,
       })) ?? null,

@@ -61,8 +61,8 @@ function duplicateSentences({ seen, copies }: Known['duplicates'], name: string 
 
 function personSentences(person: Person): string[] {
   const identified = (person.identified_by ?? []).map(
-    ({ identifier, sha256_begin, since, event_id }) =>
-      `The distinct id was first identified by ${identifier.replace('_', ' ')} (SHA-256 ${sha256_begin}…) ${instant(since)}, by event ${JSON.stringify(event_id)}.`,
+    ({ identifier, digest_begin, since, event_id }) =>
+      `The distinct id was first identified by ${identifier.replace('_', ' ')} (${identifier === 'phone' ? 'keyed hash' : 'SHA-256'} ${digest_begin}…) ${instant(since)}, by event ${JSON.stringify(event_id)}.`,
   );
   return [belongingSentence(person), ...identified];
 }

@@ -49,7 +49,8 @@ const row = Type.Object({
   action_source: Type.String(),
   identify: Type.Boolean({ description: 'Whether its identifiers may link people' }),
   identifiers: Type.Record(Type.String(), Type.String(), {
-    description: 'The identifiers it came with, each as the first eight characters of its SHA-256',
+    description:
+      'The identifiers it came with, each as the first eight characters of its SHA-256, a phone number of its keyed hash',
   }),
   city: Type.String(),
   state: Type.String(),
@@ -72,7 +73,9 @@ const link = Type.Object({
 
 const identified = Type.Object({
   identifier: Type.Enum(['email', 'phone', 'external_id']),
-  sha256_begin: Type.String({ description: 'The first eight characters of its SHA-256' }),
+  digest_begin: Type.String({
+    description: 'The first eight characters of its SHA-256, of a phone number of its keyed hash',
+  }),
   since: time('When the first event with it arrived'),
   event_id: Type.String({ description: 'That event' }),
 });

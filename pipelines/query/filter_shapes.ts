@@ -22,7 +22,7 @@ export const COLUMNS = [
   'caller',
   'identify',
   'email_sha256',
-  'phone_sha256',
+  'phone_hmac',
   'external_id_sha256',
   'city',
   'state',
@@ -96,7 +96,11 @@ export const conditionShape = Type.Union([
   closed({
     field: filteredShape,
     is: Type.Enum(['equal', 'not_equal']),
-    to: Type.Array(anyValue, { description: 'Any of these', minItems: 1, maxItems: 100 }),
+    to: Type.Array(anyValue, {
+      description: 'Any of these; of `phone_hmac` also the SHA-256 of a number in E.164, with its plus',
+      minItems: 1,
+      maxItems: 100,
+    }),
   }),
   closed({
     field: filteredShape,

@@ -8,7 +8,7 @@ const PERSONAL: ReadonlySet<unknown> = new Set([
   'distinct_id',
   'person_id',
   'email_sha256',
-  'phone_sha256',
+  'phone_hmac',
   'external_id_sha256',
   'zip',
   'client_ip',

@@ -13,7 +13,7 @@ export type EventRow = {
   caller: string;
   identify: boolean;
   email_sha256: string;
-  phone_sha256: string;
+  phone_hmac: string;
   first_name_sha256: string;
   last_name_sha256: string;
   external_id_sha256: string;

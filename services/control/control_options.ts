@@ -32,6 +32,7 @@ export interface ControlOptions extends SignInParts {
   readTagRecord(siteId: string): Promise<TagRecord>;
   readRefusals: Sources['readRefusals'];
   seal: World['seal'];
+  phoneHmacs: World['phoneHmacs'];
   /** Hosts under which the service is asked; it answers no others. */
   ownNames: OwnNames;
   /** CIDR ranges of proxies whose X-Forwarded-For is believed. */

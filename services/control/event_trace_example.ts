@@ -50,7 +50,7 @@ export const EVENT_TRACE_EXAMPLE: EventTrace & { as_of: number } = {
     arrived_person_id: 'p_51c9',
     distinct_person_id: 'p_51c9',
     links: [{ person_id: 'p_51c9', target: 'p_0b7e', since: RECEIVED + 60_000, first_seen: RECEIVED - 86_400_000 }],
-    identified_by: [{ identifier: 'email', sha256_begin: '2c26b46b', since: RECEIVED, event_id: 'order-2001' }],
+    identified_by: [{ identifier: 'email', digest_begin: '2c26b46b', since: RECEIVED, event_id: 'order-2001' }],
   },
   destinations: [
     {

@@ -26,6 +26,7 @@ import { createPasswords } from '#infra/secrets/password.ts';
 import { createRecordSeal, sealSecret } from '#infra/secrets/seal.ts';
 import { openSettingsJournal } from '#infra/settings/journal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+import { phoneHmac } from '#pipelines/identity/resolve.ts';
 import { createControlApp } from './app.ts';
 import type { ControlOptions } from './control_options.ts';
 import type { LoadDashboard } from './dashboard_files.ts';
@@ -59,6 +60,7 @@ export interface ControlParts {
 export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   const { config, addresses, session, registry, logger, fatal, onStop } = parts;
   const ring = parseKeyRing(config.secretsKeys);
+  const identitySecrets = [config.identitySecret, ...config.formerIdentitySecrets];
   const recordSeal = createRecordSeal(ring, randomBytes);
   const journal = await openSettingsJournal(session, registry, logger, fatal);
   onStop(() => journal.close());
@@ -118,6 +120,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     readTagRecord: (siteId) => readTagRecord(redis, siteId),
     readRefusals: (siteId) => readRefusalsOf(redis, siteId),
     monthUse: createMonthUseView(redis, logger, Date.now, monotonicMs),
+    phoneHmacs: (siteId, sha256) => identitySecrets.map((secret) => phoneHmac(secret, siteId, sha256)),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,
     dns,

@@ -6,6 +6,7 @@ import { withEveryName } from '#pipelines/query/event_names.ts';
 import { keptMs } from '#pipelines/query/freshness.ts';
 import { withPersonsOf } from '#pipelines/query/person_fields.ts';
 import { namesPersons } from '#pipelines/query/personal_fields.ts';
+import { withPhoneHmacs } from '#pipelines/query/phone_filters.ts';
 import { askedSince, timeRead } from '#pipelines/query/time_read.ts';
 import type { Permission } from '#pipelines/settings/access.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
@@ -83,7 +84,7 @@ function ask<Query extends TObject | TUnion, Plan, Row>(
 ): Question {
   const { site_id: siteId } = input.params as Static<typeof siteParams>;
   if (world.view.table.site(siteId) === undefined) return refused('site_unknown');
-  const query = input.body as Static<Query>;
+  const query = withPhoneHmacs(input.body as Static<Query>, (sha256) => world.phoneHmacs(siteId, sha256));
   const problems = [...filterProblems(query), ...spec.problems(query)];
   if (problems.length > 0) return refused('settings_invalid', problems);
   const isCut = spec.hidesFew === true && !world.may('query.persons', { site: siteId });

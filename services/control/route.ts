@@ -57,6 +57,8 @@ export interface World {
   replayProgress(replayId: string): ReplayProgress | undefined;
   /** Whether delivery would call an address. */
   isAddressAllowed(address: string): boolean;
+  /** The keyed hashes that rows of a site may have of a phone number, which is given as its SHA-256. */
+  phoneHmacs(siteId: string, sha256: string): readonly string[];
   seal(place: { siteId: string; destination: string; field: string }, value: string): string;
 }
 

@@ -145,8 +145,18 @@ async function refreshMonthUse({ monthUse, journal }: ControlOptions): Promise<v
 }
 
 function worldOf(options: ControlOptions, view: SettingsView, principal: Principal): World {
-  const { adapters, seal, isAddressAllowed, randomBytes, keyUse, monthUse, replayProgress, domainRules, edgeUrl } =
-    options;
+  const {
+    adapters,
+    seal,
+    phoneHmacs,
+    isAddressAllowed,
+    randomBytes,
+    keyUse,
+    monthUse,
+    replayProgress,
+    domainRules,
+    edgeUrl,
+  } = options;
   const known = { lastUsed: keyUse.lastUsed, monthUsed: monthUse.used, replayProgress };
   const asking = {
     principal,
@@ -159,6 +169,7 @@ function worldOf(options: ControlOptions, view: SettingsView, principal: Princip
     nowMs,
     adapters,
     seal,
+    phoneHmacs,
     isAddressAllowed,
     randomBytes,
     domainRules,

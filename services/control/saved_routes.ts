@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
+import { withPhoneHmacs } from '#pipelines/query/phone_filters.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, problem, unless } from '#pipelines/settings/problem.ts';
 import { savedKey } from '#pipelines/settings/setting_address.ts';
@@ -183,7 +184,12 @@ function written(world: World, item: SavedItem): Outcome {
       ? questionProblems(site_id, JSON.parse(definition), world)
       : boardProblems(world.view, site_id, JSON.parse(definition).questions)),
   ];
-  return refusedFor(problems) ?? done([{ body: { saved: item } }], showItem(site_id, kind, id));
+  const refusal = refusedFor(problems);
+  if (refusal !== null) return refusal;
+  // Settings are kept for long: no bare hash of a phone number is among them.
+  const keyed = withPhoneHmacs(JSON.parse(definition), (sha256) => world.phoneHmacs(site_id, sha256));
+  const saved = { ...item, definition: JSON.stringify(keyed) };
+  return done([{ body: { saved } }], showItem(site_id, kind, id));
 }
 
 /** Characters of what the site has saved beside an item. */

@@ -4,6 +4,7 @@ import { runSink } from '#infra/kafka/block_sink/block_sink.ts';
 import { FETCH_BYTES_MIN } from '#infra/kafka/consumer/consume_options.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createEventBatchReader } from '#infra/registry/codec.ts';
+import { phoneHmac } from '#pipelines/identity/resolve.ts';
 import { viewsIn } from '#services/batches.ts';
 import { openProducer } from '#services/open_parts.ts';
 import { consumerOptions, runStage } from '#services/stage.ts';
@@ -26,7 +27,8 @@ const EVENT_TOPICS: ReadonlySet<string> = new Set([TOPICS.identified, TOPICS.aga
 runStage('warehouse', warehouseConfig, async (runtime, config) => {
   const { session, registry, metrics, logger } = runtime;
   const { warehouse, personReloader } = await openWarehouse(runtime, config);
-  const tables = await createTables(registry);
+  const { identitySecret } = config;
+  const tables = await createTables(registry, (siteId, sha256) => phoneHmac(identitySecret, siteId, sha256));
   const deadLetters = await openDeadLetters(registry, await openProducer(runtime), metrics);
   const waits = createTableWaits({ metrics, logger, nowMs: monotonicMs });
   runtime.parts.needs('tables', waits.areNone);

@@ -1,3 +1,4 @@
+import type { PhoneHmac } from '#infra/clickhouse/event_column_layout.ts';
 import { type ColumnarEvent, columnarEvents } from '#infra/clickhouse/event_columns.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec, createEventBatchReader, type Decoded } from '#infra/registry/codec.ts';
@@ -30,10 +31,10 @@ export interface Tables {
 }
 
 /** Which topic becomes which table, and a record's rows. */
-export async function createTables(registry: Registry): Promise<Tables> {
+export async function createTables(registry: Registry, phoneHmac: PhoneHmac): Promise<Tables> {
   const sources = new Map<string, Source>([
-    [TOPICS.identified, await events(registry)],
-    [TOPICS.againWarehouse, await events(registry)],
+    [TOPICS.identified, await events(registry, phoneHmac)],
+    [TOPICS.againWarehouse, await events(registry, phoneHmac)],
     [TOPICS.links, await links(registry)],
     [TOPICS.usage, await usage(registry)],
     [TOPICS.outcomes, await outcomes(registry)],
@@ -52,13 +53,13 @@ export async function createTables(registry: Registry): Promise<Tables> {
   };
 }
 
-async function events(registry: Registry): Promise<Source> {
+async function events(registry: Registry, phoneHmac: PhoneHmac): Promise<Source> {
   const reader = await createEventBatchReader(registry, TOPICS.identified);
   return {
     table: 'event_rows',
     async rowsOf(value) {
       const read = await reader.read(value);
-      return read.ok ? { ok: true, value: columnarEvents(read.value) } : read;
+      return read.ok ? { ok: true, value: columnarEvents(read.value, phoneHmac) } : read;
     },
   };
 }

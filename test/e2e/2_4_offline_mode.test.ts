@@ -42,7 +42,7 @@ test('of an offline site nothing is stored that says who it was', async () => {
     distinct_id: expect.stringMatching(/^anon_/),
     identify: false,
     email_sha256: '',
-    phone_sha256: '',
+    phone_hmac: '',
     first_name_sha256: '',
     external_id_sha256: '',
     city: '',

@@ -10,7 +10,7 @@ const IDENTIFIED_MAX = 20;
 
 const STORED = `event, toUnixTimestamp64Milli(timestamp) AS happened, toUnixTimestamp64Milli(received_at) AS received,
   original_timestamp, distinct_id, arrived_person_id AS arrived_person, person_id AS person, mode, action_source, caller,
-  identify, email_sha256, phone_sha256, first_name_sha256, last_name_sha256, external_id_sha256, city, state, zip, country,
+  identify, email_sha256, phone_hmac, first_name_sha256, last_name_sha256, external_id_sha256, city, state, zip, country,
   client_ip, client_user_agent, value, currency, order_id, properties, raw_partition, raw_offset, raw_index, key_id`;
 
 /** The statement of what is stored of an event, the row that counts first. Rows: StoredEventRow. */
@@ -59,11 +59,11 @@ GROUP BY person_id`);
  */
 export function identifiedStatement(siteId: string, distinctId: string): Statement {
   const { bind, statement } = createBinder();
-  return statement(`SELECT named.1 AS identifier, named.2 AS sha256,
+  return statement(`SELECT named.1 AS identifier, named.2 AS digest,
   toUnixTimestamp64Milli(min(received_at)) AS since, argMin(event_id, received_at) AS by_event
 FROM (
   SELECT received_at, event_id,
-    arrayJoin([('email', email_sha256), ('phone', phone_sha256), ('external_id', external_id_sha256)]) AS named
+    arrayJoin([('email', email_sha256), ('phone', phone_hmac), ('external_id', external_id_sha256)]) AS named
   FROM event_rows
   WHERE site_id = ${bind(siteId, 'String')} AND distinct_id = ${bind(distinctId, 'String')}
     AND identify AND mode = 'online')

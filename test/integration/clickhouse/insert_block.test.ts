@@ -4,7 +4,7 @@ import { columnarEvents } from '#infra/clickhouse/event_columns.ts';
 import { ACTION_SOURCES, type Event, type EventEntry, type Identifiers } from '#schemas/event.ts';
 import { createBatchWriter, encodeEvent, encodePerson, noPerson, readBatch } from '#schemas/event_batch.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
-import { eventRow } from '#test/harness/event_row.ts';
+import { eventRow, testPhoneHmac } from '#test/harness/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
 
@@ -100,8 +100,8 @@ test('events in columns make the rows that their values make', async () => {
     writer.add(coordinate, person === null ? noPerson() : encodePerson(person), encodeEvent(event));
   }
   const views = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
-  const written = columnarEvents(views.slice(0, -3)).rows;
-  const madeAnew = columnarEvents(views).rows.slice(-3);
+  const written = columnarEvents(views.slice(0, -3), testPhoneHmac).rows;
+  const madeAnew = columnarEvents(views, testPhoneHmac).rows.slice(-3);
   await insertBlock(columns.warehouse, 'event_rows', 'block', [...written, ...madeAnew]);
   await insertBlock(json.warehouse, 'event_rows', 'block', entries.map(eventRow));
   const query = 'SELECT * FROM event_rows ORDER BY event_id';

@@ -18,6 +18,7 @@ export function controlEnvironment(addresses: LocalAddresses): Record<string, st
     SCHEMA_REGISTRY_URL: addresses.registryUrl,
     REDIS_URL: addresses.redisUrl,
     CLICKHOUSE_URL: addresses.clickhouseUrl,
+    IDENTITY_SECRET: randomBytes(32).toString('base64'),
     SECRETS_KEYS: `k1:${randomBytes(32).toString('base64')}`,
     CONTROL_FIRST_TOKEN_SHA256: tokenHash,
   };

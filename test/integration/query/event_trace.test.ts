@@ -91,7 +91,7 @@ test('one event is asked by its id, in whatever case it was sent', async () => {
     arrived_person_id: basePersonId('shop', 'a'),
     distinct_person_id: basePersonId('shop', 'a'),
     links: [{ person_id: basePersonId('shop', 'a'), target: OLD, since: START + 90_000, first_seen: START - 1_000 }],
-    identified_by: [{ identifier: 'email', sha256_begin: '0a1b2c3d', since: START + 1_000, event_id: 'a-sign_up-0' }],
+    identified_by: [{ identifier: 'email', digest_begin: '0a1b2c3d', since: START + 1_000, event_id: 'a-sign_up-0' }],
   });
   expect(trace.destinations).toMatchObject([
     {

@@ -93,6 +93,13 @@ test.for([
   expect(faultsOf(processConfig, { ...WHOLE, [name]: value })).toEqual([expect.stringContaining(`${name} must be`)]);
 });
 
+test('secrets there were before are refused where one is too short, without repeating them', () => {
+  expect(faultsOf(control, { ...WHOLE, IDENTITY_FORMER_SECRETS: `${KEY},${KEY}` })).toEqual([]);
+  expect(faultsOf(control, { ...WHOLE, IDENTITY_FORMER_SECRETS: `${KEY},c2hvcnQ=` })).toEqual([
+    'IDENTITY_FORMER_SECRETS must be base64 of 32 bytes or more each, separated by commas',
+  ]);
+});
+
 test.for(['', 'k', `k:${KEY},k:${KEY}`, 'k:c2hvcnQ='])('SECRETS_KEYS=%s is refused', (value) => {
   expect(faultsOf(control, { ...WHOLE, SECRETS_KEYS: value })).toEqual([expect.stringMatching(/^SECRETS_KEYS /)]);
 });

@@ -43,6 +43,7 @@ import type { Transport } from '#services/control_api/client.ts';
 import type { StageItem } from '#services/control_api/stage_shapes.ts';
 import { injected } from '#test/harness/control_in_process.ts';
 import type { DnsReply } from '#test/harness/dns_server.ts';
+import { testPhoneHmac } from '#test/harness/event_row.ts';
 import { memoryDns } from '#test/harness/memory_dns.ts';
 import { undocumented } from './documented.ts';
 import { memoryAnalysts } from './memory_analysts.ts';
@@ -245,6 +246,7 @@ export async function control(
     keyUse: { refresh: async () => undefined, lastUsed: (keyHash) => used.get(keyHash) ?? null },
     seal: ({ siteId, destination, field }, value) =>
       `k1.${'A'.repeat(16)}.${Buffer.from(`${siteId}/${destination}/${field}/${value}`).toString('base64url')}`,
+    phoneHmacs: (siteId, sha256) => [testPhoneHmac(siteId, sha256)],
     dns,
     domainRules: DOMAIN_RULES,
     edgeUrl: 'https://edge.example',

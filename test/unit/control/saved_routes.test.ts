@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { testPhoneHmac } from '#test/harness/event_row.ts';
 import { control, controlWithShop, LABEL } from './harness.ts';
 
 const RANGE = { from: Date.UTC(2026, 9, 1), to: Date.UTC(2026, 10, 1) };
@@ -25,6 +26,16 @@ describe('saved questions and boards', () => {
     expect((await world.call('DELETE', `${QUESTIONS}/countries`, removal)).status).toBe(200);
     expect((await world.call('GET', `${QUESTIONS}/countries`)).body.error.code).toBe('question_unknown');
     expect((await world.call('GET', `${BOARDS}/weekly`)).body.error.code).toBe('board_unknown');
+  });
+
+  it('keep no bare hash of a phone number, and are asked by the keyed one', async () => {
+    const world = await controlWithShop();
+    const filters = [{ field: { column: 'phone_hmac' }, is: 'equal', to: ['0a'.repeat(32)] }];
+    const saved = await world.call('POST', QUESTIONS, {
+      body: { ...TOP, question: { ...TOP.question, filters } },
+    });
+    expect(saved.body.question.filters[0].to).toEqual([testPhoneHmac('shop', '0a'.repeat(32))]);
+    expect(JSON.stringify((await world.call('GET', 'audit')).body)).not.toContain('0a0a');
   });
 
   it('keep owner and revision when they are replaced by themselves', async () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { deviceName } from '#services/dashboard/src/pages/people/device_name.ts';
-import { peopleQuestion } from '#services/dashboard/src/pages/people/find_people.ts';
+import { peopleQuestion, searchInAddress } from '#services/dashboard/src/pages/people/find_people.ts';
 import { idNamed } from '#services/dashboard/src/questions/saved.ts';
 
 const NOW = Date.UTC(2026, 10, 24);
@@ -15,6 +15,14 @@ test('an address is asked for by its hash alone, normalised', async () => {
   expect(JSON.stringify(question).toLowerCase()).not.toContain('ada@');
 });
 
+test('a phone number with its plus is asked for by its hash alone, however it is grouped', async () => {
+  const question = await peopleQuestion(' +1 (650) 555-0142 ', NOW);
+  expect(question?.filters).toEqual([
+    { any: [{ field: { column: 'phone_hmac' }, is: 'equal', to: [sha256('+16505550142')] }] },
+  ]);
+  expect(await searchInAddress('+1 (650) 555-0142')).toBe(sha256('+16505550142'));
+});
+
 test('anything else is an id, and perhaps a hash', async () => {
   const columns = async (text: string): Promise<string[]> => {
     const { filters = [] } = (await peopleQuestion(text, NOW)) ?? {};
@@ -23,9 +31,10 @@ test('anything else is an id, and perhaps a hash', async () => {
   };
   expect(await columns('did_1')).toEqual(['person_id', 'distinct_id', 'order_id', 'external_id_sha256']);
   expect(await columns('A'.repeat(64))).toEqual([
-    ...['person_id', 'distinct_id', 'order_id', 'email_sha256', 'phone_sha256'],
+    ...['person_id', 'distinct_id', 'order_id', 'email_sha256', 'phone_hmac'],
     ...['external_id_sha256', 'external_id_sha256'],
   ]);
+  expect(await columns('A_b-'.repeat(8))).toContain('phone_hmac');
 });
 
 test('a user agent is named in two words', () => {

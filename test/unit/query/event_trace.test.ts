@@ -9,7 +9,7 @@ const BASE = basePersonId('shop', 'till-7');
 const storedRow = (changes: Partial<StoredEventRow> = {}): StoredEventRow => ({
   ...{ event: 'purchase', happened: AT, received: AT + 1_000, original_timestamp: null, distinct_id: 'till-7' },
   ...{ arrived_person: BASE, person: BASE, mode: 'online', action_source: 'website', caller: 'server' },
-  ...{ identify: true, email_sha256: '0a1b2c3d4e5f', phone_sha256: '', first_name_sha256: '', last_name_sha256: '' },
+  ...{ identify: true, email_sha256: '0a1b2c3d4e5f', phone_hmac: '', first_name_sha256: '', last_name_sha256: '' },
   ...{ external_id_sha256: '', city: '', state: '', zip: '', country: 'BE', client_ip: '', client_user_agent: '' },
   ...{ value: 12.5, currency: 'EUR', order_id: '7', properties: '{"plan":"paid"}' },
   ...{ raw_partition: 1, raw_offset: 20, raw_index: 2, key_id: '' },
@@ -97,14 +97,14 @@ test('copies of other names are said to be other events under one id', () => {
 
 test('a merged person is told with the link and since when, and by what the visitor was identified', () => {
   const links = [{ person: BASE, merged_into: 'p_old', newest: (AT + 5_000) * 1_000 + 7, seen: AT - 9_000 }];
-  const identified = [{ identifier: 'email' as const, sha256: 'ffee00112233', since: AT - 1_000, by_event: 'e0' }];
+  const identified = [{ identifier: 'email' as const, digest: 'ffee00112233', since: AT - 1_000, by_event: 'e0' }];
   const { person, status } = trace({ rows: [storedRow({ person: 'p_old' })], links, identified });
   expect(person).toEqual({
     person_id: 'p_old',
     arrived_person_id: BASE,
     distinct_person_id: BASE,
     links: [{ person_id: BASE, target: 'p_old', since: AT + 5_000, first_seen: AT - 9_000 }],
-    identified_by: [{ identifier: 'email', sha256_begin: 'ffee0011', since: AT - 1_000, event_id: 'e0' }],
+    identified_by: [{ identifier: 'email', digest_begin: 'ffee0011', since: AT - 1_000, event_id: 'e0' }],
   });
   expect(status.slice(2)).toEqual([
     `Its person is p_old: ${BASE}, whom its distinct id stands for, became part of them 2026-10-05T12:00:05.000Z.`,

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { type ColumnarEvent, columnarEvents, EVENT_COLUMNS, nativeBlock } from '#infra/clickhouse/event_columns.ts';
 import { type EntryView, encodeEvent, noPerson } from '#schemas/event_batch.ts';
 import { MalformedError } from '#schemas/varint.ts';
+import { testPhoneHmac } from '#test/harness/event_row.ts';
 import { sampleEvent } from '../schemas/sample_event.ts';
 
 const eventBytes = encodeEvent(sampleEvent({ value: 12.5 }));
@@ -15,7 +16,7 @@ const ofSite = (site_id: string): EntryView => view({ eventBytes: encodeEvent(sa
 
 /** The rows of events of which none is refused. */
 function rowsOf(views: readonly EntryView[]): ColumnarEvent[] {
-  const { rows, poisonPills } = columnarEvents(views);
+  const { rows, poisonPills } = columnarEvents(views, testPhoneHmac);
   expect(poisonPills).toEqual([]);
   return rows;
 }
@@ -25,20 +26,23 @@ const blockOf = (...views: EntryView[]): Buffer => nativeBlock(rowsOf(views));
 test('bytes that are cut anywhere, or longer, are refused', () => {
   const cut = Array.from(eventBytes, (_, length) => view({ eventBytes: eventBytes.subarray(0, length) }));
   const longer = view({ eventBytes: Buffer.concat([eventBytes, Buffer.from([0])]) });
-  const { rows, poisonPills } = columnarEvents([...cut, longer]);
+  const { rows, poisonPills } = columnarEvents([...cut, longer], testPhoneHmac);
   expect(rows).toEqual([]);
   expect(poisonPills.map(({ index }) => index)).toEqual([...cut, longer].map((_, index) => index));
   for (const { error } of poisonPills) expect(error).toBeInstanceOf(MalformedError);
 });
 
 test('an event that is refused harms no row before or behind it', () => {
-  const { rows, poisonPills } = columnarEvents([
-    ofSite('a'),
-    view({ eventBytes: eventBytes.subarray(0, -1) }),
-    ofSite('b'),
-    view({ coordinate: { partition: 2 ** 40, offset: 0, index: 0 } }),
-    ofSite('c'),
-  ]);
+  const { rows, poisonPills } = columnarEvents(
+    [
+      ofSite('a'),
+      view({ eventBytes: eventBytes.subarray(0, -1) }),
+      ofSite('b'),
+      view({ coordinate: { partition: 2 ** 40, offset: 0, index: 0 } }),
+      ofSite('c'),
+    ],
+    testPhoneHmac,
+  );
   expect(poisonPills.map(({ index }) => index)).toEqual([1, 3]);
   expect(nativeBlock(rows)).toEqual(blockOf(ofSite('a'), ofSite('b'), ofSite('c')));
 });
@@ -49,7 +53,7 @@ test('a flipped byte is refused or makes a row, and nothing else', () => {
     for (const bit of [0x01, 0x40, 0x80, 0xff]) {
       const flipped = Buffer.from(eventBytes);
       flipped[at] = (flipped[at] ?? 0) ^ bit;
-      const { rows, poisonPills } = columnarEvents([view({ eventBytes: flipped })]);
+      const { rows, poisonPills } = columnarEvents([view({ eventBytes: flipped })], testPhoneHmac);
       expect(rows.length + poisonPills.length).toBe(1);
       if (rows.length === 1) expect(nativeBlock(rows).length).toBeLessThan(alone + 256);
       for (const { error } of poisonPills) expect(error).toBeInstanceOf(MalformedError);

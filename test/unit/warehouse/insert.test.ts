@@ -9,6 +9,7 @@ import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import { createInsert } from '#services/warehouse/insert.ts';
 import { createTableWaits } from '#services/warehouse/table_waits.ts';
 import type { Row } from '#services/warehouse/tables.ts';
+import { testPhoneHmac } from '#test/harness/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 
 const BATCH = 7;
@@ -62,7 +63,7 @@ const wrongType = new ClickHouseError({ code: '53', type: 'TYPE_MISMATCH', messa
 
 test('while the table is away no row is to blame, the process is not able, and one line says so', async () => {
   const { server, letters, said, gauges, waits, write } = world();
-  const { rows } = columnarEvents(views(16));
+  const { rows } = columnarEvents(views(16), testPhoneHmac);
   server.error = unknownTable;
   for (let tries = 0; tries < 3; tries++) {
     await expect(write(rows)).rejects.toMatchObject({ code: 'warehouse_mismatch', recovery: 'wait' });
@@ -82,7 +83,7 @@ test('while the table is away no row is to blame, the process is not able, and o
 test('rows that are all refused for one reason for minutes are to blame, and their letters can be sent in again', async () => {
   const { server, letters, write } = world();
   const events = views(2);
-  const { rows } = columnarEvents(events);
+  const { rows } = columnarEvents(events, testPhoneHmac);
   server.error = wrongType;
   await expect(write(rows)).rejects.toMatchObject({ code: 'warehouse_mismatch' });
   server.nowMs += 300_000;

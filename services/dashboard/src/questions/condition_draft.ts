@@ -41,7 +41,7 @@ const COLUMN_LABELS: Readonly<Record<Column, string>> = {
   client_user_agent: 'User agent',
   client_ip: 'Network address',
   email_sha256: 'E-mail (SHA-256)',
-  phone_sha256: 'Phone (SHA-256)',
+  phone_hmac: 'Phone (keyed hash)',
   external_id_sha256: 'External id (SHA-256)',
 };
 

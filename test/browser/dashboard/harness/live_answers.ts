@@ -99,7 +99,7 @@ function traceOf(event_id: string): EventTrace {
     person: {
       ...{ person_id: 'p-7', arrived_person_id: 'p-7', distinct_person_id: 'p-9' },
       links: [{ person_id: 'p-9', target: 'p-7', since: AT_MS + 500, first_seen: AT_MS - 86_400_000 }],
-      identified_by: [{ identifier: 'email', sha256_begin: 'a1b2c3d4', since: AT_MS, event_id }],
+      identified_by: [{ identifier: 'email', digest_begin: 'a1b2c3d4', since: AT_MS, event_id }],
     },
     destinations: [
       { destination: 'meta', state: 'delivered', reason: '', attempts: [{ ...attempt, outcome: 'delivered' }] },

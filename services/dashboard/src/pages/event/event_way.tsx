@@ -207,9 +207,10 @@ function Person({ siteId, person }: OfSite<{ person: NonNullable<EventTrace['per
             : `Whom its distinct id stands for became part of them ${dateTime(link.since)}.`}
         </p>
       )}
-      {(identified_by ?? []).map(({ identifier, sha256_begin, since }) => (
-        <p class="muted small" key={identifier + sha256_begin}>
-          First identified by {identifier.replace('_', ' ')} (SHA-256 {sha256_begin}…) {dateTime(since)}
+      {(identified_by ?? []).map(({ identifier, digest_begin, since }) => (
+        <p class="muted small" key={identifier + digest_begin}>
+          First identified by {identifier.replace('_', ' ')} ({identifier === 'phone' ? 'keyed hash' : 'SHA-256'}{' '}
+          {digest_begin}…) {dateTime(since)}
         </p>
       ))}
     </>

@@ -7,6 +7,17 @@ const DAY_MS = 86_400_000;
 const SEARCHED_MS = 799 * DAY_MS;
 const FOUND_MAX = 50;
 const SHA256 = /^[0-9a-f]{64}$/i;
+/** As rows have phone numbers. */
+const PHONE_HMAC = /^[\w-]{32}$/;
+/** A phone number with the code of its country, however it is grouped. */
+const PHONE = /^\+(?:[\s()./-]*\d){7,15}$/;
+
+/** An e-mail address or a phone number as it is hashed; null where a text is neither. */
+function addressIn(text: string): { column: 'email_sha256' | 'phone_hmac'; normal: string } | null {
+  const email = normaliseEmail(text);
+  if (email !== null) return { column: 'email_sha256', normal: email };
+  return PHONE.test(text) ? { column: 'phone_hmac', normal: `+${text.replaceAll(/\D/g, '')}` } : null;
+}
 
 /** The SHA-256 of a text in hex, by the browser itself; null where it does not offer that, on a page without HTTPS. */
 async function sha256(text: string): Promise<string | null> {
@@ -16,13 +27,13 @@ async function sha256(text: string): Promise<string | null> {
 }
 
 const isHash = (hash: string): Filter[] =>
-  (['email_sha256', 'phone_sha256', 'external_id_sha256'] as const).map((column) => ({
+  (['email_sha256', 'phone_hmac', 'external_id_sha256'] as const).map((column) => ({
     ...{ field: { column }, is: 'equal', to: [hash.toLowerCase()] },
   }));
 
 /**
- * The question whose answer are the persons that a text stands for, by how many events each has: an e-mail address, which
- * only its hash leaves the browser of, a hash, or an id. Null: it is an address, and cannot be hashed here.
+ * The question whose answer are the persons that a text stands for, by how many events each has: an e-mail address or a phone
+ * number, which only its hash leaves the browser of, a hash, or an id. Null: it is an address, and cannot be hashed here.
  */
 export async function peopleQuestion(text: string, nowMs: number): Promise<TopQuery | null> {
   const any = await filtersOf(text.trim());
@@ -31,21 +42,22 @@ export async function peopleQuestion(text: string, nowMs: number): Promise<TopQu
   return { from: to - SEARCHED_MS, to, field: { column: 'person_id' }, filters: [{ any }], limit: FOUND_MAX };
 }
 
-/** What a search is told by in the address of the page: an e-mail address by its hash; null where it cannot be hashed. */
+/** What a search is told by in the address of the page: an address or number by its hash; null where it cannot be hashed. */
 export async function searchInAddress(text: string): Promise<string | null> {
-  const email = normaliseEmail(text.trim());
-  return email === null ? text.trim() : sha256(email);
+  const address = addressIn(text.trim());
+  return address === null ? text.trim() : sha256(address.normal);
 }
 
 async function filtersOf(text: string): Promise<Filter[] | null> {
-  const email = normaliseEmail(text);
-  const hash = await sha256(email ?? text);
-  if (email !== null) return hash === null ? null : [{ field: { column: 'email_sha256' }, is: 'equal', to: [hash] }];
+  const address = addressIn(text);
+  const hash = await sha256(address?.normal ?? text);
+  if (address !== null) return hash === null ? null : [{ field: { column: address.column }, is: 'equal', to: [hash] }];
   return [
     { field: { column: 'person_id' }, is: 'equal', to: [text] },
     { field: { column: 'distinct_id' }, is: 'equal', to: [text] },
     { field: { column: 'order_id' }, is: 'equal', to: [text] },
     ...(SHA256.test(text) ? isHash(text) : []),
+    ...(PHONE_HMAC.test(text) ? [{ field: { column: 'phone_hmac' } as const, is: 'equal' as const, to: [text] }] : []),
     ...(hash === null ? [] : [{ field: { column: 'external_id_sha256' } as const, is: 'equal' as const, to: [hash] }]),
   ];
 }

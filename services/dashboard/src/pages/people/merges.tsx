@@ -84,7 +84,7 @@ const ID_COLUMNS: Column<OwnId>[] = [
 /** By which identifiers events of a distinct id said who it is, each with the beginning of its hash. */
 function identifiedBy(person: EventTrace['person']): string {
   const by = person?.identified_by ?? [];
-  return by.map(({ identifier, sha256_begin }) => `${identifier} ${sha256_begin}…`).join(', ') || '–';
+  return by.map(({ identifier, digest_begin }) => `${identifier} ${digest_begin}…`).join(', ') || '–';
 }
 
 type Link = NonNullable<EventTrace['person']>['links'][number];

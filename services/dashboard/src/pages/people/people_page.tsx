@@ -20,15 +20,14 @@ type Found = TopAnswer['values'][number];
 const NOT_HASHED: Failure = {
   status: 400,
   code: 'not_secure',
-  message:
-    'This page came without HTTPS, so the browser cannot hash the address here. Search by an id, or by the SHA-256.',
+  message: 'This page came without HTTPS, so the browser cannot hash that here. Search by an id, or by the SHA-256.',
   problems: [],
 };
 
-/** Finds people by an id, also one of an order, or an e-mail address. What was typed stays in the browser and out of the address bar. */
+/** Finds people by an id, also one of an order, an e-mail address or a phone number. What was typed stays in the browser and out of the address bar. */
 export default function PeoplePage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  // A search stands in the address, so that it is there on the way back; of an e-mail address its hash does.
+  // A search stands in the address, so that it is there on the way back; of an e-mail address or a phone number its hash does.
   const [text, setText] = useState(place.value.query.get('id') ?? '');
   const [found, setFound] = useState<readonly Found[] | null>(null);
   const [failure, setFailure] = useState<Failure | null>(null);
@@ -67,7 +66,7 @@ export default function PeoplePage({ params }: PageProps): VNode {
             value={text}
             onValue={setText}
             autocomplete="off"
-            hint="A person, distinct, external or order id, an e-mail address, or the SHA-256 of one. An address is hashed in this browser: only its hash is sent."
+            hint="A person, distinct, external or order id, an e-mail address, a phone number with + and the code of its country, or the SHA-256 of one. An address or number is hashed in this browser: only its hash is sent."
           />
           <button type="submit" class="button primary" disabled={isBusy || text.trim() === ''}>
             Search
