@@ -14,7 +14,8 @@ export type SchemaName =
   | 'dead_resolution'
   | 'replay_progress'
   | 'inventory'
-  | 'duplicates';
+  | 'duplicates'
+  | 'data_read';
 
 /** The schema's text as registered: what the file holds. */
 export function schemaText(name: SchemaName): string {

@@ -124,3 +124,17 @@ export interface DeadResolution {
   changed_at: number;
   resolved: boolean;
 }
+
+/** That somebody read data of people: how often and how much, never what it said. */
+export interface DataRead {
+  first_at: number;
+  last_at: number;
+  read_by: string;
+  site_id: string;
+  /** What was asked: `timeline`, `sql`, `event`, `dead_letter`, ... */
+  kind: string;
+  format: string;
+  reads: number;
+  /** Of all reads; null where they were not counted. */
+  rows: number | null;
+}

@@ -78,7 +78,8 @@ const KAFKA = Type.Object({
     default: 400,
     minimum: 1,
     maximum: 36_500,
-    description: 'How many days the topic `audit`, which provisioning creates, keeps every entry of the audit.',
+    description:
+      'How many days the topics `audit` and `audit.reads`, which provisioning creates, keep every entry of the audit.',
   }),
   sessionTimeoutMs: integer('KAFKA_SESSION_TIMEOUT_MS', {
     default: 10_000,

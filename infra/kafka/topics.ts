@@ -44,6 +44,8 @@ export const TOPICS = {
   settings: 'site.config',
   /** Every entry of the audit, in the order that they were written in. */
   audit: 'audit',
+  /** Who read the data of people: apart, so that many reads push no change out. */
+  dataReads: 'audit.reads',
   replays: 'delivery.replays',
   inventory: 'inventory',
   /** Events of dead letters that only this stage is to take again. */
@@ -91,6 +93,7 @@ export function declareTopics(
     { name: TOPICS.usage, partitions: SMALL_PARTITIONS, config: compacted(), schema: 'quota_usage' },
     { name: TOPICS.settings, partitions: 1, config: compacted(), schema: 'setting' },
     { name: TOPICS.audit, partitions: 1, config: deletedAfter(auditDays), schema: 'setting' },
+    { name: TOPICS.dataReads, partitions: 1, config: deletedAfter(auditDays), schema: 'data_read' },
     { name: TOPICS.replays, partitions: 1, config: compacted(), schema: 'replay_progress' },
     { name: TOPICS.inventory, partitions: eventPartitions, config: deletedAfter(9), schema: 'inventory' },
     small(TOPICS.againIdentity, 9, 'event_batch'),

@@ -31,6 +31,8 @@ export type Format = 'json' | 'csv' | 'parquet';
 export interface Written {
   contentType: string;
   body: object | string | Buffer;
+  /** How many elements its lists have; null where that is not known. */
+  rows: number | null;
 }
 
 /** An answer as it is sent, or why there is none. */
@@ -45,19 +47,27 @@ export function formatOf(query: unknown, accept: string | undefined): Format {
 export async function writeAnswer(answer: object, format: Format, writeParquet: WriteParquet): Promise<Written> {
   switch (format) {
     case 'json':
-      return asJson(answer);
+      return asJson(answer, rowsIn(answer));
     case 'csv':
-      return asCsv(answerTable(answer));
+      return asCsv(answerTable(answer), rowsIn(answer));
     case 'parquet':
-      return { contentType: PARQUET, body: await writeParquet(answerTable(answer)) };
+      return { contentType: PARQUET, body: await writeParquet(answerTable(answer)), rows: rowsIn(answer) };
   }
 }
 
-export const asJson = (answer: object): Written => ({ contentType: 'application/json; charset=utf-8', body: answer });
+const rowsIn = (answer: object): number =>
+  Object.values(answer).reduce((rows: number, part: unknown) => rows + (Array.isArray(part) ? part.length : 0), 0);
 
-export const asCsv = (table: AnswerTable): Written => ({
+export const asJson = (answer: object, rows: number): Written => ({
+  contentType: 'application/json; charset=utf-8',
+  body: answer,
+  rows,
+});
+
+export const asCsv = (table: AnswerTable, rows: number): Written => ({
   contentType: `${CSV}; charset=utf-8; header=present`,
   body: csvOf(table),
+  rows,
 });
 
 /** Formats by the media types that ask for them; a type with a star leaves the choice to us. */

@@ -12,6 +12,7 @@ import {
   QUERY_WITHOUT_TYPE,
 } from '#infra/http/http_server.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
+import { DataReadsError } from '#infra/settings/data_read_log.ts';
 import { JournalError } from '#pipelines/settings/journal.ts';
 import { mountDocs } from '#services/openapi_routes.ts';
 import { authenticate, type Caller } from './authenticate.ts';
@@ -164,6 +165,7 @@ function codeOf(error: unknown, request: HttpRequestIn): ControlErrorCode | null
   if (error instanceof JournalError) return 'settings_not_stored';
   if (error instanceof SessionsUnavailableError) return error.code;
   if (error instanceof RedisUnavailableError) return 'tag_health_unavailable';
+  if (error instanceof DataReadsError) return error.code;
   if (error instanceof StagesError) return error.code;
   if (error instanceof DeadLettersError) return 'dead_letters_unavailable';
   if (error instanceof AnalystRightsError) return error.code;

@@ -3,6 +3,7 @@ import type { AuditRecord } from '#pipelines/settings/audit.ts';
 import { actorOf } from '#pipelines/settings/dashboard_users.ts';
 import { parseSettingKey } from '#pipelines/settings/setting_address.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
+import type { DataRead } from '#schemas/records.ts';
 import type { Grant } from '#schemas/setting.ts';
 import {
   type AuditItem,
@@ -10,6 +11,9 @@ import {
   type AuditQuery,
   auditPage,
   auditQuery,
+  type DataReadQuery,
+  dataReadPage,
+  dataReadQuery,
 } from '#services/control_api/audit_shapes.ts';
 import { nothing } from '#services/control_api/fields.ts';
 import { done, type Route, route } from './route.ts';
@@ -38,6 +42,32 @@ export const auditRoutes: Route[] = [
       const taken = found.slice(0, limit);
       const next = found.length > limit ? (taken.at(-1)?.seq ?? null) : null;
       return done([], () => ({ body: { items: taken.map(itemOf), next } }));
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/admin/audit/reads',
+    operationId: 'listDataReads',
+    access: ofListed('audit.read'),
+    tag: 'Audit',
+    summary:
+      'List who read data of people, newest first: what, of which site, how often and how many rows, and never what it said; a page may be short and yet not the last',
+    params: nothing,
+    query: dataReadQuery,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: dataReadPage, description: 'Reads; the same again within ten minutes is one more' },
+    errors: ['data_reads_unavailable'],
+    run: () => done([], () => ({ body: {} })),
+    async gather({ query }, { listDataReads }, { may }) {
+      const asked = query as DataReadQuery;
+      const { reads, next } = await listDataReads({
+        beforeSeq: asked.before ?? null,
+        sinceMs: asked.since ?? null,
+        limit: asked.limit ?? LIMIT,
+        matches: (read) => isReadWanted(read, asked) && may('audit.read', { site: read.site_id }),
+      });
+      return { kind: 'answered', body: { items: reads, next } };
     },
   }),
 ];
@@ -103,4 +133,11 @@ function itemOf(record: AuditRecord): AuditItem {
 
 function parsed(text: string | null): Record<string, unknown> | null {
   return text === null ? null : JSON.parse(text);
+}
+
+function isReadWanted(read: DataRead, { site_id, read_by: by, kind, since, until }: DataReadQuery): boolean {
+  if (site_id !== undefined && read.site_id !== site_id) return false;
+  if (by !== undefined && read.read_by !== by && read.read_by !== actorOf(by)) return false;
+  if (read.last_at < (since ?? 0) || read.first_at >= (until ?? Number.POSITIVE_INFINITY)) return false;
+  return kind === undefined || read.kind === kind;
 }

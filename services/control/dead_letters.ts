@@ -132,6 +132,8 @@ async function showLetter(id: string, sources: Sources, world: World): Promise<G
   const [found] = place === null ? [] : await sources.letters.read([place]);
   if (found === undefined || !isSeen(found, 'dead_letters.read', world)) return refused('dead_letter_unknown');
   const [deliveries, attempts] = await Promise.all([deliveriesOf([found], sources), attemptsOf(found, sources)]);
+  const sites = Map.groupBy(found.views?.slice(0, EVENTS_SHOWN_MAX) ?? [], ({ siteId }) => siteId);
+  for (const [siteId, shown] of sites) sources.wasRead(siteId, 'dead_letter', shown.length);
   return { kind: 'answered', body: { ...detailsOf(found, deliveries), attempts } };
 }
 

@@ -110,6 +110,7 @@ export const CONTROL_ERRORS = {
   oidc_unavailable: { status: 503, message: 'The provider does not answer, or not as it should. Ask again.' },
   sign_in_busy: { status: 503, message: 'Too many people are signing in at this moment. Ask again.' },
   dns_unavailable: { status: 503, message: 'The name servers do not answer; nothing was changed. Ask again.' },
+  data_reads_unavailable: { status: 503, message: 'Kafka does not answer, so who read what is not known. Ask again.' },
   dead_letters_unavailable: { status: 503, message: 'Dead letters cannot be reached now: ask again.' },
   stages_unavailable: { status: 503, message: 'Kafka does not answer, so stages cannot be looked at. Ask again.' },
   tag_health_unavailable: { status: 503, message: 'Redis does not answer; events are still taken. Ask again.' },

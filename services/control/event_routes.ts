@@ -93,6 +93,7 @@ async function traceEvent(input: Input, sources: Sources, world: World): Promise
   try {
     const trace = await gatherTrace(siteId, sentId(sent), sources, world);
     if (trace === null) return refused('event_unknown');
+    sources.wasRead(siteId, 'event', 1);
     return { kind: 'answered', body: { ...trace, as_of: world.nowMs } };
   } catch (error) {
     if (error instanceof SourceRefusal) return refused(error.code);

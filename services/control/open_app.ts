@@ -24,12 +24,14 @@ import { followReplays } from '#infra/replay/follow_replays.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
 import { createPasswords } from '#infra/secrets/password.ts';
 import { createRecordSeal, sealSecret } from '#infra/secrets/seal.ts';
+import { openDataReadLog } from '#infra/settings/data_read_log.ts';
 import { openSettingsJournal } from '#infra/settings/journal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { phoneHmac } from '#pipelines/identity/resolve.ts';
 import { createControlApp } from './app.ts';
 import type { ControlOptions } from './control_options.ts';
 import type { LoadDashboard } from './dashboard_files.ts';
+import { createDataReadAudit } from './data_read_audit.ts';
 import { watchDomains } from './domain_watch.ts';
 import { ensureFirstToken } from './first_token.ts';
 import { ensureFirstUser } from './first_user.ts';
@@ -56,6 +58,8 @@ export interface ControlParts {
   dashboard: LoadDashboard;
 }
 
+const READS_SWEPT_MS = 60_000;
+
 /** Connects the control service to its parts; the app that is answered neither listens nor is stopped here. */
 export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   const { config, addresses, session, registry, logger, fatal, onStop } = parts;
@@ -64,6 +68,14 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   const recordSeal = createRecordSeal(ring, randomBytes);
   const journal = await openSettingsJournal(session, registry, logger, fatal);
   onStop(() => journal.close());
+  const dataReadLog = await openDataReadLog(session, registry);
+  onStop(() => dataReadLog.stop());
+  const dataReads = createDataReadAudit(dataReadLog, logger, Date.now);
+  const sweeping = setInterval(() => void dataReads.sweep(), READS_SWEPT_MS);
+  onStop(() => {
+    clearInterval(sweeping);
+    return dataReads.stop();
+  });
   if (config.firstToken !== null) await ensureFirstToken(journal, config.firstToken, Date.now());
   const userSecrets = createUserSecrets(ring, randomBytes, logger);
   const { userId, passwordHash } = config.firstUser;
@@ -114,6 +126,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     stages: createStageView({ admin: session.admin, groupOf: session.groupOf, nowMs: Date.now }),
     sendTest: createTestSender({ ring, egress, baseUrls: config.deliveryBaseUrls, nowMs: Date.now, monotonicMs }),
     deadLetters: gateLetters(createDeadLetterStore(session, registry, logger, Date.now)),
+    dataReads: { read: dataReads.read, list: dataReadLog.list },
     replayProgress: (id) => replays.states.get(id),
     replaysNow: replays.readAllNow,
     keyUse: createKeyUseView(redis, logger, monotonicMs),

@@ -95,6 +95,7 @@ function ask<Query extends TObject | TUnion, Plan, Row>(
     siteId,
     about: spec.name,
     isShared: spec.listsPersons !== true,
+    ofPersons: spec.permission !== undefined || namesPersons(query) || (spec.hidesFew === true && !isCut),
     reads: spec.reads === undefined ? timeRead(query as object) : spec.reads(query),
     asked: { ...(query as object), fresh: undefined, ...(isCut ? { leastPersons } : {}) },
     statement: spec.statement(

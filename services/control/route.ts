@@ -5,6 +5,7 @@ import type { Asker } from '#infra/clickhouse/query_ids.ts';
 import type { Span } from '#infra/clickhouse/row_estimates.ts';
 import type { RunningQueries } from '#infra/clickhouse/running_queries.ts';
 import type { DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
+import type { DataReadLog } from '#infra/settings/data_read_log.ts';
 import type { RefusalRecord } from '#infra/redis/refusals.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
@@ -91,6 +92,8 @@ export type Question =
       /** The question as it came: rows of one statement are answered in several ways. */
       asked: object;
       statement: Statement;
+      /** Whether the audit notes who has the answer: it lists persons or their events, or tells what singles them out. */
+      ofPersons?: boolean;
       /** Whether other control services may have the answer: not where it lists persons or their events. */
       isShared: boolean;
       /** How long the answer may be kept; 0: no kept one will do. */
@@ -131,6 +134,9 @@ export interface Sources {
   /** What was not accepted of a site; null where Redis does not answer. */
   readRefusals(siteId: string): Promise<RefusalRecord | null>;
   asker: Asker;
+  listDataReads: DataReadLog['list'];
+  /** Has the audit say that who asks was shown so many rows about people of a site. */
+  wasRead(siteId: string, kind: string, rows: number): void;
   /**
    * The world as it is now, or why who asks may not do it any more: for what is about to be done after something was waited
    * for.

@@ -207,9 +207,13 @@ async function answerQuery(
   if (question.kind === 'refused') return refuse(reply, question.code, question.problems);
   const format = formatOf(input.query, reply.request.headers.accept);
   const answered = await options.queries.write(question, format, askerOf(principal.actor, reply));
-  return answered.ok
-    ? reply.type(answered.contentType).send(answered.body)
-    : refuse(reply, answered.code, answered.problems);
+  if (!answered.ok) return refuse(reply, answered.code, answered.problems);
+  const { siteId: site_id } = question;
+  const kind = question.kind === 'sql' ? 'sql' : question.about;
+  if (question.kind === 'sql' || question.ofPersons) {
+    options.dataReads.read({ read_by: principal.actor, site_id, kind, format, rows: answered.rows });
+  }
+  return reply.type(answered.contentType).send(answered.body);
 }
 
 async function answerInSession(
@@ -250,12 +254,14 @@ async function answerGathered(
   { principal, judge, input }: Asked,
   reply: HttpReply,
 ): Promise<HttpReply> {
-  const { deadLetters, queries, running, analysts, stages, sendTest, replaysNow, readRefusals } = options;
+  const { deadLetters, queries, running, analysts, stages, sendTest, replaysNow, readRefusals, dataReads } = options;
   const now = (): World | Refused => worldNow(options, judge);
   const asker = askerOf(principal.actor, reply);
-  const known = { queries, running, analysts, stages, replaysNow, readRefusals };
+  const known = { queries, running, analysts, stages, replaysNow, readRefusals, listDataReads: dataReads.list };
+  const wasRead: Sources['wasRead'] = (site_id, kind, rows) =>
+    dataReads.read({ read_by: principal.actor, site_id, kind, format: 'json', rows });
   const note = noting(options, judge, route);
-  const sources: Sources = { ...known, letters: deadLetters(asker), sendTest, asker, now, note };
+  const sources: Sources = { ...known, letters: deadLetters(asker), sendTest, asker, wasRead, now, note };
   const answered = await route.gather?.(input, sources, worldOf(options, options.journal.view(), principal));
   if (answered === undefined) return refuse(reply, 'not_found');
   if (answered.kind === 'refused') return refuseLate(options, route, principal, answered, reply);

@@ -49,9 +49,12 @@ async function written(
   asker: Asker,
   nowMs: number,
 ): Promise<Written> {
-  if (format === 'parquet') return { contentType: PARQUET, body: await ask(siteId, sql, 'Parquet', asker) };
+  if (format === 'parquet') {
+    return { contentType: PARQUET, body: await ask(siteId, sql, 'Parquet', asker), rows: null };
+  }
   const answer = readSqlRows((await ask(siteId, sql, 'JSONCompact', asker)).toString('utf8'));
-  return format === 'csv' ? asCsv(sqlTable(answer)) : asJson({ ...answer, as_of: nowMs });
+  const rows = answer.rows.length;
+  return format === 'csv' ? asCsv(sqlTable(answer), rows) : asJson({ ...answer, as_of: nowMs }, rows);
 }
 
 function refusal(error: unknown, onFailure: (error: unknown) => void): Extract<Sent, { ok: false }> {

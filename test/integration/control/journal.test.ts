@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { partsConfig } from '#infra/config/service_config.ts';
 import { openKafka } from '#infra/kafka/session.ts';
 import { createRegistry } from '#infra/registry/schema_registry.ts';
+import { openDataReadLog } from '#infra/settings/data_read_log.ts';
 import { type FollowedSettings, followSettings } from '#infra/settings/follow_settings.ts';
 import type { AccountItem } from '#services/control_api/account_shapes.ts';
-import type { AuditPage } from '#services/control_api/audit_shapes.ts';
+import type { AuditPage, DataReadPage } from '#services/control_api/audit_shapes.ts';
 import { ControlRefusal, ControlUnavailableError } from '#services/control_api/client.ts';
 import type { OpenControl } from '#test/harness/control_in_process.ts';
 import { useInstallation } from '#test/harness/installation.ts';
@@ -79,6 +80,29 @@ describe('two control services', () => {
     expect(new Set(items.map(({ seq }) => seq)).size).toBe(7);
     await second.close();
     await last.close();
+  });
+});
+
+describe('who read data of people', () => {
+  it('is listed newest first, page by page, by whichever service is asked', async () => {
+    const config = partsConfig(env);
+    const session = await openKafka(config.kafka, 'reads', quiet);
+    const log = await openDataReadLog(session, createRegistry(config.registryUrl));
+    const site = uniqueName('s');
+    const entry = { first_at: 1, last_at: 2, read_by: 'user:ada', site_id: site, format: 'json', reads: 2 };
+    await log.append([
+      { ...entry, kind: 'sql', rows: null },
+      { ...entry, kind: 'live', rows: 50 },
+      { ...entry, kind: 'event', rows: 1 },
+    ]);
+    const first = await replica.client.get<DataReadPage>('/audit/reads', { site_id: site, limit: 2 });
+    expect(first.items).toMatchObject([{ kind: 'event' }, { ...entry, kind: 'live', rows: 50 }]);
+    const second = await replica.client.get<DataReadPage>('/audit/reads', { site_id: site, before: first.next ?? 0 });
+    expect(second).toMatchObject({ items: [{ kind: 'sql', rows: null }], next: null });
+    const soon = Date.now() + 3_600_000;
+    expect(await replica.client.get('/audit/reads', { since: soon })).toEqual({ items: [], next: null });
+    await log.stop();
+    await session.stop();
   });
 });
 

@@ -38,3 +38,23 @@ describe('audit list', () => {
     expect(change).toMatchObject({ before: { mode: 'online' }, after: { mode: 'offline' } });
   });
 });
+
+describe('audit reads', () => {
+  it('says who read data of people, what and how much', async () => {
+    const shop = await installedShop();
+    expect(await expectDone(shop.svc('audit reads'))).toBe('Nobody read data of people.\n');
+    const entry = { read_by: 'user:ada', site_id: 'shop', format: 'csv', reads: 3 };
+    shop.control.dataReads.push(
+      { ...entry, first_at: NOW_MS, last_at: NOW_MS, kind: 'live', rows: 7 },
+      { ...entry, first_at: NOW_MS, last_at: NOW_MS + 1_000, kind: 'sql', rows: null },
+    );
+    expect(await expectDone(shop.svc('audit reads --by ada --since 7d --limit 1'))).toBe(
+      [
+        'SEQ  FIRST                 LAST                  WHO       SITE  WHAT  AS   TIMES  ROWS',
+        '2    2026-11-21T12:00:00Z  2026-11-21T12:00:01Z  user:ada  shop  sql   csv  3      -',
+        'More: audit reads --before 2',
+        '',
+      ].join('\n'),
+    );
+  });
+});

@@ -14,6 +14,7 @@ import type { RefusalRecord } from '#infra/redis/refusals.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
 import { createPasswords } from '#infra/secrets/password.ts';
+import type { DataReadLog } from '#infra/settings/data_read_log.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 import { OWNER_OF_ALL } from '#pipelines/settings/access.ts';
@@ -28,9 +29,11 @@ import {
   type SettingsView,
 } from '#pipelines/settings/journal.ts';
 import { hashKey } from '#pipelines/settings/keys.ts';
+import type { DataRead } from '#schemas/records.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { User } from '#schemas/setting.ts';
 import { createControlApp } from '#services/control/app.ts';
+import { createDataReadAudit } from '#services/control/data_read_audit.ts';
 import { ensureFirstToken } from '#services/control/first_token.ts';
 import { gateLetters } from '#services/control/letter_gate.ts';
 import { type AskRows, createQueryAnswers } from '#services/control/query_answers.ts';
@@ -125,6 +128,8 @@ export interface Control {
   /** What was not accepted of sites; 'away' where that is not to be had. */
   refusals: Map<string, RefusalRecord | 'away'>;
   letters: MemoryLetters;
+  /** Who read data of people, in the order it was written. */
+  dataReads: DataRead[];
   /** Test events that were sent. */
   tried: TestSend[];
   /** What ClickHouse is at work on; a query that is cancelled is taken out. */
@@ -180,6 +185,8 @@ export async function control(
   const tried: TestSend[] = [];
   const letters = memoryLetters(() => clock.nowMs);
   const monthUsed = new Map<string, number>();
+  const dataReads: DataRead[] = [];
+  const dataReadLog = memoryDataReads(dataReads);
   const sessions = memorySessions(() => clock.nowMs);
   const notes = memoryNotes(sessions, () => clock.nowMs);
   const random = (bytes: number): Uint8Array => shake(String(randomness++), bytes);
@@ -198,6 +205,7 @@ export async function control(
     signInAudit: createSignInAudit(journal, quiet, () => clock.nowMs),
     adapters: [crm],
     deadLetters: gateLetters(letters),
+    dataReads: { read: createDataReadAudit(dataReadLog, quiet, () => clock.nowMs).read, list: dataReadLog.list },
     queries: createQueryAnswers(
       asks ?? neverAsked,
       () => clock.nowMs,
@@ -268,6 +276,7 @@ export async function control(
     tags,
     refusals,
     letters,
+    dataReads,
     tried,
     running,
     analysts,
@@ -327,6 +336,20 @@ export async function controlWithShop(asks?: AskRows): Promise<Control> {
   await world.call('POST', 'sites', { body: { site_id: 'shop', account_id: 'acme' } });
   world.journal.records.length = 0;
   return world;
+}
+
+function memoryDataReads(reads: DataRead[]): Pick<DataReadLog, 'append' | 'list'> {
+  return {
+    append: async (more) => void reads.push(...more),
+    async list({ beforeSeq, limit, matches }) {
+      const numbered = reads.map((read, at) => ({ ...read, seq: at + 1 })).reverse();
+      const found = numbered.filter((read) => read.seq < (beforeSeq ?? Number.POSITIVE_INFINITY) && matches(read));
+      return {
+        reads: found.slice(0, limit),
+        next: found[limit] === undefined ? null : (found[limit - 1]?.seq ?? null),
+      };
+    },
+  };
 }
 
 /** Bytes that look random and are the same in every run. */

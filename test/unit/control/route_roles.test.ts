@@ -38,7 +38,7 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['site', EVERY, 'queryPaths querySurvey queryPromo queryForm getRefusals'],
   ['site', NOT_VIEWERS, 'queryLive getEvent'],
   ['site', ANALYSTS, 'queryTimeline queryActors querySql'],
-  ['anywhere', MANAGERS, 'listTokens listUsers listChanges'],
+  ['anywhere', MANAGERS, 'listTokens listUsers listChanges listDataReads'],
   ['site', MANAGERS, 'createUser getUser changeUser listUserSessions endUserSessions inviteUser'],
   ['site', MANAGERS, 'issueToken getToken revokeToken makeAnalyst'],
   ['anywhere', MANAGERS, 'listAnalysts revokeAnalyst'],
