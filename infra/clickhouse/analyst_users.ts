@@ -11,6 +11,8 @@ export interface AnalystUser {
   siteIds: readonly string[];
   /** Milliseconds since 1970 UTC; null where the database does not say it. */
   createdMs: number | null;
+  /** When its logins end, in milliseconds since 1970 UTC; null: never, or it is not known. */
+  expiresMs: number | null;
   createdBy: string;
 }
 
@@ -42,6 +44,8 @@ interface NewAnalystUser {
   analystId: string;
   siteIds: readonly string[];
   createdMs: number;
+  /** Null: never. */
+  expiresMs: number | null;
   createdBy: string;
   /** SHA-256 of its password, in hex. */
   passwordSha256: string;
@@ -104,8 +108,8 @@ export function createAnalystUsers(warehouse: Warehouse, database: string): Anal
           // What was left of one that was made, or revoked, by halves may be of other sites.
           await run(revokeStatements(wanted.analystId, database));
           await run(makeStatements(wanted, database));
-          const { analystId, siteIds, createdMs, createdBy } = wanted;
-          return { kind: 'made', analyst: { analystId, user: nameOf(analystId), siteIds, createdMs, createdBy } };
+          const { passwordSha256: _passwordSha256, ...analyst } = wanted;
+          return { kind: 'made', analyst: { ...analyst, user: nameOf(analyst.analystId) } };
         }),
       ),
     revoke: (analystId) => turns.run(() => failing(() => run(revokeStatements(analystId, database)))),
@@ -139,10 +143,14 @@ export function makeStatements(wanted: NewAnalystUser, database: string): string
     // In a new database nothing is replaced, which would take further rights.
     // The policies hold the rows back; the condition is there as well should another process have taken one away meanwhile.
     ...views.map((view) => `${view.replace(/^CREATE OR REPLACE /, 'CREATE ')} WHERE ${condition}`),
-    `CREATE USER \`${user}\` IDENTIFIED WITH sha256_hash BY '${passwordSha256}' DEFAULT DATABASE \`${user}\` SETTINGS ${settings.join(', ')}`,
+    `CREATE USER \`${user}\` IDENTIFIED WITH sha256_hash BY '${passwordSha256}'${validUntil(wanted.expiresMs)} DEFAULT DATABASE \`${user}\` SETTINGS ${settings.join(', ')}`,
     `GRANT SELECT ON \`${user}\`.* TO \`${user}\``,
   ];
 }
+
+/** ClickHouse counts whole seconds. */
+const validUntil = (expiresMs: number | null): string =>
+  expiresMs === null ? '' : ` VALID UNTIL '${new Date(expiresMs).toISOString().slice(0, 19)}Z'`;
 
 /**
  * Statements that end the logins of an analyst, and then what it runs, and remove all that there may be of it. The policies go
@@ -194,18 +202,19 @@ export function managerGrants(database: string): string[] {
 }
 
 /** In base64url, in which nothing ends a text of SQL. */
-function writeComment({ siteIds, createdMs, createdBy }: NewAnalystUser): string {
-  return Buffer.from(JSON.stringify({ siteIds, createdMs, createdBy })).toString('base64url');
+function writeComment({ siteIds, createdMs, createdBy, expiresMs }: NewAnalystUser): string {
+  return Buffer.from(JSON.stringify({ siteIds, createdMs, createdBy, expiresMs })).toString('base64url');
 }
 
-function readComment(comment: string): Pick<AnalystUser, 'siteIds' | 'createdMs' | 'createdBy'> {
+function readComment(comment: string): Omit<AnalystUser, 'analystId' | 'user'> {
   try {
-    const { siteIds, createdMs, createdBy } = JSON.parse(Buffer.from(comment, 'base64url').toString());
-    if (Array.isArray(siteIds)) return { siteIds: siteIds.map(String), createdMs, createdBy };
+    const read = JSON.parse(Buffer.from(comment, 'base64url').toString());
+    const { siteIds, createdMs, createdBy, expiresMs = null } = read;
+    if (Array.isArray(siteIds)) return { siteIds: siteIds.map(String), createdMs, createdBy, expiresMs };
   } catch {
     // Of somebody else: it can log in all the same, so it is listed.
   }
-  return { siteIds: [], createdMs: null, createdBy: '' };
+  return { siteIds: [], createdMs: null, createdBy: '', expiresMs: null };
 }
 
 async function failing<T>(ask: () => Promise<T>): Promise<T> {

@@ -1,8 +1,9 @@
 import type { AnalystItem, AnalystsAnswer, MadeAnalyst } from '#services/control_api/analyst_shapes.ts';
 import { renderTable, renderTime } from '#services/render.ts';
+import { given } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
 import { UsageError } from './usage_error.ts';
-import { pathOf } from './values.ts';
+import { pathOf, readExpiry } from './values.ts';
 
 const subject = { name: 'ANALYST', help: 'an id of up to 32 of a-z, 0-9 and -' };
 
@@ -22,8 +23,15 @@ export const analystUserCommands: Command[] = [
     verb: 'add',
     summary: 'Make a user of ClickHouse that reads some sites, and show its password, once',
     subject,
-    options: { site: { kind: 'texts', value: 'SITE', help: 'a site that it reads' } },
-    examples: ['analyst add ada --site shop', 'analyst add reports --site shop --site blog'],
+    options: {
+      site: { kind: 'texts', value: 'SITE', help: 'a site that it reads' },
+      expires: {
+        kind: 'text',
+        value: 'WHEN',
+        help: '90d (the default), 12h, 30m, a date or a time with offset, or never',
+      },
+    },
+    examples: ['analyst add ada --site shop', 'analyst add reports --site shop --site blog --expires 365d'],
     run: addAnalyst,
   },
   {
@@ -39,25 +47,27 @@ export const analystUserCommands: Command[] = [
 
 async function listAnalysts(_args: Arguments, { client }: Context): Promise<Outcome> {
   const { items } = await client.get<AnalystsAnswer>('/analysts', {});
-  const rows = items.map(({ analyst_id, clickhouse_user, site_ids, created_at, created_by }) => [
+  const rows = items.map(({ analyst_id, clickhouse_user, site_ids, created_at, expires_at, created_by }) => [
     ...[analyst_id, clickhouse_user, site_ids.join(', ')],
-    ...[created_at === null ? '-' : renderTime(created_at), created_by],
+    ...[created_at === null ? '-' : renderTime(created_at), renderTime(expires_at), created_by],
   ]);
-  const headings = ['ANALYST', 'CLICKHOUSE USER', 'SITES', 'CREATED', 'BY'];
+  const headings = ['ANALYST', 'CLICKHOUSE USER', 'SITES', 'CREATED', 'ENDS', 'BY'];
   return { text: renderTable(headings, rows, 'There are no analysts.'), json: items };
 }
 
-async function addAnalyst(args: Arguments, { client }: Context): Promise<Outcome> {
+async function addAnalyst(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
   const sites = args.texts('site');
   if (sites.length === 0) throw new UsageError('flag_missing', '--site is missing: an analyst reads at least one');
-  const body = { analyst_id: args.subject, site_ids: sites };
+  const expires = args.text('expires');
+  const expires_at = expires === undefined ? undefined : readExpiry(expires, nowMs);
+  const body = given({ analyst_id: args.subject, site_ids: sites, expires_at });
   const { password, analyst } = await client.send<MadeAnalyst>('POST', '/analysts', null, body);
   const lines = [
     `${analyst.clickhouse_user} reads ${analyst.site_ids.join(', ')} in the database of its own name. Its password:`,
     '',
     `  ${password}`,
     '',
-    'It is shown this once: copy it now.',
+    `It is shown this once: copy it now. Its logins end: ${renderTime(analyst.expires_at)}.`,
   ];
   return { text: lines.join('\n'), json: { password, ...analyst } };
 }

@@ -5,8 +5,8 @@ import { randomPassword } from '#pipelines/settings/random_text.ts';
 import { type ControlClient, ControlRefusal } from '#services/control_api/client.ts';
 import type { Invitation } from '#services/control_api/oidc_shapes.ts';
 import type { TokenItem } from '#services/control_api/token_shapes.ts';
-import type { UserItem } from '#services/control_api/user_shapes.ts';
-import { renderTable, renderTime } from '#services/render.ts';
+import type { ChangedUser, RevokedIssued, UserItem } from '#services/control_api/user_shapes.ts';
+import { renderList, renderTable, renderTime } from '#services/render.ts';
 import { given, unchanged, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
 import { GRANT_OPTION, readGrant, renderGrants } from './grant_text.ts';
@@ -78,8 +78,13 @@ export const userCommands: Command[] = [
     verb: 'disable',
     summary: 'Let a user sign in no more; their sessions end at once, and tokens that they issued are named',
     subject,
-    options: {},
-    examples: ['user disable ada'],
+    options: {
+      'revoke-issued': {
+        kind: 'flag',
+        help: 'revoke the tokens that they issued, and the users of ClickHouse they made',
+      },
+    },
+    examples: ['user disable ada', 'user disable ada --revoke-issued'],
     run: disableUser,
   },
   {
@@ -162,13 +167,24 @@ async function enableUser(args: Arguments, { client }: Context): Promise<Outcome
 
 /** What the user has issued goes on working, so it is named. */
 async function disableUser(args: Arguments, { client }: Context): Promise<Outcome> {
-  const user = await client.send<UserItem>('PATCH', pathOf('users', args.subject), null, { disabled: true });
+  const change = given({ disabled: true, revoke_issued: args.flag('revoke-issued') ? true : undefined });
+  const user = await client.send<ChangedUser>('PATCH', pathOf('users', args.subject), null, change);
+  const revoked = user.revoked_issued === undefined ? [] : revokedLines(user.revoked_issued);
   const tokens = await workingTokensOf(client, user.user_id);
   const lines = tokens === null ? [UNSEEN_TOKENS] : tokens.length === 0 ? [] : tokenLines(tokens);
   return {
-    text: [`User ${user.user_id} is disabled.`, ...lines].join('\n'),
+    text: [`User ${user.user_id} is disabled.`, ...revoked, ...lines].join('\n'),
     json: { ...withoutMeta(user), working_tokens: tokens?.map(withoutMeta) ?? null },
   };
+}
+
+function revokedLines({ tokens, analysts, analysts_kept }: RevokedIssued): string[] {
+  const lines = [`Tokens revoked: ${renderList(tokens)}`];
+  if (analysts === null)
+    return [...lines, 'ClickHouse did not answer: ask again, and its users that they made are revoked.'];
+  lines.push(`Users of ClickHouse revoked: ${renderList(analysts)}`);
+  if (analysts_kept !== 0) lines.push(`Others must revoke ${analysts_kept} more: analyst list`);
+  return lines;
 }
 
 const UNSEEN_TOKENS = 'Whether tokens that they issued still work is for who manages tokens: token list.';

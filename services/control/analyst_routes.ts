@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto';
 import type { Static } from 'typebox';
-import type { AnalystUser, AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
+import { AnalystRightsError, type AnalystUser, type AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
+import { WarehouseError } from '#infra/clickhouse/client.ts';
 import type { Place } from '#pipelines/settings/access.ts';
 import { hasRoom, ownersOf } from '#pipelines/settings/account_limits.ts';
 import { userOfActor } from '#pipelines/settings/dashboard_users.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
+import { problem } from '#pipelines/settings/problem.ts';
 import { randomPassword } from '#pipelines/settings/random_text.ts';
 import { issuingUser } from '#pipelines/settings/token_issuers.ts';
 import type { AdminToken } from '#schemas/setting.ts';
@@ -24,6 +26,10 @@ import { ofListed } from './route_access.ts';
 
 /** Of each account whose sites they read. */
 const ANALYSTS_MAX = 200;
+/** Of those whose end is not said, as of admin tokens. */
+const LIFE_MS = 90 * 86_400_000;
+/** ClickHouse holds seconds in 32 bits in places. */
+const EXPIRES_MAX_MS = Date.UTC(2100, 0);
 const tag = 'Analysts';
 const base = '/v1/admin/analysts';
 const errors = ['analysts_not_set_up', 'query_unavailable'] as const;
@@ -73,18 +79,23 @@ export const analystRoutes: Route[] = [
     errors: [...errors, 'site_unknown', 'analyst_exists', 'limit_reached', 'settings_not_stored'],
     run: () => done([], () => ({ body: {} })),
     async gather({ body }, { analysts, note, now }, before) {
-      const { analyst_id: analystId, site_ids } = body as NewAnalyst;
+      const { analyst_id: analystId, site_ids, expires_at } = body as NewAnalyst;
       if (analysts === null) return refused('analysts_not_set_up');
+      const expiresMs = expires_at === undefined ? before.nowMs + LIFE_MS : expires_at;
+      if (expiresMs !== null && (expiresMs <= before.nowMs || expiresMs > EXPIRES_MAX_MS)) {
+        const message = 'lies after now, and before the year 2100';
+        return refused('settings_invalid', [problem('expiry_malformed', 'expires_at', message)]);
+      }
       const there = await analysts.list();
       if (there.some((one) => one.analystId === analystId)) return refused('analyst_exists');
       const refusal = refusalOf(site_ids, there, before);
       if (refusal !== null) return refusal;
-      const world = await note(`analyst/${analystId}`, { done: 'analyst.make', site_ids });
+      const world = await note(`analyst/${analystId}`, { done: 'analyst.make', site_ids, expires_at: expiresMs });
       if ('kind' in world) return world;
       const { principal, nowMs, randomBytes } = world;
       const password = randomPassword(randomBytes);
       const wanted = {
-        ...{ analystId, siteIds: [...new Set(site_ids)], createdMs: nowMs, createdBy: principal.actor },
+        ...{ analystId, siteIds: [...new Set(site_ids)], createdMs: nowMs, createdBy: principal.actor, expiresMs },
         passwordSha256: hash('sha256', password),
       };
       const made = await analysts.make(wanted, (known) => refusalOf(site_ids, known, now()));
@@ -123,6 +134,34 @@ export const analystRoutes: Route[] = [
   }),
 ];
 
+/**
+ * Revokes the users of ClickHouse that a user made, where who asks manages them.
+ *
+ * @param note Has the audit say that one is about to be revoked; false: it may not be.
+ * @returns Their ids, and how many stay; null: ClickHouse did not answer, and some may be left.
+ */
+export async function revokeAnalystsOf(
+  userId: string,
+  analysts: AnalystUsers | null,
+  world: Pick<World, 'may' | 'view'>,
+  note: (about: string, what: Record<string, unknown>) => Promise<boolean>,
+): Promise<{ revoked: string[]; kept: number } | null> {
+  if (analysts === null) return { revoked: [], kept: 0 };
+  try {
+    const theirs = (await analysts.list()).filter((one) => makerOf(one, world.view) === userId);
+    const revoked: string[] = [];
+    for (const one of theirs.filter((analyst) => isManaged(analyst, world))) {
+      if (!(await note(`analyst/${one.analystId}`, { done: 'analyst.revoke' }))) continue;
+      await analysts.revoke(one.analystId);
+      revoked.push(one.analystId);
+    }
+    return { revoked, kept: theirs.length - revoked.length };
+  } catch (error) {
+    if (error instanceof WarehouseError || error instanceof AnalystRightsError) return null;
+    throw error;
+  }
+}
+
 /** Why an analyst of some sites is not made, by those that there are. */
 function refusalOf(siteIds: readonly string[], known: readonly AnalystUser[], world: World | Refused): Refused | null {
   if ('kind' in world) return world;
@@ -144,19 +183,24 @@ async function managed(analysts: AnalystUsers, { analyst_id }: Params, world: Wo
 /**
  * Whoever manages tokens of one of its sites, as it reads that one; one that does not say which they are is the installation's.
  */
-function isManaged({ siteIds }: AnalystUser, { may }: World): boolean {
+function isManaged({ siteIds }: AnalystUser, { may }: Pick<World, 'may'>): boolean {
   return placesOf(siteIds).some((place) => may('tokens.manage', place));
 }
 
 /** Of its sites those where who asks manages tokens. */
 function itemOf(analyst: AnalystUser, { may, view }: World): AnalystItem {
-  const { analystId, user, siteIds, createdMs, createdBy } = analyst;
+  const { analystId, user, siteIds, createdMs, createdBy, expiresMs } = analyst;
   const site_ids = siteIds.filter((site) => may('tokens.manage', { site }));
   return {
     ...{ analyst_id: analystId, clickhouse_user: user, site_ids, created_at: createdMs, created_by: createdBy },
-    made_by: userOfActor(createdBy) ?? userOfToken(analyst, view),
+    expires_at: expiresMs,
+    made_by: makerOf(analyst, view),
   };
 }
+
+/** The user who made one, by themselves or by a token of theirs. */
+const makerOf = (analyst: AnalystUser, view: SettingsView): string | null =>
+  userOfActor(analyst.createdBy) ?? userOfToken(analyst, view);
 
 /** The user who issued the token that made an analyst: of those that had its label, the last that was there by then. */
 function userOfToken({ createdMs, createdBy }: AnalystUser, view: SettingsView): string | null {

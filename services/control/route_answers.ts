@@ -231,7 +231,9 @@ async function answerInSession(
   const browser = browserName(headers['user-agent']);
   // Elsewhere a cookie could be read on its way.
   if (route.access === 'open' && place === null) return refuse(reply, 'host_unknown');
-  const answered = await route.inSession?.(input, { parts: options, caller, cookie, flow, place, network, browser });
+  const { analysts } = options;
+  const asked = { parts: options, analysts, caller, cookie, flow, place, network, browser };
+  const answered = await route.inSession?.(input, asked);
   if (answered === undefined) return refuse(reply, 'not_found');
   if (answered.flow !== undefined && place !== null) {
     reply.header('set-cookie', setCookie(flowPlace(place), answered.flow, FLOW_MS / 1000));

@@ -1,3 +1,4 @@
+import type { AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
 import type { Problem } from '#pipelines/settings/problem.ts';
 import type { Caller } from './authenticate.ts';
 import type { ControlErrorCode } from './errors.ts';
@@ -8,6 +9,8 @@ import type { SignInParts } from './sign_in.ts';
 /** What a route of sessions and sign-ins has beside its input. */
 export interface SessionAsked {
   parts: SignInParts;
+  /** Null: this installation makes no users of ClickHouse. */
+  analysts: AnalystUsers | null;
   /** Who asks; null on routes that need nobody. */
   caller: Caller | null;
   /** The session cookie that came with the request, whatever it is worth. */

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { mayGive, OWNER_OF_ALL, placeOf } from '#pipelines/settings/access.ts';
+import { mayGive, OWNER_OF_ALL, type Principal, placeOf } from '#pipelines/settings/access.ts';
 import { hasRoom, ownersOf } from '#pipelines/settings/account_limits.ts';
 import { issueToken, tokenProblems } from '#pipelines/settings/admin_tokens.ts';
 import { forgottenTokens } from '#pipelines/settings/dead_facts.ts';
@@ -170,6 +170,28 @@ function isLast(token: AdminToken, active: readonly AdminToken[]): boolean {
 
 function activeTokens(view: SettingsView, nowMs: number): AdminToken[] {
   return view.table.adminTokens().filter((token) => stateOf(token, nowMs) === 'active');
+}
+
+/**
+ * The tokens that a user issued and that still work, revoked where who asks may do that, but for the last that may do everything;
+ * and how many of them go on working.
+ */
+export function revokedIssued(
+  userId: string,
+  view: SettingsView,
+  principal: Principal,
+  nowMs: number,
+): { revoked: AdminToken[]; kept: number } {
+  let active = activeTokens(view, nowMs);
+  const theirs = active.filter((token) => issuingUser(view, token) === userId);
+  const revoked: AdminToken[] = [];
+  for (const token of theirs) {
+    const isTakenBack = grantsOf(token).every((grant) => mayGive(principal, grant, 'tokens.manage', view.table));
+    if (!isTakenBack || isLast(token, active)) continue;
+    active = active.filter(({ token_hash }) => token_hash !== token.token_hash);
+    revoked.push({ ...token, revoked_at: nowMs });
+  }
+  return { revoked, kept: theirs.length - revoked.length };
 }
 
 function stateOf(token: AdminToken, nowMs: number): TokenItem['state'] {

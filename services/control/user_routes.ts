@@ -1,8 +1,9 @@
 import type { Static } from 'typebox';
-import { may, mayGive, type Principal } from '#pipelines/settings/access.ts';
+import { may, mayGive, type Permission, type Place, type Principal } from '#pipelines/settings/access.ts';
+import { accountOfGrants } from '#pipelines/settings/audit.ts';
 import { blankUser } from '#pipelines/settings/dashboard_users.ts';
 import { fullGrant } from '#pipelines/settings/grants.ts';
-import { auditedRecords, notedRecord, type SettingsView } from '#pipelines/settings/journal.ts';
+import { auditedRecords, type Fact, notedRecord, type SettingsView } from '#pipelines/settings/journal.ts';
 import { problem } from '#pipelines/settings/problem.ts';
 import { userKey } from '#pipelines/settings/setting_address.ts';
 import { issuerKey } from '#pipelines/settings/token_issuers.ts';
@@ -11,7 +12,9 @@ import type { User } from '#schemas/setting.ts';
 import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { type Invitation, invitationShape } from '#services/control_api/oidc_shapes.ts';
 import {
+  changedUserShape,
   newUser,
+  type RevokedIssued,
   type SessionList,
   sessionListShape,
   type UserItem,
@@ -19,6 +22,7 @@ import {
   userParams,
   userShape,
 } from '#services/control_api/user_shapes.ts';
+import { revokeAnalystsOf } from './analyst_routes.ts';
 import type { PrincipalId } from './authenticate.ts';
 import { changeAs } from './change_as.ts';
 import { page } from './list_page.ts';
@@ -27,6 +31,7 @@ import { hashed, sessionItem } from './own_session.ts';
 import { done, type Refused, type Route, refused, route, sessionRoute } from './route.ts';
 import { type Needs, ofListed } from './route_access.ts';
 import type { KnownAsked, SessionAnswer } from './session_answer.ts';
+import { revokedIssued } from './tokens.ts';
 import { metaOf, refuseStale } from './versions.ts';
 
 const USERS_MAX = 1_000;
@@ -124,15 +129,16 @@ export const userRoutes: Route[] = [
     access: ofUser,
     needsProof: ({ body }) => letsIn(body as Static<typeof userChange>),
     tag,
-    summary: 'Change what is given of a user: grants, name, password, or whether it may sign in',
+    summary:
+      'Change what is given of a user: grants, name, password, or whether it may sign in; and revoke what they issued',
     params: userParams,
     query: nothing,
     body: userChange,
     ifMatch: 'optional',
-    success: { status: 200, schema: userShape, description: 'The user as it is now' },
+    success: { status: 200, schema: changedUserShape, description: 'The user as it is now' },
     errors: ['user_unknown', 'owner_last', 'sign_in_busy', 'settings_not_stored'],
     async answer({ params: { user_id }, body, ifMatch }, asked) {
-      const { password, grants, second_factor, provider_links, ...rest } = body;
+      const { password, grants, second_factor, provider_links, revoke_issued, ...rest } = body;
       const own = Object.entries({ password, second_factor, provider_links }).find(([, value]) => value !== undefined);
       if (own !== undefined && isOwn(asked, user_id)) return ofOwnSignIn(own[0]);
       const sealed = typeof password === 'string' ? await hashed(asked.parts, user_id, password) : undefined;
@@ -144,11 +150,29 @@ export const userRoutes: Route[] = [
         ...(second_factor === undefined ? {} : { removesSecondFactor: true }),
         ...(provider_links === undefined ? {} : { removesLinks: true }),
       };
-      return written(asked, user_id, (view, before, principal) => {
-        if (before === undefined) return refused('user_unknown');
-        if (!seesUser(principal, before, view.table)) return refused('permission_missing');
-        return refuseStale(view, userKey(user_id), ifMatch, 'optional') ?? change;
-      });
+      let tokens: ReturnType<typeof revokedIssued> = { revoked: [], kept: 0 };
+      const answer = await written(
+        asked,
+        user_id,
+        (view, before, principal) => {
+          if (before === undefined) return refused('user_unknown');
+          if (!seesUser(principal, before, view.table)) return refused('permission_missing');
+          return refuseStale(view, userKey(user_id), ifMatch, 'optional') ?? change;
+        },
+        (view, principal) => {
+          if (revoke_issued === true) tokens = revokedIssued(user_id, view, principal, asked.parts.nowMs());
+          return tokens.revoked.map((admin_token) => ({ body: { admin_token } }));
+        },
+      );
+      if (answer.kind === 'refused' || revoke_issued !== true) return answer;
+      const analysts = await analystsRevoked(asked, user_id);
+      const revoked_issued: RevokedIssued = {
+        tokens: tokens.revoked.map(({ label }) => label),
+        tokens_kept: tokens.kept,
+        analysts: analysts?.revoked ?? null,
+        analysts_kept: analysts?.kept ?? null,
+      };
+      return { ...answer, body: { ...answer.body, revoked_issued } };
     },
   }),
   sessionRoute({
@@ -248,10 +272,24 @@ function isFull(principal: Principal, { table }: SettingsView): boolean {
   return own.length >= USERS_OF_PLACE_MAX || users.length >= USERS_MAX;
 }
 
-/** Whether a change takes away what lets somebody in, and nothing else. */
+/** Whether a change takes away what lets somebody in, and nothing else; one of nothing may be of what they issued. */
 function locksOut(change: UserChange): boolean {
   const { disabled, endsSessions, ...others } = change;
-  return Object.keys(others).length === 0 && (disabled === true || endsSessions === true);
+  return Object.keys(others).length === 0 && disabled !== false;
+}
+
+/** Revokes the users of ClickHouse that somebody made, by what who asks may at each. */
+function analystsRevoked({ parts, judge, caller, analysts }: KnownAsked, userId: string) {
+  const view = parts.journal.view();
+  const { principal } = caller;
+  const world = { view, may: (permission: Permission, at: Place) => may(principal, permission, at, view.table) };
+  return revokeAnalystsOf(userId, analysts, world, async (about, what) => {
+    const refusal = await changeAs<null>(parts, judge, (now, { actor, grants }) => {
+      const who = { actor, accountId: accountOfGrants(grants, now.table) };
+      return { records: [notedRecord(now, about, what, who, parts.nowMs())], result: null, protects: true };
+    });
+    return refusal === null;
+  });
 }
 
 /** Writes what `plan` decides of a user, as the settings are when it is its turn, and answers the user. */
@@ -259,6 +297,7 @@ async function written(
   { parts, judge, caller }: KnownAsked,
   userId: string,
   plan: (view: SettingsView, before: User | undefined, principal: Principal) => UserChange | Refused,
+  also: (view: SettingsView, principal: Principal) => Fact[] = () => [],
 ): Promise<SessionAnswer> {
   const { journal, nowMs } = parts;
   const problem = await changeAs<Refused | null>(parts, judge, (view, principal) => {
@@ -272,7 +311,7 @@ async function written(
       const problems = 'problems' in changed ? changed.problems : [];
       return { records: [], result: refused(changed.code, problems) };
     }
-    const facts = [{ body: { user: changed.user } }];
+    const facts = [{ body: { user: changed.user } }, ...also(view, principal)];
     return { records: auditedRecords(view, facts, principal.actor, nowMs()), result: null, protects: locksOut(change) };
   });
   if (problem !== null) return problem;

@@ -15,6 +15,7 @@ export const analystShape = Type.Object({
   clickhouse_user: Type.String({ description: 'What it logs in to ClickHouse as; its database has the same name' }),
   site_ids: siteIds({ minItems: 0 }),
   created_at: nullable(timeField('When it was made'), { description: 'Null: ClickHouse does not say' }),
+  expires_at: nullable(timeField('When its logins end'), { description: 'Null: never, or ClickHouse does not say' }),
   created_by: Type.String({ description: 'Who made it' }),
   made_by: nullable(userIdField, {
     description: 'The user who made it, by themselves or by a token of theirs; null: no user, or it is not known',
@@ -32,4 +33,13 @@ export const madeAnalystShape = Type.Object({
 export type MadeAnalyst = Static<typeof madeAnalystShape>;
 
 export const analystParams = closed({ analyst_id: analystId });
-export const newAnalyst = closed({ analyst_id: analystId, site_ids: siteIds({ minItems: 1 }) });
+export const newAnalyst = closed({
+  analyst_id: analystId,
+  site_ids: siteIds({ minItems: 1 }),
+  expires_at: Type.Optional(
+    nullable(
+      timeField('When its logins end, to the second; null: never. Left out: in 90 days'),
+      refusedAs('expiry_malformed'),
+    ),
+  ),
+});

@@ -28,6 +28,23 @@ export const userShape = Type.Object({
 });
 export type UserItem = Static<typeof userShape>;
 
+const revokedIssuedShape = Type.Object({
+  tokens: Type.Array(Type.String(), { description: 'Labels of the admin tokens that were revoked' }),
+  tokens_kept: Type.Integer({
+    description: 'Tokens that go on working: another must revoke them, or the last of all stays',
+  }),
+  analysts: nullable(Type.Array(Type.String()), {
+    description: 'Ids of the users of ClickHouse that were revoked; null: it did not answer, and some may be left',
+  }),
+  analysts_kept: nullable(Type.Integer(), { description: 'Those that another must revoke; null: not known' }),
+});
+export type RevokedIssued = Static<typeof revokedIssuedShape>;
+export const changedUserShape = Type.Object({
+  ...userShape.properties,
+  revoked_issued: Type.Optional(revokedIssuedShape),
+});
+export type ChangedUser = Static<typeof changedUserShape>;
+
 export const userParams = closed({ user_id: userIdField });
 export const newUser = closed({
   user_id: userIdField,
@@ -48,6 +65,12 @@ export const userChange = closed({
     nullable(newPassword, { description: 'A new password, or null for none; their sessions end' }),
   ),
   second_factor: Type.Optional(Type.Literal(false, { description: 'Removes the second factor' })),
+  revoke_issued: Type.Optional(
+    Type.Literal(true, {
+      description:
+        'Revokes the admin tokens that they issued, by themselves or by a token of theirs, and the users of ClickHouse that they made, as far as who asks may',
+    }),
+  ),
   provider_links: Type.Optional(
     Type.Literal(0, { description: 'Unlinks their accounts at providers; their sessions end' }),
   ),

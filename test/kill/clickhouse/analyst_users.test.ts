@@ -7,6 +7,7 @@ import {
   ANALYST_MANAGER,
   type AnalystUsers,
   createAnalystUsers,
+  makeStatements,
   managerGrants,
 } from '#infra/clickhouse/analyst_users.ts';
 import { createWarehouse, insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
@@ -21,7 +22,10 @@ import { type AccessRecorder, recordAccess, usersOf } from './access_recorder.ts
 const START_MS = 120_000;
 const MANAGER: UserPlan = { name: ANALYST_MANAGER, grants: managerGrants(DATABASE) };
 const PASSWORD = 'of-ada-alone';
-const ADA = { analystId: 'ada', siteIds: ['shop', 'blog'], createdMs: 1_700_000_000_000, createdBy: "user:o'neil" };
+const ADA = {
+  ...{ analystId: 'ada', siteIds: ['shop', 'blog'], createdMs: 1_700_000_000_000, createdBy: "user:o'neil" },
+  expiresMs: 4_000_000_000_000,
+};
 let folder: string;
 let part: LocalPart;
 let service: Warehouse;
@@ -120,6 +124,20 @@ test('an analyst reads its sites and no others, is listed, and is refused once r
   expect(await analysts.list()).toEqual([]);
   const left = await service.query({ query: "SELECT name FROM system.databases WHERE name LIKE 'sql_user%'" });
   expect((await left.json()).data).toEqual([]);
+});
+
+test('the end of logins is a time that the server reads, before it has no place to store the user in', async () => {
+  const making = (until: string) =>
+    access.command({ query: `CREATE USER sql_user_bo IDENTIFIED WITH sha256_hash BY '${'a'.repeat(64)}'${until}` });
+  const [made = ''] = makeStatements({ ...ADA, passwordSha256: 'a'.repeat(64) }, DATABASE).filter((one) =>
+    one.includes('VALID'),
+  );
+  const [until = ''] = / VALID UNTIL '[^']+'/.exec(made) ?? [];
+  expect(until).not.toBe('');
+  recorder.remembered.length = 0;
+  await making(until);
+  expect(recorder.remembered).toHaveLength(1);
+  await expect(making(" VALID UNTIL 'some day'")).rejects.toMatchObject({ type: expect.stringMatching(/^CANNOT_/) });
 });
 
 test('whoever may not make users is told so, and a server that is away is', { timeout: START_MS }, async () => {

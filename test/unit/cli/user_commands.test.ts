@@ -48,6 +48,20 @@ test('whoever is disabled leaves tokens behind, which are named', async () => {
   expect(said).not.toContain('revoked');
 });
 
+test('whoever is disabled with what they issued leaves nothing behind', async () => {
+  const shop = await installedShop();
+  await shop.control.addUser({ user_id: 'ada' });
+  await shop.control.addUser({ user_id: 'eve' });
+  const signIn = { token: null, body: { user_id: 'ada', password: PASSWORD }, headers: OWN_PAGE };
+  const cookie = String((await shop.control.call('POST', '/v1/session', signIn)).headers['set-cookie']).split(';')[0];
+  const asAda = { token: null, headers: { ...OWN_PAGE, cookie: cookie ?? '' } };
+  await shop.control.call('POST', 'tokens', { ...asAda, body: { label: 'left' } });
+  await shop.control.call('POST', 'analysts', { ...asAda, body: { analyst_id: 'bi', site_ids: ['shop'] } });
+  expect(await expectDone(shop.svc('user disable ada --revoke-issued'))).toBe(
+    'User ada is disabled.\nTokens revoked: left\nUsers of ClickHouse revoked: bi\n',
+  );
+});
+
 test('a hash is made of no password that the service would not take', async () => {
   const shop = await installedShop();
   const hashed = (password: string) => {
@@ -76,7 +90,10 @@ test('users of ClickHouse are made, listed and revoked', async () => {
   const shop = await installedShop();
   const made = await expectDone(shop.svc('analyst add ada --site shop'));
   expect(made).toMatch(/^sql_user_ada reads shop in the database of its own name\. Its password:\n\n {2}\w{20}\n/);
-  expect(await expectDone(shop.svc('analyst list'))).toMatch(/^ada +sql_user_ada +shop /m);
+  expect(made).toContain('Its logins end: 2027-02-19T12:00:00Z.');
+  expect(await expectDone(shop.svc('analyst list'))).toMatch(/^ada +sql_user_ada +shop .*2027-02-19/m);
+  const ends = await expectDone(shop.svc('analyst add bo --site shop --expires never'));
+  expect(ends).toContain('Its logins end: never.');
   expect(await expectDone(shop.svc('analyst revoke ada'))).toBe('sql_user_ada is revoked.\n');
   expect(await shop.svc('analyst add ada')).toMatchObject({ stderr: expect.stringMatching(/^svc: flag_missing: /) });
 });

@@ -8,15 +8,22 @@ import {
 } from '#infra/clickhouse/analyst_users.ts';
 import type { Warehouse } from '#infra/clickhouse/client.ts';
 
-const ADA = { analystId: 'ada', siteIds: ['shop'], createdMs: 0, createdBy: "o'neil", passwordSha256: 'a'.repeat(64) };
+const ADA = {
+  ...{ analystId: 'ada', siteIds: ['shop'], createdMs: 0, createdBy: "o'neil", passwordSha256: 'a'.repeat(64) },
+  expiresMs: Date.UTC(2027, 1, 21, 12, 0, 0, 999),
+};
 
 test('the login of an analyst is made last and taken away first', () => {
   const made = makeStatements(ADA, 'svc');
   expect(made.slice(-2)).toEqual([
-    expect.stringMatching(/^CREATE USER `sql_user_ada` IDENTIFIED WITH sha256_hash BY 'a{64}' DEFAULT DATABASE/),
+    expect.stringMatching(/^CREATE USER `sql_user_ada` IDENTIFIED WITH sha256_hash BY 'a{64}' VALID UNTIL '2027-02-21T12:00:00Z' DEFAULT DATABASE/),
     'GRANT SELECT ON `sql_user_ada`.* TO `sql_user_ada`',
   ]);
   expect(revokeStatements('ada', 'svc')[0]).toBe('DROP USER IF EXISTS `sql_user_ada`');
+});
+
+test('one without an end has none', () => {
+  expect(makeStatements({ ...ADA, expiresMs: null }, 'svc').join('\n')).not.toContain('VALID UNTIL');
 });
 
 test('nothing but ids gets into a statement', () => {
@@ -48,9 +55,7 @@ test('whether one is made is decided by those that there are at its turn', async
   } as unknown as Warehouse;
   const users = createAnalystUsers(warehouse, 'svc');
   const make = (analystId: string) =>
-    users.make({ analystId, siteIds: ['shop'], createdMs: 1, createdBy: 'x', passwordSha256: '' }, (known) =>
-      known.length > 0 ? 'full' : null,
-    );
+    users.make({ ...ADA, analystId }, (known) => (known.length > 0 ? 'full' : null));
   const [first, second] = await Promise.all([make('ada'), make('bo')]);
   expect(first).toMatchObject({ kind: 'made', analyst: { analystId: 'ada' } });
   expect(second).toEqual({ kind: 'refused', refusal: 'full' });

@@ -13,7 +13,7 @@ test('an analyst is made with a password that is shown once, listed and revoked,
   const made = await world.call('POST', 'analysts', { body });
   const analyst = {
     ...{ analyst_id: 'ada', clickhouse_user: 'sql_user_ada', site_ids: ['shop', 'till'] },
-    ...{ created_at: NOW_MS, created_by: LABEL, made_by: null },
+    ...{ created_at: NOW_MS, created_by: LABEL, made_by: null, expires_at: NOW_MS + 90 * 86_400_000 },
   };
   expect(made.body).toEqual({ password: expect.stringMatching(/^[0-9A-Za-z]{20}$/), analyst });
   expect(world.analysts.users?.get('ada')?.passwordSha256).toBe(hash('sha256', made.body.password));
@@ -39,7 +39,7 @@ test('an analyst reads sites of who makes it, and is seen and revoked by who man
   expect(await make(all, 'two', ['none'])).toBe('site_unknown');
   expect(await make(all, 'two', ['shop', 'till'])).toBe('made');
   world.analysts.users?.set('strange', {
-    ...{ analystId: 'strange', user: 'sql_user_strange', siteIds: [], createdMs: null, createdBy: '' },
+    ...{ analystId: 'strange', user: 'sql_user_strange', siteIds: [], createdMs: null, createdBy: '', expiresMs: null },
     passwordSha256: '',
   });
   const seen = async (token: string) =>
@@ -87,7 +87,7 @@ test('an analyst names the user who made it, by themselves or by a token of thei
   await issued('ci', 'user/ada', 10, 20);
   await issued('ci', 'user/eve', 30, null);
   const held = (analystId: string, createdBy: string, createdMs: number | null): void => {
-    const rest = { user: `sql_user_${analystId}`, siteIds: ['shop'], passwordSha256: '' };
+    const rest = { user: `sql_user_${analystId}`, siteIds: ['shop'], passwordSha256: '', expiresMs: null };
     world.analysts.users?.set(analystId, { analystId, createdBy, createdMs, ...rest });
   };
   held('a', 'user:ada', 5);
@@ -97,4 +97,20 @@ test('an analyst names the user who made it, by themselves or by a token of thei
   held('e', '', null);
   const { items } = (await world.call('GET', 'analysts')).body;
   expect(items.map(({ made_by }: { made_by: string | null }) => made_by)).toEqual(['ada', 'ada', 'eve', null, null]);
+});
+
+test.each([
+  [{ expires_at: null }, null],
+  [{ expires_at: NOW_MS + 1_000 }, NOW_MS + 1_000],
+  [{}, NOW_MS + 90 * 86_400_000],
+])('the logins of an analyst made with %o end then', async (said, expires_at) => {
+  const world = await scopedWorld();
+  const made = await world.call('POST', 'analysts', { body: { analyst_id: 'ada', site_ids: ['shop'], ...said } });
+  expect(made.body.analyst.expires_at).toBe(expires_at);
+  expect(world.analysts.users?.get('ada')?.expiresMs).toBe(expires_at);
+  for (const wrong of [NOW_MS, Date.UTC(2100, 0, 2)]) {
+    const body = { analyst_id: 'bo', site_ids: ['shop'], expires_at: wrong };
+    const refused = await world.call('POST', 'analysts', { body });
+    expect(refused.body.problems[0]).toMatchObject({ code: 'expiry_malformed', field: 'expires_at' });
+  }
 });

@@ -38,6 +38,7 @@ async function worldOfWrites(): Promise<ScopedWorld> {
     siteIds: ['shop'],
     createdMs: NOW_MS,
     createdBy: 'x',
+    expiresMs: null,
   };
   world.analysts.users?.set('reader', { ...analyst, passwordSha256: '' });
   const figures = { kind: 'top', askedBy: 'x', runningMs: 1, rowsRead: 1, memoryBytes: 1 };

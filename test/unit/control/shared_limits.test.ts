@@ -52,7 +52,7 @@ it('users of ClickHouse are limited for each account whose sites they read', asy
   const make = async (analyst_id: string, ...site_ids: string[]): Promise<string> =>
     codeOf(await world.call('POST', 'analysts', { body: { analyst_id, site_ids } }));
   const held = (id: string, siteIds: string[]): void => {
-    const rest = { user: `sql_user_${id}`, createdMs: NOW_MS, createdBy: 'x', passwordSha256: '' };
+    const rest = { user: `sql_user_${id}`, createdMs: NOW_MS, createdBy: 'x', passwordSha256: '', expiresMs: null };
     world.analysts.users?.set(id, { analystId: id, siteIds, ...rest });
   };
   for (let count = 0; count < 200; count += 1) held(`a${count}`, [count % 2 === 0 ? 'shop' : 'till']);

@@ -1,8 +1,11 @@
+import { hash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { WarehouseError } from '#infra/clickhouse/client.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
+import { auditedRecords } from '#pipelines/settings/journal.ts';
 import { totpCode } from '#pipelines/settings/totp.ts';
 import type { Grant } from '#schemas/setting.ts';
-import { type Answer, PASSWORD } from './harness.ts';
+import { type Answer, NOW_MS, PASSWORD } from './harness.ts';
 import { TRIES_MAX } from './memory_sessions.ts';
 import { grantOf, type ScopedWorld, scopedWorld } from './scoped_world.ts';
 
@@ -399,5 +402,93 @@ describe('a second factor', () => {
     await withFactor();
     await ask(grantOf('owner'), 'PATCH', 'users/ada', { second_factor: false });
     expect((await signIn()).body.second_factor).toBe(false);
+  });
+});
+
+describe('revoking what a user issued', () => {
+  const issued = async (issuer: string | null, label: string, grants: Grant[] | null): Promise<void> => {
+    const admin_token = {
+      ...{ token_hash: hash('sha256', label), shown_prefix: 'svc_at_1', label, created_at: 1, expires_at: null },
+      ...{ revoked_at: null, grants, issuer },
+    };
+    const facts = [{ body: { admin_token } }];
+    await world.journal.change((view) => ({ records: auditedRecords(view, facts, 'test', NOW_MS), result: null }));
+  };
+  const made = (analystId: string, createdBy: string, siteIds: string[]): void => {
+    const rest = { user: `sql_user_${analystId}`, createdMs: 5, expiresMs: null, passwordSha256: '' };
+    world.analysts.users?.set(analystId, { analystId, createdBy, siteIds, ...rest });
+  };
+  /** Ada's are: a token of the shop, one of the rival's site, one that a token of hers issued; and two users of ClickHouse. */
+  const fill = async (): Promise<void> => {
+    await world.addUser({ grants: [grantOf('admin', { site_id: 'shop' })] });
+    await issued('user/ada', 'own', [grantOf('viewer', { site_id: 'shop' })]);
+    await issued('user/ada', 'elsewhere', [grantOf('viewer', { site_id: 'other' })]);
+    await issued(`admin_token/${hash('sha256', 'own')}`, 'next', [grantOf('viewer', { site_id: 'till' })]);
+    await issued('user/eve', 'of-eve', [grantOf('viewer', { site_id: 'shop' })]);
+    made('mine', 'user:ada', ['shop']);
+    made('by-token', 'own', ['till']);
+    made('far', 'user:ada', ['other']);
+    made('of-eve', 'user:eve', ['shop']);
+  };
+  const working = (): string[] =>
+    world.journal
+      .view()
+      .table.adminTokens()
+      .filter(({ revoked_at, label }) => revoked_at === null && !/^t\d|^tester$/.test(label))
+      .map(({ label }) => label)
+      .sort();
+
+  it('ends the tokens and users of ClickHouse that they made, by a token of theirs too, and nobody else’s', async () => {
+    await fill();
+    const change = { disabled: true, revoke_issued: true };
+    const answer = await ask(grantOf('owner'), 'PATCH', 'users/ada', change);
+    expect(answer.body).toMatchObject({
+      disabled_at: NOW_MS,
+      revoked_issued: { tokens: ['elsewhere', 'next', 'own'], tokens_kept: 0, analysts_kept: 0 },
+    });
+    expect(answer.body.revoked_issued.analysts).toEqual(['by-token', 'far', 'mine']);
+    expect(working()).toEqual(['of-eve']);
+    expect([...(world.analysts.users?.keys() ?? [])]).toEqual(['of-eve']);
+    expect(audited().map((entry) => entry.slice(0, 2).join(' '))).toEqual(
+      expect.arrayContaining(['analyst/mine analyst.revoke', 'analyst/by-token analyst.revoke']),
+    );
+  });
+
+  it('ends what who asks may, and says how much of it stays', async () => {
+    await fill();
+    const answer = await ask(grantOf('admin', ACME), 'PATCH', 'users/ada', { revoke_issued: true });
+    expect(answer.body).toMatchObject({
+      disabled_at: null,
+      revoked_issued: { tokens: ['next', 'own'], tokens_kept: 1, analysts: ['by-token', 'mine'], analysts_kept: 1 },
+    });
+    expect(working()).toEqual(['elsewhere', 'of-eve']);
+  });
+
+  it('disables them where ClickHouse is away, and says that some may be left; without it nothing else ends', async () => {
+    await fill();
+    expect((await ask(grantOf('owner'), 'PATCH', 'users/ada', { disabled: true })).body.revoked_issued).toBeUndefined();
+    expect(working()).toEqual(['elsewhere', 'next', 'of-eve', 'own']);
+    const users = world.analysts.users;
+    if (users === null) throw new Error('the world has users of analysts');
+    users.values = () => {
+      throw new WarehouseError('warehouse_unavailable', 'clickhouse: away');
+    };
+    const away = await ask(grantOf('owner'), 'PATCH', 'users/ada', { revoke_issued: true });
+    expect(away.body.revoked_issued).toMatchObject({ analysts: null, analysts_kept: null });
+    expect(working()).toEqual(['of-eve']);
+    expect(users.size).toBe(4);
+  });
+
+  it('leaves the last token that may do everything', async () => {
+    await fill();
+    const [tester] = world.journal
+      .view()
+      .table.adminTokens()
+      .filter(({ label }) => label === 'tester');
+    await issued('user/ada', 'all', null);
+    await world.call('POST', `tokens/${tester?.token_hash}/revoke`);
+    const answer = await ask(grantOf('owner'), 'PATCH', 'users/ada', { disabled: true, revoke_issued: true });
+    expect(answer.body.revoked_issued).toMatchObject({ tokens_kept: 1 });
+    expect(working()).toEqual(['all', 'of-eve']);
   });
 });

@@ -7,6 +7,12 @@ const META = { version: 'v1', changed_at: 0, changed_by: 'ana' };
 type Grant = UserItem['grants'][number];
 export const grantOf = (role: string, site_id: string | null): Grant => ({ role, account_id: null, site_id });
 
+interface Changed {
+  disabled?: boolean;
+  grants?: Grant[];
+  revoke_issued?: boolean;
+}
+
 /** Users, of which bea can be changed, with their sessions and those of who looks. */
 export function withMembers(api: StubApi): StubApi {
   const user = (user_id: string, name: string, grants: Grant[], other = false): UserItem => ({
@@ -19,6 +25,7 @@ export function withMembers(api: StubApi): StubApi {
     user('cid', 'cid', [grantOf('analyst', 'blog')], true),
   ];
   const bea = users[1] as UserItem;
+  const answer = api.answer.bind(api);
   const session = (id: string, current: boolean): SessionList['items'][number] => ({
     ...{ id: id.repeat(64), created_at: 0, seen_at: 0, network: '203.0.113.9', browser: 'Firefox on Linux', current },
   });
@@ -33,9 +40,12 @@ export function withMembers(api: StubApi): StubApi {
       return { status: 201, body: users.at(-1) };
     })
     .on('PATCH', '/v1/admin/users/bea', (body) => {
-      const { disabled, grants = bea.grants } = body as { disabled?: boolean; grants?: Grant[] };
+      const { disabled, grants = bea.grants, revoke_issued } = body as Changed;
       const disabled_at = disabled === undefined ? bea.disabled_at : disabled ? 1 : null;
-      return Object.assign(bea, { grants, disabled_at, version: `${bea.version}+` });
+      Object.assign(bea, { grants, disabled_at, version: `${bea.version}+` });
+      if (revoke_issued !== true) return bea;
+      answer('POST', new URL(`http://api/v1/admin/tokens/${'2'.padStart(64, '0')}/revoke`), null);
+      return { ...bea, revoked_issued: { tokens: ['ci'], tokens_kept: 0, analysts: [], analysts_kept: 0 } };
     })
     .on('GET', /\/users\/[a-z]+\/sessions$/, () => ({ items: theirs }))
     .on('DELETE', '/v1/admin/users/bea/sessions', () => {

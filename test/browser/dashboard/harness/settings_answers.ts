@@ -65,7 +65,7 @@ export function withAccount(api: StubApi): StubApi {
   const analysts = [
     {
       ...{ analyst_id: 'bi', clickhouse_user: 'sql_user_bi', site_ids: ['shop'] },
-      ...{ created_at: 0, created_by: CANARY, made_by: 'bea' },
+      ...{ created_at: 0, created_by: CANARY, made_by: 'bea', expires_at: null },
     },
   ];
   const tokens = [token('ci', 'active'), token(CANARY, 'revoked')];
@@ -86,6 +86,7 @@ export function withAccount(api: StubApi): StubApi {
         created_at: 0,
         created_by: 'ana',
         made_by: 'ana',
+        expires_at: null,
       };
       analysts.push(analyst);
       return { status: 201, body: { password: 'SHOWN-ONCE', analyst } };

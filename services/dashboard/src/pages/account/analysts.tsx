@@ -71,6 +71,12 @@ const columnsOf = (revoke: (analyst: AnalystItem) => void): readonly Column<Anal
     value: ({ created_at }) => created_at,
     cell: ({ created_at }) => (created_at === null ? 'Not known' : dateTime(created_at)),
   },
+  {
+    id: 'ends',
+    title: 'Ends',
+    value: ({ expires_at }) => expires_at ?? Number.POSITIVE_INFINITY,
+    cell: ({ expires_at }) => (expires_at === null ? 'Never' : dateTime(expires_at)),
+  },
   { id: 'by', title: 'By', value: ({ created_by }) => created_by },
   {
     id: 'revoke',

@@ -1,8 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { TokenItem } from '#services/control_api/token_shapes.ts';
-import type { UserItem } from '#services/control_api/user_shapes.ts';
-import { sentenceOf } from '../../api/api_answer.ts';
+import type { ChangedUser, RevokedIssued, UserItem } from '#services/control_api/user_shapes.ts';
 import type { Asked } from '../../api/use_answer.ts';
 import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
 import { useSaving } from '../../editing/use_saving.ts';
@@ -10,7 +9,7 @@ import { Confirm } from '../../ui/dialog.tsx';
 import { CheckField } from '../../ui/form_fields.tsx';
 import { FailureNote } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { revokeTokens } from './issued_tokens.ts';
+import { mayAt } from '../../who.ts';
 import { memberText, signInFacts } from './member_facts.ts';
 import { changeMember, readMember } from './member_requests.ts';
 import { TokenLines } from './token_lines.tsx';
@@ -21,19 +20,19 @@ interface DisableMemberProps {
   onChanged(): void;
 }
 
-/** Disables a user, and with them, unless it is not wanted, the tokens that they issued: those would go on working. */
+/** Disables a user, and with them, unless it is not wanted, what they issued: that would go on working. */
 export function DisableMember({ member, issued, onChanged }: DisableMemberProps): VNode {
   const [asks, setAsks] = useState(false);
   const [revokes, setRevokes] = useState(true);
   const saving = useSaving();
   const tokens = issued.value ?? [];
-  const finish = async (): Promise<void> => {
+  const managesTokens = mayAt('tokens.manage', null);
+  const finish = ({ revoked_issued }: ChangedUser): void => {
     setAsks(false);
-    const wanted = revokes ? tokens : [];
-    const revoked = await revokeTokens(wanted);
     const said = `The user ${member.user_id} was disabled`;
-    if (!revoked.ok) toast(`${said}, but not all of their tokens were revoked: ${sentenceOf(revoked.failure)}`, 'bad');
-    else toast(wanted.length === 0 ? said : `${said}, and their tokens were revoked`);
+    if (revoked_issued === undefined) toast(said);
+    else if (isAll(revoked_issued)) toast(`${said}, and what they issued was revoked`);
+    else toast(`${said}, but not all that they issued could be revoked: see below`, 'bad');
     issued.again();
     onChanged();
   };
@@ -43,8 +42,8 @@ export function DisableMember({ member, issued, onChanged }: DisableMemberProps)
       factsOf: signInFacts,
       kept: (base) => ({ ...signInFacts(base), disabled: true }),
       read: () => readMember(member.user_id),
-      write: (base) => changeMember(base, { disabled: true }),
-      onSaved: () => void finish(),
+      write: (base) => changeMember(base, { disabled: true, ...(revokes && managesTokens && { revoke_issued: true }) }),
+      onSaved: (saved) => finish(saved as ChangedUser),
       onTheirs() {
         setAsks(false);
         onChanged();
@@ -69,13 +68,15 @@ export function DisableMember({ member, issued, onChanged }: DisableMemberProps)
             <>
               <p>These tokens that they issued go on working:</p>
               <TokenLines tokens={tokens} />
-              <CheckField
-                label="Revoke these tokens too"
-                hint="At once and for good: programs that use them are refused."
-                checked={revokes}
-                onChecked={setRevokes}
-              />
             </>
+          )}
+          {managesTokens && (
+            <CheckField
+              label="Revoke what they issued too"
+              hint="Their tokens and the users of ClickHouse that they made, at once and for good: programs that use them are refused."
+              checked={revokes}
+              onChecked={setRevokes}
+            />
           )}
           {issued.failure !== null && (
             <>
@@ -90,3 +91,5 @@ export function DisableMember({ member, issued, onChanged }: DisableMemberProps)
     </>
   );
 }
+
+const isAll = ({ tokens_kept, analysts_kept }: RevokedIssued): boolean => tokens_kept === 0 && analysts_kept === 0;

@@ -13,16 +13,9 @@ import { FailureNote } from '../../ui/states.tsx';
 import { who } from '../../who.ts';
 import { grantAt, isGivable } from './grant_form.ts';
 import { GrantList } from './grant_list.tsx';
-import { type TokenDraft, tokenBody } from './token_form.ts';
+import { DAYS, LIFETIMES, type TokenDraft, tokenBody } from './token_form.ts';
 
-const LIFETIMES = [
-  { value: '90', label: '90 days' },
-  { value: '365', label: '365 days' },
-  { value: '7', label: '7 days' },
-  { value: '', label: 'No end' },
-];
-
-const EMPTY: TokenDraft = { label: '', isAll: false, grants: [], days: '90' };
+const EMPTY: TokenDraft = { label: '', isAll: false, grants: [], days: DAYS };
 
 /** Issues a token and shows it, once. */
 export function IssueToken({ onIssued, onClose }: { onIssued(): void; onClose(): void }): VNode {

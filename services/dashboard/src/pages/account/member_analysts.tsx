@@ -15,7 +15,8 @@ const base = '/v1/admin/analysts';
 export function MemberAnalysts({ member: { user_id, disabled_at } }: { member: UserItem }): VNode | null {
   const managesTokens = mayAt('tokens.manage', null);
   const asked = useAnswer(
-    `${user_id} ${managesTokens}`,
+    // What was issued may end with who is disabled.
+    `${user_id} ${managesTokens} ${disabled_at}`,
     askedWhere(managesTokens, (signal) => madeBy(user_id, signal)),
   );
   const [failure, setFailure] = useState<Failure | null>(null);

@@ -14,6 +14,7 @@ interface MemberChange {
   disabled?: boolean;
   password?: string;
   second_factor?: false;
+  revoke_issued?: true;
 }
 
 /** A user as they are now. */
