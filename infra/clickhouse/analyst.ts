@@ -21,16 +21,35 @@ export const TIME_VIEWS = { sessions_between: ['begin', 'end'] } as const;
 
 const READABLE: readonly string[] = [...ANALYST_TABLES, ...Object.keys(TIME_VIEWS)];
 
-/** Limits of one query of an analyst, who has read-only access and cannot change them. */
-export const ANALYST_SETTINGS = {
+const GIB = 1024 ** 3;
+
+/** What holds for all SQL that people write, whether it comes by the API or by a user of their own: nobody can change it. */
+export const WRITTEN_SQL_SETTINGS = {
   readonly: 1,
+  timeout_before_checking_execution_speed: 0,
+  max_memory_usage: 2 * GIB,
+  max_temporary_data_on_disk_size_for_query: 4 * GIB,
+  max_threads: 4,
+  ...SQL_WORKLOAD,
+  // Nobody waits any more for what a connection that is gone had asked.
+  cancel_http_readonly_queries_on_client_close: 1,
+  // What one site's condition found out about parts of a table must not be used for another's.
+  use_query_condition_cache: 0,
+} as const;
+
+/** Limits of an analyst's own user: of one query, and of all that it runs at once. */
+export const ANALYST_SETTINGS = {
+  ...WRITTEN_SQL_SETTINGS,
   max_execution_time: 30,
-  max_memory_usage: 2 * 1024 ** 3,
   max_result_rows: 1_000_000,
   max_result_bytes: 256 * 1024 ** 2,
   max_concurrent_queries_for_user: 4,
-  ...SQL_WORKLOAD,
+  max_memory_usage_for_user: 4 * GIB,
+  max_temporary_data_on_disk_size_for_user: 8 * GIB,
 } as const;
+
+/** What an analyst's user may take of an hour: half of the server's time that four at once could have. */
+export const ANALYST_QUOTA = 'FOR INTERVAL 1 hour MAX queries = 3000, execution_time = 7200';
 
 const SITE_PATTERN = /^[a-z0-9_-]{1,64}$/;
 
@@ -109,8 +128,9 @@ export function analystStatements(siteId: string, database: string, passwordSha2
     ),
     ...readerGrants(database).map((grant) => `GRANT ${grant} TO ${reader}`),
     ...analystViews(siteId, database),
-    `CREATE SETTINGS PROFILE IF NOT EXISTS ${limits} SETTINGS ${settings.join(', ')}`,
+    `CREATE SETTINGS PROFILE OR REPLACE ${limits} SETTINGS ${settings.join(', ')}`,
     `CREATE USER IF NOT EXISTS ${name} IDENTIFIED WITH sha256_hash BY '${passwordSha256}' SETTINGS PROFILE ${limits}`,
+    `CREATE QUOTA OR REPLACE ${limits} ${ANALYST_QUOTA} TO ${name}`,
     `ALTER USER ${name} DEFAULT DATABASE ${name}`,
     `REVOKE ALL ON *.* FROM ${name}`,
     ...analystGrants(siteId).map((grant) => `GRANT ${grant} TO ${name}`),

@@ -1,6 +1,6 @@
 import { ClickHouseError } from '@clickhouse/client';
 import { createMutex } from '#infra/concurrency/mutex.ts';
-import { ANALYST_SETTINGS, readerGrants, rowsWhere, viewsAs } from './analyst.ts';
+import { ANALYST_QUOTA, ANALYST_SETTINGS, readerGrants, rowsWhere, viewsAs } from './analyst.ts';
 import { readError, type Warehouse } from './client.ts';
 
 /** A user of ClickHouse that somebody reads some sites with. */
@@ -121,7 +121,7 @@ function nameOf(analystId: string): string {
   return PREFIX + analystId;
 }
 
-/** Statements that make an analyst of whom nothing is there; the login comes last. */
+/** Statements that make an analyst of whom nothing is there; the login comes last, and may read nothing before its quota is there. */
 export function makeStatements(wanted: NewAnalystUser, database: string): string[] {
   const { siteIds, passwordSha256 } = wanted;
   if (siteIds.length === 0 || !siteIds.every((id) => SITE_ID_PATTERN.test(id))) {
@@ -144,6 +144,7 @@ export function makeStatements(wanted: NewAnalystUser, database: string): string
     // The policies hold the rows back; the condition is there as well should another process have taken one away meanwhile.
     ...views.map((view) => `${view.replace(/^CREATE OR REPLACE /, 'CREATE ')} WHERE ${condition}`),
     `CREATE USER \`${user}\` IDENTIFIED WITH sha256_hash BY '${passwordSha256}'${validUntil(wanted.expiresMs)} DEFAULT DATABASE \`${user}\` SETTINGS ${settings.join(', ')}`,
+    `CREATE QUOTA \`${user}\` ${ANALYST_QUOTA} TO \`${user}\``,
     `GRANT SELECT ON \`${user}\`.* TO \`${user}\``,
   ];
 }
@@ -166,6 +167,7 @@ export function revokeStatements(analystId: string, database: string): string[] 
     `DROP DATABASE IF EXISTS \`${user}\` SYNC`,
     `DROP USER IF EXISTS \`${user}${READER}\``,
     `DROP ROW POLICY IF EXISTS ${policies.join(', ')}`,
+    `DROP QUOTA IF EXISTS \`${user}\``,
   ];
 }
 
@@ -191,7 +193,7 @@ export function managerGrants(database: string): string[] {
     // Of analysts and their readers alone: else it could make itself anybody.
     `CREATE USER, DROP USER, SET DEFINER ON ${PREFIX}*`,
     `CREATE ROW POLICY, DROP ROW POLICY ON ${database}.*`,
-    'SHOW USERS, KILL QUERY ON *.*',
+    'SHOW USERS, KILL QUERY, CREATE QUOTA, DROP QUOTA ON *.*',
     `CREATE DATABASE, DROP DATABASE, CREATE VIEW, DROP VIEW ON ${PREFIX}*.*`,
     `SELECT ON ${PREFIX}*.*${GIVES_ON}`,
     ...readerGrants(database).map((grant) => `${grant}${GIVES_ON}`),

@@ -1,5 +1,4 @@
-import { readerGrants, rowsWhere, viewsAs } from './analyst.ts';
-import { SQL_WORKLOAD } from './workload.ts';
+import { readerGrants, rowsWhere, viewsAs, WRITTEN_SQL_SETTINGS } from './analyst.ts';
 
 /** As whom the control service asks what analysts write. Users of single sites are `analyst_...` and `reader_...`: no site's. */
 export const SQL_ASKER = 'sql_asker';
@@ -21,21 +20,14 @@ export const SQL_SITE_ROWS = rowsWhere(SITE_OF_QUERY);
 
 /** What holds for every query of the asker, who has read-only access and can change none of it. */
 export const SQL_SETTINGS = {
-  readonly: 1,
+  ...WRITTEN_SQL_SETTINGS,
   max_execution_time: 20,
-  timeout_before_checking_execution_speed: 0,
-  max_memory_usage: 2 * 1024 ** 3,
-  max_temporary_data_on_disk_size_for_query: 4 * 1024 ** 3,
   max_result_rows: 100_000,
   max_result_bytes: 16 * 1024 ** 2,
-  max_threads: 4,
-  ...SQL_WORKLOAD,
   // Of all sites together: the control service has limits for each.
   max_concurrent_queries_for_user: 16,
-  // Nobody waits any more for what a connection that is gone had asked.
-  cancel_http_readonly_queries_on_client_close: 1,
-  // What one site's condition found out about parts of a table must not be used for another's.
-  use_query_condition_cache: 0,
+  max_memory_usage_for_user: 16 * 1024 ** 3,
+  max_temporary_data_on_disk_size_for_user: 32 * 1024 ** 3,
   // A decimal number as a text has all its digits.
   output_format_json_quote_decimals: 1,
   // As numbers of JSON they would be rounded before their type is looked at.
@@ -63,8 +55,8 @@ export function sqlRightsStatements(database: string, passwordSha256: string): s
     ),
     ...readerGrants(database).map((grant) => `GRANT ${grant} TO ${SQL_READER}`),
     ...sqlViews(database),
-    `CREATE USER IF NOT EXISTS ${SQL_ASKER} IDENTIFIED WITH sha256_hash BY '${passwordSha256}' SETTINGS ${settings.join(', ')}`,
-    `ALTER USER ${SQL_ASKER} DEFAULT DATABASE ${SQL_VIEWS}`,
+    `CREATE USER IF NOT EXISTS ${SQL_ASKER} IDENTIFIED WITH sha256_hash BY '${passwordSha256}'`,
+    `ALTER USER ${SQL_ASKER} DEFAULT DATABASE ${SQL_VIEWS} SETTINGS ${settings.join(', ')}`,
     `REVOKE ALL ON *.* FROM ${SQL_ASKER}`,
     ...sqlGrants().map((grant) => `GRANT ${grant} TO ${SQL_ASKER}`),
   ];

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
+  ANALYST_SETTINGS,
   ANALYST_TABLES,
   AnalystSiteError,
   analystName,
@@ -110,6 +111,16 @@ test.for([
 ] as const)('an analyst stays within its limits: %s', async ([query, refusal]) => {
   // Once rows are under way the client may read a cut error; FORMAT Null sends none before the answer.
   await expect(analyst.command({ query: `${query} FORMAT Null` })).rejects.toThrow(refusal);
+});
+
+test('every limit that analysts have holds for the user, as far as it is the server that holds it', async () => {
+  const names = Object.keys(ANALYST_SETTINGS);
+  const [row] = await ask(
+    analyst,
+    `SELECT ${names.map((one) => `toString(getSetting('${one}')) AS ${one}`).join(', ')}`,
+  );
+  const held = names.map((one) => [one, Number(String(row?.[one]).replace('true', '1').replace('false', '0'))]);
+  expect(Object.fromEntries(held)).toEqual(ANALYST_SETTINGS);
 });
 
 /** What a query answers the analyst, and in what words it is refused. */

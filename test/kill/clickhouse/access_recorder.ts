@@ -67,6 +67,8 @@ export function usersOf(statements: readonly string[]): { users: UserPlan[]; oth
       /^CREATE ROW POLICY `[^`]+` ON svc\.(\w+) FOR SELECT USING (.+) TO `([^`]+)`$/.exec(statement) ?? [];
     const [, grant = '', grantee = ''] = /^GRANT (.+) TO `([^`]+)`$/.exec(statement) ?? [];
     const planned = users.get(reader === '' ? grantee : reader);
+    // The server's own file has one quota for all.
+    if (statement.startsWith('CREATE QUOTA ')) continue;
     if (name !== '') users.set(name, userOf(name, rest));
     else if (planned === undefined) others.push(statement);
     else if (table !== '') planned.rows = { ...planned.rows, [table]: condition };

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { ANALYST_SETTINGS, WRITTEN_SQL_SETTINGS } from '#infra/clickhouse/analyst.ts';
 import {
   analystManagerStatements,
   createAnalystUsers,
@@ -7,6 +8,7 @@ import {
   revokeStatements,
 } from '#infra/clickhouse/analyst_users.ts';
 import type { Warehouse } from '#infra/clickhouse/client.ts';
+import { SQL_SETTINGS } from '#infra/clickhouse/sql_rights.ts';
 
 const ADA = {
   ...{ analystId: 'ada', siteIds: ['shop'], createdMs: 0, createdBy: "o'neil", passwordSha256: 'a'.repeat(64) },
@@ -15,8 +17,11 @@ const ADA = {
 
 test('the login of an analyst is made last and taken away first', () => {
   const made = makeStatements(ADA, 'svc');
-  expect(made.slice(-2)).toEqual([
-    expect.stringMatching(/^CREATE USER `sql_user_ada` IDENTIFIED WITH sha256_hash BY 'a{64}' VALID UNTIL '2027-02-21T12:00:00Z' DEFAULT DATABASE/),
+  expect(made.slice(-3)).toEqual([
+    expect.stringMatching(
+      /^CREATE USER `sql_user_ada` IDENTIFIED WITH sha256_hash BY 'a{64}' VALID UNTIL '2027-02-21T12:00:00Z' DEFAULT DATABASE/,
+    ),
+    'CREATE QUOTA `sql_user_ada` FOR INTERVAL 1 hour MAX queries = 3000, execution_time = 7200 TO `sql_user_ada`',
     'GRANT SELECT ON `sql_user_ada`.* TO `sql_user_ada`',
   ]);
   expect(revokeStatements('ada', 'svc')[0]).toBe('DROP USER IF EXISTS `sql_user_ada`');
@@ -43,6 +48,15 @@ test('the page has the statements that make the manager of analysts', () => {
   expect(page).toContain(statements.map((statement) => `${statement};\n`).join(''));
 });
 
+test('SQL that comes by the API and by a user of ClickHouse has the same limits, but for how long and how much it may answer', () => {
+  for (const settings of [ANALYST_SETTINGS, SQL_SETTINGS]) expect(settings).toMatchObject(WRITTEN_SQL_SETTINGS);
+  const own = (settings: object): string[] =>
+    Object.keys(settings)
+      .filter((name) => !(name in WRITTEN_SQL_SETTINGS) && !name.startsWith('output_format_'))
+      .sort();
+  expect(own(ANALYST_SETTINGS)).toEqual(own(SQL_SETTINGS));
+});
+
 test('whether one is made is decided by those that there are at its turn', async () => {
   const comments = new Map<string, string>();
   const warehouse = {
@@ -54,8 +68,7 @@ test('whether one is made is decided by those that there are at its turn', async
     },
   } as unknown as Warehouse;
   const users = createAnalystUsers(warehouse, 'svc');
-  const make = (analystId: string) =>
-    users.make({ ...ADA, analystId }, (known) => (known.length > 0 ? 'full' : null));
+  const make = (analystId: string) => users.make({ ...ADA, analystId }, (known) => (known.length > 0 ? 'full' : null));
   const [first, second] = await Promise.all([make('ada'), make('bo')]);
   expect(first).toMatchObject({ kind: 'made', analyst: { analystId: 'ada' } });
   expect(second).toEqual({ kind: 'refused', refusal: 'full' });
