@@ -1,4 +1,4 @@
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { ChangedSite, SiteItem, StillWorks } from '#services/control_api/site_shapes.ts';
 import { renderList, renderTable } from '#services/render.ts';
 import { changedFields, withoutMeta } from './changes.ts';
 import type { Arguments, Command, Context, Outcome } from './command.ts';
@@ -39,11 +39,17 @@ export const siteCommands: Command[] = [
     subject,
     options: {
       account: { kind: 'text', value: 'ACCOUNT', help: 'Move it to this account' },
+      'end-access': {
+        kind: 'texts',
+        value: 'KIND',
+        help: 'End what was given in the site itself: grants, tokens, keys, analysts (repeatable)',
+      },
       ...SITE_OPTIONS,
       ...SITE_REMOVALS,
     },
     examples: [
       'site set shop --mode offline',
+      'site set shop --account rival --end-access grants --end-access tokens --end-access analysts',
       'site set shop --domain t.shop.example --remove-domain old.shop.example',
       'site set shop --block property:plan=internal --unblock user_agent=BadBot',
       'site set shop --tag consent_required=on --tag inventory=off',
@@ -61,8 +67,27 @@ async function createSite(args: Arguments, context: Context): Promise<Outcome> {
 async function setSite(args: Arguments, context: Context): Promise<Outcome> {
   const path = pathOf('sites', args.subject);
   const before = await context.client.get<SiteItem>(path);
-  const change = changedFields(before, changedLists(before, args, context));
-  return written(await context.client.send('PATCH', path, before.version, change), 'changed');
+  const kinds = args.texts('end-access');
+  const fields = { ...changedLists(before, args, context), end_access: kinds.length === 0 ? undefined : [...kinds] };
+  const change = changedFields(before, fields);
+  const site = await context.client.send<ChangedSite>('PATCH', path, before.version, change);
+  const done = written(site, 'changed');
+  return site.still_works === undefined
+    ? done
+    : { ...done, text: [done.text, ...accessLines(site.still_works)].join('\n') };
+}
+
+function accessLines({ grants, tokens, keys, analysts }: StillWorks): string[] {
+  const lines = [
+    ['Users', grants.map(({ user_id, role }) => `${user_id} (${role})`)],
+    ['Tokens', tokens.map(({ label }) => label)],
+    ['Keys', keys.map(({ shown_prefix, label }) => `${shown_prefix}${label === '' ? '' : ` (${label})`}`)],
+    ['Users of ClickHouse', analysts?.map(({ analyst_id }) => analyst_id) ?? ['ClickHouse does not answer']],
+  ] as const;
+  return [
+    'What was given in the site itself and still works:',
+    ...lines.map(([of, names]) => `${of}: ${renderList(names)}`),
+  ];
 }
 
 function written(site: SiteItem, done: string): Outcome {

@@ -134,6 +134,8 @@ export const analystRoutes: Route[] = [
   }),
 ];
 
+type NoteRevoking = (about: string, what: Record<string, unknown>) => Promise<boolean>;
+
 /**
  * Revokes the users of ClickHouse that a user made, where who asks manages them.
  *
@@ -144,18 +146,41 @@ export async function revokeAnalystsOf(
   userId: string,
   analysts: AnalystUsers | null,
   world: Pick<World, 'may' | 'view'>,
-  note: (about: string, what: Record<string, unknown>) => Promise<boolean>,
+  note: NoteRevoking,
 ): Promise<{ revoked: string[]; kept: number } | null> {
-  if (analysts === null) return { revoked: [], kept: 0 };
+  const ended = await revokeSome(analysts, (one) => makerOf(one, world.view) === userId, world, note);
+  return ended && { revoked: ended.revoked.map(({ analystId }) => analystId), kept: ended.kept.length };
+}
+
+/** The users of ClickHouse that read a site, where who asks may see them, after those were revoked where that is asked for; null: ClickHouse did not answer. */
+export async function analystsOfSite(
+  siteId: string,
+  isRevoked: boolean,
+  analysts: AnalystUsers | null,
+  world: Pick<World, 'may'>,
+  note: NoteRevoking,
+): Promise<AnalystUser[] | null> {
+  const isOfSite = (one: AnalystUser): boolean => one.siteIds.includes(siteId) && isManaged(one, world);
+  const ended = await revokeSome(analysts, isOfSite, world, isRevoked ? note : async () => false);
+  return ended?.kept ?? null;
+}
+
+/** Revokes those that are meant and that who asks manages; null: ClickHouse did not answer, and some may be left. */
+async function revokeSome(
+  analysts: AnalystUsers | null,
+  isMeant: (one: AnalystUser) => boolean,
+  world: Pick<World, 'may'>,
+  note: NoteRevoking,
+): Promise<{ revoked: AnalystUser[]; kept: AnalystUser[] } | null> {
+  if (analysts === null) return { revoked: [], kept: [] };
+  const [revoked, kept]: [AnalystUser[], AnalystUser[]] = [[], []];
   try {
-    const theirs = (await analysts.list()).filter((one) => makerOf(one, world.view) === userId);
-    const revoked: string[] = [];
-    for (const one of theirs.filter((analyst) => isManaged(analyst, world))) {
-      if (!(await note(`analyst/${one.analystId}`, { done: 'analyst.revoke' }))) continue;
-      await analysts.revoke(one.analystId);
-      revoked.push(one.analystId);
+    for (const one of (await analysts.list()).filter(isMeant)) {
+      const isEnded = isManaged(one, world) && (await note(`analyst/${one.analystId}`, { done: 'analyst.revoke' }));
+      if (isEnded) await analysts.revoke(one.analystId);
+      (isEnded ? revoked : kept).push(one);
     }
-    return { revoked, kept: theirs.length - revoked.length };
+    return { revoked, kept };
   } catch (error) {
     if (error instanceof WarehouseError || error instanceof AnalystRightsError) return null;
     throw error;

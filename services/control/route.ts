@@ -5,9 +5,9 @@ import type { Asker } from '#infra/clickhouse/query_ids.ts';
 import type { Span } from '#infra/clickhouse/row_estimates.ts';
 import type { RunningQueries } from '#infra/clickhouse/running_queries.ts';
 import type { DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
-import type { DataReadLog } from '#infra/settings/data_read_log.ts';
 import type { RefusalRecord } from '#infra/redis/refusals.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
+import type { DataReadLog } from '#infra/settings/data_read_log.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import type { Permission, Place, Principal } from '#pipelines/settings/access.ts';
 import type { ProofFinding } from '#pipelines/settings/domain_proof.ts';
@@ -184,6 +184,8 @@ export interface Route {
   /** Codes that only this route answers; those of every route are added. */
   errors: readonly ControlErrorCode[];
   run(input: Input, world: World): Outcome;
+  /** What stands in the answer beside what is shown, by others than the settings, once the change is written. */
+  beside?(input: Input, sources: Pick<Sources, 'analysts' | 'note'>, world: World): Promise<object>;
   /** Of a query: what is asked, in the place of `run`. */
   ask?(input: Input, world: World): Question;
   /** Of dead letters and single events: what their sources are asked, in the place of `run`. */

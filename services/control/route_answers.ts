@@ -105,7 +105,9 @@ async function answerSettings(
   if (outcome.kind === 'refused') return refuseLate(options, route, principal, outcome, reply);
   const { body, version } = outcome.show(journal.view());
   if (version !== undefined) reply.header('etag', `"${version}"`);
-  return reply.code(route.success.status).send(body);
+  const sources = { analysts: options.analysts, note: noting(options, judge, route) };
+  const beside = await route.beside?.(input, sources, worldOf(options, journal.view(), principal));
+  return reply.code(route.success.status).send({ ...body, ...beside });
 
   function shown(): Outcome {
     const world = worldNow(options, judge);

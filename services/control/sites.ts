@@ -1,17 +1,25 @@
 import { type Static, Type } from 'typebox';
 import { readEventDefinition } from '#pipelines/settings/event_definitions.ts';
-import type { SettingsView } from '#pipelines/settings/journal.ts';
+import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, problem } from '#pipelines/settings/problem.ts';
 import { siteKey } from '#pipelines/settings/setting_address.ts';
 import { siteProblems } from '#pipelines/settings/validate_site.ts';
 import { canonicalDomain } from '#pipelines/settings/web_names.ts';
 import { type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
 import { closed, idField, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
-import { newSite, type SiteChange, siteChange, siteParams, siteShape } from '#services/control_api/site_shapes.ts';
+import {
+  changedSiteShape,
+  newSite,
+  type SiteChange,
+  siteChange,
+  siteParams,
+  siteShape,
+} from '#services/control_api/site_shapes.ts';
 import { siteFacts } from './domains.ts';
 import { page } from './list_page.ts';
 import { done, type Outcome, type Route, refused, refusedFor, route, type Shown, type World } from './route.ts';
 import { inSite, type Needs, ofListed } from './route_access.ts';
+import { accessOf, endedAccess, withAnalysts } from './site_access.ts';
 import { metaOf, refuseStale, shownWith } from './versions.ts';
 
 const SITES_PER_ACCOUNT_MAX = 1_000;
@@ -116,20 +124,30 @@ export const siteRoutes: Route[] = [
     // Whoever may read the account that it moves to reads its events from then on.
     needsProof: ({ body }) => (body as SiteChange).account_id !== undefined,
     ifMatch: 'required',
-    success: { status: 200, schema: siteShape, description: 'The site as it is now' },
+    success: { status: 200, schema: changedSiteShape, description: 'The site as it is now' },
     errors: ['site_unknown', 'claimed_elsewhere', 'limit_reached'],
-    run({ params: { site_id }, body, ifMatch }, world) {
+    run({ params: { site_id }, body: { end_access = [], ...body }, ifMatch }, world) {
       const { view } = world;
       const before = view.table.site(site_id);
       if (before === undefined) return refused('site_unknown');
       return (
         refuseStale(view, siteKey(site_id), ifMatch, 'required') ??
         refuseMove(before, body, world) ??
-        changedSite(before, body, world, before)
+        withFacts(changedSite(before, body, world, before), endedAccess(site_id, end_access, world))
       );
+    },
+    async beside({ params, body }, sources, world) {
+      const { account_id, end_access } = body as SiteChange;
+      if (account_id === undefined && end_access === undefined) return {};
+      const { site_id } = params as Static<typeof siteParams>;
+      const access = accessOf(site_id, world.view, world.nowMs);
+      return { still_works: await withAnalysts(site_id, end_access ?? [], access, sources, world) };
     },
   }),
 ];
+
+const withFacts = (outcome: Outcome, facts: readonly Fact[]): Outcome =>
+  outcome.kind === 'done' ? { ...outcome, facts: [...outcome.facts, ...facts] } : outcome;
 
 /**
  * Who administers a site alone does not decide whose it is: the account that it leaves would lose it, and the other one pay

@@ -168,8 +168,11 @@ function isLast(token: AdminToken, active: readonly AdminToken[]): boolean {
   return isOfAll(token) && !active.some((other) => isOfAll(other) && other.token_hash !== token.token_hash);
 }
 
+/** Whether a token works. */
+export const isActive = (token: AdminToken, nowMs: number): boolean => stateOf(token, nowMs) === 'active';
+
 function activeTokens(view: SettingsView, nowMs: number): AdminToken[] {
-  return view.table.adminTokens().filter((token) => stateOf(token, nowMs) === 'active');
+  return view.table.adminTokens().filter((token) => isActive(token, nowMs));
 }
 
 /**

@@ -1,8 +1,10 @@
 import { type Static, type TSchema, Type } from 'typebox';
+import { ROLES } from '#pipelines/settings/access.ts';
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
 import { BUSINESS_CATEGORIES } from '#pipelines/settings/validate_site.ts';
 import { BLOCK_RULE_KINDS } from '#schemas/setting.ts';
-import { closed, idField, metaFields, nameField, nullable, refusedAs } from './fields.ts';
+import { closed, hashField, idField, metaFields, nameField, nullable, refusedAs } from './fields.ts';
+import { userIdField } from './session_shapes.ts';
 
 const { id, name, trigger, ...withDefaults } = eventDefinitionSchema.properties;
 
@@ -77,8 +79,20 @@ const { account_id, ...defaulted } = settable;
 
 /** Body of a creation. */
 export const newSite = closed({ site_id: siteId, account_id, ...optional(defaulted) });
+const accessKind = Type.Enum(['grants', 'tokens', 'keys', 'analysts']);
+export type SiteAccessKind = Static<typeof accessKind>;
+
 /** Body of a change: the fields that are given take the place of what was there. */
-export const siteChange = closed(optional(settable));
+export const siteChange = closed({
+  ...optional(settable),
+  end_access: Type.Optional(
+    Type.Array(accessKind, {
+      description:
+        'Ends what was given in the site itself, which else goes on working in another account, as far as who asks may: roles of users, admin tokens, ingest keys, users of ClickHouse',
+      uniqueItems: true,
+    }),
+  ),
+});
 export type SiteChange = Static<typeof siteChange>;
 
 export const siteParams = closed({ site_id: siteId });
@@ -96,6 +110,35 @@ export const siteShape = Type.Object({
   ...metaFields,
 });
 export type SiteItem = Static<typeof siteShape>;
+
+const siteAccessShape = Type.Object({
+  grants: Type.Array(Type.Object({ user_id: userIdField, role: Type.Enum([...ROLES]) }), {
+    description: 'Users with a role in the site itself',
+  }),
+  tokens: Type.Array(Type.Object({ token_hash: hashField('The token'), label: Type.String() }), {
+    description: 'Admin tokens that may something in the site itself',
+  }),
+  keys: Type.Array(Type.Object({ key_hash: hashField('The key'), shown_prefix: Type.String(), label: Type.String() }), {
+    description: 'Ingest keys',
+  }),
+});
+export type SiteAccess = Static<typeof siteAccessShape>;
+
+const stillWorksShape = Type.Object(
+  {
+    ...siteAccessShape.properties,
+    analysts: nullable(Type.Array(Type.Object({ analyst_id: Type.String() })), {
+      description: 'Users of ClickHouse that read the site; null: it did not answer, and some may be left',
+    }),
+  },
+  { description: 'What was given in the site itself and still works: where it moves, or access is ended' },
+);
+export type StillWorks = Static<typeof stillWorksShape>;
+export const changedSiteShape = Type.Object({
+  ...siteShape.properties,
+  still_works: Type.Optional(stillWorksShape),
+});
+export type ChangedSite = Static<typeof changedSiteShape>;
 
 type Optionals<Properties extends Record<string, TSchema>> = {
   [Name in keyof Properties]: ReturnType<typeof Type.Optional<Properties[Name]>>;

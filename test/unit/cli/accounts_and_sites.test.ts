@@ -187,3 +187,20 @@ describe('sites', () => {
     expect(await expectDone(shop.svc('site list --account acme'))).not.toContain('a-longer-name');
   });
 });
+
+it('a site that moves says what was given in it and still works', async () => {
+  const shop = await installedShop();
+  await expectDone(shop.svc('account create rival --allowance 1'));
+  await shop.control.addUser({ user_id: 'vera', grants: [{ role: 'viewer', account_id: null, site_id: 'shop' }] });
+  expect(await expectDone(shop.svc('site set shop --account rival --end-access tokens'))).toBe(
+    [
+      'Site shop changed.',
+      'What was given in the site itself and still works:',
+      'Users: vera (viewer)',
+      'Tokens: -',
+      'Keys: -',
+      'Users of ClickHouse: -',
+      '',
+    ].join('\n'),
+  );
+});
