@@ -6,6 +6,8 @@ import { createScript } from './lua_script.ts';
 export interface SignInLimits {
   /** Counts a try before its password is looked at. Returns 0, or for how many milliseconds no more may be made. */
   tryPassword(userId: string, network: string): Promise<number>;
+  /** Whether somebody signed in from a network before. */
+  isKnown(userId: string, network: string): Promise<boolean>;
   /** Counts a sign-in that is begun at a provider. */
   tryProvider(network: string): Promise<number>;
   /** Counts a try of a second factor, whose password was right. */
@@ -47,13 +49,16 @@ export function createSignInLimits(redis: Redis): SignInLimits {
       ),
     );
   };
+  const isKnown = async (userId: string, network: string): Promise<boolean> =>
+    (await asked(redis.exists(keyOf('known', userId, network)))) === 1;
   return {
+    isKnown,
     async tryPassword(userId, network) {
-      const isKnown = (await asked(redis.exists(keyOf('known', userId, network)))) === 1;
+      const isHome = await isKnown(userId, network);
       return count([
         [keyOf('from', userId, network), LIMITS.userFromNetwork],
         [keyOf('network', network), LIMITS.network],
-        ...(isKnown ? [] : [[keyOf('user', userId), LIMITS.user] as const]),
+        ...(isHome ? [] : [[keyOf('user', userId), LIMITS.user] as const]),
       ]);
     },
     tryProvider: (network) => count([[keyOf('provider', network), LIMITS.network]]),

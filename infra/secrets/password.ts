@@ -5,11 +5,15 @@ export class PasswordsBusyError extends Error {
   readonly code = 'passwords_busy';
 }
 
+/** Where a password waits. `known`: of somebody in a session, or from where they signed in before; all others come after them. */
+export type PasswordLine = 'known' | 'anybody';
+
 /** Hashes passwords and compares them, off the event loop and a few at once. */
 export interface Passwords {
-  hash(password: string): Promise<string>;
+  /** @throws PasswordsBusyError */
+  hash(password: string, line?: PasswordLine): Promise<string>;
   /** Compares with a hash; with null it takes as long, and says no. @throws PasswordsBusyError */
-  verify(password: string, stored: string | null): Promise<boolean>;
+  verify(password: string, stored: string | null, line: PasswordLine): Promise<boolean>;
 }
 
 /** What a hash costs: N is 2 to the power of `ln`. 32 MiB for each, three times over: 0.2 s and more of one core. */
@@ -23,6 +27,7 @@ const COST: Cost = { ln: 15, r: 8, p: 3 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const AT_ONCE = 2;
+/** Of each line: many who try from everywhere take no place of those who are known. */
 const WAITING_MAX = 20;
 /** What a stored hash may cost at the most: a hash that somebody else made is not to take the machine. */
 const LN_MAX = 17;
@@ -33,17 +38,17 @@ export const isPasswordHash = (text: string): boolean => parsed(text) !== null;
 
 export function createPasswords(cost: Cost = COST): Passwords {
   let running = 0;
-  const waiting: (() => void)[] = [];
+  const lines: Record<PasswordLine, (() => void)[]> = { known: [], anybody: [] };
 
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  async function inTurn<T>(line: PasswordLine, work: () => Promise<T>): Promise<T> {
     if (running >= AT_ONCE) {
-      if (waiting.length >= WAITING_MAX) throw new PasswordsBusyError('too many passwords to compare');
-      await new Promise<void>((resolve) => void waiting.push(resolve));
+      if (lines[line].length >= WAITING_MAX) throw new PasswordsBusyError('too many passwords to compare');
+      await new Promise<void>((resolve) => void lines[line].push(resolve));
     } else running += 1;
     try {
       return await work();
     } finally {
-      const next = waiting.shift();
+      const next = lines.known.shift() ?? lines.anybody.shift();
       if (next === undefined) running -= 1;
       else next();
     }
@@ -51,15 +56,15 @@ export function createPasswords(cost: Cost = COST): Passwords {
 
   const unknown = { cost, salt: randomBytes(SALT_BYTES), digest: randomBytes(HASH_BYTES) };
   return {
-    hash: (password) =>
-      inTurn(async () => {
+    hash: (password, line = 'known') =>
+      inTurn(line, async () => {
         const salt = randomBytes(SALT_BYTES);
         const digest = await derived(password, salt, cost);
         const { ln, r, p } = cost;
         return `$scrypt$ln=${ln},r=${r},p=${p}$${salt.toString('base64url')}$${digest.toString('base64url')}`;
       }),
-    verify: (password, stored) =>
-      inTurn(async () => {
+    verify: (password, stored, line) =>
+      inTurn(line, async () => {
         const known = stored === null ? null : parsed(stored);
         const against = known ?? unknown;
         const digest = await derived(password, against.salt, against.cost);

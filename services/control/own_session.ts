@@ -1,5 +1,5 @@
 import type { Session } from '#infra/redis/sessions.ts';
-import { PasswordsBusyError } from '#infra/secrets/password.ts';
+import { type PasswordLine, PasswordsBusyError } from '#infra/secrets/password.ts';
 import { isSessionValid, sessionsEndedAt } from '#pipelines/settings/dashboard_users.ts';
 import { auditedRecords, type Planned } from '#pipelines/settings/journal.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
@@ -88,7 +88,7 @@ export const ownSessionRoutes: Route[] = [
     errors: [...proving],
     answer: ({ body: { password, new_password } }, asked) =>
       proven(asked, password, async (user, session) => {
-        const sealed = await hashed(asked.parts, user.user_id, new_password);
+        const sealed = await hashed(asked.parts, user.user_id, new_password, 'known');
         return sealed === null
           ? refused('sign_in_busy')
           : anew(asked, session, (now) => (now.password === user.password ? { password: sealed } : 'session_over'), {});
@@ -217,9 +217,10 @@ export async function hashed(
   { passwords, userSecrets }: Pick<SignInParts, 'passwords' | 'userSecrets'>,
   userId: string,
   password: string,
+  line: PasswordLine,
 ): Promise<string | null> {
   try {
-    return userSecrets.seal(userId, 'password', await passwords.hash(password));
+    return userSecrets.seal(userId, 'password', await passwords.hash(password, line));
   } catch (error) {
     if (error instanceof PasswordsBusyError) return null;
     throw error;

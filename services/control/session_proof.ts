@@ -76,7 +76,7 @@ export function proven(
       parts.signInAudit.signInRefused(user.user_id, 'limited', network);
       return { ...refused('sign_in_limited'), waitMs };
     }
-    const isTheirs = await isRight(parts, user, password);
+    const isTheirs = await isRight(parts, user, password, 'known');
     if (isTheirs === 'busy') return refused('sign_in_busy');
     if (isTheirs) return then(user, { ...session, provenMs: parts.nowMs() });
     parts.signInAudit.signInRefused(user.user_id, 'password_again', network);

@@ -3,7 +3,7 @@ import type { ProviderClient } from '#infra/oidc/provider_client.ts';
 import type { OneTimeNotes } from '#infra/redis/one_time_notes.ts';
 import type { Session } from '#infra/redis/sessions.ts';
 import type { SignInLimits } from '#infra/redis/sign_in_limits.ts';
-import { type Passwords, PasswordsBusyError } from '#infra/secrets/password.ts';
+import { type PasswordLine, type Passwords, PasswordsBusyError } from '#infra/secrets/password.ts';
 import { actorOf } from '#pipelines/settings/dashboard_users.ts';
 import { auditedRecords, type SettingsJournal } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/random_text.ts';
@@ -61,9 +61,10 @@ export async function signIn(parts: SignInParts, tried: SignInTry): Promise<Sign
     signInAudit.signInRefused(user?.user_id ?? null, 'limited', network);
     return { ok: false, code: 'sign_in_limited', waitMs };
   }
-  const known = await isRight(parts, user, tried.password);
-  if (known === 'busy') return { ok: false, code: 'sign_in_busy' };
-  if (!known || user === undefined || user.disabled_at !== null) {
+  const line = (await reached(limits.isKnown(userId, network))) ? 'known' : 'anybody';
+  const isTheirs = await isRight(parts, user, tried.password, line);
+  if (isTheirs === 'busy') return { ok: false, code: 'sign_in_busy' };
+  if (!isTheirs || user === undefined || user.disabled_at !== null) {
     signInAudit.signInRefused(user?.user_id ?? null, user?.disabled_at ? 'disabled' : 'password', network);
     return { ok: false, code: 'sign_in_refused' };
   }
@@ -76,11 +77,12 @@ export async function isRight(
   { passwords, userSecrets }: Pick<SignInParts, 'passwords' | 'userSecrets'>,
   user: User | undefined,
   password: string,
+  line: PasswordLine,
 ): Promise<boolean | 'busy'> {
   const sealed = user?.password ?? null;
   const stored = user === undefined || sealed === null ? null : userSecrets.open(user.user_id, 'password', sealed);
   try {
-    return await passwords.verify(password, stored);
+    return await passwords.verify(password, stored, line);
   } catch (error) {
     if (error instanceof PasswordsBusyError) return 'busy';
     throw error;

@@ -89,7 +89,7 @@ export const userRoutes: Route[] = [
     success: { status: 201, schema: userShape, description: 'The user' },
     errors: ['user_exists', 'limit_reached', 'sign_in_busy', 'settings_not_stored'],
     async answer({ body: { user_id, name = user_id, grants, password } }, asked) {
-      const sealed = password === undefined ? undefined : await hashed(asked.parts, user_id, password);
+      const sealed = password === undefined ? undefined : await hashed(asked.parts, user_id, password, 'anybody');
       if (sealed === null) return refused('sign_in_busy');
       const change = { name, grants: grants.map(fullGrant), ...(sealed === undefined ? {} : { password: sealed }) };
       return written(asked, user_id, (view, before, principal) => {
@@ -141,7 +141,7 @@ export const userRoutes: Route[] = [
       const { password, grants, second_factor, provider_links, revoke_issued, ...rest } = body;
       const own = Object.entries({ password, second_factor, provider_links }).find(([, value]) => value !== undefined);
       if (own !== undefined && isOwn(asked, user_id)) return ofOwnSignIn(own[0]);
-      const sealed = typeof password === 'string' ? await hashed(asked.parts, user_id, password) : undefined;
+      const sealed = typeof password === 'string' ? await hashed(asked.parts, user_id, password, 'anybody') : undefined;
       if (sealed === null) return refused('sign_in_busy');
       const change: UserChange = {
         ...rest,
@@ -274,7 +274,7 @@ function isFull(principal: Principal, { table }: SettingsView): boolean {
 
 /** Whether a change takes away what lets somebody in, and nothing else; one of nothing may be of what they issued. */
 function locksOut(change: UserChange): boolean {
-  const { disabled, endsSessions, ...others } = change;
+  const { disabled, endsSessions: _endsSessions, ...others } = change;
   return Object.keys(others).length === 0 && disabled !== false;
 }
 

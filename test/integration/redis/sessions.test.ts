@@ -149,7 +149,9 @@ describe('tries to sign in', () => {
   test('from everywhere lock nobody out of a network where they signed in before', async () => {
     const limits = createSignInLimits(redis());
     const [home, away] = [uniqueName('n'), uniqueName('n')];
+    expect(await limits.isKnown(userId, home)).toBe(false);
     await limits.forget(userId, home);
+    expect([await limits.isKnown(userId, home), await limits.isKnown(userId, away)]).toEqual([true, false]);
     const tries = Array.from({ length: 220 }, (_, at) => limits.tryPassword(userId, `${away}${at}`));
     expect((await Promise.all(tries)).filter((wait) => wait === 0)).toHaveLength(200);
     expect(await limits.tryPassword(userId, uniqueName('n'))).toBeGreaterThan(0);

@@ -75,6 +75,7 @@ export function memorySessions(nowMs: () => number): MemorySessions {
 
 export function memoryLimits(world: MemorySessions): SignInLimits {
   const steps = new Set<string>();
+  const homes = new Set<string>();
   const count = (counts: Map<string, number>, userId: string): number => {
     reach(world);
     const before = counts.get(userId) ?? 0;
@@ -86,7 +87,9 @@ export function memoryLimits(world: MemorySessions): SignInLimits {
     tryPassword: async (userId) => count(world.tries, userId),
     tryProvider: async (network) => count(world.tries, `provider ${network}`),
     tryCode: async (userId) => count(world.codes, userId),
-    async forget(userId) {
+    isKnown: async (userId, network) => homes.has(`${userId} ${network}`),
+    async forget(userId, network) {
+      homes.add(`${userId} ${network}`);
       world.tries.delete(userId);
       world.codes.delete(userId);
     },
