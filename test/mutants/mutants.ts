@@ -80,8 +80,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'retries without an end',
     path: 'pipelines/delivery/lanes.ts',
-    before: 'if (dueAtMs - question.firstAttemptedAtMs > RETRY_AGE_MAX_MS)',
-    after: 'if (dueAtMs - question.firstAttemptedAtMs > Number.MAX_SAFE_INTEGER)',
+    before: 'if (dueAtMs - firstAttemptedAtMs > RETRY_AGE_MAX_MS)',
+    after: 'if (dueAtMs - firstAttemptedAtMs > Number.MAX_SAFE_INTEGER)',
     tests: ['test/unit/delivery'],
   },
   {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { MUTANTS, type Mutant } from '#test/mutants/mutants.ts';
 import { graphViolationsOf, WITHOUT_ADAPTERS } from './graph_rules.ts';
 import { importGraph } from './import_graph.ts';
 import { type Packages, violationsOf } from './rules.ts';
@@ -25,6 +26,11 @@ test('no module reaches what it has nothing to do with, or itself again', () => 
   const graph = importGraph(modules);
   expect(WITHOUT_ADAPTERS.filter((main) => !graph.has(main))).toEqual([]);
   expect(graphViolationsOf(graph)).toEqual([]);
+});
+
+test('every planted fault finds its place once', () => {
+  const times = ({ path, before }: Mutant): number => readFileSync(ROOT + path, 'utf8').split(before).length - 1;
+  expect(MUTANTS.filter((mutant) => times(mutant) !== 1).map(({ name }) => name)).toEqual([]);
 });
 
 function modulesOf(folder: string): string[] {
