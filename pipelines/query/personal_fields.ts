@@ -1,6 +1,7 @@
 import { comparableForm } from '#pipelines/privacy/comparable_form.ts';
 import * as words from '#pipelines/privacy/key_words.ts';
 import { SECRET_ENDINGS, SECRET_WORDS } from '#pipelines/privacy/secret_words.ts';
+import type { Column, Field } from './filter_shapes.ts';
 
 /** Columns whose values stand for one person, for one event, or for few people. */
 const PERSONAL: ReadonlySet<unknown> = new Set([
@@ -15,6 +16,25 @@ const PERSONAL: ReadonlySet<unknown> = new Set([
   'client_user_agent',
   'order_id',
 ]);
+
+/** Columns whose values are of many whatever a sender does. */
+const OF_MANY: ReadonlySet<Column> = new Set([
+  'event',
+  'mode',
+  'action_source',
+  'caller',
+  'identify',
+  'country',
+  'currency',
+]);
+
+/**
+ * Whether some values of a field may be of few persons, as an address of a page with somebody's id in it is: those are told to whoever
+ * may see persons.
+ */
+export function hasValuesOfFew(field: Field): boolean {
+  return 'property' in field ? field.part === undefined || field.part === 'page' : !OF_MANY.has(field.column);
+}
 
 /** The same of properties, under all the names that senders give them. */
 const PERSONAL_WORDS: Set<string> = new Set(

@@ -49,5 +49,6 @@ export const actorQueryRoutes: Route[] = [
     statement: pathsStatement,
     answer: pathsAnswer,
     keptMs: byRange,
+    hidesFew: true,
   }),
 ];

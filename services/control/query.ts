@@ -93,6 +93,7 @@ export const queryRoutes: Route[] = [
     statement: funnelStatement,
     answer: funnelAnswer,
     keptMs: byRange,
+    hidesFew: true,
   }),
   queryRoute<typeof correlationShape, CorrelationPlan, CorrelationRow>({
     name: 'correlation',
@@ -105,6 +106,7 @@ export const queryRoutes: Route[] = [
     statement: correlationStatement,
     answer: correlationAnswer,
     keptMs: byRange,
+    hidesFew: true,
   }),
   queryRoute<typeof trendsShape, TrendsPlan, TrendRow>({
     name: 'trends',
@@ -117,6 +119,7 @@ export const queryRoutes: Route[] = [
     statement: trendsStatement,
     answer: trendsAnswer,
     keptMs: byRange,
+    hidesFew: true,
   }),
   queryRoute<typeof retentionShape, RetentionPlan, RetentionRow>({
     name: 'retention',

@@ -6,8 +6,12 @@ import { attemptsSql } from './funnel_statement.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 import { digestOfText, NO_DIGEST } from './text_digests.ts';
 
-/** The statement of what goes with converting, as docs/analytics.md defines it. Rows: CorrelationRow. */
-export function correlationStatement(siteId: string, plan: CorrelationPlan): Statement {
+/**
+ * The statement of what goes with converting, as docs/analytics.md defines it. Rows: CorrelationRow.
+ *
+ * @param leastPersons Of a field that can have values of few persons, those that fewer have are left out.
+ */
+export function correlationStatement(siteId: string, plan: CorrelationPlan, leastPersons = 1): Statement {
   const binder = createBinder();
   const rows = plan.funnels.map((funnel, field) => {
     const last = funnel.steps.length;
@@ -15,9 +19,10 @@ export function correlationStatement(siteId: string, plan: CorrelationPlan): Sta
     const counted = `SELECT pair.1 AS isAll, pair.2 AS value, count() AS actors, countIf(reached[${last}]) AS converted
 FROM (${having}) ARRAY JOIN arrayConcat([(1, ${NO_DIGEST})], arrayMap(x -> (0, x), having)) AS pair
 GROUP BY isAll, value HAVING isAll OR actors >= ${plan.actorsMin}`;
-    const texts = breakdownTextsSql(siteId, funnel, binder);
+    const texts = breakdownTextsSql(siteId, funnel, binder, leastPersons);
     return `SELECT isAll, ${field} AS field, texts.text AS text, actors, converted
 FROM (${counted}) AS counted LEFT JOIN (${texts}) AS texts ON counted.value = texts.digest
+WHERE counted.value = 0 OR notEmpty(texts.text)
 ORDER BY isAll DESC, actors DESC, text LIMIT ${plan.candidatesMax} BY isAll`;
   });
   return binder.statement(

@@ -4,8 +4,12 @@ import { levelColumns } from './funnel_levels.ts';
 import { startOf } from './interval_starts.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
-/** The statement of a funnel, as docs/analytics.md defines it. Rows: FunnelRow. */
-export function funnelStatement(siteId: string, plan: FunnelPlan): Statement {
+/**
+ * The statement of a funnel, as docs/analytics.md defines it. Rows: FunnelRow.
+ *
+ * @param leastPersons Of a breakdown that can have values of few persons, those that fewer have are with the rest.
+ */
+export function funnelStatement(siteId: string, plan: FunnelPlan, leastPersons = 1): Statement {
   const { breakdown, trend } = plan;
   const binder = createBinder();
   const attempts = attemptsSql(siteId, plan, binder);
@@ -15,7 +19,7 @@ export function funnelStatement(siteId: string, plan: FunnelPlan): Statement {
     );
   }
   if (breakdown !== null) {
-    const texts = breakdownTextsSql(siteId, plan, binder);
+    const texts = breakdownTextsSql(siteId, plan, binder, leastPersons);
     return binder.statement(byValueSql(plan, breakdown.limit, attempts, texts));
   }
   return binder.statement(`SELECT ${kindSql(plan)} AS kind, 0 AS texts, '' AS text, bucket, ${figuresSql()}
@@ -33,7 +37,9 @@ function byValueSql(plan: FunnelPlan, limit: number, attempts: string, texts: st
   ${states.join(', ')}
 FROM (${attempts}) GROUP BY GROUPING SETS (${sets.join(', ')}) HAVING began > 0`;
   const groups = `SELECT counted.*, texts.text AS of_text FROM (${counted}) AS counted LEFT JOIN (${texts}) AS texts ON counted.value = texts.digest`;
-  const isRest = `of_kind = 'value' AND row_number() OVER (PARTITION BY of_kind ORDER BY began DESC, of_text) > ${limit}`;
+  // A value without a text, as few persons have it.
+  const isFew = 'value != 0 AND empty(of_text)';
+  const isRest = `of_kind = 'value' AND (${isFew} OR row_number() OVER (PARTITION BY of_kind ORDER BY ${isFew}, began DESC, of_text) > ${limit})`;
   const merged = AGGREGATES.map(([name], index) => `${withSuffix(name, 'Merge')}(s${index})`);
   return `SELECT kind, text, bucket, count() AS texts, ${figuresOf(merged)}
 FROM (SELECT *, ${isRest} AS is_rest, if(is_rest, 'other', of_kind) AS kind, if(is_rest, '', of_text) AS text FROM (${groups}))

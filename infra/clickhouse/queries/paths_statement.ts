@@ -11,10 +11,12 @@ import { NO_DIGEST, textsSql } from './text_digests.ts';
  *
  * Steps are gathered by the value at one of their ends, values are put in order, and steps of all that are not given become one;
  * then the same by the value at the other end. Values are far fewer than pairs of them, and numbers are all that is gathered.
+ *
+ * @param leastPersons Of a field that can have values of few persons, those that fewer have are with all others.
  */
-export function pathsStatement(siteId: string, plan: PathsPlan): Statement {
+export function pathsStatement(siteId: string, plan: PathsPlan, leastPersons = 1): Statement {
   const binder = createBinder();
-  const listed = textsSql(siteId, askedSpan(plan, binder), plan.by, binder);
+  const listed = textsSql(siteId, askedSpan(plan, binder), plan.by, binder, leastPersons);
   // As an array, which is worked out once for both ends.
   const texts = `SELECT pair.1 AS digest, pair.2 AS text FROM (SELECT arrayJoin((SELECT groupArray((digest, text)) FROM (${listed}))) AS pair)`;
   const bySource = `SELECT place, source, count() AS total, groupArray(target) AS targets, groupArray(goes_on) AS goings
@@ -49,9 +51,11 @@ ARRAY JOIN arrayPushFront(given, ${NO_DIGEST}) AS source, arrayPushBack(given, $
  * @param texts A SELECT of the `text` of each `digest`.
  */
 function rankedSql(values: string, end: 'source' | 'target', texts: string, { top }: PathsPlan): string {
-  const ranked = `SELECT *, if(${end} = 0, 0, row_number() OVER (PARTITION BY place, ${end} = 0 ORDER BY total DESC, text)) AS rank
+  // A value without a text, as few persons have it.
+  const isFew = `${end} != 0 AND empty(text)`;
+  const ranked = `SELECT *, ${isFew} AS few, if(${end} = 0, 0, row_number() OVER (PARTITION BY place, ${end} = 0 ORDER BY ${isFew}, total DESC, text)) AS rank
 FROM (SELECT counted.*, texts.text AS text FROM (${values}) AS counted LEFT JOIN (${texts}) AS texts ON counted.${end} = texts.digest)`;
-  return `SELECT *, toUInt32(least(rank, ${top} + 1)) AS ${end}_slot, if(rank <= ${top}, text, '') AS ${end}_given,
+  return `SELECT *, toUInt32(if(few, ${top} + 1, least(rank, ${top} + 1))) AS ${end}_slot, if(rank <= ${top}, text, '') AS ${end}_given,
   max(rank) OVER (PARTITION BY place) AS ${end}_texts
 FROM (${ranked})`;
 }

@@ -1,4 +1,5 @@
 import type { Field } from '#pipelines/query/filter_shapes.ts';
+import { hasValuesOfFew } from '#pipelines/query/personal_fields.ts';
 import { textOf } from './conditions.ts';
 import type { TimeSpan } from './interval_starts.ts';
 import type { Binder } from './statement.ts';
@@ -12,10 +13,21 @@ export const NO_DIGEST = 'toUInt64(0)';
  */
 export const digestOfText = (text: string): string => `if(empty(${text}), ${NO_DIGEST}, cityHash64(${text}))`;
 
-/** `digest` and `text` of all different texts that a field has in a time. */
-export function textsSql(siteId: string, { from, to }: TimeSpan, field: Field, binder: Binder): string {
-  const found = binder.withNames(`SELECT ${textOf(field, binder)} AS found FROM event_rows
+/**
+ * `digest` and `text` of all different texts that a field has in a time.
+ *
+ * @param leastPersons Of a field that can have values of few persons, those that fewer have are left out.
+ */
+export function textsSql(
+  siteId: string,
+  { from, to }: TimeSpan,
+  field: Field,
+  binder: Binder,
+  leastPersons = 1,
+): string {
+  const isCut = leastPersons > 1 && hasValuesOfFew(field);
+  const found = binder.withNames(`SELECT ${textOf(field, binder)} AS found${isCut ? ', actor' : ''} FROM event_rows
   WHERE site_id = ${binder.bind(siteId, 'String')} AND timestamp >= ${from} AND timestamp < ${to}`);
   return `SELECT ${digestOfText('found')} AS digest, any(found) AS text
-FROM (${found}) GROUP BY digest`;
+FROM (${found}) GROUP BY digest${isCut ? ` HAVING uniqExact(actor) >= ${leastPersons} OR digest = 0` : ''}`;
 }

@@ -1,3 +1,4 @@
+import { hasValuesOfFew } from '#pipelines/query/personal_fields.ts';
 import type { TopPlan } from '#pipelines/query/top.ts';
 import { conditionOf, selects, textOf } from './conditions.ts';
 import { unitsOf } from './exact_amounts.ts';
@@ -16,7 +17,7 @@ const RANKS: Record<TopPlan['by'], string> = {
  * The statement of the commonest values of a field. First they are found, then each event is counted under its value, or with
  * the rest, so that persons are told apart for few values. Rows: TopRow.
  *
- * @param leastPersons Values of a property that fewer persons have are with the rest; pages and hosts are of many.
+ * @param leastPersons Of a field that can have values of few persons, those that fewer have are with the rest.
  */
 export function topStatement(siteId: string, plan: TopPlan, leastPersons = 1): Statement {
   const binder = createBinder();
@@ -32,8 +33,10 @@ export function topStatement(siteId: string, plan: TopPlan, leastPersons = 1): S
     },
     binder,
   );
-  const isWhole = 'property' in plan.field && plan.field.part === undefined;
-  const having = leastPersons > 1 && isWhole ? ` HAVING uniqExact(person) >= ${leastPersons} OR any(text) = ''` : '';
+  const having =
+    leastPersons > 1 && hasValuesOfFew(plan.field)
+      ? ` HAVING uniqExact(person) >= ${leastPersons} OR any(text) = ''`
+      : '';
   const greatest = `SELECT found FROM counted GROUP BY found${having} ORDER BY ${RANKS[plan.by]} DESC, any(text) LIMIT ${plan.limit}`;
   return binder.statement(`SELECT if(slot = 0, '', any(text)) AS text, slot = 0 AS rest, if(rest, uniqExact(found), 1) AS texts, count() AS events,
   uniqExact(person) AS persons, toString(sum(amount)) AS units

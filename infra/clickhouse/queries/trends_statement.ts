@@ -1,4 +1,5 @@
 import { AMOUNT_UNITS } from '#pipelines/query/amounts.ts';
+import { hasValuesOfFew } from '#pipelines/query/personal_fields.ts';
 import { type MeasureOf, QUANTILES, type TrendsPlan } from '#pipelines/query/trends.ts';
 import { unitsOf } from './exact_amounts.ts';
 import { SPILLED } from './first_rows.ts';
@@ -9,13 +10,17 @@ import { type Binder, createBinder, type Statement } from './statement.ts';
 
 /** How far a quantile may be from the value that has its rank, as a part of it. */
 const QUANTILE_ERROR = 0.005;
-/** The statement of trends. Rows: TrendRow. */
-export function trendsStatement(siteId: string, plan: TrendsPlan): Statement {
+/**
+ * The statement of trends. Rows: TrendRow.
+ *
+ * @param leastPersons Of a breakdown that can have values of few persons, those that fewer have in a series are with the rest.
+ */
+export function trendsStatement(siteId: string, plan: TrendsPlan, leastPersons = 1): Statement {
   const binder = createBinder();
   const asked = askedSpan(plan, binder);
   const spans: [TimeSpan, TimeSpan?] = plan.compares ? [asked, spanBefore(plan, binder)] : [asked];
   const all = seriesEventsSql(siteId, plan, spans, binder);
-  const counted = plan.breakdown === null ? plainSql(plan, all) : byValueSql(plan, all);
+  const counted = plan.breakdown === null ? plainSql(plan, all) : byValueSql(plan, all, leastPersons);
   const calendars = plan.filled
     ? spans.flatMap((span, period) => (span === undefined ? [] : startsSql(plan, period, span, binder)))
     : [];
@@ -35,7 +40,7 @@ GROUP BY GROUPING SETS ((period, series), (period, series, bucket))`;
  * First the greatest values are found, then each event is counted under its value, or with the rest. A value is its digest, and
  * then the number of its place among the greatest, since groups of numbers take a fraction of the time of groups of texts.
  */
-function byValueSql(plan: TrendsPlan, events: string): string {
+function byValueSql(plan: TrendsPlan, events: string, leastPersons: number): string {
   const given = textNames(plan);
   const most = (plan.breakdown?.limit ?? 0) * plan.series.length;
   return `SELECT period, series, ${KIND} AS kind, if(slot = 0, emptyArrayString(), [${given.map((name) => `any(${name})`).join(', ')}]) AS parts,
@@ -43,7 +48,7 @@ function byValueSql(plan: TrendsPlan, events: string): string {
 FROM (SELECT period, series, slot, bucket, ${given.map((name) => `any(${name}) AS ${name}`).join(', ')}, uniqExactStateIf(found, slot = 0) AS restValues,
     ${statesSql(plan)}
   FROM (WITH events AS (${events})
-    SELECT *, ${slotOf(ofSeries(plan), `SELECT of FROM (${greatestSql(plan, 'events')})`, most)} AS slot FROM events)
+    SELECT *, ${slotOf(ofSeries(plan), `SELECT of FROM (${greatestSql(plan, 'events', leastPersons)})`, most)} AS slot FROM events)
   GROUP BY period, series, slot, bucket)
 GROUP BY GROUPING SETS ((period, series), (period, series, bucket), (period, series, slot), (period, series, slot, bucket))`;
 }
@@ -62,13 +67,15 @@ const KIND = `multiIf(grouping(slot) = 0 AND grouping(bucket) = 0, 'value_interv
   grouping(bucket) = 0, 'interval', 'all')`;
 
 /** The values that are given one by one, of what `events` names or selects in parentheses: `of`, by which ofSeries finds them, and `parts`, their texts. */
-function greatestSql(plan: TrendsPlan, events: string): string {
-  const { limit = 0, rankedBy = 'each' } = plan.breakdown ?? {};
+function greatestSql(plan: TrendsPlan, events: string, leastPersons = 1): string {
+  const { limit = 0, rankedBy = 'each', fields = [] } = plan.breakdown ?? {};
   const ranked = rankedBy === 'first' ? plan.series.slice(0, 1) : plan.series;
   const ranks = ranked.map(({ rank }, index) => `series = ${index + 1}, ${RANKS[rank]}`);
   const texts = textNames(plan).map((name) => `any(${name})`);
+  const isCut = leastPersons > 1 && fields.some(hasValuesOfFew);
+  const having = isCut ? ` HAVING uniqExact(person) >= ${leastPersons} OR arrayAll(part -> empty(part), parts)` : '';
   const groups = `SELECT series, found, [${texts.join(', ')}] AS parts, ifNull(multiIf(${ranks.join(', ')}, 0), -inf) AS amountRanked
-  FROM ${events} WHERE NOT period AND series <= ${ranked.length} GROUP BY series, found`;
+  FROM ${events} WHERE NOT period AND series <= ${ranked.length} GROUP BY series, found${having}`;
   return `SELECT greatest.3 AS found, ${ofSeries(plan)} AS of, greatest.2 AS parts
 FROM (SELECT series, arrayJoin(groupArraySorted(${limit})((-amountRanked, parts, found))) AS greatest FROM (${groups}) GROUP BY series)`;
 }

@@ -85,39 +85,6 @@ test.each([
   expect(texts).toEqual(TEXTS.map(([, text]) => [text]));
 });
 
-test('a value of fewer than five persons stands with the rest where it should', async () => {
-  const database = await create.migrated();
-  const rows = [1, 4, 5].flatMap((persons) =>
-    Array.from({ length: persons }, (_, at) => {
-      const properties = JSON.stringify({ seat: `of ${persons}`, $current_url: `https://a.example/${persons}?x` });
-      return eventRow({
-        coordinate: { partition: 0, offset: persons, index: at },
-        person: { person_id: `p_${at}`, identifiers: null },
-        event: sampleEvent({ site_id: SITE, event_id: `${persons} ${at}`, properties }),
-      });
-    }),
-  );
-  await insertBlock(database.warehouse, 'event_rows', uniqueName('few'), rows);
-  const told = async (field: object, leastPersons: number): Promise<[string, number, string][]> => {
-    const plan = { from: 0, to: Date.UTC(2100, 0, 1), filters: [], selection: {}, field, by: 'events', limit: 9 };
-    const { sql, parameters } = topStatement(SITE, plan as Parameters<typeof topStatement>[1], leastPersons);
-    const answer = await database.warehouse.query({ query: sql, query_params: parameters, format: 'JSONEachRow' });
-    const found = await answer.json<{ text: string; rest: number; events: string }>();
-    return found.map(({ text, rest, events }) => [text, rest, `${events}`]);
-  };
-  const all = [
-    ['of 5', 0, '5'],
-    ['of 4', 0, '4'],
-    ['of 1', 0, '1'],
-  ];
-  expect(await told({ property: ['seat'] }, 1)).toEqual(all);
-  expect(await told({ property: ['seat'] }, 5)).toEqual([
-    ['of 5', 0, '5'],
-    ['', 1, '5'],
-  ]);
-  expect(await told({ property: ['$current_url'], part: 'page' }, 5)).toHaveLength(3);
-});
-
 const ROWS = 200_000;
 
 /** What a query read, as ClickHouse counts it. */
