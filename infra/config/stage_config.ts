@@ -7,6 +7,8 @@ import { choice, flag, integer, orNull, text } from './variable.ts';
 const HOUR_MS = 3_600_000;
 const MIB = 1024 * 1024;
 const DAYS_MAX = 36_500;
+/** A year and a month, so that a month can be compared with that of a year before. */
+const KEPT_DAYS = 400;
 
 const CLAIM_WINDOW = Type.Object({
   claimWindowMs: Type.Decode(
@@ -56,22 +58,18 @@ export const WAREHOUSE = Type.Object({
     description:
       'The least time between two inserts of blocks that reach neither size: such a block is inserted with the first records that come after that time, or, if none come, after another quarter of it.',
   }),
-  eventDays: orNull(
-    integer('WAREHOUSE_EVENT_DAYS', {
-      maximum: DAYS_MAX,
-      defaultText: 'none: tables are left as they are',
-      description:
-        'Days for which events and their hourly roll-up are kept; `0` keeps them for ever. Those that are older go within about a week.',
-    }),
-  ),
-  outcomeDays: orNull(
-    integer('WAREHOUSE_OUTCOME_DAYS', {
-      maximum: DAYS_MAX,
-      defaultText: 'none: tables are left as they are',
-      description:
-        'Days for which delivery outcomes, duplicates and inventory are kept; `0` keeps them for ever. Those that are older go within about a week.',
-    }),
-  ),
+  eventDays: integer('WAREHOUSE_EVENT_DAYS', {
+    default: KEPT_DAYS,
+    maximum: DAYS_MAX,
+    description:
+      'Days for which events and their hourly roll-up are kept; `0` keeps them for ever. Those that are older go within about a week.',
+  }),
+  outcomeDays: integer('WAREHOUSE_OUTCOME_DAYS', {
+    default: KEPT_DAYS,
+    maximum: DAYS_MAX,
+    description:
+      'Days for which delivery outcomes and inventory are kept, and duplicates where it is less than 30; `0` keeps outcomes and inventory for ever. Those that are older go within about a week.',
+  }),
   personMergeHour: integer('PERSON_MERGE_HOUR', {
     default: 3,
     maximum: 23,

@@ -11,7 +11,10 @@ import { everyNight } from './nightly.ts';
 const CHECK_PAUSE_MS = 10_000;
 const CHECK_SECONDS = [0.05, 0.1, 0.5, 1, 5, 10, 60, 300];
 
-/** Sets how long tables keep their rows, where that is configured. @throws WarehouseError */
+/** Copies are for the trace of an event, which few look at later. */
+const DUPLICATE_DAYS_MAX = 30;
+
+/** Sets how long tables keep their rows, in days; 0: for ever. @throws WarehouseError */
 export async function applyRetention(
   warehouse: Warehouse,
   { eventDays, outcomeDays }: Pick<WarehouseConfig, 'eventDays' | 'outcomeDays'>,
@@ -19,11 +22,16 @@ export async function applyRetention(
 ): Promise<void> {
   for (const table of ['event_rows', 'event_hours'] as const) {
     await dropAgedWeekly(warehouse, table, cluster);
-    if (eventDays !== null) await keepDays(warehouse, table, eventDays, cluster);
+    await keepDays(warehouse, table, eventDays, cluster);
   }
-  for (const table of ['delivery_outcomes', 'inventory', 'duplicates'] as const) {
+  const duplicateDays = outcomeDays === 0 ? DUPLICATE_DAYS_MAX : Math.min(outcomeDays, DUPLICATE_DAYS_MAX);
+  for (const [table, days] of [
+    ['delivery_outcomes', outcomeDays],
+    ['inventory', outcomeDays],
+    ['duplicates', duplicateDays],
+  ] as const) {
     await dropAgedWeekly(warehouse, table, cluster);
-    if (outcomeDays !== null) await keepDays(warehouse, table, outcomeDays, cluster);
+    await keepDays(warehouse, table, days, cluster);
   }
 }
 
