@@ -59,6 +59,13 @@ export function intervalStart(ms: number, interval: string, timeZone: string): s
   return format.format(ms);
 }
 
+/** The same for a spreadsheet: 2026-11-27, and with the time where intervals are shorter than a day. */
+export function sortableStart(ms: number, interval: string, timeZone: string): string {
+  const time = interval === 'hour' ? ({ timeStyle: 'short' } as const) : {};
+  // Swedes write a date as ISO 8601 does.
+  return new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', ...time, timeZone }).format(ms);
+}
+
 const monthAndYear = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
 /** What people call a month that is written as YYYY-MM: November 2026. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startsOf, trendLines } from '#services/dashboard/src/pages/trends/trend_lines.ts';
+import { startsOf, trendLines, trendTable } from '#services/dashboard/src/pages/trends/trend_lines.ts';
 import { readTrends, trendsQuestion } from '#services/dashboard/src/pages/trends/trends_draft.ts';
 
 const value = { column: 'value' } as const;
@@ -98,4 +98,28 @@ test('a series is called by what it measures, and of which events', () => {
   const query = { from: 0, to: 2, interval: 'day' as const, series: [{ events: ['purchase'], measure, filters }] };
   const [line] = trendLines(query, { series: [{ ...figures(1, [1, 1]), breakdown: [], other: null }], formulas: [] });
   expect(line?.name).toBe('purchase, sum of Value where Country is DE');
+});
+
+test('as a table, an interval is a row with its day, and each line a column', () => {
+  const [first, second] = [Date.UTC(2026, 9, 24, 22), Date.UTC(2026, 9, 25, 23)];
+  const at = (from: number, measured: number) => ({ from, measured, events: 1, persons: 1, sum: 0 });
+  const one = (values: [number, number], before: [number, number]) => ({
+    ...figures(9, []),
+    intervals: [at(first, values[0]), at(second, values[1])],
+    before: { ...figures(2, []), intervals: [at(0, before[0]), at(1, before[1])] },
+    breakdown: [],
+    other: null,
+  });
+  const series = [{ events: ['a'] }, { events: ['b'], measure: { of: 'persons' } as const }];
+  const range = { from: first, to: second + 86_400_000, interval: 'day', time_zone: 'Europe/Berlin' } as const;
+  const answer = { series: [one([4, 5], [1, 1]), one([2, 0], [0, 3])], formulas: [] };
+  expect(trendTable({ ...range, series }, answer)).toEqual({
+    columns: ['day', 'A a', 'A a, the period before', 'B b, people', 'B b, people, the period before'],
+    rows: [
+      ['2026-10-25', 4, 1, 2, 0],
+      ['2026-10-26', 5, 1, 0, 3],
+    ],
+  });
+  const hours = trendTable({ ...range, interval: 'hour', series: [{ events: ['a'] }] }, answer);
+  expect(hours.rows.map(([when]) => when)).toEqual(['2026-10-25 00:00', '2026-10-26 00:00']);
 });

@@ -1,10 +1,12 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
+import type { AnswerTable } from '#pipelines/query/answer_table.ts';
 import { sentenceOf } from '../api/api_answer.ts';
 import { askFile, type Questions } from '../api/questions.ts';
 import { request } from '../api/request.ts';
 import { useAnswer } from '../api/use_answer.ts';
 import { timeOfDay } from '../format.ts';
+import { saveCsv } from '../ui/csv_button.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { saveFile } from '../ui/save_file.ts';
 import { toast } from '../ui/toast.tsx';
@@ -19,6 +21,8 @@ interface QuestionActionsProps<Name extends keyof Questions> {
   /** As it was asked; null until something was answered. */
   query: Questions[Name][0] | null;
   asOf: number | null;
+  /** The answer as people read it in a spreadsheet; null: CSV is what the service writes. */
+  table: (() => AnswerTable) | null;
 }
 
 /** Which saved question is open. */
@@ -35,11 +39,13 @@ export function QuestionActions<Name extends keyof Questions>({
   name,
   query,
   asOf,
+  table,
 }: QuestionActionsProps<Name>): VNode {
   const [saves, setSaves] = useState(false);
   const savedId = savedInPlace();
   const download = async (format: 'csv' | 'parquet'): Promise<void> => {
     if (query === null) return;
+    if (format === 'csv' && table !== null) return saveCsv(name, table());
     const answer = await askFile(siteId, name, query, format);
     if (answer.ok) saveFile(answer.value, `${name}.${format}`);
     else toast(sentenceOf(answer.failure), 'bad');

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
+import type { AnswerTable } from '#pipelines/query/answer_table.ts';
 import type { Questions } from '../api/questions.ts';
 import type { Asked } from '../api/use_answer.ts';
 import { Panel } from '../ui/panel.tsx';
@@ -15,6 +16,8 @@ interface QuestionResultProps<Name extends keyof Questions> {
   asked: Asked<Answered<Name>>;
   /** Lines of room that are kept for the answer. */
   lines?: number;
+  /** The answer as people read it in a spreadsheet, where it is not what the service writes. */
+  table?: (answered: Answered<Name>) => AnswerTable;
   /** `onPart` opens the list of who is in a part of the answer; undefined where single persons may not be asked for. */
   children: (answered: Answered<Name>, onPart: ((part: ListedPart) => void) | undefined) => VNode;
 }
@@ -25,6 +28,7 @@ export function QuestionResult<Name extends keyof Questions>({
   name,
   asked,
   lines = 10,
+  table,
   children,
 }: QuestionResultProps<Name>): VNode {
   const [part, setPart] = useState<ListedPart | null>(null);
@@ -39,6 +43,7 @@ export function QuestionResult<Name extends keyof Questions>({
             name={name}
             query={asked.value?.query ?? null}
             asOf={asked.value?.answer.as_of ?? null}
+            table={table === undefined || asked.value === null ? null : withAnswer(table, asked.value)}
           />
         }
       >
@@ -50,3 +55,8 @@ export function QuestionResult<Name extends keyof Questions>({
     </>
   );
 }
+
+const withAnswer =
+  <Value,>(table: (answered: Value) => AnswerTable, answered: Value): (() => AnswerTable) =>
+  () =>
+    table(answered);

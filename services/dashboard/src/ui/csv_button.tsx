@@ -4,11 +4,14 @@ import { csvOf } from '#pipelines/query/csv.ts';
 import { Icon } from './icon.tsx';
 import { saveFile } from './save_file.ts';
 
+/** Saves a table as a file of CSV, whose name has no ending yet. */
+export const saveCsv = (name: string, table: AnswerTable): void =>
+  saveFile(new Blob([csvOf(table)], { type: 'text/csv' }), `${name}.csv`);
+
 /** Saves a table as CSV. The table is made when it is asked for. */
 export function CsvButton({ name, table }: { name: string; table: () => AnswerTable }): VNode {
-  const save = (): void => saveFile(new Blob([csvOf(table())], { type: 'text/csv' }), `${name}.csv`);
   return (
-    <button type="button" class="button small quiet" onClick={save}>
+    <button type="button" class="button small quiet" onClick={() => saveCsv(name, table())}>
       <Icon name="download" /> CSV
     </button>
   );

@@ -1,6 +1,9 @@
 import type { ActorsQuery } from '#pipelines/query/actor_shapes.ts';
+import type { AnswerTable } from '#pipelines/query/answer_table.ts';
 import type { TrendsQuery } from '#pipelines/query/shapes.ts';
 import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import { sortableStart } from '../../format.ts';
+import { API_ZONE } from '../../period.ts';
 import { conditionText, fieldLabel } from '../../questions/condition_draft.ts';
 import { letterOf, type Measure } from './trends_draft.ts';
 
@@ -69,6 +72,23 @@ export function trendLines(query: TrendsQuery, answer: TrendsAnswer): TrendLine[
     return linesOf({ whole: one.formula, value }, one, null, null, query);
   });
   return formulas.length > 0 ? formulas : series;
+}
+
+/** The lines as a table: a row for each interval by its beginning, and a column for each line. */
+export function trendTable(query: TrendsQuery, answer: TrendsAnswer): AnswerTable {
+  const lines = trendLines(query, answer);
+  const { interval, time_zone: zone = API_ZONE } = query;
+  const columns = lines.flatMap(({ name, values, valuesBefore }) => [
+    { name, values },
+    ...(valuesBefore === null ? [] : [{ name: `${name}, the period before`, values: valuesBefore }]),
+  ]);
+  return {
+    columns: [interval, ...columns.map(({ name }) => name)],
+    rows: startsOf(answer).map((start, at) => [
+      sortableStart(start, interval, zone),
+      ...columns.map(({ values }) => values[at] ?? null),
+    ]),
+  };
 }
 
 interface Group extends Figures {

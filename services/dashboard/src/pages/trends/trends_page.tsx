@@ -8,6 +8,7 @@ import { useQuestion } from '../../questions/use_question.ts';
 import { place } from '../../router.ts';
 import { Panel } from '../../ui/panel.tsx';
 import { SeriesList } from './series_list.tsx';
+import { trendTable } from './trend_lines.ts';
 import { readTrends, type TrendsDraft, trendsQuestion } from './trends_draft.ts';
 import { TrendsOptions } from './trends_options.tsx';
 import { TrendsView } from './trends_view.tsx';
@@ -31,7 +32,12 @@ export default function TrendsPage({ params }: PageProps): VNode {
           />
           <TrendsOptions draft={draft} interval={period.interval} failure={asked.failure} onDraft={change} />
         </Panel>
-        <QuestionResult siteId={siteId} name="trends" asked={asked}>
+        <QuestionResult
+          siteId={siteId}
+          name="trends"
+          asked={asked}
+          table={({ query, answer }) => trendTable(query, answer)}
+        >
           {({ query, answer }, onPart) => <TrendsView query={query} answer={answer} onPart={onPart} />}
         </QuestionResult>
       </div>
