@@ -36,7 +36,7 @@ export interface TagSettings {
 export const TAG_DEFAULTS: TagSettings = {
   web_vitals: false,
   consent_required: false,
-  consent_queue: false,
+  consent_queue: true,
   respect_dnt: true,
   respect_gpc: true,
   inventory: true,

@@ -97,7 +97,7 @@ test('the tag is told how it is to behave, and where the verified domain is', as
     tag: {
       engage: false,
       web_vitals: false,
-      consent: { required: true, queue: false },
+      consent: { required: true, queue: true },
       respect_dnt: true,
       respect_gpc: true,
       inventory: false,

@@ -38,7 +38,7 @@ test('the configuration has every field, and no secret', async () => {
       parts: [],
       engage: false,
       web_vitals: false,
-      consent: { required: false, queue: false },
+      consent: { required: false, queue: true },
       respect_dnt: true,
       respect_gpc: true,
       inventory: true,

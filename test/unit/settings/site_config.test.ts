@@ -23,7 +23,7 @@ const DEFINITION = {
 const TAG = {
   engage: false,
   web_vitals: false,
-  consent: { required: false, queue: false },
+  consent: { required: false, queue: true },
   respect_dnt: true,
   respect_gpc: true,
   inventory: true,
