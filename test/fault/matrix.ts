@@ -24,7 +24,7 @@ import {
   restartEmpty,
 } from './rows/parts.ts';
 import { DISK_FULL, ONE_OF_THREE_KILLED } from './rows/places.ts';
-import { POISON } from './rows/poison.ts';
+import { POISON, POISON_EVENT } from './rows/poison.ts';
 import { REPLAY_MISSED } from './rows/replay.ts';
 import { IDLE_LANE } from './rows/retention.ts';
 import { TABLE_AWAY } from './rows/table_away.ts';
@@ -77,6 +77,7 @@ export const MATRIX: readonly Row[] = [
   clockOff(-9),
   DUPLICATE_STORM,
   POISON,
+  POISON_EVENT,
   DESTINATION_OUTAGE,
   OTHERS_UNDELAYED,
   SLOW_WEBHOOK,

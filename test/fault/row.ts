@@ -17,6 +17,8 @@ export interface RowContext {
   minutes: number;
   /** What a row planted that must end in a dead-letter topic, and how often: a record is read by several stages. */
   planted: PlantedRecord[];
+  /** Events that are well until identity, which reads further than dedup, puts them aside. */
+  broken: Set<string>;
   /** Resolves when so many events have been sent. */
   untilSent(events: number): Promise<void>;
   say(line: string): void;

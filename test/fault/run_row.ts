@@ -81,6 +81,7 @@ async function run(
     events,
     minutes: options.minutes,
     planted: [],
+    broken: new Set(),
     async untilSent(count) {
       await until(
         `${count} events sent`,

@@ -56,9 +56,9 @@ export async function judge(row: Row, context: RowContext, starts: Ends, healedM
     ...listed('stored but never accepted', missing(stored, union(ledger.ids('accepted'), ledger.ids('unknown')))),
     ...listed('more than one row', twice(rows)),
     ...listed('more than one outcome', twice(await deliveredOutcomes(world, site.site))),
-    ...topicProblems(topics, stored),
+    ...topicProblems(topics, stored, context.broken),
     ...destinations.flatMap(([name, deliveries]) => deliveryProblems(name, deliveries, stored, row.resends === true)),
-    ...(await usageProblems(context, stored.size)),
+    ...(await usageProblems(context, stored.size + context.broken.size)),
     ...(await peopleProblems(context, stored)),
     ...deadProblems(context, topics),
     ...(await conservationProblems(world.fleet)),
@@ -88,14 +88,18 @@ async function untilArrived(context: RowContext, barrier: ReadonlySet<string>): 
   }
 }
 
-function topicProblems(topics: OnTopics, stored: ReadonlySet<string>): string[] {
+function topicProblems(topics: OnTopics, stored: ReadonlySet<string>, broken: ReadonlySet<string>): string[] {
+  const wellOrBroken = union(stored, broken);
   return (['unique', 'identified'] as const)
     .flatMap((name) => [
       ...listed(`stored but not on events.${name}`, missing(stored, new Set(topics[name].keys()))),
-      ...listed(`on events.${name} but not stored`, missing(new Set(topics[name].keys()), stored)),
+      ...listed(
+        `on events.${name} but not stored`,
+        missing(new Set(topics[name].keys()), name === 'unique' ? wellOrBroken : stored),
+      ),
       ...listed(`more than once on events.${name}`, twice(topics[name])),
     ])
-    .concat(listed('on events.raw but not stored', missing(new Set(topics.raw.keys()), stored)));
+    .concat(listed('on events.raw but not stored', missing(new Set(topics.raw.keys()), wellOrBroken)));
 }
 
 /** Every stored event was meant for both destinations. */

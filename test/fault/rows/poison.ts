@@ -2,9 +2,11 @@ import { type Admin, Kafka, logLevel, type Producer } from 'kafkajs';
 import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { replayTopic, retryTopic } from '#pipelines/delivery/lanes.ts';
-import { writeWire } from '#schemas/wire.ts';
+import { createBatchWriter, decodeEvent, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
+import { readWire, writeWire } from '#schemas/wire.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
-import type { Row } from '../row.ts';
+import { readTopics } from '#test/harness/topic.ts';
+import type { Row, RowContext } from '../row.ts';
 import type { World } from '../world/fault_world.ts';
 
 /** Topics that stages read, with the stages that must put aside what they cannot read there. */
@@ -79,6 +81,53 @@ export const POISON: Row = {
     await untilSent(events / 2);
   },
 };
+
+/** So many events are in a record, and one in the midst of them breaks off behind what dedup reads. */
+const TOGETHER = 200;
+const BROKEN_BYTES = 40;
+
+/** A poison event among 200 in one record: it alone is put aside, and the others go their way. */
+export const POISON_EVENT: Row = {
+  name: 'poison.event',
+  requestsPerSecond: 20,
+  async fault({ world, site, ledger, planted, broken, untilSent, events }) {
+    await untilSent(events / 3);
+    const kafka = new Kafka({ brokers: world.addresses.kafkaBrokers.split(','), logLevel: logLevel.NOTHING });
+    const producer = kafka.producer({ createPartitioner: chosenPartition });
+    await producer.connect();
+    try {
+      const { event, sent, partition, schemaId } = await oneOfLoad(world, site.site, ledger);
+      const writer = createBatchWriter(schemaId);
+      for (let index = 0; index < TOGETHER; index++) {
+        const uuid = `${site.site}-together-${index}`;
+        const bytes = encodeEvent({ ...event, event_id: uuid });
+        const isBroken = index === TOGETHER / 2;
+        writer.add(null, noPerson(), isBroken ? bytes.subarray(0, bytes.length - BROKEN_BYTES) : bytes);
+        if (isBroken) broken.add(uuid);
+        else ledger.note([{ ...sent, uuid }], 'accepted');
+      }
+      const offset = await plant(producer, TOPICS.raw, partition, writer.finish());
+      planted.push({ topic: TOPICS.raw, partition, offset, stages: ['identity'] });
+    } finally {
+      await producer.disconnect();
+    }
+    await untilSent(events / 2);
+  },
+};
+
+/** An event of the row's load as the edge wrote it, and as it was sent. */
+async function oneOfLoad({ addresses }: World, site: string, ledger: RowContext['ledger']) {
+  const sentById = new Map(ledger.entries().map(({ event }) => [event.uuid, event]));
+  for (const { partition, value } of await readTopics(addresses.kafkaBrokers, [TOPICS.raw])) {
+    const wire = readWire(value);
+    if (!wire.ok) continue;
+    const view = readBatch(wire.body).find(({ siteId, eventId }) => siteId === site && sentById.has(eventId));
+    const sent = sentById.get(view?.eventId ?? '');
+    if (view === undefined || sent?.event !== 'page_view') continue;
+    return { event: decodeEvent(view.eventBytes), sent, partition, schemaId: wire.schemaId };
+  }
+  throw new Error('no page view of the load is on events.raw');
+}
 
 async function schemaOf({ addresses }: World, topic: string): Promise<number> {
   const response = await fetch(`${addresses.registryUrl}/subjects/${topic}-value/versions/latest`);
