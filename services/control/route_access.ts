@@ -13,7 +13,7 @@ export interface Needs {
    * Where: of several places each. A fact that is not known is nowhere but in the whole installation, so that nobody learns what
    * there is elsewhere. `listed`: anywhere, as what is answered is cut to what may be seen.
    */
-  of(input: Input, view: SettingsView): Place | readonly Place[] | 'listed';
+  of(input: Input, view: SettingsView, principal: Principal): Place | readonly Place[] | 'listed';
 }
 
 /** Who may use a route: whoever comes, whoever is known, or who has a permission. */
@@ -28,7 +28,7 @@ export function lacking(
 ): { permission: Permission; place: Place | 'listed' } | null {
   if (access === 'open' || access === 'known') return null;
   const permission = access.choose?.(input, view) ?? access.permission;
-  const found = access.of(input, view);
+  const found = access.of(input, view, principal);
   if (found === 'listed') return mayAnywhere(principal, permission) ? null : { permission, place: found };
   const places = Array.isArray(found) ? (found as readonly Place[]) : [found as Place];
   const place = places.find((one) => !may(principal, permission, one, view.table));

@@ -40,12 +40,13 @@ const USERS_OF_PLACE_MAX = 200;
 const tag = 'Users';
 const base = '/v1/admin/users';
 
-/** Anywhere where the user has a grant; a user that is not known is the installation's. */
+/** Anywhere where the user has a grant and who asks manages users; a user whom they do not see is as one that there is not. */
 const ofUser: Needs = {
   permission: 'users.manage',
-  of({ params }, { table }) {
+  of({ params }, { table }, principal) {
     const user = table.user((params as Static<typeof userParams>).user_id);
-    return user === undefined || user.grants.length === 0 ? 'installation' : 'listed';
+    const isSeen = user?.grants.some((grant) => seesGrant(principal, grant, table));
+    return isSeen === true ? 'listed' : 'installation';
   },
 };
 
