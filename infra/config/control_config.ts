@@ -104,6 +104,9 @@ const QUERIES = Type.Object({
   }),
 });
 
+/** Those of pipelines/settings/access.ts, which a test compares. */
+export const HELD_ROLES: readonly string[] = ['owner', 'admin', 'analyst', 'operator', 'viewer'];
+
 /** What only the control service reads. */
 export const CONTROL = Type.Object({
   host: text('CONTROL_HOST', {
@@ -163,6 +166,14 @@ export const CONTROL = Type.Object({
         'Address of ClickHouse with the user that makes and revokes users of analysts (analytics.md); not together with `CLICKHOUSE_CLUSTER`.',
     }),
   ),
+  secondFactorRoles: list('CONTROL_REQUIRE_SECOND_FACTOR', {
+    check: (role) => HELD_ROLES.includes(role),
+    allowed: `roles, separated by commas, of ${HELD_ROLES.join(', ')}`,
+    default: [],
+    defaultText: 'none',
+    description:
+      'Roles whose holders may do nothing before they have set up a second factor; who has no password has the provider’s.',
+  }),
   firstUser: FIRST_USER,
   oidcProviders: OIDC_PROVIDERS,
   firstToken: Type.Decode(FIRST_TOKEN, ({ hash, label }) => (hash === null ? null : { hash, label })),

@@ -1,5 +1,5 @@
 import type { Grant, User } from '#schemas/setting.ts';
-import { placeOf } from './access.ts';
+import { placeOf, type Role } from './access.ts';
 import type { SettingsTable } from './table.ts';
 
 /** A user as new ones are: nobody can sign in as them yet. */
@@ -46,6 +46,16 @@ export function isSessionValid(user: User | undefined, createdMs: number): user 
 /** The `sessions_from` by which all sessions end that a user has: also those that begin in this millisecond. */
 export function sessionsEndedAt({ sessions_from }: User, nowMs: number): number {
   return Math.max(nowMs, sessions_from) + 1;
+}
+
+/**
+ * Whether a user may do nothing but set up a second factor, as a role of theirs takes one. Who signs in at a provider alone has the
+ * provider's.
+ *
+ * @param roles those that take a second factor, anywhere.
+ */
+export function lacksSecondFactor({ password, totp, grants }: User, roles: readonly Role[]): boolean {
+  return password !== null && totp === null && grants.some(({ role }) => (roles as readonly string[]).includes(role));
 }
 
 /** Users who own the whole installation and may sign in. */

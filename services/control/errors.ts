@@ -13,10 +13,6 @@ export const CONTROL_ERRORS = {
   token_expired: { status: 401, message: 'The admin token has expired.' },
   session_over: { status: 401, message: 'The session has ended: sign in again.' },
   sign_in_refused: { status: 401, message: 'There is no such user with this password, or the user may not sign in.' },
-  second_factor_needed: {
-    status: 401,
-    message: 'The password is right; send it again with a code of the second factor.',
-  },
   origin_foreign: { status: 403, message: 'The request comes from a page of another origin.' },
   csrf_missing: {
     status: 403,
@@ -34,6 +30,14 @@ export const CONTROL_ERRORS = {
     message: 'The provider does not say that it had you prove who you are just now, so nothing is proven.',
   },
   invitation_over: { status: 403, message: 'The invitation was used, is too old or was taken back: ask for another.' },
+  second_factor_needed: {
+    status: 403,
+    message: 'The password is right; send it again with a code of the second factor.',
+  },
+  second_factor_required: {
+    status: 403,
+    message: 'Your role takes a second factor: set one up under /v1/session/totp first.',
+  },
   second_factor_refused: { status: 403, message: 'The code is not right, or was used already.' },
   password_refused: { status: 403, message: 'The password is not right.' },
   proof_needed: {

@@ -88,7 +88,7 @@ export const oidcRoutes: Route[] = [
       const result = await signInByProvider(asked, body as Static<typeof providerFinish>);
       if (!result.ok) return { ...refused(result.code), waitMs: result.waitMs ?? null, flow: null };
       await endReplaced(asked.parts.sessions, asked.cookie);
-      const who = whoOf(principalOfUser(result.user), result.session, result.user);
+      const who = whoOf(principalOfUser(result.user), result.session, result.user, asked.parts.secondFactorRoles);
       return { kind: 'answered', body: who, cookie: result.value, flow: null };
     },
   },
@@ -98,17 +98,17 @@ export const oidcRoutes: Route[] = [
     operationId: 'startLink',
     access: 'known',
     tag,
-    summary: 'Begin to link your account at a provider, by your password where you have one',
+    summary: 'Begin to link your account at a provider, by what you sign in with here where you have a password',
     params: nothing,
     query: nothing,
     body: linkStart,
     ifMatch: 'none',
     success: { status: 200, schema: startedShape, description: 'Where the browser goes' },
     errors: [...new Set([...proving, ...beginning, 'proof_needed' as const])],
-    answer: ({ body: { provider, password = '' } }, asked) =>
+    answer: ({ body: { provider, password = '', code } }, asked) =>
       asUser(asked, async ({ user_id: userId, password: sealed }, session) => {
         const begin = async () => started(await beginAtProvider(asked, provider, { kind: 'link', userId }));
-        if (sealed !== null) return proven(asked, password, begin);
+        if (sealed !== null) return proven(asked, { password, code }, begin);
         return (await isProven(asked.parts, session)) ? begin() : refused('proof_needed');
       }),
   }),
@@ -140,8 +140,8 @@ export const oidcRoutes: Route[] = [
     ifMatch: 'none',
     success: { status: 200, schema: closed({}), description: 'The password alone signs you in' },
     errors: [...proving],
-    answer: ({ body: { password } }, asked) =>
-      proven(asked, password, (_user, session) => anew(asked, session, () => ({ oidc_subjects: [] }), {})),
+    answer: ({ body }, asked) =>
+      proven(asked, body, (_user, session) => anew(asked, session, () => ({ oidc_subjects: [] }), {})),
   }),
 ];
 

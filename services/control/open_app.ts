@@ -28,6 +28,7 @@ import { openDataReadLog } from '#infra/settings/data_read_log.ts';
 import { openSettingsJournal } from '#infra/settings/journal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { phoneHmac } from '#pipelines/identity/resolve.ts';
+import { isRole } from '#pipelines/settings/access.ts';
 import { createControlApp } from './app.ts';
 import type { ControlOptions } from './control_options.ts';
 import type { LoadDashboard } from './dashboard_files.ts';
@@ -117,6 +118,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
       providers: config.oidcProviders.map(createProviderClient),
       notes: createOneTimeNotes(redis, recordSeal, Date.now),
     },
+    secondFactorRoles: config.secondFactorRoles.filter(isRole),
     userSecrets,
     signInAudit: createSignInAudit(journal, logger, Date.now),
     adapters: DESTINATIONS,

@@ -1,6 +1,6 @@
 import type { Session } from '#infra/redis/sessions.ts';
 import { type PasswordLine, PasswordsBusyError } from '#infra/secrets/password.ts';
-import { isSessionValid, sessionsEndedAt } from '#pipelines/settings/dashboard_users.ts';
+import { isSessionValid, lacksSecondFactor, sessionsEndedAt } from '#pipelines/settings/dashboard_users.ts';
 import { auditedRecords, type Planned } from '#pipelines/settings/journal.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { base32, newTotpSecret, totpUri } from '#pipelines/settings/totp.ts';
@@ -20,7 +20,7 @@ import { changeAs } from './change_as.ts';
 import type { ControlErrorCode } from './errors.ts';
 import { type Refused, type Route, refused, sessionRoute } from './route.ts';
 import type { KnownAsked, SessionAnswer } from './session_answer.ts';
-import { reached, SessionsUnavailableError } from './session_keeper.ts';
+import { SessionsUnavailableError } from './session_keeper.ts';
 import { asUser, proven, proving } from './session_proof.ts';
 import { recoveryHash, type SignInParts, useCode } from './sign_in.ts';
 
@@ -86,8 +86,8 @@ export const ownSessionRoutes: Route[] = [
     ifMatch: 'none',
     success: { status: 200, schema: closed({}), description: 'It is changed' },
     errors: [...proving],
-    answer: ({ body: { password, new_password } }, asked) =>
-      proven(asked, password, async (user, session) => {
+    answer: ({ body: { password, code, new_password } }, asked) =>
+      proven(asked, { password, code }, async (user, session) => {
         const sealed = await hashed(asked.parts, user.user_id, new_password, 'known');
         return sealed === null
           ? refused('sign_in_busy')
@@ -130,19 +130,11 @@ export const ownSessionRoutes: Route[] = [
     body: totpConfirmation,
     ifMatch: 'none',
     success: { status: 200, schema: recoveryCodesShape, description: 'Codes for when the app is lost' },
-    errors: [...proving, 'second_factor_exists', 'second_factor_not_begun', 'second_factor_refused'],
+    errors: [...proving, 'second_factor_exists', 'second_factor_not_begun'],
     answer: ({ body: { code, password } }, asked) =>
-      proven(asked, password, async (user, session) => {
-        if (user.totp !== null) return refused('second_factor_exists');
-        const { parts } = asked;
-        const totp = await parts.sessions.heldFactor(session.id);
-        if (totp === null) return refused('second_factor_not_begun');
-        if (!(await useCode(parts, { ...user, totp }, code))) return codeRefused(asked, user);
-        const codes = Array.from({ length: RECOVERY_CODES }, () => recoveryCode(parts));
-        const recovery_codes = codes.map(recoveryHash);
-        const change = (now: User) =>
-          now.totp === null ? { totp, recovery_codes } : ('second_factor_exists' as const);
-        return anew(asked, session, change, { recovery_codes: codes });
+      asUser(asked, async ({ totp: had }) => {
+        if (had !== null) return refused('second_factor_exists');
+        return proven(asked, { password }, (user, session) => confirmed(asked, user, session, code));
       }),
   }),
   sessionRoute({
@@ -157,24 +149,29 @@ export const ownSessionRoutes: Route[] = [
     body: totpRemoval,
     ifMatch: 'none',
     success: { status: 200, schema: closed({}), description: 'It is removed' },
-    errors: [...proving, 'second_factor_refused'],
-    answer: ({ body: { password, code } }, asked) =>
-      proven(asked, password, async (user, session) => {
-        const waitMs = await reached(asked.parts.limits.tryCode(user.user_id));
-        if (waitMs > 0) {
-          asked.parts.signInAudit.signInRefused(user.user_id, 'limited', asked.network);
-          return { ...refused('sign_in_limited'), waitMs };
-        }
-        const isTaken = user.totp !== null && (await useCode(asked.parts, user, code));
-        if (!isTaken) return codeRefused(asked, user);
+    errors: [...proving, 'second_factor_required'],
+    answer: ({ body }, asked) =>
+      proven(asked, body, async (user, session) => {
+        if (user.totp === null) return refused('second_factor_refused');
+        const { secondFactorRoles } = asked.parts;
+        if (lacksSecondFactor({ ...user, totp: null }, secondFactorRoles)) return refused('second_factor_required');
         return anew(asked, session, () => ({ totp: null, recovery_codes: [] }), {});
       }),
   }),
 ];
 
-function codeRefused({ parts, network }: KnownAsked, { user_id }: User): Refused {
-  parts.signInAudit.signInRefused(user_id, 'code', network);
-  return refused('second_factor_refused');
+async function confirmed(asked: KnownAsked, user: User, session: Session, code: string): Promise<SessionAnswer> {
+  const { parts, network } = asked;
+  const totp = await parts.sessions.heldFactor(session.id);
+  if (totp === null) return refused('second_factor_not_begun');
+  if (!(await useCode(parts, { ...user, totp }, code))) {
+    parts.signInAudit.signInRefused(user.user_id, 'code', network);
+    return refused('second_factor_refused');
+  }
+  const codes = Array.from({ length: RECOVERY_CODES }, () => recoveryCode(parts));
+  const recovery_codes = codes.map(recoveryHash);
+  const change = (now: User) => (now.totp === null ? { totp, recovery_codes } : ('second_factor_exists' as const));
+  return anew(asked, session, change, { recovery_codes: codes });
 }
 
 /**

@@ -224,7 +224,7 @@ export function sessionRoute<Params extends TObject, Query extends TObject, Body
     async inSession(input, asked) {
       const { caller } = asked;
       if (caller === null) throw new Error('nobody is known on a route that needs somebody');
-      const judge = judgeOf(spec.access, input, caller, asked.parts.nowMs);
+      const judge = judgeOf(spec.access, input, caller, asked.parts);
       return answer(input as Parameters<typeof answer>[0], { ...asked, caller, judge });
     },
   };

@@ -36,7 +36,7 @@ export async function answer(
   if (!read.ok) return refuse(reply, read.code, read.problems);
   if (arrived === null) return answerInSession(options, route, null, read.input, reply);
   if (await lacksProof(options, route, arrived, read.input)) return refuse(reply, 'proof_needed');
-  const judge = judgeOf(route.access, read.input, arrived, options.nowMs);
+  const judge = judgeOf(route.access, read.input, arrived, options);
   const judged = judge(options.journal.view());
   if (!judged.ok) {
     const { place } = judged;

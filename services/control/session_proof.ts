@@ -5,7 +5,7 @@ import { sessionProof } from '#services/control_api/user_shapes.ts';
 import { type Route, refused, sessionRoute } from './route.ts';
 import type { KnownAsked, SessionAnswer } from './session_answer.ts';
 import { reached } from './session_keeper.ts';
-import { isRight, type SignInParts } from './sign_in.ts';
+import { isRight, type SignInParts, secondFactorRefusal } from './sign_in.ts';
 
 /**
  * For how long whoever has proven who they are may do what takes that: a session that somebody finds open is seldom so
@@ -13,10 +13,12 @@ import { isRight, type SignInParts } from './sign_in.ts';
  */
 const PROOF_MS = 15 * 60_000;
 
-/** What may come of sending a password again. */
+/** What may come of sending a password again, with a code where the user has a second factor. */
 export const proving = [
   'session_needed',
   'password_refused',
+  'second_factor_needed',
+  'second_factor_refused',
   'sign_in_limited',
   'sign_in_busy',
   'settings_not_stored',
@@ -29,15 +31,16 @@ export const proofRoute: Route = sessionRoute({
   operationId: 'proveSession',
   access: 'known',
   tag: 'Session',
-  summary: 'Send your password again: for a quarter of an hour this session may do what takes a proof',
+  summary:
+    'Send your password again, with a code where you have a second factor: for a quarter of an hour this session may do what takes a proof',
   params: nothing,
   query: nothing,
   body: sessionProof,
   ifMatch: 'none',
   success: { status: 200, schema: closed({}), description: 'It is proven' },
   errors: [...proving.filter((code) => code !== 'settings_not_stored')],
-  answer: ({ body: { password } }, asked) =>
-    proven(asked, password, async (_user, { id }) => {
+  answer: ({ body }, asked) =>
+    proven(asked, body, async (_user, { id }) => {
       await asked.parts.sessions.prove(id, PROOF_MS);
       return { kind: 'answered', body: {} };
     }),
@@ -61,12 +64,12 @@ export async function asUser(
 }
 
 /**
- * The same for a user who has sent their password with the request, as a session may be somebody else's who found it open. The
- * session that goes on is one that was proven now.
+ * The same for a user who has sent with the request what signs them in, as a session may be somebody else's who found it open, or
+ * who has the password alone. The session that goes on is one that was proven now.
  */
 export function proven(
   asked: KnownAsked,
-  password: string,
+  { password, code }: { password: string; code?: string | undefined },
   then: (user: User, session: Session) => Promise<SessionAnswer>,
 ): Promise<SessionAnswer> {
   const { parts, network } = asked;
@@ -78,8 +81,12 @@ export function proven(
     }
     const isTheirs = await isRight(parts, user, password, 'known');
     if (isTheirs === 'busy') return refused('sign_in_busy');
-    if (isTheirs) return then(user, { ...session, provenMs: parts.nowMs() });
-    parts.signInAudit.signInRefused(user.user_id, 'password_again', network);
-    return refused('password_refused');
+    if (!isTheirs) {
+      parts.signInAudit.signInRefused(user.user_id, 'password_again', network);
+      return refused('password_refused');
+    }
+    const refusal = await secondFactorRefusal(parts, user, { code: code ?? null, network });
+    if (refusal !== null) return { ...refused(refusal.code), waitMs: refusal.waitMs ?? null };
+    return then(user, { ...session, provenMs: parts.nowMs() });
   });
 }

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { SESSION_IDLE_MS, SESSION_MS_MAX, type Session } from '#infra/redis/sessions.ts';
-import { type Principal, permissionsOf } from '#pipelines/settings/access.ts';
+import { type Principal, permissionsOf, type Role } from '#pipelines/settings/access.ts';
+import { lacksSecondFactor } from '#pipelines/settings/dashboard_users.ts';
 import type { User } from '#schemas/setting.ts';
 import { closed, nothing } from '#services/control_api/fields.ts';
 import { newSession, type Who, whoShape } from '#services/control_api/session_shapes.ts';
@@ -45,7 +46,7 @@ const signInRoute: Route = {
     const result = await signIn(parts, { userId, password, code, network, browser });
     if (!result.ok) return { ...refused(result.code), waitMs: result.waitMs ?? null };
     await endReplaced(parts.sessions, cookie);
-    const who = whoOf(principalOfUser(result.user), result.session, result.user);
+    const who = whoOf(principalOfUser(result.user), result.session, result.user, parts.secondFactorRoles);
     return { kind: 'answered', body: who, cookie: result.value };
   },
 };
@@ -68,7 +69,7 @@ export const sessionRoutes: Route[] = [
     errors: [],
     async answer(_input, { parts, caller: { principal, session } }) {
       const user = session === null ? undefined : parts.journal.view().table.user(session.userId);
-      return { kind: 'answered', body: whoOf(principal, session, user) };
+      return { kind: 'answered', body: whoOf(principal, session, user, parts.secondFactorRoles) };
     },
   }),
   sessionRoute({
@@ -98,7 +99,12 @@ export async function endReplaced(sessions: SessionKeeper, cookie: string | null
   if (before !== null) await sessions.end(before.userId, before.id);
 }
 
-export function whoOf({ kind, id, name, grants }: Principal, session: Session | null, user: User | undefined): Who {
+export function whoOf(
+  { kind, id, name, grants }: Principal,
+  session: Session | null,
+  user: User | undefined,
+  secondFactorRoles: readonly Role[],
+): Who {
   return {
     kind,
     id,
@@ -106,6 +112,7 @@ export function whoOf({ kind, id, name, grants }: Principal, session: Session | 
     grants: grants.map((grant) => ({ ...grant, permissions: [...permissionsOf(grant)] })),
     has_password: user !== undefined && user.password !== null,
     second_factor: user !== undefined && user.totp !== null,
+    second_factor_required: user !== undefined && lacksSecondFactor(user, secondFactorRoles),
     provider_links: user?.oidc_subjects.length ?? 0,
     session: session === null ? null : shownSession(session),
   };

@@ -4,6 +4,7 @@ import type { OneTimeNotes } from '#infra/redis/one_time_notes.ts';
 import type { Session } from '#infra/redis/sessions.ts';
 import type { SignInLimits } from '#infra/redis/sign_in_limits.ts';
 import { type PasswordLine, type Passwords, PasswordsBusyError } from '#infra/secrets/password.ts';
+import type { Role } from '#pipelines/settings/access.ts';
 import { actorOf } from '#pipelines/settings/dashboard_users.ts';
 import { auditedRecords, type SettingsJournal } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/random_text.ts';
@@ -29,6 +30,8 @@ export interface SignInParts {
   signInAudit: SignInAudit;
   /** Sign-ins at providers. */
   oidc: { providers: readonly ProviderClient[]; notes: OneTimeNotes };
+  /** Of whoever has one of them and a password, a second factor is required. */
+  secondFactorRoles: readonly Role[];
   randomBytes: RandomBytes;
   nowMs(): number;
 }
@@ -89,10 +92,11 @@ export async function isRight(
   }
 }
 
-async function secondFactorRefusal(
+/** Why somebody whose password is right may not go on, by the code that came with it; null: they may. */
+export async function secondFactorRefusal(
   parts: SignInParts,
   user: User,
-  { code, network }: SignInTry,
+  { code, network }: Pick<SignInTry, 'code' | 'network'>,
 ): Promise<Extract<SignInResult, { ok: false }> | null> {
   if (user.totp === null) return null;
   if (code === null) {

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { closed, timeField } from './fields.ts';
-import { passwordField } from './session_shapes.ts';
+import { passwordField, proofFields } from './session_shapes.ts';
 
 const provider = Type.String({ description: 'A provider, by its id', pattern: '^[a-z0-9_-]{1,32}$' });
 const INVITATION = '^[A-Za-z0-9_-]{43}$';
@@ -22,6 +22,7 @@ export const providerStart = closed({
 export const linkStart = closed({
   provider,
   password: Type.Optional(passwordField('Your password, where you have one')),
+  code: proofFields.code,
 });
 export const startedShape = Type.Object({ url: Type.String({ description: 'Where the browser goes' }) });
 export type Started = Static<typeof startedShape>;
@@ -34,7 +35,7 @@ export const providerFinish = closed({
     maxLength: 8_000,
   }),
 });
-export const unlinking = closed({ password: passwordField('Your password') });
+export const unlinking = closed(proofFields);
 
 export const invitationShape = Type.Object({
   invitation: Type.String({ description: 'Shown this once, works once', pattern: INVITATION }),

@@ -24,12 +24,21 @@ export const grantShape = Type.Object(
 export const passwordField = (description: string, charactersMin = 1) =>
   Type.String({ description, minLength: charactersMin, maxLength: PASSWORD_CHARACTERS_MAX });
 
+export const codeField = Type.String({
+  description: 'Six digits of the second factor, or a recovery code',
+  minLength: 6,
+  maxLength: 40,
+});
+/** What shows again who it is, in a session. */
+export const proofFields = {
+  password: passwordField('The password as it is'),
+  code: Type.Optional(codeField),
+};
+
 export const newSession = closed({
   user_id: userIdField,
   password: passwordField('The password'),
-  code: Type.Optional(
-    Type.String({ description: 'Six digits of the second factor, or a recovery code', minLength: 6, maxLength: 40 }),
-  ),
+  code: Type.Optional(codeField),
 });
 
 /** Who asks, and what they may. */
@@ -45,6 +54,9 @@ export const whoShape = Type.Object({
   ),
   has_password: Type.Boolean({ description: 'Whether a password signs in, which proves who it is as well' }),
   second_factor: Type.Boolean({ description: 'Whether signing in takes a code beside the password' }),
+  second_factor_required: Type.Boolean({
+    description: 'Whether a second factor must be set up before anything else is answered',
+  }),
   provider_links: Type.Integer({ description: 'Accounts at providers that sign in as them', minimum: 0 }),
   session: nullable(
     Type.Object({

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { isAcceptable, PASSWORD_CHARACTERS_MIN, PASSWORD_RULE } from '#pipelines/settings/password_rules.ts';
 import { closed, hashField, metaFields, nameField, nullable, timeField } from './fields.ts';
-import { grantInput, grantShape, passwordField, userIdField } from './session_shapes.ts';
+import { codeField, grantInput, grantShape, passwordField, proofFields, userIdField } from './session_shapes.ts';
 
 /** Every password that somebody chooses is judged here. */
 const newPassword = Type.Refine(
@@ -88,9 +88,9 @@ export const sessionListShape = Type.Object({ items: Type.Array(sessionItemShape
 export type SessionList = Static<typeof sessionListShape>;
 export const sessionParams = closed({ session_id: hashField('The session') });
 
-export const sessionProof = closed({ password: passwordField('Your password') });
+export const sessionProof = closed(proofFields);
 
-export const passwordChange = closed({ password: passwordField('The password as it is'), new_password: newPassword });
+export const passwordChange = closed({ ...proofFields, new_password: newPassword });
 
 export const newTotpShape = Type.Object({
   secret: Type.String({ description: 'In base32, as authenticator apps take it' }),
@@ -101,7 +101,4 @@ export const totpConfirmation = closed({ code, password: passwordField('The pass
 export const recoveryCodesShape = Type.Object({
   recovery_codes: Type.Array(Type.String(), { description: 'Each signs in once in place of a code; shown this once' }),
 });
-export const totpRemoval = closed({
-  password: passwordField('The password'),
-  code: Type.String({ description: 'Six digits from the app, or a recovery code', minLength: 6, maxLength: 40 }),
-});
+export const totpRemoval = closed({ ...proofFields, code: codeField });

@@ -4,6 +4,9 @@ import type { Page } from './page_spec.ts';
 import { QUESTION_PAGES } from './question_pages.ts';
 import { matchPath } from './router.ts';
 
+/** Shown in place of any other to somebody whose role takes a second factor that they lack. */
+export const SECOND_FACTOR_PATH = '/second-factor';
+
 /** Every page, in the order of the navigation. The first one is where a site begins. */
 export const PAGES: readonly Page[] = [
   {
@@ -45,6 +48,14 @@ export const PAGES: readonly Page[] = [
     menu: null,
     hasPeriod: false,
     load: () => import('./pages/sign_in/signed_in_page.tsx'),
+  },
+  {
+    path: SECOND_FACTOR_PATH,
+    title: 'Second factor',
+    permission: null,
+    menu: null,
+    hasPeriod: false,
+    load: () => import('./pages/account/second_factor_page.tsx'),
   },
   ...QUESTION_PAGES,
   ...OPERATE_PAGES,

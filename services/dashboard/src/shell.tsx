@@ -5,7 +5,7 @@ import { proofAsked } from './ask_for_proof.ts';
 import { leaveAsked } from './ask_to_leave.ts';
 import { Navigation } from './navigation.tsx';
 import { opening } from './page_access.ts';
-import { type FoundPage, findPage } from './page_list.ts';
+import { type FoundPage, findPage, SECOND_FACTOR_PATH } from './page_list.ts';
 import type { PageProps } from './page_spec.ts';
 import { ProofDialog } from './pages/sign_in/proof_dialog.tsx';
 import { SignInAgain } from './pages/sign_in/sign_in_again.tsx';
@@ -16,7 +16,7 @@ import { TopBar } from './top_bar.tsx';
 import { Confirm } from './ui/dialog.tsx';
 import { Empty, FailureNote, Loading } from './ui/states.tsx';
 import { Toasts } from './ui/toast.tsx';
-import { mayInAccount, readSession, session } from './who.ts';
+import { mayInAccount, readSession, session, who } from './who.ts';
 
 /** Everything on the page: the sign-in page, or navigation, bar and the page that the address names. */
 export function Shell(): VNode {
@@ -57,9 +57,12 @@ function LeaveDialog({ leave }: { leave(): void }): VNode {
 
 /** @param isHidden nobody is signed in, and the page keeps what was typed on it. */
 function SignedIn({ isHidden }: { isHidden: boolean }): VNode {
-  useEffect(() => void readSites(), []);
+  const isConfined = who.value?.second_factor_required === true;
+  useEffect(() => {
+    if (!isConfined) void readSites();
+  }, [isConfined]);
   const { path } = place.value;
-  const found = findPage(path);
+  const found = findPage(isConfined ? SECOND_FACTOR_PATH : path);
   useEffect(() => {
     if (path === '/' && siteToOpen.value !== null) goToSite(siteToOpen.value);
   }, [path, siteToOpen.value]);
@@ -69,7 +72,7 @@ function SignedIn({ isHidden }: { isHidden: boolean }): VNode {
         Skip to content
       </a>
       <div class={isHidden ? 'shell shell-hidden' : 'shell'}>
-        <Navigation current={found?.page ?? null} />
+        {!isConfined && <Navigation current={found?.page ?? null} />}
         <div class="shell-body">
           <TopBar page={found?.page ?? null} />
           {sitesFailure.value !== null && <FailureNote failure={sitesFailure.value} again={() => void readSites()} />}

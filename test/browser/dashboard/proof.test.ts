@@ -98,3 +98,52 @@ test('without a password one signs in at the provider again, in a tab of its own
   expect(faults).toEqual([]);
   await context.close();
 });
+
+test('whoever has a second factor sends a code with the password', async () => {
+  const { api } = withProof();
+  const { body } = startStubApi().answer('GET', new URL('http://stub/v1/session'), null);
+  const proofs: (object | null)[] = [];
+  api.on('GET', '/v1/session', { ...(body as object), second_factor: true });
+  api.on('POST', '/v1/session/proof', (proof) => {
+    proofs.push(proof);
+    return refusal(403, 'second_factor_refused', 'The code is not right, or was used already.');
+  });
+  const { page, context, faults } = await dashboard.visit('/account?view=tokens', api);
+  await issue(page);
+  const dialog = page.getByRole('dialog', { name: 'Is it you?' });
+  await dialog.getByLabel('Your password').fill('right');
+  await dialog.getByLabel('Code').fill(' 123456 ');
+  await page.keyboard.press('Enter');
+  await dialog.getByText('The code is not right, or was used already.').waitFor();
+  expect(proofs).toEqual([{ password: 'right', code: '123456' }]);
+  expect(await axeViolations(page)).toEqual([]);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('whose role takes a second factor sets one up before anything else, and is where they wanted to go then', async () => {
+  const { api } = withProof();
+  const { body } = startStubApi().answer('GET', new URL('http://stub/v1/session'), null);
+  let isSet = false;
+  api
+    .on('GET', '/v1/session', () => ({ ...(body as object), second_factor: isSet, second_factor_required: !isSet }))
+    .on('POST', '/v1/session/totp/begin', { secret: 'ABC', uri: 'otpauth://totp/x?secret=ABC' })
+    .on('POST', '/v1/session/totp/confirm', () => {
+      isSet = true;
+      return { recovery_codes: ['abcd-efgh-ijkl-mnop'] };
+    });
+  const { page, context, faults } = await dashboard.visit('/account?view=tokens', api);
+  await page.getByText('Your role takes a second factor').waitFor();
+  expect(await page.getByRole('navigation').count()).toBe(0);
+  expect(api.requests.filter((one) => one.startsWith('GET /v1/admin/'))).toEqual([]);
+  expect(await axeViolations(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Set it up' }).click();
+  await page.getByLabel('Code').fill('123456');
+  await page.getByLabel('Your password').fill('right');
+  await page.getByRole('button', { name: 'Ask for codes from now on' }).click();
+  await page.getByRole('button', { name: 'I have copied them' }).click();
+  await page.getByRole('button', { name: 'Issue a token' }).waitFor();
+  expect(new URL(page.url()).pathname).toBe('/dashboard/account');
+  expect(faults).toEqual([]);
+  await context.close();
+});

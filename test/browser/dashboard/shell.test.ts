@@ -30,7 +30,7 @@ test('a stranger signs in, with a second factor, and is where they wanted to go;
     .on('POST', '/v1/session', (body) => {
       const { password, code } = body as { password: string; code?: string };
       if (password !== 'right') return refusal(401, 'sign_in_refused', 'User and password do not belong together.');
-      if (code === undefined) return refusal(401, 'second_factor_needed');
+      if (code === undefined) return refusal(403, 'second_factor_needed');
       signedIn = true;
       return known;
     });

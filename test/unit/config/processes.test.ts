@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, test } from 'vitest';
 import { ConfigError, type Environment } from '#infra/config/config.ts';
-import { controlConfig } from '#infra/config/control_config.ts';
+import { controlConfig, HELD_ROLES } from '#infra/config/control_config.ts';
 import { edgeConfig } from '#infra/config/edge_config.ts';
 import { partsConfig, processConfig, provisionConfig } from '#infra/config/service_config.ts';
 import { dedupConfig, deliveryConfig, identityConfig, warehouseConfig } from '#infra/config/stage_config.ts';
+import { ROLES } from '#pipelines/settings/access.ts';
 import { readStartConfig } from '#services/local/start/config.ts';
 import { childEnvironment } from '#test/harness/environment.ts';
 
@@ -230,4 +231,12 @@ test.for(['edge', 'provision', 'local/start'])('%s ends with exit code 1 and say
   expect(stderr).toContain('\n  KAFKA_SESSION_TIMEOUT_MS must be a whole number from 6000 to 300000\n');
   expect(stderr).toContain('\nwarning: nothing reads REDIS_ULR: did you mean REDIS_URL?\n');
   expect(stderr).not.toContain('hidden');
+});
+
+test('roles that take a second factor are those that there are', () => {
+  expect(HELD_ROLES).toEqual(ROLES);
+  expect(control({ ...WHOLE, CONTROL_REQUIRE_SECOND_FACTOR: 'owner, admin' })).toMatchObject({
+    secondFactorRoles: ['owner', 'admin'],
+  });
+  expect(faultsOf(control, { ...WHOLE, CONTROL_REQUIRE_SECOND_FACTOR: 'owner,boss' })).toHaveLength(1);
 });

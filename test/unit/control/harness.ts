@@ -17,7 +17,7 @@ import { createPasswords } from '#infra/secrets/password.ts';
 import type { DataReadLog } from '#infra/settings/data_read_log.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { secretField, textField } from '#pipelines/delivery/setting_fields.ts';
-import { OWNER_OF_ALL } from '#pipelines/settings/access.ts';
+import { OWNER_OF_ALL, type Role } from '#pipelines/settings/access.ts';
 import { blankUser } from '#pipelines/settings/dashboard_users.ts';
 import type { DnsResolver } from '#pipelines/settings/domain_proof.ts';
 import {
@@ -138,6 +138,8 @@ export interface Control {
   analysts: { users: Map<string, AnalystUser & { passwordSha256: string }> | null };
   /** Providers at which people sign in. */
   providers: ProviderClient[];
+  /** Roles that take a second factor; none at first. */
+  secondFactorRoles: Role[];
   /** What Redis holds of sessions and sign-ins. */
   sessions: MemorySessions;
   /** Sign-ins that are under way at providers, and invitations. */
@@ -182,6 +184,7 @@ export async function control(
   const running: RunningQuery[] = [];
   const analysts: Control['analysts'] = { users: new Map() };
   const providers: ProviderClient[] = [];
+  const secondFactorRoles: Role[] = [];
   const tried: TestSend[] = [];
   const letters = memoryLetters(() => clock.nowMs);
   const monthUsed = new Map<string, number>();
@@ -202,6 +205,7 @@ export async function control(
     passwords,
     userSecrets,
     oidc: { providers, notes },
+    secondFactorRoles,
     signInAudit: createSignInAudit(journal, quiet, () => clock.nowMs),
     adapters: [crm],
     deadLetters: gateLetters(letters),
@@ -281,6 +285,7 @@ export async function control(
     running,
     analysts,
     providers,
+    secondFactorRoles,
     sessions,
     notes,
     async addUser(changes = {}) {

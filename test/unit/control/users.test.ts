@@ -266,6 +266,25 @@ describe('a user', () => {
   });
 });
 
+it('answers alike of a user elsewhere and of one that there is not, also without a proof', async () => {
+  await world.addUser({ user_id: 'ada', grants: [grantOf('admin', ACME)] });
+  await world.addUser({ user_id: 'ceo', grants: [grantOf('owner', RIVAL)] });
+  const cookie = cookieOf(await signIn());
+  world.clock.nowMs += 16 * 60_000;
+  for (const [method, path, body] of [
+    ['GET', '', undefined],
+    ['PATCH', '', { password: NEW_PASSWORD }],
+    ['GET', '/sessions', undefined],
+    ['DELETE', '/sessions', undefined],
+    ['POST', '/invitation', {}],
+  ] as const) {
+    const [there, nobody] = await Promise.all(
+      ['ceo', 'nobody'].map((id) => as(cookie, method, `/v1/admin/users/${id}${path}`, body)),
+    );
+    expect([method, path, there?.status, there?.text]).toEqual([method, path, 403, nobody?.text]);
+  }
+});
+
 describe('a second factor', () => {
   const STEP_MS = 30_000;
   const codeNow = (secret: string, offset = 0): string =>
@@ -396,6 +415,67 @@ describe('a second factor', () => {
     expect(codeOf(removed)).toBe('200');
     expect((await as(cookieOf(removed), 'GET', '/v1/session')).body.second_factor).toBe(false);
     expect((await signIn()).body.second_factor).toBe(false);
+  });
+
+  it.each([
+    ['/v1/session/proof', {}],
+    ['/v1/session/password', { new_password: NEW_PASSWORD }],
+    ['/v1/session/oidc/link/start', { provider: 'none' }],
+    ['/v1/session/oidc/unlink', {}],
+  ])('is asked for where %s takes the password again', async (path, body) => {
+    const { secret, cookie, codes } = await withFactor();
+    const send = async (more: object) =>
+      codeOf(await as(cookie, 'POST', path, { ...body, password: PASSWORD, ...more }));
+    expect(await send({})).toBe('second_factor_needed');
+    expect(await send({ code: codeNow(secret, 9) })).toBe('second_factor_refused');
+    expect(await send({ password: 'wrong', code: codeNow(secret) })).toBe('password_refused');
+    expect(await send({ code: codes[0] })).toBe(path.endsWith('start') ? 'provider_unknown' : '200');
+  });
+
+  it('cannot be guessed where the password is sent again', async () => {
+    const { codes, cookie } = await withFactor();
+    const prove = async (code = '000000') =>
+      codeOf(await as(cookie, 'POST', '/v1/session/proof', { password: PASSWORD, code }));
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      await prove();
+      world.sessions.tries.clear();
+    }
+    expect(await prove(codes[0])).toBe('sign_in_limited');
+  });
+
+  it('may be required by role: until it is there nothing else is answered, and it is not removed', async () => {
+    world.secondFactorRoles.push('owner');
+    await world.addUser();
+    await world.addUser({ user_id: 'vic', grants: [grantOf('viewer')] });
+    const signed = await signIn();
+    expect(signed.body).toMatchObject({ second_factor: false, second_factor_required: true });
+    const cookie = cookieOf(signed);
+    expect(codeOf(await as(cookie, 'GET', '/v1/admin/sites'))).toBe('second_factor_required');
+    expect(codeOf(await as(cookie, 'POST', '/v1/admin/tokens', { label: 'a' }))).toBe('second_factor_required');
+    expect(codeOf(await as(cookie, 'GET', '/v1/sessions'))).toBe('200');
+    const vic = await signIn({ user_id: 'vic' });
+    expect(vic.body).toMatchObject({ second_factor_required: false });
+    expect(codeOf(await as(cookieOf(vic), 'GET', '/v1/admin/sites'))).toBe('200');
+    const { secret } = (await as(cookie, 'POST', '/v1/session/totp/begin', {})).body;
+    const confirmed = await as(cookie, 'POST', '/v1/session/totp/confirm', {
+      code: codeNow(secret),
+      password: PASSWORD,
+    });
+    const now = cookieOf(confirmed);
+    expect((await as(now, 'GET', '/v1/session')).body).toMatchObject({ second_factor_required: false });
+    expect(codeOf(await as(now, 'GET', '/v1/admin/sites'))).toBe('200');
+    const code = confirmed.body.recovery_codes[0];
+    const removed = await as(now, 'POST', '/v1/session/totp/remove', { password: PASSWORD, code });
+    expect(codeOf(removed)).toBe('second_factor_required');
+    expect(codeOf(await world.call('GET', 'sites'))).toBe('200');
+  });
+
+  it('is the provider’s for who has no password', async () => {
+    world.secondFactorRoles.push('owner');
+    await world.addUser();
+    const cookie = cookieOf(await signIn());
+    await world.addUser({ password: null });
+    expect(codeOf(await as(cookie, 'GET', '/v1/admin/sites'))).toBe('200');
   });
 
   it('that is lost is removed by who manages the user', async () => {

@@ -33,8 +33,8 @@ export async function signInBeside(provider: string): Promise<Answer<Started>> {
 }
 
 /** Goes to a provider to link the account there. */
-export function linkAt(provider: string, password: string): Promise<Answer<Started>> {
-  return leave(`${PATH}/link/start`, { provider, ...(password !== '' && { password }) });
+export function linkAt(provider: string, proof: { password?: string; code?: string }): Promise<Answer<Started>> {
+  return leave(`${PATH}/link/start`, { provider, ...proof });
 }
 
 async function leave(path: string, body: object): Promise<Answer<Started>> {

@@ -10,6 +10,7 @@ import { Panel } from '../../ui/panel.tsx';
 import { Empty, FailureNote, Shown } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { who } from '../../who.ts';
+import { CodeOfProof, proofBody } from '../sign_in/code_of_proof.tsx';
 import { grantText } from './grant_form.ts';
 import { ProviderLinks } from './provider_links.tsx';
 import { SecondFactor } from './second_factor.tsx';
@@ -66,14 +67,16 @@ function OwnSessions(): VNode {
 
 function OwnPassword(): VNode {
   const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
   const [fresh, setFresh] = useState('');
   const action = useAction();
   const change = async (event: Event): Promise<void> => {
     event.preventDefault();
-    const body = { password, new_password: fresh };
+    const body = { ...proofBody(password, code), new_password: fresh };
     const changed = await action.run(() => request<object>('POST', '/v1/session/password', { body }));
     if (changed === null) return;
     setPassword('');
+    setCode('');
     setFresh('');
     toast('Your password was changed');
   };
@@ -88,6 +91,7 @@ function OwnPassword(): VNode {
           value={password}
           onValue={setPassword}
         />
+        <CodeOfProof code={code} onCode={setCode} />
         <TextField
           label="A new password"
           type="password"

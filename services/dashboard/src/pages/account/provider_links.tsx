@@ -9,20 +9,23 @@ import { Panel } from '../../ui/panel.tsx';
 import { FailureNote } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { readSession, who } from '../../who.ts';
+import { CodeOfProof, proofBody } from '../sign_in/code_of_proof.tsx';
 
 /** Accounts at providers that sign the person in; nothing where there are neither providers nor links. */
 export function ProviderLinks(): VNode | null {
   const asked = useAnswer('providers', readProviders);
   const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
   const action = useAction();
   const providers = asked.value?.items ?? [];
   const links = who.value?.provider_links ?? 0;
   if (providers.length === 0 && links === 0) return null;
   const unlink = async (): Promise<void> => {
-    const body = { password };
+    const body = proofBody(password, code);
     const done = await action.run(() => request<object>('POST', '/v1/session/oidc/unlink', { body }));
     if (done === null) return;
     setPassword('');
+    setCode('');
     toast('Only your password signs you in now');
     void readSession();
   };
@@ -47,6 +50,7 @@ export function ProviderLinks(): VNode | null {
           value={password}
           onValue={setPassword}
         />
+        <CodeOfProof code={code} onCode={setCode} />
         {action.failure !== null && <FailureNote failure={action.failure} />}
         <div class="actions">
           {links > 0 && (
@@ -60,7 +64,7 @@ export function ProviderLinks(): VNode | null {
               type="button"
               class="button"
               disabled={action.isBusy}
-              onClick={() => void action.run(() => linkAt(id, password))}
+              onClick={() => void action.run(() => linkAt(id, password === '' ? {} : proofBody(password, code)))}
             >
               Link your account at {label}
             </button>

@@ -9,6 +9,7 @@ import { FormActions } from '../../ui/form_actions.tsx';
 import { problemOf, TextField } from '../../ui/form_fields.tsx';
 import { FailureNote, Shown } from '../../ui/states.tsx';
 import { who } from '../../who.ts';
+import { CodeOfProof, proofBody } from './code_of_proof.tsx';
 
 interface ProofProps {
   /** Hears whether they have proven it; then what they wanted is done. */
@@ -33,10 +34,13 @@ export function ProofDialog({ onSettled }: ProofProps): VNode {
 
 function ByPassword({ onSettled }: ProofProps): VNode {
   const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
   const action = useAction();
   const prove = async (event: Event): Promise<void> => {
     event.preventDefault();
-    const proven = await action.run(() => request<object>('POST', '/v1/session/proof', { body: { password } }));
+    const proven = await action.run(() =>
+      request<object>('POST', '/v1/session/proof', { body: proofBody(password, code) }),
+    );
     if (proven !== null) onSettled(true);
   };
   return (
@@ -53,6 +57,7 @@ function ByPassword({ onSettled }: ProofProps): VNode {
         value={password}
         onValue={setPassword}
       />
+      <CodeOfProof code={code} onCode={setCode} />
       {action.failure !== null && <FailureNote failure={action.failure} />}
       <FormActions action="Go on" disabled={action.isBusy} onClose={() => onSettled(false)} />
     </form>
