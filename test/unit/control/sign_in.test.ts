@@ -77,7 +77,9 @@ it('proves who is in a session with those who are known, wherever it is', async 
   const lines: string[] = [];
   const parts = partsWith(world, async (_password, _stored, line) => lines.push(line) < 0);
   const asked = { parts, network: '192.0.2.1', caller: { session: { userId: user.user_id } } } as unknown as KnownAsked;
-  const answer = await proven(asked, { password: PASSWORD }, () => Promise.reject(new Error('the password is not right')));
+  const answer = await proven(asked, { password: PASSWORD }, () =>
+    Promise.reject(new Error('the password is not right')),
+  );
   expect(answer).toMatchObject({ kind: 'refused', code: 'password_refused' });
   expect(lines).toEqual(['known']);
 });
