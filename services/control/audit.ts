@@ -57,7 +57,7 @@ export const auditRoutes: Route[] = [
     body: null,
     ifMatch: 'none',
     success: { status: 200, schema: dataReadPage, description: 'Reads; the same again within ten minutes is one more' },
-    errors: ['data_reads_unavailable'],
+    errors: ['data_reads_unavailable', 'query_busy', 'query_cancelled'],
     run: () => done([], () => ({ body: {} })),
     async gather({ query }, { listDataReads }, { may }) {
       const asked = query as DataReadQuery;

@@ -3,12 +3,11 @@ import type { RunningQueries } from '#infra/clickhouse/running_queries.ts';
 import type { KeyUseView } from '#infra/redis/key_use.ts';
 import type { MonthUseView } from '#infra/redis/month_use.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
-import type { DataReadLog } from '#infra/settings/data_read_log.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import type { DnsResolver } from '#pipelines/settings/domain_proof.ts';
 import type { RequestErrors } from '#services/request_errors.ts';
 import type { LoadDashboard } from './dashboard_files.ts';
-import type { DataReadAudit } from './data_read_audit.ts';
+import type { DataReadAudit, ListDataReads } from './data_read_audit.ts';
 import type { LettersFor } from './letter_gate.ts';
 import type { OwnNames } from './request_guard.ts';
 import type { QueryAnswers, Sources, World } from './route.ts';
@@ -28,7 +27,7 @@ export interface ControlOptions extends SignInParts {
   stages: StageView;
   sendTest: SendTest;
   deadLetters: LettersFor;
-  dataReads: Pick<DataReadAudit, 'read'> & Pick<DataReadLog, 'list'>;
+  dataReads: Pick<DataReadAudit, 'read'> & { list: ListDataReads };
   replayProgress: World['replayProgress'];
   replaysNow: Sources['replaysNow'];
   /** What is remembered of a site's tag; where it is not to be had, throws what says so by its code. */

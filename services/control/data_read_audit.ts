@@ -1,7 +1,9 @@
+import type { Asker } from '#infra/clickhouse/query_ids.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { DataReadLog } from '#infra/settings/data_read_log.ts';
 import { createDataReadEntries, type OneRead } from '#pipelines/settings/data_reads.ts';
 import type { DataRead } from '#schemas/records.ts';
+import { createQueryGate } from './query_gate.ts';
 
 /** Records who reads data of people, beside the answer: nobody waits for it. */
 export interface DataReadAudit {
@@ -48,4 +50,19 @@ export function createDataReadAudit(
     sweep: () => write(entries.due(nowMs())),
     stop: () => write(entries.rest()),
   };
+}
+
+/** Looks up who read what, for somebody who asks. */
+export type ListDataReads = (
+  query: Parameters<DataReadLog['list']>[0],
+  asker: Asker,
+) => ReturnType<DataReadLog['list']>;
+
+/** Each reads Kafka anew, by a group of its own. */
+const AT_ONCE = { atOnce: 2, siteAtOnce: 1 };
+
+/** Lets two through at once, and one of each who asks. */
+export function gateDataReads({ list }: Pick<DataReadLog, 'list'>): ListDataReads {
+  const gate = createQueryGate(AT_ONCE);
+  return (query, { label, signal }) => gate.pass(label, signal, () => list(query));
 }

@@ -32,7 +32,7 @@ import { isRole } from '#pipelines/settings/access.ts';
 import { createControlApp } from './app.ts';
 import type { ControlOptions } from './control_options.ts';
 import type { LoadDashboard } from './dashboard_files.ts';
-import { createDataReadAudit } from './data_read_audit.ts';
+import { createDataReadAudit, gateDataReads } from './data_read_audit.ts';
 import { watchDomains } from './domain_watch.ts';
 import { ensureFirstToken } from './first_token.ts';
 import { ensureFirstUser } from './first_user.ts';
@@ -128,7 +128,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     stages: createStageView({ admin: session.admin, groupOf: session.groupOf, nowMs: Date.now }),
     sendTest: createTestSender({ ring, egress, baseUrls: config.deliveryBaseUrls, nowMs: Date.now, monotonicMs }),
     deadLetters: gateLetters(createDeadLetterStore(session, registry, logger, Date.now)),
-    dataReads: { read: dataReads.read, list: dataReadLog.list },
+    dataReads: { read: dataReads.read, list: gateDataReads(dataReadLog) },
     replayProgress: (id) => replays.states.get(id),
     replaysNow: replays.readAllNow,
     keyUse: createKeyUseView(redis, logger, monotonicMs),

@@ -261,7 +261,8 @@ async function answerGathered(
   const { deadLetters, queries, running, analysts, stages, sendTest, replaysNow, readRefusals, dataReads } = options;
   const now = (): World | Refused => worldNow(options, judge);
   const asker = askerOf(principal.actor, reply);
-  const known = { queries, running, analysts, stages, replaysNow, readRefusals, listDataReads: dataReads.list };
+  const listDataReads: Sources['listDataReads'] = (query) => dataReads.list(query, asker);
+  const known = { queries, running, analysts, stages, replaysNow, readRefusals, listDataReads };
   const wasRead: Sources['wasRead'] = (site_id, kind, rows) =>
     dataReads.read({ read_by: principal.actor, site_id, kind, format: 'json', rows });
   const note = noting(options, judge, route);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { followTopic } from '#infra/kafka/reader/follow_topic.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import type { AuditPage } from '#services/control_api/audit_shapes.ts';
+import type { AuditPage, DataReadPage } from '#services/control_api/audit_shapes.ts';
 import { type ControlClient, createControlClient } from '#services/control_api/client.ts';
 import { httpTransport } from '#services/control_api/http_transport.ts';
 import type { IssuedKeyItem } from '#services/control_api/key_shapes.ts';
@@ -82,6 +82,31 @@ describe('a secret', () => {
     expect(kept.filter((record) => record.includes(planted))).toEqual([]);
     expect(kept.filter((record) => record.includes(good.settings.url))).toHaveLength(1);
     expect(filesWith(join(service.dataDir, 'log'), `destination/${site}/webhook`)).not.toEqual([]);
+  });
+});
+
+describe('who asks for the events of people', () => {
+  it('stands in the audit, also of what was answered before it was stopped', async () => {
+    const { site } = await makePlace(client);
+    for (const format of ['json', 'csv']) {
+      expect((await post(`/v1/query/${site}/live?format=${format}`, '{}')).status).toBe(200);
+    }
+    const path = `/audit/reads?site_id=${site}`;
+    const { items } = await until(
+      'the audit has both',
+      () => client.get<DataReadPage>(path),
+      (page) => page.items.length === 2,
+    );
+    const entry = { site_id: site, kind: 'live', reads: 1, rows: 0 };
+    expect(items).toMatchObject([
+      { ...entry, format: 'csv' },
+      { ...entry, format: 'json' },
+    ]);
+    expect((await post(`/v1/query/${site}/live`, '{}')).status).toBe(200);
+    const running = await readyProcess(service, 'control');
+    process.kill(running.pid, 'SIGTERM');
+    await readyProcess(service, 'control', running);
+    expect((await client.get<DataReadPage>(path)).items).toHaveLength(3);
   });
 });
 

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { createLogger } from '#infra/log/logger.ts';
 import type { DataRead } from '#schemas/records.ts';
-import { createDataReadAudit } from '#services/control/data_read_audit.ts';
+import { createDataReadAudit, gateDataReads } from '#services/control/data_read_audit.ts';
 import { control, LABEL, NOW_MS } from './harness.ts';
 import { grantOf, type ScopedWorld, scopedWorld } from './scoped_world.ts';
 
@@ -119,4 +119,25 @@ test('entries that Kafka did not take are written with the next, and those that 
     [1, 1],
     [1, 1],
   ]);
+});
+
+test('of who looks up reads one reading of Kafka is under way at a time, and two of all', async () => {
+  const going: PromiseWithResolvers<{ reads: []; next: null }>[] = [];
+  const list = gateDataReads({
+    list() {
+      going.push(Promise.withResolvers());
+      return going.at(-1)?.promise ?? Promise.reject(new Error('nothing is under way'));
+    },
+  });
+  const query = { beforeSeq: null, sinceMs: null, limit: 1, matches: () => true };
+  const { signal } = new AbortController();
+  const asked = ['ann', 'ann', 'bo', 'cy'].map((label) => list(query, { label, signal }));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(going).toHaveLength(2);
+  for (let done = 0; done < asked.length; done++) {
+    going[done]?.resolve({ reads: [], next: null });
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await Promise.all(asked);
+  expect(going).toHaveLength(4);
 });

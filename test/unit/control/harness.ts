@@ -33,7 +33,7 @@ import type { DataRead } from '#schemas/records.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { User } from '#schemas/setting.ts';
 import { createControlApp } from '#services/control/app.ts';
-import { createDataReadAudit } from '#services/control/data_read_audit.ts';
+import { createDataReadAudit, gateDataReads } from '#services/control/data_read_audit.ts';
 import { ensureFirstToken } from '#services/control/first_token.ts';
 import { gateLetters } from '#services/control/letter_gate.ts';
 import { type AskRows, createQueryAnswers } from '#services/control/query_answers.ts';
@@ -209,7 +209,10 @@ export async function control(
     signInAudit: createSignInAudit(journal, quiet, () => clock.nowMs),
     adapters: [crm],
     deadLetters: gateLetters(letters),
-    dataReads: { read: createDataReadAudit(dataReadLog, quiet, () => clock.nowMs).read, list: dataReadLog.list },
+    dataReads: {
+      read: createDataReadAudit(dataReadLog, quiet, () => clock.nowMs).read,
+      list: gateDataReads(dataReadLog),
+    },
     queries: createQueryAnswers(
       asks ?? neverAsked,
       () => clock.nowMs,
