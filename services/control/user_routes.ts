@@ -169,9 +169,10 @@ export const userRoutes: Route[] = [
       const analysts = await analystsRevoked(asked, user_id);
       const revoked_issued: RevokedIssued = {
         tokens: tokens.revoked.map(({ label }) => label),
-        tokens_kept: tokens.kept,
+        tokens_left: tokens.kept > 0,
         analysts: analysts?.revoked ?? null,
-        analysts_kept: analysts?.kept ?? null,
+        // How many there are elsewhere is for who manages them there.
+        analysts_left: analysts === null || analysts.kept > 0,
       };
       return { ...answer, body: { ...answer.body, revoked_issued } };
     },

@@ -30,13 +30,13 @@ export type UserItem = Static<typeof userShape>;
 
 const revokedIssuedShape = Type.Object({
   tokens: Type.Array(Type.String(), { description: 'Labels of the admin tokens that were revoked' }),
-  tokens_kept: Type.Integer({
-    description: 'Tokens that go on working: another must revoke them, or the last of all stays',
+  tokens_left: Type.Boolean({
+    description: 'Whether others go on working: somebody else must revoke them, or the last of all stays',
   }),
   analysts: nullable(Type.Array(Type.String()), {
     description: 'Ids of the users of ClickHouse that were revoked; null: it did not answer, and some may be left',
   }),
-  analysts_kept: nullable(Type.Integer(), { description: 'Those that another must revoke; null: not known' }),
+  analysts_left: Type.Boolean({ description: 'Whether others may be left' }),
 });
 export type RevokedIssued = Static<typeof revokedIssuedShape>;
 export const changedUserShape = Type.Object({

@@ -524,7 +524,7 @@ describe('revoking what a user issued', () => {
     const answer = await ask(grantOf('owner'), 'PATCH', 'users/ada', change);
     expect(answer.body).toMatchObject({
       disabled_at: NOW_MS,
-      revoked_issued: { tokens: ['elsewhere', 'next', 'own'], tokens_kept: 0, analysts_kept: 0 },
+      revoked_issued: { tokens: ['elsewhere', 'next', 'own'], tokens_left: false, analysts_left: false },
     });
     expect(answer.body.revoked_issued.analysts).toEqual(['by-token', 'far', 'mine']);
     expect(working()).toEqual(['of-eve']);
@@ -534,12 +534,17 @@ describe('revoking what a user issued', () => {
     );
   });
 
-  it('ends what who asks may, and says how much of it stays', async () => {
+  it('ends what who asks may, and says that some of it stays', async () => {
     await fill();
     const answer = await ask(grantOf('admin', ACME), 'PATCH', 'users/ada', { revoke_issued: true });
     expect(answer.body).toMatchObject({
       disabled_at: null,
-      revoked_issued: { tokens: ['next', 'own'], tokens_kept: 1, analysts: ['by-token', 'mine'], analysts_kept: 1 },
+      revoked_issued: {
+        tokens: ['next', 'own'],
+        tokens_left: true,
+        analysts: ['by-token', 'mine'],
+        analysts_left: true,
+      },
     });
     expect(working()).toEqual(['elsewhere', 'of-eve']);
   });
@@ -554,7 +559,7 @@ describe('revoking what a user issued', () => {
       throw new WarehouseError('warehouse_unavailable', 'clickhouse: away');
     };
     const away = await ask(grantOf('owner'), 'PATCH', 'users/ada', { revoke_issued: true });
-    expect(away.body.revoked_issued).toMatchObject({ analysts: null, analysts_kept: null });
+    expect(away.body.revoked_issued).toMatchObject({ analysts: null, analysts_left: true });
     expect(working()).toEqual(['of-eve']);
     expect(users.size).toBe(4);
   });
@@ -568,7 +573,7 @@ describe('revoking what a user issued', () => {
     await issued('user/ada', 'all', null);
     await world.call('POST', `tokens/${tester?.token_hash}/revoke`);
     const answer = await ask(grantOf('owner'), 'PATCH', 'users/ada', { disabled: true, revoke_issued: true });
-    expect(answer.body.revoked_issued).toMatchObject({ tokens_kept: 1 });
+    expect(answer.body.revoked_issued).toMatchObject({ tokens_left: true });
     expect(working()).toEqual(['all', 'of-eve']);
   });
 });

@@ -45,7 +45,7 @@ export function withMembers(api: StubApi): StubApi {
       Object.assign(bea, { grants, disabled_at, version: `${bea.version}+` });
       if (revoke_issued !== true) return bea;
       answer('POST', new URL(`http://api/v1/admin/tokens/${'2'.padStart(64, '0')}/revoke`), null);
-      return { ...bea, revoked_issued: { tokens: ['ci'], tokens_kept: 0, analysts: [], analysts_kept: 0 } };
+      return { ...bea, revoked_issued: { tokens: ['ci'], tokens_left: false, analysts: [], analysts_left: false } };
     })
     .on('GET', /\/users\/[a-z]+\/sessions$/, () => ({ items: theirs }))
     .on('DELETE', '/v1/admin/users/bea/sessions', () => {

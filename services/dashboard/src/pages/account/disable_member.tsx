@@ -92,4 +92,4 @@ export function DisableMember({ member, issued, onChanged }: DisableMemberProps)
   );
 }
 
-const isAll = ({ tokens_kept, analysts_kept }: RevokedIssued): boolean => tokens_kept === 0 && analysts_kept === 0;
+const isAll = ({ tokens_left, analysts_left }: RevokedIssued): boolean => !tokens_left && !analysts_left;
