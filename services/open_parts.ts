@@ -1,3 +1,4 @@
+import type { RedisParts } from '#infra/config/service_config.ts';
 import { createKeyedProducer, type KeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
 import { createRedis, type Redis } from '#infra/redis/client.ts';
 import { type RedisProbe, watchRedis } from '#infra/redis/health_probe.ts';
@@ -11,8 +12,11 @@ const CLOCK_MS_MAX = 5_000;
  * A connection to Redis that ends with the process, and whether Redis answers on it. How this host's clock stands to that of Redis
  * is measured and, where it is seconds off, logged.
  */
-export function openRedis({ config, logger, metrics, onStop }: Runtime): { redis: Redis; probe: RedisProbe } {
-  const redis = createRedis(config.parts.redisUrl, logger);
+export function openRedis(
+  { logger, metrics, onStop }: Runtime,
+  { redisUrl }: Pick<RedisParts, 'redisUrl'>,
+): { redis: Redis; probe: RedisProbe } {
+  const redis = createRedis(redisUrl, logger);
   const probe = watchRedis(redis, Date.now);
   const ahead = metrics.gauge(
     'svc_clock_ahead_seconds',

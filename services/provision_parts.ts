@@ -1,7 +1,7 @@
 import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { renewDictionaries } from '#infra/clickhouse/dictionary_source.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
-import type { PartsConfig } from '#infra/config/service_config.ts';
+import type { ProvisionParts } from '#infra/config/service_config.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { provisionTopics } from '#infra/kafka/provision.ts';
 import { declareTopics } from '#infra/kafka/topics.ts';
@@ -17,12 +17,12 @@ export interface ProvisionReport {
 }
 
 /** Creates what must exist: topics, schemas, tables. Idempotent; run at every start. */
-export async function provision(parts: PartsConfig, logger: Logger): Promise<ProvisionReport> {
+export async function provision(parts: ProvisionParts, logger: Logger): Promise<ProvisionReport> {
   const [topics, tables] = await Promise.all([topicsAndSchemas(parts, logger), migrations(parts)]);
   return { done: [...topics.done, ...tables.done], mismatches: [...topics.mismatches, ...tables.mismatches] };
 }
 
-async function topicsAndSchemas(parts: PartsConfig, logger: Logger): Promise<ProvisionReport> {
+async function topicsAndSchemas(parts: ProvisionParts, logger: Logger): Promise<ProvisionReport> {
   const destinations = DESTINATIONS.map(({ name }) => name);
   const declared = declareTopics(parts.kafka.eventPartitions, destinations, parts.kafka.auditDays);
   const kafka = createKafka(parts.kafka, 'svc.provision', logger);
@@ -38,7 +38,7 @@ async function topicsAndSchemas(parts: PartsConfig, logger: Logger): Promise<Pro
   };
 }
 
-async function migrations(parts: PartsConfig): Promise<ProvisionReport> {
+async function migrations(parts: ProvisionParts): Promise<ProvisionReport> {
   const warehouse = createWarehouse(parts.clickhouseUrl);
   try {
     const report = await migrate(warehouse, parts.clickhouseUrl, parts.clickhouseCluster);

@@ -179,7 +179,8 @@ export const CONTROL = Type.Object({
   firstToken: Type.Decode(FIRST_TOKEN, ({ hash, label }) => (hash === null ? null : { hash, label })),
 });
 
-function controlProcess(names: readonly string[]) {
+/** The schema of the control service. */
+export function controlProcess(names: readonly string[]) {
   return Type.Object({
     ...ANY_PROCESS.properties,
     ...CONTROL.properties,

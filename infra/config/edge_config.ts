@@ -2,7 +2,7 @@ import { type StaticDecode, Type } from 'typebox';
 import { isAddressOrRange } from './checks.ts';
 import type { Environment } from './config.ts';
 import { readSettings } from './read_settings.ts';
-import { ANY_PROCESS, SECRETS } from './service_config.ts';
+import { REDIS_PROCESS, SECRETS } from './service_config.ts';
 import { integer, list, text } from './variable.ts';
 
 const MIB = 1024 * 1024;
@@ -119,8 +119,8 @@ export const HTTP = Type.Object({
   }),
 });
 
-const EDGE_PROCESS = Type.Object({
-  ...ANY_PROCESS.properties,
+export const EDGE_PROCESS = Type.Object({
+  ...REDIS_PROCESS.properties,
   ...EDGE.properties,
   ...HTTP.properties,
   identitySecret: SECRETS.identitySecret,

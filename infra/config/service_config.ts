@@ -1,4 +1,4 @@
-import { type StaticDecode, Type } from 'typebox';
+import { type StaticDecode, type TProperties, Type } from 'typebox';
 import { FAILPOINT } from '#infra/failpoint/failpoint_config.ts';
 import { parseKeyRing } from '#infra/secrets/key_ring.ts';
 import { isBase64Of, isHostAndPort } from './checks.ts';
@@ -101,22 +101,32 @@ const KAFKA = Type.Object({
   }),
 });
 
-/** Where the real parts are and how each process reaches them. */
-export const PARTS = Type.Object({
+const REGISTRY = {
   registryUrl: text('SCHEMA_REGISTRY_URL', {
     ...HTTP,
     description: "Base URL of the schema registry's Confluent API, such as `http://127.0.0.1:8081/apis/ccompat/v7`.",
   }),
+};
+
+const REDIS = {
   redisUrl: text('REDIS_URL', {
     pattern: '^rediss?://.',
     allowed: 'a redis:// or rediss:// URL',
-    description: 'Address of Redis, with the credentials.',
+    description: 'Address of Redis, with the credentials; read by the edge, dedup, identity, quota and control.',
   }),
+  redisCluster: flag('REDIS_CLUSTER', {
+    default: false,
+    description:
+      'Whether claims are spread over hash slots; connections still go to one node, so a Redis Cluster is not supported yet.',
+  }),
+};
+
+const CLICKHOUSE = {
   clickhouseUrl: text('CLICKHOUSE_URL', {
     ...HTTP,
-    description: 'Address of ClickHouse, as `http(s)://user:password@host:port/database`; the database must exist.',
+    description:
+      'Address of ClickHouse, as `http(s)://user:password@host:port/database`; the database must exist. Read by the warehouse, control, replay and provisioning.',
   }),
-  kafka: KAFKA,
   clickhouseCluster: orNull(
     text('CLICKHOUSE_CLUSTER', {
       allowed: 'the name of a cluster',
@@ -124,12 +134,13 @@ export const PARTS = Type.Object({
         'Cluster on which provisioning makes replicated and distributed tables, by the macros `shard` and `replica`.',
     }),
   ),
-  redisCluster: flag('REDIS_CLUSTER', {
-    default: false,
-    description:
-      'Whether claims are spread over hash slots; connections still go to one node, so a Redis Cluster is not supported yet.',
-  }),
-});
+};
+
+/** What every process reaches: the registry and Kafka. */
+const FLOW_PARTS = { ...REGISTRY, kafka: KAFKA };
+
+/** Where all the real parts are; a process reads of it what it uses. */
+export const PARTS = Type.Object({ ...REGISTRY, ...REDIS, ...CLICKHOUSE, kafka: KAFKA });
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const LOG_LEVEL = {
@@ -153,12 +164,18 @@ export const PROCESS = Type.Object({
   }),
 });
 
-/** The schema of a process that has no settings of its own: quota and replay. */
-export const ANY_PROCESS = Type.Object({ parts: PARTS, ...PROCESS.properties, failpoint: FAILPOINT });
+const processWith = <Parts extends TProperties>(parts: Parts) =>
+  Type.Object({ parts: Type.Object(parts), ...PROCESS.properties, failpoint: FAILPOINT });
+
+/** The schemas of processes without settings of their own, by the parts that they use beside Kafka and the registry. */
+export const FLOW_PROCESS = processWith(FLOW_PARTS);
+export const REDIS_PROCESS = processWith({ ...FLOW_PARTS, ...REDIS });
+export const CLICKHOUSE_PROCESS = processWith({ ...FLOW_PARTS, ...CLICKHOUSE });
+export const ANY_PROCESS = processWith(PARTS.properties);
 
 /** What provisioning reads. */
 const PROVISION = Type.Object({
-  parts: PARTS,
+  parts: Type.Object({ ...FLOW_PARTS, ...CLICKHOUSE }),
   logLevel: choice('LOG_LEVEL', LOG_LEVELS, { ...LOG_LEVEL, default: 'warn' }),
 });
 
@@ -206,8 +223,15 @@ function isKeyRing(value: string): boolean {
 
 export type PartsConfig = StaticDecode<typeof PARTS>;
 export type KafkaConfig = StaticDecode<typeof KAFKA>;
-export type ProcessConfig = StaticDecode<typeof ANY_PROCESS>;
+/** What the configuration of every process has. */
+export type ProcessConfig = StaticDecode<typeof FLOW_PROCESS>;
+export type RedisParts = Pick<PartsConfig, 'redisUrl' | 'redisCluster'>;
+export type ClickhouseParts = Pick<PartsConfig, 'clickhouseUrl' | 'clickhouseCluster'>;
+export type ProvisionParts = Omit<PartsConfig, keyof RedisParts>;
+export type QuotaConfig = StaticDecode<typeof REDIS_PROCESS>;
+export type ReplayConfig = StaticDecode<typeof CLICKHOUSE_PROCESS>;
 
 export const partsConfig = (env: Environment): PartsConfig => readSettings(PARTS, env);
-export const processConfig = (env: Environment): ProcessConfig => readSettings(ANY_PROCESS, env);
+export const quotaConfig = (env: Environment): QuotaConfig => readSettings(REDIS_PROCESS, env);
+export const replayConfig = (env: Environment): ReplayConfig => readSettings(CLICKHOUSE_PROCESS, env);
 export const provisionConfig = (env: Environment): StaticDecode<typeof PROVISION> => readSettings(PROVISION, env);

@@ -1,7 +1,7 @@
 import { type StaticDecode, Type } from 'typebox';
 import type { Environment } from './config.ts';
 import { readSettings } from './read_settings.ts';
-import { ANY_PROCESS, SECRETS } from './service_config.ts';
+import { CLICKHOUSE_PROCESS, FLOW_PROCESS, REDIS_PROCESS, SECRETS } from './service_config.ts';
 import { choice, flag, integer, orNull, text } from './variable.ts';
 
 const HOUR_MS = 3_600_000;
@@ -114,18 +114,19 @@ export function deliverySettings(name: string, names: readonly string[]) {
   });
 }
 
-const DEDUP_PROCESS = Type.Object({ ...ANY_PROCESS.properties, ...DEDUP.properties });
-const IDENTITY_PROCESS = Type.Object({ ...ANY_PROCESS.properties, identitySecret: SECRETS.identitySecret });
-const WAREHOUSE_PROCESS = Type.Object({
-  ...ANY_PROCESS.properties,
+export const DEDUP_PROCESS = Type.Object({ ...REDIS_PROCESS.properties, ...DEDUP.properties });
+export const IDENTITY_PROCESS = Type.Object({ ...REDIS_PROCESS.properties, identitySecret: SECRETS.identitySecret });
+export const WAREHOUSE_PROCESS = Type.Object({
+  ...CLICKHOUSE_PROCESS.properties,
   ...CLAIM_WINDOW.properties,
   ...WAREHOUSE.properties,
   identitySecret: SECRETS.identitySecret,
 });
 
-function deliveryProcess(name: string, names: readonly string[]) {
+/** The schema of a delivery process, by the destination that it sends to. */
+export function deliveryProcess(name: string, names: readonly string[]) {
   return Type.Object({
-    ...ANY_PROCESS.properties,
+    ...FLOW_PROCESS.properties,
     ...deliverySettings(name, names).properties,
     ...EGRESS.properties,
     secretsKeys: SECRETS.secretsKeys,

@@ -22,13 +22,11 @@ runProcess(
       inARowMax: config.requestErrorsMax,
       fatal,
     });
-    const addresses = runtime.config.parts;
     const dashboard = createDashboard(logger);
     // Nobody shall wait for it; a failure is logged and answered with 503.
     void dashboard();
     const app = await openControlApp({
       config,
-      addresses,
       session,
       registry,
       logger,

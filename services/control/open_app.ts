@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import type { ControlConfig } from '#infra/config/control_config.ts';
-import type { PartsConfig } from '#infra/config/service_config.ts';
 import { createDeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
 import { createDnsResolver } from '#infra/dns/resolver.ts';
 import { isAddressAllowed } from '#infra/egress/guard.ts';
@@ -48,7 +47,6 @@ import { createUserSecrets, warnOfUnopened } from './user_secrets.ts';
 /** What a control service is made of; a process and a test each bring their own. */
 export interface ControlParts {
   config: ControlConfig;
-  addresses: Pick<PartsConfig, 'redisUrl' | 'clickhouseUrl'>;
   session: KafkaSession;
   registry: Registry;
   logger: Logger;
@@ -63,7 +61,7 @@ const READS_SWEPT_MS = 60_000;
 
 /** Connects the control service to its parts; the app that is answered neither listens nor is stopped here. */
 export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
-  const { config, addresses, session, registry, logger, fatal, onStop } = parts;
+  const { config, session, registry, logger, fatal, onStop } = parts;
   const ring = parseKeyRing(config.secretsKeys);
   const identitySecrets = [config.identitySecret, ...config.formerIdentitySecrets];
   const recordSeal = createRecordSeal(ring, randomBytes);
@@ -84,12 +82,12 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     await ensureFirstUser(journal, userSecrets, { userId, passwordHash }, Date.now());
   }
   warnOfUnopened(journal.view().table.users(), userSecrets, logger);
-  const redis = createRedis(addresses.redisUrl, logger);
+  const redis = createRedis(config.parts.redisUrl, logger);
   onStop(async () => redis.disconnect());
   const replays = await followReplays(session, registry, logger, fatal);
   onStop(() => replays.stop());
   const queries = openQueries({
-    clickhouseUrl: addresses.clickhouseUrl,
+    clickhouseUrl: config.parts.clickhouseUrl,
     cluster: config.parts.clickhouseCluster,
     sqlUrl: config.sqlUrl,
     analystsUrl: config.analystsUrl,

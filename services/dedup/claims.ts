@@ -21,15 +21,15 @@ export interface Claims {
  */
 export async function openClaims(
   runtime: Runtime,
-  { claimWindowMs, claimBucketChars }: DedupConfig,
+  { parts, claimWindowMs, claimBucketChars }: DedupConfig,
   reader: EventBatchReader,
 ): Promise<Claims> {
-  const { session, logger, config, stage } = runtime;
-  const { redis, probe } = openRedis(runtime);
+  const { session, logger, stage } = runtime;
+  const { redis, probe } = openRedis(runtime, parts);
   const claims = createClaimStore(redis, {
     windowMs: claimWindowMs,
     bucketChars: claimBucketChars,
-    cluster: config.parts.redisCluster,
+    cluster: parts.redisCluster,
   });
   const rebuild = { session, groupId: session.groupOf(stage), reader, claims, logger };
   const index = createRebuildableIndex({

@@ -40,7 +40,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
   // Goes on while the parts are opened, which takes longer.
   const scripts = buildScripts(TAG_SOURCES, runtime.logger);
   const { table } = await openSettings(runtime);
-  const { redis, probe } = openRedis(runtime);
+  const { redis, probe } = openRedis(runtime, config.parts);
   runtime.parts.uses('redis', probe.isAlive);
   // By its clock events have arrived, and days and months begin.
   runtime.parts.needs('clock', () => Math.abs(probe.aheadMs() ?? 0) <= CLOCK_MS_MAX);

@@ -19,7 +19,7 @@ const ADMISSION_MS_MAX = 1_000;
 
 /** The rate limits and the month's allowance, which the edges share in Redis. */
 export async function openAdmitter(
-  { config: { parts }, session, metrics, logger, onStop }: Runtime,
+  { session, metrics, logger, onStop }: Runtime,
   config: EdgeConfig,
   redis: Redis,
   addressOf: (clientIp: string) => string | null,
@@ -28,7 +28,7 @@ export async function openAdmitter(
   const limits = { windowMs: RATE_WINDOW_MS, perIp: config.requestsPerIp, perKey: config.requestsPerKey };
   const store = createAdmissionStore(redis, {
     limits,
-    cluster: parts.redisCluster,
+    cluster: config.parts.redisCluster,
     checkpointsWanted: partitions,
     deadlineMs: ADMISSION_MS_MAX,
   });

@@ -23,12 +23,12 @@ export interface Persons {
  */
 export async function openPersons(
   runtime: Runtime,
-  { identitySecret: secret }: Pick<IdentityConfig, 'identitySecret'>,
+  { parts, identitySecret: secret }: Pick<IdentityConfig, 'parts' | 'identitySecret'>,
   reader: EventBatchReader,
   links: Codec<IdentityLink>,
 ): Promise<Persons> {
   const { session, logger, stage } = runtime;
-  const { redis, probe } = openRedis(runtime);
+  const { redis, probe } = openRedis(runtime, parts);
   const store = createIdentityStore(redis);
   const rebuild = { session, groupId: session.groupOf(stage), reader, links, store, secret, logger };
   const index = createRebuildableIndex({

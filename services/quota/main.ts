@@ -1,4 +1,4 @@
-import { processConfig } from '#infra/config/service_config.ts';
+import { type QuotaConfig, quotaConfig } from '#infra/config/service_config.ts';
 import { consume } from '#infra/kafka/consumer/consume.ts';
 import { committedOffset } from '#infra/kafka/consumer/group_offsets.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
@@ -20,11 +20,11 @@ const LINGER_MS = 1_000;
  * `dead.quota`, then commits the offset; a batch that is taken again after a crash counts once, as Redis and `quota.usage`
  * hold up to which offset of `events.raw` each month is settled.
  */
-runStage('quota', processConfig, async (runtime) => {
+runStage<QuotaConfig>('quota', quotaConfig, async (runtime, config) => {
   const { session, registry } = runtime;
   const { table } = await openSettings(runtime);
   const metrics = createQuotaMetrics(runtime.metrics);
-  const { redis, probe } = openRedis(runtime);
+  const { redis, probe } = openRedis(runtime, config.parts);
   runtime.parts.needs('redis', probe.isAlive);
   const store = createQuotaStore(redis);
   const usage = await createCodec<QuotaUsage>(registry, TOPICS.usage, 'quota_usage');

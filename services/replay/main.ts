@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createWarehouse } from '#infra/clickhouse/client.ts';
-import { processConfig } from '#infra/config/service_config.ts';
+import { type ClickhouseParts, replayConfig } from '#infra/config/service_config.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { type FollowedReplays, followReplays } from '#infra/replay/follow_replays.ts';
@@ -15,12 +15,12 @@ import type { ReplayContext } from './run_context.ts';
 const POLL_MS = 250;
 
 /** Commands on site.config -> what they name of events.identified or the dead letters -> delivery's replay topics. */
-runProcess('replay', processConfig, async (runtime) => {
+runProcess('replay', replayConfig, async (runtime, config) => {
   const { session, registry, logger, fatal, onStop } = runtime;
   const { table } = await openSettings(runtime);
   const replays = await followReplays(session, registry, logger, fatal);
   onStop(() => replays.stop());
-  const context = await openContext(runtime, table, replays);
+  const context = await openContext(runtime, config.parts, table, replays);
   const leaders = await joinLeaders(session, logger, fatal);
   let stopping = false;
   const leads = (): boolean => !stopping && leaders.isLeader();
@@ -48,11 +48,12 @@ runProcess('replay', processConfig, async (runtime) => {
 });
 
 async function openContext(
-  { config, session, registry, logger, onStop }: Runtime,
+  { session, registry, logger, onStop }: Runtime,
+  { clickhouseUrl }: Pick<ClickhouseParts, 'clickhouseUrl'>,
   table: ReplayContext['table'],
   replays: Pick<FollowedReplays, 'codec'>,
 ): Promise<ReplayContext> {
-  const warehouse = createWarehouse(config.parts.clickhouseUrl);
+  const warehouse = createWarehouse(clickhouseUrl);
   onStop(() => warehouse.close());
   return {
     session,

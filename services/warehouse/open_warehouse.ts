@@ -13,7 +13,7 @@ export async function openWarehouse(
   config: WarehouseConfig,
 ): Promise<{ warehouse: Warehouse; personReloader: PersonReloader }> {
   const { logger, metrics, onStop } = runtime;
-  const { clickhouseUrl, clickhouseCluster } = runtime.config.parts;
+  const { clickhouseUrl, clickhouseCluster } = config.parts;
   const warehouse = createWarehouse(clickhouseUrl);
   onStop(() => warehouse.close());
   const probe = watchWarehouse(clickhouseUrl);

@@ -1,6 +1,5 @@
 import type { Environment } from '#infra/config/config.ts';
 import { controlConfig } from '#infra/config/control_config.ts';
-import { partsConfig } from '#infra/config/service_config.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
 import { openKafka } from '#infra/kafka/session.ts';
 import type { Logger } from '#infra/log/logger.ts';
@@ -23,21 +22,20 @@ export interface OpenControl {
  * first change, and opens the topic anew at its own next one.
  */
 export async function openControl(env: Environment, token: string, logger: Logger): Promise<OpenControl> {
-  const addresses = partsConfig(env);
-  const session = await openKafka(addresses.kafka, 'svc.control.once', logger);
+  const config = controlConfig(
+    env,
+    DESTINATIONS.map(({ name }) => name),
+  );
+  const session = await openKafka(config.parts.kafka, 'svc.control.once', logger);
   const stops: (() => Promise<unknown>)[] = [() => session.stop()];
   let failure: unknown = null;
   const fatal = (error: unknown): void => {
     failure ??= error;
   };
   const app = await openControlApp({
-    config: controlConfig(
-      env,
-      DESTINATIONS.map(({ name }) => name),
-    ),
-    addresses,
+    config,
     session,
-    registry: createRegistry(addresses.registryUrl),
+    registry: createRegistry(config.parts.registryUrl),
     logger,
     errors: { saw: fatal, succeeded: () => undefined },
     fatal,

@@ -4,7 +4,7 @@ import { describe, expect, it, test } from 'vitest';
 import { ConfigError, type Environment } from '#infra/config/config.ts';
 import { controlConfig, HELD_ROLES } from '#infra/config/control_config.ts';
 import { edgeConfig } from '#infra/config/edge_config.ts';
-import { partsConfig, processConfig, provisionConfig } from '#infra/config/service_config.ts';
+import { partsConfig, provisionConfig, quotaConfig, replayConfig } from '#infra/config/service_config.ts';
 import { dedupConfig, deliveryConfig, identityConfig, warehouseConfig } from '#infra/config/stage_config.ts';
 import { ROLES } from '#pipelines/settings/access.ts';
 import { readStartConfig } from '#services/local/start/config.ts';
@@ -38,18 +38,33 @@ const READERS = {
   identity: identityConfig,
   warehouse: warehouseConfig,
   delivery,
-  'quota and replay': processConfig,
+  quota: quotaConfig,
+  replay: replayConfig,
   provisioning: provisionConfig,
 };
 
-describe.each(Object.entries(READERS))('the configuration of %s', (_, read) => {
+/** Who has no password of a part has nothing to lose of it. */
+const WITHOUT: Record<keyof typeof READERS, readonly string[]> = {
+  edge: ['CLICKHOUSE_URL'],
+  control: [],
+  dedup: ['CLICKHOUSE_URL'],
+  identity: ['CLICKHOUSE_URL'],
+  quota: ['CLICKHOUSE_URL'],
+  warehouse: ['REDIS_URL'],
+  delivery: ['REDIS_URL', 'CLICKHOUSE_URL'],
+  replay: ['REDIS_URL'],
+  provisioning: ['REDIS_URL'],
+};
+
+describe.each(Object.entries(READERS))('the configuration of %s', (name, read) => {
   it('takes an environment that has what is required', () => {
     expect(faultsOf(read, WHOLE)).toEqual([]);
   });
 
-  it('wants the parts, and says of each that it is not set', () => {
-    const named = faultsOf(read, {}).map((fault) => fault.split(' ')[0]);
-    expect(named).toEqual(expect.arrayContaining(Object.keys(PARTS)));
+  it('wants the parts that it uses and no other, and says of each that it is not set', () => {
+    const named = faultsOf(read, {}).map((fault) => fault.split(' ')[0] ?? '');
+    const without = WITHOUT[name as keyof typeof READERS];
+    expect(Object.keys(PARTS).filter((part) => !named.includes(part))).toEqual(without);
   });
 });
 
@@ -59,18 +74,18 @@ test('the edge says all its faults at once, and no value', () => {
     KAFKA_SESSION_TIMEOUT_MS: '1',
     EDGE_PORT: 'x',
     IDENTITY_SECRET: 'c2hvcnQ=',
-    CLICKHOUSE_URL: 'svc:hidden@127.0.0.1',
+    REDIS_URL: 'svc:hidden@127.0.0.1',
     RATE_LIMIT_IP_EXEMPT: '127.0.0.0/8,10.0.0.0/33',
     LOG_LEVEL: 'loud',
   };
   const faults = faultsOf(edgeConfig, env);
   expect([...faults].sort()).toEqual([
-    'CLICKHOUSE_URL must be an http or https URL',
     'EDGE_PORT must be a whole number from 0 to 65535',
     'IDENTITY_SECRET must be base64 of 32 bytes or more',
     'KAFKA_SESSION_TIMEOUT_MS must be a whole number from 6000 to 300000',
     'LOG_LEVEL must be trace, debug, info, warn, error, fatal or silent',
     'RATE_LIMIT_IP_EXEMPT must be IP addresses and CIDR ranges, separated by commas',
+    'REDIS_URL must be a redis:// or rediss:// URL',
   ]);
 });
 
@@ -91,7 +106,7 @@ test.for([
   ['REDIS_URL', 'http://a'],
   ['KAFKA_SASL_MECHANISM', 'gssapi'],
 ] as const)('%s=%s is refused', ([name, value]) => {
-  expect(faultsOf(processConfig, { ...WHOLE, [name]: value })).toEqual([expect.stringContaining(`${name} must be`)]);
+  expect(faultsOf(quotaConfig, { ...WHOLE, [name]: value })).toEqual([expect.stringContaining(`${name} must be`)]);
 });
 
 test('secrets there were before are refused where one is too short, without repeating them', () => {
