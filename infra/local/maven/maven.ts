@@ -28,7 +28,7 @@ export function copyArtifact(
   return runMaven(['copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`], onProgress);
 }
 
-/** Without -B, because only then Maven reports the progress of a transfer. */
+/** Without -B, because only then Maven reports the progress of a transfer; with -C what differs from its checksum is refused. */
 async function runMaven([goal, ...args]: [string, ...string[]], onProgress: (line: string) => void): Promise<void> {
   const transfer = createTransfer();
   const timer = setInterval(() => {
@@ -37,7 +37,7 @@ async function runMaven([goal, ...args]: [string, ...string[]], onProgress: (lin
   }, PROGRESS_MS);
   const plugin = `${PLUGIN}:${pinnedVersion('dependency.plugin')}:${goal}`;
   try {
-    await runTool('mvn', ['-f', POM, plugin, ...args], { onOutput: (chunk) => transfer.read(chunk) });
+    await runTool('mvn', ['-C', '-f', POM, plugin, ...args], { onOutput: (chunk) => transfer.read(chunk) });
   } finally {
     clearInterval(timer);
   }

