@@ -1,8 +1,16 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { planClickhouse } from './clickhouse/plan.ts';
+import {
+  credentialsOf,
+  credentialsPath,
+  type KafkaListeners,
+  LOCAL_PROCESS_USERS,
+  listenersPath,
+} from './credentials.ts';
 import { installParts, type Programs } from './install.ts';
+import type { KafkaNode } from './kafka/node_settings.ts';
 import { planKafka } from './kafka/plan.ts';
 import { createPart, type LocalPart, type PartName, type PartPlan } from './part.ts';
 import { choosePorts } from './ports.ts';
@@ -17,7 +25,7 @@ export interface LocalAddresses {
   kafkaBrokers: string;
   /** The base of the Confluent API, as http://127.0.0.1:20001/apis/ccompat/v7 */
   registryUrl: string;
-  /** redis://127.0.0.1:20002 */
+  /** redis://user:password@127.0.0.1:20002 */
   redisUrl: string;
   /** http://user:password@127.0.0.1:20003/svc: good for a plain POST of a query and for the client's option `url`. */
   clickhouseUrl: string;
@@ -89,19 +97,40 @@ async function planParts(
   const ports = await choosePorts(dataDir, [
     'kafka',
     'kafkaController',
+    'kafkaSasl',
     'registry',
     'registryHealth',
     'redis',
     'clickhouse',
   ]);
   const brokers = external.kafkaBrokers ?? `127.0.0.1:${ports.kafka}`;
-  const node = { folder: join(dataDir, 'kafka'), port: ports.kafka, controllerPort: ports.kafkaController };
   return [
-    ...(programs.kafka ? [await planKafka(node, join(dataDir, 'log', 'kafka.log'), programs.kafka)] : []),
+    ...(programs.kafka
+      ? [await planKafka(kafkaNode(dataDir, ports), join(dataDir, 'log', 'kafka.log'), programs.kafka)]
+      : []),
     ...(programs.registry ? [planRegistry(dataDir, ports, brokers, programs.registry)] : []),
     ...(programs.redis ? [planRedis(dataDir, ports.redis, programs.redis, redisDatabases)] : []),
     ...(names.includes('clickhouse') ? [planClickhouse(dataDir, ports.clickhouse)] : []),
   ];
+}
+
+/** One broker, on which each process may be a user of its own. */
+function kafkaNode(dataDir: string, ports: Record<'kafka' | 'kafkaController' | 'kafkaSasl', number>): KafkaNode {
+  const folder = join(dataDir, 'kafka');
+  mkdirSync(folder, { recursive: true });
+  const users = LOCAL_PROCESS_USERS.map(({ user }) => user);
+  const passwords = credentialsOf(credentialsPath(dataDir, 'kafka'), users);
+  const listeners: KafkaListeners = {
+    brokers: `127.0.0.1:${ports.kafka}`,
+    saslBrokers: `127.0.0.1:${ports.kafkaSasl}`,
+  };
+  writeFileSync(listenersPath(dataDir), `${JSON.stringify(listeners)}\n`);
+  return {
+    folder,
+    port: ports.kafka,
+    controllerPort: ports.kafkaController,
+    sasl: { port: ports.kafkaSasl, passwords },
+  };
 }
 
 function createParts(plans: PartPlan[], options: StartPartsOptions) {

@@ -1,12 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { withTables } from '#test/docs/configuration_page.ts';
+import { withRights } from '#test/docs/rights_page.ts';
 import { page } from './page.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
 test('the page is what npm run docs:configuration writes', () => {
   expect(page('configuration.md')).toBe(withTables(page('configuration.md')));
+});
+
+test('the rights that operators give are those of the table in code', () => {
+  expect(page('operations.md')).toBe(withRights(page('operations.md')));
 });
 
 /** `env['NAME']`, `environment().NAME` and the like: a variable read past the schemas. That of the process itself is held elsewhere. */

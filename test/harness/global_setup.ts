@@ -1,6 +1,8 @@
+import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { localSqlUrl, makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
+import { credentialsPath, listenersPath } from '#infra/local/credentials.ts';
 import { startDnsServer } from './dns_server.ts';
 import { startService } from './service.ts';
 import { startSharedParts } from './shared_parts.ts';
@@ -11,12 +13,22 @@ import { zoneOfSites } from './verified_domain.ts';
 /** Tests of other matters share keys and send as fast as they can; those of the limits have an edge of their own. */
 const UNLIMITED = { RATE_LIMIT_IP: '0', RATE_LIMIT_KEY: '0' };
 
+/** Has the service know the passwords of the shared parts, so that its processes are the users that `npm start` makes. */
+function carryLogins(partsDir: string, dataDir: string): void {
+  const paths = (dir: string): string[] => [
+    ...(['kafka', 'redis', 'clickhouse'] as const).map((part) => credentialsPath(dir, part)),
+    listenersPath(dir),
+  ];
+  for (const [at, path] of paths(partsDir).entries()) cpSync(path, paths(dataDir)[at] ?? '');
+}
+
 /** Starts the shared service on the shared parts; the returned function ends it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const onProgress = (line: string): void => project.vitest.logger.log(`  ${line}`);
   const { addresses, dataDir: partsDir } = await startSharedParts(onProgress);
   // Suites that follow each other start it again on the same parts, which know its token and its keys.
   const dataDir = join(partsDir, 'service');
+  carryLogins(partsDir, dataDir);
   const dns = await startDnsServer(zoneOfSites);
   const vendor = await startVendor();
   const close = async (): Promise<void> => {

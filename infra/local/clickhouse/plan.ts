@@ -2,11 +2,12 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { credentialsOf, SERVICE_USER } from '../credentials.ts';
 import { LocalError } from '../errors.ts';
 import type { PartPlan } from '../part.ts';
 import { renderConfig } from './config.ts';
 import type { ServerArguments } from './server.ts';
-import { credentialsOf, DATABASE, LOCAL_USERS, renderUsers, SERVICE_USER } from './users.ts';
+import { DATABASE, LOCAL_USERS, renderUsers } from './users.ts';
 
 const SERVER = fileURLToPath(new URL('./server.ts', import.meta.url));
 
@@ -47,7 +48,10 @@ export function planClickhouse(dataDir: string, port: number): PartPlan {
 function writeSettings(folder: string, logPath: string): string {
   mkdirSync(folder, { recursive: true });
   mkdirSync(dirname(logPath), { recursive: true });
-  const passwords = credentialsOf(join(folder, 'credentials.json'), LOCAL_USERS);
+  const passwords = credentialsOf(
+    join(folder, 'credentials.json'),
+    LOCAL_USERS.map(({ name }) => name),
+  );
   writeFileSync(join(folder, 'users.xml'), renderUsers(LOCAL_USERS, passwords), { mode: 0o600 });
   writeFileSync(join(folder, 'config.xml'), renderConfig(folder, logPath));
   return passwords[SERVICE_USER] ?? '';

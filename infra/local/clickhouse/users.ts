@@ -1,5 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
 import {
   ANALYST_SETTINGS,
   analystGrants,
@@ -8,6 +7,7 @@ import {
   readerName,
   readerRows,
 } from '#infra/clickhouse/analyst.ts';
+import { clickhouseUsers } from '#infra/clickhouse/service_users.ts';
 import {
   SQL_ASKER,
   SQL_READER,
@@ -16,12 +16,10 @@ import {
   SQL_VIEWS,
   sqlGrants,
 } from '#infra/clickhouse/sql_rights.ts';
+import { LOCAL_PROCESS_USERS, SERVICE_USER } from '#infra/local/credentials.ts';
 
 /** The database of the service; every user's default. */
 export const DATABASE = 'svc';
-
-/** The user of the service itself. */
-export const SERVICE_USER = 'svc';
 
 /** A user of the local ClickHouse. There are no others, because this server cannot CREATE USER. */
 export interface UserPlan {
@@ -47,6 +45,7 @@ export const ANALYST_SITE = 'shop';
 /** Add a user here; its password is made at the next start (credentialsOf). */
 export const LOCAL_USERS: UserPlan[] = [
   { name: SERVICE_USER },
+  ...clickhouseUsers(LOCAL_PROCESS_USERS, DATABASE),
   {
     name: analystName(ANALYST_SITE),
     database: analystName(ANALYST_SITE),
@@ -62,15 +61,6 @@ export const LOCAL_USERS: UserPlan[] = [
   { name: SQL_ASKER, database: SQL_VIEWS, grants: sqlGrants(), settings: SQL_SETTINGS },
   { name: SQL_READER, isReader: true, grants: readerGrants(DATABASE), rows: SQL_SITE_ROWS },
 ];
-
-/** Passwords by user. They are made at the first start, in a file that only its owner may read. */
-export function credentialsOf(path: string, users: UserPlan[]): Record<string, string> {
-  const known: Record<string, string> = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
-  const missing = users.filter((user) => known[user.name] === undefined);
-  for (const user of missing) known[user.name] = randomBytes(18).toString('base64url');
-  if (missing.length > 0) writeFileSync(path, `${JSON.stringify(known, null, 2)}\n`, { mode: 0o600 });
-  return known;
-}
 
 /**
  * users.xml. `default` runs the server's own start-up queries, for which it must have no password on loopback. It may only

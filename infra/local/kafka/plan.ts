@@ -26,7 +26,7 @@ export interface KafkaProgram {
 export async function planKafka(node: KafkaNode, logPath: string, program: KafkaProgram): Promise<PartPlan> {
   mkdirSync(node.folder, { recursive: true });
   const settings = join(node.folder, 'server.properties');
-  writeFileSync(settings, renderSettings(node));
+  writeFileSync(settings, renderSettings(node), { mode: 0o600 });
   await formatOnce(node, settings, program);
   return {
     name: 'kafka',

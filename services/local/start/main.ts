@@ -1,8 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type PartsConfig, partsConfig } from '#infra/config/service_config.ts';
+import { applyAcls } from '#infra/kafka/acls.ts';
+import { createKafka } from '#infra/kafka/client.ts';
 import { openKafka } from '#infra/kafka/session.ts';
 import { localSqlUrl, makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
+import { LOCAL_PROCESS_USERS, loginsOf } from '#infra/local/credentials.ts';
 import { acquireLock } from '#infra/local/lock.ts';
 import { onParentGone } from '#infra/local/parent.ts';
 import { type LocalParts, startParts } from '#infra/local/parts.ts';
@@ -15,7 +18,7 @@ import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { createControlClient } from '#services/control_api/client.ts';
 import { httpTransport } from '#services/control_api/http_transport.ts';
-import { createSupervisor, type Supervisor } from '#services/local/supervisor/supervisor.ts';
+import { createSupervisor, type ProcessSpec, type Supervisor } from '#services/local/supervisor/supervisor.ts';
 import { provision } from '#services/provision_parts.ts';
 import { readConfig, warnOfSettings } from '#services/read_config.ts';
 import {
@@ -30,6 +33,7 @@ import {
 } from './config.ts';
 import { createDeliveries } from './delivery_processes.ts';
 import { DEMO_DESTINATIONS, type DemoSites, ensureDemo } from './demo_settings.ts';
+import { processEnvironment } from './process_environment.ts';
 import { controlSpec, deliverySpecs, processSpecs, replaySpec, shopSpec } from './processes.ts';
 import { type ReadyFile, readyPath, removeReadyFile, writeReadyFile } from './ready_file.ts';
 import { readyScreen } from './screen.ts';
@@ -106,7 +110,12 @@ async function start(): Promise<void> {
   const env = await serviceEnvironment(dataDir, parts.addresses);
   const logger = createLogger('start', 'warn');
   const config = partsConfig(env);
-  const report = await provision(config, logger);
+  const logins = loginsOf(dataDir, parts.addresses);
+  const kafka = createKafka(config.kafka, 'svc.start', logger);
+  const [report] = await Promise.all([
+    provision(config, logger),
+    logins.kafka === null ? undefined : applyAcls(kafka, LOCAL_PROCESS_USERS, config.kafka.prefix),
+  ]);
   for (const line of report.done) say(line);
   for (const line of report.mismatches) say(`MISMATCH (left as it is): ${line}`);
   const controlEnv = { ...env, ...(await analysts(parts)) };
@@ -128,19 +137,21 @@ async function start(): Promise<void> {
     nowMs: Date.now,
   });
   running.supervisor = supervisor;
+  const run: Run = (specs) =>
+    supervisor.start(specs.map((spec) => ({ ...spec, env: processEnvironment(spec.name, spec.env, logins) })));
   say('starting the edge, the control service and the pipelines');
   const control = `http://${HOST}:${chosen.control}`;
   const edge = `http://${HOST}:${chosen.edge}`;
   const client = createControlClient(httpTransport(control), localAdminToken(dataDir));
   const started = Promise.all([
-    supervisor.start([controlSpec(controlEnv, chosen)]).then(async () => {
+    run([controlSpec(controlEnv, chosen)]).then(async () => {
       const demo = await ensureDemo(client, dataDir, standins);
       const key = await ensureShopPages(client, dataDir, shop);
-      await supervisor.start([shopSpec(env, ports.shop, { edge, key })]);
+      await run([shopSpec(env, ports.shop, { edge, key })]);
       return demo;
     }),
-    supervisor.start(processSpecs(env, chosen, dataDir)),
-    follow(config, logger).then(({ table }) => startAsNeeded(table, env, supervisor)),
+    run(processSpecs(env, chosen, dataDir)),
+    follow(config, logger).then(({ table }) => startAsNeeded(table, env, run)),
   ]);
   const [demo] = await watchStart(started, { states: () => supervisor.states(), logDir, say });
   ready = () => readyFile({ edge, control, shop }, parts, demo, standins, supervisor);
@@ -150,17 +161,16 @@ async function start(): Promise<void> {
   say(`(started in ${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
 }
 
+/** Runs processes, each with what it needs of the environment. */
+type Run = (specs: readonly ProcessSpec[]) => Promise<void>;
+
 /** Starts what the settings ask for, now and whenever they ask for more. */
-async function startAsNeeded(
-  table: SettingsTable,
-  env: Readonly<Record<string, string>>,
-  supervisor: Supervisor,
-): Promise<void> {
+async function startAsNeeded(table: SettingsTable, env: Readonly<Record<string, string>>, run: Run): Promise<void> {
   const deliveries = createDeliveries({
     table,
     wanted: wanted.destinations ?? DESTINATIONS.map(({ name }) => name),
     always: DEMO_DESTINATIONS,
-    start: (names) => supervisor.start(deliverySpecs(env, names)),
+    start: (names) => run(deliverySpecs(env, names)),
   });
   await deliveries.startConfigured();
   let replaying = false;
@@ -169,7 +179,7 @@ async function startAsNeeded(
     // A process that nobody has asked for takes no memory on a small machine.
     if (replaying || table.replays().length === 0) return;
     replaying = true;
-    void supervisor.start([replaySpec(env)]);
+    void run([replaySpec(env)]);
   }, SETTINGS_POLL_MS);
 }
 

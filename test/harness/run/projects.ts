@@ -23,6 +23,7 @@ const SERVICE_IN_EVERY_RUN = [
   'test/e2e/6_fan_out_once.test.ts',
   'test/e2e/8_limits.test.ts',
   'test/e2e/9_versioning.test.ts',
+  'test/e2e/operate/process_rights.test.ts',
   // Of the parts, but beside the one service that uses them.
   'test/integration/control/service.test.ts',
   'test/integration/control/sign_in.test.ts',

@@ -13,7 +13,8 @@ import {
 import { createWarehouse, insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { planClickhouse } from '#infra/local/clickhouse/plan.ts';
-import { credentialsOf, DATABASE, LOCAL_USERS, renderUsers, type UserPlan } from '#infra/local/clickhouse/users.ts';
+import { DATABASE, LOCAL_USERS, renderUsers, type UserPlan } from '#infra/local/clickhouse/users.ts';
+import { credentialsOf } from '#infra/local/credentials.ts';
 import { createPart, type LocalPart } from '#infra/local/part.ts';
 import { choosePorts } from '#infra/local/ports.ts';
 import { storedRow } from '#test/integration/query/few_rows.ts';
@@ -51,7 +52,10 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'analyst-users-'));
   const { clickhouse } = await choosePorts(folder, ['clickhouse']);
   part = createPart(planClickhouse(folder, clickhouse ?? 0), () => undefined);
-  passwords = credentialsOf(join(folder, 'clickhouse', 'credentials.json'), LOCAL_USERS);
+  passwords = credentialsOf(
+    join(folder, 'clickhouse', 'credentials.json'),
+    LOCAL_USERS.map(({ name }) => name),
+  );
   passwords = {
     ...passwords,
     [ANALYST_MANAGER]: 'manages',

@@ -6,7 +6,7 @@ import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
 import { renewDictionaries } from '#infra/clickhouse/dictionary_source.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { PERSON_DICTIONARIES, reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
-import { SERVICE_USER } from '#infra/local/clickhouse/users.ts';
+import { SERVICE_USER } from '#infra/local/credentials.ts';
 import { type LocalParts, startParts } from '#infra/local/parts.ts';
 
 const TEST_MS = 240_000;

@@ -5,6 +5,8 @@ import { connect } from 'node:net';
 import { createClient } from '@clickhouse/client';
 import { Kafka, logLevel } from 'kafkajs';
 import type { LocalAddresses } from '#infra/local/parts.ts';
+import { createRedis } from '#infra/redis/client.ts';
+import { quiet } from '#test/harness/kafka.ts';
 
 const TOPIC = 'kept';
 const SUBJECT = 'kept-value';
@@ -29,13 +31,13 @@ export async function readAll(addresses: LocalAddresses): Promise<Record<string,
   };
 }
 
-/** Sends one inline command; the answer without its framing. */
+/** Sends one command. */
 async function redis(addresses: LocalAddresses, command: string): Promise<string> {
-  const { hostname, port } = new URL(addresses.redisUrl);
-  const socket = connect(Number(port), hostname, () => socket.write(`${command}\r\n`));
-  const [data] = (await once(socket, 'data')) as [Buffer];
-  socket.destroy();
-  return data.toString().trim().split('\r\n').at(-1) ?? '';
+  const client = createRedis(addresses.redisUrl, quiet);
+  const [name = '', ...words] = command.split(' ');
+  const answer = await client.call(name, ...words);
+  client.disconnect();
+  return String(answer);
 }
 
 /** Sends what is no HTTP and waits until the other side hangs up. */

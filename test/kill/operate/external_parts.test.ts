@@ -59,7 +59,7 @@ test('provisioning makes what is missing, and a second time nothing', async () =
   const first = await provision();
   expect(first).toEqual({
     code: 0,
-    output: expect.stringMatching(/^\d+ topics created\n\d+ migrations applied\n$/),
+    output: expect.stringMatching(/^\d+ topics created\n\d+ migrations applied\n\d+ dictionaries read [a-z ]+\n$/),
   });
   expect(await provision()).toEqual({ code: 0, output: 'everything is there\n' });
 });

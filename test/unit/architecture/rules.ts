@@ -42,8 +42,8 @@ function asksSocket({ path, source }: Module): boolean {
   return isIn(path, 'services') && OF_SOCKET.test(source);
 }
 
-/** ClickHouse's dialect is spoken where it is at home, and where the local server is set up. */
-const SQL_HOMES = ['infra/clickhouse', 'infra/local/clickhouse', 'test'];
+/** ClickHouse's dialect is spoken where it is at home, where its privileges are listed, and where the local server is set up. */
+const SQL_HOMES = ['infra/clickhouse', 'infra/rights', 'infra/local/clickhouse', 'test'];
 const SQL =
   /^\s*(?:SELECT|INSERT INTO|CREATE|ALTER|DROP|OPTIMIZE|TRUNCATE|DELETE FROM|WITH|SYSTEM|EXISTS|GRANT|REVOKE)\s/;
 

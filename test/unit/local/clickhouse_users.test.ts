@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { credentialsOf, renderUsers } from '#infra/local/clickhouse/users.ts';
+import { renderUsers } from '#infra/local/clickhouse/users.ts';
+import { credentialsOf } from '#infra/local/credentials.ts';
 
 let folder: string;
 
@@ -14,8 +15,8 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 test('passwords are made once, kept, and for the owner only', () => {
   const path = join(folder, 'credentials.json');
-  const first = credentialsOf(path, [{ name: 'svc' }]);
-  const second = credentialsOf(path, [{ name: 'svc' }, { name: 'analyst' }]);
+  const first = credentialsOf(path, ['svc']);
+  const second = credentialsOf(path, ['svc', 'analyst']);
   expect(second['svc']).toBe(first['svc']);
   expect(second['analyst']).toMatch(/^[\w-]{24}$/);
   expect(statSync(path).mode & 0o777).toBe(0o600);

@@ -1,0 +1,278 @@
+import { PROCESSES, type ProcessKind } from '#infra/config/catalogue.ts';
+import { deadTopic, STAGES, TOPICS } from '#infra/kafka/topics.ts';
+import { replayTopic, topicsOf } from '#pipelines/delivery/lanes.ts';
+
+/**
+ * What each process may do at Kafka, Redis and ClickHouse: all that it needs, and no more. Whoever takes over the edge, which
+ * the internet reaches, gets no settings, sessions or stored events with it. The brokers' ACLs, the users of Redis and ClickHouse,
+ * what `npm start` uses and the commands of docs/operations.md are made of this one table.
+ */
+export interface ProcessRights {
+  kafka: KafkaRights;
+  /** Null: it does not use that part, and is not told its address. */
+  redis: RedisRights | null;
+  clickhouse: readonly ClickhouseRight[] | null;
+}
+
+/** Names of topics; one that ends in `*` stands for all that begin so. Reading and writing imply describing. */
+export interface KafkaRights {
+  reads: readonly string[];
+  writes: readonly string[];
+  describes?: readonly string[];
+  /** Behind the prefix of the installation: groups that it is in or commits for, with all whose names go on after a dot. */
+  groups: readonly string[];
+  groupsDescribed?: readonly string[];
+  groupsDeleted?: readonly string[];
+  /** Behind that prefix: what its transactional ids begin with, before a dot. */
+  transactionalIds?: readonly string[];
+}
+
+/** Patterns of keys, and the commands beside those that every process has; scripts run with the rights of their caller. */
+export interface RedisRights {
+  keys: readonly string[];
+  keysRead?: readonly string[];
+  commands: readonly string[];
+}
+
+/** Privileges on tables of the service's database; without tables, or with `*.*`, on the server. */
+export interface ClickhouseRight {
+  privileges: readonly string[];
+  on: readonly string[];
+}
+
+/** Groups of readers that follow a table, or read a topic once: each has a name of its own behind these. */
+const TABLE = 'table';
+const ONCE = 'once';
+
+/** By the clock and the life of the server: `whole.lua`, and what the client asks when it connects. */
+export const REDIS_COMMANDS = ['eval', 'evalsha', 'info', 'ping', 'select', 'time'] as const;
+
+/** Of the life of an index, and of making it again. */
+const INDEX_COMMANDS = 'get set del hset hgetall pexpire'.split(' ');
+
+const DICTIONARIES = ['merged_persons_base', 'merged_persons_recent'];
+const AGING = ['event_rows', 'event_hours', 'delivery_outcomes', 'inventory', 'duplicates'];
+
+/** The rights of a process at the installation that delivers to `destinations`; `destination` is that of a delivery. */
+export function rightsOf(kind: ProcessKind, destinations: readonly string[], destination = ''): ProcessRights {
+  return RIGHTS[kind](destinations, destination);
+}
+
+const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination: string) => ProcessRights> = {
+  edge: () => ({
+    kafka: { reads: [TOPICS.settings], writes: [TOPICS.raw, TOPICS.inventory], groups: [TABLE] },
+    redis: {
+      // `i:{SITE}:` is the prefix that a script is given for what it reads; no key is called so.
+      keys: [
+        'rate:*',
+        'q:{*}:*',
+        'q:{edges}leases',
+        'q:{edges}checkpoints',
+        'salt:*',
+        'inv:*',
+        'keys.used',
+        'refusals.*',
+        'tag.*',
+        'engage:*',
+        'i:{*}:',
+      ],
+      keysRead: ['i:*'],
+      commands:
+        'get set expire pexpire ttl hget hset hdel hlen hkeys hmget hgetall hincrby sadd scard zadd zrange zrem zrangebyscore zremrangebyrank zremrangebyscore'.split(
+          ' ',
+        ),
+    },
+    clickhouse: null,
+  }),
+  control: (destinations) => ({
+    kafka: {
+      reads: [
+        TOPICS.settings,
+        TOPICS.dataReads,
+        TOPICS.replays,
+        TOPICS.resent,
+        TOPICS.resolved,
+        TOPICS.outcomes,
+        ...STAGES.map(deadTopic),
+        ...destinations.map(replayTopic),
+      ],
+      writes: [
+        TOPICS.settings,
+        TOPICS.audit,
+        TOPICS.dataReads,
+        TOPICS.resent,
+        TOPICS.resolved,
+        TOPICS.raw,
+        TOPICS.againIdentity,
+        TOPICS.againWarehouse,
+        ...destinations.map(replayTopic),
+      ],
+      // How far the stages are.
+      describes: [
+        TOPICS.unique,
+        TOPICS.identified,
+        TOPICS.links,
+        TOPICS.counts,
+        TOPICS.duplicates,
+        TOPICS.usage,
+        TOPICS.inventory,
+        'delivery.*',
+      ],
+      groups: [TABLE, ONCE],
+      groupsDescribed: ['dedup', 'quota', 'identity', 'warehouse', 'delivery', 'replay'],
+      // It writes deliveries anew in place of a replay.
+      transactionalIds: ['control', 'replay'],
+    },
+    redis: {
+      keys: [
+        'session:*',
+        'session_proof:*',
+        'session_factor:*',
+        'sessions:*',
+        'once:*',
+        '{sign_in}:*',
+        'query.answer:*',
+        'query.lease:*',
+      ],
+      keysRead: ['q:*', 'keys.used', 'refusals.*', 'tag.*'],
+      commands: 'get set del getdel exists incr pttl pexpire hget hlen hgetall zadd zrem zrange zrevrange'.split(' '),
+    },
+    clickhouse: [
+      { privileges: ['SELECT', 'dictGet'], on: ['*'] },
+      { privileges: ['SELECT'], on: ['system.processes'] },
+      // To have queries of others end, to estimate what one reads, and to write a file of rows that it sends along.
+      { privileges: ['KILL QUERY', 'CREATE TEMPORARY TABLE'], on: [] },
+    ],
+  }),
+  dedup: () => ({
+    kafka: {
+      reads: [TOPICS.raw, TOPICS.unique],
+      writes: [TOPICS.unique, TOPICS.counts, TOPICS.duplicates, deadTopic('dedup')],
+      groups: ['dedup', ONCE],
+      transactionalIds: ['dedup'],
+    },
+    redis: { keys: ['d:*'], commands: [...INDEX_COMMANDS, 'hget', 'hdel', 'hsetnx', 'scan', 'unlink'] },
+    clickhouse: null,
+  }),
+  identity: () => ({
+    kafka: {
+      reads: [TOPICS.unique, TOPICS.againIdentity, TOPICS.links, TOPICS.identified],
+      writes: [TOPICS.identified, TOPICS.links, deadTopic('identity')],
+      groups: ['identity', ONCE],
+      transactionalIds: ['identity'],
+    },
+    redis: {
+      keys: ['i:*'],
+      commands: [...INDEX_COMMANDS, 'hget', 'mget', 'exists', 'hincrby', 'sadd', 'sismember'],
+    },
+    clickhouse: null,
+  }),
+  quota: () => ({
+    kafka: {
+      reads: [TOPICS.settings, TOPICS.counts, TOPICS.usage],
+      writes: [TOPICS.usage, deadTopic('quota')],
+      describes: [TOPICS.raw],
+      groups: ['quota', TABLE],
+    },
+    redis: {
+      keys: ['q:*'],
+      commands: 'expire hget hset hdel hlen hkeys hgetall hincrby zadd zrem zrangebyscore'.split(' '),
+    },
+    clickhouse: null,
+  }),
+  warehouse: () => ({
+    kafka: {
+      reads: [
+        TOPICS.identified,
+        TOPICS.againWarehouse,
+        TOPICS.links,
+        TOPICS.usage,
+        TOPICS.outcomes,
+        TOPICS.inventory,
+        TOPICS.duplicates,
+      ],
+      writes: [deadTopic('warehouse')],
+      groups: ['warehouse'],
+    },
+    redis: null,
+    clickhouse: [
+      {
+        privileges: ['INSERT'],
+        on: [
+          'event_rows',
+          'person_links',
+          'quota_usage',
+          'delivery_outcomes',
+          'inventory',
+          'duplicates',
+          'repeat_checks',
+          'repeated_events',
+        ],
+      },
+      // What is there already, what stands there twice, and whose person was merged; and what views make of what is inserted.
+      {
+        privileges: ['SELECT'],
+        on: ['event_rows', 'person_links', 'delivery_outcomes', 'merged_persons', 'repeat_checks', 'repeated_events'],
+      },
+      { privileges: ['dictGet'], on: DICTIONARIES },
+      { privileges: ['ALTER TTL', 'ALTER SETTINGS', 'SHOW TABLES'], on: AGING },
+      { privileges: ['ALTER UPDATE'], on: ['event_rows'] },
+      { privileges: ['ALTER DELETE'], on: ['merged_persons'] },
+      { privileges: ['SYSTEM RELOAD DICTIONARY'], on: [] },
+      {
+        privileges: ['SELECT'],
+        on: ['system.tables', 'system.parts', 'system.mutations', 'system.dictionaries'],
+      },
+    ],
+  }),
+  delivery: (_, destination) => ({
+    kafka: {
+      reads: [TOPICS.settings, TOPICS.identified, ...topicsOf(destination)],
+      writes: [TOPICS.outcomes, deadTopic('delivery'), ...topicsOf(destination)],
+      groups: [`delivery.${destination}`, TABLE],
+      transactionalIds: [`delivery.${destination}`],
+    },
+    redis: null,
+    clickhouse: null,
+  }),
+  replay: (destinations) => ({
+    kafka: {
+      reads: [
+        TOPICS.settings,
+        TOPICS.replays,
+        TOPICS.identified,
+        TOPICS.outcomes,
+        deadTopic('delivery'),
+        ...destinations.map(replayTopic),
+      ],
+      writes: [TOPICS.replays, ...destinations.map(replayTopic)],
+      groups: ['replay', TABLE, ONCE],
+      groupsDescribed: ['delivery', 'warehouse'],
+      groupsDeleted: ['replay'],
+      transactionalIds: ['replay'],
+    },
+    redis: null,
+    clickhouse: [{ privileges: ['SELECT'], on: ['delivery_outcomes'] }],
+  }),
+};
+
+/** The user that a process is at all parts; the rights of the service's owner are those of `svc`. */
+export function userOf(kind: ProcessKind, destination = ''): string {
+  return kind === 'delivery' ? `svc_delivery_${destination}` : `svc_${kind}`;
+}
+
+/** A process as a user with rights. */
+export interface ProcessUser {
+  user: string;
+  rights: ProcessRights;
+}
+
+/** Every user of an installation that delivers to these destinations. */
+export function processUsers(destinations: readonly string[]): ProcessUser[] {
+  return PROCESSES.flatMap((kind) =>
+    (kind === 'delivery' ? destinations : ['']).map((destination) => ({
+      user: userOf(kind, destination),
+      rights: rightsOf(kind, destinations, destination),
+    })),
+  );
+}

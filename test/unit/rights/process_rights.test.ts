@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { PROCESSES, readBy } from '#infra/config/catalogue.ts';
+import { aclCommands } from '#infra/kafka/acls.ts';
+import { declareTopics } from '#infra/kafka/topics.ts';
+import { aclFile } from '#infra/redis/acl_users.ts';
+import { processUsers, REDIS_COMMANDS, rightsOf } from '#infra/rights/process_rights.ts';
+
+const DESTINATIONS = ['meta', 'webhook'];
+const USERS = processUsers(DESTINATIONS);
+
+const writersOf = (topic: string): string[] =>
+  USERS.flatMap(({ user, rights }) => (rights.kafka.writes.includes(topic) ? [user] : []));
+
+test.for([
+  ['site.config', ['svc_control']],
+  ['audit', ['svc_control']],
+  ['audit.reads', ['svc_control']],
+  ['events.raw', ['svc_edge', 'svc_control']],
+  ['delivery.meta.retry.5s', ['svc_delivery_meta']],
+] as const)('who may write %s', ([topic, users]) => {
+  expect(writersOf(topic)).toEqual(users);
+});
+
+test('the edge writes events and inventories, and reads settings', () => {
+  expect(rightsOf('edge', DESTINATIONS)).toMatchObject({
+    kafka: { reads: ['site.config'], writes: ['events.raw', 'inventory'] },
+    clickhouse: null,
+  });
+});
+
+test('every topic that is named is one of the service', () => {
+  const topics = new Set(declareTopics(1, DESTINATIONS).map(({ name }) => name));
+  const named = USERS.flatMap(({ rights: { kafka } }) => [...kafka.reads, ...kafka.writes, ...(kafka.describes ?? [])]);
+  expect(named.filter((name) => !topics.has(name))).toEqual(['delivery.*']);
+});
+
+test.each(PROCESSES)('%s has rights at the parts whose address it reads, and at no others', (kind) => {
+  const names = readBy(kind, DESTINATIONS, 'meta').map(({ facts }) => facts.variable);
+  const { redis, clickhouse } = rightsOf(kind, DESTINATIONS, 'meta');
+  expect([names.includes('REDIS_URL'), names.includes('CLICKHOUSE_URL')]).toEqual([
+    redis !== null,
+    clickhouse !== null,
+  ]);
+});
+
+test('the commands of Redis are those that its scripts and stores use', () => {
+  const folder = new URL('../../../infra/redis/', import.meta.url);
+  const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'));
+  const used = sources.flatMap((text) =>
+    [...text.matchAll(/\bredis\.(?:call\('([A-Z]+)'|(?!call\b|on\b|status\b)([a-z]+)\()/g)].map(([, script, command]) =>
+      (script ?? command ?? '').toLowerCase(),
+    ),
+  );
+  const granted = USERS.flatMap(({ rights }) => rights.redis?.commands ?? []);
+  // Of the client itself, and of databases beside the first one.
+  const ofClient = ['ping', 'select'];
+  expect([...new Set([...granted, ...REDIS_COMMANDS])].sort()).toEqual([...new Set([...used, ...ofClient])].sort());
+});
+
+test('names of one kind of pattern go in one command', () => {
+  const replay = USERS.filter(({ user }) => user === 'svc_replay');
+  expect(aclCommands(replay, 'svc').slice(-3)).toEqual([
+    '$ACLS --allow-principal User:svc_replay --operation Delete --group svc.replay',
+    '$ACLS --allow-principal User:svc_replay --operation Delete --group svc.replay. --resource-pattern-type prefixed',
+    '$ACLS --allow-principal User:svc_replay --operation Write --transactional-id svc.replay. --resource-pattern-type prefixed',
+  ]);
+});
+
+test('a file of users of Redis lets nobody in without a password, and holds none', () => {
+  const passwords = Object.fromEntries(['svc', ...USERS.map(({ user }) => user)].map((user) => [user, 'hidden']));
+  const lines = aclFile('svc', USERS, passwords, { tellsReading: true }).trimEnd().split('\n');
+  expect(lines.map((line) => line.split(' ').slice(0, 3).join(' '))).toEqual(
+    ['default off', 'svc on', 'svc_edge on', 'svc_control on', 'svc_dedup on', 'svc_identity on', 'svc_quota on'].map(
+      (user) => expect.stringMatching(`^user ${user}`),
+    ),
+  );
+  expect(lines.join()).not.toContain('hidden');
+  expect(lines.find((line) => line.startsWith('user svc_edge'))).toContain(' %R~i:* ');
+  expect(aclFile('svc', USERS, passwords, { tellsReading: false })).not.toContain('%R~');
+});
