@@ -89,7 +89,11 @@ export async function createAdmitter(options: AdmitterOptions): Promise<Admitter
       return { ok: true, rate: verdict.rate, reservation: { accountId, month, granted, lease } };
     },
     release({ accountId, month, lease }, events) {
-      if (lease === '' || events === 0) return;
+      if (events === 0) return;
+      if (lease === '') {
+        own.giveBack(accountId, month, events);
+        return;
+      }
       counters.released.inc(events);
       store.release(accountId, month, lease, events).catch(() => leases.doubt());
     },

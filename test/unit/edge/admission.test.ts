@@ -128,6 +128,22 @@ test('a month whose usage Redis does not know goes on from what was known', asyn
   expect(world.admitter.isShared()).toBe(true);
 });
 
+test('without Redis what was not produced is given back as well, and no more than was granted', async () => {
+  await admit(5);
+  world.answer = new Error('away');
+  for (let times = 0; times < 30; times++) {
+    const requester = { ...REQUESTER, key: apiKey({ key_hash: `k${times}` }), clientIp: `203.0.113.${times}` };
+    const admitted = await world.admitter.admit(requester, NOW_MS, 50);
+    expect(admitted).toMatchObject({ ok: true, reservation: { granted: 4, lease: '' } });
+    if (admitted.ok) world.admitter.release(admitted.reservation, 4);
+  }
+  const last = await world.admitter.admit({ ...REQUESTER, clientIp: '203.0.114.1' }, NOW_MS, 50);
+  if (last.ok) world.admitter.release(last.reservation, 1_000);
+  const again = await world.admitter.admit({ ...REQUESTER, clientIp: '203.0.114.2' }, NOW_MS, 50);
+  expect(again).toMatchObject({ ok: true, reservation: { granted: 4 } });
+  expect(world.released).toEqual([]);
+});
+
 test('what was not produced is released; where that fails there is doubt', async () => {
   const admitted = await admit(5);
   if (!admitted.ok) throw new Error('refused');

@@ -98,3 +98,15 @@ test('a greater allowance never gives a smaller limit, and no limit is beyond 12
     RUNS,
   );
 });
+
+test('what is given back can be granted again, and never more than was granted since something was learnt', () => {
+  const own = createOwnCount();
+  own.learn('a', '2026-10', 4);
+  expect(own.grant('a', '2026-10', 10, 5)).toBe(5);
+  own.giveBack('a', '2026-10', 2);
+  own.giveBack('b', '2026-10', 2);
+  expect(own.grant('a', '2026-10', 10, 9)).toBe(3);
+  own.learn('a', '2026-10', 8);
+  own.giveBack('a', '2026-10', 6);
+  expect(own.grant('a', '2026-10', 10, 9)).toBe(2);
+});
