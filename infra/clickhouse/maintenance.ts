@@ -2,8 +2,9 @@ import { readError, type Warehouse } from './client.ts';
 import { alteredTable, localTable } from './cluster.ts';
 
 /** The column from which the age of a table's rows is counted. */
+/** A row's age: that of an event which came late is from when it came, as what was accepted is to be found. */
 const AGED_BY = {
-  event_rows: 'timestamp',
+  event_rows: 'greatest(timestamp, received_at)',
   event_hours: 'hour',
   delivery_outcomes: 'attempted_at',
   inventory: 'received_at',

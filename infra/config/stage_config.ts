@@ -62,7 +62,7 @@ export const WAREHOUSE = Type.Object({
     default: KEPT_DAYS,
     maximum: DAYS_MAX,
     description:
-      'Days for which events and their hourly roll-up are kept; `0` keeps them for ever. Those that are older go within about a week.',
+      'Days for which events are kept from when they happened, or came where that is later, and two years more their hourly counts; `0` keeps them for ever. Those that are older go within about a week.',
   }),
   outcomeDays: integer('WAREHOUSE_OUTCOME_DAYS', {
     default: KEPT_DAYS,

@@ -13,6 +13,8 @@ const CHECK_SECONDS = [0.05, 0.1, 0.5, 1, 5, 10, 60, 300];
 
 /** Copies are for the trace of an event, which few look at later. */
 const DUPLICATE_DAYS_MAX = 30;
+/** So late an event may come (pipelines/intake/timestamp.ts); counts of an hour do not say when theirs came, and nothing of persons. */
+const LATE_DAYS_MAX = 731;
 
 /** Sets how long tables keep their rows, in days; 0: for ever. @throws WarehouseError */
 export async function applyRetention(
@@ -20,9 +22,12 @@ export async function applyRetention(
   { eventDays, outcomeDays }: Pick<WarehouseConfig, 'eventDays' | 'outcomeDays'>,
   cluster: PartsConfig['clickhouseCluster'],
 ): Promise<void> {
-  for (const table of ['event_rows', 'event_hours'] as const) {
+  for (const [table, days] of [
+    ['event_rows', eventDays],
+    ['event_hours', eventDays === 0 ? 0 : eventDays + LATE_DAYS_MAX],
+  ] as const) {
     await dropAgedWeekly(warehouse, table, cluster);
-    await keepDays(warehouse, table, eventDays, cluster);
+    await keepDays(warehouse, table, days, cluster);
   }
   const duplicateDays = outcomeDays === 0 ? DUPLICATE_DAYS_MAX : Math.min(outcomeDays, DUPLICATE_DAYS_MAX);
   for (const [table, days] of [

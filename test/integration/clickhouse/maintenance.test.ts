@@ -8,11 +8,11 @@ import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
 const create = useClickhouse();
 const DAY_MS = 86_400_000;
 
-const row = (id: string, personId: string, timestamp = Date.now()) =>
+const row = (id: string, personId: string, timestamp = Date.now(), received_at = timestamp) =>
   eventRow({
     coordinate: { partition: 0, offset: 0, index: 0 },
     person: { person_id: personId, identifiers: null },
-    event: sampleEvent({ event_id: id, timestamp }),
+    event: sampleEvent({ event_id: id, timestamp, received_at }),
   });
 
 async function persons(database: Database, of: string, table: string): Promise<string[]> {
@@ -26,6 +26,7 @@ test('rows older than a table keeps them go, until it keeps them for ever again'
   const insert = (name: string): Promise<void> =>
     insertBlock(warehouse, 'event_rows', name, [
       row(`${name}-old`, 'p_1', Date.now() - 40 * DAY_MS),
+      row(`${name}-late`, 'p_1', Date.now() - 700 * DAY_MS, Date.now()),
       row(`${name}-new`, 'p_1'),
     ]);
   const ids = async (): Promise<string[]> => persons(database, 'event_id', 'event_rows');
@@ -33,12 +34,12 @@ test('rows older than a table keeps them go, until it keeps them for ever again'
   await keepDays(warehouse, 'event_rows', 30);
   await insert('one');
   await warehouse.command({ query: 'OPTIMIZE TABLE event_rows FINAL' });
-  expect(await ids()).toEqual(['one-new']);
+  expect(await ids()).toEqual(['one-late', 'one-new']);
   await keepDays(warehouse, 'event_rows', 0);
   await keepDays(warehouse, 'event_rows', 0);
   await insert('two');
   await warehouse.command({ query: 'OPTIMIZE TABLE event_rows FINAL' });
-  expect(await ids()).toEqual(['one-new', 'two-new', 'two-old']);
+  expect(await ids()).toEqual(['one-late', 'one-new', 'two-late', 'two-new', 'two-old']);
   const others = ['event_hours', 'delivery_outcomes', 'inventory'] as const;
   for (const table of others) await keepDays(warehouse, table, 400);
   // Tests behind this one have the same tables, and rows of any time.
