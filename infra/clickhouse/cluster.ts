@@ -2,6 +2,7 @@
 const SHARDED_BY: Record<string, string> = {
   event_rows: 'cityHash64(site_id, distinct_id)',
   person_links: 'cityHash64(site_id, person_id)',
+  person_splits: 'cityHash64(site_id)',
   merged_persons: 'key',
   quota_usage: 'cityHash64(account_id, partition)',
   delivery_outcomes: 'cityHash64(site_id, event_id)',

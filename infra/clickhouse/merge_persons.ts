@@ -1,6 +1,7 @@
 import { readError, SIGNS_OF_LIFE, type Warehouse } from './client.ts';
 import { alteredTable, localTable } from './cluster.ts';
 import { BASE_DICTIONARY, dictionaryFigures, reloadPersons } from './person_dictionaries.ts';
+import { correctSplitRows } from './split_rows.ts';
 
 /** Of these that a row's person was merged after the row arrived, and the row does not say so yet. */
 const IS_BEHIND = 'actor != person_hash';
@@ -23,6 +24,8 @@ export interface NightlyMerge {
   months: number;
   /** Days of links that are looked up no more. */
   daysForgotten: number;
+  /** Rows of people who were split that had still come with the former person. */
+  splitRows: number;
 }
 
 /**
@@ -30,10 +33,11 @@ export interface NightlyMerge {
  * the rows. @throws WarehouseError
  */
 export async function mergeNightly(warehouse: Warehouse, cluster: string | null = null): Promise<NightlyMerge> {
+  const splitRows = await correctSplitRows(warehouse, cluster);
   const days = await forgetMerges(warehouse, cluster);
   if (!(await isLoadedLately(warehouse))) await reloadPersons(warehouse, cluster);
   const { rows, months } = await mergePersons(warehouse, cluster);
-  return { rows, months, daysForgotten: days.length };
+  return { rows, months, daysForgotten: days.length, splitRows };
 }
 
 /**

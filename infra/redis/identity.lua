@@ -3,18 +3,25 @@
 -- a JSON list of questions {b: base person, n: nodes, i: identifiers or null, t: first seen, c: coordinate,
 -- w: the node by which b is claimed or absent, y: whether that yields to a claim before it, k: whether anybody could have said it,
 -- as the key is a browser's} and of
--- lookups {p: persons}, which say nothing and are answered with a list: false for a person of whom nothing is known.
+-- lookups {p: persons}, which say nothing and are answered with a list: false for a person of whom nothing is known; {g: persons} is
+-- answered with all who are one with any of them.
 -- To restore, the index need not be whole, a question may have o, a person that b was found to be part of, v, the version of
 -- that, or d, what was decided of its node ('joined', 'capped', or 'unknown' where nobody wrote it down), and nothing is
 -- answered. Answers a list for each site, or 'lost' where something that was known may be missing: nothing is learned then.
 -- Keys: p:PERSON -> leading person (absent: itself), m:LEADER -> hash person -> first seen, n:NODE -> a person,
 -- w:PERSON -> the node by which it was claimed first,
--- c:NODE -> set of persons that were refused there, as far as they were restored, i:LEADER -> hash of identifiers and, as '#',
+-- c:NODE -> set of persons that were refused there, as far as they were restored, and of those that were split from who has it,
+-- s:PERSON -> version of the last split of the person, i:LEADER -> hash of identifiers and, as '#',
 -- of how many nodes browsers' keys have said first that they are this person's,
 -- x:LEADER -> coordinate of the last change, v -> version.
+-- A third mode, '2', splits: the one site has one item {m: groups, each a list of persons, c: cuts, each a person and a node, h: of each such
+-- node one who has it now}, and is answered with the version and, flat, each person, whom it is part of and its first seen; false
+-- where those groups are not all of who they are now.
+-- To restore a split a question has s, its version, and o.
 local HEAD = 2
 local cap = tonumber(ARGV[1])
 local restoring = ARGV[2] == '1'
+local splitting = ARGV[2] == '2'
 -- Of the site whose questions are being answered.
 local prefix
 if not restoring then
@@ -124,13 +131,25 @@ local function claim(question, node)
   if claimed then redis.call('SET', prefix .. 'w:' .. question.b, node, 'NX') end
 end
 
+-- Whether a belonging was decided before one of the two was split.
+local function is_before_split(question)
+  for _, person in ipairs({ question.b, question.o }) do
+    local split = redis.call('GET', prefix .. 's:' .. person)
+    if split and tonumber(split) > question.v then return true end
+  end
+  return false
+end
+
 -- Whether the person of the question is one with who holds the node after this. `join` joins, where a limit allows it, and `take`
 -- says whether they may have a node that nobody has.
 local function follow(question, node, members, join, take)
   if question.d == 'capped' then
     redis.call('SADD', prefix .. 'c:' .. node, question.b)
+    -- One who was split from it; the edge of who has it now was written again.
+    if redis.call('GET', prefix .. 'n:' .. node) == question.b then redis.call('DEL', prefix .. 'n:' .. node) end
     return false
   end
+  if question.d == 'joined' and redis.call('SISMEMBER', prefix .. 'c:' .. node, question.b) == 1 then return false end
   local key = prefix .. 'n:' .. node
   local holder = redis.call('GET', key)
   if not holder then
@@ -210,7 +229,7 @@ local function link(question)
     return false
   end
 
-  if question.o and not members[question.o] then join(leader_of(question.o), math.huge) end
+  if question.o and not members[question.o] and not is_before_split(question) then join(leader_of(question.o), math.huge) end
   for at, node in ipairs(question.n) do
     is_disbelieved = false
     if is_anothers(question, node) and not is_followed(node) then
@@ -241,6 +260,102 @@ local function link(question)
   return leader, flat, capped, others
 end
 
+-- Puts persons into a group of their own; what is known of them is learned anew, as nobody knows whose of two it was.
+local function regroup(members)
+  local leader = choose(members)
+  for person, seen in pairs(members) do
+    redis.call('HSET', prefix .. 'm:' .. leader, person, string.format('%.0f', seen))
+    redis.call('SET', prefix .. 'p:' .. person, leader)
+  end
+  return leader
+end
+
+local function forget(leader)
+  redis.call('DEL', prefix .. 'm:' .. leader, prefix .. 'i:' .. leader, prefix .. 'x:' .. leader)
+end
+
+-- All who are one with any of these, flat: each, whom it is part of, and when it was first seen.
+local function groups_of(persons)
+  local flat, asked = {}, {}
+  for _, person in ipairs(persons) do
+    local leader = leader_of(person)
+    if not asked[leader] then
+      asked[leader] = true
+      for member, seen in pairs(members_of(leader)) do
+        flat[#flat + 1] = member
+        flat[#flat + 1] = leader
+        flat[#flat + 1] = string.format('%.0f', seen)
+      end
+    end
+  end
+  return flat
+end
+
+local function split(item)
+  local groups, known, old_leaders = {}, {}, {}
+  local named, found = 0, 0
+  for at, persons in ipairs(item.m) do
+    groups[at] = {}
+    for _, person in ipairs(persons) do
+      named = named + 1
+      local leader = leader_of(person)
+      if not old_leaders[leader] then
+        old_leaders[leader] = true
+        for member, seen in pairs(members_of(leader)) do
+          known[member] = seen
+          found = found + 1
+        end
+      end
+    end
+  end
+  for at, persons in ipairs(item.m) do
+    for _, person in ipairs(persons) do
+      if known[person] == nil then return false end
+      groups[at][person] = known[person]
+    end
+  end
+  if named ~= found then return false end
+  local at_version = version()
+  for leader, _ in pairs(old_leaders) do forget(leader) end
+  local flat = {}
+  for _, members in ipairs(groups) do
+    local leader = regroup(members)
+    for person, seen in pairs(members) do
+      redis.call('SET', prefix .. 's:' .. person, at_version)
+      flat[#flat + 1] = person
+      flat[#flat + 1] = leader
+      flat[#flat + 1] = string.format('%.0f', seen)
+    end
+  end
+  for _, cut in ipairs(item.c) do
+    redis.call('SADD', prefix .. 'c:' .. cut[2], cut[1])
+    if redis.call('GET', prefix .. 'w:' .. cut[1]) == cut[2] then redis.call('DEL', prefix .. 'w:' .. cut[1]) end
+  end
+  for _, holder in ipairs(item.h) do redis.call('SET', prefix .. 'n:' .. holder[1], holder[2]) end
+  return { at_version, flat }
+end
+
+-- Takes a person out of the group that it was split from, and puts it beside whom it is part of since; not by a union, since who
+-- that is may be in the same group yet.
+local function restore_split(question)
+  local last = redis.call('GET', prefix .. 's:' .. question.b)
+  if last and tonumber(last) >= question.s then return end
+  redis.call('SET', prefix .. 's:' .. question.b, string.format('%.0f', question.s))
+  local old = leader_of(question.b)
+  redis.call('DEL', prefix .. 'i:' .. old, prefix .. 'x:' .. old)
+  if old ~= question.o then
+    local members = members_of(old)
+    members[question.b] = nil
+    redis.call('HDEL', prefix .. 'm:' .. old, question.b)
+    if old == question.b and next(members) then
+      forget(old)
+      regroup(members)
+    end
+  end
+  redis.call('HSET', prefix .. 'm:' .. question.o, question.b, string.format('%.0f', question.t))
+  redis.call('SET', prefix .. 'p:' .. question.b, question.o)
+end
+
 -- More would not fit Lua's stack.
 local KEYS_PER_CALL = 1000
 
@@ -261,6 +376,7 @@ local function answer(question)
   if question.v and question.v > tonumber(redis.call('GET', prefix .. 'v') or '0') then
     redis.call('SET', prefix .. 'v', string.format('%.0f', question.v))
   end
+  if question.s then return restore_split(question) end
   local leader, flat, capped, others = link(question)
   if restoring then return nil end
   local known = redis.call('HGETALL', prefix .. 'i:' .. leader)
@@ -272,7 +388,13 @@ for site = 2, #KEYS do
   prefix = KEYS[site]
   local answers = {}
   for index, question in ipairs(cjson.decode(ARGV[HEAD + site - 1])) do
-    answers[index] = question.p and look_up(question.p) or answer(question)
+    if splitting then
+      answers[index] = split(question)
+    elseif question.g then
+      answers[index] = groups_of(question.g)
+    else
+      answers[index] = question.p and look_up(question.p) or answer(question)
+    end
   end
   sites[#sites + 1] = answers
 end

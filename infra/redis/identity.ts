@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { IdentityAnswer, IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
+import type { SplitPlan } from '#pipelines/identity/split.ts';
 import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import { asItems, type Item } from './identity_items.ts';
@@ -18,7 +19,16 @@ type ScriptAnswer = [
   capped: number[],
   others: number[],
 ];
+/** The version, and flat each person, whom it is part of, and its first seen. */
+type SplitAnswer = [version: string, persons: string[]];
 type LookupAnswer = [leader: string, identifiers: string[]] | null;
+
+/** A person as derived from a distinct id, and whom it is part of. */
+export interface GroupedPerson {
+  person: string;
+  leader: string;
+  firstSeen: number;
+}
 
 /** The identity graph in Redis. Throws IndexLostError if a part of it may be missing. */
 export interface IdentityIndex extends IdentityStore {
@@ -31,6 +41,10 @@ export interface IdentityIndex extends IdentityStore {
    * Restores the identifiers that events of one site had when they were identified; which persons are one, links say.
    */
   restoreQuestions(siteId: string, questions: readonly IdentityQuestion[]): Promise<void>;
+  /** All who are one with any of some persons, each with whom it is part of and when it was first seen. */
+  groupsOf(siteId: string, persons: readonly string[]): Promise<GroupedPerson[]>;
+  /** Splits people as planned; what is to be written down of it, or null where they are no longer all of who they were. */
+  split(siteId: string, plan: SplitPlan): Promise<IdentityLink[] | null>;
 }
 
 /** Items of one script call at most, as every other command waits while a script runs. */
@@ -40,6 +54,7 @@ const PREFIX = 'i:';
 export const personsPrefix = (siteId: string): string => `${PREFIX}{${siteId}}:`;
 const RESTORING = 1;
 const RESOLVING = 0;
+const SPLITTING = 2;
 
 /** An index that identity.links and events.identified can make again. */
 export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_PERSON_MAX): IdentityIndex {
@@ -78,6 +93,37 @@ export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_
         siteId,
         telling.map((question) => ({ ...toScript(question), n: [] })),
       );
+    },
+    async groupsOf(siteId, persons) {
+      const [[flat] = []] = (await askSites([{ siteId, questions: [{ g: persons }] }], RESOLVING)) as [string[]][];
+      return groupedPersons(flat ?? []);
+    },
+    async split(siteId, { groups, cuts, holders }) {
+      const item = { m: groups, c: cuts, h: holders };
+      const [[answer] = []] = (await askSites([{ siteId, questions: [item] }], SPLITTING)) as [SplitAnswer | null][];
+      if (!answer) return null;
+      const shared = { site_id: siteId, version: Number(answer[0]) };
+      const persons = groupedPersons(answer[1]);
+      const seen = new Map(persons.map(({ person, firstSeen }) => [person, firstSeen]));
+      const cutOf = (person_id: string, target: string): IdentityLink => ({
+        ...shared,
+        ...{ kind: 'cut', person_id, target, first_seen: seen.get(person_id) ?? 0 },
+      });
+      return [
+        ...persons.map(
+          ({ person, leader, firstSeen }): IdentityLink => ({
+            ...shared,
+            ...{ kind: 'split', person_id: person, target: leader, first_seen: firstSeen },
+          }),
+        ),
+        ...cuts.map(([person, node]) => cutOf(person, node)),
+        ...holders.map(
+          ([node, person]): IdentityLink => ({
+            ...cutOf(person, node),
+            ...{ kind: 'edge', version: 0, decision: 'joined' },
+          }),
+        ),
+      ];
     },
   };
 }
@@ -125,10 +171,21 @@ function sharedScripts(run: (calls: readonly SiteCall[]) => Promise<unknown[]>) 
     });
 }
 
+function groupedPersons(flat: readonly string[]): GroupedPerson[] {
+  const persons: GroupedPerson[] = [];
+  for (let at = 0; at < flat.length; at += 3) {
+    const [person = '', leader = '', firstSeen] = flat.slice(at, at + 3);
+    persons.push({ person, leader, firstSeen: Number(firstSeen) });
+  }
+  return persons;
+}
+
 /** An edge says what was decided of its node; a belonging joins two persons, whatever they have in common. */
 function linkToScript(link: IdentityLink): object {
   const { person_id: b, target, first_seen: t } = link;
   if (link.kind === 'person') return { b, n: [], i: null, t, o: target, v: link.version };
+  if (link.kind === 'split') return { b, t, o: target, v: link.version, s: link.version };
+  if (link.kind === 'cut') return { b, n: [target], i: null, t, d: 'capped' };
   return { b, n: [target], i: null, t, d: link.decision ?? 'unknown' };
 }
 

@@ -93,11 +93,14 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
         TOPICS.resent,
         TOPICS.resolved,
         TOPICS.outcomes,
+        // By which evidence people are one, to split them.
+        TOPICS.links,
         ...STAGES.map(deadTopic),
         ...destinations.map(replayTopic),
       ],
       writes: [
         TOPICS.settings,
+        TOPICS.links,
         TOPICS.audit,
         TOPICS.dataReads,
         TOPICS.resent,
@@ -111,7 +114,6 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
       describes: [
         TOPICS.unique,
         TOPICS.identified,
-        TOPICS.links,
         TOPICS.counts,
         TOPICS.duplicates,
         TOPICS.usage,
@@ -133,13 +135,17 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
         '{sign_in}:*',
         'query.answer:*',
         'query.lease:*',
+        'i:*',
       ],
       keysRead: ['q:*', 'keys.used', 'refusals.*', 'tag.*'],
-      commands: 'get set del getdel exists incr pttl pexpire hget hlen hgetall zadd zrem zrange zrevrange'.split(' '),
+      commands:
+        'get set del getdel exists incr pttl pexpire hget hset hlen hgetall sadd zadd zrem zrange zrevrange'.split(' '),
     },
     clickhouse: [
       { privileges: ['SELECT', 'dictGet'], on: ['*'] },
       { privileges: ['SELECT'], on: ['system.processes'] },
+      { privileges: ['INSERT'], on: ['person_splits'] },
+      { privileges: ['ALTER UPDATE'], on: ['event_rows'] },
       // To have queries of others end, to estimate what one reads, and to write a file of rows that it sends along.
       { privileges: ['KILL QUERY', 'CREATE TEMPORARY TABLE'], on: [] },
     ],
@@ -212,7 +218,10 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
       // What is there already, what stands there twice, and whose person was merged; and what views make of what is inserted.
       {
         privileges: ['SELECT'],
-        on: ['event_rows', 'person_links', 'delivery_outcomes', 'merged_persons', 'repeat_checks', 'repeated_events'],
+        on: [
+          ...['event_rows', 'person_links', 'person_splits', 'delivery_outcomes', 'merged_persons'],
+          ...['repeat_checks', 'repeated_events'],
+        ],
       },
       { privileges: ['dictGet'], on: DICTIONARIES },
       { privileges: ['ALTER TTL', 'ALTER SETTINGS', 'SHOW TABLES'], on: AGING },

@@ -58,7 +58,7 @@ const JOINING = ['email', 'phone', 'external_id'] as const;
 const USER_NODE = 'u:';
 
 /** Bare hashes of phones can be enumerated; joined on an HMAC they are worth nothing outside. */
-function nodeOf(secret: Buffer, siteId: string, kind: string, hashed: string): string {
+export function nodeOf(secret: Buffer, siteId: string, kind: string, hashed: string): string {
   return createHmac('sha256', secret).update(`${siteId}\n${kind}\n${hashed}`).digest('base64url').slice(0, 32);
 }
 

@@ -17,6 +17,7 @@ import { funnelCommands } from './funnel.ts';
 import { keyCommands } from './keys.ts';
 import { listingCommands } from './listings.ts';
 import { pathsCommand } from './paths.ts';
+import { personSplitCommand } from './person_command.ts';
 import { queryCommand } from './query_command.ts';
 import { refusalsCommand } from './refusals.ts';
 import { replayCommands } from './replays.ts';
@@ -56,6 +57,7 @@ export const COMMANDS: readonly Command[] = [
   pathsCommand,
   ...listingCommands,
   eventTraceCommand,
+  personSplitCommand,
   queryCommand,
   ...runningQueryCommands,
   ...savedCommands,

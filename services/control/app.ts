@@ -11,6 +11,7 @@ import {
   isRefusal,
   QUERY_WITHOUT_TYPE,
 } from '#infra/http/http_server.ts';
+import { PersonSplitsError } from '#infra/persons/person_splits.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
 import { DataReadsError } from '#infra/settings/data_read_log.ts';
 import { JournalError } from '#pipelines/settings/journal.ts';
@@ -166,7 +167,7 @@ function codeOf(error: unknown, request: HttpRequestIn): ControlErrorCode | null
   if (error instanceof SessionsUnavailableError) return error.code;
   if (error instanceof RedisUnavailableError) return 'tag_health_unavailable';
   if (error instanceof DataReadsError) return error.code;
-  if (error instanceof StagesError) return error.code;
+  if (error instanceof StagesError || error instanceof PersonSplitsError) return error.code;
   if (error instanceof DeadLettersError) return 'dead_letters_unavailable';
   if (error instanceof AnalystRightsError) return error.code;
   if (error instanceof WarehouseError) return 'query_unavailable';

@@ -35,6 +35,8 @@ export interface ControlOptions extends SignInParts {
   readRefusals: Sources['readRefusals'];
   seal: World['seal'];
   phoneHmacs: World['phoneHmacs'];
+  keyedIdentifier: World['keyedIdentifier'];
+  splits: Sources['splits'];
   /** Hosts under which the service is asked; it answers no others. */
   ownNames: OwnNames;
   /** CIDR ranges of proxies whose X-Forwarded-For is believed. */

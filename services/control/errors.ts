@@ -88,6 +88,7 @@ export const CONTROL_ERRORS = {
   replay_over: { status: 409, message: 'The replay is over or cancelled: ask for a new one instead.' },
   key_not_active: { status: 409, message: 'The key was revoked or has expired: issue a new one instead.' },
   claimed_elsewhere: { status: 409, message: 'Another site has this; problems says what.' },
+  person_changed: { status: 409, message: 'Somebody became part of the person, or left it, meanwhile: ask again.' },
   query_cancelled: { status: 409, message: 'The query was cancelled while it ran.' },
   limit_reached: { status: 409, message: 'There are as many of these as there may be.' },
   version_conflict: { status: 412, message: 'It was changed since it was read: read it again and decide anew.' },
@@ -116,6 +117,10 @@ export const CONTROL_ERRORS = {
   dns_unavailable: { status: 503, message: 'The name servers do not answer; nothing was changed. Ask again.' },
   data_reads_unavailable: { status: 503, message: 'Kafka does not answer, so who read what is not known. Ask again.' },
   dead_letters_unavailable: { status: 503, message: 'Dead letters cannot be reached now: ask again.' },
+  splits_unavailable: {
+    status: 503,
+    message: 'Redis, Kafka or ClickHouse does not answer. The split may be made or not: ask again.',
+  },
   stages_unavailable: { status: 503, message: 'Kafka does not answer, so stages cannot be looked at. Ask again.' },
   tag_health_unavailable: { status: 503, message: 'Redis does not answer; events are still taken. Ask again.' },
   refusals_unavailable: { status: 503, message: 'Redis does not answer; events are still taken. Ask again.' },

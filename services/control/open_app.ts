@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
 import type { ControlConfig } from '#infra/config/control_config.ts';
 import { createDeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
@@ -9,6 +10,7 @@ import type { HttpServer } from '#infra/http/http_server.ts';
 import type { KafkaSession } from '#infra/kafka/session.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createProviderClient } from '#infra/oidc/provider_client.ts';
+import { createPersonSplits } from '#infra/persons/person_splits.ts';
 import { createRedis, type Redis, RedisUnavailableError } from '#infra/redis/client.ts';
 import { createKeyUseView } from '#infra/redis/key_use.ts';
 import { createMonthUseView } from '#infra/redis/month_use.ts';
@@ -26,7 +28,7 @@ import { createRecordSeal, sealSecret } from '#infra/secrets/seal.ts';
 import { openDataReadLog } from '#infra/settings/data_read_log.ts';
 import { openSettingsJournal } from '#infra/settings/journal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import { phoneHmac } from '#pipelines/identity/resolve.ts';
+import { nodeOf, phoneHmac } from '#pipelines/identity/resolve.ts';
 import { isRole } from '#pipelines/settings/access.ts';
 import { createControlApp } from './app.ts';
 import type { ControlOptions } from './control_options.ts';
@@ -96,6 +98,8 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     logger,
   });
   onStop(() => queries.close());
+  const splitRows = createWarehouse(config.parts.clickhouseUrl);
+  onStop(() => splitRows.close());
   const egress = createEgress({
     ...EGRESS_DEFAULTS,
     allowHttp: config.allowLoopback,
@@ -134,6 +138,11 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     readRefusals: (siteId) => readRefusalsOf(redis, siteId),
     monthUse: createMonthUseView(redis, logger, Date.now, monotonicMs),
     phoneHmacs: (siteId, sha256) => identitySecrets.map((secret) => phoneHmac(secret, siteId, sha256)),
+    keyedIdentifier: (siteId, identifier, sha256) => nodeOf(config.identitySecret, siteId, identifier, sha256),
+    splits: createPersonSplits({
+      ...{ session, registry, redis, logger, nowMs: Date.now },
+      ...{ warehouse: splitRows, cluster: config.parts.clickhouseCluster },
+    }),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,
     dns,

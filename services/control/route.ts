@@ -5,6 +5,7 @@ import type { Asker } from '#infra/clickhouse/query_ids.ts';
 import type { Span } from '#infra/clickhouse/row_estimates.ts';
 import type { RunningQueries } from '#infra/clickhouse/running_queries.ts';
 import type { DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
+import type { PersonSplits } from '#infra/persons/person_splits.ts';
 import type { RefusalRecord } from '#infra/redis/refusals.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
 import type { DataReadLog } from '#infra/settings/data_read_log.ts';
@@ -60,6 +61,8 @@ export interface World {
   isAddressAllowed(address: string): boolean;
   /** The keyed hashes that rows of a site may have of a phone number, which is given as its SHA-256. */
   phoneHmacs(siteId: string, sha256: string): readonly string[];
+  /** By what people of a site are joined who have said an identifier, given as its SHA-256. */
+  keyedIdentifier(siteId: string, identifier: 'email' | 'phone' | 'external_id', sha256: string): string;
   seal(place: { siteId: string; destination: string; field: string }, value: string): string;
 }
 
@@ -127,6 +130,7 @@ export interface Sources {
   running: RunningQueries;
   /** Null: this installation makes no users of ClickHouse. */
   analysts: AnalystUsers | null;
+  splits: PersonSplits;
   stages: StageView;
   sendTest: SendTest;
   /** How far each replay is at this moment, by replay id. */

@@ -151,6 +151,7 @@ function worldOf(options: ControlOptions, view: SettingsView, principal: Princip
     adapters,
     seal,
     phoneHmacs,
+    keyedIdentifier,
     isAddressAllowed,
     randomBytes,
     keyUse,
@@ -172,6 +173,7 @@ function worldOf(options: ControlOptions, view: SettingsView, principal: Princip
     adapters,
     seal,
     phoneHmacs,
+    keyedIdentifier,
     isAddressAllowed,
     randomBytes,
     domainRules,
@@ -258,11 +260,12 @@ async function answerGathered(
   { principal, judge, input }: Asked,
   reply: HttpReply,
 ): Promise<HttpReply> {
-  const { deadLetters, queries, running, analysts, stages, sendTest, replaysNow, readRefusals, dataReads } = options;
+  const { deadLetters, queries, running, analysts, splits, stages, sendTest, replaysNow, readRefusals, dataReads } =
+    options;
   const now = (): World | Refused => worldNow(options, judge);
   const asker = askerOf(principal.actor, reply);
   const listDataReads: Sources['listDataReads'] = (query) => dataReads.list(query, asker);
-  const known = { queries, running, analysts, stages, replaysNow, readRefusals, listDataReads };
+  const known = { queries, running, analysts, splits, stages, replaysNow, readRefusals, listDataReads };
   const wasRead: Sources['wasRead'] = (site_id, kind, rows) =>
     dataReads.read({ read_by: principal.actor, site_id, kind, format: 'json', rows });
   const note = noting(options, judge, route);

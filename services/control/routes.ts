@@ -29,6 +29,7 @@ import { savedRoutes } from './saved_routes.ts';
 import { proofRoute } from './session_proof.ts';
 import { sessionRoutes } from './session_routes.ts';
 import { siteRoutes } from './sites.ts';
+import { splitRoutes } from './split_routes.ts';
 import { sqlRoute } from './sql_route.ts';
 import { stageRoute } from './stages.ts';
 import { tagHealthRoutes } from './tag_health.ts';
@@ -49,6 +50,7 @@ export const ROUTES: readonly Route[] = [
   ...definitionRoutes,
   ...engageRoutes,
   ...domainRoutes,
+  ...splitRoutes,
   ...loaderPrefixRoutes,
   ...tagHealthRoutes,
   ...refusalRoutes,

@@ -6,7 +6,7 @@ import type { Registry } from '#infra/registry/schema_registry.ts';
 import { inventoryRows } from '#pipelines/warehouse/inventory_rows.ts';
 import { outcomeRows } from '#pipelines/warehouse/outcome_rows.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
-import type { IdentityLink } from '#schemas/identity_link.ts';
+import { type IdentityLink, isOfNode } from '#schemas/identity_link.ts';
 import type { InventoryRecord } from '#schemas/inventory.ts';
 import type { DeliveryOutcomes, Duplicates, QuotaUsage } from '#schemas/records.ts';
 
@@ -70,7 +70,7 @@ async function links(registry: Registry): Promise<Source> {
     table: 'person_links',
     rowsOf: async (value) =>
       mapped(await codec.decode(value), (link) => {
-        if (link.kind === 'edge') return [];
+        if (isOfNode(link)) return [];
         const { site_id, person_id, target, first_seen, version } = link;
         return [{ site_id, person_id, target, first_seen, version }];
       }),

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { basePersonId } from '#pipelines/identity/resolve.ts';
+import type { SplitAnswer } from '#services/control_api/split_shapes.ts';
 import { select } from '#test/harness/clickhouse.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
@@ -100,6 +102,38 @@ test('two customers whose shop sends undefined for the number of both are two pe
       .flatMap(({ identifiers = {} }) => Object.keys(identifiers));
   expect(new Set(told('a'))).toEqual(new Set(['email_sha256']));
   expect(new Set(told('b'))).toEqual(new Set(['phone_sha256']));
+});
+
+test('two strangers whom a shared address made one are split: rows follow, none is lost or twice, and they stay apart', async () => {
+  const family = await makeSite(service);
+  const says = (distinct_id: string) =>
+    newEvent({ event: 'purchase', distinct_id, properties: { email: 'family@example.com' } });
+  const requests = [[says('ann')], [says('ben')], [newEvent({ distinct_id: 'ben' }), newEvent({ distinct_id: 'ann' })]];
+  for (const events of requests) await postEvents(edge, family.serverKey, events);
+  const areStored = (events: number) => (seen: Visitor[]) =>
+    seen.reduce((sum, visitor) => sum + visitor.events, 0) === events;
+  const joined = await until(
+    'one person',
+    () => visitors(family),
+    (seen) => areStored(4)(seen) && new Set(seen.flatMap(({ persons }) => persons)).size === 1,
+  );
+  const person = String(joined[0]?.persons[0]);
+  const [stays, moved] = basePersonId(family.site, 'ann') === person ? ['ann', 'ben'] : ['ben', 'ann'];
+  const split = (...words: string[]) =>
+    family.settings.run<SplitAnswer>('person', 'split', person, '--site', family.site, ...words);
+  expect(await split('--distinct-id', moved, '--dry-run')).toMatchObject({ moved: 1, stayed: 1, is_done: false });
+  expect(await visitors(family)).toEqual(joined);
+  await expect(split('--distinct-id', stays)).rejects.toThrow(/oldest/);
+  const done = await split('--distinct-id', moved);
+  expect(done).toMatchObject({ person_id: person, new_person_id: basePersonId(family.site, moved), is_done: true });
+  const ofBoth = { [stays]: [person], [moved]: [done.new_person_id] };
+  const areApart = (seen: Visitor[]) =>
+    seen.every(({ distinct_id, persons }) => String(persons) === String(ofBoth[distinct_id]));
+  await until('two persons', () => visitors(family), areApart);
+  await postEvents(edge, family.serverKey, [says('ann'), says('ben')]);
+  const after = await until('later rows', () => visitors(family), areStored(6));
+  expect([areApart(after), after.map(({ events }) => events)]).toEqual([true, [3, 3]]);
+  await family.close();
 });
 
 interface Delivered {

@@ -45,6 +45,22 @@ SELECT
 FROM person_links
 WHERE match(target, '^p_[0-9a-f]{32}$');
 
+-- Whose rows are corrected every night for as long as some may come that were resolved before (docs/decisions/0043).
+CREATE TABLE person_splits
+(
+    site_id LowCardinality(String) COMMENT 'The site it belongs to',
+    moved Array(String) COMMENT 'Persons, as derived from distinct ids, that were taken out of another',
+    stayed Array(String) COMMENT 'Those who stayed',
+    person_id String COMMENT 'Whom the moved are part of since',
+    former_person_id String COMMENT 'Whom they were part of, and those who stayed are',
+    version UInt64 COMMENT 'That of the links which say so',
+    split_at DateTime64(3, 'UTC') COMMENT 'When'
+)
+ENGINE = MergeTree
+ORDER BY (site_id, split_at)
+TTL toDateTime(split_at) + toIntervalDay(60)
+SETTINGS non_replicated_deduplication_window = 10000;
+
 -- Most merges, by digests. It has no lifetime: the warehouse loads it again at night, and when the other one has grown. The row
 -- with key 0 is its mark: up to when it certainly has all changes, five minutes back for inserts that are under way.
 CREATE DICTIONARY merged_persons_base

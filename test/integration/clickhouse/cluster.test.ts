@@ -38,6 +38,7 @@ test('each table is replicated on each shard under the window of its tokens, and
   expect(names).toEqual([
     'person_links',
     'merged_persons',
+    'person_splits',
     'event_rows',
     'event_hours',
     'duplicates',

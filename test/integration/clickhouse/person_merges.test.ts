@@ -11,6 +11,7 @@ import {
   reloadPersons,
 } from '#infra/clickhouse/person_dictionaries.ts';
 import { createPersonReloader } from '#infra/clickhouse/person_reloader.ts';
+import { correctSplitRows, storeSplit } from '#infra/clickhouse/split_rows.ts';
 import { randomFor } from '#services/local/demo/world/random.ts';
 import { quiet } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
@@ -131,7 +132,7 @@ test('a night rewrites the months with persons that merged since, and no others'
   const before = await personsNow(database);
   expect(before).toEqual({ e0: person(0), e1: person(7), e2: person(2) });
   const files = await filesOf(database);
-  expect(await mergeNightly(warehouse)).toEqual({ rows: 1, months: 1, daysForgotten: 0 });
+  expect(await mergeNightly(warehouse)).toEqual({ rows: 1, months: 1, daysForgotten: 0, splitRows: 0 });
   await until('the rows to be changed', async () => (await mergePersons(warehouse)).rows === 0);
   expect(await personsNow(database)).toEqual(before);
   expect(
@@ -164,4 +165,39 @@ test('merges are forgotten when they are old and every row knows them, the oldes
   expect(await personsNow(database)).toEqual({ a: person(9), b: person(9) });
   expect(await rowsOf(database, 'SELECT count() AS kept FROM merged_persons')).toEqual([{ kept: 1 }]);
   expect(await rowsOf(database, 'SELECT count() AS links FROM person_links')).toEqual([{ links: 4 }]);
+});
+
+test('rows of people who were split get their person whenever they come, but those of whom it is known since', async () => {
+  const database = await create.migrated();
+  const { warehouse } = database;
+  const splitAtMs = Date.now() - 60_000;
+  const row = (event_id: string, distinct_id: string, arrivedAs: string, received_at = splitAtMs - 1_000) => ({
+    ...arrived(event_id, person(arrivedAs)),
+    ...{ distinct_id, received_at },
+  });
+  const split = {
+    ...{ site_id: 'shop', moved: [person('b')], stayed: [person('a'), person('c')], version: 5, split_at: splitAtMs },
+    ...{ person_id: person('b'), former_person_id: person('a') },
+  };
+  const stored = (): Promise<object[]> =>
+    rowsOf(database, 'SELECT event_id, arrived_person_id AS person FROM event_rows ORDER BY event_id');
+  await insertBlock(warehouse, 'event_rows', 'before', [
+    ...[row('e1', 'b', 'a'), row('e2', 'a', 'a'), row('e3', 'c', 'b'), row('e4', 'x', 'a')],
+    row('e5', 'b', 'a', splitAtMs + 1_000),
+  ]);
+  // Of the day before it is only known what they were.
+  await link(database, 'old', [linkOf(person('b'), person('a'), 4)]);
+  await storeSplit(warehouse, split);
+  expect(await correctSplitRows(warehouse)).toBe(2);
+  await until('the rows to be changed', async () => (await correctSplitRows(warehouse)) === 0);
+  const persons = { e1: 'b', e2: 'a', e3: 'a', e4: 'a', e5: 'a' };
+  const expected = Object.entries(persons).map(([event_id, name]) => ({ event_id, person: person(name) }));
+  expect(await stored()).toEqual(expected);
+  await insertBlock(warehouse, 'event_rows', 'late', [row('e6', 'b', 'a')]);
+  expect(await mergeNightly(warehouse)).toMatchObject({ splitRows: 1 });
+  await until('the late row to be changed', async () => (await correctSplitRows(warehouse)) === 0);
+  expect(await stored()).toEqual([...expected, { event_id: 'e6', person: person('b') }]);
+  await link(database, 'again', [linkOf(person('b'), person('a'), 6)]);
+  await insertBlock(warehouse, 'event_rows', 'later', [row('e7', 'b', 'a')]);
+  expect(await correctSplitRows(warehouse)).toBe(0);
 });

@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { createIdentityStore, type IdentityIndex } from '#infra/redis/identity.ts';
 import type { IdentityAnswer, IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
 import { RESTORE_PASSES } from '#pipelines/identity/restore_passes.ts';
-import type { IdentityLink } from '#schemas/identity_link.ts';
+import { splitPlan } from '#pipelines/identity/split.ts';
+import { type IdentityLink, isOfNode } from '#schemas/identity_link.ts';
 import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts';
 import { expectedLeaders } from '#test/contract/identity/model.ts';
 import { claimLists, NO_IDENTIFIERS, question, questionLists } from '#test/contract/identity/questions.ts';
@@ -42,7 +43,7 @@ async function peopleIn(store: IdentityIndex, site: string, persons: readonly st
 function compacted(links: readonly IdentityLink[]): IdentityLink[] {
   return [
     ...new Map(
-      links.map((link) => [JSON.stringify([link.kind, link.person_id, link.kind === 'edge' && link.target]), link]),
+      links.map((link) => [JSON.stringify([link.kind, link.person_id, isOfNode(link) && link.target]), link]),
     ).values(),
   ];
 }
@@ -202,4 +203,76 @@ test('sites that are asked about at one moment share scripts, and each has its o
   expect(scripts).toBe(5);
   expect(answers.map(([answer]) => answer?.personId)).toEqual(sites.map((_, at) => `p_${at}`));
   expect(ofBig.map(({ personId }) => personId)).toEqual(many.map((_, at) => `p_${at}`));
+});
+
+test('two strangers whom a shared address made one are split, and stay apart whatever comes and is lost', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.gen(), questionLists('run'), async (gen, questions) => {
+      const store = createIdentityStore(redis());
+      const site = randomUUID();
+      const before = await learn(store, site, questions);
+      const people = await peopleIn(store, site, EVERYBODY);
+      const [leader = '', members = []] =
+        [...Map.groupBy(EVERYBODY, (person) => people.get(person) ?? '')].find(([, all]) => all.length > 1) ?? [];
+      fc.pre(members.length > 1);
+      const others = members.filter((person) => person !== leader);
+      const moved = new Set(gen(() => fc.subarray(others, { minLength: 1 })));
+      const taken = new Set(gen(() => fc.subarray(['n_0', 'n_1', 'n_2', 'n_3'])));
+      const plan = splitPlan(members, (person) => moved.has(person), before, taken);
+      const written = (await store.split(site, plan)) ?? [];
+      // What was resolved before the split may be committed behind it.
+      const late = gen(() => fc.subarray(before));
+      const links = compacted([...before, ...written, ...late]);
+      const isApart = async (): Promise<boolean> => {
+        const after = await peopleIn(store, site, members);
+        return members.every((person) => (after.get(person) === leader) === !moved.has(person));
+      };
+      expect(await isApart()).toBe(true);
+      const again = questions.map((one, at) => ({ ...one, coordinate: `1:${at}:0` }));
+      const asked = await learn(store, site, again);
+      expect(await isApart()).toBe(true);
+      await rebuild(
+        store,
+        site,
+        gen(() => fc.constantFrom(links, compacted([...links, ...asked]))),
+        gen,
+      );
+      expect(await isApart()).toBe(true);
+      await store.resolve(site, again);
+      expect(await isApart()).toBe(true);
+    }),
+    { numRuns: cases(200), endOnFailure: true },
+  );
+});
+
+test('a split that Redis lost with its last second is made again in what it kept', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.gen(), questionLists('run'), async (gen, questions) => {
+      const store = createIdentityStore(redis());
+      const site = randomUUID();
+      const copy = randomUUID();
+      const before = await learn(store, site, questions);
+      await learn(store, copy, questions);
+      const people = await peopleIn(store, site, EVERYBODY);
+      const [leader = '', members = []] =
+        [...Map.groupBy(EVERYBODY, (person) => people.get(person) ?? '')].find(([, all]) => all.length > 1) ?? [];
+      fc.pre(members.length > 1);
+      const others = members.filter((person) => person !== leader);
+      const moved = new Set(gen(() => fc.subarray(others, { minLength: 1 })));
+      const written =
+        (await store.split(
+          site,
+          splitPlan(members, (one) => moved.has(one), before),
+        )) ?? [];
+      for (const isOfPass of RESTORE_PASSES) {
+        const ones = [...before, ...written].filter(isOfPass).map((link) => ({ ...link, site_id: copy }));
+        await store.restoreLinks(
+          copy,
+          gen(() => fc.shuffledSubarray(ones, { minLength: ones.length })),
+        );
+      }
+      expect(await peopleIn(store, copy, EVERYBODY)).toEqual(await peopleIn(store, site, EVERYBODY));
+    }),
+    { numRuns: cases(100), endOnFailure: true },
+  );
 });

@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
+import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
+import { createPersonSplits } from '#infra/persons/person_splits.ts';
+import { basePersonId } from '#pipelines/identity/resolve.ts';
 import { decodePerson, readBatch } from '#schemas/event_batch.ts';
 import { readWire } from '#schemas/wire.ts';
 import { NO_IDENTIFIERS } from '#test/contract/identity/questions.ts';
+import { quiet } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
 import { append, events, newIds, recordsOn, uniqueRecord } from './stage_events.ts';
 import { type StageWorld, startStage, useStageWorld } from './stages_fixture.ts';
@@ -44,4 +48,28 @@ test('identity knows after Redis was emptied whom it knew before', { timeout: TE
   expect(third).toEqual({ person_id: first?.person_id, identifiers: { ...NO_IDENTIFIERS, email, phone } });
   expect((await identified(at, 'second', null, null))?.person_id).toBe(first?.person_id);
   expect(member.log().filter(({ msg }) => msg === 'index rebuilt')).toHaveLength(2);
+});
+
+test('identity keeps apart after Redis was emptied whom somebody has split', { timeout: TEST_MS }, async () => {
+  const at = world();
+  const warehouse = createWarehouse(at.env['CLICKHOUSE_URL'] ?? '');
+  const { session, registry, redis } = at;
+  const splits = createPersonSplits({
+    ...{ session, registry, redis, warehouse, cluster: null, logger: quiet },
+    nowMs: Date.now,
+  });
+  await startStage(at, 'identity').ready;
+  const email = 'd'.repeat(64);
+  const ann = await identified(at, 'ann', email, null);
+  const ben = await identified(at, 'ben', email, null);
+  expect(ben?.person_id).toBe(ann?.person_id);
+  const { site_id } = events('who', ['any'])[0] ?? { site_id: '' };
+  const [own, other] = ['ann', 'ben'].map((id) => basePersonId(site_id, id)) as [string, string];
+  const moved = new Set([ann?.person_id === own ? other : own]);
+  const group = await splits.groupsOf(site_id, [...moved]);
+  expect(await splits.split(await splits.plan(site_id, group, moved, new Set()))).toBe(true);
+  await at.redis.flushall();
+  const after = [await identified(at, 'ann', email, null), await identified(at, 'ben', email, null)];
+  expect(after.map((person) => person?.person_id)).toEqual([own, other]);
+  await warehouse.close();
 });

@@ -25,6 +25,7 @@ const BODIES: Record<string, object> = {
   resendDeadLetters: { ids: ['dedup-0-0'] },
   resolveDeadLetters: { ids: ['dedup-0-0'], note: 'Known.' },
   reopenDeadLetters: { ids: ['dedup-0-0'] },
+  splitPerson: { distinct_ids: ['till-7'] },
   makeAnalyst: { analyst_id: 'ada', site_ids: ['shop'] },
   issueToken: { label: 'new', grants: [{ role: 'viewer', site_id: 'shop' }] },
 };

@@ -8,7 +8,9 @@ import { isAddressAllowed } from '#infra/egress/guard.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import type { ProviderClient } from '#infra/oidc/provider_client.ts';
+import type { PlannedSplit } from '#infra/persons/person_splits.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
+import type { GroupedPerson } from '#infra/redis/identity.ts';
 import type { OneTimeNotes } from '#infra/redis/one_time_notes.ts';
 import type { RefusalRecord } from '#infra/redis/refusals.ts';
 import type { TagRecord } from '#infra/redis/tag_health.ts';
@@ -17,6 +19,7 @@ import { createPasswords } from '#infra/secrets/password.ts';
 import type { DataReadLog } from '#infra/settings/data_read_log.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { secretField, textField } from '#pipelines/delivery/setting_fields.ts';
+import { splitPlan } from '#pipelines/identity/split.ts';
 import { OWNER_OF_ALL, type Role } from '#pipelines/settings/access.ts';
 import { blankUser } from '#pipelines/settings/dashboard_users.ts';
 import type { DnsResolver } from '#pipelines/settings/domain_proof.ts';
@@ -29,6 +32,7 @@ import {
   type SettingsView,
 } from '#pipelines/settings/journal.ts';
 import { hashKey } from '#pipelines/settings/keys.ts';
+import type { IdentityLink } from '#schemas/identity_link.ts';
 import type { DataRead } from '#schemas/records.ts';
 import type { ReplayProgress } from '#schemas/replay_progress.ts';
 import type { User } from '#schemas/setting.ts';
@@ -136,6 +140,8 @@ export interface Control {
   running: RunningQuery[];
   /** Users of ClickHouse that analysts have, with the hashes of their passwords; null: none can be made here. */
   analysts: { users: Map<string, AnalystUser & { passwordSha256: string }> | null };
+  /** Who is one person, by which edges, and what was split of them. */
+  splits: { group: GroupedPerson[]; edges: IdentityLink[]; made: PlannedSplit[]; isAsPlanned: boolean };
   /** Providers at which people sign in. */
   providers: ProviderClient[];
   /** Roles that take a second factor; none at first. */
@@ -183,6 +189,7 @@ export async function control(
   const dns = memoryDns((name, kind) => zone.get('*') ?? zone.get(`${kind} ${name}`) ?? 'nxdomain');
   const running: RunningQuery[] = [];
   const analysts: Control['analysts'] = { users: new Map() };
+  const splits: Control['splits'] = { group: [], edges: [], made: [], isAsPlanned: true };
   const providers: ProviderClient[] = [];
   const secondFactorRoles: Role[] = [];
   const tried: TestSend[] = [];
@@ -261,6 +268,26 @@ export async function control(
     keyUse: { refresh: async () => undefined, lastUsed: (keyHash) => used.get(keyHash) ?? null },
     seal: ({ siteId, destination, field }, value) =>
       `k1.${'A'.repeat(16)}.${Buffer.from(`${siteId}/${destination}/${field}/${value}`).toString('base64url')}`,
+    keyedIdentifier: (_siteId, identifier, sha256) => `${identifier} ${sha256}`,
+    splits: {
+      groupsOf: async () => splits.group,
+      async plan(siteId, group, moved, taken) {
+        const plan = splitPlan(
+          group.map(({ person }) => person),
+          (person) => moved.has(person),
+          splits.edges,
+          taken,
+        );
+        const [stayed, taking] = plan.groups;
+        const [former_person_id = '', person_id = ''] = [stayed[0], taking[0]];
+        const rows = { site_id: siteId, moved: taking, stayed, version: 0, split_at: clock.nowMs };
+        return { plan, rows: { ...rows, person_id, former_person_id }, rowCount: 3 };
+      },
+      async split(planned) {
+        splits.made.push(planned);
+        return splits.isAsPlanned;
+      },
+    },
     phoneHmacs: (siteId, sha256) => [testPhoneHmac(siteId, sha256)],
     dns,
     domainRules: DOMAIN_RULES,
@@ -287,6 +314,7 @@ export async function control(
     tried,
     running,
     analysts,
+    splits,
     providers,
     secondFactorRoles,
     sessions,

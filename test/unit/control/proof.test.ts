@@ -145,6 +145,7 @@ test('routes that take a proof say so in the document, with a status of its own'
       'inviteUser',
       'issueToken',
       'makeAnalyst',
+      'splitPerson',
       'startLink',
     ].sort(),
   );

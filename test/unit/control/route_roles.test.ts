@@ -21,7 +21,11 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['site', EVERY, 'getSite getTagHealth getDomain listEventDefinitions getEventDefinition'],
   ['site', EVERY, 'listSurveys getSurvey listPromos getPromo listForms getForm'],
   ['site', EVERY, 'listQuestions getQuestion listBoards getBoard answerQuestion'],
-  ['site', MANAGERS, 'changeSite claimDomain verifyDomain releaseDomain chooseLoaderPrefix removeLoaderPrefix'],
+  [
+    'site',
+    MANAGERS,
+    'changeSite claimDomain verifyDomain releaseDomain chooseLoaderPrefix removeLoaderPrefix splitPerson',
+  ],
   ['site', MANAGERS, 'createEventDefinition replaceEventDefinition deleteEventDefinition'],
   ['site', MANAGERS, 'createSurvey replaceSurvey deleteSurvey createPromo replacePromo deletePromo'],
   ['site', MANAGERS, 'createForm replaceForm deleteForm'],

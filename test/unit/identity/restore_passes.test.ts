@@ -4,12 +4,14 @@ import type { IdentityLink } from '#schemas/identity_link.ts';
 
 const BASE = { site_id: 'shop', person_id: 'p_1', target: 't', first_seen: 1, version: 0 };
 const LINKS: [link: IdentityLink, pass: number][] = [
-  [{ ...BASE, kind: 'person' }, 0],
-  [{ ...BASE, kind: 'person', decision: 'unknown' }, 0],
-  [{ ...BASE, kind: 'edge', decision: 'joined' }, 1],
-  [{ ...BASE, kind: 'edge', decision: 'capped' }, 1],
-  [{ ...BASE, kind: 'edge', decision: 'unknown' }, 2],
-  [{ ...BASE, kind: 'edge' }, 2],
+  [{ ...BASE, kind: 'cut' }, 0],
+  [{ ...BASE, kind: 'split' }, 0],
+  [{ ...BASE, kind: 'person' }, 1],
+  [{ ...BASE, kind: 'person', decision: 'unknown' }, 1],
+  [{ ...BASE, kind: 'edge', decision: 'joined' }, 2],
+  [{ ...BASE, kind: 'edge', decision: 'capped' }, 2],
+  [{ ...BASE, kind: 'edge', decision: 'unknown' }, 3],
+  [{ ...BASE, kind: 'edge' }, 3],
 ];
 
 test('every link is taught in one pass: persons, then edges that say what was decided, then those that do not', () => {
@@ -18,5 +20,5 @@ test('every link is taught in one pass: persons, then edges that say what was de
 });
 
 test('an edge is undecided where nobody wrote down whether it was followed; who belongs to whom is decided', () => {
-  expect(LINKS.map(([link]) => isUndecided(link))).toEqual(LINKS.map(([, pass]) => pass === 2));
+  expect(LINKS.map(([link]) => isUndecided(link))).toEqual(LINKS.map(([, pass]) => pass === 3));
 });

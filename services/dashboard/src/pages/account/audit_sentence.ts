@@ -21,6 +21,8 @@ const DONE: Readonly<Record<string, (item: AuditItem, about: string, who: string
   'permission.refused': (item, about, who) =>
     `${who} was not permitted to ${words(text(item.after, 'operation'))}: ${about}`,
   'user.invite': (_item, about, who) => `${who} invited ${about}`,
+  'person.split': (item, _about, who) =>
+    `${who} took ${text(item.after, 'new_person_id')} out of ${text(item.after, 'person_id')}`,
   'analyst.make': (_item, about, who) => `${who} made ${about}`,
   'analyst.revoke': (_item, about, who) => `${who} revoked ${about}`,
 };

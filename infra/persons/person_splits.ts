@@ -1,0 +1,141 @@
+import type { Warehouse } from '#infra/clickhouse/client.ts';
+import { correctSplitRows, countSplitRows, type RowSplit, storeSplit } from '#infra/clickhouse/split_rows.ts';
+import { createKafka } from '#infra/kafka/client.ts';
+import { createKeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
+import { readTopic } from '#infra/kafka/reader/read_topic.ts';
+import type { KafkaSession } from '#infra/kafka/session.ts';
+import { SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import type { Redis } from '#infra/redis/client.ts';
+import { createIdentityStore, type GroupedPerson } from '#infra/redis/identity.ts';
+import { createCodec } from '#infra/registry/codec.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
+import { type SplitPlan, splitPlan } from '#pipelines/identity/split.ts';
+import { type IdentityLink, linkKey } from '#schemas/identity_link.ts';
+import { partitionOf } from '#schemas/partition.ts';
+
+/** Who is to be taken out of whom, and what that changes. */
+export interface PlannedSplit {
+  plan: SplitPlan;
+  rows: RowSplit;
+  rowCount: number;
+}
+
+/** Redis, Kafka or ClickHouse did not answer. The split may have been made or not; it is safe to ask again. */
+export class PersonSplitsError extends Error {
+  readonly code = 'splits_unavailable';
+}
+
+/** Splits people whom a merge was wrong for. */
+export interface PersonSplits {
+  /** All who are one with any of some persons. @throws PersonSplitsError */
+  groupsOf(siteId: string, persons: readonly string[]): Promise<GroupedPerson[]>;
+  /**
+   * What a split would do, by the edges of identity.links, all of which are read.
+   *
+   * @param taken Keyed identifiers that go with who is moved.
+   * @throws PersonSplitsError
+   */
+  plan(
+    siteId: string,
+    group: readonly GroupedPerson[],
+    moved: ReadonlySet<string>,
+    taken: ReadonlySet<string>,
+  ): Promise<PlannedSplit>;
+  /** False where they are no longer who they were when it was planned. @throws PersonSplitsError */
+  split(planned: PlannedSplit): Promise<boolean>;
+}
+
+interface SplitParts {
+  session: KafkaSession;
+  registry: Registry;
+  redis: Redis;
+  warehouse: Warehouse;
+  cluster: string | null;
+  logger: Logger;
+  nowMs(): number;
+}
+
+const WRITE_RETRIES = 8;
+
+export function createPersonSplits({
+  session,
+  registry,
+  redis,
+  warehouse,
+  cluster,
+  logger,
+  nowMs,
+}: SplitParts): PersonSplits {
+  const store = createIdentityStore(redis);
+  const codecOf = () => createCodec<IdentityLink>(registry, TOPICS.links, 'identity_link');
+
+  async function edgesOf(siteId: string, persons: ReadonlySet<string>): Promise<IdentityLink[]> {
+    const codec = await codecOf();
+    const edges = new Map<string, IdentityLink>();
+    await readTopic(session, TOPICS.links, async ({ value }) => {
+      const read = await codec.decode(value);
+      if (!read.ok || read.value.kind !== 'edge' || read.value.site_id !== siteId) return;
+      if (persons.has(read.value.person_id)) edges.set(linkKey(read.value), read.value);
+    });
+    return [...edges.values()];
+  }
+
+  async function write(links: readonly IdentityLink[]): Promise<void> {
+    const codec = await codecOf();
+    const producer = await createKeyedProducer(createKafka(session.config, 'svc.control.split', logger, WRITE_RETRIES));
+    try {
+      await producer.send(
+        links.map((link) => {
+          const key = linkKey(link);
+          return { topic: TOPICS.links, partition: partitionOf(key, SMALL_PARTITIONS), key, value: codec.encode(link) };
+        }),
+      );
+    } finally {
+      await producer.stop();
+    }
+  }
+
+  return {
+    groupsOf: (siteId, persons) => failing(() => store.groupsOf(siteId, persons)),
+    plan: (siteId, group, moved, taken) =>
+      failing(async () => {
+        const persons = group.map(({ person }) => person);
+        const edges = await edgesOf(siteId, new Set(persons));
+        const plan = splitPlan(persons, (person) => moved.has(person), edges, taken);
+        const [stayed, taking] = plan.groups;
+        const rows: RowSplit = {
+          ...{ site_id: siteId, moved: taking, stayed, version: 0, split_at: nowMs() },
+          person_id: leaderAmong(group, new Set(taking)),
+          former_person_id: leaderAmong(group, new Set(stayed)),
+        };
+        return { plan, rows, rowCount: await countSplitRows(warehouse, rows) };
+      }),
+    split: ({ plan, rows }) =>
+      failing(async () => {
+        const links = await store.split(rows.site_id, plan);
+        if (links === null) return false;
+        const [{ version } = { version: 0 }] = links;
+        await write(links);
+        await storeSplit(warehouse, { ...rows, version, split_at: nowMs() });
+        await correctSplitRows(warehouse, cluster);
+        return true;
+      }),
+  };
+}
+
+/** Who leads of some: the oldest, then the smallest id, as in infra/redis/identity.lua. */
+function leaderAmong(group: readonly GroupedPerson[], persons: ReadonlySet<string>): string {
+  const [first] = group
+    .filter(({ person }) => persons.has(person))
+    .toSorted((a, b) => a.firstSeen - b.firstSeen || (a.person < b.person ? -1 : 1));
+  return first?.person ?? '';
+}
+
+async function failing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new PersonSplitsError(`person not split: ${error instanceof Error ? error.name : 'error'}`);
+  }
+}
