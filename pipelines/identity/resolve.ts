@@ -90,28 +90,26 @@ export interface AskingEvent {
 }
 
 /**
- * The questions of one event, the last of which is of its visitor. An event that names another id of the visitor asks of
- * that one first: both link by the visitor's id. A browser that is a user's already is no other's, whoever logs in there
- * next, as in PostHog; only `$merge_dangerously` of a server joins users.
+ * The questions of one event, the last of which is of its visitor. An event that names another id of the visitor asks three:
+ * first what it says of its visitor, who takes the node of the own distinct id by that; then whether the other id follows this
+ * node, which nobody else can have taken; then who the visitor is after that. A browser that is a user's already is no other's,
+ * whoever logs in there next, as in PostHog; only `$merge_dangerously` of a server joins users.
  */
 export function questionsOf(secret: Buffer, event: AskingEvent, part: IdentityPart): IdentityQuestion[] {
   const { siteId, distinctId, basePersonId: visitor, receivedAtMs } = event;
   const { partition, offset, index } = event.coordinate;
   const isPublic = part.caller === 'browser';
   const shared = { siteId, receivedAtMs, isPublic, coordinate: `${partition}:${offset}:${index}` };
+  const silent = { ...shared, basePersonId: visitor, nodes: [], claim: null, identifiers: null };
   const nodes = nodesOf(secret, siteId, part);
-  const identifiers = nodes.length === 0 ? null : part.identifiers;
+  const own = { ...silent, nodes, identifiers: nodes.length === 0 ? null : part.identifiers };
   const previousId = part.identify && part.mode === 'online' ? part.previous_distinct_id : null;
-  if (previousId === null) return [{ ...shared, basePersonId: visitor, nodes, claim: null, identifiers }];
-  const visitorNode = USER_NODE + nodeOf(secret, siteId, 'distinct_id', distinctId);
-  const isDangerous = part.event === '$merge_dangerously' && part.caller === 'server';
-  const previous = {
-    ...shared,
-    basePersonId: basePersonId(siteId, previousId),
-    nodes: [visitorNode],
-    claim: { node: visitorNode, yields: !isDangerous },
-    identifiers: null,
-  };
-  const own = { node: visitorNode, yields: false };
-  return [previous, { ...shared, basePersonId: visitor, nodes: [...nodes, visitorNode], claim: own, identifiers }];
+  if (previousId === null) return [own];
+  const node = USER_NODE + nodeOf(secret, siteId, 'distinct_id', distinctId);
+  const yields = !(part.event === '$merge_dangerously' && part.caller === 'server');
+  return [
+    { ...own, nodes: [...nodes, node], claim: { node, yields: false } },
+    { ...silent, basePersonId: basePersonId(siteId, previousId), nodes: [node], claim: { node, yields } },
+    silent,
+  ];
 }

@@ -39,8 +39,8 @@ export function claimLists(siteId: string): fc.Arbitrary<IdentityQuestion[]> {
       const shared = { receivedAtMs: 1_790_000_000_000 + (index % 3), coordinate: `0:${index}:0` };
       const nodes = [...(email === null ? [] : [`n_${email}`]), node];
       return [
-        question(siteId, `p_${previous}`, { ...shared, nodes: [node], claim: { node, yields: !isForced } }),
         question(siteId, `p_${user}`, { ...shared, nodes, claim: { node, yields: false } }),
+        question(siteId, `p_${previous}`, { ...shared, nodes: [node], claim: { node, yields: !isForced } }),
       ];
     }),
   );

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
+import { basePersonId, type IdentityQuestion, type IdentityStore, questionsOf } from '#pipelines/identity/resolve.ts';
+import type { IdentityPart } from '#schemas/event_batch.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import { cases } from '#test/harness/environment.ts';
 import { expectedLeaders, leadersOf } from './model.ts';
@@ -144,15 +145,64 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
     test('an event joins two ids of its visitor of which it says the first itself, by whatever key', async () => {
       const store = create(NO_CAP);
       const site = randomUUID();
-      const claim = { node: 'u:user', yields: true };
+      const says = (person: string, node: string, at: number) =>
+        question(site, person, { nodes: [node], isPublic: true, coordinate: `0:${at}:0`, receivedAtMs: at });
       const answers = await store.resolve(site, [
-        question(site, 'p_user', { nodes: ['e'], isPublic: true, coordinate: '0:1:0', receivedAtMs: 1 }),
-        question(site, 'p_anon', { nodes: ['u:user'], claim, isPublic: true, coordinate: '0:2:0', receivedAtMs: 2 }),
-        question(site, 'p_user', { nodes: ['u:user'], isPublic: true, coordinate: '0:2:0', receivedAtMs: 2 }),
-        question(site, 'p_anon'),
+        ...[says('p_user', 'e', 1), says('p_user', 'u:user', 2), says('p_anon', 'u:user', 2)],
+        ...[says('p_old', 'f', 3), says('p_new', 'u:new', 4), says('p_old', 'u:new', 4), question(site, 'p_new')],
       ]);
-      expect(answers.map(({ personId }) => personId)).toEqual(['p_user', 'p_anon', 'p_user', 'p_user']);
+      const persons = ['p_user', 'p_user', 'p_user', 'p_old', 'p_new', 'p_old', 'p_old'];
+      expect(answers.map(({ personId }) => personId)).toEqual(persons);
     });
+
+    test.for([true, false])(
+      'who was said to be another by a browser’s key stays apart at a login (by a browser: %s)',
+      async (isPublic) => {
+        const store = create(NO_CAP);
+        const site = randomUUID();
+        let offset = 0;
+        const asks = (distinctId: string, changes: Partial<IdentityPart>) => {
+          offset += 1;
+          const coordinate = { partition: 0, offset, index: 0 };
+          const event = {
+            siteId: site,
+            distinctId,
+            basePersonId: basePersonId(site, distinctId),
+            receivedAtMs: offset,
+            coordinate,
+          };
+          const part = {
+            mode: 'online',
+            identify: true,
+            identifiers: null,
+            previous_distinct_id: null,
+            event: '$identify',
+          } as const;
+          return questionsOf(Buffer.alloc(32), event, { ...part, caller: 'server', ...changes });
+        };
+        const customers = Array.from({ length: 5 }, (_, at) => `${at}`);
+        const orders = customers.flatMap((id) =>
+          asks(id, { identifiers: { ...NO_IDENTIFIERS, email: id.repeat(64) } }),
+        );
+        const attacks = customers.map((id, at) =>
+          asks(id, { caller: 'browser', previous_distinct_id: customers[at - 1] ?? '4' }),
+        );
+        const logins = customers.map((id) =>
+          asks(id, { caller: isPublic ? 'browser' : 'server', previous_distinct_id: `laptop ${id}` }),
+        );
+        await store.resolve(site, orders);
+        const said = await store.resolve(site, attacks.flat());
+        const edges = said.flatMap(({ links }) => links).filter(({ kind }) => kind === 'edge');
+        expect(edges.map(({ person_id }) => person_id)).toEqual(customers.map((id) => basePersonId(site, id)));
+        for (const login of logins) await store.resolve(site, login);
+        const persons = [...customers, ...customers.map((id) => `laptop ${id}`)].map((id) => basePersonId(site, id));
+        const answers = await store.resolve(
+          site,
+          persons.map((person) => question(site, person)),
+        );
+        expect(answers.map(({ personId }) => personId)).toEqual([...persons.slice(0, 5), ...persons.slice(0, 5)]);
+      },
+    );
 
     test('browsers’ keys say five identifiers of a person and fill half of it, and leave the rest to servers', async () => {
       const store = create(4);

@@ -147,16 +147,17 @@ describe('the questions of an event', () => {
     expect(refused).toMatchObject({ nodes: [], identifiers: null });
   });
 
-  test('are two where it names another id of its visitor, joined by a node of the visitor alone', () => {
-    const [previous, own, ...more] = questionsOf(SECRET, eventOf(), partOf({ previous_distinct_id: 'a1' }));
+  test('are three where it names another id of its visitor, joined by a node that the visitor takes first', () => {
+    const [own, previous, after, ...more] = questionsOf(SECRET, eventOf(), partOf({ previous_distinct_id: 'a1' }));
     expect(more).toEqual([]);
+    expect(after).toMatchObject({ basePersonId: own?.basePersonId, nodes: [], claim: null, identifiers: null });
     expect(previous).toMatchObject({ basePersonId: basePersonId('shop', 'a1'), identifiers: null });
     expect(previous?.nodes).toHaveLength(1);
     expect(own?.nodes).toEqual([...nodesOf(SECRET, 'shop', partOf()), ...(previous?.nodes ?? [])]);
     expect(own?.identifiers).toEqual(ALL);
     // By the same node whoever the other one is, and by another one at another site or of another visitor.
     const nodeFor = (event: Partial<AskingEvent>, previous_distinct_id: string) =>
-      questionsOf(SECRET, eventOf(event), partOf({ previous_distinct_id }))[0]?.nodes;
+      questionsOf(SECRET, eventOf(event), partOf({ previous_distinct_id }))[1]?.nodes;
     expect(nodeFor({}, 'b1')).toEqual(previous?.nodes);
     expect(nodeFor({ distinctId: 'u2' }, 'a1')).not.toEqual(previous?.nodes);
     expect(nodeFor({ siteId: 'other' }, 'a1')).not.toEqual(previous?.nodes);
@@ -167,17 +168,17 @@ describe('the questions of an event', () => {
       questionsOf(SECRET, eventOf(), partOf({ previous_distinct_id: 'a1', ...changes })).map(
         ({ claim }) => claim?.yields,
       );
-    expect(claims({ event: '$identify' })).toEqual([true, false]);
-    expect(claims({ event: '$merge_dangerously', caller: 'browser' })).toEqual([true, false]);
-    expect(claims({ event: '$merge_dangerously', caller: 'server' })).toEqual([false, false]);
-    const [previous, own] = questionsOf(SECRET, eventOf(), partOf({ previous_distinct_id: 'a1' }));
+    expect(claims({ event: '$identify' })).toEqual([false, true, undefined]);
+    expect(claims({ event: '$merge_dangerously', caller: 'browser' })).toEqual([false, true, undefined]);
+    expect(claims({ event: '$merge_dangerously', caller: 'server' })).toEqual([false, false, undefined]);
+    const [own, previous] = questionsOf(SECRET, eventOf(), partOf({ previous_distinct_id: 'a1' }));
     expect([previous?.claim?.node, own?.claim?.node]).toEqual([previous?.nodes[0], own?.nodes.at(-1)]);
     expect(previous?.nodes[0]).toMatch(/^u:[\w-]{32}$/);
   });
 
   test('of a visitor without identifiers join the two all the same, and keep nothing', () => {
     const part = partOf({ identifiers: null, previous_distinct_id: 'a1' });
-    const [previous, own] = questionsOf(SECRET, eventOf(), part);
+    const [own, previous] = questionsOf(SECRET, eventOf(), part);
     expect(own).toMatchObject({ nodes: previous?.nodes, identifiers: null });
   });
 
@@ -201,7 +202,7 @@ describe('the questions of an event', () => {
           if (question.nodes.length === 0) expect(question.identifiers).toBeNull();
         }
         const mayStitch = part.identify && part.mode === 'online';
-        expect(questions).toHaveLength(mayStitch && part.previous_distinct_id !== null ? 2 : 1);
+        expect(questions).toHaveLength(mayStitch && part.previous_distinct_id !== null ? 3 : 1);
         if (!mayStitch) expect(questions.flatMap(({ nodes }) => nodes)).toEqual([]);
       }),
       RUNS,
