@@ -1,0 +1,34 @@
+import kafkajs from 'kafkajs';
+import { expect, inject, test } from 'vitest';
+import { applyAcls } from '#infra/kafka/acls.ts';
+import type { ProcessUser } from '#infra/rights/process_rights.ts';
+import { kafkaOf, uniqueName } from '#test/harness/kafka.ts';
+
+test('what a user may do no more is taken away, and what others may do stays', async () => {
+  const kafka = kafkaOf(inject('parts').addresses.kafkaBrokers);
+  const withTopics = (user: string, writes: readonly string[]): ProcessUser => ({
+    user,
+    rights: { kafka: { reads: [], writes, groups: [] }, redis: null, clickhouse: null },
+  });
+  const [one, other] = [uniqueName('one'), uniqueName('other')];
+  await applyAcls(kafka, [withTopics(other, ['first'])], 'test');
+  await applyAcls(kafka, [withTopics(one, ['first', 'second.*'])], 'test');
+  await applyAcls(kafka, [withTopics(one, ['second.*', 'third'])], 'test');
+
+  const admin = kafka.admin();
+  await admin.connect();
+  const { resources } = await admin.describeAcls({
+    resourceType: kafkajs.AclResourceTypes.TOPIC,
+    resourcePatternType: kafkajs.ResourcePatternTypes.ANY,
+    operation: kafkajs.AclOperationTypes.WRITE,
+    permissionType: kafkajs.AclPermissionTypes.ALLOW,
+  });
+  await admin.disconnect();
+  const topicsOf = (user: string): string[] =>
+    resources
+      .filter(({ acls }) => acls.some(({ principal }) => principal === `User:${user}`))
+      .map(({ resourceName }) => resourceName)
+      .sort();
+  expect(topicsOf(one)).toEqual(['second.', 'third']);
+  expect(topicsOf(other)).toEqual(['first']);
+});
