@@ -95,6 +95,7 @@ test('the tag is told how it is to behave, and where the verified domain is', as
   await verifiedDomain(service, site, domain);
   await changed(['--tag', 'consent_required=on', '--tag', 'inventory=off'], {
     tag: {
+      parts: ['vendors'],
       engage: false,
       web_vitals: false,
       consent: { required: true, queue: true },
