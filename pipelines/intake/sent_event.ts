@@ -28,10 +28,11 @@ export function readSentEvent(
   const name = readEventName(sent['event']);
   if (!name.ok) return name;
   const countries = isObject(sent['properties']) ? eventCountries(sent['properties'], known) : known;
-  const uuid = isAbsent(sent['uuid'])
+  const isUuidAbsent = isAbsent(sent['uuid']) || isPlaceholderText(sent['uuid']);
+  const uuid = isUuidAbsent
     ? null
     : readUuid(sent['uuid'], context.identitySecret, idCountries(context.site), effort, context.isOfShowings);
-  if (uuid === null && !isAbsent(sent['uuid'])) return refuse('uuid_invalid');
+  if (uuid === null && !isUuidAbsent) return refuse('uuid_invalid');
   const distinctId = isAbsent(sent['distinct_id']) ? null : readShortText(sent['distinct_id']);
   if (distinctId === null && !isAbsent(sent['distinct_id'])) return refuse('distinct_id_invalid');
   const time = readTimestamp(sent['timestamp'], context);
@@ -43,7 +44,9 @@ export function readSentEvent(
   const { timestamp, original: originalTimestamp, warning: timeWarning } = time;
   const sentTimestamp = timeWarning === 'timestamp_invalid' ? null : writtenTime(sent['timestamp']);
   const { actionSource, isStated: isSourceStated } = source;
-  const ids = { name: name.name, uuid, ...visitorIds(name.name, distinctId, properties) };
+  const visitor = visitorIds(name.name, distinctId, properties);
+  const hasPlaceholder = visitor.hasPlaceholder || (isUuidAbsent && !isAbsent(sent['uuid']));
+  const ids = { name: name.name, uuid, ...visitor, hasPlaceholder };
   const times = { timestamp, originalTimestamp, timeWarning, sentTimestamp };
   return { ok: true, event: { ...ids, ...times, actionSource, isSourceStated, properties, countries } };
 }
@@ -65,6 +68,11 @@ function visitorIds(
   const distinctId = sent === null || isNobodysId(sent) ? null : sent;
   const previousId = distinctId === null || previous === distinctId ? null : previous;
   return { distinctId, previousId, hasPlaceholder };
+}
+
+/** An id of an event that many have would leave the first of them alone: it is as if none had been sent. */
+function isPlaceholderText(value: unknown): boolean {
+  return typeof value === 'string' && value.trim() !== '' && isPlaceholderId(value);
 }
 
 function isObject(value: unknown): value is JsonObject {

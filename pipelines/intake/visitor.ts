@@ -18,8 +18,7 @@ export interface Visitor {
 export function visitorOf(sent: SentEvent, found: Found, device: Device, call: Call): Visitor {
   const { site, identitySecret } = call.context;
   if (site.mode === 'offline') return { distinctId: deviceAnonymousId(call, device), identifiers: null };
-  if (sent.distinctId === null)
-    return { distinctId: defaultId(sent, found, device, call), identifiers: found.identifiers };
+  if (sent.distinctId === null) return { distinctId: defaultId(found, device, call), identifiers: found.identifiers };
   const { distinctId, identifier } = cleanDistinctId(sent.distinctId, identitySecret, site, call.effort);
   if (identifier === null) return { distinctId, identifiers: found.identifiers };
   const identifiers = found.identifiers ?? noIdentifiers();
@@ -30,15 +29,14 @@ export function visitorOf(sent: SentEvent, found: Found, device: Device, call: C
 }
 
 /**
- * The anonymous id of the device; but a server's event that names its customer and not the customer's device gets one
- * of the customer. Else all customers of a shop's till, reported from one address, would be one visitor and be
- * stitched into one person.
+ * The anonymous id of the device; but a server's event that names its customer gets one of the customer. Else all whom a till
+ * reports from one address, whom a shop behind a proxy reports under the proxy's, or who share a carrier's address and the user
+ * agent of one phone's model, would be one visitor and be stitched into one person. What a browser's key says joins nobody who
+ * is known.
  */
-function defaultId(sent: SentEvent, found: Found, device: Device, call: Call): string {
-  const isDeviceCustomers =
-    call.context.caller === 'browser' || (sent.actionSource === 'website' && device !== call.peer);
+function defaultId(found: Found, device: Device, call: Call): string {
   const { email, phone, external_id } = found.identifiers ?? noIdentifiers();
-  const customer = isDeviceCustomers ? null : (email ?? phone ?? external_id);
+  const customer = call.context.caller === 'browser' ? null : (email ?? phone ?? external_id);
   if (customer === null) return deviceAnonymousId(call, device);
   return customerAnonymousId(call.context.identitySecret, call.context.site.site_id, customer);
 }

@@ -4,14 +4,13 @@ import { canonicalJson } from '#pipelines/intake/canonical_json.ts';
 import { given } from '#pipelines/intake/compat/foreign.ts';
 import { digestId } from '#pipelines/intake/event_id.ts';
 import { pageArrival } from '#pipelines/intake/page_arrival.ts';
-import { readShortText } from '#pipelines/intake/short_text.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { Caller } from '#schemas/event.ts';
 import { consentOfHit } from './hit_consent.ts';
 import { itemsOfHit } from './hit_items.ts';
 import { gatherUserData } from './hit_user_data.ts';
 import type { Hit } from './hits.ts';
-import { purchaseId } from './purchase_id.ts';
+import { purchaseId, statedId } from './purchase_id.ts';
 import { numberOr } from './wire_number.ts';
 
 /** What says of an event that GA4's own tag sent it: the value of its property `$lib`. */
@@ -171,7 +170,7 @@ function eventId(
   const name = fields.get('en') ?? '';
   const isPurchase = conversionName(name).canonical === 'purchase';
   const purchase = { transactionId: parameters['transaction_id'], clientId: fields.get('cid'), caller };
-  const own = readShortText(parameters['event_id']) ?? (isPurchase ? purchaseId(purchase, secret) : null);
+  const own = statedId(parameters['event_id']) ?? (isPurchase ? purchaseId(purchase, secret) : null);
   if (own !== null) return ownId(own, name, secret, names);
   const [page, number] = [fields.get('_p'), fields.get('_s')];
   if (page === undefined || number === undefined) return undefined;

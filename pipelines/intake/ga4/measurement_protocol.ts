@@ -6,7 +6,7 @@ import { readShortText } from '#pipelines/intake/short_text.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { ITEMS_MAX, withoutLegacyNames } from './hit_items.ts';
 import { areTooMany, parametersOfMeasurements } from './parameter_limits.ts';
-import { purchaseId } from './purchase_id.ts';
+import { purchaseId, statedId } from './purchase_id.ts';
 
 /** Google's page on sending events. */
 export const MEASUREMENTS_MAX = 25;
@@ -94,7 +94,7 @@ function eventOf(event: JsonObject, { body, shared, secret }: Around): JsonObjec
   const byTransaction = isPurchase ? purchaseId({ transactionId, clientId, caller: 'server' }, secret) : null;
   return given({
     event: name,
-    uuid: readShortText(idText(parameters['event_id'])) ?? byTransaction,
+    uuid: statedId(idText(parameters['event_id'])) ?? byTransaction ?? readShortText(idText(parameters['event_id'])),
     distinct_id: firstGiven(idText(body['user_id']), clientId),
     timestamp: happened(firstGiven(event['timestamp_micros'], body['timestamp_micros'])),
     properties: {

@@ -1,6 +1,7 @@
 import { canonicalJson } from '#pipelines/intake/canonical_json.ts';
 import { digestId } from '#pipelines/intake/event_id.ts';
 import { readShortText } from '#pipelines/intake/short_text.ts';
+import { isPlaceholderId } from '#pipelines/privacy/placeholder_id.ts';
 import type { Caller } from '#schemas/event.ts';
 
 /** What a purchase is known by that has no id of its own, and who says so. */
@@ -8,6 +9,12 @@ export interface SentPurchase {
   transactionId: unknown;
   clientId: unknown;
   caller: Caller;
+}
+
+/** An id that says something; a placeholder would be that of many. */
+export function statedId(sent: unknown): string | null {
+  const id = readShortText(sent);
+  return id === null || isPlaceholderId(id) ? null : id;
 }
 
 /** A client id as gtag keeps it in its cookie: a random number of 31 bits, and the second in which it was made. */
@@ -20,7 +27,7 @@ const OF_GTAG = /^\d{1,10}\.\d{10}$/;
  * transaction alone, whatever it makes up as client id. Null where a browser states no client.
  */
 export function purchaseId({ transactionId, clientId, caller }: SentPurchase, secret: Buffer): string | null {
-  const transaction = readShortText(transactionId);
+  const transaction = statedId(transactionId);
   if (transaction === null) return null;
   const client = readShortText(clientId);
   if (caller === 'server' && !OF_GTAG.test(client ?? '')) return transaction;

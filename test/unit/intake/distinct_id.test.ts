@@ -67,11 +67,23 @@ describe('without a distinct_id', () => {
     expect(anonymous(claimed, browser())).toBe(anonymous({}, browser()));
   });
 
-  it('a server’s event has the id of the shopper’s device, as if the shopper had called', () => {
+  it('a server’s event that names nobody has the id of the shopper’s device, as if the shopper had called', () => {
     const { clientIp, userAgent } = browser();
     const properties = { client_ip_address: clientIp, client_user_agent: userAgent };
     expect(anonymous(properties)).toBe(anonymous({}, browser()));
-    expect(anonymous({ ...properties, email: 'jane@example.com' })).toBe(anonymous({}, browser()));
+  });
+
+  it.each([
+    ['a carrier', '203.0.113.50'],
+    ['a proxy before the shop', '10.0.3.4'],
+    ['an address that cannot be read', 'somewhere'],
+    ['no address', undefined],
+  ])('customers whom a server names are not one visitor for %s and one user agent', (_what, client_ip_address) => {
+    const device = { client_ip_address, client_user_agent: browser().userAgent };
+    const [ann, bob] = ['ann@a.example', 'bob@b.example'].map((email) => anonymous({ ...device, email }));
+    expect(ann).toMatch(ANONYMOUS);
+    expect(ann).not.toBe(bob);
+    expect(anonymous({ email: 'ann@a.example' })).toBe(ann);
   });
 
   it('a server’s event that names nobody has the id of the server', () => {

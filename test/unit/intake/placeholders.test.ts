@@ -146,3 +146,58 @@ test("visitors of PostHog's cookieless mode are told apart by address and user a
     isWarned: false,
   });
 });
+
+const PLACEHOLDERS = [
+  'undefined',
+  'NULL',
+  'NaN',
+  '[object Object]',
+  '{{ order.id }}',
+  '00000000-0000-0000-0000-000000000000',
+];
+
+test.each(PLACEHOLDERS)('two events with the id %s are two, and are warned about', (uuid) => {
+  const at = '2026-10-10T10:00:00Z';
+  const [one, other] = ['u1', 'u2'].map((distinct_id) =>
+    taken({ event: 'purchase', uuid, distinct_id, timestamp: at }, server()),
+  );
+  expect([one?.isWarned, other?.isWarned]).toEqual([true, true]);
+  expect(one?.event.event_id).not.toBe(other?.event.event_id);
+  // Sent again it is the same one.
+  expect(taken({ event: 'purchase', uuid, distinct_id: 'u1', timestamp: at }, server()).event.event_id).toBe(
+    one?.event.event_id,
+  );
+});
+
+test.each(PLACEHOLDERS)('an order with the id %s has none', (order_id) => {
+  expect(taken({ event: 'purchase', uuid: 'a1', properties: { order_id } }).event.order_id).toBeNull();
+});
+
+/** So that each event without an id of its own has another. */
+function counting(): { randomEventId(): string } {
+  let count = 0;
+  return { randomEventId: () => `made-${count++}` };
+}
+
+test.each(['undefined', '(not set)', '0'])('purchases of GA4 with the transaction %s are as many', (transaction) => {
+  const context = server(counting());
+  const params = { transaction_id: transaction };
+  const ids = ['u1', 'u2'].map((client_id) => {
+    const event = measured({ client_id, events: [{ name: 'purchase', params }] });
+    return taken(event, context).event.event_id;
+  });
+  expect(ids).toEqual(['made-0', 'made-1']);
+  const fields = { cid: 'c', _s: '1', 'ep.event_id': 'undefined', 'ep.transaction_id': transaction };
+  const hits = ['1', '2'].map((_p) => ga4({ ...fields, _p })?.['uuid']);
+  expect(new Set(hits).size).toBe(2);
+});
+
+test('what Segment’s and PostHog’s libraries send as an event’s id that is none makes no copies', () => {
+  const context = server(counting());
+  const calls = ['u1', 'u2'].map((userId) =>
+    segment({ type: 'track', event: 'Order Completed', userId, messageId: 'undefined' }),
+  );
+  const events = ['u1', 'u2'].map((distinct_id) => posthog({ event: 'x', distinct_id, uuid: 'null' }));
+  const ids = [...calls, ...events].map((event) => taken(event, context).event.event_id);
+  expect(new Set(ids).size).toBe(4);
+});

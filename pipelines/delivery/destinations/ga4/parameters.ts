@@ -4,6 +4,7 @@ import { isParameterName } from '#pipelines/delivery/ga4_names.ts';
 import { type Item, itemsOf } from '#pipelines/delivery/items.ts';
 import { present } from '#pipelines/delivery/present.ts';
 import {
+  firstId,
   firstNumber,
   firstText,
   isRecord,
@@ -137,7 +138,7 @@ const cutOrNull = (text: string | null): string | null => (text === null ? null 
 
 /** GA4 counts one purchase of a transaction id; one without an order has its event's, so that a repetition counts once. */
 const transactionId = (event: Event, name: string, properties: Properties): string | null =>
-  event.order_id ?? firstText(properties, ['transaction_id']) ?? (name === 'purchase' ? event.event_id : null);
+  event.order_id ?? firstId(properties, ['transaction_id']) ?? (name === 'purchase' ? event.event_id : null);
 
 function ownParameters(event: Event, eventName: string, properties: Properties): Record<string, unknown> {
   const items = itemsOf(properties).map(item);
