@@ -109,6 +109,35 @@ function fromConsent(value: unknown): Statement[] {
   return isRecord(given) ? fromObject(given) : [{ purposes: ALL, says: agreed(given) }];
 }
 
+const UNREADABLE: readonly Statement[] = [{ purposes: ALL, says: 'unreadable' }];
+
+/** The ids of a list, or of an object of names by their ids, folded; null where it is neither. */
+function idsOf(value: unknown): string[] | null {
+  const given = unwrapped(value ?? []);
+  const ids: unknown[] | null = Array.isArray(given) ? given : isRecord(given) ? Object.keys(given) : null;
+  return ids?.every((id) => typeof id === 'string' || typeof id === 'number') === true
+    ? ids.map((id) => folded(String(id)))
+    : null;
+}
+
+/**
+ * RudderStack's `consentManagement`: which of a banner's categories were agreed to, and which were not (its page "Add the consent
+ * object to event payloads"). A refused one that nobody knows may be about advertising.
+ */
+function fromLists(value: unknown): readonly Statement[] {
+  const lists = unwrapped(value);
+  if (stated(lists) === 'absent' || (isRecord(lists) && Object.keys(lists).length === 0)) return [];
+  if (!isRecord(lists) || !LIST_NAMES.some((name) => name in lists)) return UNREADABLE;
+  const [denied, allowed] = LIST_NAMES.map((name) => idsOf(lists[name]));
+  if (!denied || !allowed) return UNREADABLE;
+  const refused = denied.filter((id) => !BESIDE.has(id));
+  return [
+    ...refused.map((id): Statement => ({ purposes: PURPOSES.get(id) ?? ALL, says: 'no' })),
+    ...allowed.flatMap((id) => fromMember(id, true)),
+  ];
+}
+const LIST_NAMES = ['deniedConsentIds', 'allowedConsentIds'];
+
 const DIGITS: Readonly<Record<string, Stated>> = { '0': 'no', '1': 'yes', '-': 'absent' };
 
 /** Google's consent signal `gcs`: `G1` and a digit each for advertising and analytics. */
@@ -131,6 +160,7 @@ function statementsOf(properties: Properties): Statement[] {
     ...CONSENT_NAMES.flatMap((name) => fromConsent(properties[name])),
     ...flat.flatMap((name) => fromObject({ [name]: properties[name] })),
     ...fromSignal(properties['gcs']),
+    ...fromLists(properties['consentManagement']),
   ];
 }
 
@@ -143,7 +173,8 @@ function judged(statements: readonly Statement[], purpose: Purpose): boolean | n
 
 /**
  * Reads consent from the property `consent` (or `$consent`), which is one word or flag for everything or an object of
- * purposes, also within `context`; from Google's consent types as properties of their own; and from gtag's `gcs`.
+ * purposes, also within `context`; from Google's consent types as properties of their own; from gtag's `gcs`; and from
+ * RudderStack's `consentManagement`.
  */
 export function consentOf(properties: Properties): Consent {
   const context = unwrapped(properties['context']);

@@ -1,4 +1,5 @@
 import { DESTINATIONS_PROPERTY } from '#pipelines/delivery/event_destinations.ts';
+import { unwrapped } from '#pipelines/delivery/stated.ts';
 import { readSentAt } from '#pipelines/intake/timestamp.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { isNobodysId } from '#pipelines/privacy/placeholder_id.ts';
@@ -50,6 +51,36 @@ export function mapSegmentCall(
   return { ok: true, event: { ...shared, event: nameOf(kind, sent), properties: withFlags(properties, flags) } };
 }
 
+/** A call of a batch with the batch's context, whose members the call's own replace (Segment's page of its HTTP API, "Batch"). */
+export function withContext(sent: unknown, ofBatch: unknown): unknown {
+  const shared = contextOf(ofBatch);
+  if (!isObject(sent) || Object.keys(shared).length === 0) return sent;
+  return { ...sent, context: mergedContext(shared, contextOf(sent['context'])) };
+}
+
+/** A context that was sent as JSON in a text may hold a refusal as well. */
+const contextOf = (sent: unknown): JsonObject => objectOr(unwrapped(sent));
+
+/** Deeper than this nothing is merged; properties may not be as deep. */
+const CONTEXT_DEPTH_MAX = 16;
+
+/** Of two contexts each member that is there; what both have is the own one's, object by object. */
+function mergedContext(shared: JsonObject, own: JsonObject, depth = 1): JsonObject {
+  const members = Object.entries(own).map(([name, value]) => {
+    const other = Object.hasOwn(shared, name) ? shared[name] : undefined;
+    const isMerged = isObject(other) && isObject(value) && depth < CONTEXT_DEPTH_MAX;
+    return [name, isMerged ? mergedContext(other, value, depth + 1) : (value ?? other)] as const;
+  });
+  return { ...shared, ...Object.fromEntries(members) };
+}
+
+/** The event's own properties replace what its context says, but for a `context` among them, which is merged: either may refuse. */
+function withOwn(shared: JsonObject, own: JsonObject): JsonObject {
+  const { context } = shared;
+  if (!isObject(context) || own['context'] === undefined) return { ...shared, ...own };
+  return { ...shared, ...own, context: mergedContext(context, contextOf(own['context'])) };
+}
+
 /** Where nothing is kept from anywhere there is nothing to say. */
 function withFlags(properties: unknown, flags: DestinationFlags): unknown {
   const says = isObject(properties) && Object.values(flags).includes(false);
@@ -87,11 +118,11 @@ function propertiesOf(kind: SegmentCall, sent: JsonObject, context: JsonObject, 
   const joined = { ...context, ...given({ external_id: userId }) };
   switch (kind) {
     case 'track':
-      return isAbsentOrObject(properties) ? { ...joined, ...withValue(objectOr(properties)) } : properties;
+      return isAbsentOrObject(properties) ? withOwn(joined, withValue(objectOr(properties))) : properties;
     case 'page':
     case 'screen':
       if (!isAbsentOrObject(properties)) return properties;
-      return { ...joined, ...given({ name: sent['name'], category: sent['category'] }), ...objectOr(properties) };
+      return withOwn({ ...joined, ...given({ name: sent['name'], category: sent['category'] }) }, objectOr(properties));
     case 'identify':
       return {
         ...joined,
@@ -148,7 +179,7 @@ function campaignProperties(campaign: JsonObject): JsonObject {
  * campaign under the names other tags use, the rest as it is.
  */
 function contextProperties(sent: JsonObject): JsonObject {
-  const context = objectOr(sent['context']);
+  const context = contextOf(sent['context']);
   const library = objectOr(context['library']);
   const rest = Object.entries(context).filter(([name]) => !READ_FROM_CONTEXT.has(name));
   return given({

@@ -1,6 +1,6 @@
 import { isObject } from '#pipelines/intake/compat/foreign.ts';
 import { destinationFlags } from '#pipelines/intake/compat/integrations.ts';
-import { mapSegmentCall, type SegmentCall } from '#pipelines/intake/compat/segment.ts';
+import { mapSegmentCall, type SegmentCall, withContext } from '#pipelines/intake/compat/segment.ts';
 import { readSentAt } from '#pipelines/intake/timestamp.ts';
 import { type EdgeErrorCode, errorAnswer } from '#services/edge/errors.ts';
 import type { Dialect, DialectAnswer, ForeignRequest, RefusedCall, Stored } from './dialect.ts';
@@ -9,6 +9,8 @@ import type { Dialect, DialectAnswer, ForeignRequest, RefusedCall, Stored } from
 const BODY_BYTES_MAX = 500 * 1024;
 const CALL_BYTES_MAX = 32 * 1024;
 const CALLS_MAX = 2_500;
+/** What the context of a batch may come to in all of its calls together. */
+const CONTEXTS_BYTES_MAX = 5 * 1024 * 1024;
 
 /** The routes of single calls; the short ones are the browser library's. */
 export const SEGMENT_CALL_PATHS: Readonly<Record<string, SegmentCall>> = {
@@ -52,21 +54,27 @@ function readRequest(path: string, body: unknown): ForeignRequest {
   const calls = type === null ? body['batch'] : [body];
   if (!Array.isArray(calls) || calls.length === 0) return { ok: false, code: 'body_not_calls' };
   const ofBatch = destinationFlags(body['integrations']);
+  const context = type === null ? body['context'] : undefined;
+  if (bytesOf(context) * calls.length > CONTEXTS_BYTES_MAX) return { ok: false, code: 'body_too_large' };
   return {
     ok: true,
     calls,
     sentAtMs: readSentAt(body['sentAt']),
-    map: (call, arrival) =>
-      isTooLarge(call) ? { ok: false, code: 'call_too_large' } : mapSegmentCall(call, type, arrival, ofBatch),
+    map: (call, arrival) => {
+      const whole = withContext(call, context);
+      if (bytesOf(whole) > CALL_BYTES_MAX) return { ok: false, code: 'call_too_large' };
+      return mapSegmentCall(whole, type, arrival, ofBatch);
+    },
   };
 }
 
-function isTooLarge(call: unknown): boolean {
+function bytesOf(value: unknown): number {
+  if (value === undefined) return 0;
   try {
-    return Buffer.byteLength(JSON.stringify(call)) > CALL_BYTES_MAX;
+    return Buffer.byteLength(JSON.stringify(value));
   } catch {
     // Nested so deeply that it can be read, but not written again.
-    return true;
+    return Number.POSITIVE_INFINITY;
   }
 }
 

@@ -21,7 +21,26 @@ export const REFUSALS: readonly Record<string, unknown>[] = [
   { gcs: 'G101' },
   { gcs: 'g100' },
   { consent: { ad_user_data: 'granted' }, gcs: 'G100' },
+  {
+    context: {
+      consentManagement: {
+        provider: 'oneTrust',
+        allowedConsentIds: ['C0001', 'C0002'],
+        deniedConsentIds: ['C0003', 'C0004'],
+      },
+    },
+  },
+  { context: { consentManagement: { deniedConsentIds: ['marketing', 'analytics'] } } },
+  { consentManagement: '{"deniedConsentIds":["Marketing"]}' },
+  { context: { consentManagement: { allowedConsentIds: ['C0004'], deniedConsentIds: ['C0004'] } } },
+  { context: '{"consentManagement":{"deniedConsentIds":["C0004"]}}' },
   // Unreadable ones.
+  { context: { consentManagement: { provider: 'oneTrust' } } },
+  { context: { consentManagement: { deniedConsentIds: 'none of them' } } },
+  { context: { consentManagement: { allowedConsentIds: ['C0004'], deniedConsentIds: [{ id: 'C0003' }] } } },
+  { context: { consentManagement: { allowedConsentIds: ['C0004'], deniedConsentIds: ['a category of ours'] } } },
+  { context: { consentManagement: ['C0004'] } },
+  { context: { consentManagement: true } },
   { consent: 'perhaps' },
   { consent: 2 },
   { consent: ['marketing'] },
@@ -90,6 +109,14 @@ export const PERMISSIONS: readonly Record<string, unknown>[] = [
   { consent: { ad_storage: 'granted', wait_for_update: 500, region: ['DE'], version: 0 } },
   { context: { consent: { categoryPreferences: { C0001: true, C0002: false, C0003: false, C0004: true } } } },
   { context: { consent: { categoryPreferences: { Advertising: true }, version: 3 } } },
+  {
+    context: {
+      consentManagement: { provider: 'oneTrust', allowedConsentIds: ['C0004'], deniedConsentIds: ['C0002', 'C0003'] },
+    },
+  },
+  { context: { consentManagement: { allowedConsentIds: { C0004: 'Targeting Cookies' }, deniedConsentIds: [] } } },
+  { context: { consentManagement: { allowedConsentIds: [], deniedConsentIds: [] } } },
+  { context: { consentManagement: {} } },
   { gcs: 'G111' },
   { gcs: 'G1--' },
   { gcs: 'G110' },

@@ -46,6 +46,68 @@ test('where the calls of a batch may go is said by the batch, and by each call',
   expect(said).toEqual([{ all: false }, { all: false, meta: true }]);
 });
 
+test('the context of a batch is that of each of its calls, whose own members hold, object by object', async () => {
+  const userAgent = 'Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0';
+  const context = {
+    consent: { categoryPreferences: { marketing: false, analytics: true } },
+    ip: '203.0.113.50',
+    userAgent,
+    page: { url: 'https://shop.example/a', title: 'A' },
+    campaign: { source: 'mail' },
+    traits: { email: 'jane@example.com' },
+    gpc: true,
+  };
+  const own = {
+    ip: '203.0.113.51',
+    page: { title: 'B' },
+    gpc: null,
+    consent: { categoryPreferences: { analytics: false } },
+  };
+  const batch = [
+    call(1),
+    call(2, { context: own }),
+    call(3, { context: 'none' }),
+    call(4, { properties: { context: { x: 1 } } }),
+  ];
+  expect(await segmentCall(edge, '/v1/batch', { batch, context: { consent: 0 } })).toMatchObject(SUCCESS);
+  expect(await segmentCall(edge, '/v1/batch', { batch, context })).toMatchObject(SUCCESS);
+  const [refused, ...events] = edge.records.flat().filter((_, at) => at === 0 || at > 3);
+  const said = { context: { consent: context.consent, gpc: true } };
+  expect(JSON.parse(refused?.properties ?? '')).toMatchObject({ context: { consent: 0 } });
+  expect(events.map(({ client_ip }) => client_ip)).toEqual([
+    '203.0.113.50',
+    '203.0.113.51',
+    '203.0.113.50',
+    '203.0.113.50',
+  ]);
+  expect(events.every(({ identifiers }) => identifiers?.email !== null)).toBe(true);
+  expect(events.map(({ client_user_agent }) => client_user_agent)).toEqual(Array(4).fill(userAgent));
+  expect(events.map(({ properties }) => JSON.parse(properties) as object)).toMatchObject([
+    { ...said, url: 'https://shop.example/a', title: 'A', utm_source: 'mail' },
+    {
+      context: { consent: { categoryPreferences: { marketing: false, analytics: false } }, gpc: true },
+      ...{ url: 'https://shop.example/a', title: 'B', utm_source: 'mail' },
+    },
+    { ...said, title: 'A' },
+    { context: { ...said.context, x: 1 }, title: 'A' },
+  ]);
+});
+
+test('a context that would make too much of a batch is refused, and so is one too deep to be read', async () => {
+  const context = { note: 'x'.repeat(30_000) };
+  expect(await segmentCall(edge, '/v1/batch', { batch: calls(100), context })).toMatchObject(SUCCESS);
+  const large = await segmentCall(edge, '/v1/batch', { batch: calls(200), context });
+  expect(large).toMatchObject({ status: 400, body: { code: 'body_too_large' } });
+  const whole = await segmentCall(edge, '/v1/batch', { batch: calls(1), context: { note: 'x'.repeat(40_000) } });
+  expect(whole).toMatchObject({ status: 400, body: { rejected: [{ code: 'call_too_large' }] } });
+  const deep = JSON.stringify({ batch: calls(1) }).replace(
+    '{',
+    `{"context":${'{"a":'.repeat(8_000)}1${'}'.repeat(8_000)},`,
+  );
+  const headers = { authorization: `Basic ${Buffer.from(`${edge.serverKey}:`).toString('base64')}` };
+  expect((await post(edge, '/v1/batch', deep, headers)).status).toBe(400);
+});
+
 test('a large batch is several records of at most 50 events', async () => {
   expect(await segmentBatch(edge, calls(120))).toMatchObject(SUCCESS);
   expect(edge.records.map((events) => events.length)).toEqual([50, 50, 20]);
