@@ -4,7 +4,7 @@ import { type Found, feed, foundNothing, MEMBERS_MAX } from './found.ts';
 import { settlePerson } from './found_person.ts';
 import { jsonIn } from './json_text.ts';
 import { keyMeaning } from './key_meaning.ts';
-import type { Feed, KeyMeaning, Names, Opens } from './key_words.ts';
+import { type Feed, type KeyMeaning, type Names, type Opens, RANKS } from './key_words.ts';
 import { isBarePhone, isPhoneInParts, looksLikePhone } from './phone_like.ts';
 import { isCardNumber } from './redact_secrets.ts';
 import { redactText, type Stands } from './redact_text.ts';
@@ -175,7 +175,7 @@ function isRemoved(meaning: KeyMeaning, value: unknown, role: Role, walk: Walk):
   // What there is no effort left to read goes all the same.
   const isFed =
     kind !== null &&
-    (!spend(walk.effort, stepsToFeed(kind, value)) || feed(walk.found, kind, value, role === 'top', walk));
+    (!spend(walk.effort, stepsToFeed(kind, value)) || feed(walk.found, kind, value, rankAt(meaning, role), walk));
   switch (meaning.removal) {
     case 'never':
       return false;
@@ -203,6 +203,12 @@ function isRemoved(meaning: KeyMeaning, value: unknown, role: Role, walk: Walk):
       );
   }
 }
+
+const AT_TOP = RANKS.contract - RANKS.alias + 1;
+
+/** Whatever stands at the top goes before what stands in a container, but for what may be somebody else's. */
+const rankAt = ({ rank }: KeyMeaning, role: Role): number =>
+  role === 'top' && rank >= RANKS.alias ? rank + AT_TOP : rank;
 
 /** A phone number is read by several plans; what else a person's record gives is hashed. */
 const PHONE_STEPS = 60;

@@ -42,6 +42,11 @@ export function copyIdentifier(into: Identifiers, kind: Identifier, from: Identi
   for (const variant of VARIANTS[kind]) into[variant] = from[variant];
 }
 
+/** Fills in the variants that one of the same identifier has, as a hash that was sent has none. */
+export function completeIdentifier(into: Identifiers, kind: Identifier, from: Identifiers): void {
+  for (const variant of VARIANTS[kind]) into[variant] ??= from[variant];
+}
+
 /** Hashes a raw identifier into its fields; whether it could be read. An unreadable one changes nothing. */
 export function putIdentifier(into: Identifiers, kind: Identifier, raw: string, countries: Countries): boolean {
   const fields = hashIdentifier(kind, raw, countries);

@@ -74,8 +74,15 @@ function classify(key: string): KeyMeaning {
   const names = secret === null ? namedBy(segments.at(-1) ?? '', found) : null;
   const holdsNumber = (scanText(plain) & (HOLDS_NUMBER | HOLDS_WRAPPED)) !== 0;
   const suspicious = holdsNumber || SUSPICIOUS.test(plain) || !key.isWellFormed();
-  const isAsFound = feeds === found.feeds && names === null && secret === null && !suspicious;
-  return isAsFound ? found : { ...found, feeds, suspicious, names, secret };
+  const rank = feeds === null ? found.rank : rankOf(key, comparableForm(segments.at(-1) ?? ''));
+  const isAsFound = feeds === found.feeds && rank === found.rank && names === null && secret === null && !suspicious;
+  return isAsFound ? found : { ...found, feeds, rank, suspicious, names, secret };
+}
+
+function rankOf(key: string, word: string): number {
+  if (words.CONTRACT_KEYS.has(key)) return words.RANKS.contract;
+  if (words.RECIPIENTS_KEY.test(word)) return words.RANKS.recipient;
+  return words.CONTACTS_KEY.test(word) ? words.RANKS.contact : words.RANKS.alias;
 }
 
 function secretBy(segment: string): SecretRemoval | null {
@@ -149,7 +156,8 @@ function decoded(key: string): string {
 }
 
 function meaning(removal: Removal, feeds: Feed | null, opens: Opens = 'plain', feedsInPersonOnly = false): KeyMeaning {
-  return { removal, feeds, feedsInPersonOnly, opens, suspicious: false, names: null, secret: null, answers: false };
+  const others = { rank: words.RANKS.alias, suspicious: false, names: null, secret: null, answers: false };
+  return { removal, feeds, feedsInPersonOnly, opens, ...others };
 }
 
 function knownWords(): Map<string, KeyMeaning> {

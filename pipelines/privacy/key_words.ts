@@ -36,9 +36,17 @@ export type Names = 'article' | 'id';
 /** What the object under a key describes. */
 export type Opens = 'plain' | 'person' | 'feeding' | 'context' | 'phone';
 
+/**
+ * What goes before what, of several keys that feed the same: the name of the contract (SPEC 2.2) before any other for it,
+ * before those of whom to ask, and last those of whom the goods go to.
+ */
+export const RANKS = { recipient: 0, contact: 1, alias: 2, contract: 3 } as const;
+
 export interface KeyMeaning {
   removal: Removal;
   feeds: Feed | null;
+  /** How far what it feeds goes before others: of RANKS. */
+  rank: number;
   /** Whether it feeds only from inside a person, because the spelling is too short to be sure elsewhere. */
   feedsInPersonOnly: boolean;
   opens: Opens;
@@ -86,6 +94,13 @@ export const OTHER_NAME_WORDS =
 export const PERSON_NAME_WORDS = 'name first last middle displayname line1 line2';
 export const STREET_WORDS =
   'street streetaddress streetname street1 street2 address address1 address2 address3 addressline addressline1 addressline2 addressline3 homeaddress billingaddress shippingaddress deliveryaddress mailingaddress postaladdress customeraddress useraddress';
+/** What is somebody else's as often as not, who must not become one person with the event's own. */
+export const RECIPIENTS_KEY = /^(?:shipping|delivery|recipient|fax)/;
+export const CONTACTS_KEY = /^contact/;
+/** The names of SPEC 2.2 as they are written there. */
+export const CONTRACT_KEYS: ReadonlySet<string> = new Set(
+  'email phone first_name last_name city state zip country external_id client_ip_address client_user_agent'.split(' '),
+);
 export const EXTERNAL_ID_WORDS = 'externalid';
 export const IP_WORDS =
   'clientipaddress clientip ip ipaddress userip useripaddress remoteip remoteaddr ipoverride visitorip customerip realip xforwardedfor';
