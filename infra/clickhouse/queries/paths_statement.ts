@@ -16,7 +16,10 @@ import { NO_DIGEST, textsSql } from './text_digests.ts';
  */
 export function pathsStatement(siteId: string, plan: PathsPlan, leastPersons = 1): Statement {
   const binder = createBinder();
-  const listed = textsSql(siteId, askedSpan(plan, binder), plan.by, binder, leastPersons);
+  const listed = textsSql(siteId, askedSpan(plan, binder), plan.by, binder, {
+    leastPersons,
+    filters: plan.filters,
+  });
   // As an array, which is worked out once for both ends.
   const texts = `SELECT pair.1 AS digest, pair.2 AS text FROM (SELECT arrayJoin((SELECT groupArray((digest, text)) FROM (${listed}))) AS pair)`;
   const bySource = `SELECT place, source, count() AS total, groupArray(target) AS targets, groupArray(goes_on) AS goings

@@ -1,6 +1,6 @@
-import type { Field } from '#pipelines/query/filter_shapes.ts';
+import type { Field, Filter } from '#pipelines/query/filter_shapes.ts';
 import { hasValuesOfFew } from '#pipelines/query/personal_fields.ts';
-import { textOf } from './conditions.ts';
+import { allOf, conditionOf, textOf } from './conditions.ts';
 import type { TimeSpan } from './interval_starts.ts';
 import type { Binder } from './statement.ts';
 
@@ -16,18 +16,20 @@ export const digestOfText = (text: string): string => `if(empty(${text}), ${NO_D
 /**
  * `digest` and `text` of all different texts that a field has in a time.
  *
- * @param leastPersons Of a field that can have values of few persons, those that fewer have are left out.
+ * @param few Of a field that can have values of few persons, those that fewer have among the events that pass are left out.
  */
 export function textsSql(
   siteId: string,
   { from, to }: TimeSpan,
   field: Field,
   binder: Binder,
-  leastPersons = 1,
+  few: { leastPersons: number; filters: readonly Filter[] } = { leastPersons: 1, filters: [] },
 ): string {
-  const isCut = leastPersons > 1 && hasValuesOfFew(field);
-  const found = binder.withNames(`SELECT ${textOf(field, binder)} AS found${isCut ? ', actor' : ''} FROM event_rows
+  const isCut = few.leastPersons > 1 && hasValuesOfFew(field);
+  const passes = allOf(few.filters.map((filter) => conditionOf(filter, binder)));
+  const counted = isCut ? `, actor, ${passes} AS passing` : '';
+  const found = binder.withNames(`SELECT ${textOf(field, binder)} AS found${counted} FROM event_rows
   WHERE site_id = ${binder.bind(siteId, 'String')} AND timestamp >= ${from} AND timestamp < ${to}`);
   return `SELECT ${digestOfText('found')} AS digest, any(found) AS text
-FROM (${found}) GROUP BY digest${isCut ? ` HAVING uniqExact(actor) >= ${leastPersons} OR digest = 0` : ''}`;
+FROM (${found}) GROUP BY digest${isCut ? ` HAVING uniqExactIf(actor, passing) >= ${few.leastPersons} OR digest = 0` : ''}`;
 }

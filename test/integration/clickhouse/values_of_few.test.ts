@@ -7,7 +7,7 @@ import type { Statement } from '#infra/clickhouse/queries/statement.ts';
 import { topStatement } from '#infra/clickhouse/queries/top_statement.ts';
 import { trendsStatement } from '#infra/clickhouse/queries/trends_statement.ts';
 import { type CorrelationRow, correlationPlan } from '#pipelines/query/correlation.ts';
-import type { Field } from '#pipelines/query/filter_shapes.ts';
+import type { Field, Filter } from '#pipelines/query/filter_shapes.ts';
 import type { FunnelRow } from '#pipelines/query/funnel_answer.ts';
 import { funnelPlan } from '#pipelines/query/funnel_plan.ts';
 import { type PathRow, pathsPlan } from '#pipelines/query/paths.ts';
@@ -109,6 +109,25 @@ describe('values of fewer than five persons', () => {
         .map(({ text }) => text);
     expect(await candidates(1)).toEqual(['of 5', 'of 4', 'of 1']);
     expect(await candidates(5)).toEqual(['of 5']);
+  });
+
+  test('are those among the events that a question asks about', async () => {
+    const database = await filled();
+    const filters: Filter[] = [{ field: { property: ['$current_url'], part: 'page' }, is: 'not_equal', to: ['x'] }];
+    const one: Filter[] = [{ field: { column: 'person_id' }, is: 'equal', to: ['p_5_0'] }];
+    const steps = [{ events: ['seen'] }, { events: ['bought'] }];
+    for (const [asked, value] of [
+      [filters, 'of 5'],
+      [one, ''],
+    ] as const) {
+      const breakdown = { field: seat, at: 'first_step', limit: 9 } as const;
+      const plan = funnelPlan({ ...range, steps, window_ms: 60_000, breakdown, filters: asked });
+      const rows = await rowsOf<FunnelRow>(database, funnelStatement(SITE, plan, 5));
+      expect(rows.filter(({ kind }) => kind === 'value').map(({ text }) => text)).toEqual(value === '' ? [] : [value]);
+      const paths = pathsPlan({ ...range, by: seat, filters: asked });
+      const entered = await rowsOf<PathRow>(database, pathsStatement(SITE, paths, 5));
+      expect(entered.some(({ to_text }) => to_text === 'of 5')).toBe(value !== '');
+    }
   });
 
   test('stand with all others at each place of paths', async () => {
