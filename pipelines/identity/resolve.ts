@@ -70,6 +70,11 @@ export function phoneHmac(secret: Buffer, siteId: string, sha256: string): strin
   return nodeOf(secret, siteId, 'phone', sha256);
 }
 
+/** The node by which other ids are a distinct id's. */
+export function visitorNode(secret: Buffer, siteId: string, distinctId: string): string {
+  return USER_NODE + nodeOf(secret, siteId, 'distinct_id', distinctId);
+}
+
 /** Keyed identifiers of an event that may stitch; offline-mode events are never linked. */
 export function nodesOf(secret: Buffer, siteId: string, part: IdentityPart): string[] {
   const { identifiers } = part;
@@ -105,7 +110,7 @@ export function questionsOf(secret: Buffer, event: AskingEvent, part: IdentityPa
   const own = { ...silent, nodes, identifiers: nodes.length === 0 ? null : part.identifiers };
   const previousId = part.identify && part.mode === 'online' ? part.previous_distinct_id : null;
   if (previousId === null) return [own];
-  const node = USER_NODE + nodeOf(secret, siteId, 'distinct_id', distinctId);
+  const node = visitorNode(secret, siteId, distinctId);
   const yields = !(part.event === '$merge_dangerously' && part.caller === 'server');
   return [
     { ...own, nodes: [...nodes, node], claim: { node, yields: false } },

@@ -36,6 +36,7 @@ export interface ControlOptions extends SignInParts {
   seal: World['seal'];
   phoneHmacs: World['phoneHmacs'];
   keyedIdentifier: World['keyedIdentifier'];
+  visitorNode: World['visitorNode'];
   splits: Sources['splits'];
   /** Hosts under which the service is asked; it answers no others. */
   ownNames: OwnNames;

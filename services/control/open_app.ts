@@ -28,7 +28,7 @@ import { createRecordSeal, sealSecret } from '#infra/secrets/seal.ts';
 import { openDataReadLog } from '#infra/settings/data_read_log.ts';
 import { openSettingsJournal } from '#infra/settings/journal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import { nodeOf, phoneHmac } from '#pipelines/identity/resolve.ts';
+import { nodeOf, phoneHmac, visitorNode } from '#pipelines/identity/resolve.ts';
 import { isRole } from '#pipelines/settings/access.ts';
 import { createControlApp } from './app.ts';
 import type { ControlOptions } from './control_options.ts';
@@ -139,6 +139,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     monthUse: createMonthUseView(redis, logger, Date.now, monotonicMs),
     phoneHmacs: (siteId, sha256) => identitySecrets.map((secret) => phoneHmac(secret, siteId, sha256)),
     keyedIdentifier: (siteId, identifier, sha256) => nodeOf(config.identitySecret, siteId, identifier, sha256),
+    visitorNode: (siteId, distinctId) => visitorNode(config.identitySecret, siteId, distinctId),
     splits: createPersonSplits({
       ...{ session, registry, redis, logger, nowMs: Date.now },
       ...{ warehouse: splitRows, cluster: config.parts.clickhouseCluster },

@@ -63,6 +63,8 @@ export interface World {
   phoneHmacs(siteId: string, sha256: string): readonly string[];
   /** By what people of a site are joined who have said an identifier, given as its SHA-256. */
   keyedIdentifier(siteId: string, identifier: 'email' | 'phone' | 'external_id', sha256: string): string;
+  /** By what other ids of a site are a distinct id's. */
+  visitorNode(siteId: string, distinctId: string): string;
   seal(place: { siteId: string; destination: string; field: string }, value: string): string;
 }
 

@@ -61,9 +61,11 @@ async function splitPerson(input: Input, { splits, note }: Sources, before: Worl
     const words = 'the oldest of the person is among them: it stays, so name the others';
     return refused('settings_invalid', [problem('not_there', 'distinct_ids', words)]);
   }
-  const taken = new Set(
-    identifiers.map(({ identifier, sha256 }) => before.keyedIdentifier(siteId, identifier, sha256)),
-  );
+  // Devices on which one of the ids logs in later are those of who it is then.
+  const taken = new Set([
+    ...identifiers.map(({ identifier, sha256 }) => before.keyedIdentifier(siteId, identifier, sha256)),
+    ...distinct_ids.map((id) => before.visitorNode(siteId, id)),
+  ]);
   const planned = await splits.plan(siteId, group, moved, taken);
   if (isApart && planned.plan.holders.length === 0) return notOfPerson();
   const body: SplitAnswer = {

@@ -269,6 +269,7 @@ export async function control(
     seal: ({ siteId, destination, field }, value) =>
       `k1.${'A'.repeat(16)}.${Buffer.from(`${siteId}/${destination}/${field}/${value}`).toString('base64url')}`,
     keyedIdentifier: (_siteId, identifier, sha256) => `${identifier} ${sha256}`,
+    visitorNode: (_siteId, distinctId) => `u:${distinctId}`,
     splits: {
       groupsOf: async () => splits.group,
       async plan(siteId, group, moved, taken) {

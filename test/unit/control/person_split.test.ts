@@ -48,6 +48,23 @@ test('who is none of the person is not taken out, and neither is the oldest', as
   expect(world.splits.made).toEqual([]);
 });
 
+test('a distinct id that is taken out keeps the devices that log in with it later', async () => {
+  world.splits.edges = [edge(ANN, 'u:ben'), edge(BEN, 'u:ben'), edge(TILL, 'u:ann'), edge(BEN, 'u:ann')];
+  await split({});
+  expect(world.splits.made.map(({ plan: { holders, cuts } }) => ({ holders, cuts }))).toEqual([
+    {
+      holders: [
+        ['u:ben', BEN],
+        ['u:ann', TILL],
+      ],
+      cuts: [
+        [ANN, 'u:ben'],
+        [BEN, 'u:ann'],
+      ],
+    },
+  ]);
+});
+
 test('who was taken out already is asked for once more, as the answer may not have come', async () => {
   world.splits.group = world.splits.group.map((one) => (one.person === BEN ? { ...one, leader: BEN } : one));
   expect(await split({})).toMatchObject({ status: 200, body: { new_person_id: BEN, is_done: true } });
