@@ -63,6 +63,9 @@ function choiceOf(
   return { kind: 'lane', lane, dueAtMs };
 }
 
+/** The delay of the shortest lane that what is paused goes to, but for its probe. */
+export const PAUSED_LANE_MS_MIN = 600_000;
+
 /**
  * Where an event goes of which nothing was asked, as its site's destination is in trouble. It lies there until that is
  * over (`waits_since` of its job makes it due then), so its lane is a long one: the longest whose delay is at most what
@@ -84,8 +87,6 @@ export function probeLane(question: Omit<LaneQuestion, 'attempt'>): LaneChoice {
 export function slowLane(question: Omit<LaneQuestion, 'attempt'>): LaneChoice {
   return choiceOf(question, SLOW_LANE, question.nowMs);
 }
-
-const PAUSED_LANE_MS_MIN = 600_000;
 
 function longestLane(question: Omit<LaneQuestion, 'attempt'>, delayMsMax: number): LaneChoice {
   const { nowMs, random } = question;

@@ -10,7 +10,7 @@ import type { Place, Source } from '#pipelines/delivery/uncommitted.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeliveryJobRecord } from '#schemas/records.ts';
 import { readRecords, viewsIn } from '#services/batches.ts';
-import { createLanePasses, type LanePasses } from './lane_passes.ts';
+import type { LanePasses } from './lane_passes.ts';
 import type { Releases } from './releases.ts';
 
 /** An event to be attempted, with its place in the partition it was read from. */
@@ -48,13 +48,14 @@ export interface JobReader {
   viewsOf(topic: string, value: Buffer | null): Promise<EntryView[] | null>;
 }
 
+/** What makes records of lanes due before their time, or make way. */
+interface LaneWatch {
+  releases: Pick<Releases, 'isReleased'>;
+  passes: Pick<LanePasses, 'passing' | 'lies'>;
+}
+
 /** Reads the main topic and the lanes of one destination into jobs. */
-export async function createJobReader(
-  registry: Registry,
-  destination: string,
-  releases: Pick<Releases, 'isReleased' | 'latestMs'>,
-): Promise<JobReader> {
-  const passes = createLanePasses();
+export async function createJobReader(registry: Registry, destination: string, lanes: LaneWatch): Promise<JobReader> {
   const reader = await createEventBatchReader(registry, TOPICS.identified);
   const jobs = await createCodec<DeliveryJobRecord>(registry, replayTopic(destination), 'delivery_job');
   return {
@@ -66,7 +67,7 @@ export async function createJobReader(
     async take(batch, nowMs) {
       if (batch.topic === TOPICS.identified) return fromEvents(batch, reader, nowMs);
       const read = await Promise.all(batch.records.map((record) => readJob(batch, record, jobs, reader, nowMs)));
-      return fromLane(batch, read, delayOfTopic(destination, batch.topic), { releases, passes }, nowMs);
+      return fromLane(batch, read, delayOfTopic(destination, batch.topic), lanes, nowMs);
     },
   };
 }
@@ -97,13 +98,18 @@ function fromLane(
   batch: InBatch,
   read: readonly ReadJob[],
   delayMs: number,
-  { releases, passes }: { releases: Pick<Releases, 'isReleased' | 'latestMs'>; passes: LanePasses },
+  { releases, passes }: LaneWatch,
   nowMs: number,
 ): TakenJobs {
   const duesMs = read.map((one) => dueMsOf(one, releases));
-  const passing = passes.passing(batch, delayMs, releases.latestMs(), nowMs);
+  const passing = passes.passing(batch, delayMs, nowMs);
   const look = lookAtLane({ duesMs, nowMs, delayMs, isMoreBehind: batch.lag > 0, passing });
   const taken = look.take.map((place) => read[place]);
+  const isTaken = new Set(look.take);
+  for (const [place, one] of read.entries()) {
+    if (one.kind === 'dead' || isTaken.has(place)) continue;
+    passes.lies(batch, one.job.siteId, Math.max(nowMs, batch.records[place]?.timestampMs ?? 0), false);
+  }
   const { topic, partition } = batch;
   const leaveRecord = look.leaveFrom === null ? undefined : batch.records[look.leaveFrom];
   const next = leaveRecord?.offset ?? (batch.records.at(-1)?.offset ?? -1) + 1;

@@ -1,6 +1,6 @@
 import type { Environment } from '#infra/config/config.ts';
 import { type DeliveryConfig, deliveryConfig } from '#infra/config/stage_config.ts';
-import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
+import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import { runTransactionalStage } from '#infra/kafka/transactional_stage/transactional_stage.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { DELIVERY_DRAIN_MS } from '#pipelines/delivery/contract.ts';
@@ -12,6 +12,7 @@ import { openSettings } from '#services/open_parts.ts';
 import { consumerOptions, runStage } from '#services/stage.ts';
 import { openCalls } from './calls.ts';
 import { createJobReader } from './job_reader.ts';
+import { createLanePasses } from './lane_passes.ts';
 import { createDeliveryOutput } from './output.ts';
 import { type Releases, retryOnRelease, watchReleases } from './releases.ts';
 import { createTransform } from './transform.ts';
@@ -34,17 +35,30 @@ runStage(stageOf, readConfig, async (runtime, config) => {
   const settings = await openSettings(runtime);
   const returned = (siteId: string): void => releases.returned(siteId, Date.now());
   const { attempts, watch, uncommitted, isInTrouble } = openCalls(runtime, adapter, settings.table, returned, config);
+  let assigned = (): number => 0;
+  const passes = createLanePasses({
+    beganMs: Date.now(),
+    isAlone: () => assigned() === session.config.eventPartitions + lanes.length * SMALL_PARTITIONS,
+  });
   const releases: Releases = watchReleases({
     table: settings.table,
     destination: adapter.name,
     isInTrouble,
+    passes,
     beganMs: Date.now(),
   });
-  const jobs = await createJobReader(registry, adapter.name, releases);
+  const jobs = await createJobReader(registry, adapter.name, { releases, passes });
   const schemaId = await registry.idOf(TOPICS.identified, 'event_batch');
   const transform = createTransform({
     ...{ settings, attempts, watch, uncommitted, metrics, jobs, schemaId },
-    output: await createDeliveryOutput(registry, adapter, session.config.eventPartitions),
+    output: await createDeliveryOutput(registry, adapter, session.config.eventPartitions, (record) =>
+      passes.lies(
+        record.lane,
+        record.siteId,
+        Date.now(),
+        releases.isReleased(record.siteId, record.waitsSinceMs, record.isPaused),
+      ),
+    ),
     nowMs: Date.now,
   });
   const deadLetters = await createCodec<DeadLetter>(registry, deadTopic('delivery'), 'dead_letter');
@@ -67,6 +81,7 @@ runStage(stageOf, readConfig, async (runtime, config) => {
         batch,
       ),
   });
+  assigned = () => consumption.assigned().length;
   retryOnRelease(runtime, releases, consumption);
   return consumption;
 });

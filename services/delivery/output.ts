@@ -20,6 +20,7 @@ import {
 } from '#pipelines/delivery/lanes.ts';
 import { givenUp, isHandedOver, isSlowed } from '#pipelines/delivery/outcomes.ts';
 import { putNewest } from '#pipelines/delivery/put_newest.ts';
+import type { Source } from '#pipelines/delivery/uncommitted.ts';
 import { createBatchWriter } from '#schemas/event_batch.ts';
 import { partitionOf } from '#schemas/partition.ts';
 import type {
@@ -71,11 +72,20 @@ const PROBES_MAX = 100_000;
 /** For the jitter of lanes. */
 const fromZeroToOne = (): number => randomInt(1_000_000) / 1_000_000;
 
-/** Turns attempts into records. `random` answers from 0 to 1, for jitter. */
+/** A record that was committed to a lane. */
+export interface LaneRecord {
+  lane: Source;
+  siteId: string;
+  waitsSinceMs: number;
+  isPaused: boolean;
+}
+
+/** Turns attempts into records. `wrote` is told of those on lanes; `random` answers from 0 to 1, for jitter. */
 export async function createDeliveryOutput(
   registry: Registry,
   adapter: Adapter,
   eventPartitions: number,
+  wrote: (record: LaneRecord) => void,
   random: () => number = fromZeroToOne,
 ): Promise<DeliveryOutput> {
   const codecs: Codecs = {
@@ -118,9 +128,10 @@ export async function createDeliveryOutput(
       job.members.push(one);
     }
 
-    const outputs = [...jobs.values()].map(({ lane, dueAtMs, members }) =>
+    const laid = [...jobs.values()].map(({ lane, dueAtMs, members }) =>
       jobRecord(codecs, adapter.name, lane, dueAtMs, members),
     );
+    const outputs = laid.map(({ out }) => out);
     const tallyOfDead = deadRecords('delivery', letters, codecs.dead, tally, SMALL_PARTITIONS);
     // Dead letters of events are among the attempts already counted in.
     tally.in -= letters.length - dead.length;
@@ -131,6 +142,7 @@ export async function createDeliveryOutput(
       tally,
       committed() {
         for (const [siteId, dueAtMs] of probing) putNewest(probes, siteId, dueAtMs, PROBES_MAX);
+        for (const { record } of laid) wrote(record);
       },
     };
   }
@@ -200,20 +212,26 @@ function jobRecord(
   lane: Lane,
   dueAtMs: number,
   members: readonly Attempted[],
-): OutRecord {
+): { out: OutRecord; record: LaneRecord } {
   const first = members[0] as Attempted;
+  const { siteId } = first;
+  const isPaused = pauseOf(first.outcome) !== '';
+  const waitsSinceMs = Math.min(...members.map(({ attemptedAtMs }) => attemptedAtMs));
   const job: DeliveryJobRecord = {
-    site_id: first.siteId,
+    site_id: siteId,
     attempt: nextAttempt(first),
     due_at: dueAtMs,
     first_attempted_at: first.firstAttemptedAtMs,
     reason: first.outcome.reason,
     batch: batchOf(codecs, members),
-    paused: pauseOf(first.outcome) !== '',
-    waits_since: Math.min(...members.map(({ attemptedAtMs }) => attemptedAtMs)),
+    paused: isPaused,
+    waits_since: waitsSinceMs,
   };
-  const partition = partitionOf(first.siteId, SMALL_PARTITIONS);
-  return { topic: retryTopic(destination, lane), partition, value: codecs.jobs.encode(job) };
+  const place = { topic: retryTopic(destination, lane), partition: partitionOf(siteId, SMALL_PARTITIONS) };
+  return {
+    out: { ...place, value: codecs.jobs.encode(job) },
+    record: { lane: place, siteId, waitsSinceMs, isPaused },
+  };
 }
 
 function letterOf(codecs: Codecs, destination: string, one: Attempted, nowMs: number): DeadLetter {

@@ -3,6 +3,7 @@ import { putNewest } from '#pipelines/delivery/put_newest.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Destination } from '#schemas/setting.ts';
 import type { Runtime } from '#services/runtime.ts';
+import type { LanePasses } from './lane_passes.ts';
 
 /**
  * What makes events that wait on lanes due before their time: a change of their site's settings, as this process has seen it, and
@@ -13,9 +14,7 @@ export interface Releases {
   isReleased(siteId: string, waitsSinceMs: number, isPaused: boolean): boolean;
   /** The site's destination takes events again. */
   returned(siteId: string, nowMs: number): void;
-  /** When anything was released the last time. */
-  latestMs(): number;
-  /** Looks whether settings changed; whether anything was released since the last look. */
+  /** Looks whether settings changed; whether lanes that rest are to be read, as what was released may lie there. */
   look(nowMs: number): boolean;
 }
 
@@ -24,6 +23,7 @@ export interface ReleaseOptions {
   destination: string;
   /** Whether nothing is to be asked of the site's destination now. */
   isInTrouble(siteId: string): boolean;
+  passes: Pick<LanePasses, 'released' | 'look'>;
   beganMs: number;
 }
 
@@ -34,12 +34,10 @@ const RETURNS_MAX = 100_000;
  * Watches the settings of one destination, and is told of returns. What came before the watch is not known, so that its
  * beginning counts as the return of all: what is paused is tried once then.
  */
-export function watchReleases({ table, destination, isInTrouble, beganMs }: ReleaseOptions): Releases {
+export function watchReleases({ table, destination, isInTrouble, passes, beganMs }: ReleaseOptions): Releases {
   let seen = new Map<string, Destination>(table.destinationsNamed(destination));
   const changes = new Map<string, number>();
   const returns = new Map<string, number>();
-  let latestMs = beganMs;
-  let seenMs = beganMs;
   return {
     isReleased(siteId, waitsSinceMs, isPaused) {
       if (waitsSinceMs === 0) return false;
@@ -48,20 +46,17 @@ export function watchReleases({ table, destination, isInTrouble, beganMs }: Rele
     },
     returned(siteId, nowMs) {
       putNewest(returns, siteId, nowMs, RETURNS_MAX);
-      latestMs = Math.max(latestMs, nowMs);
+      passes.released(siteId, nowMs);
     },
-    latestMs: () => latestMs,
     look(nowMs) {
       const now = table.destinationsNamed(destination);
       const changed = [...now.keys()].filter((siteId) => seen.get(siteId) !== now.get(siteId));
-      for (const siteId of changed) changes.set(siteId, nowMs);
-      if (changed.length > 0) {
-        seen = new Map(now);
-        latestMs = Math.max(latestMs, nowMs);
+      for (const siteId of changed) {
+        changes.set(siteId, nowMs);
+        passes.released(siteId, nowMs);
       }
-      const isNew = latestMs > seenMs;
-      seenMs = latestMs;
-      return isNew;
+      if (changed.length > 0) seen = new Map(now);
+      return passes.look(nowMs);
     },
   };
 }

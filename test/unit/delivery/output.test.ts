@@ -36,7 +36,13 @@ async function jobsOf(outputs: readonly OutRecord[]) {
 }
 
 async function written(one: Attempted) {
-  const output = await createDeliveryOutput(registry, webhook, 8, () => 0);
+  const output = await createDeliveryOutput(
+    registry,
+    webhook,
+    8,
+    () => undefined,
+    () => 0,
+  );
   const { outputs, tally } = output.write([one], [], NOW_MS);
   const [outcomes, letters] = [
     await createCodec<DeliveryOutcomes>(registry, 'delivery.outcomes', 'delivery'),
@@ -93,7 +99,13 @@ test('what waits together waits for the last of its times, and since the first',
   const throttled = (retryAfterMs: number): EntryOutcome => ({ ...diverted('http_429', ''), retryAfterMs });
   const first = attempted(throttled(7 * HOUR_MS), 1);
   const later = { ...attempted(throttled(6.5 * HOUR_MS), 1), attemptedAtMs: NOW_MS - 10 };
-  const output = await createDeliveryOutput(registry, webhook, 8, () => 0);
+  const output = await createDeliveryOutput(
+    registry,
+    webhook,
+    8,
+    () => undefined,
+    () => 0,
+  );
   for (const both of [
     [first, later],
     [later, first],
@@ -108,7 +120,13 @@ test('what waits together waits for the last of its times, and since the first',
 });
 
 test('of what is paused one probes, until its time has come or its transaction has failed', async () => {
-  const output = await createDeliveryOutput(registry, webhook, 8, () => 0);
+  const output = await createDeliveryOutput(
+    registry,
+    webhook,
+    8,
+    () => undefined,
+    () => 0,
+  );
   const waiting = (): Attempted => attempted(paused('breaker_open', 'http_500', 60_000), 0);
   const topicsAt = async (nowMs: number, isCommitted: boolean): Promise<(string | undefined)[]> => {
     const { outputs, committed } = output.write([waiting(), waiting()], [], nowMs);

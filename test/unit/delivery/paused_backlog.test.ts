@@ -16,10 +16,11 @@ import { createTurns } from '#pipelines/delivery/turns.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
 import { createBatchWriter } from '#schemas/event_batch.ts';
-import type { DeliveryOutcomes } from '#schemas/records.ts';
+import type { DeliveryJobRecord, DeliveryOutcomes } from '#schemas/records.ts';
 import type { Setting } from '#schemas/setting.ts';
 import { createAttempts } from '#services/delivery/attempts.ts';
 import { createJobReader } from '#services/delivery/job_reader.ts';
+import { createLanePasses } from '#services/delivery/lane_passes.ts';
 import { createDeliveryOutput } from '#services/delivery/output.ts';
 import { watchReleases } from '#services/delivery/releases.ts';
 import { createTransform } from '#services/delivery/transform.ts';
@@ -42,7 +43,7 @@ interface Partition {
 }
 
 /** A process that delivers to webhooks, with its topics and its time in memory. */
-async function world(isDown: (siteId: string) => boolean) {
+async function world(isDown: (siteId: string) => boolean, isAlone = true) {
   const time = { nowMs: NOW_MS };
   const nowMs = (): number => time.nowMs;
   const table = createSettingsTable();
@@ -59,7 +60,8 @@ async function world(isDown: (siteId: string) => boolean) {
 
   const breakers = createBreakers(BREAKER_DEFAULTS, 100, nowMs);
   const isInTrouble = (siteId: string): boolean => breakers.of('webhook', siteId).trouble() !== null;
-  const releases = watchReleases({ table, destination: 'webhook', isInTrouble, beganMs: NOW_MS });
+  const passes = createLanePasses({ beganMs: NOW_MS, isAlone: () => isAlone });
+  const releases = watchReleases({ table, destination: 'webhook', isInTrouble, passes, beganMs: NOW_MS });
   const uncommitted = createUncommittedOutcomes(10_000);
   const calls = new Map<string, number>();
   const delivered = new Map<string, number>();
@@ -87,15 +89,29 @@ async function world(isDown: (siteId: string) => boolean) {
     ...{ attempts, uncommitted, schemaId: 1, nowMs, metrics: createMetrics('delivery.webhook') },
     settings: { isCurrent: () => true },
     watch: { ask: () => ({ kind: 'go' as const }), probed: () => undefined, awayUntilMs: () => null },
-    jobs: await createJobReader(registry, 'webhook', releases),
-    output: await createDeliveryOutput(registry, webhook, 1, () => 0.5),
+    jobs: await createJobReader(registry, 'webhook', { releases, passes }),
+    output: await createDeliveryOutput(
+      registry,
+      webhook,
+      1,
+      ({ lane, siteId, waitsSinceMs, isPaused }) =>
+        passes.lies(lane, siteId, time.nowMs, releases.isReleased(siteId, waitsSinceMs, isPaused)),
+      () => 0.5,
+    ),
   });
   const outcomesCodec = await createCodec<DeliveryOutcomes>(registry, 'delivery.outcomes', 'delivery');
 
+  const jobsCodec = await createCodec<DeliveryJobRecord>(registry, 'delivery.webhook.replay', 'delivery_job');
+
   const partitions = new Map<string, Partition>();
-  const written = { lanes: 0, outcomes: 0 };
+  const written = { lanes: 0, outcomes: 0, ofSite: new Map<string, number>() };
   async function append({ topic, partition, value }: OutRecord): Promise<void> {
-    if (topic.includes('.retry.')) written.lanes += 1;
+    if (topic.includes('.retry.')) {
+      written.lanes += 1;
+      const job = await jobsCodec.decode(value);
+      const siteId = job.ok ? job.value.site_id : '';
+      written.ofSite.set(siteId, (written.ofSite.get(siteId) ?? 0) + 1);
+    }
     if (topic === 'delivery.outcomes') {
       const read = await outcomesCodec.decode(value);
       if (read.ok) written.outcomes += read.value.outcomes.length;
@@ -145,7 +161,15 @@ async function world(isDown: (siteId: string) => boolean) {
       }
     }
   }
-  return { time, put, accept, run, written, calls, delivered };
+
+  /** One after the other, so that each has a record of its own on the lanes. */
+  async function acceptSingly(siteId: string, count: number): Promise<void> {
+    for (let index = 0; index < count; index++) {
+      await accept(siteId, 1, index);
+      await run(time.nowMs + SECOND_MS / 2);
+    }
+  }
+  return { time, put, accept, acceptSingly, run, written, calls, delivered };
 }
 
 test('events of a site whose webhook is down for hours are hardly written, and are all there minutes after its return', async () => {
@@ -179,4 +203,91 @@ test('events of a site whose webhook is down for hours are hardly written, and a
   put('dead', 'https://repaired.example/');
   await run(time.nowMs + 6 * 60 * SECOND_MS);
   expect(countOf('repaired')).toBe(400);
+});
+
+const MINUTE_MS = 60_000;
+const WAITING = 200;
+
+type World = Awaited<ReturnType<typeof world>>;
+interface Scene {
+  what: string;
+  /** How often a waiting event may be written to lanes meanwhile. */
+  writesMax: number;
+  forMs: number;
+  everyMs: number;
+  isAlone?: boolean;
+  each(world: World, down: Set<string>, round: number): Promise<void> | void;
+}
+
+const edit: Scene['each'] = ({ put }, _, round) => put('well', `https://well.example/${round}`);
+/** What happens beside `dead`, whose lanes are the lanes of these sites too. */
+const SCENES: Scene[] = [
+  { what: 'nothing happens', writesMax: 14, forMs: 12 * HOUR_MS, everyMs: HOUR_MS, each: () => undefined },
+  {
+    ...{ what: 'a healthy site edits its webhook each five minutes', writesMax: 16 },
+    ...{ forMs: 12 * HOUR_MS, everyMs: 5 * MINUTE_MS, each: edit },
+  },
+  {
+    ...{ what: 'a healthy site edits its webhook each five seconds', writesMax: 9 },
+    ...{ forMs: HOUR_MS, everyMs: 5 * SECOND_MS, each: edit },
+  },
+  {
+    ...{ what: 'sites edit their webhooks, and other processes write to the lanes', writesMax: 50 },
+    ...{ forMs: 12 * HOUR_MS, everyMs: MINUTE_MS, isAlone: false, each: edit },
+  },
+  {
+    // What waits of the neighbour lies on the lane of ten minutes at times: in the first hour `dead` does as well.
+    ...{ what: 'a neighbour fails one minute of ten', writesMax: 22 },
+    ...{ forMs: 12 * HOUR_MS, everyMs: 10 * MINUTE_MS },
+    async each({ time, accept, run }, down, round) {
+      down.add('near');
+      await accept('near', 10, round * 10);
+      await run(time.nowMs + MINUTE_MS);
+      down.delete('near');
+    },
+  },
+];
+
+test.each(SCENES)(
+  'while $what, events of another site that wait are hardly written, and come at once when it is repaired',
+  async (scene) => {
+    const down = new Set(['dead']);
+    const all = await world((siteId) => down.has(siteId), scene.isAlone);
+    const { time, put, acceptSingly, run, written, delivered } = all;
+    for (const siteId of ['dead', 'well', 'near']) put(siteId, `https://${siteId}.example/`);
+    await acceptSingly('dead', WAITING);
+    const untilMs = time.nowMs + scene.forMs;
+    for (let round = 0; time.nowMs < untilMs; round++) {
+      const nextMs = time.nowMs + scene.everyMs;
+      await scene.each(all, down, round);
+      await run(nextMs);
+    }
+    expect((written.ofSite.get('dead') ?? 0) / WAITING).toBeLessThan(scene.writesMax);
+    put('dead', 'https://repaired.example/');
+    await run(time.nowMs + MINUTE_MS);
+    expect([...delivered.keys()].filter((id) => id.startsWith('repaired/'))).toHaveLength(WAITING);
+    expect([...delivered.values()].every((times) => times === 1)).toBe(true);
+  },
+);
+
+test('what a site waits with behind another on its lanes comes minutes after its return or repair, of several processes too', async () => {
+  for (const isAlone of [true, false]) {
+    for (const isRepaired of [false, true]) {
+      const down = new Set(['dead', 'near']);
+      const { time, put, acceptSingly, run, delivered } = await world((siteId) => down.has(siteId), isAlone);
+      for (const siteId of down) put(siteId, `https://${siteId}.example/`);
+      await acceptSingly('dead', WAITING);
+      await acceptSingly('near', WAITING / 2);
+      await run(time.nowMs + 9 * HOUR_MS);
+      if (isRepaired) put('near', 'https://repaired.example/');
+      else down.delete('near');
+      // A breaker that is open for five minutes at the most, and a lane that is passed over in five more.
+      await run(time.nowMs + (isRepaired ? 5.5 : 11) * MINUTE_MS);
+      expect({ isAlone, isRepaired, delivered: delivered.size }).toEqual({
+        isAlone,
+        isRepaired,
+        delivered: WAITING / 2,
+      });
+    }
+  }
 });
