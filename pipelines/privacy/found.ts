@@ -2,7 +2,7 @@ import type { Effort } from './effort.ts';
 import { type FoundPerson, feedPerson, feedPhone, foundNobody } from './found_person.ts';
 import { asSha256 } from './hashed_form.ts';
 import type { Feed } from './key_words.ts';
-import { normaliseIp } from './network.ts';
+import { writtenAddress } from './network.ts';
 import { isReachableAddress } from './reachable_address.ts';
 import { redactText } from './redact_text.ts';
 import { REDACTED } from './redacted.ts';
@@ -50,8 +50,11 @@ interface Search {
  * of any other its first readable member. What is set already stays, unless that had a lower rank.
  */
 export function feed(found: Found, kind: Feed, value: unknown, rank: number, search: Search): boolean {
-  if (kind === 'client_ip' && Array.isArray(value)) return feedAddress(found, value.join(), rank);
-  if (Array.isArray(value)) return feedMembers(found, kind, value.slice(0, MEMBERS_MAX).filter(isScalar), rank, search);
+  if (Array.isArray(value)) {
+    const members = value.slice(0, MEMBERS_MAX).filter(isScalar);
+    if (kind === 'client_ip') return feedAddress(found, members.join(), rank);
+    return feedMembers(found, kind, members, rank, search);
+  }
   if (!isScalar(value)) return false;
   const text = String(value);
   switch (kind) {
@@ -95,7 +98,7 @@ function feedAddress(found: Found, text: string, rank: number): boolean {
 
 /** An address, or of those that proxies list (`client, proxy, proxy`) the first that can be a visitor's. */
 function readAddress(text: string): string | null {
-  const addresses = text.split(',').flatMap((part) => normaliseIp(part) ?? []);
+  const addresses = text.split(',').flatMap((part) => writtenAddress(part) ?? []);
   return addresses.find(isReachableAddress) ?? addresses[0] ?? null;
 }
 

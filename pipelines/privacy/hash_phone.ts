@@ -5,15 +5,20 @@ import {
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max';
 import { asSha256, sha256Hex } from './hashed_form.ts';
+import { plainText } from './plain_text.ts';
+import { scanText } from './scan_text.ts';
 
 const PHONE_CHARACTERS_MAX = 60;
 const TEL = /^tel:(?:\/\/)?/i;
 const INTERNATIONAL_PREFIX = /^00(?=\s*[1-9])/;
+/** Round the country code, or from there on: `(+49) 171 1234567`, `(+1 650) 253-0000`. */
+const PREFIX_IN_BRACKETS = /^\(\s*(\+|00)([^()]*)\)?/;
+const PLUSES = /^\+[\s+]*(?:00)?(?=\s*[1-9(])/;
+const END = /[\s;,.]+$/;
 /** Mexico's mobiles had a 1 behind the country code until 2019, and are exported with it still. */
-const MEXICAN_MOBILE = /^\(?[+\uff0b]\s?52[\s().-]{0,3}1[\s().-]{0,3}(?=(?:[0-9][\s().-]{0,3}){10}$)/;
+const MEXICAN_MOBILE = /^\+\s?52[\s().-]{0,3}1[\s().-]{0,3}(?=(?:[0-9][\s().-]{0,3}){10}$)/;
 /** Written before a country code as if it belonged there: `0919876543210`. */
 const TRUNK_ZERO = /^\(?0[1-9]/;
-const INTERNATIONAL = /^\(?[+\uff0b]/;
 
 export interface PhoneHashes {
   /** Of E.164 with the plus (TikTok, Google). */
@@ -35,10 +40,11 @@ export function normalisePhone(
   validOnly = false,
 ): string | null {
   if (text.length > PHONE_CHARACTERS_MAX) return null;
-  const trimmed = text.trim().replace(TEL, '').trimStart();
-  const number = trimmed.replace(INTERNATIONAL_PREFIX, '+').replace(MEXICAN_MOBILE, '+52');
+  const plain = plainText(text, scanText(text)).trim().replace(TEL, '').trimStart();
+  const trimmed = plain.replace(PREFIX_IN_BRACKETS, '$1$2 ').replace(END, '');
+  const number = trimmed.replace(INTERNATIONAL_PREFIX, '+').replace(PLUSES, '+').replace(MEXICAN_MOBILE, '+52');
   const regions = [country, siteCountry].flatMap((one) => (one === null ? [] : (asCountry(one) ?? [])));
-  if (INTERNATIONAL.test(number)) {
+  if (number.startsWith('+')) {
     const international = parse(number, null);
     // `00700` and the like are dialled in place of `00` in some countries.
     const dialled = INTERNATIONAL_PREFIX.test(trimmed) ? regions.map((region) => parse(trimmed, region)) : [];

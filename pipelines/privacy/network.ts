@@ -22,6 +22,18 @@ export function normaliseIp(ip: string): string | null {
   return bytes === null ? null : spell(bytes);
 }
 
+const IPV4_WITH_PORT = /^([0-9.]{7,15}):[0-9]{1,5}$/;
+const BRACKETED = /^\[([^[\]]{2,64})\](?::[0-9]{1,5})?$/;
+const LEADING_ZEROS = /(^|\.)0+(?=\d)/g;
+const OF_DIGITS = /^[0-9.]+$/;
+
+/** The same of an address with a port, in brackets or with leading zeros, as proxies write it into X-Forwarded-For. */
+export function writtenAddress(text: string): string | null {
+  const trimmed = text.trim();
+  const bare = IPV4_WITH_PORT.exec(trimmed)?.[1] ?? BRACKETED.exec(trimmed)?.[1] ?? trimmed;
+  return normaliseIp(OF_DIGITS.test(bare) ? bare.replaceAll(LEADING_ZEROS, '$1') : bare);
+}
+
 /**
  * The network a visitor is counted by: the IPv4 address itself, or the /64 of an IPv6 address, since one household or
  * phone changes addresses within it. Text that is no address is returned unchanged, so that it still counts as one.

@@ -27,6 +27,12 @@ it.each([
   ['10.0.0.5, 203.0.113.77, 198.51.100.9', '203.0.113.77'],
   ['203.0.113.77,10.0.0.5', '203.0.113.77'],
   [['10.0.0.5', '203.0.113.77'], '203.0.113.77'],
+  ['203.0.113.77:4711', '203.0.113.77'],
+  ['10.0.0.5:80, 203.0.113.77:4711', '203.0.113.77'],
+  ['[2001:db8::1]:443', '2001:db8::1'],
+  ['[2001:DB8::1]', '2001:db8::1'],
+  ['203.000.113.077', '203.0.113.77'],
+  [[{ toString: 1 }, ['203.0.113.1'], null, 7, '203.0.113.77'], '203.0.113.77'],
 ])('of the addresses %j it is the first that can be a shopper’s', (client_ip_address, expected) => {
   expect(addressOf({ client_ip_address })).toBe(expected);
 });
@@ -41,3 +47,21 @@ it.each([
 it('of a browser the peer’s stays, whatever it is', () => {
   expect(addressOf({ client_ip_address: '203.0.113.77' }, browser({ clientIp: '10.0.0.9' }))).toBe('10.0.0.9');
 });
+
+it.each(['ip', '$ip', 'ip_override', 'client_ip_address'])('members of %s that are no texts are dropped', (key) => {
+  for (const members of [
+    [{ toString: 1 }],
+    [['203.0.113.77']],
+    [[{ toString: 1 }]],
+    [{ valueOf: 1 }],
+    [Object.create(null)],
+  ]) {
+    expect(addressOf({ [key]: members })).toBe(PEER);
+    expect(addressOf({ user_data: { [key]: members } })).toBe(PEER);
+  }
+});
+
+it.each(['203.0.113.77:', '203.0.113.77:123456', '[203.0.113.77', '[2001:db8::1]443', '2001:db8::1:99999'])(
+  '%s is no address',
+  (client_ip_address) => expect(addressOf({ client_ip_address })).toBe(PEER),
+);
