@@ -1,5 +1,5 @@
 import { isRecord, type Properties } from './properties.ts';
-import { type Stated, stated, unwrapped } from './stated.ts';
+import { type Stated, stated, unwrapped, wordOf } from './stated.ts';
 
 /** What the visitor agreed to: true, false, or null where the event says nothing. */
 export interface Consent {
@@ -36,13 +36,7 @@ const DENIED = new Set([
 
 /** The words for agreeing and refusing beside plain flags. */
 function agreed(value: unknown): Stated {
-  const word =
-    typeof value === 'string'
-      ? value
-          .trim()
-          .toLowerCase()
-          .replace(/^consent_/, '')
-      : '';
+  const word = wordOf(value).replace(/^consent_/, '');
   if (GRANTED.has(word)) return 'yes';
   return DENIED.has(word) ? 'no' : stated(value);
 }
@@ -143,7 +137,7 @@ const DIGITS: Readonly<Record<string, Stated>> = { '0': 'no', '1': 'yes', '-': '
 /** Google's consent signal `gcs`: `G1` and a digit each for advertising and analytics. */
 function fromSignal(value: unknown): Statement[] {
   if (stated(value) === 'absent') return [];
-  const [, advertising, analytics] = /^G?1([01-])([01-])$/i.exec(String(value).trim()) ?? [];
+  const [, advertising, analytics] = /^g?1([01-])([01-])$/.exec(wordOf(value)) ?? [];
   if (advertising === undefined || analytics === undefined) return [{ purposes: ALL, says: 'unreadable' }];
   return [
     { purposes: ADVERTISING, says: DIGITS[advertising] ?? 'unreadable' },

@@ -1,6 +1,6 @@
 import { type Consent, consentOf } from './consent.ts';
 import { isRecord, type Properties } from './properties.ts';
-import { type Stated, stated, unwrapped } from './stated.ts';
+import { type Stated, stated, unwrapped, wordOf } from './stated.ts';
 
 /** What an event says of its person's privacy, whichever platform's word says it. */
 export interface PrivacyChoices extends Consent {
@@ -23,14 +23,14 @@ function fromOptions(value: unknown): Stated {
   const given = unwrapped(value);
   const whole = Array.isArray(given) ? (given.length === 0 ? 'no' : 'unreadable') : stated(given);
   if (whole !== 'unreadable') return whole;
-  const options = Array.isArray(given) ? given : String(given).split(/[,;\s]+/);
+  const options = Array.isArray(given) ? given : typeof given === 'string' ? given.split(/[,;\s]+/) : [given];
   const said = options.map((option: unknown) => optionSays(option));
   if (said.includes('yes')) return 'yes';
   return said.every((one) => one === 'absent' || one === 'no') ? 'no' : 'unreadable';
 }
 
 function optionSays(option: unknown): Stated {
-  const word = typeof option === 'string' ? option.trim().toLowerCase() : '';
+  const word = wordOf(option);
   if (LIMITING_OPTIONS.has(word)) return 'yes';
   return word === 'none' ? 'no' : stated(option);
 }
@@ -44,7 +44,7 @@ function fromSignal(value: unknown): Stated {
 /** The IAB's US privacy string: version, notice, opted out of sale, agreement. */
 function fromSale(value: unknown): Stated {
   if (stated(value) === 'absent') return 'absent';
-  const optedOut = /^\d[yn-]([yn-])[yn-]$/i.exec(String(value).trim())?.[1]?.toLowerCase();
+  const optedOut = /^\d[yn-]([yn-])[yn-]$/.exec(wordOf(value))?.[1];
   if (optedOut === undefined) return 'unreadable';
   return optedOut === 'y' ? 'yes' : 'absent';
 }

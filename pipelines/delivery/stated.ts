@@ -4,11 +4,17 @@ export type Stated = 'yes' | 'no' | 'absent' | 'unreadable';
 const YES = new Set(['true', '1', 'yes', 'y', 'on', 't']);
 const NO = new Set(['false', '0', 'no', 'n', 'off', 'f']);
 
+/** A value as a word without case; empty where it is none, such as an object, which may not even have a text. */
+export const wordOf = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? String(value).trim().toLowerCase()
+    : '';
+
 /** Reads a flag, a number or a word, whatever its case; null and an empty text say nothing. */
 export function stated(value: unknown): Stated {
   if (value === undefined || value === null) return 'absent';
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return 'unreadable';
-  const word = String(value).trim().toLowerCase();
+  const word = wordOf(value);
   if (word === '') return 'absent';
   if (YES.has(word)) return 'yes';
   return NO.has(word) ? 'no' : 'unreadable';

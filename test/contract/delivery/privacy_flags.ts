@@ -49,6 +49,9 @@ export const REFUSALS: readonly Record<string, unknown>[] = [
   { consent: { version: 3 } },
   { gcs: 'G2' },
   { gcs: true },
+  { gcs: { toString: 'G111' } },
+  { gcs: [{ toString: 1 }] },
+  { consent: { toString: 1 } },
   // Names that nobody knows, beside known ones and beside those that are about no advertising.
   { consent: { necessary: true, ad_tracking: false, analytics_tracking: false } },
   { consent: { functional: true, preferences: true, advertising_cookies: false } },
@@ -93,6 +96,10 @@ export const RESTRICTIONS: readonly Record<string, unknown>[] = [
   { limited_data_use: 'perhaps' },
   { gpc: 1 },
   { us_privacy: '1YYN' },
+  { us_privacy: { toString: '1YNN' } },
+  { us_privacy: [{ toString: 1 }] },
+  { data_processing_options: { toString: '' } },
+  { data_processing_options: [{ toString: 1 }] },
 ];
 
 /** Properties that refuse and limit nothing. */

@@ -57,6 +57,16 @@ describe('a short-lived token', () => {
     expect(bearers()).toEqual(['Bearer token-1', 'Bearer token-2']);
   });
 
+  it.each([{ toString: 1 }, 'soon', null])(
+    'lasts the usual time where its own cannot be read: %j',
+    async (expires_in) => {
+      tokenAnswer = (nth) => answered(200, { access_token: `token-${nth}`, expires_in });
+      await deliver(job(), ports);
+      await deliver(job(), ports);
+      expect(bearers()).toEqual(['Bearer token-1', 'Bearer token-1']);
+    },
+  );
+
   it('is forgotten when the platform refuses it', async () => {
     eventAnswer = answered(401, { error: { code: 401, status: 'UNAUTHENTICATED' } });
     expect(await deliver(job(), ports)).toMatchObject([{ outcome: 'paused', reason: 'google_unauthenticated' }]);

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import { classifyAnswer, readJson, safeWord } from '#pipelines/delivery/answers.ts';
 import type { Answer, Authorisation, HttpRequest, TokenAnswer } from '#pipelines/delivery/contract.ts';
-import { isRecord } from '#pipelines/delivery/properties.ts';
+import { firstNumber, isRecord } from '#pipelines/delivery/properties.ts';
 import { credentialsBroken, retry } from '#pipelines/delivery/verdicts.ts';
 import { DEFAULT_TOKEN_URL, type GoogleSettings } from './settings.ts';
 
@@ -59,8 +59,7 @@ function tokenRequest(
 function readToken(answer: Answer): TokenAnswer {
   const body = answer.kind === 'answered' && answer.status === 200 ? readJson(answer.body) : null;
   if (isRecord(body) && typeof body['access_token'] === 'string') {
-    const seconds = Number(body['expires_in'] ?? ASSERTION_LIFETIME_S);
-    const lifetimeMs = (Number.isFinite(seconds) ? seconds : ASSERTION_LIFETIME_S) * 1000;
+    const lifetimeMs = (firstNumber(body, ['expires_in']) ?? ASSERTION_LIFETIME_S) * 1000;
     return { kind: 'token', token: body['access_token'], lifetimeMs };
   }
   const verdict = classifyAnswer(answer, (said, { status }) => {

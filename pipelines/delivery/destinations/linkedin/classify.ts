@@ -1,13 +1,13 @@
 import { classifyAnswer } from '#pipelines/delivery/answers.ts';
 import type { Answer, EventVerdict, Verdict } from '#pipelines/delivery/contract.ts';
-import { isRecord } from '#pipelines/delivery/properties.ts';
+import { firstNumber, isRecord } from '#pipelines/delivery/properties.ts';
 import { credentialsBroken, DELIVERED, dead, retry } from '#pipelines/delivery/verdicts.ts';
 
 /** Of a conversion rule that does not exist, is not ours or is switched off, as well as of an event. */
 const MAYBE_THE_RULE = new Set([400, 403, 404]);
 
 function verdictOf(element: unknown): EventVerdict {
-  const status = isRecord(element) ? Number(element['status']) : Number.NaN;
+  const status = isRecord(element) ? (firstNumber(element, ['status']) ?? Number.NaN) : Number.NaN;
   if (status >= 200 && status <= 299) return DELIVERED;
   if (status === 401) return credentialsBroken('linkedin_event_401');
   if (status === 429 || status >= 500 || Number.isNaN(status)) return retry('linkedin_event_delayed');

@@ -1,5 +1,6 @@
 import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/delivery/client_device.ts';
 import type { MapContext } from '#pipelines/delivery/contract.ts';
+import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
 import { hashedPlace } from '#pipelines/delivery/hashed_place.ts';
 import { everyHash } from '#pipelines/delivery/matching_identifiers.ts';
 import { oneOrList } from '#pipelines/delivery/present.ts';
@@ -19,7 +20,7 @@ function clickId(event: Event, properties: Properties): string | null {
   const cookie = firstText(properties, ['fbc', '_fbc', '$fbc']);
   if (cookie !== null && FBC.test(cookie)) return cookie;
   const parameter = textOrParameter(properties, ['fbclid', '$fbclid'], 'fbclid');
-  return parameter === null ? null : `fb.1.${event.timestamp}.${parameter}`;
+  return parameter === null ? null : `fb.1.${happenedAtMs(event)}.${parameter}`;
 }
 
 function browserId(properties: Properties): string | null {

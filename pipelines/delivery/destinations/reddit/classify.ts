@@ -25,7 +25,7 @@ function classifyTaken(data: Record<string, unknown>, eventIds: readonly string[
 function refusedIndexesOf(error: unknown): number[] {
   const fields = isRecord(error) ? recordsIn(error['fields']) : [];
   return fields.flatMap(({ field }) => {
-    const place = /\bevents\[(\d{1,6})\]/.exec(String(field))?.[1];
+    const place = /\bevents\[(\d{1,6})\]/.exec(typeof field === 'string' ? field : '')?.[1];
     return place === undefined ? [] : [Number(place)];
   });
 }

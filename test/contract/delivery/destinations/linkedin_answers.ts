@@ -28,6 +28,10 @@ export const linkedinAnswers: readonly AnswerCase[] = [
     kind: 'per_event',
     verdicts: [{ kind: 'retry', reason: 'linkedin_event_delayed', detail: '' }],
   }),
+  means('a status that has no text', elements({ toString: 1 }), {
+    kind: 'per_event',
+    verdicts: [{ kind: 'retry', reason: 'linkedin_event_delayed', detail: '' }],
+  }),
   means('a list of another length', elements(201), { kind: 'taken_in_part', taken: 1, detail: '1 of 2 taken' }, 2),
   means('a list of another length that says of none', elements(503), { kind: 'retry', reason: 'unreadable_answer' }, 2),
   means('a status of the token', elements(401), {

@@ -117,6 +117,11 @@ const clickCases: MappingCase[] = [
     expected: user({ fbc: `fb.1.${NOW_MS - 2_000}.IwAR2xYz_AbC` }),
   },
   {
+    title: 'click: of an event that a clock puts ahead, when it arrived',
+    entry: entryOf({ properties: { ...PAGE, fbclid: 'IwAR2' }, timestamp: NOW_MS + 72_000_000, received_at: NOW_MS }),
+    expected: user({ fbc: `fb.1.${NOW_MS}.IwAR2` }),
+  },
+  {
     title: 'click: built from the page address',
     entry: entryOf({ properties: { $current_url: CLICKED }, timestamp: NOW_MS - 2_000 }),
     expected: user({ fbc: `fb.1.${NOW_MS - 2_000}.IwAR0AbCdEf_GhIj` }),

@@ -30,6 +30,9 @@ export const redditAnswers: readonly AnswerCase[] = [
     refusedIndexes: [1, 2],
   }),
   means('a refusal that names none', refused('data'), { kind: 'split', reason: 'reddit_400', isDoubtful: true }),
+  means('a refusal whose field has no text', answered(400, { error: { fields: [{ field: { toString: 1 } }] } }), {
+    ...{ kind: 'split', reason: 'reddit_400', isDoubtful: true },
+  }),
   means('401', answered(401, { error: { code: 401 } }), 'credentials_broken'),
   means('429 with the time of its reset', answered(429, '', { 'x-ratelimit-reset': '3.2' }), {
     kind: 'throttle',
