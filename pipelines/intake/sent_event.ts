@@ -35,7 +35,7 @@ export function readSentEvent(
   if (uuid === null && !isUuidAbsent) return refuse('uuid_invalid');
   const distinctId = isAbsent(sent['distinct_id']) ? null : readShortText(sent['distinct_id']);
   if (distinctId === null && !isAbsent(sent['distinct_id'])) return refuse('distinct_id_invalid');
-  const time = readTimestamp(sent['timestamp'], context);
+  const time = readTimestamp(sent['timestamp'], context, sentAtOf(sent, context));
   if (!time.ok) return time;
   const properties = isAbsent(sent['properties']) ? {} : sent['properties'];
   if (!isObject(properties)) return refuse('properties_not_object');
@@ -77,6 +77,12 @@ function isPlaceholderText(value: unknown): boolean {
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Of another product's call its own word, which was put there with the call (`clockOf`); of ours that of the request. */
+function sentAtOf(sent: JsonObject, { isForeign = false, sentAtMs = null }: IntakeContext): number | null {
+  if (!isForeign) return sentAtMs;
+  return typeof sent['sent_at'] === 'number' ? sent['sent_at'] : null;
 }
 
 function isAbsent(value: unknown): boolean {

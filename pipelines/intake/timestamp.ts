@@ -26,27 +26,36 @@ export type TimestampOutcome =
   | { ok: false; code: RejectionCode };
 
 /**
- * When the event happened, in milliseconds since 1970 UTC. Absent: arrival. Where the sender's clock is off by more than five
- * minutes, what it said is moved by that. More than 24 h ahead, where only a wrong clock can have put it, or in a browser more
+ * When the event happened, in milliseconds since 1970 UTC. Absent: arrival. Where the sender's clock is off, what it said is
+ * moved by that: of ours by more than five minutes, of another product's by a millisecond. More than 24 h ahead, where only a wrong clock can have put it, or in a browser more
  * than two years ago: arrival. What was sent is kept as `original` where it does not stand. Of a server a time of more than two
  * years ago is rejected, as today's figures would be wrong with it, and so is an unreadable one, unless the request is foreign.
+ *
+ * @param sentAtMs When the event's sender says to have sent it, where an event says so itself.
  */
-export function readTimestamp(sent: unknown, request: TimedRequest): TimestampOutcome {
+export function readTimestamp(
+  sent: unknown,
+  request: TimedRequest,
+  sentAtMs: number | null = request.sentAtMs ?? null,
+): TimestampOutcome {
   const { receivedAtMs, caller, isForeign = false } = request;
   if (sent === undefined || sent === null) return arrival(receivedAtMs, null, null);
   const said = isForeign ? readForeignTime(sent) : typeof sent === 'string' ? parseIso8601(sent) : null;
   if (said === null) {
     return isForeign ? arrival(receivedAtMs, null, 'timestamp_invalid') : { ok: false, code: 'timestamp_invalid' };
   }
-  const offMs = clockOffMs(request);
+  const offMs = sentAtMs === null ? 0 : clockOffMs(said, sentAtMs, request);
   const timestamp = said + offMs;
-  if (timestamp - receivedAtMs > AHEAD_MAX_MS) return arrival(receivedAtMs, sent, 'timestamp_ahead');
-  if (receivedAtMs - timestamp <= AGE_MAX_MS) {
+  if (isAhead(timestamp, receivedAtMs)) return arrival(receivedAtMs, sent, 'timestamp_ahead');
+  if (!isTooOld(timestamp, receivedAtMs)) {
     return { ok: true, timestamp, original: offMs === 0 ? null : writtenTime(sent), warning: null };
   }
   if (caller === 'browser') return arrival(receivedAtMs, sent, 'timestamp_too_old');
   return { ok: false, code: 'timestamp_too_old' };
 }
+
+const isAhead = (timestamp: number, receivedAtMs: number): boolean => timestamp - receivedAtMs > AHEAD_MAX_MS;
+const isTooOld = (timestamp: number, receivedAtMs: number): boolean => receivedAtMs - timestamp > AGE_MAX_MS;
 
 /** The arrival in place of what was sent, which is kept where it is a time: else it may be anything, also somebody's address. */
 function arrival(receivedAtMs: number, time: unknown, warning: TimeWarning | null): TimestampOutcome {
@@ -58,22 +67,29 @@ export function writtenTime(sent: unknown): string | null {
   return typeof sent === 'number' ? String(sent) : typeof sent === 'string' ? sent : null;
 }
 
-function clockOffMs({ receivedAtMs, sentAtMs = null }: TimedRequest): number {
-  const offMs = sentAtMs === null ? 0 : receivedAtMs - sentAtMs;
-  return Math.abs(offMs) > CLOCK_OFF_MS ? offMs : 0;
+/** What would put an event where none can be was not said by the clock that made its time, and says nothing. */
+function clockOffMs(said: number, sentAtMs: number, { receivedAtMs, isForeign = false }: TimedRequest): number {
+  const offMs = receivedAtMs - sentAtMs;
+  if (!isForeign && Math.abs(offMs) <= CLOCK_OFF_MS) return 0;
+  return isAhead(said + offMs, receivedAtMs) || isTooOld(said + offMs, receivedAtMs) ? 0 : offMs;
 }
 
-/** When a request says that it was sent: ISO 8601, or milliseconds since 1970 UTC; anything else says nothing. */
+/** Below it a number is the milliseconds of a clock that began at 1970 up to eleven days ago, as that of a device without power. */
+const CLOCK_BEGAN_MS_MAX = 1e9;
+
+/** When a request says that it was sent: ISO 8601, or a number since 1970 UTC in the unit that its size tells; anything else says nothing. */
 export function readSentAt(sent: unknown): number | null {
   if (typeof sent === 'string') return parseIso8601(sent);
-  return typeof sent === 'number' && Number.isFinite(sent) && sent >= 0 ? Math.trunc(sent) : null;
+  if (typeof sent !== 'number') return null;
+  return sent >= 0 && sent < CLOCK_BEGAN_MS_MAX ? Math.trunc(sent) : ofNumber(sent);
 }
 
-/** Numbers below these are seconds, milliseconds and microseconds since 1970: each the year 5138 in its unit. */
+/** Numbers below these are seconds, milliseconds, microseconds and nanoseconds since 1970: each the year 5138 in its unit. */
 const SECONDS_MAX = 1e11;
 const MILLISECONDS_MAX = 1e14;
 const MICROSECONDS_MAX = 1e17;
-const NUMERAL = /^\d{1,17}(?:\.\d{1,9})?$/;
+const NANOSECONDS_MAX = 1e20;
+const NUMERAL = /^\d{1,20}(?:\.\d{1,9})?$/;
 
 /** A time as other products' libraries write it: ISO 8601, or a number since 1970, also as text, in the unit that its size tells. */
 export function readForeignTime(sent: unknown): number | null {
@@ -82,7 +98,8 @@ export function readForeignTime(sent: unknown): number | null {
 }
 
 function ofNumber(number: number): number | null {
-  if (!(number >= 0 && number < MICROSECONDS_MAX)) return null;
+  if (!(number >= 0 && number < NANOSECONDS_MAX)) return null;
   if (number < SECONDS_MAX) return Math.trunc(number * 1000);
-  return Math.trunc(number < MILLISECONDS_MAX ? number : number / 1000);
+  if (number < MILLISECONDS_MAX) return Math.trunc(number);
+  return Math.trunc(number / (number < MICROSECONDS_MAX ? 1e3 : 1e6));
 }

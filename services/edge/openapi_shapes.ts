@@ -54,7 +54,7 @@ export const ingestBody = Type.Object({
   sent_at: Type.Optional(
     Type.Union([Type.String({ format: 'date-time' }), Type.Integer({ minimum: 0 })], {
       description:
-        'When it is sent, by the clock that made the timestamps: ISO 8601, or milliseconds since 1970 UTC. Where that is off by more than 5 minutes, the timestamps are moved by as much',
+        'When it is sent, by the clock that made the timestamps: ISO 8601, or milliseconds since 1970 UTC (another unit is told by its size). Where that is off by more than 5 minutes, the timestamps are moved by as much',
     }),
   ),
 });

@@ -1,4 +1,3 @@
-import { readForeignTime } from '#pipelines/intake/timestamp.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { Caller } from '#schemas/event.ts';
 
@@ -44,14 +43,9 @@ export function given(members: JsonObject): JsonObject {
 }
 
 /**
- * The time an event happened by our clock: what the clock of a visitor's device said, moved by how far that clock was off
- * when the batch was sent (Segment's specification of common fields: receivedAt - (sentAt - originalTimestamp)). A
- * server's clock is right, and its times may be those of a backfill: they stay as they are, to the millisecond. So do
- * unreadable times, and those of batches that do not say when they were sent.
+ * When a call was sent by the clock that made its time, for `readTimestamp` to move that by how far the clock was off (Segment's
+ * specification of common fields: receivedAt - (sentAt - originalTimestamp)). A server's clock is right, and its times may be
+ * those of a backfill: they stay as they are, to the millisecond.
  */
-export function correctedTime(timestamp: unknown, { caller, receivedAtMs, sentAtMs }: Arrival): unknown {
-  if (caller === 'server') return timestamp;
-  const happenedMs = readForeignTime(timestamp);
-  if (happenedMs === null || sentAtMs === null) return timestamp;
-  return new Date(happenedMs + receivedAtMs - sentAtMs).toISOString();
-}
+export const clockOf = ({ caller, sentAtMs }: Arrival): { sent_at?: number } =>
+  caller === 'server' || sentAtMs === null ? {} : { sent_at: sentAtMs };

@@ -1,14 +1,5 @@
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import {
-  type Arrival,
-  correctedTime,
-  firstGiven,
-  given,
-  idText,
-  isObject,
-  type MappedCall,
-  objectOr,
-} from './foreign.ts';
+import { type Arrival, clockOf, firstGiven, given, idText, isObject, type MappedCall, objectOr } from './foreign.ts';
 
 /** Properties that are the envelope's rather than the event's. */
 const ENVELOPE_PROPERTIES = new Set(['token', 'distinct_id', '$insert_id']);
@@ -27,7 +18,7 @@ export function mapPosthogEvent(sent: unknown, arrival: Arrival): MappedCall {
     event: sent['event'],
     uuid,
     distinct_id: distinctId,
-    timestamp: happened(sent, uuid, arrival),
+    ...happened(sent, uuid, arrival),
     properties: {
       ...given({ $set: sent['$set'], $set_once: sent['$set_once'] }),
       ...ownProperties(properties),
@@ -51,12 +42,12 @@ function ownProperties(properties: JsonObject): JsonObject {
 
 const OFFSET_MS_MAX = 30 * 86_400_000;
 
-function happened(sent: JsonObject, uuid: unknown, arrival: Arrival): unknown {
+function happened(sent: JsonObject, uuid: unknown, arrival: Arrival): JsonObject {
   const { offset } = sent;
   const timestamp = firstGiven(sent['timestamp'], objectOr(sent['properties'])['timestamp']);
   if (timestamp === undefined && typeof offset === 'number' && offset >= 0 && offset <= OFFSET_MS_MAX) {
-    return new Date(arrival.receivedAtMs - offset).toISOString();
+    return { timestamp: new Date(arrival.receivedAtMs - offset).toISOString() };
   }
   const isRight = uuid === undefined || objectOr(sent['properties'])['$ignore_sent_at'] === true;
-  return isRight ? timestamp : correctedTime(timestamp, arrival);
+  return isRight ? { timestamp } : { timestamp, ...clockOf(arrival) };
 }

@@ -3,16 +3,7 @@ import { unwrapped } from '#pipelines/delivery/stated.ts';
 import { readSentAt } from '#pipelines/intake/timestamp.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { isNobodysId } from '#pipelines/privacy/placeholder_id.ts';
-import {
-  type Arrival,
-  correctedTime,
-  firstGiven,
-  given,
-  idText,
-  isObject,
-  type MappedCall,
-  objectOr,
-} from './foreign.ts';
+import { type Arrival, clockOf, firstGiven, given, idText, isObject, type MappedCall, objectOr } from './foreign.ts';
 import { type DestinationFlags, destinationFlags } from './integrations.ts';
 
 /** The calls of Segment's HTTP Tracking API, by the path each has of its own. */
@@ -44,7 +35,7 @@ export function mapSegmentCall(
   const shared = {
     uuid: firstGiven(idText(sent['messageId'])),
     distinct_id: firstGiven(...[userId, anonymousId].filter(isSomebodys), userId, anonymousId),
-    timestamp: happened(sent, arrival),
+    ...happened(sent, arrival),
   };
   const properties = propertiesOf(kind, sent, contextProperties(sent), userId);
   const flags = { ...ofBatch, ...destinationFlags(sent['integrations']) };
@@ -155,12 +146,13 @@ function anonymousBefore(sent: JsonObject, userId: unknown): JsonObject {
  * time was given by whoever made the call, or has been corrected already, and wins. A call without an id of its own is
  * recognised by what it says, the time included, so that is left as it is.
  */
-function happened(sent: JsonObject, arrival: Arrival): unknown {
+function happened(sent: JsonObject, arrival: Arrival): JsonObject {
   const given = firstGiven(sent['timestamp']);
   const called = firstGiven(sent['originalTimestamp']);
   const isGivenApart = given !== undefined && called !== undefined && given !== called;
-  if (isGivenApart || firstGiven(sent['messageId']) === undefined) return given ?? called;
-  return correctedTime(given ?? called, { ...arrival, sentAtMs: readSentAt(sent['sentAt']) ?? arrival.sentAtMs });
+  if (isGivenApart || firstGiven(sent['messageId']) === undefined) return { timestamp: given ?? called };
+  const sentAtMs = readSentAt(sent['sentAt']) ?? arrival.sentAtMs;
+  return { timestamp: given ?? called, ...clockOf({ ...arrival, sentAtMs }) };
 }
 
 /** What a campaign's `name` is in the address that it was read out of; every other member is there as it is, after `utm_`. */

@@ -3,6 +3,7 @@ import { conversionName } from '#pipelines/delivery/conversion_names.ts';
 import { firstGiven, given, idText, isObject, objectOr } from '#pipelines/intake/compat/foreign.ts';
 import { pageArrival } from '#pipelines/intake/page_arrival.ts';
 import { readShortText } from '#pipelines/intake/short_text.ts';
+import { readForeignTime } from '#pipelines/intake/timestamp.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { ITEMS_MAX, withoutLegacyNames } from './hit_items.ts';
 import { areTooMany, parametersOfMeasurements } from './parameter_limits.ts';
@@ -55,7 +56,7 @@ function sharedOf(body: JsonObject): JsonObject {
     $anon_distinct_id: userId === undefined ? undefined : clientId,
     user_properties: userProperties(body['user_properties']),
     user_data: isObject(body['user_data']) ? body['user_data'] : undefined,
-    consent: isObject(body['consent']) ? body['consent'] : undefined,
+    consent: body['consent'],
     npa: body['non_personalized_ads'],
     client_ip_address: body['ip_override'],
     client_user_agent: body['user_agent'],
@@ -117,10 +118,8 @@ function withItems(parameters: JsonObject): JsonObject {
   return { ...parameters, items: named };
 }
 
-/** Microseconds since 1970 UTC, as a number or its digits; what is none stays as it is, to be judged where times are. */
+/** Microseconds since 1970 UTC, or another unit that its size tells; what is none stays as it is, to be judged where times are. */
 function happened(micros: unknown): unknown {
-  const number = typeof micros === 'string' && /^\d{1,17}$/.test(micros) ? Number(micros) : micros;
-  if (typeof number !== 'number') return micros;
-  const date = new Date(number / 1000);
-  return Number.isNaN(date.getTime()) ? String(number) : date.toISOString();
+  const happenedMs = readForeignTime(micros);
+  return happenedMs === null ? micros : new Date(happenedMs).toISOString();
 }

@@ -48,7 +48,7 @@ function callsOf(body: unknown): readonly unknown[] | null {
 /** The browser library says when it sent in the query, in milliseconds. */
 function querySentAt(query: Readonly<Record<string, unknown>>): number | null {
   const sent = query['_'];
-  return typeof sent === 'string' && /^\d{1,14}$/.test(sent) ? Number(sent) : null;
+  return typeof sent === 'string' && /^\d{1,14}$/.test(sent) ? readSentAt(Number(sent)) : null;
 }
 
 const TYPES: Readonly<Record<number, string>> = {

@@ -94,3 +94,21 @@ test('a measurement whose time cannot be read happened when it came', async () =
   const [taken] = edge.records.flat();
   expect(taken?.timestamp).toBe(taken?.received_at);
 });
+
+test('a time is in the unit that its size tells', async () => {
+  const happenedMs = Date.now() - 3_600_000;
+  const sent = [happenedMs * 1000, happenedMs, Math.trunc(happenedMs / 1000), `${happenedMs}`, happenedMs * 1e6];
+  for (const timestamp_micros of sent) {
+    expect(await send('/mp/collect', body({ timestamp_micros }))).toMatchObject({ status: 204 });
+  }
+  const apart = edge.records.flat().map(({ timestamp }) => Math.abs(timestamp - happenedMs) < 1000);
+  expect(apart).toEqual(sent.map(() => true));
+});
+
+test('consent that cannot be read goes with the event, and no consent breaks it', async () => {
+  const gcs = { toString: 'x' };
+  const text = body({ consent: 'denied', events: [{ name: 'purchase', params: { gcs } }] });
+  expect(await send('/mp/collect', text)).toMatchObject({ status: 204 });
+  const [taken] = edge.records.flat();
+  expect(JSON.parse(taken?.properties ?? '')).toMatchObject({ consent: 'denied', gcs });
+});

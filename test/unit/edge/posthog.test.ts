@@ -157,6 +157,13 @@ test.each([0, 3_600_000])('a page whose clock says 1970 loses nothing (%i ms)', 
   expect((taken?.received_at ?? 0) - (taken?.timestamp ?? 0)).toBe(5_000);
 });
 
+test.each([1e17, 2 ** 53, 1e300, 0, -1, {}, 'soon'])('sent_at %j breaks nothing and moves nothing', async (sent_at) => {
+  const timestamp = new Date(Date.now() - 3 * 86_400_000).toISOString();
+  const body = JSON.stringify({ api_key: edge.browserKey, batch: [event(1, { timestamp })], sent_at });
+  expect(await post(edge, '/batch/', body, BROWSER)).toMatchObject(SUCCESS);
+  expect(edge.records.flat()).toMatchObject([{ timestamp: Date.parse(timestamp), original_timestamp: null }]);
+});
+
 test.each([
   ['in the query', '/e/?compression=lz64', 'data=NoIgpgZghgLg'],
   ['in the form', '/capture/', 'data=NoIgpgZghgLg&compression=lz64&ver=1'],

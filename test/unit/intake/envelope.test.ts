@@ -32,6 +32,11 @@ describe('the request body', () => {
     ['1794312000000', null],
     ['soon', null],
     [-1, null],
+    [1_794_312_000, 1_794_312_000_000],
+    [1_794_312_000_000_000, 1_794_312_000_000],
+    [1_794_312_000_000_000_000, 1_794_312_000_000],
+    [1e20, null],
+    [Number.MAX_VALUE, null],
     [{}, null],
   ])('sent at %j says %j', (sent_at, sentAtMs) => {
     expect(readEnvelope({ events: [1], sent_at }, 2)).toEqual({ ok: true, events: [1], sentAtMs });

@@ -142,9 +142,28 @@ describe('a timestamp', () => {
     }
   });
 
+  it('stays as it is where the request was not sent when it says, as it would happen where none can', () =>
+    checkAll(
+      [0, -HOUR_MS, 1_795_789_942, RECEIVED_AT_MS - 3 * 365 * 24 * HOUR_MS, RECEIVED_AT_MS + 729 * 24 * HOUR_MS, 9e13],
+      (sentAtMs) => {
+        const sent = '2026-11-07T12:00:00.123Z';
+        for (const request of [BROWSER, SERVER, { ...BROWSER, isForeign: true }]) {
+          const read = readTimestamp(sent, { ...request, sentAtMs });
+          expect(read).toEqual({ ok: true, timestamp: Date.parse(sent), original: null, warning: null });
+        }
+      },
+    ));
+
+  it('of a browser that speaks another product’s protocol is moved by the least that its clock is off', () => {
+    const sent = '2026-11-10 11:00:00';
+    const read = readTimestamp(sent, { ...BROWSER, isForeign: true }, RECEIVED_AT_MS - 7);
+    const timestamp = Date.parse(`${sent}Z`) + 7;
+    expect(read).toEqual({ ok: true, timestamp, original: sent, warning: null });
+  });
+
   it('of another product’s protocol may be a number in any unit, or as text', () =>
     checkAll(
-      [1_794_312_000, '1794312000', 1_794_312_000_000, '1794312000000', 1_794_312_000_000_000, 1_794_312_000.0],
+      [1_794_312_000, '1794312000', 1_794_312_000_000, '1794312000000', 1_794_312_000_000_000, '1794312000000000000'],
       (sent) => {
         expect(readTimestamp(sent, { ...SERVER, isForeign: true })).toMatchObject({ timestamp: 1_794_312_000_000 });
         expect(readTimestamp(sent, SERVER)).toEqual({ ok: false, code: 'timestamp_invalid' });
@@ -152,7 +171,7 @@ describe('a timestamp', () => {
     ));
 
   it('that is none keeps the event of another product’s protocol, and nothing of what was sent', () =>
-    checkAll(['garbage', 'jane@example.com', '', {}, true, -1, 1e17, Number.NaN, '-5', '1e9'], (sent) => {
+    checkAll(['garbage', 'jane@example.com', '', {}, true, -1, 1e20, Number.NaN, '-5', '1e9'], (sent) => {
       const read = readTimestamp(sent, { ...SERVER, isForeign: true });
       expect(read).toEqual({ ...ARRIVAL, original: null, warning: 'timestamp_invalid' });
       expect(readTimestamp(sent, BROWSER)).toEqual({ ok: false, code: 'timestamp_invalid' });

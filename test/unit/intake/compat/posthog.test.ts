@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { mapPosthogEvent } from '#pipelines/intake/compat/posthog.ts';
-import { RECEIVED_AT_MS, server, take } from '#test/unit/intake/context.ts';
+import { browser, RECEIVED_AT_MS, server, take } from '#test/unit/intake/context.ts';
 
 const ARRIVAL = { caller: 'browser', receivedAtMs: RECEIVED_AT_MS, sentAtMs: null } as const;
 const UUID = '01a1fcd7-39fb-72e2-9358-3ad5b6cf06f6';
@@ -44,15 +44,19 @@ test('an $identify and an alias say that two ids are one visitor, and are one ev
 test('the sender’s clock is corrected', () => {
   const sentAtMs = RECEIVED_AT_MS - 3_600_000;
   const event = { event: 'Seen', uuid: UUID, timestamp: '2026-11-10T10:59:50.000Z' };
-  expect(eventsOf(event, { sentAtMs })).toMatchObject([{ timestamp: '2026-11-10T11:59:50.000Z' }]);
+  expect(take(eventsOf(event, { sentAtMs })[0], browser({ isForeign: true }))).toMatchObject({
+    timestamp: Date.UTC(2026, 10, 10, 11, 59, 50),
+    original_timestamp: event.timestamp,
+  });
 });
 
 test('a server’s times are kept to the millisecond, and so are those that say they are right', () => {
   const sentAtMs = RECEIVED_AT_MS - 187;
   const event = { event: 'Seen', uuid: UUID, timestamp: '2024-12-31T23:59:59.123Z' };
-  expect(eventsOf(event, { caller: 'server', sentAtMs })).toMatchObject([{ timestamp: '2024-12-31T23:59:59.123Z' }]);
+  const kept = { timestamp: Date.parse(event.timestamp), original_timestamp: null };
+  expect(take(eventsOf(event, { caller: 'server', sentAtMs })[0], server({ isForeign: true }))).toMatchObject(kept);
   const right = { ...event, properties: { $ignore_sent_at: true } };
-  expect(eventsOf(right, { sentAtMs })).toMatchObject([{ timestamp: '2024-12-31T23:59:59.123Z' }]);
+  expect(take(eventsOf(right, { sentAtMs })[0], browser({ isForeign: true }))).toMatchObject(kept);
 });
 
 test('what a person’s record says is hashed and gone', () => {

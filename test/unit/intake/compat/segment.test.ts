@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { mapSegmentCall, type SegmentCall } from '#pipelines/intake/compat/segment.ts';
-import { RECEIVED_AT_MS, server, take } from '#test/unit/intake/context.ts';
+import type { Event } from '#schemas/event.ts';
+import { browser, RECEIVED_AT_MS, server, take } from '#test/unit/intake/context.ts';
 
 const ARRIVAL = { caller: 'browser', receivedAtMs: RECEIVED_AT_MS, sentAtMs: null } as const;
 const AT = '2026-11-10T11:59:58.000Z';
@@ -14,6 +15,10 @@ function eventsOf(
   if (!mapped.ok) throw new Error(mapped.code);
   return [mapped.event as object];
 }
+
+/** The event as it is stored of a call. */
+const takenOf = (call: object, arrival: object = {}): Event =>
+  take(eventsOf(call, null, arrival)[0], browser({ isForeign: true, ...arrival }));
 
 const base = { messageId: 'm1', timestamp: AT, userId: 'u1' };
 const shared = { uuid: 'm1', timestamp: AT, distinct_id: 'u1' };
@@ -130,33 +135,47 @@ test('what RudderStack’s browser library says of the page and of the campaign 
 test('the sender’s clock is corrected by when it says to have sent', () => {
   const sentAtMs = RECEIVED_AT_MS - 3_600_000;
   const call = { ...base, type: 'track', event: 'Seen', timestamp: '2026-11-10T10:59:50.000Z' };
-  expect(eventsOf(call, null, { sentAtMs })).toMatchObject([{ timestamp: '2026-11-10T11:59:50.000Z' }]);
+  const moved = { timestamp: Date.UTC(2026, 10, 10, 11, 59, 50), original_timestamp: call.timestamp };
+  expect(takenOf(call, { sentAtMs })).toMatchObject(moved);
   const own = { ...call, originalTimestamp: call.timestamp, sentAt: '2026-11-10T11:00:00.000Z' };
-  expect(eventsOf(own)).toMatchObject([{ timestamp: '2026-11-10T11:59:50.000Z' }]);
-  expect(eventsOf({ ...call, timestamp: 'yesterday' }, null, { sentAtMs })).toMatchObject([{ timestamp: 'yesterday' }]);
+  expect(takenOf(own)).toMatchObject(moved);
+  expect(takenOf({ ...own, sentAt: 1_794_308_400 })).toMatchObject(moved);
+  expect(takenOf({ ...call, timestamp: 1_794_308_390 }, { sentAtMs })).toMatchObject({
+    timestamp: moved.timestamp,
+    original_timestamp: '1794308390',
+  });
+  for (const sentAt of [0, 1e17, 2 ** 53, 1e300, {}, 'soon']) {
+    expect(takenOf({ ...call, sentAt })).toMatchObject({
+      timestamp: Date.parse(call.timestamp),
+      original_timestamp: null,
+    });
+  }
 });
 
 test('a time that was given wins over the time of the call, and is kept to the millisecond', () => {
   const timestamp = '2026-03-01T08:30:00.123Z';
   const call = { ...base, type: 'track', event: 'Seen', timestamp, originalTimestamp: AT, sentAt: AT };
   for (const caller of ['server', 'browser']) {
-    expect(eventsOf(call, null, { caller, sentAtMs: RECEIVED_AT_MS - 312 })).toMatchObject([{ timestamp }]);
+    expect(takenOf(call, { caller, sentAtMs: RECEIVED_AT_MS - 312 })).toMatchObject({
+      timestamp: Date.parse(timestamp),
+    });
   }
 });
 
 test('a server’s times are kept to the millisecond', () => {
   const call = { ...base, type: 'track', event: 'Seen', timestamp: '2026-03-01T08:30:00.123Z' };
   const arrival = { caller: 'server', sentAtMs: RECEIVED_AT_MS - 312 };
-  expect(eventsOf(call, null, arrival)).toMatchObject([{ timestamp: '2026-03-01T08:30:00.123Z' }]);
+  const kept = { timestamp: Date.parse(call.timestamp), original_timestamp: null };
+  expect(takenOf(call, arrival)).toMatchObject(kept);
   const { timestamp: originalTimestamp, ...called } = call;
-  expect(eventsOf({ ...called, originalTimestamp, sentAt: AT }, null, arrival)).toMatchObject([
-    { timestamp: '2026-03-01T08:30:00.123Z' },
-  ]);
+  expect(takenOf({ ...called, originalTimestamp, sentAt: AT }, arrival)).toMatchObject(kept);
 });
 
 test('a call without an id keeps its time, by which it is recognised when it comes again', () => {
   const call = { type: 'track', event: 'Seen', userId: 'u1', timestamp: '2026-11-10T10:59:50.000Z' };
-  expect(eventsOf(call, null, { sentAtMs: 1 })).toMatchObject([{ timestamp: '2026-11-10T10:59:50.000Z' }]);
+  expect(takenOf(call, { sentAtMs: RECEIVED_AT_MS - 3_600_000 })).toMatchObject({
+    timestamp: Date.parse(call.timestamp),
+  });
 });
 
 test('traits are hashed and their names are gone', () => {
