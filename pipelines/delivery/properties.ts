@@ -1,4 +1,4 @@
-import { isPlaceholderId } from '#pipelines/privacy/placeholder_id.ts';
+import { isPlaceholderId, isRounded } from '#pipelines/privacy/placeholder_id.ts';
 
 /** Reads event properties, whose names and types are the sender's. */
 export type Properties = Record<string, unknown>;
@@ -6,12 +6,12 @@ export type Properties = Record<string, unknown>;
 export const isRecord = (value: unknown): value is Properties =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The first of the named properties that is a text with something in it; numbers count as text. */
+/** The first of the named properties that is a text with something in it; numbers that were not rounded count as text. */
 export function firstText(properties: Properties, names: readonly string[]): string | null {
   for (const name of names) {
     const value = properties[name];
     if (typeof value === 'string' && value.trim() !== '') return value.trim();
-    if (typeof value === 'number' && Number.isFinite(value)) return String(value);
+    if (typeof value === 'number' && Number.isFinite(value) && !isRounded(value)) return String(value);
   }
   return null;
 }

@@ -1,5 +1,5 @@
 import { type Effort, idEffort } from '#pipelines/privacy/effort.ts';
-import { isPlaceholderId } from '#pipelines/privacy/placeholder_id.ts';
+import { isPlaceholderId, numberId } from '#pipelines/privacy/placeholder_id.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import { hashedSecretly } from './hashed_secretly.ts';
 import { readShortText } from './short_text.ts';
@@ -55,7 +55,7 @@ function readCurrency(sent: unknown): string | null {
 }
 
 function readOrderId(sent: unknown, secret: Buffer, countries: readonly string[], effort?: Effort): string | null {
-  const id = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent);
+  const id = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? numberId(sent) : sent);
   // Platforms count one order by an id once.
   if (id === null || isPlaceholderId(id)) return null;
   return holdsPersonalText(id, countries, idEffort(effort)) ? hashedSecretly(id, secret) : id;

@@ -1,4 +1,5 @@
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { numberId } from '#pipelines/privacy/placeholder_id.ts';
 import { readShortText } from './short_text.ts';
 
 /** The property that has the visitor's other id: PostHog's words. GA4's hits say theirs with events of any name. */
@@ -12,7 +13,7 @@ const PROPERTY_OF: ReadonlyMap<string, string> = new Map([
 export function readPreviousId(name: string, properties: JsonObject): string | null {
   const property = PROPERTY_OF.get(name) ?? PROPERTY;
   const sent = Object.hasOwn(properties, property) ? properties[property] : null;
-  return readShortText(typeof sent === 'number' && Number.isFinite(sent) ? String(sent) : sent);
+  return readShortText(typeof sent === 'number' && Number.isFinite(sent) ? numberId(sent) : sent);
 }
 
 /** Whether the other id of an event of this name is one that its browser had before, rather than somebody else's. */

@@ -1,6 +1,7 @@
 import { cleanProperties, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { startEvent } from '#pipelines/privacy/effort.ts';
 import type { Found } from '#pipelines/privacy/found.ts';
+import { isRounded } from '#pipelines/privacy/placeholder_id.ts';
 import { isReachableAddress } from '#pipelines/privacy/reachable_address.ts';
 import type { Event } from '#schemas/event.ts';
 import { isBot } from './bots.ts';
@@ -69,7 +70,8 @@ function judgeEvent(read: ReadEvent, call: Call): EventOutcome {
 }
 
 function warningsOf({ sent, found }: ReadEvent): EventWarning[] {
-  const ofIds: EventWarning[] = sent.hasPlaceholder || found.hasPlaceholder ? ['placeholder_id'] : [];
+  const hasPlaceholder = sent.hasPlaceholder || found.hasPlaceholder || isRounded(sent.properties['order_id']);
+  const ofIds: EventWarning[] = hasPlaceholder ? ['placeholder_id'] : [];
   return sent.timeWarning === null ? ofIds : [...ofIds, sent.timeWarning];
 }
 

@@ -3,6 +3,7 @@ import { type FoundPerson, feedPerson, feedPhone, foundNobody } from './found_pe
 import { asSha256 } from './hashed_form.ts';
 import type { Feed } from './key_words.ts';
 import { writtenAddress } from './network.ts';
+import { isUnstated, numberId } from './placeholder_id.ts';
 import { isReachableAddress } from './reachable_address.ts';
 import { redactText } from './redact_text.ts';
 import { REDACTED } from './redacted.ts';
@@ -56,7 +57,7 @@ export function feed(found: Found, kind: Feed, value: unknown, rank: number, sea
     return feedMembers(found, kind, members, rank, search);
   }
   if (!isScalar(value)) return false;
-  const text = String(value);
+  const text = typeof value === 'number' ? numberId(value) : value;
   switch (kind) {
     case 'phone':
     case 'maybe_phone':
@@ -112,10 +113,11 @@ function put(found: Found, kind: Column, value: string | null, rank: number): bo
 }
 
 function read(kind: Exclude<Column, 'client_ip'>, text: string, { countries, effort }: Search): string | null {
+  if (isUnstated(text)) return null;
   if (kind === 'client_user_agent') return cleanUserAgent(text, effort);
   const given = asSha256(text.trim());
   if (given !== null) return given;
-  const place = redactText(text.trim(), false, kind === 'zip' ? [] : countries, effort);
+  const place = redactText(text.trim().normalize('NFC'), false, kind === 'zip' ? [] : countries, effort);
   if ((place.match(DIGIT)?.length ?? 0) > PLACE_DIGITS_MAX) return REDACTED;
   if (place === '' || place.length > PLACE_CHARACTERS_MAX) return null;
   // `country_code: '49'` is what is dialled.

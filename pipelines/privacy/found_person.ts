@@ -10,7 +10,7 @@ import {
   putIdentifier,
 } from './identifiers.ts';
 import { type Feed, RANKS } from './key_words.ts';
-import { isCookielessId, isPlaceholderHash, isPlaceholderId } from './placeholder_id.ts';
+import { isCookielessId, isPlaceholderHash, isPlaceholderId, isUnstated } from './placeholder_id.ts';
 
 /** Further e-mail addresses and phone numbers of one event that are kept. */
 const FURTHER_MAX = 8;
@@ -65,6 +65,7 @@ export function feedPerson(
 function isNobodys(person: FoundPerson, kind: Identifier, text: string): boolean {
   const isPlaceholder = kind === 'external_id' ? isPlaceholderId(text) : isPlaceholderHash(text);
   person.hasPlaceholder ||= isPlaceholder;
+  if (kind === 'first_name' || kind === 'last_name') return isPlaceholder || isUnstated(text);
   return isPlaceholder || (kind === 'external_id' && isCookielessId(text));
 }
 

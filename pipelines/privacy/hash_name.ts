@@ -12,12 +12,12 @@ export interface NameHashes {
 }
 
 /**
- * Hashes a first or last name by two rules: lower case without ASCII white space and punctuation, as Meta's pixel does
+ * Hashes a first or last name, its accents composed, by two rules: lower case without ASCII white space and punctuation, as Meta's pixel does
  * it (`Mary Ann` is `maryann`), and lower case, trimmed, without digits and symbols, as Google's enhanced conversions
  * page asks (`mary ann`). A SHA-256 given instead of a name stands for both; an MD5 sum and an empty name are null.
  */
 export function hashName(text: string): NameHashes | null {
-  const trimmed = text.trim();
+  const trimmed = text.trim().normalize('NFC');
   const given = asSha256(trimmed);
   if (given !== null) return { name: given, name_google: null };
   if (trimmed.length > NAME_CHARACTERS_MAX || isMd5(trimmed)) return null;
@@ -30,7 +30,7 @@ export function hashName(text: string): NameHashes | null {
 
 /** Hashes a name in lower case with the apostrophe or hyphen that it has, as Google's libraries do; null where it has none. */
 export function hashWholeName(text: string): string | null {
-  const lower = text.trim().toLowerCase();
+  const lower = text.trim().normalize('NFC').toLowerCase();
   return lower.length <= NAME_CHARACTERS_MAX && APOSTROPHE_OR_HYPHEN.test(lower) ? sha256Hex(lower) : null;
 }
 

@@ -57,6 +57,26 @@ export function isPlaceholderHash(text: string): boolean {
   return HASH_CHARACTERS.includes(trimmed.length) && HASHES.has(trimmed.toLowerCase());
 }
 
+/** What programs write in place of a text that they do not have, as they write it: people are called Null, Nan and Nil. */
+const UNSTATED: ReadonlySet<string> = new Set(
+  'null,NULL,undefined,UNDEFINED,NaN,None,none,nil,n/a,N/A,(not set),not set,(none),unknown,Unknown,UNKNOWN'.split(','),
+);
+
+/** Whether what stands for a name, a place or a user agent says that there is none. */
+export function isUnstated(sent: string): boolean {
+  const text = sent.trim();
+  if (text.length > CHARACTERS_MAX) return false;
+  return (
+    UNSTATED.has(text) || NOTHING.test(text) || OBJECT.test(text) || TEMPLATE.test(text) || isPlaceholderHash(text)
+  );
+}
+
+/** Whether a number is one of those beyond 2^53 that were rounded when JSON was read, each to the same as its neighbours. */
+export const isRounded = (value: unknown): boolean => Number.isInteger(value) && !Number.isSafeInteger(value);
+
+/** The text of a number that was sent as an id; of a rounded one a placeholder. */
+export const numberId = (value: number): string => (isRounded(value) ? 'NaN' : String(value));
+
 /** Whether an id says of nobody who they are: a placeholder, or PostHog's word for a visitor without an id. */
 export function isNobodysId(text: string): boolean {
   return isCookielessId(text) || isPlaceholderId(text);

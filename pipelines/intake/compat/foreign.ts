@@ -1,4 +1,5 @@
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { numberId } from '#pipelines/privacy/placeholder_id.ts';
 import type { Caller } from '#schemas/event.ts';
 
 /** What of a foreign request is not in its events: whose key it came with, when, and when its sender says to have sent it. */
@@ -27,9 +28,9 @@ export function objectOr(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** An id as text: many libraries send numbers. Anything else stays as it is, to be judged where ids are. */
+/** An id as text: many libraries send numbers, and of a rounded one nobody knows which it was. Anything else stays as it is, to be judged where ids are. */
 export function idText(value: unknown): unknown {
-  return typeof value === 'number' && Number.isFinite(value) ? String(value) : value;
+  return typeof value === 'number' && Number.isFinite(value) ? numberId(value) : value;
 }
 
 /** The first value that is there: neither undefined, null nor an empty text. */

@@ -8,7 +8,7 @@ import { eventOfTiktokHit } from '#pipelines/intake/pixels/tiktok_hit.ts';
 import { takeBatch } from '#pipelines/intake/take_batch.ts';
 import type { Event } from '#schemas/event.ts';
 import { checkAll } from '#test/harness/check_all.ts';
-import { browser, CHROME, RECEIVED_AT_MS, SECRET, server } from './context.ts';
+import { browser, CHROME, RANDOM_ID, RECEIVED_AT_MS, SECRET, server } from './context.ts';
 
 const ARRIVAL = { caller: 'browser', receivedAtMs: RECEIVED_AT_MS, sentAtMs: null } as const;
 
@@ -49,6 +49,9 @@ const meta = (fields: Record<string, string>) =>
 const tiktok = (user: object) =>
   eventOfTiktokHit({ event: 'Purchase', context: { user } }, { visitor: null, secret: SECRET } as never);
 
+/** What JSON makes of 7461234567890123457, and of 7461234567890123458 as well. */
+const ROUNDED = JSON.parse('7461234567890123457') as number;
+
 /** The visitor that is known: `anon` is the derived one. */
 const ROWS: [protocol: string, sent: unknown, visitor: string][] = [
   ['own', own({ event: 'purchase', distinct_id: 'undefined' }), 'anon'],
@@ -84,6 +87,16 @@ const ROWS: [protocol: string, sent: unknown, visitor: string][] = [
     'fb.1.1.1',
   ],
   ['tiktok', tiktok({ anonymous_id: 'undefined', external_id: 'null' }), 'anon'],
+  ['own', own({ event: 'purchase', distinct_id: 'u1', properties: { external_id: ROUNDED } }), 'u1'],
+  ['own', own({ event: 'purchase', distinct_id: 'u1', properties: { user: { external_id: [ROUNDED] } } }), 'u1'],
+  ['own', own({ event: '$identify', distinct_id: 'u1', properties: { $anon_distinct_id: ROUNDED } }), 'u1'],
+  ['own', own({ event: 'purchase', distinct_id: 'u1', properties: { order_id: ROUNDED } }), 'u1'],
+  ['segment', segment({ type: 'identify', userId: ROUNDED, anonymousId: 'a1' }), 'a1'],
+  ['segment', segment({ type: 'track', event: 'E', userId: 'u1', messageId: ROUNDED }), 'u1'],
+  ['segment', segment({ type: 'alias', userId: 'u1', previousId: ROUNDED }), 'u1'],
+  ['posthog', posthog({ event: '$identify', distinct_id: ROUNDED }), 'anon'],
+  ['measurement protocol', measured({ client_id: '1.2', user_id: ROUNDED }), '1.2'],
+  ['tiktok', tiktok({ anonymous_id: ROUNDED, external_id: ROUNDED }), 'anon'],
 ];
 
 test('a placeholder is nobody, whatever protocol it came by: its event is kept and warned about', () =>
@@ -103,6 +116,42 @@ test('the hash of nothing is no address and no number, and is warned about', () 
   const properties = { email: empty, phone: [empty], first_name: empty };
   const { event, isWarned } = taken({ event: 'purchase', distinct_id: 'u1', properties });
   expect([event.identifiers, event.further_identifiers, isWarned]).toEqual([null, undefined, true]);
+});
+
+test('a number that was rounded is no id of an order or an event', () => {
+  const purchase = (parameters: object) =>
+    taken(measured({ client_id: '1.2', events: [{ name: 'purchase', params: parameters }] }), server()).event;
+  expect(taken({ event: 'purchase', properties: { order_id: ROUNDED } }).event.order_id).toBeNull();
+  expect(purchase({ transaction_id: ROUNDED, event_id: ROUNDED })).toMatchObject({
+    order_id: null,
+    event_id: RANDOM_ID,
+  });
+  expect(purchase({ transaction_id: 'T-1', event_id: ROUNDED })).toMatchObject({ event_id: 'T-1' });
+  for (const event_id of [ROUNDED, 'undefined']) {
+    const hit = { event: 'Purchase', event_id, message_id: 'm-1' };
+    const sent = eventOfTiktokHit(hit, { visitor: null, secret: SECRET } as never);
+    expect(taken(sent).event.event_id).toBe('m-1');
+  }
+  expect(taken({ event: 'purchase', properties: { order_id: 2 ** 53 - 1 } })).toMatchObject({
+    event: { order_id: '9007199254740991' },
+    isWarned: false,
+  });
+});
+
+test('a name that programs write in place of one is none, nor is such a place', () => {
+  for (const nothing of ['null', 'undefined', ' NULL ', 'NaN', '(not set)', '-', 'n/a', '{{ first_name }}', '0']) {
+    const places = { city: nothing, state: nothing, zip: nothing, country: nothing };
+    const properties = { first_name: nothing, user_data: { ln: nothing, ...places }, client_user_agent: nothing };
+    const { event } = taken({ event: 'purchase', distinct_id: 'u1', properties }, server({ userAgent: CHROME }));
+    const { identifiers, city, state, zip, country, client_user_agent } = event;
+    const said = [identifiers, city, state, zip, country, client_user_agent];
+    expect(said, nothing).toEqual([null, null, null, null, null, CHROME]);
+  }
+  for (const name of ['Null', 'Nan', 'Nil', 'Guest', 'Na', 'True', 'Ng', 'X'])
+    expect(
+      taken({ event: 'purchase', properties: { last_name: name } }).event.identifiers?.last_name,
+      name,
+    ).toBeTruthy();
 });
 
 test('an event with ids of somebody is not warned about', () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { hashExternalId, hashName } from '#pipelines/privacy/hash_name.ts';
+import { hashExternalId, hashName, hashWholeName } from '#pipelines/privacy/hash_name.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -26,6 +26,13 @@ describe('a name', () => {
         expect(hashName(sent)).toEqual({ name: sha256(base), name_google: google === null ? null : sha256(google) });
       },
     ));
+
+  it('has one hash however its accents are composed', () => {
+    for (const name of ['Valéry', 'Şule', 'D’Ávila', 'Ångström']) {
+      expect(hashName(name.normalize('NFD'))).toEqual(hashName(name.normalize('NFC')));
+      expect(hashWholeName(name.normalize('NFD'))).toBe(hashWholeName(name.normalize('NFC')));
+    }
+  });
 
   it.each(['', '  ', '...', 'x'.repeat(201), createHash('md5').update('mary').digest('hex')])('%j is none', (sent) => {
     expect(hashName(sent)).toBeNull();
