@@ -106,6 +106,8 @@ function eventOf(event: JsonObject, { body, shared, secret }: Around): JsonObjec
         $session_id: sessionId,
         ga_session_id: sessionId,
         $lib: MEASUREMENT_LIBRARY,
+        // That of the request does not take the event's own away: either may refuse.
+        $consent: firstGiven(parameters['$consent'], shared['consent'] === undefined ? null : parameters['consent']),
       }),
     },
   });

@@ -45,6 +45,10 @@ export function eventOfMetaHit({ text, fields }: Hit, { visitor, secret }: Pixel
       page_referrer: textOf(fields, 'rl'),
       fbp,
       fbc: textOf(fields, 'fbc'),
+      // Limited data use, as `fbq('dataProcessingOptions', …)` has the pixel say it.
+      data_processing_options: textOf(fields, 'dpo'),
+      data_processing_options_country: textOf(fields, 'dpoco'),
+      data_processing_options_state: textOf(fields, 'dpost'),
       user_data: person.size === 0 ? undefined : Object.fromEntries(person),
       $lib: META_LIBRARY,
     }),

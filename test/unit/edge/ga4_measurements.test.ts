@@ -107,8 +107,12 @@ test('a time is in the unit that its size tells', async () => {
 
 test('consent that cannot be read goes with the event, and no consent breaks it', async () => {
   const gcs = { toString: 'x' };
-  const text = body({ consent: 'denied', events: [{ name: 'purchase', params: { gcs } }] });
-  expect(await send('/mp/collect', text)).toMatchObject({ status: 204 });
-  const [taken] = edge.records.flat();
-  expect(JSON.parse(taken?.properties ?? '')).toMatchObject({ consent: 'denied', gcs });
+  const text = body({ consent: 'granted', events: [{ name: 'purchase', params: { gcs, consent: 'denied' } }] });
+  for (const sent of [text, body({ consent: 'denied' })]) {
+    expect(await send('/mp/collect', sent)).toMatchObject({ status: 204 });
+  }
+  expect(edge.records.flat().map(({ properties }) => JSON.parse(properties) as object)).toMatchObject([
+    { consent: 'granted', $consent: 'denied', gcs },
+    { consent: 'denied' },
+  ]);
 });

@@ -31,10 +31,7 @@ const each = (names: readonly string[], check: (name: string, value: unknown) =>
     for (const value of HOSTILE) check(name, value);
   });
 
-/** Lists of addresses have a test of their own (`client_address.test.ts`). */
-const INTAKE = namesIn('intake', 'privacy').filter(
-  (name) => !/^\$?(?:client_?)?ip(?:_?address|_override)?$/i.test(name),
-);
+const INTAKE = namesIn('intake', 'privacy');
 const CALLERS = [browser({ isForeign: true }), server({ isForeign: true })];
 
 function takeAll(events: readonly unknown[]): void {

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { privacyChoices } from '#pipelines/delivery/privacy_choices.ts';
 import type { Event } from '#schemas/event.ts';
 import { ask, type Reply } from '#test/harness/ask_host.ts';
 import { put } from '#test/unit/settings/filled_table.ts';
@@ -155,6 +156,13 @@ describe("a hit of Meta's pixel", () => {
 
   test('may be of a pixel that only some pages have', async () => {
     expect((await get(META.replace(PIXEL, '223456789012345'))).status).toBe(204);
+  });
+
+  test('that limits the use of its data says so where it is delivered', async () => {
+    await get(`${META}&dpo=LDU&dpoco=1&dpost=1000`);
+    const { parsed } = onlyEvent();
+    expect(privacyChoices(parsed, {}).limitedDataUse).toBe(true);
+    expect(parsed).toMatchObject({ data_processing_options_country: '1', data_processing_options_state: '1000' });
   });
 
   test('with a raw address of a person is stored without it', async () => {
