@@ -1,4 +1,5 @@
-import { keyMeaning } from './key_meaning.ts';
+import type { Effort } from './effort.ts';
+import { keyMeaning, UNJUDGED } from './key_meaning.ts';
 import { FIELD_WORDS } from './key_words.ts';
 import { isBarePhone, isPhoneInParts, looksLikePhone } from './phone_like.ts';
 import { isSecret } from './secret_words.ts';
@@ -45,14 +46,29 @@ function isSurelyPhone(field: unknown): boolean {
   return removal === 'always' && opens === 'phone';
 }
 
-/** Whether a pair says so of its second member: `['phone', '4155550100']`. */
-export function isPairPersonal(values: readonly unknown[]): boolean {
-  return (
-    values.length === 2 &&
-    typeof values[0] === 'string' &&
-    looksLikePhone(values[1]) &&
-    (typeof values[1] === 'number' ? isSurelyPhone(values[0]) : isPersonal(values[0], values[1]))
-  );
+/** Words alone, as two methods of signing in are listed: `['password', 'google']`. */
+const WORDS = /^(?:\p{Lu}+|\p{L}\p{Ll}*)(?:[ _-](?:\p{Lu}+|\p{L}\p{Ll}*))*$/u;
+
+/** Whether a pair says so of its second member: `['phone', '4155550100']`. What is only words is a secret only in a list of pairs. */
+export function isPairPersonal(values: readonly unknown[], isOfPairs: boolean, effort: Effort): boolean {
+  if (!isPair(values)) return false;
+  const [field, answer] = values;
+  if (field.length > FIELD_CHARACTERS_MAX) return false;
+  const meaning = keyMeaning(field, effort);
+  if (meaning === UNJUDGED) return true;
+  const { secret } = meaning;
+  if (secret !== null)
+    return isSecret(secret, answer) && (isOfPairs || typeof answer !== 'string' || !WORDS.test(answer));
+  return looksLikePhone(answer) && (typeof answer === 'number' ? isSurelyPhone(field) : isPersonal(field, answer));
+}
+
+/** Whether a list holds pairs of names and values alone, as the entries of a form are listed. */
+export function arePairs(values: readonly unknown[]): boolean {
+  return values.every((value) => Array.isArray(value) && isPair(value));
+}
+
+function isPair(values: readonly unknown[]): values is [string, unknown] {
+  return values.length === 2 && typeof values[0] === 'string';
 }
 
 function isPersonal(field: unknown, answer: unknown): boolean {

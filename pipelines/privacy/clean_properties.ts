@@ -1,4 +1,4 @@
-import { isAnswerPersonal, isPairPersonal } from './answered_field.ts';
+import { arePairs, isAnswerPersonal, isPairPersonal } from './answered_field.ts';
 import { allowEffort, type Effort, spend } from './effort.ts';
 import { type Found, feed, foundNothing, MEMBERS_MAX } from './found.ts';
 import { settlePerson } from './found_person.ts';
@@ -122,11 +122,11 @@ const isObjectOf = (secret: SecretRemoval, value: unknown): boolean =>
   secret === 'secret' && typeof value === 'object' && value !== null;
 
 /** `inner` is the role of the value if it is an object, or of its members if it is a list. */
-function cleanValue(value: unknown, inner: Role, depth: number, walk: Walk): unknown {
+function cleanValue(value: unknown, inner: Role, depth: number, walk: Walk, isOfPairs = false): unknown {
   spendValue(walk);
   if (inner === 'phone' && looksLikePhone(value)) return REDACTED;
   if (typeof value === 'string') return cleanText(value, inner, depth, walk);
-  if (typeof value === 'object' && value !== null) return cleanNested(value, inner, depth + 1, walk);
+  if (typeof value === 'object' && value !== null) return cleanNested(value, inner, depth + 1, walk, isOfPairs);
   if (typeof value === 'number') return inner !== 'article' && inner !== 'id' && isCardNumber(value) ? REDACTED : value;
   return typeof value === 'bigint' || typeof value === 'symbol' ? null : value;
 }
@@ -150,19 +150,26 @@ function clean(text: string, { anonymous, countries, effort }: Walk, stands: Sta
   return redactText(text, anonymous, countries, effort, stands);
 }
 
-function cleanNested(value: object, role: Role, depth: number, walk: Walk): unknown {
+function cleanNested(value: object, role: Role, depth: number, walk: Walk, isOfPairs = false): unknown {
   if (depth > DEPTH_MAX) walk.problem = 'properties_too_deep';
   if (walk.problem !== null) return value;
   return Array.isArray(value)
-    ? cleanArray(value, role, depth, walk)
+    ? cleanArray(value, role, depth, walk, isOfPairs)
     : cleanObject(value as JsonObject, role === 'article' || role === 'id' ? 'plain' : role, depth, walk);
 }
 
-function cleanArray(values: readonly unknown[], role: Role, depth: number, walk: Walk): readonly unknown[] {
-  if (isPairPersonal(values)) return [cleanValue(values[0], role, depth, walk), REDACTED];
+function cleanArray(
+  values: readonly unknown[],
+  role: Role,
+  depth: number,
+  walk: Walk,
+  isOfPairs: boolean,
+): readonly unknown[] {
+  if (isPairPersonal(values, isOfPairs, walk.effort)) return [cleanValue(values[0], role, depth, walk), REDACTED];
+  const holdsPairs = arePairs(values);
   let copy: unknown[] | null = null;
   for (let at = 0; at < values.length && walk.problem === null; at += 1) {
-    const kept = cleanValue(values[at], role, depth, walk);
+    const kept = cleanValue(values[at], role, depth, walk, holdsPairs);
     if (copy === null && kept !== values[at]) copy = values.slice(0, at);
     if (copy !== null) copy.push(kept);
   }

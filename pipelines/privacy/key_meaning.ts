@@ -27,7 +27,8 @@ const PHONE_PARTS: ReadonlySet<string> = new Set(
 const OTHER_PARTS: ReadonlySet<string> = new Set(words.NO_PHONE_PARTS.split(' '));
 
 const PLAIN: KeyMeaning = meaning('never', null);
-const UNJUDGED: KeyMeaning = { ...meaning('always', null), suspicious: true };
+/** Of a name that there was no effort left for. */
+export const UNJUDGED: KeyMeaning = { ...meaning('always', null), suspicious: true };
 const KNOWN = knownWords();
 const SECRETS: ReadonlyMap<string, SecretRemoval> = new Map(
   SECRET_WORDS.flatMap(([removal, list]) =>

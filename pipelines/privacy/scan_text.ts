@@ -6,6 +6,7 @@ export const HOLDS_EQUALS = 8;
 /** An ampersand, which HTML's character references begin with. */
 export const HOLDS_AMPERSAND = 16;
 export const HOLDS_NON_ASCII = 32;
+/** A quote beside a colon: a member of an object may be written there. */
 export const HOLDS_QUOTE = 64;
 export const HOLDS_BACKSLASH = 128;
 /** A colon or slash, which links to a number have before it. */
@@ -52,7 +53,7 @@ for (const [sign, bit] of Object.entries({
   '[': HOLDS_WRAPPED,
   '{': HOLDS_WRAPPED,
   '<': HOLDS_WRAPPED,
-  "'": HOLDS_WRAPPED,
+  "'": HOLDS_QUOTE | HOLDS_WRAPPED,
   '`': HOLDS_WRAPPED,
 })) {
   BITS[sign.charCodeAt(0)] = bit;
@@ -79,6 +80,7 @@ export function scanText(text: string): number {
       digits += DIGITS[code] as number;
     } else bits |= HOLDS_NON_ASCII;
   }
+  if ((bits & HOLDS_COLON_OR_SLASH) === 0) bits &= ~HOLDS_QUOTE;
   if (digits < NUMBER_DIGITS_MIN) {
     bits &= ~HOLDS_WRAPPED;
     return bits === HOLDS_COLON_OR_SLASH ? 0 : bits;

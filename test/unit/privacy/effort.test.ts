@@ -61,6 +61,8 @@ const HOSTILE: readonly (readonly [string, JsonObject])[] = [
       () => 1,
     ),
   ],
+  ['many names in pairs', { x: Array.from({ length: 1_600 }, (_, at) => [`email${100_000 + at}x`, EMAIL]) }],
+  ['many members', { x: Array.from({ length: 9_000 }, (_, at) => `{a${100_000 + at}: '${EMAIL}'}`).join() }],
   ['many parameters', { x: Array.from({ length: 9_000 }, (_, at) => `a${100_000 + at}=${EMAIL}`).join('&') }],
   ['many spellings of a name', valuesOf(spellings('email', 900), (at) => `${at}${EMAIL}`)],
   ['many spellings of a place', valuesOf(spellings('zipcode', 2_000), (at) => `${at} ${EMAIL}`)],
