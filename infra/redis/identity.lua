@@ -1,6 +1,6 @@
 -- KEYS[1]: prefix of the keys of the index as a whole; then, for each site that is asked about, the prefix of its keys (its
 -- hash tag inside). ARGV: the cap on persons that may be one, then '1' to restore what was known, else '0', then for each site
--- a JSON list of questions {b: base person, n: nodes, i: identifiers or null, t: first seen, c: coordinate,
+-- a JSON list of questions {b: base person, n: nodes, i: identifiers or null, j: by identifier that links its node, t: first seen, c: coordinate,
 -- w: the node by which b is claimed or absent, y: whether that yields to a claim before it, k: whether anybody could have said it,
 -- as the key is a browser's} and of
 -- lookups {p: persons}, which say nothing and are answered with a list: false for a person of whom nothing is known; {g: persons} is
@@ -37,6 +37,15 @@ local USER_NODE = 'u:'
 -- Most e-mail addresses, phone numbers and customer numbers that browsers' keys may say of one person.
 local PUBLIC_NODES_MAX = 5
 
+-- What is known of a person: each value with its variants, which come from one event together. Those that link come first.
+local VALUES = {
+  { 'email', 'email_google', 'email_stripped' },
+  { 'phone', 'phone_digits' },
+  { 'external_id' },
+  { 'first_name', 'first_name_google' },
+  { 'last_name', 'last_name_google' },
+}
+
 local function is_of_user(node)
   return string.sub(node, 1, #USER_NODE) == USER_NODE
 end
@@ -49,10 +58,16 @@ local function leader_of(person)
   return redis.call('GET', prefix .. 'p:' .. person) or person
 end
 
+local function hash_of(key)
+  local flat = redis.call('HGETALL', key)
+  local hash = {}
+  for at = 1, #flat, 2 do hash[flat[at]] = flat[at + 1] end
+  return hash
+end
+
 local function members_of(leader)
-  local flat = redis.call('HGETALL', prefix .. 'm:' .. leader)
-  local members = {}
-  for at = 1, #flat, 2 do members[flat[at]] = tonumber(flat[at + 1]) end
+  local members = hash_of(prefix .. 'm:' .. leader)
+  for person, seen in pairs(members) do members[person] = tonumber(seen) end
   return members
 end
 
@@ -71,16 +86,24 @@ local function size(members)
   return count
 end
 
-local function store(members, old_leaders)
+-- What is known of persons who become one: of two values the smaller, whatever the order, but where anybody may have joined them that of the
+-- first, of whom something was known.
+local function merge(known, other, is_public)
+  for _, fields in ipairs(VALUES) do
+    local before, value = known[fields[1]], other[fields[1]]
+    if value and (not before or (not is_public and value < before)) then
+      for _, field in ipairs(fields) do known[field] = other[field] end
+    end
+  end
+end
+
+local function store(members, old_leaders, is_public)
   local leader = choose(members)
   local known = {}
   local said = 0
   for _, old in ipairs(old_leaders) do
     said = said + public_nodes(old)
-    local flat = redis.call('HGETALL', prefix .. 'i:' .. old)
-    for at = 1, #flat, 2 do
-      if known[flat[at]] == nil or flat[at + 1] < known[flat[at]] then known[flat[at]] = flat[at + 1] end
-    end
+    merge(known, hash_of(prefix .. 'i:' .. old), is_public)
     redis.call('DEL', prefix .. 'm:' .. old, prefix .. 'i:' .. old, prefix .. 'x:' .. old)
   end
   for person, seen in pairs(members) do
@@ -164,6 +187,28 @@ local function follow(question, node, members, join, take)
   return false
 end
 
+-- Keeps what is said of a person: an identifier that links where its node is theirs, a name where all such are, as else it may be somebody
+-- else's. What anybody could have said takes the place of nothing.
+local function remember(question, leader)
+  if question.i == cjson.null then return end
+  local key = prefix .. 'i:' .. leader
+  local are_all_theirs = true
+  for _, fields in ipairs(VALUES) do
+    local node = question.j[fields[1]]
+    local is_theirs = are_all_theirs
+    if node then
+      local holder = redis.call('GET', prefix .. 'n:' .. node)
+      is_theirs = holder and leader_of(holder) == leader
+      are_all_theirs = are_all_theirs and is_theirs
+    end
+    if question.i[fields[1]] and is_theirs and not (question.k and redis.call('HGET', key, fields[1])) then
+      for _, field in ipairs(fields) do
+        if question.i[field] then redis.call('HSET', key, field, question.i[field]) else redis.call('HDEL', key, field) end
+      end
+    end
+  end
+end
+
 local function link(question)
   local leader = leader_of(question.b)
   local members = members_of(leader)
@@ -243,13 +288,11 @@ local function link(question)
     end
   end
   if changed then
-    leader = store(members, old_leaders)
+    leader = store(members, old_leaders, question.k)
     if not restoring then redis.call('SET', prefix .. 'x:' .. leader, question.c) end
   end
   if said > 0 then redis.call('HINCRBY', prefix .. 'i:' .. leader, '#', said) end
-  if question.i ~= cjson.null and question.i ~= nil then
-    for field, value in pairs(question.i) do redis.call('HSET', prefix .. 'i:' .. leader, field, value) end
-  end
+  remember(question, leader)
   local flat = {}
   if redis.call('GET', prefix .. 'x:' .. leader) == question.c then
     for person, seen in pairs(members_of(leader)) do

@@ -1,5 +1,10 @@
 import type { Redis } from 'ioredis';
-import type { IdentityAnswer, IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
+import {
+  type IdentityAnswer,
+  type IdentityQuestion,
+  type IdentityStore,
+  nodesSaid,
+} from '#pipelines/identity/resolve.ts';
 import type { SplitPlan } from '#pipelines/identity/split.ts';
 import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
@@ -38,7 +43,8 @@ export interface IdentityIndex extends IdentityStore {
    */
   restoreLinks(siteId: string, links: readonly IdentityLink[]): Promise<void>;
   /**
-   * Restores the identifiers that events of one site had when they were identified; which persons are one, links say.
+   * Restores the identifiers that events of one site had when they were identified; which persons are one and whose an
+   * identifier is, links say, which are restored before.
    */
   restoreQuestions(siteId: string, questions: readonly IdentityQuestion[]): Promise<void>;
   /** All who are one with any of some persons, each with whom it is part of and when it was first seen. */
@@ -194,6 +200,7 @@ function toScript(question: IdentityQuestion): object {
     b: question.basePersonId,
     n: question.nodes,
     i: question.identifiers === null ? null : withoutNulls(question.identifiers),
+    j: nodesSaid(question),
     t: question.receivedAtMs,
     c: question.coordinate,
     w: question.claim?.node,

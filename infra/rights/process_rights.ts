@@ -169,7 +169,7 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
     },
     redis: {
       keys: ['i:*'],
-      commands: [...INDEX_COMMANDS, 'hget', 'mget', 'exists', 'hincrby', 'sadd', 'sismember'],
+      commands: [...INDEX_COMMANDS, 'hget', 'hdel', 'mget', 'exists', 'hincrby', 'sadd', 'sismember'],
     },
     clickhouse: null,
   }),

@@ -12,7 +12,7 @@ export function basePersonId(siteId: string, distinctId: string): string {
 export interface IdentityQuestion {
   siteId: string;
   basePersonId: string;
-  /** Keyed identifiers that link; empty where the event may not stitch. */
+  /** Keyed identifiers that link, first those of `identifiers` in the order of JOINING; empty where the event may not stitch. */
   nodes: string[];
   /** Whose distinct id the question is of, where its event says that; null where it does not. */
   claim: Claim | null;
@@ -53,6 +53,12 @@ export interface IdentityStore {
 
 /** Identifiers that join people. Names do not. */
 const JOINING = ['email', 'phone', 'external_id'] as const;
+
+/** By identifier of a question the node that it links by. */
+export function nodesSaid({ identifiers, nodes }: IdentityQuestion): Partial<Record<keyof Identifiers, string>> {
+  const said = JOINING.filter((kind) => identifiers !== null && identifiers[kind] !== null);
+  return Object.fromEntries(said.map((kind, at) => [kind, nodes[at]]));
+}
 
 /** Of a user's distinct id: an edge says by this that it was a claim. */
 const USER_NODE = 'u:';

@@ -1,4 +1,9 @@
-import type { IdentityAnswer, IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
+import {
+  type IdentityAnswer,
+  type IdentityQuestion,
+  type IdentityStore,
+  nodesSaid,
+} from '#pipelines/identity/resolve.ts';
 import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import { NO_IDENTIFIERS } from './questions.ts';
@@ -81,7 +86,7 @@ interface Linked {
 }
 
 function link(site: Site, question: IdentityQuestion, personsMax: number): Linked {
-  const { basePersonId: person, nodes, receivedAtMs, identifiers, coordinate, claim } = question;
+  const { basePersonId: person, nodes, receivedAtMs, coordinate, claim } = question;
   let leader = leaderOf(site, person);
   const merged = [leader];
   const members = new Map(site.groups.get(leader)?.members);
@@ -125,30 +130,61 @@ function link(site: Site, question: IdentityQuestion, personsMax: number): Linke
     isKnown = true;
     changed = true;
   }
-  if (changed) leader = store(site, members, merged, coordinate);
+  if (changed) leader = store(site, members, merged, question);
   const group = site.groups.get(leader);
   if (group !== undefined) group.publicNodes += said;
-  for (const [field, value] of Object.entries(identifiers ?? {})) {
-    if (group !== undefined && value !== null) group.known[field as keyof Identifiers] = value;
-  }
+  if (group !== undefined) remember(site, question, leader, group);
   return { leader, capped, others };
 }
 
+/** What is known of a person: each value with its variants. */
+const VALUES = [
+  ['email', 'email_google', 'email_stripped'],
+  ['phone', 'phone_digits'],
+  ['external_id'],
+  ['first_name', 'first_name_google'],
+  ['last_name', 'last_name_google'],
+] as const satisfies (keyof Identifiers)[][];
+
+function remember(site: Site, question: IdentityQuestion, leader: string, { known }: Group): void {
+  const nodes = nodesSaid(question);
+  const isTheirs = (node: string): boolean => leaderOf(site, site.holders.get(node) ?? '') === leader;
+  const areAllTheirs = Object.values(nodes).every(isTheirs);
+  for (const fields of VALUES) {
+    const node = nodes[fields[0]];
+    if ((question.identifiers?.[fields[0]] ?? null) === null) continue;
+    if (!(node === undefined ? areAllTheirs : isTheirs(node))) continue;
+    if (question.isPublic === true && known[fields[0]] !== undefined) continue;
+    replace(known, fields, question.identifiers ?? {});
+  }
+}
+
+/** A value with its variants by those of one source. */
+function replace(known: Group['known'], fields: readonly (keyof Identifiers)[], source: Partial<Identifiers>): void {
+  for (const field of fields) {
+    const value = source[field] ?? null;
+    if (value === null) delete known[field];
+    else known[field] = value;
+  }
+}
+
 /** Oldest first seen, then smallest id, leads: that depends on the people alone, not on the order they came in. */
-function store(site: Site, members: Map<string, number>, merged: readonly string[], changedBy: string): string {
+function store(site: Site, members: Map<string, number>, merged: readonly string[], by: IdentityQuestion): string {
   const [first] = [...members].toSorted(([a, seenA], [b, seenB]) => seenA - seenB || (a < b ? -1 : 1));
   const leader = first?.[0] ?? '';
   const known: Group['known'] = {};
   let publicNodes = 0;
   for (const old of merged) {
     publicNodes += site.groups.get(old)?.publicNodes ?? 0;
-    for (const [field, value] of Object.entries(site.groups.get(old)?.known ?? {})) {
-      const before = known[field as keyof Identifiers];
-      if (before === undefined || value < before) known[field as keyof Identifiers] = value;
+    const other: Group['known'] = site.groups.get(old)?.known ?? {};
+    for (const fields of VALUES) {
+      const [before, value] = [known[fields[0]], other[fields[0]]];
+      if (value === undefined || (before !== undefined && (by.isPublic || before <= value))) continue;
+      replace(known, fields, other);
     }
     site.groups.delete(old);
   }
-  site.groups.set(leader, { members, known, changedBy, publicNodes });
+  site.groups.set(leader, { members, known, changedBy: by.coordinate, publicNodes });
   for (const person of members.keys()) site.leaders.set(person, leader);
   return leader;
 }

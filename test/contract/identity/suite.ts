@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { basePersonId, type IdentityQuestion, type IdentityStore, questionsOf } from '#pipelines/identity/resolve.ts';
+import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityPart } from '#schemas/event_batch.ts';
 import type { IdentityLink } from '#schemas/identity_link.ts';
 import { cases } from '#test/harness/environment.ts';
@@ -218,6 +219,75 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
       const joins = ['p_2', 'p_3', 'p_4'].map((person, at) => says(person, 'a', 10 + at));
       const devices = await store.resolve(site, [...joins, says('p_3', 'a', 20, false), says('p_4', 'a', 21, false)]);
       expect(devices.map(({ personId }) => personId)).toEqual(['p_1', 'p_3', 'p_4', 'p_1', 'p_1']);
+    });
+
+    describe('what is known of a person', () => {
+      const hash = (letter: string) => letter.repeat(64);
+      const said = (changes: Partial<Identifiers>) => ({ ...NO_IDENTIFIERS, ...changes });
+      const ANNA = said({ email: hash('a'), email_google: hash('b'), phone: hash('1') });
+
+      /** What is known of Anna after events, whose identifiers link by their own hashes. */
+      async function knownAfter(events: readonly Partial<IdentityQuestion>[], personsMax = NO_CAP) {
+        const store = create(personsMax);
+        const site = randomUUID();
+        const all = [{ identifiers: ANNA }, ...events].map((changes, at) => {
+          const { email, phone, external_id } = changes.identifiers ?? NO_IDENTIFIERS;
+          const nodes = [email, phone, external_id].filter((one) => one !== null);
+          return question(site, 'anna', { nodes, receivedAtMs: at, coordinate: `0:${at}:0`, ...changes });
+        });
+        const answers = await store.resolve(site, [...all, question(site, 'anna')]);
+        return answers.at(-1)?.identifiers;
+      }
+
+      test.for<[string, Partial<IdentityQuestion>[], Identifiers, number?]>([
+        [
+          'is not what somebody else says on her laptop by a browser’s key',
+          [
+            { basePersonId: 'ben', identifiers: said({ email: hash('c'), first_name: hash('d') }) },
+            { isPublic: true, identifiers: said({ email: hash('c'), first_name: hash('d'), external_id: hash('e') }) },
+          ],
+          { ...ANNA, external_id: hash('e') },
+        ],
+        [
+          'is none of six made-up addresses, however often they are said',
+          '2 3 4 5 6 7 2 3 4 5 6 7'.split(' ').map((letter) => ({
+            isPublic: true,
+            identifiers: said({ email: hash(letter), email_google: hash('8'), email_stripped: hash('9') }),
+          })),
+          ANNA,
+        ],
+        [
+          'is what a browser’s key says of what was not known',
+          [{ isPublic: true, identifiers: said({ email: hash('a'), external_id: hash('5'), last_name: hash('6') }) }],
+          { ...ANNA, external_id: hash('5'), last_name: hash('6') },
+        ],
+        [
+          'is not what a new id has that a browser’s key says to be hers',
+          [
+            { basePersonId: 'x', isPublic: true, coordinate: '1:1:1', identifiers: said({ email: hash('0') }) },
+            { basePersonId: 'x', isPublic: true, coordinate: '1:1:1', nodes: ['u:x'] },
+            { isPublic: true, coordinate: '1:1:1', nodes: ['u:x'] },
+          ],
+          ANNA,
+        ],
+        [
+          'is a new address that a server says, with its own variants and no others',
+          [{ identifiers: said({ email: hash('f'), email_stripped: hash('e') }) }],
+          said({ email: hash('f'), email_stripped: hash('e'), phone: hash('1') }),
+        ],
+        [
+          'is not an address of so many that it joins nobody more, said by a server',
+          [
+            { basePersonId: 'till', identifiers: said({ email: hash('f') }) },
+            { basePersonId: 'ben', identifiers: said({ email: hash('f') }) },
+            { identifiers: said({ email: hash('f'), external_id: hash('5'), first_name: hash('6') }) },
+          ],
+          { ...ANNA, external_id: hash('5') },
+          2,
+        ],
+      ])('%s', async ([, events, expected, personsMax]) => {
+        expect(await knownAfter(events, personsMax)).toEqual(expected);
+      });
     });
 
     test('an event that says nothing is answered by what was known where it stands', async () => {

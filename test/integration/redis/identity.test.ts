@@ -181,6 +181,28 @@ test('an emptied Redis is not asked before it was taught again, and knows identi
   expect((await store.resolve(site, [question(site, 'p_2')]))[0]?.identifiers).toEqual(email);
 });
 
+test('what was not believed of a person is not known of them after a rebuild either', async () => {
+  const store = createIdentityStore(redis());
+  const site = randomUUID();
+  const emailOf = (letter: string) => ({ ...NO_IDENTIFIERS, email: letter.repeat(64), first_name: letter.repeat(64) });
+  const asked = [
+    question(site, 'anna', { nodes: ['a'], identifiers: emailOf('a') }),
+    question(site, 'ben', { nodes: ['b'], identifiers: emailOf('b'), coordinate: '0:1:0' }),
+    question(site, 'anna', { nodes: ['b'], identifiers: emailOf('b'), coordinate: '0:2:0', isPublic: true }),
+    question(site, 'anna', { nodes: ['c'], identifiers: emailOf('c'), coordinate: '0:3:0', isPublic: true }),
+  ];
+  const links = await learn(store, site, asked);
+  await redis().flushdb();
+  for (const isOfPass of RESTORE_PASSES) await store.restoreLinks(site, links.filter(isOfPass));
+  await store.restoreQuestions(site, [...asked.slice(2, 3), ...asked.slice(0, 2), ...asked.slice(3)]);
+  await beginIncarnation(store.incarnation);
+  const answers = await store.resolve(
+    site,
+    ['anna', 'ben'].map((person) => question(site, person)),
+  );
+  expect(answers.map(({ identifiers }) => identifiers)).toEqual([emailOf('a'), emailOf('b')]);
+});
+
 test('sites that are asked about at one moment share scripts, and each has its own answers', async () => {
   let scripts = 0;
   const counted = new Proxy(redis(), {

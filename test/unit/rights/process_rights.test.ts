@@ -44,6 +44,13 @@ test.each(PROCESSES)('%s has rights at the parts whose address it reads, and at 
   ]);
 });
 
+test('identity may use every command of its script, whose rare paths no other test takes as its user', () => {
+  const source = readFileSync(new URL('../../../infra/redis/identity.lua', import.meta.url), 'utf8');
+  const used = [...source.matchAll(/redis\.call\('([A-Z]+)'/g)].map(([, command = '']) => command.toLowerCase());
+  const granted = [...(rightsOf('identity', DESTINATIONS).redis?.commands ?? []), ...REDIS_COMMANDS];
+  expect(used.filter((command) => !granted.includes(command))).toEqual([]);
+});
+
 test('the commands of Redis are those that its scripts and stores use', () => {
   const folder = new URL('../../../infra/redis/', import.meta.url);
   const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'));
