@@ -69,7 +69,9 @@ function classify(key: string): KeyMeaning {
   const segments = decoded(plain)
     .split(SEGMENT_ENDS)
     .filter((segment) => !INDEX.test(segment));
-  const found = namedWithin(segmentsMeaning(segments), segments.at(-1) ?? '');
+  const named = namedWithin(segmentsMeaning(segments), segments.at(-1) ?? '');
+  const isCookie = named.removal === 'never' && segments.some((segment) => words.COOKIE_KEY.test(segment));
+  const found = isCookie ? meaning('if_anonymous', null) : named;
   const feeds = segments.slice(0, -1).every(leadsToPerson) ? found.feeds : null;
   const secret = secretBy(segments.at(-1) ?? '');
   const names = secret === null ? namedBy(segments.at(-1) ?? '', found) : null;
@@ -138,7 +140,8 @@ function endingMeaning(word: string): KeyMeaning {
   if (words.EMAIL_ENDING.test(word) || words.NAME_ENDING.test(word)) return meaning('always', null);
   if (words.STREET_ENDING.test(word)) return meaning('always', null, 'person');
   if (words.PHONE_ENDING.test(word)) return meaning('if_phone', null, 'phone');
-  return words.VISITOR_ENDING.test(word) ? meaning('if_anonymous', null) : PLAIN;
+  const isVisitors = words.VISITOR_ENDING.test(word) || words.CUSTOMER_ENDING.test(word);
+  return isVisitors ? meaning('if_anonymous', null) : PLAIN;
 }
 
 function leadsToPerson(segment: string): boolean {

@@ -116,7 +116,7 @@ export const PERSON_ZIP_WORDS = 'zp';
 export const PERSON_COUNTRY_WORDS = 'countryname';
 /** Ids of a visitor, a device or a click: each stands for one alone. */
 export const VISITOR_ID_WORDS =
-  'userid uid username login customerid clientid distinctid anonymousid anonid deviceid visitorid sessionid gaclientid gasessionid memberid accountid loyaltyid subscriberid contactid leadid personid profileid idfa idfv gaid aaid madid advertisingid fbp fbc fbloginid fbclid gclid gbraid wbraid dclid ttclid ttp msclkid twclid lifatid epik rdtcid rdtuuid sccid scclickid yclid ymclid igshid igsh irclickid clickid mceid mcuid kx hsenc hsmi hssc hstc hubspotutk veroid olyencid olyanonid mkttok ga gid gclaw gcldc gclau svcdid did';
+  'userid uid username login customerid clientid distinctid anonymousid anonid deviceid visitorid sessionid gaclientid gasessionid memberid accountid loyaltyid subscriberid contactid leadid personid profileid idfa idfv gaid aaid madid advertisingid fbp fbc fbloginid fbclid gclid gbraid wbraid dclid ttclid ttp msclkid twclid lifatid epik rdtcid rdtuuid sccid scclickid yclid ymclid igshid igsh irclickid clickid mceid mcuid kx hsenc hsmi hssc hstc hubspotutk veroid olyencid olyanonid mkttok ga gid gl gclaw gcldc gclau gclgb gclgs svcdid did uetmsclkid ttcsid criteoid ctobundle pubcid sharedid tdid uid2 euid id5id rampid liverampid permutiveid lotameid ppid hem oaid rida tifa lgudid appsflyerid adjustadid onesignalid brazeid emarsysid intercomid customerioid cioid kissmetricsid heapidentity sfmcsubkey membershipid kundenid numeroclient numerodeclient numclient numerocliente numerodecliente codicecliente codigocliente numeroadherent numerosocio numeroabonne lidnummer';
 /** When somebody was born. */
 export const BIRTH_WORDS = 'dob dateofbirth birthday birthdate';
 /** What identifies a visitor or a device: kept online, where it is what destinations match by, removed in offline mode. */
@@ -126,7 +126,7 @@ export const ORDER_ID_WORDS = 'orderid ordernumber orderno transactionid';
 
 /** By what somebody could be found, alone or with what others know: kept online, removed in offline mode. */
 export const TRACEABLE_WORDS =
-  'anondistinctid previousid previousdistinctid pseudoid userpseudoid amplitudeid mixpaneldistinctid hjid adobemcid ecid mailid kid klaviyoid crmid cid windowid groups groupkey groupid groupset companyid company account customerno customernumber accountnumber accountno membernumber memberno loyaltycard loyaltynumber cardnumber subscriptionid iban ssn passport passportnumber password token jwt secret imei gpsadid androidid mac macaddress guid fingerprint pushtoken fcmtoken devicetoken device plate licenseplate vin lat latitude lng lon long longitude coordinates geo avatar instagram twitter session externalids';
+  'anondistinctid previousid previousdistinctid pseudoid userpseudoid amplitudeid mixpaneldistinctid hjid adobemcid ecid mailid kid klaviyoid crmid cid windowid groups groupkey groupid groupset companyid company account customerno customernumber accountnumber accountno membernumber memberno loyaltycard loyaltynumber cardnumber subscriptionid iban ssn passport passportnumber password token jwt secret imei gpsadid androidid mac macaddress guid fingerprint pushtoken fcmtoken devicetoken device plate licenseplate vin lat latitude lng lon long longitude coordinates geo avatar instagram twitter session sid externalids';
 /** An id, where it stands in what describes a person. */
 export const PERSON_ID_WORDS = 'id';
 
@@ -161,6 +161,12 @@ export const NAME_ENDING = /(?:firstname|givenname|forename|lastname|surname|fam
 export const STREET_ENDING = /(?:streetaddress|addressline\d?|homeaddress|billingaddress|shippingaddress)$/;
 export const VISITOR_ENDING =
   /(?:clid|clickid|userid|distinctid|anonymousid|pseudoid|customerid|clientid|deviceid|visitorid|sessionid|memberid)$/;
+/** Numbers and keys of a customer or of whoever is one of many, as shops, insurers and mailers have them. */
+export const CUSTOMER_ENDING =
+  /(?:(?:customer|client|member|membership|loyalty(?:card)?|subscriber|user|visitor|contact|person|patient|employee|student|staff|insurance|crm|player)(?:ids?|uuid|number|no|num|nr|ref|reference|key)|(?:kund(?:en?)?|mitglieds?|klant|asiakas|debitoren|abonnenten|versicherten)(?:nummer|nr|numero)|(?:cookie|browser|machine|hardware|instance|installation|install|persistent|pseudonymous)id|fingerprint(?:id)?)$/;
+/** Cookies of the scripts that measure, whose names go on with the site's own number: `_ga_ABC123`, `_hjSessionUser_4711`. */
+export const COOKIE_KEY =
+  /^__?(?:gac?|gcl|gads|gpi|gl|scid|uet[vs]id|cl[cs]k|hj[a-z]+|pin|pinterest|derived|pk|vwo|shopify|kla|fs|lfa|lr|li|mkto)(?![a-z])/i;
 /** What senders write around the word to say in what form the value is. */
 export const FORM_PREFIX = /^(?:sha256|hashed|raw|plain)(?=.)/;
 export const FORM_SUFFIX = /(?:sha256|hashed|hash|md5|raw|plain)$/;

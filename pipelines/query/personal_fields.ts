@@ -100,11 +100,13 @@ const isArticleName = (name: string, within: string | undefined): boolean =>
   within !== undefined && ARTICLE_NAMES.has(comparableForm(name)) && ARTICLES.has(comparableForm(within));
 
 function isPersonalName(name: string): boolean {
+  if (words.COOKIE_KEY.test(name)) return true;
   const word = comparableForm(name).replace(words.FORM_PREFIX, '').replace(words.FORM_SUFFIX, '');
   return [word, word.replace(words.PLURAL, '')].some(
     (one) =>
       PERSONAL_WORDS.has(one) ||
       words.VISITOR_ENDING.test(one) ||
+      words.CUSTOMER_ENDING.test(one) ||
       ONE_AMONG_MANY.test(one) ||
       SECRET_ENDINGS.some(([, ending]) => ending.test(one)),
   );

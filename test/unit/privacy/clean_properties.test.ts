@@ -259,6 +259,26 @@ describe('for an anonymous site', () => {
       },
     ));
 
+  const OF_VISITORS =
+    '_gl _scid _uetvid _uetsid _clck _clsk _hjSessionUser_1 _hjSessionUser_1234567 _hjSession_1234567 _pin_unauth _derived_epik _ga_ABC1234567 _gac_UA-1-1 _gcl_gs __gads _pk_id.1.1fff _vwo_uuid_v2 _shopify_y __kla_id _fs_uid _lfa _mkto_trk ttcsid criteo_id pubcid uid2 id5id ramp_id oaid appsflyer_id onesignal_id onesignal_player_id patient_id crm_contact_id braze_id intercom_id cio_id subscriber_key sfmc_subkey et_subscriberKey contact_key userKey visitor-key browser_fingerprint deviceFingerprint fingerprint_id cookie_id browser_id machine_id app_instance_id installation_id membership_no membershipNumber member-id membership_id customer_ref customer_reference client_number clientNo loyalty_card_number employee_no patient_number kundennummer Kundennr kunden-nr kunden_id Mitgliedsnummer klantnummer kundnummer asiakasnumero numero_client numeroCliente sid'.split(
+      ' ',
+    );
+  it('so is what vendors and shops keep of one', () =>
+    checkAll(OF_VISITORS, (key) => {
+      const properties = { a: 1, [key]: 'x-1', deep: { list: [{ b: 2, [key]: 'x-1' }] } };
+      expect(clean(properties, OFFLINE).properties).toEqual({ a: 1, deep: { list: [{ b: 2 }] } });
+      expect(clean(properties).properties).toEqual(properties);
+      const url = `https://a.example/?q=1&${key}=1*x*_ga*MTIz..*_ga_A1*MTcw&z=2`;
+      expect(clean({ url }, OFFLINE).properties).toEqual({ url: `https://a.example/?q=1&${key}=redacted&z=2` });
+    }));
+
+  it('but not what only looks like it', () => {
+    const keys =
+      'side gallery global glaze _list _game _hint _pink scale clicks uetersen number reference key fingers product_key tracking_id';
+    const properties = Object.fromEntries(keys.split(' ').map((key) => [key, 'x-1']));
+    expect(clean(properties, OFFLINE).properties).toEqual(properties);
+  });
+
   it('what could lead to somebody in another way goes too, also of what foreign protocols bring', () => {
     const properties = {
       plan: 'pro',
