@@ -1,11 +1,12 @@
-import { type Admin, Kafka, logLevel, type Producer } from 'kafkajs';
+import { type Admin, type IHeaders, Kafka, logLevel, type Producer } from 'kafkajs';
 import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { replayTopic, retryTopic } from '#pipelines/delivery/lanes.ts';
 import { createBatchWriter, decodeEvent, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
+import { reservedHeaders } from '#schemas/reserved.ts';
 import { readWire, writeWire } from '#schemas/wire.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
-import { readTopics } from '#test/harness/topic.ts';
+import { endsOf, readBehind } from '../oracle/topics.ts';
 import type { Row, RowContext } from '../row.ts';
 import type { World } from '../world/fault_world.ts';
 
@@ -85,6 +86,8 @@ export const POISON: Row = {
 /** So many events are in a record, and one in the midst of them breaks off behind what dedup reads. */
 const TOGETHER = 200;
 const BROKEN_BYTES = 40;
+/** The load goes on meanwhile. */
+const LOOKED_MS = 5_000;
 
 /** A poison event among 200 in one record: it alone is put aside, and the others go their way. */
 export const POISON_EVENT: Row = {
@@ -106,7 +109,8 @@ export const POISON_EVENT: Row = {
         if (isBroken) broken.add(uuid);
         else ledger.note([{ ...sent, uuid }], 'accepted');
       }
-      const offset = await plant(producer, TOPICS.raw, partition, writer.finish());
+      const headers = reservedHeaders(site.account, '');
+      const offset = await plant(producer, TOPICS.raw, partition, writer.finish(), headers);
       planted.push({ topic: TOPICS.raw, partition, offset, stages: ['identity'] });
     } finally {
       await producer.disconnect();
@@ -117,8 +121,10 @@ export const POISON_EVENT: Row = {
 
 /** An event of the row's load as the edge wrote it, and as it was sent. */
 async function oneOfLoad({ addresses }: World, site: string, ledger: RowContext['ledger']) {
+  const { kafkaBrokers } = addresses;
+  const records = await readBehind(kafkaBrokers, await endsOf(kafkaBrokers, [TOPICS.raw]), () => true, LOOKED_MS);
   const sentById = new Map(ledger.entries().map(({ event }) => [event.uuid, event]));
-  for (const { partition, value } of await readTopics(addresses.kafkaBrokers, [TOPICS.raw])) {
+  for (const { partition, value } of records) {
     const wire = readWire(value);
     if (!wire.ok) continue;
     const view = readBatch(wire.body).find(({ siteId, eventId }) => siteId === site && sentById.has(eventId));
@@ -139,7 +145,13 @@ async function partitionsOf(admin: Admin, topic: string): Promise<number> {
   return topics[0]?.partitions.length ?? 1;
 }
 
-async function plant(producer: Producer, topic: string, partition: number, value: Buffer | null): Promise<number> {
-  const [sent] = await producer.send({ topic, acks: -1, messages: [{ partition, key: 'poison', value }] });
+async function plant(
+  producer: Producer,
+  topic: string,
+  partition: number,
+  value: Buffer | null,
+  headers: IHeaders = {},
+): Promise<number> {
+  const [sent] = await producer.send({ topic, acks: -1, messages: [{ partition, key: 'poison', value, headers }] });
   return Number(sent?.baseOffset);
 }
