@@ -83,7 +83,8 @@ test.for(SECRETS)('%s stays until somebody says that they have copied it', async
   await page.keyboard.press('Escape');
   await page.keyboard.press('Escape');
   await page.mouse.click(5, 5);
-  expect(await dialog.getByText(shown).isVisible()).toBe(true);
+  // What is behind it may be read anew meanwhile, and drawn again.
+  await dialog.getByText(shown).waitFor();
   expect(await dialog.getByRole('button', { name: 'Close', exact: true }).count()).toBe(0);
   await dialog.getByRole('button', { name: /^I have copied/ }).click();
   await page.getByText(shown).waitFor({ state: 'detached' });

@@ -72,6 +72,7 @@ test('a destination is added, broken, seen, healed and replayed by clicks', { ti
   await dialog.getByText(/more settings$/).click();
   await dialog.getByLabel('Fallback page address (optional)').fill('https://shop.example/');
   await dialog.getByLabel('Address (optional)', { exact: true }).fill(platform.url);
+  await dialog.getByLabel('Send events at once').check();
   await dialog.getByRole('button', { name: 'Add', exact: true }).click();
   await page.getByText('Meta Conversions API was added').waitFor();
 
