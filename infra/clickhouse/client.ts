@@ -165,3 +165,23 @@ function codeOf({ code }: ClickHouseError): WarehouseError['code'] {
   if (OF_ROWS.has(code)) return 'warehouse_refused';
   return OF_TABLES.has(code) ? 'warehouse_mismatch' : 'warehouse_unavailable';
 }
+
+/** The rows of a statement that may take minutes. @throws WarehouseError */
+export async function selectLong<Row>(warehouse: Warehouse, query: string): Promise<Row[]> {
+  try {
+    return await (
+      await warehouse.query({ query, format: 'JSONEachRow', clickhouse_settings: SIGNS_OF_LIFE })
+    ).json<Row>();
+  } catch (error) {
+    throw readError(error);
+  }
+}
+
+/** Runs a statement that may take minutes. @throws WarehouseError */
+export async function runLong(warehouse: Warehouse, query: string): Promise<void> {
+  try {
+    await warehouse.command({ query, clickhouse_settings: SIGNS_OF_LIFE });
+  } catch (error) {
+    throw readError(error);
+  }
+}

@@ -1,4 +1,4 @@
-import { readError, SIGNS_OF_LIFE, type Warehouse } from './client.ts';
+import { runLong, selectLong, type Warehouse } from './client.ts';
 import { alteredTable, localTable } from './cluster.ts';
 import { BASE_DICTIONARY, dictionaryFigures, reloadPersons } from './person_dictionaries.ts';
 import { correctSplitRows } from './split_rows.ts';
@@ -49,7 +49,7 @@ export async function mergePersons(
   warehouse: Warehouse,
   cluster: string | null = null,
 ): Promise<Pick<NightlyMerge, 'rows' | 'months'>> {
-  const behind = await select<{ month: number; found: number }>(
+  const behind = await selectLong<{ month: number; found: number }>(
     warehouse,
     `SELECT toYYYYMM(timestamp) AS month, count() AS found FROM event_rows WHERE ${IS_BEHIND} GROUP BY month ORDER BY month`,
   );
@@ -57,7 +57,7 @@ export async function mergePersons(
   if (rows === 0 || (await isRewriting(warehouse, cluster))) return { rows, months: 0 };
   for (const { month } of behind) {
     // The server considers a dictionary nondeterministic, but every replica has the same links.
-    await run(
+    await runLong(
       warehouse,
       `ALTER TABLE ${alteredTable('event_rows', cluster)} UPDATE arrived_person_id = person_id IN PARTITION ${month}
        WHERE ${IS_BEHIND} SETTINGS allow_nondeterministic_mutations = 1`,
@@ -72,16 +72,16 @@ export async function mergePersons(
  */
 export async function forgetMerges(warehouse: Warehouse, cluster: string | null = null): Promise<string[]> {
   const old = `SELECT DISTINCT toString(toDate(changed_at)) AS day FROM merged_persons WHERE changed_at < ${KEPT_SINCE}`;
-  const days = (await select<{ day: string }>(warehouse, `${old} ORDER BY day`)).map(({ day }) => day);
+  const days = (await selectLong<{ day: string }>(warehouse, `${old} ORDER BY day`)).map(({ day }) => day);
   if (days.length === 0) return [];
-  const needed = await select<{ day: string }>(
+  const needed = await selectLong<{ day: string }>(
     warehouse,
     `${old} AND key GLOBAL IN (SELECT person_key FROM event_rows WHERE ${IS_BEHIND}) ORDER BY day LIMIT 1`,
   );
   const [first] = needed;
   const forgotten = first === undefined ? days : days.filter((day) => day < first.day);
   for (const day of forgotten) {
-    await run(warehouse, `ALTER TABLE ${alteredTable('merged_persons', cluster)} DROP PARTITION '${day}'`);
+    await runLong(warehouse, `ALTER TABLE ${alteredTable('merged_persons', cluster)} DROP PARTITION '${day}'`);
   }
   return forgotten;
 }
@@ -93,28 +93,10 @@ async function isLoadedLately(warehouse: Warehouse): Promise<boolean> {
 }
 
 async function isRewriting(warehouse: Warehouse, cluster: string | null): Promise<boolean> {
-  const [running] = await select<{ mutations: number }>(
+  const [running] = await selectLong<{ mutations: number }>(
     warehouse,
     `SELECT count() AS mutations FROM system.mutations WHERE database = currentDatabase()
      AND table = '${localTable('event_rows', cluster)}' AND NOT is_done AND command LIKE '%UPDATE arrived_person_id%'`,
   );
   return Number(running?.mutations ?? 0) > 0;
-}
-
-async function select<Row>(warehouse: Warehouse, query: string): Promise<Row[]> {
-  try {
-    return await (
-      await warehouse.query({ query, format: 'JSONEachRow', clickhouse_settings: SIGNS_OF_LIFE })
-    ).json<Row>();
-  } catch (error) {
-    throw readError(error);
-  }
-}
-
-async function run(warehouse: Warehouse, query: string): Promise<void> {
-  try {
-    await warehouse.command({ query, clickhouse_settings: SIGNS_OF_LIFE });
-  } catch (error) {
-    throw readError(error);
-  }
 }

@@ -1,4 +1,4 @@
-import { insertBlock, readError, SIGNS_OF_LIFE, type Warehouse } from './client.ts';
+import { insertBlock, runLong, selectLong, type Warehouse } from './client.ts';
 import { alteredTable } from './cluster.ts';
 
 /** Who was taken out of whom. */
@@ -37,7 +37,7 @@ function listed(ids: readonly string[]): string {
 
 /** How many rows a split changes. @throws WarehouseError */
 export async function countSplitRows(warehouse: Warehouse, split: RowSplit): Promise<number> {
-  const [counted] = await select<{ found: number }>(
+  const [counted] = await selectLong<{ found: number }>(
     warehouse,
     `SELECT count() AS found FROM event_rows WHERE ${isWrong(split)}`,
   );
@@ -54,7 +54,7 @@ export function storeSplit(warehouse: Warehouse, split: RowSplit): Promise<void>
  * how many rows had another. @throws WarehouseError
  */
 export async function correctSplitRows(warehouse: Warehouse, cluster: string | null = null): Promise<number> {
-  const splits = await select<RowSplit>(
+  const splits = await selectLong<RowSplit>(
     warehouse,
     `SELECT site_id, moved, stayed, person_id, former_person_id, version, toUnixTimestamp64Milli(splits.split_at) AS split_at
      FROM person_splits AS splits
@@ -70,7 +70,7 @@ export async function correctSplitRows(warehouse: Warehouse, cluster: string | n
     const found = await countSplitRows(warehouse, split);
     rows += found;
     if (found > 0) {
-      await run(
+      await runLong(
         warehouse,
         `ALTER TABLE ${alteredTable('event_rows', cluster)}
          UPDATE arrived_person_id = if(${BASE} IN (${listed(split.moved)}), ${listed([split.person_id])}, ${listed([split.former_person_id])})
@@ -79,22 +79,4 @@ export async function correctSplitRows(warehouse: Warehouse, cluster: string | n
     }
   }
   return rows;
-}
-
-async function select<Row>(warehouse: Warehouse, query: string): Promise<Row[]> {
-  try {
-    return await (
-      await warehouse.query({ query, format: 'JSONEachRow', clickhouse_settings: SIGNS_OF_LIFE })
-    ).json<Row>();
-  } catch (error) {
-    throw readError(error);
-  }
-}
-
-async function run(warehouse: Warehouse, query: string): Promise<void> {
-  try {
-    await warehouse.command({ query, clickhouse_settings: SIGNS_OF_LIFE });
-  } catch (error) {
-    throw readError(error);
-  }
 }
