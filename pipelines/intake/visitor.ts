@@ -1,6 +1,7 @@
 import { customerAnonymousId } from '#pipelines/privacy/anonymous_id.ts';
 import type { Found } from '#pipelines/privacy/found.ts';
-import { noIdentifiers, putIdentifier } from '#pipelines/privacy/identifiers.ts';
+import { copyIdentifier, noIdentifiers, putIdentifier } from '#pipelines/privacy/identifiers.ts';
+import { RANKS } from '#pipelines/privacy/key_words.ts';
 import type { Identifiers } from '#schemas/event.ts';
 import { deviceAnonymousId } from './call.ts';
 import { cleanDistinctId } from './distinct_id.ts';
@@ -13,7 +14,7 @@ export interface Visitor {
 
 /**
  * Who the event is about. An offline-mode site knows only the day's anonymous id. A sent id that is an e-mail address
- * or phone number is replaced, and fills the identifier where the properties had none.
+ * or phone number is replaced, and fills the identifier where the properties had none of the visitor's own.
  */
 export function visitorOf(sent: SentEvent, found: Found, device: Device, call: Call): Visitor {
   const { site, identitySecret } = call.context;
@@ -22,7 +23,12 @@ export function visitorOf(sent: SentEvent, found: Found, device: Device, call: C
   const { distinctId, identifier } = cleanDistinctId(sent.distinctId, identitySecret, site, call.effort);
   if (identifier === null) return { distinctId, identifiers: found.identifiers };
   const identifiers = found.identifiers ?? noIdentifiers();
-  if (identifiers[identifier.kind] === null) {
+  const isRecipients = found.ranks[identifier.kind] === RANKS.recipient;
+  if (identifiers[identifier.kind] === null || isRecipients) {
+    // Whom something is sent to is often another.
+    for (const kind of ['email', 'phone', 'first_name', 'last_name'] as const) {
+      if (found.ranks[kind] === RANKS.recipient) copyIdentifier(identifiers, kind, noIdentifiers());
+    }
     putIdentifier(identifiers, identifier.kind, identifier.raw, { own: null, sites: site.default_country });
   }
   return { distinctId, identifiers };

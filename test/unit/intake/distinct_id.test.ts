@@ -50,6 +50,17 @@ describe('a sent distinct_id', () => {
     const event = take({ event: 'e', distinct_id: 'a@example.com', properties: { email: 'b@example.com' } });
     expect(event.identifiers?.email).toBe(sha256('b@example.com'));
   });
+
+  it('goes before the address of whom something is sent to', () => {
+    const recipient = { shipping_first_name: 'Carl', shipping_phone: '+14155550100' };
+    const properties = { shipping_email: 'carl@example.com', ...recipient };
+    for (const said of [properties, recipient]) {
+      const event = take({ event: 'purchase', distinct_id: 'ann@example.com', properties: said });
+      expect(event.identifiers).toMatchObject({ email: sha256('ann@example.com'), phone: null, first_name: null });
+    }
+    const alone = take({ event: 'purchase', distinct_id: 'u1', properties });
+    expect(alone.identifiers?.email).toBe(sha256('carl@example.com'));
+  });
 });
 
 describe('without a distinct_id', () => {
