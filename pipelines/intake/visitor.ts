@@ -1,7 +1,7 @@
 import { customerAnonymousId } from '#pipelines/privacy/anonymous_id.ts';
 import type { Found } from '#pipelines/privacy/found.ts';
+import { recipientsKinds } from '#pipelines/privacy/found_person.ts';
 import { copyIdentifier, noIdentifiers, putIdentifier } from '#pipelines/privacy/identifiers.ts';
-import { RANKS } from '#pipelines/privacy/key_words.ts';
 import type { Identifiers } from '#schemas/event.ts';
 import { deviceAnonymousId } from './call.ts';
 import { cleanDistinctId } from './distinct_id.ts';
@@ -23,12 +23,9 @@ export function visitorOf(sent: SentEvent, found: Found, device: Device, call: C
   const { distinctId, identifier } = cleanDistinctId(sent.distinctId, identitySecret, site, call.effort);
   if (identifier === null) return { distinctId, identifiers: found.identifiers };
   const identifiers = found.identifiers ?? noIdentifiers();
-  const isRecipients = found.ranks[identifier.kind] === RANKS.recipient;
-  if (identifiers[identifier.kind] === null || isRecipients) {
-    // Whom something is sent to is often another.
-    for (const kind of ['email', 'phone', 'first_name', 'last_name'] as const) {
-      if (found.ranks[kind] === RANKS.recipient) copyIdentifier(identifiers, kind, noIdentifiers());
-    }
+  const recipients = recipientsKinds(found);
+  if (identifiers[identifier.kind] === null || recipients.includes(identifier.kind)) {
+    for (const kind of recipients) copyIdentifier(identifiers, kind, noIdentifiers());
     putIdentifier(identifiers, identifier.kind, identifier.raw, { own: null, sites: site.default_country });
   }
   return { distinctId, identifiers };

@@ -129,6 +129,12 @@ export function settlePerson(person: FoundPerson, country: string | null, siteCo
   if (Object.values(person.others).some((hashed) => hashed !== null)) person.further.push(person.others);
 }
 
+/** Of the identifiers those that only say whom the goods go to. */
+export function recipientsKinds({ ranks }: Pick<FoundPerson, 'ranks'>) {
+  const kinds = ['email', 'phone', 'first_name', 'last_name'] as const;
+  return kinds.filter((kind) => ranks[kind] === RANKS.recipient);
+}
+
 /**
  * Whom the goods go to may be somebody else. Where the person's own address or number is known, theirs only help to match,
  * and their name says nothing.
@@ -137,8 +143,7 @@ function setRecipientAside(person: FoundPerson): void {
   const { identifiers, ranks, others } = person;
   const isOwn = (kind: 'email' | 'phone'): boolean => (ranks[kind] ?? RANKS.recipient) > RANKS.recipient;
   if (identifiers === null || (!isOwn('email') && !isOwn('phone'))) return;
-  for (const kind of ['email', 'phone', 'first_name', 'last_name'] as const) {
-    if (ranks[kind] !== RANKS.recipient) continue;
+  for (const kind of recipientsKinds(person)) {
     const isName = kind === 'first_name' || kind === 'last_name';
     if (isName) copyIdentifier(others, kind, noIdentifiers());
     else if (person.further.length < FURTHER_MAX) person.further.push(only(kind, identifiers));
