@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { withTables } from '#test/docs/configuration_page.ts';
-import { withRights } from '#test/docs/rights_page.ts';
+import { RIGHTS_FILES } from '#test/docs/rights_files.ts';
 import { page } from './page.ts';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -10,8 +10,9 @@ test('the page is what npm run docs:configuration writes', () => {
   expect(page('configuration.md')).toBe(withTables(page('configuration.md')));
 });
 
-test('the rights that operators give are those of the table in code', () => {
-  expect(page('operations.md')).toBe(withRights(page('operations.md')));
+test('the files of docs/rights are the rights in code, and no others', () => {
+  const names = readdirSync(new URL('docs/rights', ROOT));
+  expect(Object.fromEntries(names.map((name) => [name, page(`rights/${name}`)]))).toEqual(RIGHTS_FILES);
 });
 
 /** `env['NAME']`, `environment().NAME` and the like: a variable read past the schemas. That of the process itself is held elsewhere. */

@@ -1,12 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ANALYST_SETTINGS, WRITTEN_SQL_SETTINGS } from '#infra/clickhouse/analyst.ts';
-import {
-  analystManagerStatements,
-  createAnalystUsers,
-  makeStatements,
-  revokeStatements,
-} from '#infra/clickhouse/analyst_users.ts';
+import { createAnalystUsers, makeStatements, revokeStatements } from '#infra/clickhouse/analyst_users.ts';
 import type { Warehouse } from '#infra/clickhouse/client.ts';
 import { SQL_SETTINGS } from '#infra/clickhouse/sql_rights.ts';
 
@@ -40,12 +34,6 @@ test('nothing but ids gets into a statement', () => {
     expect(() => makeStatements({ ...ADA, siteIds }, 'svc')).toThrow('an analyst reads sites, by their ids');
   }
   expect(makeStatements(ADA, 'svc').join('\n')).not.toContain("o'neil");
-});
-
-test('the page has the statements that make the manager of analysts', () => {
-  const page = readFileSync(new URL('../../../docs/analytics.md', import.meta.url), 'utf8');
-  const statements = analystManagerStatements('svc', 'SHA256_OF_THE_PASSWORD');
-  expect(page).toContain(statements.map((statement) => `${statement};\n`).join(''));
 });
 
 test('SQL that comes by the API and by a user of ClickHouse has the same limits, but for how long and how much it may answer', () => {

@@ -1,0 +1,21 @@
+-- The user of CONTROL_ANALYSTS_URL, which makes analysts over the API.
+CREATE USER IF NOT EXISTS svc_analysts IDENTIFIED WITH sha256_hash BY 'SHA256_OF_THE_PASSWORD';
+GRANT CREATE USER, DROP USER, SET DEFINER ON sql_user_* TO svc_analysts;
+GRANT CREATE ROW POLICY, DROP ROW POLICY ON svc.* TO svc_analysts;
+GRANT SHOW USERS, KILL QUERY, CREATE QUOTA, DROP QUOTA ON *.* TO svc_analysts;
+GRANT CREATE DATABASE, DROP DATABASE, CREATE VIEW, DROP VIEW ON sql_user_*.* TO svc_analysts;
+GRANT SELECT ON sql_user_*.* TO svc_analysts WITH GRANT OPTION;
+GRANT SELECT ON svc.events TO svc_analysts WITH GRANT OPTION;
+GRANT SELECT ON svc.sessions TO svc_analysts WITH GRANT OPTION;
+GRANT SELECT ON svc.event_rows TO svc_analysts WITH GRANT OPTION;
+GRANT SELECT ON svc.event_hours TO svc_analysts WITH GRANT OPTION;
+GRANT SELECT ON svc.delivery_outcomes TO svc_analysts WITH GRANT OPTION;
+GRANT SELECT ON svc.inventory TO svc_analysts WITH GRANT OPTION;
+GRANT SELECT ON svc.duplicates TO svc_analysts WITH GRANT OPTION;
+GRANT SELECT ON svc.person_links TO svc_analysts WITH GRANT OPTION;
+GRANT SELECT ON svc.sessions_between TO svc_analysts WITH GRANT OPTION;
+GRANT dictGet ON svc.merged_persons_base TO svc_analysts WITH GRANT OPTION;
+GRANT dictGet ON svc.merged_persons_recent TO svc_analysts WITH GRANT OPTION;
+GRANT SELECT ON system.users TO svc_analysts;
+GRANT SELECT ON system.databases TO svc_analysts;
+GRANT SELECT ON system.processes TO svc_analysts;
