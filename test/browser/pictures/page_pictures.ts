@@ -4,7 +4,7 @@ import type { CDPSession, Page } from 'playwright-core';
 import type { ShownDay } from './demo_day.ts';
 
 interface PictureSpec {
-  /** What the file is called, before its size and scheme. */
+  /** What the file is called, before its width and scheme. */
   name: string;
   /** After /dashboard. */
   path: string;
@@ -12,11 +12,7 @@ interface PictureSpec {
   ready: string | RegExp;
 }
 
-const SIZES = [
-  { width: 1280, height: 800 },
-  { width: 390, height: 844 },
-] as const;
-const SCHEMES = ['light', 'dark'] as const;
+const SIZE = { width: 1280, height: 800 };
 const QUALITY = 65;
 /** Time for charts to be drawn again at another size. */
 const SETTLING_MS = 500;
@@ -62,7 +58,7 @@ function specsOf({ eventId, personId }: ShownDay): PictureSpec[] {
   ];
 }
 
-/** Takes every page in both sizes and schemes, and the page to sign in at last. */
+/** Takes every page, and the page to sign in at last. */
 export async function takePictures(page: Page, shown: ShownDay, folder: string): Promise<void> {
   const tools = await page.context().newCDPSession(page);
   const { origin } = new URL(page.url());
@@ -76,19 +72,15 @@ export async function takePictures(page: Page, shown: ShownDay, folder: string):
 }
 
 async function takeOne(page: Page, tools: CDPSession, { name, ready }: PictureSpec, folder: string): Promise<void> {
-  for (const size of SIZES) {
-    await page.setViewportSize(size);
-    await page.locator('#app').getByText(ready).filter({ visible: true }).first().waitFor({ timeout: READY_MS });
-    for (const colorScheme of SCHEMES) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      await settled(page);
-      const { data } = await tools.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY });
-      const bytes = Buffer.from(data, 'base64');
-      const file = `${name}-${size.width}-${colorScheme}.webp`;
-      writeFileSync(join(folder, file), bytes);
-      console.log(`${file}: ${Math.round(bytes.length / 1_000)} kB`);
-    }
-  }
+  await page.setViewportSize(SIZE);
+  await page.locator('#app').getByText(ready).filter({ visible: true }).first().waitFor({ timeout: READY_MS });
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  await settled(page);
+  const { data } = await tools.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY });
+  const bytes = Buffer.from(data, 'base64');
+  const file = `${name}-${SIZE.width}-light.webp`;
+  writeFileSync(join(folder, file), bytes);
+  console.log(`${file}: ${Math.round(bytes.length / 1_000)} kB`);
 }
 
 /** Waits until nothing has been loading for a while: an answer may be the first to say what is asked next. */
