@@ -1,10 +1,8 @@
 import avsc from 'avsc';
-import { type AvroType, schemaType } from './avro.ts';
+import { type AvroType, endOfValue, schemaType } from './avro.ts';
 import type { Caller, Coordinate, Event, EventEntry, Identifiers, Person } from './event.ts';
 import { eventBytesBound, writeEvent } from './event_encoder.ts';
-import { type Cursor, longBytes, MalformedError, readLong, readString, writeLong } from './varint.ts';
-import { endOfValue } from './walk.ts';
-import { WIRE_HEADER_BYTES } from './wire.ts';
+import { type Cursor, longBytes, MalformedError, readLong, readString, WIRE_HEADER_BYTES, writeLong } from './wire.ts';
 
 /**
  * EventBatch in Avro, written so that each event is an array block of its own with the block's size

@@ -1,5 +1,5 @@
 import { ACTION_SOURCES, type ActionSource, type Event, type Identifiers } from './event.ts';
-import { writeLong } from './varint.ts';
+import { writeLong } from './wire.ts';
 
 /**
  * Writes an Event's Avro bytes by hand, in the order of schemas/event_batch.avsc: twice as fast as the schema library on

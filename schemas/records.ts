@@ -1,3 +1,5 @@
+// The smaller records on the wire and the headers of records; events and settings have files of their own.
+
 /** The smaller records on the wire, each as the .avsc file of its name defines it. Times are milliseconds since 1970 UTC. */
 
 export interface QuotaUsage {
@@ -137,4 +139,128 @@ export interface DataRead {
   reads: number;
   /** Of all reads; null where they were not counted. */
   rows: number | null;
+}
+
+/** One fact of identity.links, as schemas/identity_link.avsc defines it. */
+export interface IdentityLink {
+  site_id: string;
+  kind: 'edge' | 'person' | 'cut' | 'split';
+  person_id: string;
+  target: string;
+  first_seen: number;
+  version: number;
+  /** Of an edge: whether its node was followed. Absent or unknown where nobody wrote it down, and of a belonging. */
+  decision?: LinkDecision;
+}
+
+type LinkDecision = 'unknown' | 'joined' | 'capped';
+
+/** Whether it is of a person and a keyed identifier; else it says who the person is part of. */
+export function isOfNode({ kind }: IdentityLink): boolean {
+  return kind === 'edge' || kind === 'cut';
+}
+
+/** Record key: one fact a key, so that compaction keeps the newest of each. */
+export function linkKey(link: IdentityLink): string {
+  const base = `${link.site_id}/${link.kind}/${link.person_id}`;
+  return isOfNode(link) ? `${base}/${link.target}` : base;
+}
+
+/** One element of a page, as schemas/inventory.avsc has it. */
+export interface InventoryElement {
+  type: string;
+  selector: string;
+  text: string;
+  href: string | null;
+  event_hint: string | null;
+}
+
+/** A record of the topic `inventory`: what a tag found on one page. Times are milliseconds since 1970 UTC. */
+export interface InventoryRecord {
+  site_id: string;
+  inventory_id: string;
+  page: string;
+  url: string;
+  title: string;
+  content_hash: string;
+  received_at: number;
+  elements: InventoryElement[];
+}
+
+/** How far a replay is, as replay_progress.avsc defines it. */
+export type ReplayPhase = 'waiting' | 'counting' | 'sending' | 'draining' | 'done' | 'cancelled' | 'failed';
+
+export interface ReplayPartition {
+  partition: number;
+  first: number;
+  /** The next offset to be read. */
+  next: number;
+  /** Behind the last offset of the range. */
+  end: number;
+}
+
+export interface ReplayProgress {
+  replay_id: string;
+  phase: ReplayPhase;
+  /** Stable code of what it waits for, or why it failed; else empty. */
+  detail: string;
+  partitions: ReplayPartition[];
+  /** Events of the destination and site in what was read in this phase. */
+  seen: number;
+  /** Of these, known as delivered and left out. */
+  delivered: number;
+  /** Of these, waiting on a lane and left out. */
+  pending: number;
+  /** Records or letters that cannot be read or were cut. */
+  unreadable: number;
+  /** Of these, to be sent; in the phases after counting, written for delivery. */
+  chosen: number;
+  /** What counting found; null before its end. */
+  to_send: number | null;
+  /** Offsets of the range that delivery has yet to reach by itself; left out. */
+  not_reached: number;
+  /** Milliseconds since 1970 UTC. */
+  started_at: number;
+  updated_at: number;
+  /** Of those chosen, skipped by delivery the last time: whether they are skipped again is decided when they are sent. */
+  skipped_before: number;
+  /** What counting found beside `to_send`; null before its end, and of a replay that an older version has counted. */
+  found: ReplayFound | null;
+}
+
+interface ReplayFound {
+  delivered: number;
+  pending: number;
+  unreadable: number;
+  skipped_before: number;
+}
+
+/** Headers of a record as a client reads them. */
+type RecordHeaders = Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
+
+/** Against which account a record of events.raw counts, and under which lease its events were reserved. */
+export interface Reserved {
+  accountId: string;
+  /** Empty where nothing was reserved. */
+  lease: string;
+}
+
+const ACCOUNT = 'account';
+/** The name on the wire is older than the word lease. */
+const LEASE = 'hold';
+
+/** The headers of a record of events.raw. */
+export function reservedHeaders(accountId: string, lease: string): Record<string, string> {
+  return { [ACCOUNT]: accountId, [LEASE]: lease };
+}
+
+/** Reads the headers of a record of events.raw; null where no edge has written them. */
+export function readReserved(headers: RecordHeaders): Reserved | null {
+  const accountId = textOf(headers[ACCOUNT]);
+  return accountId === '' ? null : { accountId, lease: textOf(headers[LEASE]) };
+}
+
+function textOf(value: RecordHeaders[string]): string {
+  if (value === undefined || Array.isArray(value)) return '';
+  return typeof value === 'string' ? value : value.toString('utf8');
 }

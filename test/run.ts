@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Vitest } from 'vitest/node';
-import { onParentGone } from '#infra/local/parent.ts';
+import { onParentGone } from '#services/local/parts/processes.ts';
 import { runChecks } from './harness/run/checks.ts';
 import { COMMANDS, type CommandName, runCommand } from './harness/run/commands.ts';
 import type { SuiteName } from './harness/run/projects.ts';

@@ -1,6 +1,6 @@
 import { ClickHouseError } from '@clickhouse/client';
-import { createMutex } from '#infra/concurrency/mutex.ts';
-import { ANALYST_QUOTA, ANALYST_SETTINGS, readerGrants, rowsWhere, viewsAs } from './analyst.ts';
+import { createMutex } from '#infra/concurrency/gates.ts';
+import { ANALYST_QUOTA, ANALYST_SETTINGS, readerGrants, rowsWhere, viewsAs } from './analyst_rights.ts';
 import { readError, type Warehouse } from './client.ts';
 
 /** A user of ClickHouse that somebody reads some sites with. */

@@ -1,6 +1,8 @@
+// Migrations, and the credentials in dictionaries' sources.
+
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { SIGNS_OF_LIFE, type Warehouse } from './client.ts';
+import { readError, SIGNS_OF_LIFE, type Warehouse } from './client.ts';
 import { onCluster } from './cluster.ts';
 
 /** A migration whose file has changed since it was applied: it is reported, and never applied again. */
@@ -9,7 +11,7 @@ interface MigrationMismatch {
   reason: 'changed' | 'unknown';
 }
 
-export interface MigrationReport {
+interface MigrationReport {
   applied: string[];
   mismatches: MigrationMismatch[];
 }
@@ -51,7 +53,7 @@ export async function migrate(
 }
 
 /** The last statement of the service's migrations for each name that `pattern` finds first in a group, as it is applied. */
-export function lastStatements(pattern: RegExp, url: string): Map<string, string> {
+function lastStatements(pattern: RegExp, url: string): Map<string, string> {
   const all = readMigrations(FOLDER).flatMap(({ text }) => statementsOf(text, url));
   return new Map(
     all.flatMap((statement): [string, string][] => {
@@ -101,7 +103,7 @@ async function apply(warehouse: Warehouse, migration: Migration, statements: rea
 }
 
 /** The database that the address of a warehouse names. */
-export function databaseOf(url: string): string {
+function databaseOf(url: string): string {
   const parsed = new URL(url);
   return parsed.searchParams.get('database') ?? (parsed.pathname.slice(1) || 'default');
 }
@@ -131,4 +133,55 @@ export function statementsOf(text: string, url: string): string[] {
 
 function quoted(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
+
+/** Before the digest in the comment of a dictionary; raised where digests are made otherwise. */
+const MARK = 'source 1:';
+/** Tells one password from another, and is too short to find it by. */
+const DIGEST_CHARS = 6;
+
+/**
+ * A dictionary reads with the user and the password that were written into it, so those that were made with others are made
+ * anew: after a rotation every query of `events` fails else. Resolves to the names of these. @throws WarehouseError
+ */
+export async function renewDictionaries(
+  warehouse: Warehouse,
+  url: string,
+  cluster: string | null = null,
+): Promise<string[]> {
+  const { username, password } = new URL(url);
+  const comment = MARK + hash('sha256', JSON.stringify([username, password]), 'hex').slice(0, DIGEST_CHARS);
+  const statements = lastStatements(/^CREATE DICTIONARY IF NOT EXISTS (\w+)/, url);
+  const known = await commentsOf(warehouse);
+  const renewed: string[] = [];
+  for (const [name, statement] of statements) {
+    if (known.get(name) === comment) continue;
+    const made = statement.replace('CREATE DICTIONARY IF NOT EXISTS', 'CREATE OR REPLACE DICTIONARY');
+    const query = `${made}\nCOMMENT '${comment}'`;
+    for (const one of cluster === null ? [query] : onCluster([query], cluster, databaseOf(url)))
+      await run(warehouse, one);
+    renewed.push(name);
+  }
+  return renewed;
+}
+
+async function commentsOf(warehouse: Warehouse): Promise<Map<string, string>> {
+  const query = "SELECT name, comment FROM system.tables WHERE database = currentDatabase() AND engine = 'Dictionary'";
+  try {
+    const rows = await (await warehouse.query({ query, format: 'JSONEachRow' })).json<
+      Record<'name' | 'comment', string>
+    >();
+    return new Map(rows.map(({ name, comment }) => [name, comment]));
+  } catch (error) {
+    throw readError(error);
+  }
+}
+
+/** What refers to a dictionary does so by its name, and finds the new one under it. */
+async function run(warehouse: Warehouse, query: string): Promise<void> {
+  try {
+    await warehouse.command({ query, clickhouse_settings: { check_table_dependencies: 0 } });
+  } catch (error) {
+    throw readError(error);
+  }
 }

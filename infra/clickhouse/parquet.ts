@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AnswerTable, Cell } from '#pipelines/query/answer_table.ts';
+import type { AnswerTable, Cell } from '#pipelines/analytics/answer_table.ts';
 import { WarehouseError } from './client.ts';
 
 const ANSWER_MS_MAX = 25_000;

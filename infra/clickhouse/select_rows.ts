@@ -1,10 +1,12 @@
+// Runs a query of analytics: its limits, its priority by estimated rows, and the errors it may end with.
+
 import { ClickHouseError, type ClickHouseSettings } from '@clickhouse/client';
+import type { Statement } from '#pipelines/analytics/statement.ts';
 import { readError, type Warehouse } from './client.ts';
-import type { Statement } from './queries/statement.ts';
-import { settingsOf, type Workload, workloadOf } from './workload.ts';
+import { localTable } from './cluster.ts';
 
 /** Limits of one query; exceeding any of them ends it. */
-export interface QueryLimits {
+interface QueryLimits {
   seconds: number;
   memoryBytes: number;
   resultRows: number;
@@ -86,7 +88,7 @@ export function querySettings(limits: QueryLimits): ClickHouseSettings {
 }
 
 /** How a query runs, beside its limits. */
-export interface RunAs {
+interface RunAs {
   /** Its id in ClickHouse. */
   queryId?: string;
   /** Ends it. */
@@ -127,4 +129,99 @@ function failureOf(error: unknown, signal: AbortSignal | undefined): Error {
   if (isCancelled(error)) return new QueryCancelledError();
   if (isTooHeavy(error)) return new QueryTooHeavyError(error.type ?? '');
   return error.code === PATTERN_INVALID ? new QueryPatternError() : readError(error);
+}
+
+/** Up to so many rows a query is a small one. */
+const SMALL_ROWS = 1_000_000;
+/** From one level to the next a query reads so many times the rows. */
+const GROWTH = 4;
+const LEVELS = 5;
+/** Of the scheduler of the kernel; where ClickHouse lacks CAP_SYS_NICE it does nothing. */
+const NICE_A_LEVEL = 4;
+/** What a query has that gives way: it goes on for a moment after so long, so that none stands still for ever. */
+const GIVING_WAY_MS = 200;
+
+/** How much a query gives way to others that read less; the last level: what an analyst writes, of which nobody knows. */
+type Level = number;
+const ANY: Level = LEVELS - 1;
+
+/** The level of a query by the rows that it reads; null: nobody knows. */
+export function levelOf(rows: number | null): Level {
+  if (rows === null) return Math.floor(ANY / 2);
+  if (rows <= SMALL_ROWS) return 0;
+  return Math.min(ANY, Math.ceil(Math.log(rows / SMALL_ROWS) / Math.log(GROWTH)));
+}
+
+/**
+ * Settings by which a query gives way to others. ClickHouse holds up the reading of a query while one of a higher priority
+ * runs, and the kernel gives its threads the time that others leave.
+ */
+export function workloadOf(level: Level): Workload {
+  return {
+    priority: level + 1,
+    low_priority_query_wait_time_ms: GIVING_WAY_MS,
+    os_threads_nice_value_query: level * NICE_A_LEVEL,
+  };
+}
+
+/** As settings of a query, or of a user's profile. */
+export interface Workload {
+  priority: number;
+  low_priority_query_wait_time_ms: number;
+  os_threads_nice_value_query: number;
+}
+
+/** Of SQL that analysts write. */
+export const SQL_WORKLOAD: Workload = workloadOf(ANY);
+
+/** As the client takes them: a setting that it has no name for yet is sent as the others are. */
+export const settingsOf = (workload: Workload): ClickHouseSettings =>
+  Object.fromEntries(Object.entries(workload).map(([name, value]) => [name, String(value)]));
+
+/** Two times in milliseconds since 1970 UTC; the second is not part of it. */
+export interface Span {
+  from: number;
+  to: number;
+}
+
+/** About how many events a site has in a time; null where that is not to be had. */
+type EstimateRows = (siteId: string, span: Span) => Promise<number | null>;
+
+const DAY_MS = 86_400_000;
+/** A site that grows does not change its order of magnitude sooner. */
+const KEPT_MS = 300_000;
+const KEPT_MAX = 5_000;
+
+/**
+ * Estimates by the primary key, which ClickHouse has in memory: no row is read. Of a cluster one shard is looked at, which has
+ * its part of every site.
+ */
+export function createRowEstimates(warehouse: Warehouse, cluster: string | null, nowMs: () => number): EstimateRows {
+  const kept = new Map<string, { atMs: number; rows: Promise<number | null> }>();
+  const query = `SELECT sum(rows) AS found FROM (EXPLAIN ESTIMATE SELECT event FROM ${localTable('event_rows', cluster)}
+    WHERE site_id = {site:String} AND timestamp >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND timestamp < fromUnixTimestamp64Milli({to:Int64}, 'UTC'))`;
+
+  async function ask(site: string, { from, to }: Span): Promise<number | null> {
+    try {
+      const result = await warehouse.query({ query, query_params: { site, from, to }, format: 'JSONEachRow' });
+      const [row] = await result.json<{ found: number }>();
+      return Number(row?.found ?? 0);
+    } catch {
+      // The question itself will say what is wrong with ClickHouse.
+      return null;
+    }
+  }
+
+  return (siteId, { from, to }) => {
+    const days = { from: Math.floor(from / DAY_MS) * DAY_MS, to: Math.ceil(to / DAY_MS) * DAY_MS };
+    const name = `${siteId}/${days.from}/${days.to}`;
+    const before = kept.get(name);
+    if (before !== undefined && nowMs() - before.atMs < KEPT_MS) return before.rows;
+    const rows = ask(siteId, days);
+    kept.delete(name);
+    kept.set(name, { atMs: nowMs(), rows });
+    const [oldest] = kept.keys();
+    if (kept.size > KEPT_MAX && oldest !== undefined) kept.delete(oldest);
+    return rows;
+  };
 }

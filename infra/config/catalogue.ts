@@ -1,10 +1,19 @@
+// All settings, by process, for documentation and for warnings of names that nothing reads.
+
 import { type TProperties, Type } from 'typebox';
-import { FAILPOINT } from '#infra/failpoint/failpoint_config.ts';
-import type { Environment } from './config.ts';
+import { FAILPOINT } from '#infra/failpoint.ts';
 import { CONTROL, controlProcess } from './control_config.ts';
 import { EDGE, EDGE_PROCESS, HTTP } from './edge_config.ts';
-import { COMMAND_LINE, deliveriesSettings, LOCAL } from './local_config.ts';
-import { readSettings } from './read_settings.ts';
+import {
+  ConfigError,
+  type Environment,
+  environment,
+  orNull,
+  readSettings,
+  type Variable,
+  variablesOf,
+} from './environment.ts';
+import { COMMAND_LINE, deliveriesSettings, LOCAL, TOOLS } from './local_config.ts';
 import { CLICKHOUSE_PROCESS, PARTS, PROCESS, REDIS_PROCESS, SECRETS } from './service_config.ts';
 import {
   DEDUP,
@@ -16,11 +25,9 @@ import {
   WAREHOUSE,
   WAREHOUSE_PROCESS,
 } from './stage_config.ts';
-import { TOOLS } from './tools_config.ts';
-import { orNull, type Variable, variablesOf } from './variable.ts';
 
 /** Stands for the name of any destination in the name of a variable. */
-export const ANY_NAME = '<NAME>';
+const ANY_NAME = '<NAME>';
 
 /**
  * Every variable, in the groups of docs/configuration.md. `destinations` are all destinations' names, which are the values
@@ -73,4 +80,101 @@ export function checkGiven(env: Environment, destinations: readonly string[]): v
   const named = destinations.flatMap((name) => variablesOf(deliverySettings(name, destinations).properties));
   const fields = [...known, ...named].map(({ facts, schema }) => [facts.variable, orNull(schema)]);
   readSettings(Type.Object(Object.fromEntries(fields)), env);
+}
+
+/**
+ * Prefixes of our variables' names. Common prefixes, such as LOG_ or LOCAL_, are left out, because a variable of another
+ * program is not a mistake.
+ */
+const PREFIXES = [
+  'AUDIT_DAY',
+  'CLICKHOUSE_',
+  'CONTROL_',
+  'DEDUP_',
+  'DELIVERY_',
+  'EDGE_',
+  'EGRESS_',
+  'EVENT_PARTITION',
+  'FAILPOINT',
+  'IDENTITY_',
+  'KAFKA_',
+  'METRICS_',
+  'PERSON_MERGE_',
+  'RATE_LIMIT_',
+  'REDIS_',
+  'REQUEST_ERRORS_',
+  'SCHEMA_REGISTRY_',
+  'SECRETS_',
+  'SVC_ADMIN_',
+  'SVC_CONTROL_',
+  'TRANSACTION_PARTITION',
+  'TRUSTED_',
+  'WAREHOUSE_',
+];
+
+/** Variables that Kubernetes sets for a service that is named like one of our prefixes. */
+const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT)|_PORT_\d+_/;
+
+/** Variables that are set without effect, or soon without: former names, and names that nothing reads. */
+export function settingWarnings(env: Environment): string[] {
+  const all = Object.values(settingGroups([])).flatMap((group) => group.map(({ facts }) => facts));
+  const isSet = (name: string | undefined): name is string => name !== undefined && !!env[name];
+  const renamed = all.flatMap(({ variable, formerly }) =>
+    isSet(formerly) ? [`${formerly} is now called ${variable}: the next version does not read the former name`] : [],
+  );
+  const names = all.map(({ variable }) => variable);
+  const known = new Set(all.flatMap(({ variable, formerly = variable }) => [variable, formerly]));
+  const unknown = Object.keys(env).filter(
+    (name) => isSet(name) && !known.has(name) && looksLikeOurs(name) && !names.some((form) => isForm(form, name)),
+  );
+  return [...renamed, ...unknown.map((name) => `nothing reads ${name}: did you mean ${nearest(name, names)}?`)];
+}
+
+function looksLikeOurs(name: string): boolean {
+  return PREFIXES.some((prefix) => name.startsWith(prefix)) && !OF_KUBERNETES.test(name);
+}
+
+/** Whether a name is that of a variable with a destination's name in it. */
+function isForm(form: string, name: string): boolean {
+  const [before = '', after] = form.split(ANY_NAME);
+  return (
+    after !== undefined && name.startsWith(before) && name.endsWith(after) && name.length > before.length + after.length
+  );
+}
+
+function nearest(name: string, names: readonly string[]): string {
+  const distances = names.map((other) => distance(name, other));
+  return names[distances.indexOf(Math.min(...distances))] ?? '';
+}
+
+/** How many letters to add, remove or change to turn one text into the other (Levenshtein distance). */
+function distance(from: string, to: string): number {
+  let above = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (const [row, letter] of from.split('').entries()) {
+    const current = [row + 1];
+    for (const [column, other] of to.split('').entries()) {
+      const changed = (above[column] ?? 0) + (letter === other ? 0 : 1);
+      current.push(Math.min(changed, (above[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1));
+    }
+    above = current;
+  }
+  return above.at(-1) ?? 0;
+}
+
+/** Reads this process's environment. Where it cannot be used, says every fault on standard error and ends the process. */
+export function readConfig<C>(read: (env: Environment) => C): C {
+  try {
+    return read(environment());
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.code}: ${error.message}\n`);
+    // A name that is wrong is often why another one is not set.
+    warnOfSettings((text) => process.stderr.write(`warning: ${text}\n`));
+    process.exit(1);
+  }
+}
+
+/** Says what is set but will not do what was meant. */
+export function warnOfSettings(warn: (text: string) => void): void {
+  settingWarnings(environment()).forEach(warn);
 }

@@ -1,9 +1,6 @@
 import { type StaticDecode, Type } from 'typebox';
-import { isAddressOrRange } from './checks.ts';
-import type { Environment } from './config.ts';
-import { readSettings } from './read_settings.ts';
+import { type Environment, integer, isAddressOrRange, list, readSettings, text } from './environment.ts';
 import { REDIS_PROCESS, SECRETS } from './service_config.ts';
-import { integer, list, text } from './variable.ts';
 
 const MIB = 1024 * 1024;
 const RANGES = { check: isAddressOrRange, allowed: 'IP addresses and CIDR ranges, separated by commas' };

@@ -1,10 +1,8 @@
 import { type StaticDecode, Type } from 'typebox';
-import type { Environment } from './config.ts';
 import { CONTROL } from './control_config.ts';
 import { EDGE } from './edge_config.ts';
-import { readSettings } from './read_settings.ts';
+import { type Environment, list, orNull, readSettings, text } from './environment.ts';
 import { PARTS } from './service_config.ts';
-import { list, orNull, text } from './variable.ts';
 
 /** Where everything local is kept: read by `npm start`, and by the command line, which looks there for what runs. */
 export const LOCAL = Type.Object({
@@ -78,3 +76,28 @@ const COMMAND_LINE_AND_FOLDER = Type.Object({ ...LOCAL.properties, ...COMMAND_LI
 export type CommandLineConfig = StaticDecode<typeof COMMAND_LINE_AND_FOLDER>;
 
 export const commandLineConfig = (env: Environment): CommandLineConfig => readSettings(COMMAND_LINE_AND_FOLDER, env);
+
+/** Variables that other programs define too; they are read as they are. */
+export const TOOLS = Type.Object({
+  javaHome: orNull(
+    text('JAVA_HOME', {
+      allowed: 'the path of a folder',
+      defaultText: 'none',
+      description: 'A Java that is looked at before those on the path, and used if it is new enough.',
+    }),
+  ),
+  path: text('PATH', {
+    default: '',
+    allowed: 'folders, separated by colons',
+    defaultText: "the system's",
+    description: 'Folders in which `java`, `mvn`, `redis-server` and `python3` are looked for.',
+  }),
+  noColor: orNull(
+    text('NO_COLOR', {
+      defaultText: 'none',
+      description: "Set to anything, it keeps colours out of the demo's output.",
+    }),
+  ),
+});
+
+export const toolsConfig = (env: Environment): StaticDecode<typeof TOOLS> => readSettings(TOOLS, env);

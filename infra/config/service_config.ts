@@ -1,10 +1,18 @@
 import { type StaticDecode, type TProperties, Type } from 'typebox';
-import { FAILPOINT } from '#infra/failpoint/failpoint_config.ts';
-import { parseKeyRing } from '#infra/secrets/key_ring.ts';
-import { isBase64Of, isHostAndPort } from './checks.ts';
-import type { Environment } from './config.ts';
-import { readSettings } from './read_settings.ts';
-import { choice, flag, integer, list, orNull, text } from './variable.ts';
+import { FAILPOINT } from '#infra/failpoint.ts';
+import { parseKeyRing } from '#infra/secrets/seal.ts';
+import {
+  choice,
+  type Environment,
+  flag,
+  integer,
+  isBase64Of,
+  isHostAndPort,
+  list,
+  orNull,
+  readSettings,
+  text,
+} from './environment.ts';
 
 const HTTP = { pattern: '^https?://.', allowed: 'an http or https URL' };
 

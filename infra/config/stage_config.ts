@@ -1,8 +1,6 @@
 import { type StaticDecode, Type } from 'typebox';
-import type { Environment } from './config.ts';
-import { readSettings } from './read_settings.ts';
+import { choice, type Environment, flag, integer, orNull, readSettings, text } from './environment.ts';
 import { CLICKHOUSE_PROCESS, FLOW_PROCESS, REDIS_PROCESS, SECRETS } from './service_config.ts';
-import { choice, flag, integer, orNull, text } from './variable.ts';
 
 const HOUR_MS = 3_600_000;
 const MIB = 1024 * 1024;

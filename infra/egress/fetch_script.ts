@@ -8,7 +8,7 @@ import {
   isScriptType,
   type LoaderVendor,
   type ScriptFailure,
-} from '#pipelines/loaders/vendor_scripts.ts';
+} from '#pipelines/tag/vendor_scripts.ts';
 
 export interface ScriptFetchOptions {
   /** The base URL of each vendor: nothing of a request has a part in it. */

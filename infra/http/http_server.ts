@@ -1,23 +1,17 @@
-import { type Server, STATUS_CODES } from 'node:http';
+// The HTTP server: limits of parsing, hosts, client addresses behind proxies, and connections at shutdown.
+
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import Fastify, {
-  type FastifyHttpOptions,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-} from 'fastify';
-
-import { normaliseIp } from '#pipelines/privacy/network.ts';
-import { watchConnections } from './connections.ts';
-import { knownAddresses } from './forwarded_for.ts';
-import { saysItsHost } from './host_header.ts';
+import type { FastifyHttpOptions, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Fastify from 'fastify';
+import { normaliseIp, writtenAddress } from '#pipelines/privacy/ip_addresses.ts';
 
 export type HttpServer = FastifyInstance;
 export type HttpRequestIn = FastifyRequest;
 export type HttpReply = FastifyReply;
 
-export interface HttpOptions {
+interface HttpOptions {
   /** CIDR ranges of proxies whose X-Forwarded-* headers are believed. */
   trustedProxies: string[];
   bodyBytesMax: number;
@@ -195,3 +189,92 @@ export async function listen(server: HttpServer, host: string, port: number): Pr
   if (address === null || typeof address === 'string') throw new Error('server has no port');
   return address.port;
 }
+
+/** The connections of a server, to be ended when it stops. */
+interface Connections {
+  /** Whether the server is about to stop. */
+  readonly ending: boolean;
+  /**
+   * Ends idle connections at once, and the others as soon as they are answered, at the latest after `deadlineMs`. Node's own
+   * `close` leaves connections that never sent a byte, and once it was called no slow sender is cut any more.
+   */
+  end(deadlineMs: number): void;
+}
+
+interface Use {
+  /** Requests that are not answered yet. */
+  open: number;
+  /** Bytes that had been read when the last answer was sent. */
+  readBytes: number;
+}
+
+function watchConnections(server: Server): Connections {
+  const uses = new Map<Socket, Use>();
+  let ending = false;
+
+  const isIdle = (socket: Socket, { open, readBytes }: Use): boolean => open === 0 && socket.bytesRead === readBytes;
+
+  server.on('connection', (socket) => {
+    uses.set(socket, { open: 0, readBytes: 0 });
+    socket.once('close', () => uses.delete(socket));
+  });
+  server.prependListener('request', ({ socket }, response) => {
+    const use = uses.get(socket);
+    if (use === undefined) return;
+    use.open += 1;
+    response.once('close', () => {
+      use.open -= 1;
+      use.readBytes = socket.bytesRead;
+      if (ending && use.open === 0) socket.destroySoon();
+    });
+  });
+
+  return {
+    get ending() {
+      return ending;
+    },
+    end(deadlineMs) {
+      ending = true;
+      for (const [socket, use] of uses) if (isIdle(socket, use)) socket.destroy();
+      const timer = setTimeout(() => {
+        for (const socket of uses.keys()) socket.destroy();
+      }, deadlineMs);
+      timer.unref();
+    },
+  };
+}
+
+/**
+ * What X-Forwarded-For says for certain, each address in its one spelling: ports and brackets, as some proxies write them,
+ * zones, capitals and leading zeros go. Of a text that is no address nobody knows what stands before it, so that only
+ * what was added after the last of these counts; null where that is nothing.
+ */
+function knownAddresses(header: string): string | null {
+  const addresses = header.split(',').map(writtenAddress);
+  const known = addresses.slice(addresses.lastIndexOf(null) + 1);
+  return known.length === 0 ? null : known.join(', ');
+}
+
+/** A name or an address, IPv6 in brackets, and a port (RFC 9110, 7.2); nothing is where a URL names no host. */
+const HOST = /^(?:\[[0-9a-f:.]{2,45}\]|[^\s/?#@\\,[\]:]*)(?::(?<port>\d{0,5}))?$/i;
+const PORT_MAX = 65_535;
+
+/** Whether a request says once and readably which host it is for, as HTTP/1.1 asks of it (RFC 9112, 3.2). */
+function saysItsHost({ httpVersion, headers: { host }, rawHeaders, url = '' }: IncomingMessage): boolean {
+  // A target in absolute form has a host of its own, which would have to be taken in place of the header (RFC 9112, 3.2.2).
+  if (!url.startsWith('/') && targetHost(url) !== host?.toLowerCase()) return url === '*';
+  if (host === undefined) return httpVersion === '1.0';
+  // Of two such headers Node shows the first alone.
+  return isReadable(host) && rawHeaders.filter((name, at) => at % 2 === 0 && isHost(name)).length <= 1;
+}
+
+/** A port that there is not is refused with the rest: an address with it is none, whatever reads it later. */
+function isReadable(host: string): boolean {
+  const read = HOST.exec(host);
+  return read !== null && Number(read.groups?.['port'] ?? '') <= PORT_MAX;
+}
+
+/** The host, and the port, of a request target in absolute form; undefined of anything else. */
+const targetHost = (target: string): string | undefined => /^https?:\/\/([^/?#]*)/i.exec(target)?.[1]?.toLowerCase();
+
+const isHost = (name: string): boolean => name.length === 4 && name.toLowerCase() === 'host';

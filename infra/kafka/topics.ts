@@ -1,4 +1,4 @@
-import { topicsOf } from '#pipelines/delivery/lanes.ts';
+import { topicsOf } from '#pipelines/delivery/retry_topics.ts';
 import type { SchemaName } from '#schemas/avro.ts';
 
 export interface TopicDeclaration {

@@ -1,18 +1,17 @@
 import type { Warehouse } from '#infra/clickhouse/client.ts';
-import { correctSplitRows, countSplitRows, type RowSplit, storeSplit } from '#infra/clickhouse/split_rows.ts';
-import { createKafka } from '#infra/kafka/client.ts';
-import { createKeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
-import { readTopic } from '#infra/kafka/reader/read_topic.ts';
-import type { KafkaSession } from '#infra/kafka/session.ts';
+import { correctSplitRows, countSplitRows, type RowSplit, storeSplit } from '#infra/clickhouse/merge_persons.ts';
+import { createKafka, type KafkaSession } from '#infra/kafka/client.ts';
+import { createKeyedProducer } from '#infra/kafka/producers.ts';
+import { readTopic } from '#infra/kafka/read_topic.ts';
 import { SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Redis } from '#infra/redis/client.ts';
-import { createIdentityStore, type GroupedPerson } from '#infra/redis/identity.ts';
+import { createIdentityStore, type GroupedPerson } from '#infra/redis/identity_index.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { type SplitPlan, splitPlan } from '#pipelines/identity/split.ts';
-import { type IdentityLink, linkKey } from '#schemas/identity_link.ts';
-import { partitionOf } from '#schemas/partition.ts';
+import { type SplitPlan, splitPlan } from '#pipelines/identity/identity.ts';
+import { type IdentityLink, linkKey } from '#schemas/records.ts';
+import { partitionOf } from '#schemas/wire.ts';
 
 /** Who is to be taken out of whom, and what that changes. */
 export interface PlannedSplit {

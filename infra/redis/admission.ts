@@ -1,9 +1,6 @@
-import { gather } from '#infra/concurrency/gather.ts';
-import type { Admission, AdmissionRequest, LimitKind, RateLimits, RateVerdict } from '#pipelines/limits/admission.ts';
-import type { Redis } from './client.ts';
-import { createScript } from './lua_script.ts';
-import { CHECKPOINTS_KEY, LEASES_KEY, MONTH_TTL_S, quotaKey } from './quota_keys.ts';
-import { tooLate, within } from './within.ts';
+// Rate limits and quota reservations that all edges share.
+import type { Admission, AdmissionRequest, LimitKind, RateLimits, RateVerdict } from '#pipelines/limits/rate_limits.ts';
+import { createScript, gather, type Redis, tooLate, within } from './client.ts';
 
 /** Rate limits and reservations that all edges share. Everything throws RedisUnavailableError. */
 export interface AdmissionStore {
@@ -138,3 +135,17 @@ function readAnswers(flat: readonly number[], count: number): Admission[] {
     return { verdict: { ok: true, rate: limit < 0 ? null : rate }, granted: granted < 0 ? null : granted, known };
   });
 }
+
+/** A month's counter outlives the month long enough for late settlement. */
+export const MONTH_TTL_S = 70 * 86_400;
+
+/** Key of an account's month; its hash tag keeps what one script needs on one node. */
+export function quotaKey(accountId: string, month: string): string {
+  return `q:{${accountId}}:${month}`;
+}
+
+/** When each lease is over; and up to where each partition of events.raw is settled. They meet in one script. */
+export const LEASES_KEY = 'q:{edges}leases';
+export const CHECKPOINTS_KEY = 'q:{edges}checkpoints';
+/** The generation of each partition's counters. */
+export const GENERATIONS_KEY = 'q:{edges}generations';

@@ -1,4 +1,9 @@
+// The connection to Redis: client, Lua scripts, deadlines, and calls gathered into one round trip.
+
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
+import { deadline } from '#infra/concurrency/time_limits.ts';
 import type { Logger } from '#infra/log/logger.ts';
 
 export type { Redis };
@@ -57,4 +62,168 @@ export async function refuseEviction(redis: Redis): Promise<void> {
   if (policy !== undefined && policy !== 'noeviction') {
     throw new RedisEvictsError(`redis has maxmemory-policy ${policy}: set noeviction, keys must not vanish`);
   }
+}
+
+export interface Script {
+  run(keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
+}
+
+/** What a script of an index answers when the index is not whole. */
+const LOST = 'lost';
+
+/** A Lua file beside this module, called by its digest and loaded when Redis does not know it. */
+export function createScript(redis: Redis, file: string): Script {
+  return createScriptOf(redis, read(file));
+}
+
+/**
+ * Lua files, one after the other, that work on an index: they can ask whether that is whole. Throws IndexLostError when
+ * they say it is not.
+ */
+export function createIndexScript(redis: Redis, ...files: readonly string[]): Script {
+  const script = createScriptOf(redis, ['whole.lua', ...files].map(read).join('\n'));
+  return {
+    async run(keys, args) {
+      const answer = await script.run(keys, args);
+      if (answer === LOST) throw new IndexLostError('redis lost what it held');
+      return answer;
+    },
+  };
+}
+
+function read(file: string): string {
+  return readFileSync(new URL(`./${file}`, import.meta.url), 'utf8');
+}
+
+function createScriptOf(redis: Redis, text: string): Script {
+  const digest = hash('sha1', text, 'hex');
+  return {
+    async run(keys, args) {
+      try {
+        return await redis.evalsha(digest, keys.length, ...keys, ...args);
+      } catch (error) {
+        if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw refused(error);
+      }
+      try {
+        return await redis.eval(text, keys.length, ...keys, ...args);
+      } catch (error) {
+        throw refused(error);
+      }
+    },
+  };
+}
+
+/** Keeps the error's kind and drops its text, which may quote arguments. */
+function refused(error: unknown): RedisUnavailableError {
+  const kind = error instanceof Error ? (/^[A-Z]{3,20}\b/.exec(error.message)?.[0] ?? error.name) : 'error';
+  return new RedisUnavailableError(`redis script failed: ${kind}`);
+}
+
+/** What is told of an answer that did not come in time. */
+export const tooLate = (): RedisUnavailableError => new RedisUnavailableError('redis: too late');
+
+/**
+ * Waits for an answer of Redis, and throws RedisUnavailableError where it takes longer than `deadlineMs`; what was asked
+ * may still happen then.
+ */
+export async function within<T>(deadlineMs: number, answer: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const end = deadline(deadlineMs, () => reject(tooLate()));
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    end();
+  }
+}
+
+/** Asks of one kind that go together: each waits for its own answer. */
+type Gathered<Question, Answer> = (group: string, question: Question) => Promise<Answer>;
+
+interface GatherLimits {
+  /** Questions in one call. */
+  questionsMax: number;
+  /** Questions of one group that wait for a call; one more is refused at once. */
+  waitingMax: number;
+  /** Longest that a question waits for its answer, the calls before its own included. */
+  waitMsMax: number;
+  /** What is thrown where a question has waited so long, or is one too many. */
+  tooLate(): Error;
+}
+
+interface Waiting<Question, Answer> {
+  question: Question;
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * One call of a group is under way at a time, and what is asked meanwhile shares the next one: at rest a question causes a
+ * call at once, under load many share its cost. A question that has given up is not asked any more.
+ *
+ * @param ask Answers questions of one group, in their order; what it throws is thrown to each.
+ */
+export function gather<Question, Answer>(
+  ask: (group: string, questions: readonly Question[]) => Promise<readonly Answer[]>,
+  { questionsMax, waitingMax, waitMsMax, tooLate }: GatherLimits,
+): Gathered<Question, Answer> {
+  /** Of the groups for which a call is under way. */
+  const groups = new Map<string, Set<Waiting<Question, Answer>>>();
+
+  async function askSome(group: string, some: readonly Waiting<Question, Answer>[]): Promise<void> {
+    try {
+      const answers = await ask(
+        group,
+        some.map(({ question }) => question),
+      );
+      for (const [at, { resolve }] of some.entries()) resolve(answers[at] as Answer);
+    } catch (error) {
+      for (const { reject } of some) reject(error);
+    }
+  }
+
+  async function askAll(group: string, waiting: Set<Waiting<Question, Answer>>): Promise<void> {
+    while (waiting.size > 0) {
+      const some = takeFirst(waiting, questionsMax);
+      await askSome(group, some);
+    }
+    groups.delete(group);
+  }
+
+  return (group, question) => {
+    const known = groups.get(group);
+    if (known !== undefined && known.size >= waitingMax) return Promise.reject(tooLate());
+    const waiting = known ?? new Set();
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const end = deadline(waitMsMax, () => {
+      waiting.delete(asked);
+      reject(tooLate());
+    });
+    const asked: Waiting<Question, Answer> = {
+      question,
+      resolve(answer) {
+        end();
+        resolve(answer);
+      },
+      reject(error) {
+        end();
+        reject(error);
+      },
+    };
+    waiting.add(asked);
+    if (known === undefined) {
+      groups.set(group, waiting);
+      void askAll(group, waiting);
+    }
+    return promise;
+  };
+}
+
+function takeFirst<T>(all: Set<T>, most: number): T[] {
+  const taken: T[] = [];
+  for (const one of all) {
+    if (taken.length >= most) break;
+    taken.push(one);
+    all.delete(one);
+  }
+  return taken;
 }

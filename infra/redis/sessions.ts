@@ -1,5 +1,8 @@
+// Sign-in: sessions, one-time tokens, and limits of attempts.
+
+import { hash } from 'node:crypto';
 import type { RecordSeal } from '#infra/secrets/seal.ts';
-import { asked, type Redis } from './client.ts';
+import { asked, createScript, type Redis } from './client.ts';
 
 /** A session as it is remembered. Its id is the SHA-256 of what the browser keeps, which nothing here can be turned back into. */
 export interface Session {
@@ -42,7 +45,7 @@ const SEEN_EVERY_MS = MINUTE_MS;
 /** The oldest make room. */
 const SESSIONS_PER_USER_MAX = 50;
 
-const keyOf = (id: string): string => `session:${id}`;
+const sessionKey = (id: string): string => `session:${id}`;
 /** Beside the session, whose own record each request may write. */
 const proofOf = (id: string): string => `session_proof:${id}`;
 const factorOf = (id: string): string => `session_factor:${id}`;
@@ -52,14 +55,19 @@ const indexOf = (userId: string): string => `sessions:${userId}`;
 /** @param seal Tells records of control services from what else somebody who may write Redis put there, which is no session. */
 export function createSessionStore(redis: Redis, seal: RecordSeal, nowMs: () => number): SessionStore {
   const read = async (id: string): Promise<Session | null> => {
-    const sealed = await asked(redis.get(keyOf(id)));
+    const sealed = await asked(redis.get(sessionKey(id)));
     const text = sealed === null ? null : seal.open('session', id, sealed);
     const session: Session | null = text === null ? null : { ...JSON.parse(text), id };
     return session === null || leftMs(session, nowMs()) <= 0 ? null : session;
   };
   const write = (session: Session, how: 'NX' | 'XX'): Promise<unknown> => {
     const { id, ...rest } = session;
-    const args = [keyOf(id), seal.seal('session', id, JSON.stringify(rest)), 'PX', leftMs(session, nowMs())] as const;
+    const args = [
+      sessionKey(id),
+      seal.seal('session', id, JSON.stringify(rest)),
+      'PX',
+      leftMs(session, nowMs()),
+    ] as const;
     return asked(how === 'NX' ? redis.set(...args, 'NX') : redis.set(...args, 'XX'));
   };
   const store: SessionStore = {
@@ -101,7 +109,7 @@ export function createSessionStore(redis: Redis, seal: RecordSeal, nowMs: () => 
       if (session !== null && session.userId !== userId) return false;
       await asked(redis.del(factorOf(id)));
       await asked(redis.zrem(indexOf(userId), id));
-      return (await asked(redis.del(keyOf(id)))) === 1;
+      return (await asked(redis.del(sessionKey(id)))) === 1;
     },
   };
   return store;
@@ -110,4 +118,110 @@ export function createSessionStore(redis: Redis, seal: RecordSeal, nowMs: () => 
 /** How long a session goes on if it is not seen again. */
 function leftMs({ createdMs, seenMs }: Session, now: number): number {
   return Math.min(seenMs + SESSION_IDLE_MS, createdMs + SESSION_MS_MAX) - now;
+}
+
+/** Notes under secrets, each to be taken once; every call throws RedisUnavailableError where Redis does not answer. */
+export interface OneTimeNotes {
+  put(kind: NoteKind, secret: string, note: object, forMs: number): Promise<void>;
+  /** The note, which is gone then; null where there is none, or no more. */
+  take(kind: NoteKind, secret: string): Promise<unknown>;
+}
+
+/** A sign-in that is under way at a provider; an invitation to link an account. */
+type NoteKind = 'oidc' | 'invitation';
+
+/** Whoever reads Redis finds no secret. */
+const idOf = (secret: string): string => hash('sha256', secret);
+const noteKey = (kind: NoteKind, id: string): string => `once:${kind}:${id}`;
+
+/** @param seal Tells notes of control services from what else somebody who may write Redis put there, which is no note. */
+export function createOneTimeNotes(redis: Redis, seal: RecordSeal, nowMs: () => number): OneTimeNotes {
+  return {
+    async put(kind, secret, note, forMs) {
+      const id = idOf(secret);
+      const text = JSON.stringify({ note, untilMs: nowMs() + forMs });
+      await asked(redis.set(noteKey(kind, id), seal.seal(`once:${kind}`, id, text), 'PX', forMs));
+    },
+    async take(kind, secret) {
+      const id = idOf(secret);
+      const sealed = await asked(redis.getdel(noteKey(kind, id)));
+      const text = sealed === null ? null : seal.open(`once:${kind}`, id, sealed);
+      const { note, untilMs } = text === null ? { note: null, untilMs: 0 } : JSON.parse(text);
+      return nowMs() < untilMs ? note : null;
+    },
+  };
+}
+
+/** Counts tries to sign in, over all control services; every call throws RedisUnavailableError where Redis does not answer. */
+export interface SignInLimits {
+  /** Counts a try before its password is looked at. Returns 0, or for how many milliseconds no more may be made. */
+  tryPassword(userId: string, network: string): Promise<number>;
+  /** Whether somebody signed in from a network before. */
+  isKnown(userId: string, network: string): Promise<boolean>;
+  /** Counts a sign-in that is begun at a provider. */
+  tryProvider(network: string): Promise<number>;
+  /** Counts a try of a second factor, whose password was right. */
+  tryCode(userId: string): Promise<number>;
+  /** Forgets the tries of somebody from where they have signed in now, and remembers the network; those from elsewhere may be another's. */
+  forget(userId: string, network: string): Promise<void>;
+  /** Whether a code of that step was not used before; it is used now. */
+  useStep(userId: string, step: number): Promise<boolean>;
+}
+/**
+ * Tries of a user from one network are few; those from everywhere else are more, and still so few that no password of twelve
+ * characters is found. From a network where they signed in before, what others try elsewhere does not count: nobody locks
+ * another out by failing for them.
+ */
+const LIMITS = {
+  userFromNetwork: { max: 10, windowMs: 15 * MINUTE_MS },
+  network: { max: 50, windowMs: 15 * MINUTE_MS },
+  user: { max: 200, windowMs: 60 * MINUTE_MS },
+  /** Of a million codes three are right at a time. */
+  code: { max: 10, windowMs: 60 * MINUTE_MS },
+};
+const KNOWN_MS = 90 * 24 * 60 * MINUTE_MS;
+/** A code is right for a minute and a half. */
+const STEP_MS = 3 * MINUTE_MS;
+
+export function createSignInLimits(redis: Redis): SignInLimits {
+  const script = createScript(redis, 'sign_in_count.lua');
+  const count = async (
+    counted: (readonly [key: string, limit: { max: number; windowMs: number }])[],
+  ): Promise<number> => {
+    const maxima = counted.map(([, { max }]) => max);
+    const windows = counted.map(([, { windowMs }]) => windowMs);
+    return Number(
+      await script.run(
+        counted.map(([key]) => key),
+        [...maxima, ...windows],
+      ),
+    );
+  };
+  const isKnown = async (userId: string, network: string): Promise<boolean> =>
+    (await asked(redis.exists(limitKey('known', userId, network)))) === 1;
+  return {
+    isKnown,
+    async tryPassword(userId, network) {
+      const isHome = await isKnown(userId, network);
+      return count([
+        [limitKey('from', userId, network), LIMITS.userFromNetwork],
+        [limitKey('network', network), LIMITS.network],
+        ...(isHome ? [] : [[limitKey('user', userId), LIMITS.user] as const]),
+      ]);
+    },
+    tryProvider: (network) => count([[limitKey('provider', network), LIMITS.network]]),
+    tryCode: (userId) => count([[limitKey('code', userId), LIMITS.code]]),
+    async forget(userId, network) {
+      await asked(redis.del(limitKey('from', userId, network), limitKey('code', userId)));
+      await asked(redis.set(limitKey('known', userId, network), '1', 'PX', KNOWN_MS));
+    },
+    async useStep(userId, step) {
+      return (await asked(redis.set(limitKey('step', userId, String(step)), '1', 'PX', STEP_MS, 'NX'))) !== null;
+    },
+  };
+}
+
+/** In one slot of a cluster, and of a known length. */
+function limitKey(kind: string, ...of: string[]): string {
+  return `{sign_in}:${kind}:${hash('sha256', JSON.stringify(of)).slice(0, 32)}`;
 }

@@ -1,9 +1,7 @@
-import type { UnreadableReason } from '#pipelines/dead_letter.ts';
-import { type AvroType, type SchemaName, schemaType } from '#schemas/avro.ts';
+import type { UnreadableReason } from '#pipelines/redelivery/dead_letter.ts';
+import { type AvroType, assertHolds, type SchemaName, schemaType } from '#schemas/avro.ts';
 import { type EntryView, eventBatchType, readBatch } from '#schemas/event_batch.ts';
-import { MalformedError } from '#schemas/varint.ts';
-import { assertHolds } from '#schemas/walk.ts';
-import { readWire, writeWire } from '#schemas/wire.ts';
+import { MalformedError, readWire, writeWire } from '#schemas/wire.ts';
 import { type Registry, RegistryError } from './schema_registry.ts';
 
 export type Decoded<T> = { ok: true; value: T } | { ok: false; reason: UnreadableReason };

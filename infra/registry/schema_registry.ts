@@ -1,8 +1,11 @@
+// The schema registry: client, retries while it is away, and registration of schemas.
+
+import { setTimeout as sleep } from 'node:timers/promises';
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry';
-import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
-import { createProbe, type Probe } from '#infra/concurrency/probe.ts';
+import { createProbe, monotonicMs, type Probe } from '#infra/concurrency/time_limits.ts';
+import { recoveryOf } from '#infra/errors.ts';
+import type { Logger } from '#infra/log/logger.ts';
 import { type AvroType, foreignType, type SchemaName, schemaText } from '#schemas/avro.ts';
-import { chooseCompatibility } from './compatibility.ts';
 
 /** What passes: the registry answers again, has the schema, or this process is upgraded. */
 const WAITED_FOR: ReadonlySet<string> = new Set(['registry_unavailable', 'schema_awaited', 'schema_newer']);
@@ -192,4 +195,91 @@ function codeOf(error: unknown): RegistryError['code'] {
 function statusOf(error: unknown): number | null {
   const status = (error as { status?: unknown } | null)?.status;
   return typeof status === 'number' ? status : null;
+}
+
+const HEADERS = { 'content-type': 'application/vnd.schemaregistry.v1+json' };
+
+/**
+ * Sets a subject to BACKWARD_TRANSITIVE if nobody has chosen a compatibility. The client does so only after it has
+ * registered the first schema: a crash between the two would leave the subject with the registry's default for ever.
+ */
+async function chooseCompatibility(url: string, subject: string, timeoutMs: number): Promise<void> {
+  const address = `${url}/config/${encodeURIComponent(subject)}`;
+  const found = await fetch(address, { headers: HEADERS, signal: AbortSignal.timeout(timeoutMs) });
+  const body = (await found.json()) as { compatibilityLevel?: string };
+  const chosen = found.ok && body.compatibilityLevel !== COMPATIBILITY.NONE;
+  if (chosen || (!found.ok && found.status !== 404)) return;
+  await fetch(address, {
+    method: 'PUT',
+    headers: HEADERS,
+    body: JSON.stringify({ compatibility: COMPATIBILITY.BACKWARD_TRANSITIVE }),
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+}
+
+const RETRY_MS = 1_000;
+/** A registry that has just started does not know what it has yet to load: for so many tries that is waited for as well. */
+const LOADING_TRIES = 60;
+
+/** A registry that a process waits for when it starts: one that does not answer is no reason to end. */
+export function createPatientRegistry(registry: Registry, logger: Pick<Logger, 'warn'>, retryMs = RETRY_MS): Registry {
+  // It may know one schema before it knows the next.
+  let loadingTries = 0;
+  return {
+    ...registry,
+    async idOf(topic, schema) {
+      for (let tries = 0; ; tries++) {
+        try {
+          return await registry.idOf(topic, schema);
+        } catch (error) {
+          if (!(error instanceof RegistryError)) throw error;
+          if (error.code === 'registry_unavailable') loadingTries = LOADING_TRIES;
+          else if (error.code !== 'schema_unregistered' || loadingTries-- <= 0) throw error;
+          if (tries === 0) logger.warn({ err: error, topic }, 'the registry does not answer, trying again');
+          await sleep(retryMs);
+        }
+      }
+    },
+  };
+}
+
+/** Requests to the registry at a time. */
+const REGISTRATIONS_MAX = 8;
+/** A registry that has just started on a busy machine answers its first requests late, or not in time at all. */
+const WAITED_MS = 60_000;
+const PAUSE_MS = 500;
+
+interface Waiting {
+  nowMs(): number;
+  pause(ms: number): Promise<unknown>;
+}
+
+/**
+ * Registers the schema of each topic, and asks again for up to a minute where the registry does not answer.
+ *
+ * @throws RegistryError
+ */
+export async function registerSchemas(
+  registry: Pick<Registry, 'register'>,
+  topics: readonly { name: string; schema: SchemaName }[],
+  { nowMs, pause }: Waiting = { nowMs: monotonicMs, pause: sleep },
+): Promise<void> {
+  const untilMs = nowMs() + WAITED_MS;
+  const left = topics.values();
+  const register = async (topic: string, schema: SchemaName): Promise<void> => {
+    for (;;) {
+      try {
+        await registry.register(topic, schema);
+        return;
+      } catch (error) {
+        if (recoveryOf(error) !== 'wait' || nowMs() >= untilMs) throw error;
+      }
+      await pause(PAUSE_MS);
+    }
+  };
+  await Promise.all(
+    Array.from({ length: REGISTRATIONS_MAX }, async () => {
+      for (const { name, schema } of left) await register(name, schema);
+    }),
+  );
 }

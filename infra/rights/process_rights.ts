@@ -1,13 +1,16 @@
+// Which rights each process needs, and the statements that give them in ClickHouse and Redis. Kafka's: infra/kafka/provision.ts.
+
+import { hash } from 'node:crypto';
 import { PROCESSES, type ProcessKind } from '#infra/config/catalogue.ts';
 import { deadTopic, STAGES, TOPICS } from '#infra/kafka/topics.ts';
-import { replayTopic, topicsOf } from '#pipelines/delivery/lanes.ts';
+import { replayTopic, topicsOf } from '#pipelines/delivery/retry_topics.ts';
 
 /**
  * What each process may do at Kafka, Redis and ClickHouse: all that it needs, and no more. Whoever takes over the edge, which
  * the internet reaches, gets no settings, sessions or stored events with it. The brokers' ACLs, the users of Redis and ClickHouse,
  * what `npm start` uses and the commands of docs/operations.md are made of this one table.
  */
-export interface ProcessRights {
+interface ProcessRights {
   kafka: KafkaRights;
   /** Null: it does not use that part, and is not told its address. */
   redis: RedisRights | null;
@@ -28,14 +31,14 @@ export interface KafkaRights {
 }
 
 /** Patterns of keys, and the commands beside those that every process has; scripts run with the rights of their caller. */
-export interface RedisRights {
+interface RedisRights {
   keys: readonly string[];
   keysRead?: readonly string[];
   commands: readonly string[];
 }
 
 /** Privileges on tables of the service's database; without tables, or with `*.*`, on the server. */
-export interface ClickhouseRight {
+interface ClickhouseRight {
   privileges: readonly string[];
   on: readonly string[];
 }
@@ -284,4 +287,71 @@ export function processUsers(destinations: readonly string[]): ProcessUser[] {
       rights: rightsOf(kind, destinations, destination),
     })),
   );
+}
+
+/** Privileges as GRANT takes them, such as `SELECT ON svc.event_rows`. */
+function grantsOf(rights: readonly ClickhouseRight[], database: string): string[] {
+  return rights.flatMap(({ privileges, on }) =>
+    (on.length === 0 ? ['*.*'] : on.map((name) => (name.includes('.') ? name : `${database}.${name}`))).map(
+      (target) => `${privileges.join(', ')} ON ${target}`,
+    ),
+  );
+}
+
+/** The users of ClickHouse that the processes are, with their privileges. */
+export function clickhouseUsers(users: readonly ProcessUser[], database: string): { name: string; grants: string[] }[] {
+  return users.flatMap(({ user, rights }) =>
+    rights.clickhouse === null ? [] : [{ name: user, grants: grantsOf(rights.clickhouse, database) }],
+  );
+}
+
+/** Statements by which an administrator makes these users, after provisioning has made the tables. */
+export function clickhouseUserStatements(users: readonly ProcessUser[], database: string): string[] {
+  return clickhouseUsers(users, database).flatMap(({ name, grants }) => [
+    `CREATE USER IF NOT EXISTS ${name} IDENTIFIED WITH sha256_hash BY 'SHA256_OF_THE_PASSWORD' DEFAULT DATABASE ${database}`,
+    `REVOKE ALL ON *.* FROM ${name}`,
+    ...grants.map((grant) => `GRANT ${grant} TO ${name}`),
+  ]);
+}
+
+/** Redis tells reading a key from writing it since 7.0; before that who reads may write as well. */
+interface AclDialect {
+  tellsReading: boolean;
+}
+
+/** What a user may do, as ACL SETUSER and files of users take it. */
+function rulesOf({ keys, keysRead = [], commands }: RedisRights, { tellsReading }: AclDialect): string {
+  const patterns = [...keys.map((key) => `~${key}`), ...keysRead.map((key) => `${tellsReading ? '%R~' : '~'}${key}`)];
+  const allowed = [...REDIS_COMMANDS, ...commands].sort().map((command) => `+${command}`);
+  return [...patterns, 'resetchannels', '-@all', ...allowed].join(' ');
+}
+
+const withRedis = (users: readonly ProcessUser[]): [user: string, rights: RedisRights][] =>
+  users.flatMap(({ user, rights }) => (rights.redis === null ? [] : [[user, rights.redis]]));
+
+/** The commands by which an administrator of Redis makes the users of the processes. */
+export function aclUserCommands(users: readonly ProcessUser[]): string[] {
+  return withRedis(users).map(
+    ([user, rights]) => `ACL SETUSER ${user} reset on >PASSWORD ${rulesOf(rights, { tellsReading: true })}`,
+  );
+}
+
+/** A file of users: those of the processes, `owner` who may do everything, and nobody without a password. */
+export function aclFile(
+  owner: string,
+  users: readonly ProcessUser[],
+  passwords: Readonly<Record<string, string>>,
+  dialect: AclDialect,
+): string {
+  const digest = (user: string): string => {
+    const password = passwords[user];
+    if (password === undefined) throw new Error('a user of Redis has no password');
+    return `#${hash('sha256', password)}`;
+  };
+  return [
+    'user default off -@all',
+    `user ${owner} on ${digest(owner)} ~* &* +@all`,
+    ...withRedis(users).map(([user, rights]) => `user ${user} on ${digest(user)} ${rulesOf(rights, dialect)}`),
+    '',
+  ].join('\n');
 }

@@ -1,7 +1,7 @@
-import { createKeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
-import { readRanges } from '#infra/kafka/reader/read_ranges.ts';
-import { topicOffsets, topicOffsetsAt } from '#infra/kafka/reader/topic_offsets.ts';
-import type { KafkaSession } from '#infra/kafka/session.ts';
+import type { KafkaSession } from '#infra/kafka/client.ts';
+import { topicOffsets, topicOffsetsAt } from '#infra/kafka/offsets.ts';
+import { createKeyedProducer } from '#infra/kafka/producers.ts';
+import { readRanges } from '#infra/kafka/read_topic.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';

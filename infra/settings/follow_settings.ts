@@ -1,5 +1,5 @@
-import { type Following, followTopic } from '#infra/kafka/reader/follow_topic.ts';
-import type { KafkaSession } from '#infra/kafka/session.ts';
+import type { KafkaSession } from '#infra/kafka/client.ts';
+import { type Following, followTopic } from '#infra/kafka/follow_topic.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';

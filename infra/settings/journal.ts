@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createMutex } from '#infra/concurrency/mutex.ts';
-import { createKafka } from '#infra/kafka/client.ts';
-import { type FencedProducer, openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
-import { type Following, followTopic } from '#infra/kafka/reader/follow_topic.ts';
-import type { KafkaSession } from '#infra/kafka/session.ts';
+import { createMutex } from '#infra/concurrency/gates.ts';
+import { createKafka, type KafkaSession } from '#infra/kafka/client.ts';
+import { type Following, followTopic } from '#infra/kafka/follow_topic.ts';
+import { type FencedProducer, openFencedProducer } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';

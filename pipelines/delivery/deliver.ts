@@ -1,11 +1,25 @@
-import type { EventEntry } from '#schemas/event.ts';
-import type { EntryOutcome } from './contract.ts';
-import { batchEventsMax, cutBatches } from './cut_batches.ts';
-import { type DeliveryJob, type DeliveryPorts, type IndexedPiece, type Run, settleAll } from './delivery_run.ts';
-import { prepare } from './eligibility.ts';
+// The delivery of one batch of events to one destination: which events go, and in what batches.
+import type { Event, EventEntry } from '#schemas/event.ts';
+import type { Site } from '#schemas/setting.ts';
+import { isRestricted, type PrivacyChoices, privacyChoices } from './consent.ts';
+import type { Adapter, EntryOutcome, Limits, MapResult, Piece } from './contract.ts';
+import {
+  type DeliveryJob,
+  type DeliveryPorts,
+  dead,
+  handedOver,
+  type IndexedPiece,
+  paused,
+  pausedByBreaker,
+  type Run,
+  settleAll,
+  skipped,
+} from './delivery_run.ts';
+import { deadlineOfAge } from './event_fields.ts';
 import { exchange, newBudget, sendPermitted, settleHeld } from './exchange.ts';
-import { dead, handedOver, paused, pausedByBreaker, skipped } from './outcomes.ts';
-import { readSettings } from './setting_fields.ts';
+import { matchingIdentifiers } from './matching.ts';
+import { chosenName, readSettings } from './setting_fields.ts';
+import { conversionName, keepsItselfFrom, type Properties, type Stated, stated } from './vocabulary.ts';
 
 /** How long events wait for a site's settings to become valid before they are looked at again. */
 const SETTINGS_WAIT_MS = 60_000;
@@ -72,3 +86,210 @@ async function sendAll(run: Run, batches: IndexedPiece[][], concurrencyMax: numb
   };
   await Promise.all(Array.from({ length: Math.min(concurrencyMax, queue.length) }, worker));
 }
+
+/** When the platform stops taking the event, milliseconds since 1970 UTC; null where age does not matter. */
+export function deliveryDeadlineMs<Settings>(adapter: Adapter<Settings>, event: Event): number | null {
+  const ageMaxMs = adapter.ageMaxMs(event);
+  return ageMaxMs === null ? null : deadlineOfAge(event, ageMaxMs);
+}
+
+function skipReason<Settings>(adapter: Adapter<Settings>, event: Event, rule: EventRule, nowMs: number): string | null {
+  if (rule.switchedOff.has(adapter.name)) return 'not_in_destinations';
+  if (event.mode === 'offline' && adapter.anonymousEvents === 'skip') return 'anonymous_site';
+  const deadlineMs = deliveryDeadlineMs(adapter, event);
+  return deadlineMs !== null && nowMs >= deadlineMs ? 'too_old' : null;
+}
+
+/**
+ * Decides whether an event goes to a destination, and in which form. Reasons to skip: `not_in_destinations`,
+ * `anonymous_site`, `too_old`, `consent_denied`, `gpc`, and those of the destination's own `map`.
+ *
+ * @throws SyntaxError when `event.properties` is not JSON.
+ */
+export function prepare<Settings>(
+  adapter: Adapter<Settings>,
+  site: Site,
+  settings: Settings,
+  entry: EventEntry,
+  nowMs: number,
+): MapResult {
+  const { event } = entry;
+  const rule = eventRule(site, event.event);
+  const reason = skipReason(adapter, event, rule, nowMs);
+  if (reason !== null) return { kind: 'skip', reason };
+  const properties = JSON.parse(event.properties) as Record<string, unknown>;
+  if (keepsItselfFrom(properties, adapter.name)) return { kind: 'skip', reason: 'not_in_destinations' };
+  if (isOptedOut(adapter, site, properties)) return { kind: 'skip', reason: 'gpc' };
+  const choices = privacyChoices(properties, settings);
+  if (isRefused(adapter, choices)) return { kind: 'skip', reason: 'consent_denied' };
+  const name = conversionName(rule.conversionEvent ?? event.event);
+  return adapter.map(entry, {
+    settings,
+    site,
+    name,
+    chosenName: chosenName(settings, [event.event, rule.conversionEvent, name.canonical]),
+    identifiers: matchingIdentifiers(entry),
+    further: event.mode === 'offline' ? [] : (event.further_identifiers ?? []),
+    choices,
+    properties,
+    nowMs,
+  });
+}
+
+/** What cannot be read counts as said. */
+const SAID: ReadonlySet<Stated> = new Set(['yes', 'unreadable']);
+
+/**
+ * Global Privacy Control asks not to be sold or shared: where the site respects it, advertising platforms get nothing of an
+ * event that the tag marked so. Measuring goes on.
+ */
+function isOptedOut({ advertising }: Pick<Adapter, 'advertising'>, { tag }: Site, properties: Properties): boolean {
+  return advertising !== 'none' && tag.respect_gpc && SAID.has(stated(properties['$gpc']));
+}
+
+/**
+ * The one rule for all advertising platforms: an event of somebody who does not want their data there is not sent, and one
+ * that may be used in a limited way only is sent where the platform can be told so.
+ */
+function isRefused({ advertising }: Pick<Adapter, 'advertising'>, choices: PrivacyChoices): boolean {
+  if (advertising === 'none') return false;
+  return choices.adUserData === false || (advertising === 'unrestrictable' && isRestricted(choices));
+}
+
+/** What the site's event definitions say of one event name. */
+interface EventRule {
+  /** The conversion the event stands for; null where no definition names one. */
+  conversionEvent: string | null;
+  /** Destinations that every definition of the name switches off. */
+  switchedOff: ReadonlySet<string>;
+}
+
+interface Definition {
+  name: string;
+  conversionEvent: string | null;
+  off: string[];
+}
+
+const NO_RULE: EventRule = { conversionEvent: null, switchedOff: new Set() };
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function readDefinition(text: string): Definition[] {
+  const definition: unknown = JSON.parse(text);
+  if (!isRecord(definition) || definition['enabled'] === false || typeof definition['name'] !== 'string') return [];
+  const conversion = definition['conversion_event'];
+  const flags = isRecord(definition['destinations']) ? definition['destinations'] : {};
+  return [
+    {
+      name: definition['name'].trim(),
+      conversionEvent: typeof conversion === 'string' && conversion.trim() !== '' ? conversion.trim() : null,
+      off: Object.keys(flags).filter((destination) => flags[destination] === false),
+    },
+  ];
+}
+
+function joinRules(rule: EventRule | undefined, definition: Definition): EventRule {
+  const off = new Set(definition.off);
+  if (rule === undefined) return { conversionEvent: definition.conversionEvent, switchedOff: off };
+  return {
+    conversionEvent: rule.conversionEvent ?? definition.conversionEvent,
+    switchedOff: new Set([...rule.switchedOff].filter((destination) => off.has(destination))),
+  };
+}
+
+function readRules(site: Site): ReadonlyMap<string, EventRule> {
+  const rules = new Map<string, EventRule>();
+  for (const definition of site.event_definitions.flatMap(readDefinition)) {
+    rules.set(definition.name, joinRules(rules.get(definition.name), definition));
+  }
+  return rules;
+}
+
+const rulesOfSite = new WeakMap<Site, ReadonlyMap<string, EventRule>>();
+
+/**
+ * The rule for an event name: a destination flag that is absent means send, and where several active definitions share a
+ * name, one that sends is enough. Rules are read once per Site value.
+ *
+ * @throws SyntaxError when a stored definition is not JSON, which the control service does not let through.
+ */
+function eventRule(site: Site, eventName: string): EventRule {
+  const rules = rulesOfSite.get(site) ?? readRules(site);
+  rulesOfSite.set(site, rules);
+  return rules.get(eventName) ?? NO_RULE;
+}
+
+/** Attempts that use the platform's full batch size; after them each attempt uses a tenth of the one before. */
+const FULL_ATTEMPTS = 2;
+
+/**
+ * Events per request at an attempt (from 1). Batches shrink as attempts grow, so that an event to which the platform
+ * answers with a server error, which asks for a retry and not for a split, soon travels alone.
+ */
+function batchEventsMax(limits: Limits, attempt: number): number {
+  return Math.max(1, Math.floor(limits.batchEventsMax / 10 ** Math.max(0, attempt - FULL_ATTEMPTS)));
+}
+
+/**
+ * Cuts pieces into batches of one group each, in order, none above the number of events or of bytes; a piece that is
+ * too large by itself makes a batch of one.
+ */
+function cutBatches<P extends Piece>(pieces: readonly P[], eventsMax: number, bytesMax: number): P[][] {
+  const batches: P[][] = [];
+  const open = new Map<string, { batch: P[]; bytes: number }>();
+  for (const piece of pieces) {
+    const current = open.get(piece.group);
+    const size = piece.bytes + 1;
+    if (current !== undefined && current.batch.length < eventsMax && current.bytes + size <= bytesMax) {
+      current.batch.push(piece);
+      current.bytes += size;
+    } else {
+      const batch = [piece];
+      batches.push(batch);
+      open.set(piece.group, { batch, bytes: size });
+    }
+  }
+  return batches;
+}
+
+/** An event that somebody asks for to see what a destination makes of it. */
+interface TestEvent {
+  siteId: string;
+  eventId: string;
+  name: string;
+  /** Milliseconds since 1970 UTC. */
+  nowMs: number;
+}
+
+/** Of an address and an id that are nobody's, so that platforms that match people have something to match by. */
+const NOBODY = {
+  email: '973dfe463ec85785f5f95af5ba3906eedb2d931c24e69824a89ea65dba4e813b',
+  external_id: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+} as const;
+const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36';
+/** Of the range that is kept for documentation. */
+const ADDRESS = '203.0.113.7';
+/** By which whoever looks at the platform's side knows it. */
+const MARK = { svc_test: true, $current_url: 'https://test.example/', $title: 'Test event' } as const;
+
+/** The event, marked as a test, with one unit of money for those that want a value. */
+export function testEntry({ siteId, eventId, name, nowMs }: TestEvent): EventEntry {
+  const none = { email_google: null, email_stripped: null, phone: null, phone_digits: null, first_name: null };
+  const identifiers = { ...none, ...NOBODY, first_name_google: null, last_name: null, last_name_google: null };
+  return {
+    coordinate: null,
+    person: null,
+    event: {
+      ...{ site_id: siteId, event_id: eventId, distinct_id: eventId, event: name },
+      ...{ received_at: nowMs, timestamp: nowMs, original_timestamp: null },
+      ...{ mode: 'online', action_source: 'website', caller: 'server', identify: false, identifiers },
+      ...{ city: null, state: null, zip: null, country: null, client_ip: ADDRESS, client_user_agent: BROWSER },
+      ...{ value: 1, currency: 'EUR', order_id: eventId, previous_distinct_id: null },
+      properties: JSON.stringify(MARK),
+    },
+  };
+}
+
+/** The setting by which a platform is told that an event is a test, where its kind of destination has one. */
+export const TEST_SETTING = 'test_event_code';

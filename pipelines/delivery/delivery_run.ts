@@ -1,11 +1,19 @@
+// One run of a delivery: its ports, the outcome of each event, and outcomes that are not committed yet.
 import type { EventEntry } from '#schemas/event.ts';
 import type { PlatformAnswer } from '#schemas/records.ts';
 import type { Site } from '#schemas/setting.ts';
-import type { TokenStore } from './access_tokens.ts';
-import type { BreakerPort } from './breakers.ts';
-import type { Adapter, Answer, EntryOutcome, HttpRequest, Piece, TokenAnswer } from './contract.ts';
-import type { Fault, SiteRefusals } from './refusals.ts';
-import type { Turns } from './turns.ts';
+import type { BreakerPort, Fault, Permit, SiteRefusals } from './breaker.ts';
+import type { Turns } from './concurrency.ts';
+import type {
+  Adapter,
+  Answer,
+  EntryOutcome,
+  EventVerdict,
+  HttpRequest,
+  Piece,
+  TokenAnswer,
+  Verdict,
+} from './contract.ts';
 
 /** Events of one site for one destination. */
 export interface DeliveryJob {
@@ -103,4 +111,213 @@ export function settleAnswered(
 /** Settles events of which nothing was asked. */
 export function settleAll(run: Run, batch: readonly IndexedPiece[], outcome: EntryOutcome): void {
   for (const piece of batch) run.outcomes[piece.index] = outcome;
+}
+
+export const skipped = (reason: string): EntryOutcome => ({
+  outcome: 'skipped',
+  reason,
+  detail: '',
+  tookMs: 0,
+  retryAfterMs: null,
+});
+
+export const dead = (reason: string, detail: string): EntryOutcome => ({ ...skipped(reason), outcome: 'dead', detail });
+
+/** An attempt that might be repeated, and will not be: what it took and what was answered stay as they were. */
+export const givenUp = (attempt: EntryOutcome, reason: string): EntryOutcome => ({
+  ...attempt,
+  outcome: 'dead',
+  reason,
+  retryAfterMs: null,
+});
+
+export const diverted = (reason: string, detail: string): EntryOutcome => ({
+  ...skipped(reason),
+  outcome: 'diverted',
+  detail,
+});
+
+export const paused = (reason: string, detail: string, retryAfterMs: number | null): EntryOutcome => ({
+  outcome: 'paused',
+  reason,
+  detail,
+  tookMs: 0,
+  retryAfterMs,
+});
+
+/** Reason of a pause where the process was to stop before the event's turn came. */
+const HANDED_OVER = 'handed_over';
+/** Nothing was begun of the event: whoever has its partition next is to attempt it. */
+export const handedOver = (): EntryOutcome => paused(HANDED_OVER, '', null);
+
+export const isHandedOver = ({ outcome, reason }: EntryOutcome): boolean =>
+  outcome === 'paused' && reason === HANDED_OVER;
+
+/** Reason of a pause where the site's destination answers slowly, and the event waits for its turn. */
+const SLOW = 'slow';
+
+export const slowed = (): EntryOutcome => paused(SLOW, '', null);
+
+export const isSlowed = ({ outcome, reason }: EntryOutcome): boolean => outcome === 'paused' && reason === SLOW;
+
+/** Reasons: `breaker_open` and `throttled` heal by themselves; any other is what the platform said of the credentials. */
+export function pausedByBreaker(permit: Extract<Permit, { kind: 'wait' }>): EntryOutcome {
+  switch (permit.cause) {
+    case 'failing':
+      return paused('breaker_open', permit.reason, permit.waitMs);
+    case 'throttled':
+      return paused('throttled', permit.reason, permit.waitMs);
+    case 'credentials_broken':
+      return paused(permit.reason, '', permit.waitMs);
+  }
+}
+
+/** Reason of a delivery of which the platform took only a part of the call's events, and does not say which. */
+const TAKEN_IN_PART = 'taken_in_part';
+
+/** Reason of an attempt that ended before the refused events of a batch were found. */
+export const SPLIT_UNFINISHED = 'split_unfinished';
+
+function outcomeOf(verdict: EventVerdict, tookMs: number): EntryOutcome {
+  switch (verdict.kind) {
+    case 'delivered':
+      return { outcome: 'delivered', reason: '', detail: '', tookMs, retryAfterMs: null };
+    case 'retry':
+      return { outcome: 'diverted', reason: verdict.reason, detail: verdict.detail, tookMs, retryAfterMs: null };
+    case 'throttle': {
+      const { reason, detail, retryAfterMs } = verdict;
+      return { outcome: 'diverted', reason, detail, tookMs, retryAfterMs };
+    }
+    case 'dead':
+      return { outcome: 'dead', reason: verdict.reason, detail: verdict.detail, tookMs, retryAfterMs: null };
+    case 'credentials_broken':
+      return { outcome: 'paused', reason: verdict.reason, detail: verdict.detail, tookMs, retryAfterMs: null };
+  }
+}
+
+/**
+ * Outcomes of a batch that will not be split further. One event refused by itself is dead; several, where the calls for
+ * finding the refused one are used up, go on in the next attempt as `split_unfinished`.
+ */
+export function settle(verdict: Verdict, count: number, tookMs: number): EntryOutcome[] {
+  const each = (one: EventVerdict): EntryOutcome[] => Array<EntryOutcome>(count).fill(outcomeOf(one, tookMs));
+  if (verdict.kind === 'per_event') {
+    if (verdict.verdicts.length === count) return verdict.verdicts.map((one) => outcomeOf(one, tookMs));
+    return each({ kind: 'retry', reason: 'answer_mismatch', detail: `${verdict.verdicts.length} for ${count}` });
+  }
+  if (verdict.kind === 'taken_in_part') {
+    const { detail } = verdict;
+    return Array<EntryOutcome>(count).fill({ ...skipped(TAKEN_IN_PART), outcome: 'delivered', detail, tookMs });
+  }
+  if (verdict.kind !== 'split') return each(verdict);
+  const { reason, detail } = verdict;
+  return each(count === 1 ? { kind: 'dead', reason, detail } : { kind: 'retry', reason: SPLIT_UNFINISHED, detail });
+}
+
+/** Partition of a topic that attempts were read from. */
+export interface Source {
+  topic: string;
+  partition: number;
+}
+
+/** Where an attempt at an event stands in its source: the record's offset and the event's place in the record, from 0. */
+export interface Place {
+  offset: number;
+  index: number;
+}
+
+/** What a platform made of an attempt. */
+interface GivenOutcome {
+  outcome: EntryOutcome;
+  attemptedAtMs: number;
+}
+
+/**
+ * Outcomes that a platform has given and that are not committed yet. Where their transaction fails the same attempts are
+ * read again: they are found here, and not sent a second time.
+ */
+export interface UncommittedOutcomes {
+  of(source: Source, place: Place): GivenOutcome | null;
+  keep(source: Source, place: Place, given: GivenOutcome): void;
+  /** What lies before the offset is committed. */
+  committed(source: Source, offset: number): void;
+  /** What is kept of a source is to be decided anew. */
+  forget(source: Source): void;
+}
+
+type OfRecord = Map<number, GivenOutcome>;
+
+/**
+ * Keeps at most `outcomesMax` outcomes. When there are more, the records that came first are forgotten: were their
+ * transaction to fail, their events would be sent again under the same keys.
+ */
+export function createUncommittedOutcomes(outcomesMax: number): UncommittedOutcomes {
+  const sources = new Map<string, Map<number, OfRecord>>();
+  let count = 0;
+
+  function drop(name: string, offset: number): void {
+    const records = sources.get(name);
+    count -= records?.get(offset)?.size ?? 0;
+    records?.delete(offset);
+    if (records?.size === 0) sources.delete(name);
+  }
+
+  function dropFirst(): void {
+    const [source] = sources;
+    const [offset] = source?.[1].keys() ?? [];
+    if (source !== undefined && offset !== undefined) drop(source[0], offset);
+  }
+
+  return {
+    of: (source, { offset, index }) => sources.get(nameOf(source))?.get(offset)?.get(index) ?? null,
+    keep(source, { offset, index }, given) {
+      const name = nameOf(source);
+      while (count >= outcomesMax) dropFirst();
+      const records = sources.get(name) ?? new Map<number, OfRecord>();
+      sources.set(name, records);
+      const ofRecord: OfRecord = records.get(offset) ?? new Map();
+      records.set(offset, ofRecord);
+      if (!ofRecord.has(index)) count += 1;
+      ofRecord.set(index, given);
+    },
+    committed(source, offset) {
+      const name = nameOf(source);
+      for (const kept of [...(sources.get(name)?.keys() ?? [])]) if (kept < offset) drop(name, kept);
+    },
+    forget: (source) => {
+      const name = nameOf(source);
+      for (const kept of [...(sources.get(name)?.keys() ?? [])]) drop(name, kept);
+    },
+  };
+}
+
+const nameOf = ({ topic, partition }: Source): string => `${topic}/${partition}`;
+
+/** Short-lived tokens in memory, by whose they are. Losing one costs an exchange. */
+export interface TokenStore {
+  /** The token that is still valid at a time, or null. */
+  get(key: string, nowMs: number): string | null;
+  put(key: string, token: string, expiresAtMs: number): void;
+  forget(key: string): void;
+}
+
+/** How long before its end a token is no longer used: clocks differ, and a request takes its time. */
+const MARGIN_MS = 60_000;
+
+/** @param tokensMax tokens kept at the most; the oldest goes first. */
+export function createTokens(tokensMax: number): TokenStore {
+  const tokens = new Map<string, { token: string; expiresAtMs: number }>();
+  return {
+    get: (key, nowMs) => {
+      const known = tokens.get(key);
+      return known !== undefined && nowMs < known.expiresAtMs - MARGIN_MS ? known.token : null;
+    },
+    put: (key, token, expiresAtMs) => {
+      tokens.delete(key);
+      tokens.set(key, { token, expiresAtMs });
+      const oldest = tokens.keys().next();
+      if (tokens.size > tokensMax && oldest.done !== true) tokens.delete(oldest.value);
+    },
+    forget: (key) => void tokens.delete(key),
+  };
 }

@@ -1,9 +1,25 @@
-import type { EntryOutcome, EventVerdict, Verdict } from './contract.ts';
-import { type HeldPiece, type IndexedPiece, type Run, settleAll, settleAnswered } from './delivery_run.ts';
-import { dead, diverted, handedOver, paused, pausedByBreaker, SPLIT_UNFINISHED, settle } from './outcomes.ts';
-import { type Called, call } from './platform_call.ts';
-import { type Fault, REFUSED_ALIKE_MIN } from './refusals.ts';
-import { healthOf } from './verdicts.ts';
+// Calls to a platform for one batch, halved where the platform refuses events in it.
+import { redactText } from '#pipelines/privacy/redact_text.ts';
+import type { PlatformAnswer } from '#schemas/records.ts';
+import type { Site } from '#schemas/setting.ts';
+import { type Fault, REFUSED_ALIKE_MIN } from './breaker.ts';
+import type { Answer, EntryOutcome, EventVerdict, TokenAnswer, Verdict } from './contract.ts';
+import {
+  dead,
+  diverted,
+  type HeldPiece,
+  handedOver,
+  type IndexedPiece,
+  paused,
+  pausedByBreaker,
+  type Run,
+  SPLIT_UNFINISHED,
+  settle,
+  settleAll,
+  settleAnswered,
+} from './delivery_run.ts';
+import { sha256Hex } from './matching.ts';
+import { healthOf } from './platform_http.ts';
 
 /** Calls that one batch may cost while the events the platform refuses in it are being found. */
 const SPLIT_CALLS_MAX = 128;
@@ -12,7 +28,7 @@ const DOUBTED_ATTEMPTS_MAX = 3;
 
 type Split = Extract<Verdict, { kind: 'split' }>;
 
-export interface Budget {
+interface Budget {
   callsLeft: number;
 }
 
@@ -244,4 +260,127 @@ function heldOutcome(
   if (run.isBlamed || fault === 'destination' || fault === 'again') return paused(reason, detail, null);
   const isDead = fault === 'open' && run.job.attempt >= DOUBTED_ATTEMPTS_MAX;
   return isDead ? dead(reason, detail) : diverted(reason, detail);
+}
+
+/** What came of one call. */
+interface Called {
+  verdict: Verdict;
+  /** Whether an address was called that all sites share. */
+  isShared: boolean;
+  tookMs: number;
+  answer: PlatformAnswer | null;
+}
+
+/**
+ * Sends a batch, when its turn has come and there is a token where one is needed. Null where the process was to stop
+ * before that: nothing was sent.
+ */
+function call(run: Run, batch: readonly IndexedPiece[]): Promise<Called | null> {
+  const { ports, job, concurrencyMax } = run;
+  return ports.turns.run(job.site.site_id, concurrencyMax, () => callNow(run, batch));
+}
+
+async function callNow(run: Run, batch: readonly IndexedPiece[]): Promise<Called | null> {
+  const { job, ports, settings, timeoutMs } = run;
+  if (ports.stopping()) return null;
+  const startedMs = ports.monotonicMs();
+  run.token ??= tokenFor(run);
+  const token = await run.token;
+  if (token.kind === 'none') {
+    return { verdict: token.verdict, isShared: false, tookMs: ports.monotonicMs() - startedMs, answer: null };
+  }
+  if (ports.stopping()) return null;
+  const group = batch[0]?.group ?? '';
+  const context = { settings, baseUrl: job.baseUrl, group, token: token.token, nowMs: ports.nowMs() };
+  const request = job.adapter.request(batch, context);
+  const eventIds = batch.map((piece) => piece.entry.event.event_id);
+  const answered = await ports.send(request, timeoutMs);
+  const verdict = job.adapter.classify(answered, eventIds);
+  if (verdict.kind === 'credentials_broken') forgetToken(run);
+  const answer = answerExcerpt(answered, [...Object.values(job.secrets), token.token], countriesOf(job.site));
+  return { verdict, isShared: request.trusted, tookMs: ports.monotonicMs() - startedMs, answer };
+}
+
+const countriesOf = ({ default_country }: Site): string[] => (default_country === null ? [] : [default_country]);
+
+/** A token belongs to the very credentials it was given for. */
+const tokenKey = ({ job, settings }: Run): string =>
+  sha256Hex(JSON.stringify([job.adapter.name, job.site.site_id, settings]));
+
+function forgetToken(run: Run): void {
+  if (run.job.adapter.authorisation === undefined) return;
+  run.ports.tokens.forget(tokenKey(run));
+  run.token = null;
+}
+
+async function tokenFor(run: Run): Promise<TokenAnswer> {
+  const { job, ports, settings, timeoutMs } = run;
+  const { authorisation } = job.adapter;
+  if (authorisation === undefined) return { kind: 'token', token: '', lifetimeMs: 0 };
+  const nowMs = ports.monotonicMs();
+  const key = tokenKey(run);
+  const known = ports.tokens.get(key, nowMs);
+  if (known !== null) return { kind: 'token', token: known, lifetimeMs: 0 };
+  const asked = authorisation.request({ settings, baseUrl: job.baseUrl, nowMs: ports.nowMs() });
+  if (asked.kind === 'none') return asked;
+  const answer = authorisation.read(await ports.send(asked.request, timeoutMs));
+  if (answer.kind === 'token') ports.tokens.put(key, answer.token, nowMs + answer.lifetimeMs);
+  return answer;
+}
+
+/** Of the answer's text that is looked at. */
+const READ_CHARACTERS_MAX = 1_024;
+/** At the end of a text that was cut, what may be half an address or number, and so unknown as one. */
+const CUT_CHARACTERS = 320;
+const EXCERPT_CHARACTERS_MAX = 256;
+/** Shorter values, such as a test code, are words of any text. */
+const SECRET_CHARACTERS_MIN = 6;
+const HIDDEN = '***';
+
+/** Digests, and what is as long as tokens are; a UUID or a request's id is shorter. */
+const DIGESTS = /\b[0-9a-f]{32,}\b/gi;
+const TOKENS = /[\w~+/=.-]{40,}/g;
+const IPV4 = /\b\d{1,3}(?:\.\d{1,3}){3}\b/g;
+/** Two colons side by side, or four of them: a time of day has fewer. */
+const IPV6 = /(?<![\w:])(?=[0-9a-f:]*::|(?:[0-9a-f]+:){4})[0-9a-f:]{3,39}(?![\w:])/gi;
+
+/**
+ * The status of a platform's answer and the begin of what it says, on one line: without e-mail addresses and phone numbers,
+ * digests, network addresses, and anything that may be a secret. Null where there was no answer.
+ *
+ * @param secrets Opened secrets and tokens of the call.
+ * @param countries Those by whose numbering plans phone numbers are recognised.
+ */
+export function answerExcerpt(
+  answer: Answer,
+  secrets: readonly string[],
+  countries: readonly string[],
+): PlatformAnswer | null {
+  if (answer.kind === 'no_answer') return null;
+  const whole = withoutSecrets(answer.body, secrets);
+  const text = redactText(whole.slice(0, READ_CHARACTERS_MAX), true, countries);
+  const clean = (whole.length > READ_CHARACTERS_MAX ? text.slice(0, -CUT_CHARACTERS) : text)
+    .replace(DIGESTS, HIDDEN)
+    .replace(TOKENS, HIDDEN)
+    .replace(IPV4, HIDDEN)
+    .replace(IPV6, HIDDEN)
+    .replace(/[\s\p{C}]+/gu, ' ')
+    .trim();
+  return { status: answer.status, body: clean.slice(0, EXCERPT_CHARACTERS_MAX).toWellFormed() };
+}
+
+/** In the whole text, so that no secret is cut in two. */
+function withoutSecrets(text: string, secrets: readonly string[]): string {
+  let clean = text;
+  for (const secret of secrets) {
+    if (secret.length < SECRET_CHARACTERS_MIN) continue;
+    for (const written of waysToWrite(secret)) clean = clean.replaceAll(written, HIDDEN);
+  }
+  return clean;
+}
+
+/** A secret as itself, in JSON (with and without its slashes escaped, as PHP writes it) and in a URL. */
+function waysToWrite(secret: string): Set<string> {
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  return new Set([secret, inJson, inJson.replaceAll('/', '\\/'), encodeURIComponent(secret.toWellFormed())]);
 }

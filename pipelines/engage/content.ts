@@ -1,8 +1,7 @@
+// What a browser is told of a definition, and the words around it.
 import type { EngageKind } from './definition_fields.ts';
-import type { Definition } from './definition_problems.ts';
+import type { Definition, Promo } from './definition_problems.ts';
 import { type Form, MARKETING_FIELD } from './form.ts';
-import { directionOf, panelWords } from './panel_words.ts';
-import type { Promo } from './promo.ts';
 import { translated } from './shown_texts.ts';
 import type { Question, Survey } from './survey.ts';
 
@@ -90,4 +89,92 @@ function questionContent(question: Question, at: number, all: readonly Question[
   const next = question.next || (all[at + 1]?.id ?? 'end');
   const last = [next, ...question.branches.map(({ go_to }) => go_to)].every((target) => target === 'end');
   return { ...question, next, last };
+}
+
+const PANEL_WORD_NAMES = [
+  'close',
+  'next',
+  'send',
+  'sending',
+  'other',
+  'choose',
+  'copy',
+  'copied',
+  'thanks',
+  'later',
+  'check',
+  'failed',
+] as const;
+
+/** What a panel says by itself, by its name. */
+type PanelWords = Readonly<Record<(typeof PANEL_WORD_NAMES)[number], string>>;
+
+/** In the order of NAMES. */
+const PANEL_WORDS = {
+  en: 'Close|Next|Send|Sending…|Other|Please choose an answer|Copy|Copied|Thank you|It is sent as soon as you are online again|Please check this|It could not be sent',
+  de: 'Schließen|Weiter|Senden|Wird gesendet…|Andere|Bitte wählen Sie eine Antwort|Kopieren|Kopiert|Vielen Dank|Wird gesendet, sobald Sie wieder online sind|Bitte prüfen Sie dies|Konnte nicht gesendet werden',
+  fr: 'Fermer|Suivant|Envoyer|Envoi en cours…|Autre|Veuillez choisir une réponse|Copier|Copié|Merci|Sera envoyé dès que vous serez de nouveau en ligne|Veuillez vérifier|Échec de l’envoi',
+  nl: 'Sluiten|Volgende|Versturen|Wordt verstuurd…|Anders|Kies een antwoord|Kopiëren|Gekopieerd|Bedankt|Wordt verstuurd zodra u weer online bent|Controleer dit|Versturen is niet gelukt',
+  es: 'Cerrar|Siguiente|Enviar|Enviando…|Otro|Elija una respuesta|Copiar|Copiado|Gracias|Se enviará cuando vuelva a tener conexión|Revise esto|No se pudo enviar',
+  it: 'Chiudi|Avanti|Invia|Invio in corso…|Altro|Scegli una risposta|Copia|Copiato|Grazie|Verrà inviato appena sarai di nuovo online|Controlla qui|Invio non riuscito',
+  pt: 'Fechar|Seguinte|Enviar|A enviar…|Outro|Escolha uma resposta|Copiar|Copiado|Obrigado|Será enviado quando estiver novamente online|Verifique isto|Não foi possível enviar',
+  pl: 'Zamknij|Dalej|Wyślij|Wysyłanie…|Inne|Wybierz odpowiedź|Kopiuj|Skopiowano|Dziękujemy|Zostanie wysłane, gdy znów będziesz online|Sprawdź to pole|Nie udało się wysłać',
+  ar: 'إغلاق|التالي|إرسال|جارٍ الإرسال…|أخرى|يرجى اختيار إجابة|نسخ|تم النسخ|شكرًا لك|سيتم الإرسال عند عودة الاتصال|يرجى التحقق من هذا|تعذّر الإرسال',
+} as const;
+
+/** What no definition has a text for, in a language, else in English. */
+export function panelWords(locale: string): PanelWords {
+  return wordsIn(PANEL_WORDS, PANEL_WORD_NAMES, locale);
+}
+
+const RIGHT_TO_LEFT: ReadonlySet<string> = new Set(['ar', 'ckb', 'dv', 'fa', 'he', 'ps', 'sd', 'ug', 'ur', 'yi']);
+
+/** The direction that a language is written in. */
+export function directionOf(locale: string): 'rtl' | 'ltr' {
+  return RIGHT_TO_LEFT.has(locale.split('-')[0] ?? '') ? 'rtl' : 'ltr';
+}
+
+const PLAIN_WORD_NAMES = ['failed', 'later', 'unknown', 'links', 'notNow'] as const;
+
+/** What the page after a plain form says where it was not taken, by its name. */
+type PlainWords = Readonly<Record<(typeof PLAIN_WORD_NAMES)[number], string>>;
+
+/** In the order of NAMES. */
+const PLAIN_WORDS = {
+  en: 'The form could not be sent|Please try again in a few minutes|This form is no longer there|Please leave out links|Please try again later',
+  de: 'Das Formular konnte nicht gesendet werden|Bitte versuchen Sie es in einigen Minuten noch einmal|Dieses Formular gibt es nicht mehr|Bitte lassen Sie Links weg|Bitte versuchen Sie es später noch einmal',
+  fr: 'Le formulaire n’a pas pu être envoyé|Veuillez réessayer dans quelques minutes|Ce formulaire n’existe plus|Veuillez ne pas mettre de liens|Veuillez réessayer plus tard',
+  nl: 'Het formulier kon niet worden verstuurd|Probeer het over enkele minuten opnieuw|Dit formulier bestaat niet meer|Laat links weg|Probeer het later opnieuw',
+  es: 'No se pudo enviar el formulario|Vuelva a intentarlo dentro de unos minutos|Este formulario ya no existe|No incluya enlaces|Vuelva a intentarlo más adelante',
+  it: 'Non è stato possibile inviare il modulo|Riprovi tra qualche minuto|Questo modulo non esiste più|Non inserisca link|Riprovi più tardi',
+  pt: 'Não foi possível enviar o formulário|Tente novamente dentro de alguns minutos|Este formulário já não existe|Não inclua ligações|Tente novamente mais tarde',
+  pl: 'Nie udało się wysłać formularza|Spróbuj ponownie za kilka minut|Ten formularz już nie istnieje|Prosimy nie podawać linków|Spróbuj ponownie później',
+  ar: 'تعذر إرسال النموذج|يرجى المحاولة مرة أخرى بعد بضع دقائق|هذا النموذج لم يعد موجودًا|يرجى عدم إدراج روابط|يرجى المحاولة مرة أخرى لاحقًا',
+} as const;
+
+/** The words in a language, else in English. */
+export function plainWords(locale: string): PlainWords {
+  return wordsIn(PLAIN_WORDS, PLAIN_WORD_NAMES, locale.toLowerCase());
+}
+
+/** The first language of an Accept-Language header that the words are in, else English: the page says nothing else. */
+export function plainLanguage(accepted: string | undefined): string {
+  const asked = (accepted ?? '').split(',', 20).map((one) => one.split(/[;-]/, 1)[0]?.trim().toLowerCase() ?? '');
+  return asked.find((language) => Object.hasOwn(PLAIN_WORDS, language)) ?? 'en';
+}
+
+/**
+ * The words in the language of a locale, else in English.
+ *
+ * @param words by language, in the order of `names`, with `|` between.
+ */
+function wordsIn<Name extends string>(
+  words: Readonly<{ en: string } & Record<string, string>>,
+  names: readonly Name[],
+  locale: string,
+): Readonly<Record<Name, string>> {
+  const [language = ''] = locale.split('-');
+  const own = (Object.hasOwn(words, language) ? words[language] : undefined) ?? words.en;
+  const texts = own.split('|');
+  return Object.fromEntries(names.map((name, at) => [name, texts[at] ?? ''])) as Record<Name, string>;
 }

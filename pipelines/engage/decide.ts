@@ -1,5 +1,5 @@
-import { matchesAddress, type PageAddress } from '#pipelines/delivery/url_pattern.ts';
-import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
+import { keyedHash } from '#pipelines/privacy/hash_identifiers.ts';
+import { matchesAddress, type PageAddress } from '#pipelines/settings/url_pattern.ts';
 import type { ReadyItem } from './site_engage.ts';
 import { type EngageMemory, type SeenItem, stricter } from './visitor_memory.ts';
 

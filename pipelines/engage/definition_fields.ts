@@ -1,5 +1,5 @@
 import { type TArray, type TProperties, type TSchema, Type } from 'typebox';
-import { ID_PATTERN } from '#pipelines/settings/id_pattern.ts';
+import { ID_PATTERN } from '#pipelines/settings/problems.ts';
 
 /** What a visitor can be shown; each has definitions of its own. */
 export const ENGAGE_KINDS = ['survey', 'promo', 'form'] as const;

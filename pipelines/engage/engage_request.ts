@@ -1,6 +1,6 @@
 import { type Static, type TObject, Type } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
-import { ID_PATTERN } from '#pipelines/settings/id_pattern.ts';
+import { ID_PATTERN } from '#pipelines/settings/problems.ts';
 
 /**
  * Bodies of the routes of surveys, promos and forms; after decompression. A plain form has nine bytes for each letter of

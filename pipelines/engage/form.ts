@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { type Problem, unless } from '#pipelines/settings/problem.ts';
-import { isEventName } from '#pipelines/settings/text_rules.ts';
+import { isEventName, type Problem, unless } from '#pipelines/settings/problems.ts';
 import { addressText, COMMON_FIELDS, count, fixed, flag, idText, shownText, texts } from './definition_fields.ts';
 
 /** Properties of SPEC 2.2 that a field may become. */

@@ -1,3 +1,6 @@
+// Which question comes next, and which answer is missing.
+import type { Question, Survey } from './survey.ts';
+
 /** A branch of a question, as surveys are stored and as browsers are told them. */
 interface Branch {
   is: 'equals' | 'in' | 'at_most' | 'at_least' | 'answered' | 'skipped';
@@ -7,14 +10,14 @@ interface Branch {
 }
 
 /** What of a question says which one comes after it. */
-export interface Crossing {
+interface Crossing {
   id: string;
   branches: readonly Branch[];
   /** A question, or `end`; empty: the one below. */
   next: string;
 }
 
-export type GivenAnswer = string | number | boolean | readonly string[];
+type GivenAnswer = string | number | boolean | readonly string[];
 
 /** Whether a branch is taken; of several answers one is enough. Undefined: the question was skipped. */
 function holds({ is, to }: Branch, answer: GivenAnswer | undefined): boolean {
@@ -34,4 +37,40 @@ export function nextQuestion(
   const named = question.branches.find((branch) => holds(branch, answer))?.go_to ?? question.next;
   const at = named ? questions.findIndex(({ id }) => id === named) : questions.indexOf(question) + 1;
   return at < questions.length ? at : -1;
+}
+
+/** An answer of a response, as it was sent. */
+interface SentAnswer {
+  question_id: string;
+  value: GivenAnswer;
+}
+
+/**
+ * The first required question on the visitor's way through the survey that has no answer, or null. Nothing but blanks is
+ * none, nor is a link that was not followed, as in the browser; what a branch leaves out is not asked.
+ */
+export function missingAnswer({ questions }: Survey, answers: readonly SentAnswer[]): string | null {
+  const given = new Map(answers.map(({ question_id, value }) => [question_id, givenOf(value)]));
+  // No way leads back (branchingProblems), so that it ends.
+  for (let question = questions[0]; question !== undefined; ) {
+    const answer = given.get(question.id);
+    if (question.required && answer === undefined) return question.id;
+    question = questionAfter(questions, question, answer);
+  }
+  return null;
+}
+
+function questionAfter(
+  questions: readonly Question[],
+  question: Question,
+  answer: GivenAnswer | undefined,
+): Question | undefined {
+  return questions[nextQuestion(questions, question, answer)];
+}
+
+function givenOf(value: GivenAnswer): GivenAnswer | undefined {
+  if (typeof value === 'string') return value.trim() === '' ? undefined : value;
+  if (typeof value !== 'object') return value === false ? undefined : value;
+  const chosen = value.filter((one) => one.trim() !== '');
+  return chosen.length === 0 ? undefined : chosen;
 }

@@ -1,7 +1,10 @@
+// Spam in submissions.
+
+import { isIPv4 } from 'node:net';
 import { domainToASCII } from 'node:url';
+import { EVERYTHING, plainText } from '#pipelines/privacy/normalise_text.ts';
 import type { TokenCheck } from './engage_token.ts';
 import type { Form } from './form.ts';
-import { linksIn } from './links.ts';
 
 /** Why something counts as spam. */
 export type SpamReason =
@@ -136,6 +139,38 @@ const isTokenOld = (token: TokenCheck): boolean => !token.ok && token.code === '
 
 /** A page without script may have been kept with its token for long. */
 const isTokenAbsent = (token: TokenCheck): boolean => !token.ok && token.code !== 'token_forged';
+/** What files and packages end in, also before a slash. */
+const FILES: ReadonlySet<string> = new Set(
+  'js ts jsx tsx mjs md py rb rs go html htm php css json xml txt pdf png jpg jpeg svg doc docx csv'.split(' '),
+);
+const LETTERS = /^\p{L}{2,}$/u;
+/** Names of countries that are no word of a sentence, and stand behind no dot but a name's. */
+const COUNTRIES: ReadonlySet<string> = new Set(
+  'de uk fr nl pl ch eu br tk ml ga cf gq ly su ua kz tr cz ro gr dk hu jp kr vn th ng gg cc tv ws pw'.split(' '),
+);
+const PUNYCODE = /^xn--[a-z0-9-]+$/i;
+const FOREIGN_NAMES: ReadonlySet<string> = new Set(
+  'рф рус укр бел қаз срб бг мкд москва сайт онлайн дети ελ 中国 中國 香港 台湾 网址 网站 公司 在线 भारत 한국'.split(
+    ' ',
+  ),
+);
+/** The names under which links of spam stand mostly; a word before another ending, as in "node.js", is none. */
+const NAMES: ReadonlySet<string> = new Set(
+  'com net org info biz xyz top shop online site club store live icu vip ru cn io co me link click example'.split(' '),
+);
+/** Marks of a link, or a word that may be the name of a host, with what says that a path follows. */
+const PART = /(?:[a-z][a-z+.-]{1,9}:)?\/\/[\w.-]*|\[url|<a\s|([\p{L}\p{N}\p{M}_@.-]+)(\/[\p{L}\p{N}?#]|:\d)?/giu;
+
+const ESCAPED: readonly (readonly [RegExp, string])[] = [
+  [/%3a/gi, ':'],
+  [/%2f/gi, '/'],
+  [/%5c/gi, '/'],
+  [/%2e/gi, '.'],
+  [/\\/g, '/'],
+  // A dot that is kept apart from the name, so that no program takes it for one.
+  [/\s?[[({]\s?(?:\.|dot)\s?[\])}]\s?/gi, '.'],
+  [/(?<=[\p{L}\p{N}])\s\.\s(?=(?:com|net|org|info|biz|xyz|ru|cn|io|de|fr|uk|nl|pl)\b)/gu, '.'],
+];
 
 const countLinks = (texts: readonly string[]): number => texts.reduce((count, text) => count + linksIn(text), 0);
 
@@ -146,3 +181,56 @@ function isBlocked(domain: string, blocked: readonly string[]): boolean {
 }
 
 const asciiName = (domain: string): string => domainToASCII(domain) || domain.toLowerCase();
+
+/** How many links a text holds, however they are spelled. A mail address is none. */
+export function linksIn(text: string): number {
+  const plain = ESCAPED.reduce((current, [from, to]) => current.replace(from, to), readableText(text));
+  let count = 0;
+  for (const [, word, path] of plain.matchAll(PART))
+    if (word === undefined || isLink(word, path !== undefined)) count += 1;
+  return count;
+}
+
+function isLink(word: string, hasPath: boolean): boolean {
+  if (!word.includes('.') || word.includes('@')) return false;
+  const labels = word.split('.').filter((label) => label !== '');
+  if (labels[0]?.toLowerCase() === 'www' || (labels.length === 4 && isIPv4(labels.join('.')))) return true;
+  return labels.some((label, at) => at > 0 && isEnding(label, hasPath && at === labels.length - 1));
+}
+
+function isEnding(label: string, hasPath: boolean): boolean {
+  const small = label.toLowerCase();
+  if (NAMES.has(small) || FOREIGN_NAMES.has(small) || PUNYCODE.test(label)) return true;
+  return COUNTRIES.has(label) || (hasPath && LETTERS.test(label) && !FILES.has(small));
+}
+
+const LOOKS_LATIN = 'аaеeоoрpсcуyхxіiјjѕsԁdһhкkмmнhтtвbαaοoρpνvιiκkτtυuχxεeηn';
+/** Letters of Cyrillic and Greek that look like one of Latin. */
+const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
+  Array.from({ length: LOOKS_LATIN.length / 2 }, (_, at) => [
+    LOOKS_LATIN.charAt(at * 2),
+    LOOKS_LATIN.charAt(at * 2 + 1),
+  ]),
+);
+const LOOK_ALIKE = new RegExp(`[${[...LOOK_ALIKES.keys()].join('')}]`, 'g');
+const BETWEEN_WORDS = /[^\p{L}\p{N}]+/gu;
+/** Fewer letters and figures tell nothing. */
+const CHARACTERS_MIN = 10;
+
+/** A text without what shows nothing and what only looks otherwise: the same for all that people read as the same text. */
+export function readableText(text: string): string {
+  return plainText(text, EVERYTHING);
+}
+
+/**
+ * What stays of a text that is sent again with small changes: its letters and figures alone, of one case and without
+ * accents, and look-alikes as what they look like. Figures tell texts of people apart, as they ask for four chairs or six.
+ */
+export function coreOfText(text: string): string {
+  const readable = readableText(text).toLowerCase();
+  const core = readable
+    .normalize('NFD')
+    .replaceAll(BETWEEN_WORDS, '')
+    .replaceAll(LOOK_ALIKE, (letter) => LOOK_ALIKES.get(letter) ?? letter);
+  return core.length < CHARACTERS_MIN ? readable.replaceAll(/\s+/g, ' ').trim() : core;
+}

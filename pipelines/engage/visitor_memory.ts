@@ -1,3 +1,4 @@
+// What a visitor has seen and done, and the ids of events of a showing.
 import type { EngageKind } from './definition_fields.ts';
 
 /** How a survey, promo or form is called where both kind and id are needed: `survey:nps`. */
@@ -43,4 +44,20 @@ export function stricter(a: SeenItem | undefined, b: SeenItem | undefined): Seen
 export function together(a: SeenItem | undefined, b: SeenItem): SeenItem {
   if (a === undefined) return b;
   return { ...(stricter(a, b) as SeenItem), times: a.times + b.times };
+}
+
+const SHOWING_CHARACTERS = 36;
+const SHOWING = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:(?:survey|promo|form):/i;
+
+/**
+ * The id of an event of a showing: the showing's own, which is of one item, and what happened. Results count events whose
+ * ids begin so, so that nothing else may have one.
+ */
+export function showingEventId(showing: string, item: ItemName, what: string): string {
+  return `${showing.toLowerCase()}:${item}:${what}`;
+}
+
+/** Whether a text begins as the id of an event of a showing does. */
+export function isShowingEventId(text: string): boolean {
+  return text.charAt(SHOWING_CHARACTERS) === ':' && SHOWING.test(text);
 }

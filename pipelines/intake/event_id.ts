@@ -1,12 +1,13 @@
-import { isShowingEventId } from '#pipelines/engage/showing_event_id.ts';
+// The id of an event: the sender's, or a digest of what it says.
+import { isShowingEventId } from '#pipelines/engage/visitor_memory.ts';
 import { type Effort, idEffort } from '#pipelines/privacy/effort.ts';
-import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
-import { networkOf } from '#pipelines/privacy/network.ts';
+import { hashedSecretly, keyedHash } from '#pipelines/privacy/hash_identifiers.ts';
+import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
-import { canonicalJson } from './canonical_json.ts';
-import { hashedSecretly } from './hashed_secretly.ts';
-import type { Call, Device, SentEvent } from './intake_types.ts';
-import { readShortText } from './short_text.ts';
+import type { Event } from '#schemas/event.ts';
+import type { Call, Device, SentEvent } from './call.ts';
+import { canonicalJson } from './json_text.ts';
+import { readShortText } from './rejections.ts';
 
 const UUID_CHARACTERS = 36;
 const HYPHEN = 0x2d;
@@ -87,4 +88,38 @@ export function digestId(text: string, secret: Buffer): string {
   bytes[8] = (bytes.readUInt8(8) & 0x3f) | 0x80;
   const hex = bytes.toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** An event whose id an event of another name had before: one of the two will not count. */
+export interface ReusedId {
+  /** The event's place among those that were taken. */
+  at: number;
+  /** What the event before is called. */
+  before: string;
+}
+
+const IDS_MAX = 20_000;
+
+/**
+ * Tells of each request's events which have the id of another event, by the names: an id is one event's, and what a sender calls
+ * otherwise under it is no copy. Remembers the request's own ids, and beyond it the last of those that are no UUIDs: an order's
+ * number is what senders give to several events by mistake. More go unseen where several edges take them.
+ */
+export function createIdMemory(idsMax = IDS_MAX): (events: readonly Event[]) => ReusedId[] {
+  const names = new Map<string, string>();
+  return (events) => {
+    const reused: ReusedId[] = [];
+    const ofRequest = new Map<string, string>();
+    for (const [at, { site_id: siteId, event_id: eventId, event }] of events.entries()) {
+      const isUuid = uuidOrNull(eventId) !== null;
+      if (isUuid && events.length === 1) break;
+      const key = isUuid ? eventId : `${siteId}\n${eventId}`;
+      const known = isUuid ? ofRequest : names;
+      const before = known.get(key);
+      if (before === undefined) known.set(key, event);
+      else if (before !== event) reused.push({ at, before });
+      if (names.size > idsMax) names.delete(names.keys().next().value ?? '');
+    }
+    return reused;
+  };
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import { allowEffort } from '#pipelines/privacy/effort.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
-import type { InventoryElement } from '#schemas/inventory.ts';
-import { canonicalJson } from './canonical_json.ts';
+import type { InventoryElement } from '#schemas/records.ts';
+import { canonicalJson } from './json_text.ts';
 
 /** What the tag found on a page, without personal data. */
 export interface Inventory {

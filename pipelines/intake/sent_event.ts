@@ -1,17 +1,15 @@
+// An event as it was sent, each field read and checked.
+import { pageUrl } from '#pipelines/delivery/vocabulary.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { Effort } from '#pipelines/privacy/effort.ts';
-import { isNobodysId, isPlaceholderId } from '#pipelines/privacy/placeholder_id.ts';
-import { readActionSource } from './action_source.ts';
-import { eventCountries, idCountries } from './event_countries.ts';
+import { isNobodysId, isPlaceholderId, numberId } from '#pipelines/privacy/placeholder_ids.ts';
+import { ACTION_SOURCES, type ActionSource, type Caller } from '#schemas/event.ts';
+import { eventCountries, type IntakeContext, idCountries, type SentEvent } from './call.ts';
 import { readUuid } from './event_id.ts';
-import { readEventName } from './event_name.ts';
-import type { IntakeContext, SentEvent } from './intake_types.ts';
-import { isBrowsersOwn, readPreviousId } from './previous_id.ts';
-import type { RejectionCode } from './rejections.ts';
-import { readShortText } from './short_text.ts';
+import { type RejectionCode, readEventName, readShortText } from './rejections.ts';
 import { readTimestamp, writtenTime } from './timestamp.ts';
 
-export type SentEventOutcome = { ok: true; event: SentEvent } | { ok: false; code: RejectionCode };
+type SentEventOutcome = { ok: true; event: SentEvent } | { ok: false; code: RejectionCode };
 
 /**
  * Checks the fields of an event (SPEC 2.1); unknown fields are ignored.
@@ -91,4 +89,98 @@ function isAbsent(value: unknown): boolean {
 
 function refuse(code: RejectionCode): SentEventOutcome {
   return { ok: false, code };
+}
+
+type Properties = Readonly<Record<string, unknown>>;
+
+const KNOWN: ReadonlySet<unknown> = new Set(ACTION_SOURCES);
+
+/** What an event says of where it happened, or what follows from who sent it. */
+interface StatedSource {
+  actionSource: ActionSource;
+  /** Whether the event says it itself. */
+  isStated: boolean;
+}
+
+/**
+ * The event's action source; null when it is none of the six. Where none was sent it is `website`, but for an event that a
+ * server's library made by itself: of no page and no shopper's device there is nothing that happened on a website.
+ */
+function readActionSource(properties: Properties, caller: Caller): StatedSource | null {
+  const sent = own(properties, '$action_source');
+  if (sent === undefined || sent === null) return { actionSource: unstatedSource(properties, caller), isStated: false };
+  return isActionSource(sent) ? { actionSource: sent, isStated: true } : null;
+}
+
+function unstatedSource(properties: Properties, caller: Caller): ActionSource {
+  const isOfServer = caller === 'server' && saysServer(properties) && !hasAddress(properties);
+  return isOfServer ? 'system_generated' : 'website';
+}
+
+/** Where destinations find the address of a page, there is one. */
+function hasAddress(properties: Properties): boolean {
+  return ADDRESSES.some((name) => isGiven(properties, name)) || pageUrl(properties) !== null;
+}
+
+/** Properties that name a page or the device of a shopper, in the words of Segment's, PostHog's and our own senders. */
+const ADDRESSES = [
+  'url',
+  'page_url',
+  'page_location',
+  '$current_url',
+  'client_ip_address',
+  'client_user_agent',
+  '$ip',
+  'ip',
+  '$raw_user_agent',
+  '$user_agent',
+];
+
+/** Names of Segment's, RudderStack's and PostHog's libraries for servers. */
+const SERVER_LIBRARY = new RegExp(
+  [
+    '^(?:@segment/)?analytics-(?:node|python|ruby|go|java|php|net|csharp|\\.net|rust|clojure)\\b',
+    '^@?rudder(?:stack)?[-/.].*\\b(?:node|python|ruby|go|java|php|net|rust)\\b',
+    '^rudder-analytics-(?:node|python|ruby|go|java|php)\\b',
+    '^posthog-(?:node|python|ruby|go|java|php|dotnet|elixir|rs|rust|server)\\b',
+  ].join('|'),
+  'i',
+);
+
+function saysServer(properties: Properties): boolean {
+  if (own(properties, '$is_server') === true) return true;
+  const library = own(properties, '$lib');
+  return typeof library === 'string' && library.length <= 100 && SERVER_LIBRARY.test(library);
+}
+
+function isGiven(properties: Properties, name: string): boolean {
+  const value = own(properties, name);
+  return value !== undefined && value !== null && value !== '';
+}
+
+function own(properties: Properties, name: string): unknown {
+  return Object.hasOwn(properties, name) ? properties[name] : undefined;
+}
+
+function isActionSource(value: unknown): value is ActionSource {
+  return KNOWN.has(value);
+}
+
+/** The property that has the visitor's other id: PostHog's words. GA4's hits say theirs with events of any name. */
+const PROPERTY = '$anon_distinct_id';
+const PROPERTY_OF: ReadonlyMap<string, string> = new Map([
+  ['$create_alias', 'alias'],
+  ['$merge_dangerously', 'alias'],
+]);
+
+/** The other id of the visitor as it was sent; null where the event names none. */
+function readPreviousId(name: string, properties: JsonObject): string | null {
+  const property = PROPERTY_OF.get(name) ?? PROPERTY;
+  const sent = Object.hasOwn(properties, property) ? properties[property] : null;
+  return readShortText(typeof sent === 'number' && Number.isFinite(sent) ? numberId(sent) : sent);
+}
+
+/** Whether the other id of an event of this name is one that its browser had before, rather than somebody else's. */
+function isBrowsersOwn(name: string): boolean {
+  return !PROPERTY_OF.has(name);
 }

@@ -1,7 +1,8 @@
-import { ALIASES, conversionName } from '#pipelines/delivery/conversion_names.ts';
-import type { Site } from '#schemas/setting.ts';
-import { type BlockTest, compileBlockRules } from './block_rules.ts';
-import { identifyNames } from './identify_events.ts';
+// A site's rules for its events, compiled once.
+import { ALIASES, conversionName } from '#pipelines/delivery/vocabulary.ts';
+import { addressBytes } from '#pipelines/privacy/ip_addresses.ts';
+import { comparableForm } from '#pipelines/privacy/key_words.ts';
+import type { BlockRule, Site } from '#schemas/setting.ts';
 
 /** What of a site's settings is compiled once instead of at every event. */
 export interface SiteRules {
@@ -29,4 +30,176 @@ export function siteRules(site: Site): SiteRules {
   };
   compiled.set(site, rules);
   return rules;
+}
+
+/** What of an event the rules look at. */
+interface BlockFacts {
+  clientIp: string | null;
+  userAgent: string | null;
+  country: string | null;
+  event: string;
+  /** As sent and as stored. */
+  distinctIds: readonly (string | null)[];
+  properties: Readonly<Record<string, unknown>>;
+}
+type BlockTest = (facts: BlockFacts) => boolean;
+
+/** The site's rules as tests. A rule that cannot be read, such as a broken CIDR range, blocks nothing. */
+function compileBlockRules(rules: readonly BlockRule[]): readonly BlockTest[] {
+  return rules.map(compileBlockRule);
+}
+
+function compileBlockRule(rule: BlockRule): BlockTest {
+  const { kind, value } = rule;
+  switch (kind) {
+    case 'ip':
+      return ipTest(value);
+    case 'user_agent':
+      return userAgentTest(value);
+    case 'country':
+      return ({ country }) => country !== null && country.toUpperCase() === value.trim().toUpperCase();
+    case 'event':
+      return eventTest(value);
+    case 'property':
+      return propertyTest(rule.property ?? '', value);
+    case 'distinct_id':
+      return ({ distinctIds }) => distinctIds.includes(value);
+  }
+}
+
+function ipTest(range: string): BlockTest {
+  const [address = '', prefix] = range.trim().split('/');
+  const network = addressBytes(address);
+  if (network === null || (prefix !== undefined && !/^\d{1,3}$/.test(prefix))) return never;
+  const bits = prefixBits(address, network, prefix);
+  if (bits < 0 || bits > network.length * 8) return never;
+  const isInside = (clientIp: string): boolean => {
+    const bytes = addressBytes(clientIp);
+    return bytes !== null && bytes.length === network.length && sharesBits(bytes, network, bits);
+  };
+  // The events of a request mostly share their address.
+  let last = { clientIp: '', inside: false };
+  return ({ clientIp }) => {
+    if (clientIp === null) return false;
+    if (clientIp !== last.clientIp) last = { clientIp, inside: isInside(clientIp) };
+    return last.inside;
+  };
+}
+
+/** A v4-mapped range counts its 96 mapped bits in its prefix. */
+function prefixBits(address: string, network: readonly number[], prefix: string | undefined): number {
+  if (prefix === undefined) return network.length * 8;
+  const isMapped = network.length === 4 && address.includes(':');
+  return Number(prefix) - (isMapped ? 96 : 0);
+}
+
+function sharesBits(left: readonly number[], right: readonly number[], bits: number): boolean {
+  for (let at = 0; at * 8 < bits; at += 1) {
+    const mask = (0xff << Math.max(0, 8 - (bits - at * 8))) & 0xff;
+    if (((left[at] ?? 0) & mask) !== ((right[at] ?? 0) & mask)) return false;
+  }
+  return true;
+}
+
+function userAgentTest(pattern: string): BlockTest {
+  const parts = pattern
+    .toLowerCase()
+    .split('*')
+    .filter((part) => part !== '');
+  if (parts.length === 0) return never;
+  return ({ userAgent }) => userAgent !== null && holdsInOrder(userAgent.toLowerCase(), parts);
+}
+
+function eventTest(pattern: string): BlockTest {
+  if (!pattern.includes('*')) return ({ event }) => event === pattern;
+  const parts = pattern.split('*');
+  const first = parts[0] ?? '';
+  const last = parts.at(-1) ?? '';
+  const middle = parts.slice(1, -1);
+  return ({ event }) =>
+    event.length >= first.length + last.length &&
+    event.startsWith(first) &&
+    event.endsWith(last) &&
+    holdsInOrder(event.slice(first.length, event.length - last.length), middle);
+}
+
+function holdsInOrder(text: string, parts: readonly string[]): boolean {
+  let from = 0;
+  for (const part of parts) {
+    const at = text.indexOf(part, from);
+    if (at < 0) return false;
+    from = at + part.length;
+  }
+  return true;
+}
+
+function propertyTest(path: string, value: string): BlockTest {
+  const keys = path.split('.');
+  return ({ properties }) => {
+    const found = Object.hasOwn(properties, path) ? properties[path] : valueAt(properties, keys);
+    return typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean'
+      ? String(found) === value
+      : false;
+  };
+}
+
+function valueAt(properties: unknown, keys: readonly string[]): unknown {
+  let value = properties;
+  for (const key of keys) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
+    value = (value as Record<string, unknown>)[key];
+  }
+  return value;
+}
+
+function never(): boolean {
+  return false;
+}
+
+/**
+ * Names of events that may stitch identities unless the site lists its own: those of PostHog, Segment, Mixpanel,
+ * Amplitude, GA4 and Meta by which a visitor says who they are.
+ */
+const IDENTIFY_EVENTS: readonly string[] = [
+  '$identify',
+  'identify',
+  '$set',
+  'alias',
+  '$create_alias',
+  '$merge_dangerously',
+  'sign_up',
+  'signed_up',
+  'signup',
+  'login',
+  'lead',
+  'generate_lead',
+  'complete_registration',
+  'subscribe',
+  'purchase',
+  'order_completed',
+];
+
+/** The names as they are compared: case and separators do not count. */
+function identifyNames(listed: readonly string[] | null): ReadonlySet<string> {
+  return new Set((listed ?? IDENTIFY_EVENTS).map(comparableForm));
+}
+
+export function isIdentifyName(names: ReadonlySet<string>, event: string): boolean {
+  return names.has(comparableName(event));
+}
+
+const NAMES_CACHED_MAX = 1024;
+/** A name that may be an address or a number is not held in memory. */
+const CACHEABLE = /^[A-Za-z_ $-]{1,64}$/;
+const comparable = new Map<string, string>();
+
+function comparableName(event: string): string {
+  const known = comparable.get(event);
+  if (known !== undefined) return known;
+  const word = comparableForm(event);
+  if (CACHEABLE.test(event)) {
+    if (comparable.size >= NAMES_CACHED_MAX) comparable.clear();
+    comparable.set(event, word);
+  }
+  return word;
 }

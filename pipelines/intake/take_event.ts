@@ -1,29 +1,107 @@
+// From the body of a request to events as they are stored.
 import { cleanProperties, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import { startEvent } from '#pipelines/privacy/effort.ts';
-import type { Found } from '#pipelines/privacy/found.ts';
-import { isRounded } from '#pipelines/privacy/placeholder_id.ts';
-import { isReachableAddress } from '#pipelines/privacy/reachable_address.ts';
+import type { Found } from '#pipelines/privacy/collect_identifiers.ts';
+import { type Effort, idEffort, startEvent } from '#pipelines/privacy/effort.ts';
+import { hashedSecretly } from '#pipelines/privacy/hash_identifiers.ts';
+import { isReachableAddress } from '#pipelines/privacy/ip_addresses.ts';
+import { isPlaceholderId, isRounded, numberId } from '#pipelines/privacy/placeholder_ids.ts';
+import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import type { Event } from '#schemas/event.ts';
 import { isBot } from './bots.ts';
-import { type Columns, readColumns } from './columns.ts';
-import { cleanDistinctId } from './distinct_id.ts';
-import { idCountries } from './event_countries.ts';
+import {
+  type Call,
+  cleanDistinctId,
+  type Device,
+  type DropReason,
+  type EventWarning,
+  type IntakeContext,
+  idCountries,
+  openCall,
+  type SentEvent,
+  type Visitor,
+  visitorOf,
+} from './call.ts';
 import { eventIdOf } from './event_id.ts';
-import { cleanEventName } from './event_name.ts';
-import { isIdentifyName } from './identify_events.ts';
-import type { Call, Device, DropReason, EventWarning, IntakeContext, SentEvent } from './intake_types.ts';
-import { propertiesText } from './properties_text.ts';
-import { REJECTIONS, type RejectionCode } from './rejections.ts';
+import { cleanEventName, REJECTIONS, type RejectionCode, readShortText } from './rejections.ts';
 import { readSentEvent } from './sent_event.ts';
-import { type Visitor, visitorOf } from './visitor.ts';
+import { isIdentifyName } from './site_rules.ts';
+import { readSentAt } from './timestamp.ts';
 
-export type EventOutcome =
+export type Rejection = { index: number; code: RejectionCode; message: string };
+type Drop = { index: number; reason: DropReason };
+type Warned = { index: number; code: EventWarning };
+export interface TakenBatch {
+  taken: Event[];
+  rejected: Rejection[];
+  dropped: Drop[];
+  /** Of those that were taken. */
+  warned: Warned[];
+  /** What it cost, in the steps of `Effort`. */
+  steps: number;
+}
+
+/** The turns of the event loop in which long work is done. */
+export interface Turns {
+  /** Whether this turn has lasted so long that others wait. */
+  isOver(): boolean;
+  /** Resolves in the next one. */
+  next(): Promise<void>;
+}
+
+/**
+ * Turns the events of one request into events ready for encoding, without any raw e-mail address, phone number or
+ * name. Each event is taken, rejected (it was malformed) or dropped (a robot's, or blocked by the site); `index` is its
+ * place in the request.
+ */
+export function takeBatch(events: readonly unknown[], context: IntakeContext): TakenBatch {
+  const call = openCall(context, events.length);
+  const batch = emptyBatch();
+  for (let index = 0; index < events.length; index += 1) takeOne(events, index, call, batch);
+  return { ...batch, steps: call.effort.made.steps };
+}
+
+/** The same in several turns of the event loop where it is long: one ends with the event in which it is over. */
+export async function takeBatchInTurns(
+  events: readonly unknown[],
+  context: IntakeContext,
+  turns: Turns,
+): Promise<TakenBatch> {
+  const call = openCall(context, events.length);
+  const batch = emptyBatch();
+  for (let index = 0; index < events.length; index += 1) {
+    if (turns.isOver()) await turns.next();
+    takeOne(events, index, call, batch);
+  }
+  return { ...batch, steps: call.effort.made.steps };
+}
+
+function emptyBatch(): TakenBatch {
+  return { taken: [], rejected: [], dropped: [], warned: [], steps: 0 };
+}
+
+function takeOne(events: readonly unknown[], index: number, call: Call, batch: TakenBatch): void {
+  const outcome = takeEvent(events[index], call);
+  switch (outcome.kind) {
+    case 'taken':
+      batch.taken.push(outcome.event);
+      for (const code of outcome.warnings) batch.warned.push({ index, code });
+      break;
+    case 'rejected':
+      batch.rejected.push({ index, code: outcome.code, message: outcome.message });
+      break;
+    case 'dropped':
+      batch.dropped.push({ index, reason: outcome.reason });
+      break;
+  }
+}
+
+type EventOutcome =
   | { kind: 'taken'; event: Event; warnings: readonly EventWarning[] }
   | { kind: 'rejected'; code: RejectionCode; message: string }
   | { kind: 'dropped'; reason: DropReason };
 
 /** Takes one event of a request: checks it, cleans its properties, and fills in what was left to defaults. */
-export function takeEvent(sent: unknown, call: Call): EventOutcome {
+function takeEvent(sent: unknown, call: Call): EventOutcome {
   if (call.dropAll !== null) return { kind: 'dropped', reason: call.dropAll };
   startEvent(call.effort);
   const read = readSentEvent(sent, call.context, call.countries, call.effort);
@@ -175,4 +253,130 @@ function anonymousEvent(read: ReadEvent, device: Device, visitor: Visitor, call:
 
 function reject(code: RejectionCode): EventOutcome {
   return { kind: 'rejected', code, message: REJECTIONS[code] };
+}
+
+/** Without a leading plus: that is rather a phone number in the wrong field. */
+const DECIMAL = /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+const CURRENCY = /^[A-Za-z]{3}$/;
+const NUMBER_CHARACTERS_MAX = 40;
+
+/** The business fields that have columns of their own, and the properties that do not stay beside their column. */
+interface Columns {
+  value: number | null;
+  currency: string | null;
+  order_id: string | null;
+  lifted: ReadonlySet<string>;
+}
+
+const NOTHING_LIFTED: ReadonlySet<string> = new Set();
+const ACTION_SOURCE_LIFTED: ReadonlySet<string> = new Set(['$action_source']);
+
+/**
+ * Reads value, currency and order_id. They stay among the properties too, so that nothing a sender measured is lost to a
+ * typing mistake, and so that the properties of most events are passed on without being copied.
+ */
+function readColumns(
+  properties: Readonly<Record<string, unknown>>,
+  secret: Buffer,
+  countries: readonly string[],
+  effort?: Effort,
+): Columns {
+  const value = readValue(own(properties, 'value'));
+  const currency = readCurrency(own(properties, 'currency'));
+  const order_id = readOrderId(own(properties, 'order_id'), secret, countries, effort);
+  const lifted = Object.hasOwn(properties, '$action_source') ? ACTION_SOURCE_LIFTED : NOTHING_LIFTED;
+  return { value, currency, order_id, lifted };
+}
+
+function own(properties: Readonly<Record<string, unknown>>, key: string): unknown {
+  return Object.hasOwn(properties, key) ? properties[key] : undefined;
+}
+
+function readValue(sent: unknown): number | null {
+  if (typeof sent === 'number') return Number.isFinite(sent) ? sent : null;
+  if (typeof sent !== 'string' || sent.length > NUMBER_CHARACTERS_MAX) return null;
+  const text = sent.trim();
+  const number = DECIMAL.test(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(number) ? number : null;
+}
+
+function readCurrency(sent: unknown): string | null {
+  const text = typeof sent === 'string' ? sent.trim() : '';
+  return CURRENCY.test(text) ? text.toUpperCase() : null;
+}
+
+function readOrderId(sent: unknown, secret: Buffer, countries: readonly string[], effort?: Effort): string | null {
+  const id = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? numberId(sent) : sent);
+  // Platforms count one order by an id once.
+  if (id === null || isPlaceholderId(id)) return null;
+  return holdsPersonalText(id, countries, idEffort(effort)) ? hashedSecretly(id, secret) : id;
+}
+
+/** A number of so many digits may not fit 64 bits. */
+const DIGITS_DOUBTFUL = 19;
+/** How `JSON.stringify` escapes a surrogate without its other half. */
+const HALF_PAIR = '\\ud';
+const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d{19,}(?=[,\]}])/g;
+const ESCAPES = /\\(?:ud[89a-f][0-9a-f]{2}|.)/g;
+
+const INTEGER_MAX = 2 ** 64;
+const INTEGER_MIN = -(2 ** 63);
+
+/**
+ * Properties as the JSON that is kept. ClickHouse reads a whole document as nothing where one number is an integer that does
+ * not fit 64 bits, or a text has half a surrogate pair: such a number is written with an exponent, which is the same number,
+ * and such a half as U+FFFD.
+ */
+export function propertiesText(properties: object): string {
+  const text = JSON.stringify(properties);
+  return hasDigitsInARow(text, DIGITS_DOUBTFUL) || text.includes(HALF_PAIR) ? text.replace(TOKENS, readable) : text;
+}
+
+/** Looks at every `count`th character only, as digits in a row cannot lie between: a regular expression looks at each. */
+function hasDigitsInARow(text: string, count: number): boolean {
+  for (let at = count - 1; at < text.length; at += count) {
+    if (!isDigit(text, at)) continue;
+    let from = at;
+    while (isDigit(text, from - 1)) from -= 1;
+    while (isDigit(text, at + 1)) at += 1;
+    if (at + 1 - from >= count) return true;
+  }
+  return false;
+}
+
+/** False before the text's beginning and behind its end. */
+function isDigit(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 0x30 && code <= 0x39;
+}
+
+function readable(token: string): string {
+  if (token.startsWith('"')) {
+    return token.replace(ESCAPES, (one) => (one.startsWith('\\ud') ? '\ufffd' : one));
+  }
+  const value = Number(token);
+  return value >= INTEGER_MAX || value <= INTEGER_MIN ? value.toExponential() : token;
+}
+
+type Envelope =
+  | { ok: true; events: unknown[]; sentAtMs: number | null }
+  | { ok: false; status: 400 | 413; code: RejectionCode; message: string };
+
+/**
+ * Reads the request body of POST /v1/ingest, `{ events: [Event, ...] }` with 1 to `eventsMax` events, and beside them `sent_at`
+ * where its sender says when that was.
+ */
+export function readEnvelope(body: unknown, eventsMax: number): Envelope {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return refuse(400, 'body_not_object');
+  if (!Object.hasOwn(body, 'events')) return refuse(400, 'events_missing');
+  const { events, sent_at: sentAt } = body as { events: unknown; sent_at?: unknown };
+  if (!Array.isArray(events)) return refuse(400, 'events_not_array');
+  if (events.length === 0) return refuse(400, 'events_empty');
+  return events.length > eventsMax
+    ? refuse(413, 'events_too_many')
+    : { ok: true, events, sentAtMs: readSentAt(sentAt) };
+}
+
+function refuse(status: 400 | 413, code: RejectionCode): Envelope {
+  return { ok: false, status, code, message: REJECTIONS[code] };
 }

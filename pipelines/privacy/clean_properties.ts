@@ -1,15 +1,26 @@
-import { arePairs, isAnswerPersonal, isPairPersonal } from './answered_field.ts';
-import { allowEffort, type Effort, spend } from './effort.ts';
-import { type Found, feed, foundNothing, MEMBERS_MAX } from './found.ts';
-import { settlePerson } from './found_person.ts';
-import { jsonIn } from './json_text.ts';
-import { keyMeaning } from './key_meaning.ts';
-import { type Feed, type KeyMeaning, type Names, type Opens, RANKS } from './key_words.ts';
-import { isBarePhone, isPhoneInParts, looksLikePhone } from './phone_like.ts';
+import { type Found, feed, foundNothing, MEMBERS_MAX, settlePerson } from './collect_identifiers.ts';
+import { allowEffort, type Effort, jsonIn, spend } from './effort.ts';
+import {
+  arePairs,
+  isAnswerPersonal,
+  isBarePhone,
+  isPairPersonal,
+  isPhoneInParts,
+  keyMeaning,
+  looksLikePhone,
+} from './key_meaning.ts';
+import {
+  type Feed,
+  isSecret,
+  type KeyMeaning,
+  type Names,
+  type Opens,
+  RANKS,
+  type SecretRemoval,
+} from './key_words.ts';
+import { REDACTED } from './normalise_text.ts';
 import { isCardNumber } from './redact_secrets.ts';
 import { redactText, type Stands } from './redact_text.ts';
-import { REDACTED } from './redacted.ts';
-import { isSecret, type SecretRemoval } from './secret_words.ts';
 
 const DEPTH_MAX = 16;
 const VALUES_MAX = 5000;

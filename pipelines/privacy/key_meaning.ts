@@ -1,10 +1,21 @@
-import { comparableForm } from './comparable_form.ts';
+// What a property's name says of its value, and whether the value is personal.
 import { type Effort, spend } from './effort.ts';
-import type { Feed, KeyMeaning, Names, Opens, Removal } from './key_words.ts';
+import { asSha256 } from './hash_identifiers.ts';
 import * as words from './key_words.ts';
-import { plainText } from './plain_text.ts';
-import { HOLDS_NUMBER, HOLDS_WRAPPED, scanText } from './scan_text.ts';
-import { SECRET_ENDINGS, SECRET_WORDS, type SecretRemoval } from './secret_words.ts';
+import {
+  comparableForm,
+  type Feed,
+  FIELD_WORDS,
+  isSecret,
+  type KeyMeaning,
+  type Names,
+  type Opens,
+  type Removal,
+  SECRET_ENDINGS,
+  SECRET_WORDS,
+  type SecretRemoval,
+} from './key_words.ts';
+import { HOLDS_NUMBER, HOLDS_WRAPPED, plainText, scanText } from './normalise_text.ts';
 
 /** What it costs to judge a name, with its characters. */
 const STEPS = 4;
@@ -28,7 +39,7 @@ const OTHER_PARTS: ReadonlySet<string> = new Set(words.NO_PHONE_PARTS.split(' ')
 
 const PLAIN: KeyMeaning = meaning('never', null);
 /** Of a name that there was no effort left for. */
-export const UNJUDGED: KeyMeaning = { ...meaning('always', null), suspicious: true };
+const UNJUDGED: KeyMeaning = { ...meaning('always', null), suspicious: true };
 const KNOWN = knownWords();
 const SECRETS: ReadonlyMap<string, SecretRemoval> = new Map(
   SECRET_WORDS.flatMap(([removal, list]) =>
@@ -204,4 +215,131 @@ function addPlaces(add: (list: string, found: KeyMeaning) => void): void {
   add(words.PERSON_STATE_WORDS, meaning('as_place', 'state', 'plain', true));
   add(words.PERSON_ZIP_WORDS, meaning('as_place', 'zip', 'plain', true));
   add(words.PERSON_COUNTRY_WORDS, meaning('as_place', 'country', 'plain', true));
+}
+
+const FIELDS: ReadonlySet<string> = new Set(FIELD_WORDS.split(' '));
+const FIELD_CHARACTERS_MAX = 64;
+const MONEY = /currency|price|amount|revenue|total|quantity|cost|discount|tax|sku|item|product/i;
+/** What says of products as often what they are: `{ type: 'phone', value: 12990000 }`. */
+const KIND = /type|kind|label|title/i;
+
+/**
+ * Whether a form's answer is a phone number or a person's name by what another member of the record says the field is:
+ * `{ name: 'phone', value: '4155550100' }`. What people write comes as text: a
+ * JSON number is rather a revenue or a price, unless the field's name leaves no doubt.
+ */
+export function isAnswerPersonal(record: Readonly<Record<string, unknown>>, answer: unknown): boolean {
+  if (typeof answer === 'number') return looksLikePhone(answer) && isFormRecord(record);
+  if (typeof answer !== 'string' && !Array.isArray(answer)) return false;
+  for (const key of FIELDS) if (Object.hasOwn(record, key) && isPersonal(record[key], answer)) return true;
+  return false;
+}
+
+/** Whether a record names a field that can only be a phone number's, and no money. */
+function isFormRecord(record: Readonly<Record<string, unknown>>): boolean {
+  const known = formRecords.get(record);
+  if (known !== undefined) return known;
+  const isForm = namesPhoneField(record);
+  formRecords.set(record, isForm);
+  return isForm;
+}
+
+/** Asked of each number of a record that may be an answer, and the same for all of them. */
+const formRecords = new WeakMap<object, boolean>();
+
+function namesPhoneField(record: Readonly<Record<string, unknown>>): boolean {
+  const keys = Object.keys(record);
+  if (keys.some((key) => MONEY.test(key))) return false;
+  return keys.some((key) => FIELDS.has(key) && !KIND.test(key) && isSurelyPhone(record[key]));
+}
+
+function isSurelyPhone(field: unknown): boolean {
+  if (typeof field !== 'string' || field.length > FIELD_CHARACTERS_MAX) return false;
+  const { removal, opens } = keyMeaning(field);
+  return removal === 'always' && opens === 'phone';
+}
+
+/** Words alone, as two methods of signing in are listed: `['password', 'google']`. */
+const WORDS = /^(?:\p{Lu}+|\p{L}\p{Ll}*)(?:[ _-](?:\p{Lu}+|\p{L}\p{Ll}*))*$/u;
+
+/** Whether a pair says so of its second member: `['phone', '4155550100']`. What is only words is a secret only in a list of pairs. */
+export function isPairPersonal(values: readonly unknown[], isOfPairs: boolean, effort: Effort): boolean {
+  if (!isPair(values)) return false;
+  const [field, answer] = values;
+  if (field.length > FIELD_CHARACTERS_MAX) return false;
+  const meaning = keyMeaning(field, effort);
+  if (meaning === UNJUDGED) return true;
+  const { secret } = meaning;
+  if (secret !== null)
+    return isSecret(secret, answer) && (isOfPairs || typeof answer !== 'string' || !WORDS.test(answer));
+  return looksLikePhone(answer) && (typeof answer === 'number' ? isSurelyPhone(field) : isPersonal(field, answer));
+}
+
+/** Whether a list holds pairs of names and values alone, as the entries of a form are listed. */
+export function arePairs(values: readonly unknown[]): boolean {
+  return values.every((value) => Array.isArray(value) && isPair(value));
+}
+
+function isPair(values: readonly unknown[]): values is [string, unknown] {
+  return values.length === 2 && typeof values[0] === 'string';
+}
+
+function isPersonal(field: unknown, answer: unknown): boolean {
+  if (typeof field !== 'string' || field.length > FIELD_CHARACTERS_MAX) return false;
+  const { removal, feeds, opens, secret } = keyMeaning(field);
+  if (secret !== null) return isSecret(secret, answer);
+  if (feeds === 'first_name' || feeds === 'last_name') return removal === 'always' && typeof answer === 'string';
+  if (removal === 'if_bare_phone') return isBarePhone(answer);
+  if (opens !== 'phone') return false;
+  return isPhoneInParts(answer) || (Array.isArray(answer) ? answer.some(looksLikePhone) : looksLikePhone(answer));
+}
+
+/** Whether the value that a text gives under a name is an identifier or a secret, for an anonymous site also of a visitor. */
+export function mustGo({ removal, secret }: KeyMeaning, value: string, anonymous: boolean): boolean {
+  if (value === '') return false;
+  if (secret !== null && isSecret(secret, value)) return true;
+  if (removal === 'if_bare_phone') return isBarePhone(value);
+  if (removal === 'if_phone') return looksLikePhone(value);
+  return removal === 'always' || (anonymous && (removal === 'if_anonymous' || removal === 'if_offline'));
+}
+
+const DIGITS_MIN = 7;
+
+const BARE = /^[\p{Nd}\s()+.\-/\u2010-\u2015]{7,30}$/u;
+const BARE_DIGITS_MAX = 15;
+const BARE_NUMBER_MIN = 10 ** 8;
+const DATE = /^(?:19|20)\d{2}[-./]?(?:0[1-9]|1[0-2])[-./]?(?:0[1-9]|[12]\d|3[01])$/;
+
+/** Whether a value is nothing but what may be a phone number: no address, no date, no small count. */
+export function isBarePhone(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isInteger(value) && value >= BARE_NUMBER_MIN && looksLikePhone(value);
+  if (typeof value !== 'string' || !looksLikePhone(value)) return false;
+  if (asSha256(value) !== null) return true;
+  return BARE.test(value) && !DATE.test(value.trim()) && (value.match(DIGIT)?.length ?? 0) <= BARE_DIGITS_MAX;
+}
+
+/** Whether a value under a key that may mean a phone is one: seven digits or more, or a hash. */
+export function looksLikePhone(value: unknown): boolean {
+  if (typeof value === 'number') return Math.abs(value) >= 10 ** (DIGITS_MIN - 1);
+  if (typeof value !== 'string' || value.length < DIGITS_MIN) return false;
+  return asSha256(value) !== null || (value.match(DIGIT)?.length ?? 0) >= DIGITS_MIN;
+}
+
+const PARTS_MIN = 2;
+const PARTS_MAX = 6;
+const PART = /^\+?[0-9]{1,8}$/;
+
+const PART_NAME = /area|prefix|exchange|line|number|part|code|suffix/i;
+
+/** Whether a list, or a record of texts, is one phone number in parts: `['415', '555', '0142']`. */
+export function isPhoneInParts(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (!Array.isArray(value) && !Object.keys(value).some((key) => PART_NAME.test(key))) return false;
+  const parts: unknown[] = Object.values(value);
+  if (parts.length < PARTS_MIN || parts.length > PARTS_MAX) return false;
+  const isPart = (part: unknown): boolean =>
+    typeof part === 'string'
+      ? PART.test(part)
+      : Array.isArray(value) && Number.isInteger(part) && (part as number) >= 0;
+  return parts.every(isPart) && looksLikePhone(parts.join('')) && parts.join('').length <= BARE_DIGITS_MAX;
 }

@@ -1,9 +1,8 @@
-import { type CardSpan, findCards } from './card_numbers.ts';
 import type { Effort } from './effort.ts';
 import { keyMeaning } from './key_meaning.ts';
 import type { Names } from './key_words.ts';
-import { REDACTED } from './redacted.ts';
-import { HOLDS_LONG_NUMBER, HOLDS_SECRET } from './scan_text.ts';
+import { HOLDS_LONG_NUMBER, HOLDS_SECRET, REDACTED } from './normalise_text.ts';
+import { type CardSpan, findCards } from './redact_cards.ts';
 
 /** A JSON Web Token, signed or encrypted or not: its header and what follows it (RFC 7515, 7516). */
 const JWT = String.raw`eyJ[\w-]{8,}(?:\.[\w-]*){1,4}`;

@@ -1,22 +1,9 @@
+// A text without personal data: each kind of identifier in turn, and codes that are none.
+
 import { isIP } from 'node:net';
-import { isArticleNumber } from './article_numbers.ts';
-import { outsideOfCodes } from './codes.ts';
 import { allowEffort, type Effort, spend } from './effort.ts';
+import { keyMeaning, mustGo } from './key_meaning.ts';
 import type { Names } from './key_words.ts';
-import { betweenNumbers } from './number_joints.ts';
-import { redactEncoded } from './percent_encoded.ts';
-import { plainText } from './plain_text.ts';
-import { redactCountryPhones } from './redact_country_phones.ts';
-import { redactDialledPhones, redactJoinedPhones } from './redact_dialled_phones.ts';
-import { redactEmails } from './redact_emails.ts';
-import { redactMembers } from './redact_members.ts';
-import { redactNationalPhones } from './redact_national_phones.ts';
-import { redactParameters } from './redact_parameters.ts';
-import { redactPhones } from './redact_phones.ts';
-import { redactSecrets } from './redact_secrets.ts';
-import { redactUserinfo } from './redact_userinfo.ts';
-import { redactWrappedPhones } from './redact_wrapped_phones.ts';
-import { REDACTED } from './redacted.ts';
 import {
   HOLDS_AT,
   HOLDS_EQUALS,
@@ -29,11 +16,17 @@ import {
   HOLDS_QUOTE,
   HOLDS_SECRET,
   HOLDS_WRAPPED,
+  plainText,
+  REDACTED,
   scanText,
   stepsToRead,
   stepsToRedact,
-} from './scan_text.ts';
-import { isUuidText } from './uuid_text.ts';
+} from './normalise_text.ts';
+import { isUuidText, redactEncoded } from './redact_cards.ts';
+import { redactEmails, redactUserinfo } from './redact_emails.ts';
+import { redactNationalPhones, redactPhones, redactWrappedPhones } from './redact_phones.ts';
+import { redactSecrets } from './redact_secrets.ts';
+import { redactCountryPhones, redactDialledPhones, redactJoinedPhones } from './redact_valid_phones.ts';
 
 const NOWHERE: readonly string[] = [];
 
@@ -115,4 +108,252 @@ function redactPlain(text: string, bits: number, how: Redaction): string {
   return outsideOfCodes(clean, (part) =>
     (bits & HOLDS_GROUPS) === 0 ? redactNumbers(part) : betweenNumbers(part, redactNumbers),
   );
+}
+
+const NAME_CHARACTERS_MAX = 80;
+const VALUE_CHARACTERS_JUDGED = 80;
+const QUOTES_MAX = 8;
+const NAME_STARTS = /%(?:25)*(?:3F|26|23|3B|20|2F|3A|0A|0D)/i;
+const VALUE_END = /[&#;\s"'<>\\]/g;
+
+/**
+ * Replaces the values of query parameters whose names say that they identify a person (`email`, `phone`,
+ * `user[first_name]`), and with `anonymous` also those that identify a visitor (`fbclid`, `uid`).
+ */
+function redactParameters(text: string, anonymous: boolean, effort: Effort): string {
+  let clean = '';
+  let kept = 0;
+  let equals = text.indexOf('=');
+  while (equals >= 0) {
+    const start = equals + 1 + quotesAt(text, equals + 1);
+    const meaning = keyMeaning(nameBefore(text, equals, kept), effort);
+    if (
+      (meaning.removal !== 'never' || meaning.secret !== null) &&
+      mustGo(meaning, valueStart(text, start), anonymous)
+    ) {
+      clean += text.slice(kept, start) + REDACTED;
+      kept = valueEnd(text, start);
+    }
+    equals = text.indexOf('=', Math.max(start, kept));
+  }
+  return kept === 0 ? text : clean + text.slice(kept);
+}
+
+/** The characters of what opens a quoted value, as in HTML, also where the quotes were escaped. */
+function quotesAt(text: string, from: number): number {
+  let end = from;
+  while (end - from < QUOTES_MAX && (text.charCodeAt(end) === 0x5c || text.charCodeAt(end) === 0x22)) end += 1;
+  return end - from;
+}
+
+function nameBefore(text: string, end: number, least: number): string {
+  let start = end;
+  const first = Math.max(least, end - NAME_CHARACTERS_MAX);
+  while (start > first && isNameCode(text.charCodeAt(start - 1))) start -= 1;
+  const name = text.slice(start, end);
+  return name.includes('%') ? (name.split(NAME_STARTS).at(-1) ?? '') : name;
+}
+
+/** Letters, digits, `$ % - . [ ] _` and everything beyond ASCII. */
+function isNameCode(code: number): boolean {
+  if (code >= 0x61 && code <= 0x7a) return true;
+  if (code >= 0x30 && code <= 0x39) return true;
+  if (code >= 0x41 && code <= 0x5b) return true;
+  return (
+    code === 0x5f || code === 0x2d || code === 0x2e || code === 0x5d || code === 0x24 || code === 0x25 || code > 0x7f
+  );
+}
+
+/** As much of the value as is needed to judge it, so that the cost stays linear in the text. */
+function valueStart(text: string, start: number): string {
+  const head = text.slice(start, start + VALUE_CHARACTERS_JUDGED);
+  return head.slice(0, valueEnd(head, 0));
+}
+
+function valueEnd(text: string, start: number): number {
+  VALUE_END.lastIndex = start;
+  return VALUE_END.exec(text)?.index ?? text.length;
+}
+
+/** A quote, with the backslashes of the texts that JSON was put into. */
+const QUOTE = String.raw`\\{0,8}["']`;
+const SPACE = String.raw`(?:\s|\+){0,4}`;
+const MEMBER_NAME = String.raw`[\p{L}\p{N}_$. \-[\]()]{1,80}`;
+/** In the literals of JavaScript, and in what logs make of objects. */
+const BARE_NAME = String.raw`(?<=(?:^|[{,])\s{0,8})[\p{L}\p{N}_$]{1,80}`;
+const MEMBER_TEXT = String.raw`\\{0,8}(?:"[^"\\]*|'[^'\\]*)`;
+const MEMBER_NUMBER = String.raw`\d[\d.]*`;
+const MEMBER = new RegExp(
+  String.raw`(?<=${QUOTE})(?<name>${MEMBER_NAME})${QUOTE}${SPACE}:${SPACE}\[?${SPACE}(?<value>${MEMBER_TEXT}|${MEMBER_NUMBER})|(?<bare>${BARE_NAME})\s{0,4}:\s{0,4}(?<text>${MEMBER_TEXT})`,
+  'giu',
+);
+const OPENED = /^[\\"']*/;
+
+/**
+ * Replaces the values of members whose names say that they identify a person or are secrets, in a text that holds an object
+ * among other things: JSON in a log line, a URL, or cut off, or as JavaScript or Python write it. With `anonymous` also those
+ * that identify a visitor.
+ */
+function redactMembers(text: string, anonymous: boolean, effort: Effort): string {
+  return text.replace(MEMBER, (member: string, quotedName, quotedValue, bareName, bareValue) => {
+    const name: string = quotedName ?? bareName;
+    const written: string = quotedValue ?? bareValue;
+    const value = written.replace(OPENED, '');
+    if (!mustGo(keyMeaning(name, effort), value, anonymous)) return member;
+    return member.slice(0, member.length - value.length) + (value === written ? '0' : REDACTED);
+  });
+}
+
+/**
+ * Parcel numbers, whose digits look like a phone number's: of UPS, of the US Postal Service (in groups of four, with the ZIP code
+ * before it or not), and of DHL.
+ */
+const PARCEL =
+  /(?<![A-Za-z0-9])(?:1Z ?[0-9A-Z]{3} ?[0-9A-Z]{3} ?[0-9]{2} ?[0-9]{4} ?[0-9]{4}|(?:420 ?[0-9]{5} ?|4 ?20[0-9]{2} ?[0-9]{4} ?)?9[1-5][0-9]{2}(?: [0-9]{4}){4}(?: [0-9]{2})?|0034(?: [0-9]{4}){4})(?![A-Za-z0-9])/g;
+/** The parameters and members that name articles, with one number or a list of them. */
+const ARTICLES =
+  /(?<![A-Za-z0-9])(?:(?:gtin|ean|upc|isbn)(?:-?[0-9]{1,2})?|mpn|(?:[a-z]{1,20}_)?sku|(?:item|product|content|variant|article)_?ids?)(?:=|\\{0,8}": {0,2}(?:\[ {0,2})?)((?:\\{0,8}"?[0-9][0-9-]{5,16}\\{0,8}"?(?:, {0,2})?)+)/gi;
+const CODE_DIGITS = /[0-9][0-9-]+/g;
+const MAY_BE_CODE =
+  /1Z|(?:9[1-5][0-9]{2}|0034) [0-9]{4} [0-9]{4}|(?:gtin|ean|upc|isbn|mpn|sku|ids?)[-0-9]{0,3}(?:=|\\{0,8}":)/i;
+
+/** What `redact` makes of the text around such codes, which stay as they are. */
+function outsideOfCodes(text: string, redact: (part: string) => string): string {
+  if (!MAY_BE_CODE.test(text)) return redact(text);
+  let clean = '';
+  let from = 0;
+  for (const { index, code } of codesIn(text)) {
+    if (index < from) continue;
+    clean += redact(text.slice(from, index)) + code;
+    from = index + code.length;
+  }
+  return clean + redact(text.slice(from));
+}
+
+interface Code {
+  index: number;
+  code: string;
+}
+
+function codesIn(text: string): Code[] {
+  const parcels = Array.from(text.matchAll(PARCEL), ({ 0: code, index }): Code => ({ index, code }));
+  const articles = Array.from(text.matchAll(ARTICLES)).flatMap(({ 0: whole, 1: list = '', index }) =>
+    Array.from(list.matchAll(CODE_DIGITS), ({ 0: code, index: at }): Code => {
+      return { index: index + whole.length - list.length + at, code };
+    }).filter(({ code }) => isArticleNumber(code)),
+  );
+  return [...parcels, ...articles].sort((one, other) => one.index - other.index);
+}
+
+const DIGITS = /^[0-9]+$/;
+/** GTIN-8, GTIN-12 (UPC-A), GTIN-13 (EAN) and GTIN-14, as the GS1 General Specifications name them. */
+const GTIN_LENGTHS: ReadonlySet<number> = new Set([8, 12, 13, 14]);
+/** As shops number what they sell, and as people abroad write a phone number: `05286-21623`. */
+const PAIR = /^[0-9]{4,6}-[0-9]{3,6}$/;
+
+/** Whether digits are a GTIN: from the right, every second digit counts thrice, and the check digit makes tens of the sum. */
+function isGtin(text: string): boolean {
+  if (!GTIN_LENGTHS.has(text.length) || !DIGITS.test(text)) return false;
+  let sum = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    sum += (text.charCodeAt(at) - 0x30) * ((text.length - at) % 2 === 0 ? 3 : 1);
+  }
+  return sum % 10 === 0;
+}
+
+/** Whether a text that stands where articles are named is the number of one, though it could be a phone's too. */
+const isArticleNumber = (text: string): boolean => isGtin(text) || PAIR.test(text);
+
+/** Digits with what people write between them, of however many numbers; none that are part of a percent escape. */
+const RUN = /(?:\+(?=[0-9])|(?<![0-9+]|%[0-9A-Fa-f]?))[0-9]+(?:[\s().\-/+\u2010-\u2015]{1,5}[0-9]+)+/g;
+const PART = /([^0-9]*)([0-9]+)/g;
+const NUMBER_DIGITS_MIN = 8;
+const TRUNK_NUMBER_DIGITS_MIN = 9;
+const TRUNK = /^00?[1-9]/;
+/** What stands rather between two numbers than in one: a slash, a dash with spaces, another plus or bracket. */
+const BETWEEN_NUMBERS = /\/|\s[-\u2010-\u2015]+\s|\s\+|[^(]\(|^\($/;
+const PLUS_END = /\+$/;
+const PAIRS_OF_A_NUMBER = 5;
+const SHAPE_GROUPS_MIN = 3;
+
+interface Group {
+  at: number;
+  before: string;
+  digits: string;
+}
+
+/**
+ * What `redact` makes of a text, cut where one number ends and another begins: together they have more digits than a
+ * number has, and each would hide the other.
+ */
+function betweenNumbers(text: string, redact: (part: string) => string): string {
+  let clean = '';
+  let from = 0;
+  for (const { 0: run, index } of text.matchAll(RUN)) {
+    for (const joint of jointsOf(groupsOf(run))) {
+      clean += redact(text.slice(from, index + joint));
+      from = index + joint;
+    }
+  }
+  return from === 0 ? redact(text) : clean + redact(text.slice(from));
+}
+
+function groupsOf(run: string): readonly Group[] {
+  return Array.from(run.matchAll(PART), ({ index, 1: before = '', 2: digits = '' }) => ({ at: index, before, digits }));
+}
+
+function jointsOf(groups: readonly Group[]): readonly number[] {
+  let left = count(groups);
+  if (left < 2 * NUMBER_DIGITS_MIN) return [];
+  const shape = shapeOf(groups);
+  const joints: number[] = [];
+  let first = 0;
+  let digits = 0;
+  let sincePlus = 0;
+  groups.forEach((group, at) => {
+    const isEnough = sincePlus >= NUMBER_DIGITS_MIN && left >= NUMBER_DIGITS_MIN;
+    const isSplit = sincePlus >= NUMBER_DIGITS_MIN && BETWEEN_NUMBERS.test(group.before);
+    const isNext = shape === null ? beginsTrunk(group, groups[first], digits) : at % shape === 0;
+    if (isEnough && (isSplit || isNext)) {
+      joints.push(group.at);
+      first = at;
+      digits = 0;
+    }
+    digits += group.digits.length;
+    sincePlus =
+      group.before === '' || isSplit || PLUS_END.test(group.before)
+        ? group.digits.length
+        : sincePlus + group.digits.length;
+    left -= group.digits.length;
+  });
+  return joints;
+}
+
+function beginsTrunk(group: Group, first: Group | undefined, digits: number): boolean {
+  const begins = TRUNK.test(first?.digits ?? '') || PLUS_END.test(first?.before ?? '');
+  return digits >= TRUNK_NUMBER_DIGITS_MIN && TRUNK.test(group.digits) && begins;
+}
+
+/**
+ * After how many groups another number begins where all are alike: `612 34 56 78 612 34 56 79`. Pairs are French
+ * numbers where each fifth has the trunk prefix, else a draw's: 0, as no number begins there. Null: nothing says so.
+ */
+function shapeOf(groups: readonly Group[]): number | null {
+  const lengths = groups.map(({ digits }) => digits.length);
+  if (lengths.every((length) => length === 2)) {
+    const isNumbers =
+      groups.length % PAIRS_OF_A_NUMBER === 0 &&
+      groups.every(({ digits }, at) => at % PAIRS_OF_A_NUMBER !== 0 || TRUNK.test(digits));
+    return isNumbers ? PAIRS_OF_A_NUMBER : 0;
+  }
+  if (lengths.every((length) => length === lengths[0])) return null;
+  for (let size = SHAPE_GROUPS_MIN; size <= PAIRS_OF_A_NUMBER && size * 2 <= groups.length; size += 1) {
+    const isAlike = groups.length % size === 0 && lengths.every((length, at) => length === lengths[at % size]);
+    if (isAlike && count(groups.slice(0, size)) >= NUMBER_DIGITS_MIN) return size;
+  }
+  return null;
+}
+
+function count(groups: readonly Group[]): number {
+  return groups.reduce((sum, { digits }) => sum + digits.length, 0);
 }

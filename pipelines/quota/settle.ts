@@ -1,4 +1,7 @@
-import type { QuotaCounts } from '#schemas/records.ts';
+// Quota: what a partition has used, settled once, and leases of edges that are gone.
+import type { EntryView } from '#schemas/event_batch.ts';
+import type { QuotaCount, QuotaCounts, Reserved } from '#schemas/records.ts';
+import { monthOf } from './month.ts';
 
 /** What arrived under one lease: it is held no longer, whether it was unique or not. */
 interface Arrived {
@@ -15,7 +18,7 @@ export interface SettledRange {
 }
 
 /** Of a batch of quota.counts, in events. */
-export interface CountedEvents {
+interface CountedEvents {
   unique: number;
   duplicate: number;
   /** Unique ones that count for no account, as no edge has written them. */
@@ -140,4 +143,92 @@ function rangeOf({ ranges }: Settlement, nextOffset: number): SettledRange {
   const fresh = { nextOffset, unique: 0, arrived: [] };
   ranges.push(fresh);
   return fresh;
+}
+
+/** One record of events.raw: what one request had for one partition. */
+interface RawRecord {
+  offset: number;
+  /** Null where no edge has said for whom it counts: it is counted for the account that has no name. */
+  reserved: Reserved | null;
+  views: readonly EntryView[];
+}
+
+const NOBODY: Reserved = { accountId: '', lease: '' };
+
+/** How many events of a record passed and how many were duplicates, summed by account, month of arrival and lease. */
+export function countsOf(
+  records: readonly RawRecord[],
+  passed: readonly { readonly recordOffset: number }[],
+): QuotaCount[] {
+  const uniques = new Map<number, number>();
+  for (const { recordOffset } of passed) uniques.set(recordOffset, (uniques.get(recordOffset) ?? 0) + 1);
+  const counts = new Map<string, QuotaCount>();
+  for (const record of records) add(counts, record, uniques);
+  return [...counts.values()];
+}
+
+function add(
+  counts: Map<string, QuotaCount>,
+  { offset, reserved, views }: RawRecord,
+  uniques: ReadonlyMap<number, number>,
+): void {
+  // A request's events arrived together.
+  const arrivedMs = views[0]?.receivedAtMs;
+  if (arrivedMs === undefined) return;
+  const month = monthOf(arrivedMs);
+  const { accountId, lease } = reserved ?? NOBODY;
+  const name = `${accountId} ${month} ${lease}`;
+  let count = counts.get(name);
+  if (count === undefined) {
+    count = { account_id: accountId, month, hold: lease, unique: 0, duplicate: 0, newest_at: 0 };
+    counts.set(name, count);
+  }
+  const unique = uniques.get(offset) ?? 0;
+  count.unique += unique;
+  count.duplicate += views.length - unique;
+  count.newest_at = Math.max(count.newest_at, arrivedMs);
+}
+
+/** What is asked before a dead edge's lease is given back. */
+interface LostLeasesPorts {
+  /** ReservationLeases whose edge has not been heard of for its lease. */
+  deadLeases(): Promise<string[]>;
+  /** Offsets at which the partitions of events.raw end now. */
+  rawEnds(): Promise<ReadonlyMap<number, number>>;
+  /** Up to which offset each partition of events.raw is settled. */
+  settled(): Promise<ReadonlyMap<number, number>>;
+  /** Gives back what a lease still holds. */
+  giveBack(lease: string): Promise<void>;
+}
+
+/**
+ * Finds what dead edges reserved and never produced. An edge whose lease is over produces no more: what it did produce
+ * stands before the ends of events.raw taken after that. Once everything before those ends is settled, whatever its lease
+ * still holds never arrived. However far the pipelines lag behind, that only makes this wait longer.
+ *
+ * Answers a function for one look, to be called again and again by one caller.
+ */
+export function createLostLeases(ports: LostLeasesPorts): () => Promise<void> {
+  const endsAtDeath = new Map<string, ReadonlyMap<number, number>>();
+  return async () => {
+    const dead = new Set(await ports.deadLeases());
+    for (const lease of endsAtDeath.keys()) if (!dead.has(lease)) endsAtDeath.delete(lease);
+    if (dead.size === 0) return;
+    const settled = await ports.settled();
+    for (const [lease, ends] of endsAtDeath) {
+      if (!isBehind(settled, ends)) continue;
+      await ports.giveBack(lease);
+      endsAtDeath.delete(lease);
+      dead.delete(lease);
+    }
+    const fresh = [...dead].filter((lease) => !endsAtDeath.has(lease));
+    if (fresh.length === 0) return;
+    const ends = await ports.rawEnds();
+    for (const lease of fresh) endsAtDeath.set(lease, ends);
+  };
+}
+
+/** Whether everything before the ends is settled. A partition that holds nothing has nothing to settle. */
+function isBehind(settled: ReadonlyMap<number, number>, ends: ReadonlyMap<number, number>): boolean {
+  return [...ends].every(([partition, end]) => (settled.get(partition) ?? 0) >= end);
 }

@@ -1,7 +1,10 @@
+// A destination's settings as they are written, and pixels by route.
+
+import { type Static, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { readSettings, secretNames } from '#pipelines/delivery/setting_fields.ts';
-import { type Problem, problem } from './problem.ts';
-import { readRoutePixels } from './route_pixels.ts';
+import { type Problem, problem } from './problems.ts';
 
 /** A destination's settings as they are about to be written. */
 export interface SettingsDraft {
@@ -81,12 +84,33 @@ function tagSettingEntries(adapter: Adapter): [string, TagSetting][] {
   return Object.entries(TAG_SETTINGS[adapter.name] ?? {}).filter(([name]) => !declared.includes(name));
 }
 
-const tagSettingNames = (adapter: Adapter): string[] => tagSettingEntries(adapter).map(([name]) => name);
-
 const fieldNames = (adapter: Adapter): string[] => Object.keys(adapter.schema.properties);
+
+const tagSettingNames = (adapter: Adapter): string[] => tagSettingEntries(adapter).map(([name]) => name);
 
 function describe(adapter: Adapter, name: string): string {
   const field: object = adapter.schema.properties[name] ?? {};
   const texts = ['title', 'description'].map((word): unknown => Reflect.get(field, word));
   return texts.filter((text) => typeof text === 'string').join('. ');
+}
+
+const routePixelSchema = Type.Object({
+  pixel_id: Type.String({ pattern: '^[0-9]{5,20}$' }),
+  url_pattern: Type.String({ minLength: 1, maxLength: 1000 }),
+});
+/** A Meta pixel that takes the place of the site's own on pages that match. */
+export type RoutePixel = Static<typeof routePixelSchema>;
+
+const validator = Compile(Type.Array(routePixelSchema, { maxItems: 50 }));
+
+/** Reads the setting `route_pixels` of a meta destination, a JSON array; empty text is none. Null when malformed. */
+export function readRoutePixels(text: string): RoutePixel[] | null {
+  if (text === '') return [];
+  try {
+    const value: unknown = JSON.parse(text);
+    return validator.Check(value) ? value.map(({ pixel_id, url_pattern }) => ({ pixel_id, url_pattern })) : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
 }

@@ -1,8 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
-import { ID_PATTERN } from './id_pattern.ts';
-import { isEventName, isReservedName } from './text_rules.ts';
+import { ID_PATTERN, isEventName, isReservedName } from './problems.ts';
 
 /** What makes the browser tag fire an event. */
 export const TRIGGERS = ['pageview', 'click', 'submit', 'change', 'visible', 'scroll', 'timer', 'custom'] as const;

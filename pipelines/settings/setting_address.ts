@@ -1,6 +1,6 @@
 import type { AuditEntry, EngageItem, SavedKind, Setting } from '#schemas/setting.ts';
-import { ID_PATTERN } from './id_pattern.ts';
-import { canonicalDomain } from './web_names.ts';
+import { canonicalDomain } from './domains.ts';
+import { ID_PATTERN } from './problems.ts';
 
 /** Where a fact of site.config lives: the parsed form of its record key. */
 export type SettingAddress =

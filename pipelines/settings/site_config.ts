@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import { chosenNames } from '#pipelines/delivery/chosen_names.ts';
+import { chosenNames } from '#pipelines/delivery/setting_fields.ts';
 import { siteEngage } from '#pipelines/engage/site_engage.ts';
 import type { SiteMode } from '#schemas/event.ts';
 import type { Destination, Site } from '#schemas/setting.ts';
+import { type RoutePixel, readRoutePixels } from './destination_settings.ts';
 import { type EventDefinition, parseEventDefinition } from './event_definitions.ts';
-import { type RoutePixel, readRoutePixels } from './route_pixels.ts';
 import type { SettingsTable } from './table.ts';
 
 /** The public configuration of a site, as SPEC 2.4 has it. */

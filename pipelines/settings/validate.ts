@@ -1,11 +1,31 @@
+// What accounts, keys, destinations and sites may hold.
+
+import { isIP, isIPv6 } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
+import { isSupportedCountry } from 'libphonenumber-js/max';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
-import type { Account, ApiKey, Destination } from '#schemas/setting.ts';
-import { ID_PATTERN } from './id_pattern.ts';
-import { newProblems } from './inherited.ts';
-import { listProblems, type Problem, problem, unless } from './problem.ts';
+import {
+  type Account,
+  type ApiKey,
+  BLOCK_RULE_KINDS,
+  type BlockRule,
+  type Destination,
+  type Site,
+} from '#schemas/setting.ts';
+import { canonicalAllowedOrigin, canonicalDomain, isClaimable } from './domains.ts';
+import { parseEventDefinition } from './event_definitions.ts';
+import {
+  ID_PATTERN,
+  isEventName,
+  isPlainText,
+  isReservedName,
+  listProblems,
+  type Problem,
+  type ProblemCode,
+  problem,
+  unless,
+} from './problems.ts';
 import type { SettingsTable } from './table.ts';
-import { isPlainText, isReservedName } from './text_rules.ts';
-import { canonicalAllowedOrigin } from './web_names.ts';
 
 const ALLOWANCE_MAX = 1_000_000_000_000;
 /** Requests in 10 seconds: more than one edge takes. */
@@ -59,14 +79,14 @@ export function destinationProblems(destination: Destination, table: SettingsTab
 }
 
 /** Lower-case letters, digits, `-` and `_`, 1 to 64 of them, and nothing that every object has by itself. */
-export function idProblems(id: string, field: string): Problem[] {
+function idProblems(id: string, field: string): Problem[] {
   return [
     ...unless(ID_PATTERN.test(id), 'id_malformed', field, 'has 1 to 64 lower-case letters, digits, - or _'),
     ...unless(!isReservedName(id), 'id_malformed', field, 'is a name that every object has by itself'),
   ];
 }
 
-export function nameProblems(name: string): Problem[] {
+function nameProblems(name: string): Problem[] {
   return [
     ...unless(isPlainText(name, 1, 100), 'name_malformed', 'name', 'has 1 to 100 characters, none of control'),
     ...personalProblems(name, 'name'),
@@ -146,4 +166,246 @@ function measurementIdProblems({ site_id, name, settings }: Destination, table: 
     .sitesByMeasurementId(measurementId)
     .some((other) => other.site_id !== site_id && other.account_id === accountId);
   return unless(!isTaken, 'measurement_id_claimed', 'measurement_id', `${measurementId} belongs to another site`);
+}
+
+/** The categories of SPEC 2.4: informational, capture behaves the same for each. */
+export const BUSINESS_CATEGORIES = [
+  'ecommerce_retail',
+  'entertainment_media',
+  'education',
+  'real_estate',
+  'technology',
+  'financial_services',
+  'automotive',
+  'travel',
+  'other',
+] as const;
+
+const DOMAINS_MAX = 100;
+/** Each is looked for in every round, and may have a certificate ordered: no account leaves the others to wait. */
+const DOMAINS_PER_ACCOUNT_MAX = 200;
+const BLOCK_RULES_MAX = 500;
+const EVENT_NAMES_MAX = 200;
+const DEFINITIONS_MAX = 200;
+/** Keeps a site's record well below what a Kafka broker takes by default. */
+const DEFINITIONS_CHARACTERS_MAX = 256 * 1024;
+const GTM_PATTERN = /^GTM-[A-Z0-9]{4,10}$/;
+const CLARITY_PATTERN = /^[a-z0-9]{4,20}$/;
+
+/**
+ * Checks a site before it is written over `before`; no problem: it may be.
+ *
+ * @param cnameTarget The installation's name that domains may be an alias of; null: there is none, or no domain is changed.
+ */
+export function siteProblems(
+  site: Site,
+  table: SettingsTable,
+  before: Site | null = null,
+  cnameTarget: string | null = null,
+): Problem[] {
+  const problems = [
+    ...idProblems(site.site_id, 'site_id'),
+    ...nameProblems(site.name),
+    ...accountProblem(site, table),
+    ...vocabularyProblems(site),
+    ...tagIdProblems(site),
+    ...eventNameProblems(site.identify_events ?? [], 'identify_events'),
+    ...eventNameProblems(site.server_only_events, 'server_only_events'),
+    ...domainProblems(site, table, before),
+    ...accountDomainProblems(site, table, before),
+    ...site.domains.flatMap((domain, index) => unclaimableProblems(domain, `domains[${index}]`, cnameTarget)),
+    ...blockProblems(site),
+    ...definitionProblems(site.event_definitions),
+  ];
+  return newProblems(problems, before, site);
+}
+
+function accountProblem(site: Site, table: SettingsTable): Problem[] {
+  const known = table.account(site.account_id) !== undefined;
+  return unless(known, 'account_unknown', 'account_id', `there is no account ${site.account_id}`);
+}
+
+function accountDomainProblems(site: Site, table: SettingsTable, before: Site | null): Problem[] {
+  const isMore = before?.account_id !== site.account_id || site.domains.length > before.domains.length;
+  if (site.domains.length === 0 || !isMore) return [];
+  const others = table.sites().filter((one) => one.account_id === site.account_id && one.site_id !== site.site_id);
+  const count = others.reduce((sum, { domains }) => sum + domains.length, site.domains.length);
+  const fits = count <= DOMAINS_PER_ACCOUNT_MAX;
+  return unless(fits, 'too_many', 'domains', `of an account the sites claim up to ${DOMAINS_PER_ACCOUNT_MAX}`);
+}
+
+function vocabularyProblems(site: Site): Problem[] {
+  const categories: readonly string[] = BUSINESS_CATEGORIES;
+  const country = site.default_country;
+  return [
+    ...unless(['online', 'offline'].includes(site.mode), 'mode_unknown', 'mode', 'is online or offline'),
+    ...unless(
+      categories.includes(site.business_category),
+      'category_unknown',
+      'business_category',
+      `is one of ${categories.join(', ')}`,
+    ),
+    ...unless(
+      country === null || isSupportedCountry(country),
+      'country_unknown',
+      'default_country',
+      'is an ISO 3166-1 alpha-2 code in capitals, of a country with telephone numbers',
+    ),
+  ];
+}
+
+function tagIdProblems(site: Site): Problem[] {
+  const { clarity_project_id: clarity, gtm_container_id: gtm } = site;
+  return [
+    ...unless(
+      clarity === null || CLARITY_PATTERN.test(clarity),
+      'clarity_id_malformed',
+      'clarity_project_id',
+      'has 4 to 20 lower-case letters or digits',
+    ),
+    ...unless(gtm === null || GTM_PATTERN.test(gtm), 'gtm_id_malformed', 'gtm_container_id', 'is like GTM-ABC1234'),
+  ];
+}
+
+function eventNameProblems(names: readonly string[], field: string): Problem[] {
+  const malformed = names.filter((name) => !isEventName(name));
+  return [
+    ...listProblems(names, EVENT_NAMES_MAX, field),
+    ...malformed.map(() => problem('event_name_malformed', field, 'names have 1 to 200 characters')),
+    ...names.flatMap((name) => personalProblems(name, field)),
+  ];
+}
+
+/** Anybody may claim what nobody has proven; who had claimed it before another site proved it may leave that as it is. */
+function domainProblems(site: Site, table: SettingsTable, before: Site | null): Problem[] {
+  return [...listProblems(site.domains, DOMAINS_MAX, 'domains'), ...site.domains.flatMap(claimProblems)];
+
+  function claimProblems(domain: string): Problem[] {
+    if (canonicalDomain(domain) !== domain) {
+      return [
+        problem(
+          'domain_malformed',
+          'domains',
+          'one of them is no domain as t.shop.example: without scheme, port or path, and in lower-case punycode',
+        ),
+      ];
+    }
+    const isKept = before?.domains.includes(domain) === true;
+    const owner = table.siteServedAt(domain)?.site_id ?? site.site_id;
+    const isFree = isKept || owner === site.site_id;
+    return unless(isFree, 'domain_claimed', 'domains', `${domain} is proven to be another site's`);
+  }
+}
+
+function unclaimableProblems(domain: string, field: string, cnameTarget: string | null): Problem[] {
+  if (canonicalDomain(domain) !== domain) return [];
+  const message = `${domain} is a public suffix, for special uses or of this service; claim a name of the site's own`;
+  return unless(isClaimable(domain, cnameTarget), 'domain_unclaimable', field, message);
+}
+
+function blockProblems(site: Site): Problem[] {
+  return [
+    ...listProblems(site.block_rules.map(blockRuleText), BLOCK_RULES_MAX, 'block_rules'),
+    ...site.block_rules.flatMap((rule, index) => blockRuleProblems(rule, `block_rules[${index}]`)),
+    ...site.block_rules.flatMap(({ value, property }, index) =>
+      [value, property ?? ''].flatMap((text) => personalProblems(text, `block_rules[${index}]`)),
+    ),
+  ];
+}
+
+function definitionProblems(definitions: readonly string[]): Problem[] {
+  const characters = definitions.reduce((total, text) => total + text.length, 0);
+  const read = definitions.map(parseEventDefinition);
+  const ids = read.flatMap((result) => (result.ok ? [result.definition.id] : []));
+  const malformed = read.flatMap((result, index) =>
+    result.ok ? [] : [problem('event_definition_malformed', `event_definitions[${index}]`, result.message)],
+  );
+  return [
+    ...listProblems(ids, DEFINITIONS_MAX, 'event_definitions'),
+    ...unless(
+      characters <= DEFINITIONS_CHARACTERS_MAX,
+      'too_large',
+      'event_definitions',
+      `have up to ${DEFINITIONS_CHARACTERS_MAX} characters together`,
+    ),
+    ...malformed,
+  ];
+}
+
+const VALUE_CHARACTERS_MAX = 500;
+const PROPERTY_CHARACTERS_MAX = 200;
+/** Two capital letters, or T1: the code that country headers give to Tor. */
+const COUNTRY_PATTERN = /^(?:[A-Z]{2}|T1)$/;
+
+const VALUE_RULES: Record<BlockRule['kind'], { test: (value: string) => boolean; says: string }> = {
+  ip: { test: isAddressOrRange, says: 'an address or a CIDR range' },
+  user_agent: { test: isValue, says: `1 to ${VALUE_CHARACTERS_MAX} characters` },
+  country: { test: (value) => COUNTRY_PATTERN.test(value), says: 'an ISO 3166-1 alpha-2 code in capitals' },
+  event: { test: isEventName, says: 'an event name of 1 to 200 characters' },
+  property: { test: (value) => value === '' || isValue(value), says: `at most ${VALUE_CHARACTERS_MAX} characters` },
+  distinct_id: { test: isValue, says: `1 to ${VALUE_CHARACTERS_MAX} characters` },
+};
+
+/** Checks one block rule; `field` names it in the problems. */
+function blockRuleProblems(rule: BlockRule, field: string): Problem[] {
+  if (!BLOCK_RULE_KINDS.includes(rule.kind)) {
+    return [problem('block_rule_malformed', field, `the kind is one of ${BLOCK_RULE_KINDS.join(', ')}`)];
+  }
+  const { test, says } = VALUE_RULES[rule.kind];
+  if (!test(rule.value)) return [problem('block_rule_malformed', field, `the value of ${rule.kind} is ${says}`)];
+  if ((rule.kind === 'property') !== (rule.property !== null)) {
+    return [problem('block_rule_malformed', field, 'a property is named by rules of kind property, and only by them')];
+  }
+  if (rule.property !== null && !isPlainText(rule.property, 1, PROPERTY_CHARACTERS_MAX)) {
+    return [problem('block_rule_malformed', field, `a property has 1 to ${PROPERTY_CHARACTERS_MAX} characters`)];
+  }
+  return [];
+}
+
+/** Two rules are the same when this text is. */
+export function blockRuleText(rule: BlockRule): string {
+  return rule.kind === 'property' ? `property:${rule.property}=${rule.value}` : `${rule.kind}=${rule.value}`;
+}
+
+function isValue(value: string): boolean {
+  return isPlainText(value, 1, VALUE_CHARACTERS_MAX);
+}
+
+function isAddressOrRange(value: string): boolean {
+  const [address = '', bits, ...rest] = value.split('/');
+  if (rest.length > 0 || isIP(address) === 0) return false;
+  if (bits === undefined) return true;
+  return /^(?:0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= (isIPv6(address) ? 128 : 32);
+}
+
+/** Rules that are younger than records which break them. */
+const LATER_RULES: ReadonlySet<ProblemCode> = new Set([
+  'personal_text',
+  'domain_unclaimable',
+  'origin_malformed',
+  'event_definition_malformed',
+]);
+
+/**
+ * The problems of a changed record that the change brings. What was stored before a rule was made may stay as it is, or
+ * nothing else of the record could be changed any more, such as the mode of a site whose name holds a number.
+ *
+ * @param before The record as it is stored; null for a new one, which has to keep every rule.
+ */
+export function newProblems<Item extends object>(
+  problems: readonly Problem[],
+  before: Item | null,
+  after: Item,
+): Problem[] {
+  if (before === null) return [...problems];
+  return problems.filter(({ code, field }) => !(LATER_RULES.has(code) && isInherited(field, before, after)));
+}
+
+/** `label`, or an entry of a list such as `block_rules[3]`, which may have stood elsewhere in it. */
+function isInherited(field: string, before: object, after: object): boolean {
+  const [, name = '', index] = /^([^[]+)(?:\[(\d+)\])?$/.exec(field) ?? [];
+  const [old, now] = [before, after].map((record) => (record as Readonly<Record<string, unknown>>)[name]);
+  if (index === undefined) return old !== undefined && isDeepStrictEqual(old, now);
+  const entry = Array.isArray(now) ? now[Number(index)] : undefined;
+  return Array.isArray(old) && old.some((one) => isDeepStrictEqual(one, entry));
 }

@@ -1,3 +1,6 @@
+// A block of rows for the warehouse: its plan and token, and the rows of each table.
+import type { DeliveryOutcomes, InventoryRecord } from '#schemas/records.ts';
+
 /** Offsets of one partition, both included. */
 export interface OffsetRange {
   first: number;
@@ -103,4 +106,78 @@ export function planOf<Row>(parts: ReadonlyMap<number, Gathered<Row>>): BlockPla
 /** The rows of a plan, partition by partition in the order of their numbers. */
 export function rowsOf<Row>(plan: BlockPlan, rowsIn: (partition: number) => readonly Row[]): Row[] {
   return rangesOf(plan).flatMap(([partition]) => rowsIn(partition));
+}
+
+/** A row of event_rows as JSON; times are milliseconds since 1970 UTC. */
+export type EventRow = {
+  site_id: string;
+  event_id: string;
+  distinct_id: string;
+  arrived_person_id: string;
+  event: string;
+  timestamp: number;
+  received_at: number;
+  original_timestamp: string | null;
+  mode: string;
+  action_source: string;
+  caller: string;
+  identify: boolean;
+  email_sha256: string;
+  phone_hmac: string;
+  first_name_sha256: string;
+  last_name_sha256: string;
+  external_id_sha256: string;
+  city: string;
+  state: string;
+  zip: string;
+  country: string;
+  client_ip: string;
+  client_user_agent: string;
+  value: number | null;
+  currency: string;
+  order_id: string;
+  properties: string;
+  raw_partition: number;
+  raw_offset: number;
+  raw_index: number;
+  key_id: string;
+};
+
+/** A row of the table `inventory` for each element of a submission. */
+export function inventoryRows({ elements, ...submission }: InventoryRecord): Record<string, unknown>[] {
+  return elements.map(({ type, selector, text, href, event_hint }, position) => ({
+    ...submission,
+    position,
+    type,
+    selector,
+    text,
+    href: href ?? '',
+    event_hint: event_hint ?? '',
+  }));
+}
+
+/** The rows of delivery_outcomes that a record of delivery.outcomes becomes, one for each event. */
+export function outcomeRows({
+  outcomes,
+  answers = [],
+  ...shared
+}: DeliveryOutcomes): Readonly<Record<string, unknown>>[] {
+  return outcomes.map(({ answer = -1, ...one }) => {
+    const { status = 0, body = '' } = answers[answer] ?? {};
+    return { ...shared, ...one, answer_status: status, answer: body };
+  });
+}
+
+const DAY_MS = 86_400_000;
+
+/** Clocks and the end of a claim's period. */
+const MARGIN_MS = 3_600_000;
+
+/**
+ * Whether an event may have been stored before under a claim that is forgotten by now. Of two with one id on one day the first
+ * arrived a day before it happened at the earliest, as a time further ahead is replaced, and the second may be a day earlier
+ * by its own time. So one that arrives two days less than the claim's time after it happened is within the claim.
+ */
+export function isLate(event: { timestamp: number; received_at: number }, claimWindowMs: number): boolean {
+  return event.received_at - event.timestamp >= claimWindowMs - 2 * DAY_MS - MARGIN_MS;
 }

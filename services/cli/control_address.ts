@@ -1,9 +1,14 @@
-import type { Environment } from '#infra/config/config.ts';
+// Where the control service is, what lets the command line in, and files of the local folder.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Environment } from '#infra/config/environment.ts';
 import { type CommandLineConfig, commandLineConfig } from '#infra/config/local_config.ts';
-import { UsageError } from './usage_error.ts';
+import { UsageError } from './command.ts';
 
 /** Where the control service is, and what lets the command line in. */
-export interface ControlAddress {
+interface ControlAddress {
   url: string;
   token: string;
 }
@@ -41,4 +46,24 @@ function localToken(
   }
   if (typeof path !== 'string') throw new UsageError('token_missing', 'SVC_ADMIN_TOKEN is not set');
   return readToken(path).trim();
+}
+
+/** The ignored folder that holds everything local, unless LOCAL_DIR names another. */
+function dataDirectory(env: Environment): string {
+  return commandLineConfig(env).localDir ?? fileURLToPath(new URL('../../.local', import.meta.url));
+}
+
+/** What `npm start` wrote when everything was ready; null while it has not. */
+export function readReadyFile(env: Environment): string | null {
+  return readLocalFile(env, 'ready.json');
+}
+
+/** A file of the local folder; null where there is none. */
+export function readLocalFile(env: Environment, name: string): string | null {
+  try {
+    return readFileSync(join(dataDirectory(env), name), 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
 }

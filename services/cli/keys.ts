@@ -1,12 +1,25 @@
-import { hashKey, isKeyFormat, shownPrefix } from '#pipelines/settings/keys.ts';
-import { canonicalAllowedOrigin } from '#pipelines/settings/web_names.ts';
+import { hashKey, isKeyFormat, shownPrefix } from '#pipelines/settings/callers.ts';
+import { canonicalAllowedOrigin } from '#pipelines/settings/domains.ts';
 import type { ControlClient } from '#services/control_api/client.ts';
-import type { IssuedKeyItem, KeyItem, RotatedKeyItem } from '#services/control_api/key_shapes.ts';
-import { renderList, renderTable, renderTime } from '#services/render.ts';
-import { changedFields, edited, given, known, withoutMeta } from './changes.ts';
-import type { Arguments, Command, Context, OptionSpec, Outcome } from './command.ts';
-import { UsageError } from './usage_error.ts';
-import { pathOf, readDuration, readExpiry, readWhole } from './values.ts';
+import type { IssuedKeyItem, KeyItem, RotatedKeyItem } from '#services/control_api/sites.ts';
+import { renderList, renderTable, renderTime } from '#services/stage/terminal.ts';
+import {
+  type Arguments,
+  type Command,
+  type Context,
+  changedFields,
+  edited,
+  given,
+  known,
+  type OptionSpec,
+  type Outcome,
+  pathOf,
+  readDuration,
+  readExpiry,
+  readWhole,
+  UsageError,
+  withoutMeta,
+} from './command.ts';
 
 const subject = { name: 'KEY', help: 'as key list shows it, its hash, or the whole key' };
 const changeable: Record<string, OptionSpec> = {

@@ -1,13 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { environment } from '#infra/config/config.ts';
+import { environment } from '#infra/config/environment.ts';
 import { commandLineConfig } from '#infra/config/local_config.ts';
-import { createControlClient } from '#services/control_api/client.ts';
-import { httpTransport } from '#services/control_api/http_transport.ts';
-import { oneLine } from '#services/render.ts';
+import { createControlClient, httpTransport } from '#services/control_api/client.ts';
+import { oneLine } from '#services/stage/terminal.ts';
 import type { Context } from './command.ts';
-import { controlAddress } from './control_address.ts';
-import { readLocalFile, readReadyFile } from './local_files.ts';
+import { controlAddress, readLocalFile, readReadyFile } from './control_address.ts';
 import { type CliPorts, runCli } from './run_cli.ts';
 
 const HEALTH_TIMEOUT_MS = 3000;

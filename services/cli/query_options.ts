@@ -1,8 +1,6 @@
-import { COLUMNS, type Field, type Filter } from '#pipelines/query/filter_shapes.ts';
-import type { Selection } from '#pipelines/query/shapes.ts';
-import type { Arguments, OptionSpec } from './command.ts';
-import { UsageError } from './usage_error.ts';
-import { readLength } from './values.ts';
+import { COLUMNS, type Field, type Filter } from '#pipelines/analytics/filters.ts';
+import type { Selection } from '#pipelines/analytics/query_schemas.ts';
+import { type Arguments, type OptionSpec, readLength, UsageError } from './command.ts';
 
 const DAY_MS = 86_400_000;
 const SINCE = '30d';

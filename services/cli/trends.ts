@@ -1,19 +1,31 @@
-import type { TrendsQuery } from '#pipelines/query/shapes.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
-import { given } from './changes.ts';
-import type { Arguments, Command, Context, Outcome } from './command.ts';
+// Commands of trends, and of the commonest values.
+import type { TopQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { TopAnswer } from '#pipelines/analytics/top.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import { renderMoment, renderNumber, renderTable, renderValue } from '#services/stage/terminal.ts';
+import { type Arguments, type Command, type Context, given, type Outcome, readCount } from './command.ts';
 import {
   optional,
   RANGE_OPTIONS,
   readEventNames,
   readField,
   readIntervals,
+  readRange,
   readSelection,
   SERIES_OPTION,
   ZONE_OPTION,
 } from './query_options.ts';
-import { formulaText, seriesText } from './trend_tables.ts';
-import { readCount } from './values.ts';
+
+const renderMeasured = (value: number | null | undefined): string =>
+  value === null || value === undefined ? '-' : renderNumber(value);
+
+const measuredColumn = (heading: string): Column<Measured> => [heading, ({ measured }) => renderMeasured(measured)];
+
+const othersText = (count: number | undefined): string =>
+  count === undefined ? 'others' : `${renderNumber(count)} others`;
+
+/** Measures that have a column anyway. */
+const SHOWN: ReadonlySet<string> = new Set(['events', 'persons']);
 
 export const trendsCommand: Command = {
   noun: 'trends',
@@ -85,4 +97,105 @@ function readBreakdown(args: Arguments): object | undefined {
   const fields = args.texts('breakdown').map(readField);
   if (fields.length === 0) return undefined;
   return given({ ...(fields.length === 1 ? { field: fields[0] } : { fields }), limit: readCount(args, 'limit') });
+}
+
+type Series = TrendsAnswer['series'][number];
+type Formula = TrendsAnswer['formulas'][number];
+type Figures = Pick<Series, 'events' | 'persons' | 'sum' | 'measured'>;
+
+/** What is measured, of an interval or of everything. */
+interface Measured {
+  measured: number | null;
+  rolling?: number | null;
+}
+
+/** A figure with its heading. */
+type Column<Of> = [heading: string, cell: (one: Of, before: Measured | undefined) => string];
+
+/** A series as tables: its intervals, and the values of a breakdown. */
+function seriesText(name: string, series: Series, query: TrendsQuery): string {
+  const [first] = query.series;
+  const measure = first?.measure;
+  const plain: Column<Figures & Measured>[] = [
+    ['EVENTS', ({ events }) => renderNumber(events)],
+    ['PERSONS', ({ persons }) => renderNumber(persons)],
+    ...(first?.sum === undefined ? [] : [['SUM', ({ sum }) => renderNumber(sum)] satisfies Column<Figures>]),
+    ...(measure === undefined || SHOWN.has(measure.of) ? [] : [measuredColumn(measure.of.toUpperCase())]),
+  ];
+  return tables(name, series, [...plain, ...addedColumns(query)], query);
+}
+
+/** A formula as tables, as a series. */
+function formulaText(formula: Formula, query: TrendsQuery): string {
+  return tables(formula.formula, formula, [measuredColumn('RESULT'), ...addedColumns(query)], query);
+}
+
+function addedColumns({ rolling, compare }: TrendsQuery): Column<Measured>[] {
+  return [
+    ...(rolling === undefined ? [] : [['ROLLING', (one) => renderMeasured(one.rolling)] satisfies Column<Measured>]),
+    ...(compare === undefined
+      ? []
+      : [['BEFORE', (_one, before) => renderMeasured(before?.measured)] satisfies Column<Measured>]),
+  ];
+}
+
+type Group<Of> = Of & { intervals: (Of & { from: number })[]; before?: Measured & { intervals: Measured[] } };
+
+function tables<Of extends Measured>(
+  name: string,
+  group: Group<Of> & { breakdown: (Group<Of> & { value: string })[]; other: (Group<Of> & { values?: number }) | null },
+  columns: readonly Column<Of>[],
+  query: TrendsQuery,
+): string {
+  const headings = columns.map(([heading]) => heading);
+  const cells = (one: Of, before: Measured | undefined): string[] => columns.map(([, cell]) => cell(one, before));
+  const intervals = group.intervals.map((one, at) => [
+    renderMoment(one.from, query.time_zone),
+    ...cells(one, group.before?.intervals[at]),
+  ]);
+  const all = ['all', ...cells(group, group.before)];
+  const shown = [name, renderTable(['FROM', ...headings], [...intervals, all], '')];
+  if (query.breakdown === undefined) return shown.join('\n\n');
+  const values = group.breakdown.map((one) => [renderValue(one.value), ...cells(one, one.before)]);
+  const { other } = group;
+  const rest = other === null ? [] : [[othersText(other.values), ...cells(other, other.before)]];
+  return [...shown, renderTable(['VALUE', ...headings], [...values, ...rest], 'There are no values.')].join('\n\n');
+}
+
+export const topCommand: Command = {
+  noun: 'top',
+  verb: 'show',
+  summary: 'Show the commonest values of a column or property',
+  subject: { name: 'SITE', help: 'the site whose events are counted' },
+  options: {
+    field: {
+      kind: 'text',
+      value: 'FIELD',
+      help: 'A column, or a path into the properties: plan, cart.size',
+      required: true,
+    },
+    event: { kind: 'texts', value: 'EVENT', help: 'Only events of these names (repeatable)' },
+    by: { kind: 'text', value: 'WHAT', help: 'events, persons or value (events)' },
+    limit: { kind: 'text', value: 'COUNT', help: 'How many values (20)' },
+    ...RANGE_OPTIONS,
+  },
+  examples: ['top show shop --field event', 'top show shop --field utm_campaign --event purchase --by value --limit 5'],
+  run: showTop,
+};
+
+async function showTop(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
+  const query = given({
+    ...readRange(args, nowMs),
+    events: optional(args.texts('event')),
+    field: readField(args.text('field') ?? ''),
+    by: args.text('by'),
+    limit: readCount(args, 'limit'),
+  }) as TopQuery;
+  const answer = await client.query<TopAnswer>(args.subject, 'top', query);
+  const rows = answer.values.map(({ value, events, persons, sum }) => [
+    renderValue(value),
+    ...[events, persons, sum].map(renderNumber),
+  ]);
+  const table = renderTable(['VALUE', 'EVENTS', 'PERSONS', 'SUM'], rows, 'There are no events in this time.');
+  return { text: answer.more_values ? `${table}\n\nThere are more values than are shown.` : table, json: answer };
 }

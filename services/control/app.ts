@@ -1,8 +1,6 @@
 import { AnalystRightsError } from '#infra/clickhouse/analyst_users.ts';
 import { WarehouseError } from '#infra/clickhouse/client.ts';
 import { QueryCancelledError } from '#infra/clickhouse/select_rows.ts';
-import { DeadLettersError } from '#infra/dead_letters/dead_letter_store.ts';
-import { SearchBusyError } from '#infra/dead_letters/event_searches.ts';
 import {
   createHttpServer,
   type HttpReply,
@@ -11,24 +9,29 @@ import {
   isRefusal,
   QUERY_WITHOUT_TYPE,
 } from '#infra/http/http_server.ts';
+import { mountDocs } from '#infra/http/static_files.ts';
 import { PersonSplitsError } from '#infra/persons/person_splits.ts';
+import { DeadLettersError, SearchBusyError } from '#infra/redelivery/dead_letter_store.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
 import { DataReadsError } from '#infra/settings/data_read_log.ts';
 import { JournalError } from '#pipelines/settings/journal.ts';
-import { mountDocs } from '#services/openapi_routes.ts';
-import { authenticate, type Caller } from './authenticate.ts';
-import type { ControlOptions } from './control_options.ts';
+import {
+  authenticate,
+  type Caller,
+  CSRF_HEADER,
+  isDeliberate,
+  isForeign,
+  isOwnHost,
+  type RequestFacts,
+} from './auth.ts';
 import { mountDashboard } from './dashboard_files.ts';
-import type { ControlErrorCode } from './errors.ts';
-import { controlDocument } from './openapi.ts';
-import { QueryBusyError } from './query_gate.ts';
-import { refuse } from './refuse.ts';
-import { CSRF_HEADER, isDeliberate, isForeign, isOwnHost, type RequestFacts } from './request_guard.ts';
+import { type ControlErrorCode, refuse } from './errors.ts';
+import { StagesError } from './operations/stage_view.ts';
+import { QueryBusyError } from './queries/answers.ts';
+import { answer, type ControlOptions } from './request_handler.ts';
 import type { Route } from './route.ts';
-import { answer } from './route_answers.ts';
-import { ROUTES } from './routes.ts';
-import { SessionsUnavailableError } from './session_keeper.ts';
-import { StagesError } from './stage_view.ts';
+import { controlDocument, ROUTES } from './routes.ts';
+import { SessionsUnavailableError } from './users/sign_in.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
 /** Of somebody who has not shown who he is: many may send at once, and a sign-in is short. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { type AppBundle, bundleApp } from '#infra/bundler/bundle.ts';
 import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
+import { type CodedFile, codeFile, FOR_EVER, sendFile } from '#infra/http/static_files.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { type CodedFile, codeFile, FOR_EVER, sendFile } from '#services/coded_file.ts';
 
 /** What browsers load of the dashboard, in memory. */
 interface DashboardFiles {

@@ -1,4 +1,6 @@
-import type { Problem } from '#pipelines/settings/problem.ts';
+// Every error of the control API, and how one is sent.
+import type { HttpReply } from '#infra/http/http_server.ts';
+import type { Problem } from '#pipelines/settings/problems.ts';
 
 /** Every code an answer of the control API may carry, with its status and message. */
 export const CONTROL_ERRORS = {
@@ -132,16 +134,30 @@ export const CONTROL_ERRORS = {
 export type ControlErrorCode = keyof typeof CONTROL_ERRORS;
 
 /** Seconds a client should wait after a 503. */
-export const RETRY_AFTER_S = 2;
+const RETRY_AFTER_S = 2;
 
-export interface ErrorAnswer {
+interface ErrorAnswer {
   status: number;
   body: { error: { code: ControlErrorCode; message: string }; problems?: Problem[] };
 }
 
 /** The answer for a code; `message` takes the place of the table's where more can be said. */
-export function errorAnswer(code: ControlErrorCode, problems: Problem[] = [], message?: string): ErrorAnswer {
+function errorAnswer(code: ControlErrorCode, problems: Problem[] = [], message?: string): ErrorAnswer {
   const { status, message: standard } = CONTROL_ERRORS[code];
   const error = { code, message: message ?? standard };
   return { status, body: problems.length === 0 ? { error } : { error, problems } };
+}
+
+/** Sends a refusal; `waitMs` is how long to wait before asking again, where that is known. */
+export function refuse(
+  reply: HttpReply,
+  code: ControlErrorCode,
+  problems: readonly Problem[] = [],
+  waitMs: number | null = null,
+): HttpReply {
+  const { status, body } = errorAnswer(code, [...problems]);
+  if (waitMs !== null) reply.header('retry-after', String(Math.ceil(waitMs / 1000)));
+  else if (status === 503) reply.header('retry-after', String(RETRY_AFTER_S));
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
+  return reply.code(status).send(body);
 }

@@ -1,9 +1,9 @@
-import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
+import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import { controlConfig } from '#infra/config/control_config.ts';
 import { listen } from '#infra/http/http_server.ts';
+import { createRequestErrors } from '#infra/http/request_errors.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import { createRequestErrors } from '#services/request_errors.ts';
-import { runProcess } from '#services/runtime.ts';
+import { runProcess } from '#services/stage/runtime.ts';
 import { createDashboard } from './dashboard_files.ts';
 import { openControlApp } from './open_app.ts';
 

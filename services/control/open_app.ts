@@ -1,53 +1,61 @@
+// Connects the control service to Kafka, Redis, ClickHouse and the providers: where its parts are put together.
+
 import { randomBytes } from 'node:crypto';
-import { createWarehouse } from '#infra/clickhouse/client.ts';
-import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
+import { type AnalystUsers, createAnalystUsers } from '#infra/clickhouse/analyst_users.ts';
+import { createWarehouse, databaseOf, watchWarehouse } from '#infra/clickhouse/client.ts';
+import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
+import { createRunningQueries, newQueryId, type RunningQueries } from '#infra/clickhouse/running_queries.ts';
+import { createRowEstimates, levelOf, QUERY_LIMITS, selectRows, workloadOf } from '#infra/clickhouse/select_rows.ts';
+import { createSqlAsker } from '#infra/clickhouse/sql_query.ts';
+import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import type { ControlConfig } from '#infra/config/control_config.ts';
-import { createDeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
-import { createDnsResolver } from '#infra/dns/resolver.ts';
-import { isAddressAllowed } from '#infra/egress/guard.ts';
+import { createDnsResolver } from '#infra/egress/dns_resolver.ts';
 import { createEgress, EGRESS_DEFAULTS } from '#infra/egress/send.ts';
+import { isAddressAllowed } from '#infra/egress/ssrf_guard.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
-import type { KafkaSession } from '#infra/kafka/session.ts';
+import type { KafkaSession } from '#infra/kafka/client.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createProviderClient } from '#infra/oidc/provider_client.ts';
 import { createPersonSplits } from '#infra/persons/person_splits.ts';
+import { createDeadLetterStore } from '#infra/redelivery/dead_letter_store.ts';
+import { followReplays } from '#infra/redelivery/replay_topics.ts';
 import { createRedis, type Redis, RedisUnavailableError } from '#infra/redis/client.ts';
-import { createKeyUseView } from '#infra/redis/key_use.ts';
-import { createMonthUseView } from '#infra/redis/month_use.ts';
-import { createOneTimeNotes } from '#infra/redis/one_time_notes.ts';
-import { type RefusalRecord, readRefusalRecord } from '#infra/redis/refusals.ts';
-import { createSessionStore } from '#infra/redis/sessions.ts';
-import { createSharedAnswers } from '#infra/redis/shared_answers.ts';
-import { createSignInLimits } from '#infra/redis/sign_in_limits.ts';
-import { readTagRecord } from '#infra/redis/tag_health.ts';
+import { createKeyUseView, type RefusalRecord, readRefusalRecord, readTagRecord } from '#infra/redis/edge_reports.ts';
+import { createSharedAnswers, type SharedAnswers } from '#infra/redis/query_cache.ts';
+import { createMonthUseView } from '#infra/redis/quota.ts';
+import { createOneTimeNotes, createSessionStore, createSignInLimits } from '#infra/redis/sessions.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { followReplays } from '#infra/replay/follow_replays.ts';
-import { parseKeyRing } from '#infra/secrets/key_ring.ts';
 import { createPasswords } from '#infra/secrets/password.ts';
-import { createRecordSeal, sealSecret } from '#infra/secrets/seal.ts';
+import { createRecordSeal, parseKeyRing, sealSecret } from '#infra/secrets/seal.ts';
 import { openDataReadLog } from '#infra/settings/data_read_log.ts';
 import { openSettingsJournal } from '#infra/settings/journal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import { nodeOf, phoneHmac, visitorNode } from '#pipelines/identity/resolve.ts';
+import { nodeOf, phoneHmac, visitorNode } from '#pipelines/identity/identity.ts';
 import { isRole } from '#pipelines/settings/access.ts';
 import { createControlApp } from './app.ts';
-import type { ControlOptions } from './control_options.ts';
+import { createDataReadAudit, gateDataReads } from './audit/routes.ts';
+import type { OwnNames } from './auth.ts';
 import type { LoadDashboard } from './dashboard_files.ts';
-import { createDataReadAudit, gateDataReads } from './data_read_audit.ts';
-import { watchDomains } from './domain_watch.ts';
-import { ensureFirstToken } from './first_token.ts';
-import { ensureFirstUser } from './first_user.ts';
-import { gateLetters } from './letter_gate.ts';
-import { openQueries } from './open_queries.ts';
-import type { OwnNames } from './request_guard.ts';
-import { createSessionKeeper } from './session_keeper.ts';
-import { createSignInAudit } from './sign_in_audit.ts';
-import { createStageView } from './stage_view.ts';
-import { createTestSender } from './test_sender.ts';
-import { createUserSecrets, warnOfUnopened } from './user_secrets.ts';
+import { createTestSender } from './destinations/test_sender.ts';
+import { createStageView } from './operations/stage_view.ts';
+import {
+  type AskRows,
+  createQueryAnswers,
+  createQueryGate,
+  createSqlAnswers,
+  type QueryGateLimits,
+} from './queries/answers.ts';
+import { gateLetters } from './redelivery/dead_letter_routes.ts';
+import type { ControlOptions } from './request_handler.ts';
+import type { QueryAnswers } from './route.ts';
+import { watchDomains } from './sites/domains.ts';
+import { logAnalysts } from './users/analysts.ts';
+import { ensureFirstUser } from './users/routes.ts';
+import { createSessionKeeper, createSignInAudit, createUserSecrets, warnOfUnopened } from './users/sign_in.ts';
+import { ensureFirstToken } from './users/tokens.ts';
 
 /** What a control service is made of; a process and a test each bring their own. */
-export interface ControlParts {
+interface ControlParts {
   config: ControlConfig;
   session: KafkaSession;
   registry: Registry;
@@ -170,4 +178,84 @@ async function readRefusalsOf(redis: Redis, siteId: string): Promise<RefusalReco
 function ownNames({ publicUrl, hosts, host }: ControlConfig): OwnNames {
   const listened = host === '0.0.0.0' || host === '::' ? [] : [host.includes(':') ? `[${host}]` : host];
   return { publicUrl: publicUrl === null ? null : new URL(publicUrl), hosts: [...hosts, ...listened] };
+}
+
+/** Queries of the ClickHouse of an address, with the connections they use. */
+interface OpenQueries {
+  answers: QueryAnswers;
+  running: RunningQueries;
+  analysts: AnalystUsers | null;
+  close(): Promise<void>;
+}
+
+interface QueryParts {
+  clickhouseUrl: string;
+  cluster: string | null;
+  /** The address as the user that SQL is asked as; null: there is none. */
+  sqlUrl: string | null;
+  /** The address as the user that makes users of analysts; null: there is none. */
+  analystsUrl: string | null;
+  limits: QueryGateLimits;
+  shared: SharedAnswers | null;
+  logger: Logger;
+}
+
+export function openQueries({
+  clickhouseUrl,
+  cluster,
+  sqlUrl,
+  analystsUrl,
+  limits,
+  shared,
+  logger,
+}: QueryParts): OpenQueries {
+  const warehouse = createWarehouse(clickhouseUrl);
+  // Of its own connections: long questions take all of the other one's.
+  const overseer = createWarehouse(clickhouseUrl);
+  const probe = watchWarehouse(clickhouseUrl);
+  const gate = createQueryGate(limits);
+  const writeParquet = createParquetWriter(clickhouseUrl);
+  const estimate = createRowEstimates(overseer, cluster, monotonicMs);
+  const running = createRunningQueries(overseer, cluster);
+  const sql = sqlUrl === null ? null : createSqlAsker(sqlUrl);
+  const access = analystsUrl === null ? null : createWarehouse(analystsUrl);
+  const analysts = access && createAnalystUsers(access, databaseOf(clickhouseUrl));
+  const notAnswered = (error: unknown): void => logger.warn({ err: error }, 'query not answered');
+
+  const ask: AskRows = (statement, { siteId, about, reads }, { label, signal }) =>
+    gate.pass(siteId, signal, () =>
+      probe.guard(async () => {
+        const rows = reads === null ? 0 : await estimate(siteId, reads);
+        const queryId = newQueryId({ siteId, kind: about, askedBy: label });
+        return selectRows(warehouse, statement, QUERY_LIMITS, { queryId, signal, workload: workloadOf(levelOf(rows)) });
+      }),
+    );
+  return {
+    answers: createQueryAnswers(
+      ask,
+      Date.now,
+      notAnswered,
+      (table) => probe.guard(() => writeParquet(table)),
+      createSqlAnswers(
+        sql &&
+          ((siteId, text, format, asker) =>
+            gate.pass(siteId, asker.signal, () => probe.guard(() => sql.ask(siteId, text, format, asker)))),
+        Date.now,
+        notAnswered,
+      ),
+      shared,
+    ),
+    running: {
+      list: () => probe.guard(() => running.list()),
+      cancel: (id) => probe.guard(() => running.cancel(id)),
+    },
+    analysts: analysts && logAnalysts(analysts, probe, logger),
+    async close() {
+      await probe.stop();
+      await warehouse.close();
+      await overseer.close();
+      await sql?.close();
+      await access?.close();
+    },
+  };
 }

@@ -1,29 +1,40 @@
+// What a route is, what it is given and what it answers: one value that is served and documented. Changes, versions
+// and pages with it.
+
 import type { Static, TObject, TSchema } from 'typebox';
+import { Compile, type Validator } from 'typebox/compile';
 import type { AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
-import type { Statement } from '#infra/clickhouse/queries/statement.ts';
-import type { Asker } from '#infra/clickhouse/query_ids.ts';
-import type { Span } from '#infra/clickhouse/row_estimates.ts';
-import type { RunningQueries } from '#infra/clickhouse/running_queries.ts';
-import type { DeadLetterStore } from '#infra/dead_letters/dead_letter_store.ts';
+import type { Asker, RunningQueries } from '#infra/clickhouse/running_queries.ts';
+import type { Span } from '#infra/clickhouse/select_rows.ts';
 import type { PersonSplits } from '#infra/persons/person_splits.ts';
-import type { RefusalRecord } from '#infra/redis/refusals.ts';
-import type { TagRecord } from '#infra/redis/tag_health.ts';
+import type { DeadLetterStore } from '#infra/redelivery/dead_letter_store.ts';
+import type { RefusalRecord, TagRecord } from '#infra/redis/edge_reports.ts';
 import type { DataReadLog } from '#infra/settings/data_read_log.ts';
+import type { Statement } from '#pipelines/analytics/statement.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import type { Permission, Place, Principal } from '#pipelines/settings/access.ts';
-import type { ProofFinding } from '#pipelines/settings/domain_proof.ts';
-import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
-import type { Problem } from '#pipelines/settings/problem.ts';
-import type { RandomBytes } from '#pipelines/settings/random_text.ts';
-import type { ReplayProgress } from '#schemas/replay_progress.ts';
-import type { Format, Sent } from './answer_formats.ts';
+import { behind, issuerKey } from '#pipelines/settings/admin_tokens.ts';
+import type { ProofFinding } from '#pipelines/settings/domains.ts';
+import {
+  changesMadeRecord,
+  type Fact,
+  type Planned,
+  type SettingsJournal,
+  type SettingsView,
+  versionOf,
+} from '#pipelines/settings/journal.ts';
+import type { Problem } from '#pipelines/settings/problems.ts';
+import type { RandomBytes } from '#pipelines/settings/secrets.ts';
+import { changesMadeKey } from '#pipelines/settings/setting_address.ts';
+import type { ReplayProgress } from '#schemas/records.ts';
+import type { ChangesMade, Setting } from '#schemas/setting.ts';
+import { type Meta, PAGE_ITEMS, problemsOfErrors, type SchemaError } from '#services/control_api/fields.ts';
+import { type Access, type Caller, type Input, type Judge, judgeOf, type SignInPlace } from './auth.ts';
+import type { SendTest } from './destinations/test_sender.ts';
 import type { ControlErrorCode } from './errors.ts';
-import { judgeOf } from './judge_caller.ts';
-import type { Access } from './route_access.ts';
-import type { Input } from './route_input.ts';
-import type { KnownAsked, SessionAnswer, SessionAsked } from './session_answer.ts';
-import type { StageView } from './stage_view.ts';
-import type { SendTest } from './test_sender.ts';
+import type { StageView } from './operations/stage_view.ts';
+import type { Format, Sent } from './queries/formats.ts';
+import type { SignInParts } from './users/sign_in.ts';
 
 /** How this installation verifies domains. */
 export interface DomainRules {
@@ -250,4 +261,168 @@ const CLAIMS: ReadonlySet<string> = new Set(['domain_claimed', 'measurement_id_c
 export function refusedFor(problems: Problem[]): Refused | null {
   if (problems.length === 0) return null;
   return refused(problems.every(({ code }) => CLAIMS.has(code)) ? 'claimed_elsewhere' : 'settings_invalid', problems);
+}
+
+/** What a route of sessions and sign-ins has beside its input. */
+export interface SessionAsked {
+  parts: SignInParts;
+  /** Null: this installation makes no users of ClickHouse. */
+  analysts: AnalystUsers | null;
+  /** Who asks; null on routes that need nobody. */
+  caller: Caller | null;
+  /** The session cookie that came with the request, whatever it is worth. */
+  cookie: string | null;
+  /** The cookie of a sign-in that was begun at a provider. */
+  flow: string | null;
+  place: SignInPlace | null;
+  network: string;
+  browser: string;
+}
+
+/** The same, of somebody known; `judge` judges again whether they may do what they ask for. */
+export type KnownAsked = SessionAsked & { caller: Caller; judge: Judge };
+
+/** What such a route comes to: `cookie` sets the session cookie, `flow` that of a sign-in at a provider; null removes it. */
+export type SessionAnswer =
+  | { kind: 'answered'; body: object; version?: string; cookie?: string | null; flow?: string | null }
+  | { kind: 'refused'; code: ControlErrorCode; problems: Problem[]; waitMs?: number | null; flow?: string | null };
+
+/** What changes are written with. */
+interface ChangeParts {
+  journal: SettingsJournal;
+  nowMs(): number;
+}
+
+/**
+ * What one may change in a day, together with the tokens and users that go back to them; the audit keeps 5,000 changes of an
+ * account, which nobody alone may push out within two days.
+ */
+export const CHANGES_MAX = 2_000;
+/** Beyond that: who has used up the day, or had it used up by a thief, can still lock the thief out. */
+export const PROTECTING_MAX = 200;
+/** Of these the tokens that somebody issued leave some to them: one that was stolen must not keep them from revoking it. */
+export const PROTECTING_OF_TOKENS_MAX = 100;
+const DAY_MS = 86_400_000;
+
+/** What is written; `protects` where it only takes away what lets somebody in. */
+export type ChangePlan<T> = Planned<T> & { protects?: boolean };
+
+/**
+ * Writes what somebody has asked for; every request that changes settings, or notes what it does, comes by here. Who asks is
+ * judged again when it is their turn, by the settings that are changed; beyond what one may change in a day they are refused,
+ * except for some that protect.
+ *
+ * @param plan What is written, by the settings and who asks as they are then.
+ * @throws JournalError
+ */
+export function changeAs<T>(
+  { journal, nowMs }: ChangeParts,
+  judge: Judge,
+  plan: (view: SettingsView, principal: Principal) => ChangePlan<T>,
+): Promise<T | Refused> {
+  return journal.change<T | Refused>((view) => {
+    const judged = judge(view);
+    if (!judged.ok) return { records: [], result: refused(judged.code) };
+    const { principal } = judged.caller;
+    const planned = plan(view, principal);
+    const changes = planned.records.filter(({ setting }) => setting?.audit).length;
+    if (changes === 0) return planned;
+    const made = madeToday(view, behind(view, principal), nowMs());
+    const count = made.count + changes;
+    if (count > mostOf(view, principal, planned)) return { records: [], result: refused('changes_limited') };
+    // First, as what was written is waited for by its last entry of the audit.
+    const counted = changesMadeRecord({ ...made, count }, principal.actor, nowMs());
+    return { ...planned, records: [counted, ...planned.records] };
+  });
+}
+
+/** What those who stand behind somebody have made of a day, which begins with the first change after another. */
+function madeToday(view: SettingsView, by: string, nowMs: number): ChangesMade {
+  const made = view.record(changesMadeKey(by))?.changes_made ?? null;
+  return made === null || nowMs - made.since >= DAY_MS ? { by, since: nowMs, count: 0 } : made;
+}
+
+function mostOf(view: SettingsView, principal: Principal, { protects }: ChangePlan<unknown>): number {
+  if (protects !== true) return CHANGES_MAX;
+  const isFirst = behind(view, principal) === issuerKey(principal);
+  return CHANGES_MAX + (isFirst ? PROTECTING_MAX : PROTECTING_OF_TOKENS_MAX);
+}
+
+/** The version of a fact, and who wrote it when. @throws when there is no such fact. */
+export function metaOf(view: SettingsView, key: string): Meta {
+  const record = recordOf(view, key);
+  return { version: versionOf(record), changed_at: record.changed_at, changed_by: record.changed_by };
+}
+
+/** A body with its meta data, and the version for the ETag. */
+export function shownWith<Body extends object>(view: SettingsView, key: string, body: Body): Shown {
+  const meta = metaOf(view, key);
+  return { body: { ...body, ...meta }, version: meta.version };
+}
+
+/**
+ * Refuses a change of a fact that is not what its reader saw (412). Where If-Match must be sent and was not, that is
+ * refused too (428): a change made blindly would undo another's.
+ */
+export function refuseStale(
+  view: SettingsView,
+  key: string,
+  ifMatch: string | null,
+  need: 'required' | 'optional',
+): Refused | null {
+  if (ifMatch === null) return need === 'required' ? refused('if_match_missing') : null;
+  if (ifMatch.trim() === '*') return null;
+  const version = versionOf(recordOf(view, key));
+  const matches = ifMatch.split(',').some((tag) => tag.trim() === `"${version}"`);
+  return matches ? null : refused('version_conflict');
+}
+
+function recordOf(view: SettingsView, key: string): Setting {
+  const record = view.record(key);
+  if (record === undefined) throw new Error(`no record under ${key}`);
+  return record;
+}
+
+interface PageQuery {
+  limit?: number;
+  after?: string;
+}
+
+/** One page of a list. `textOf` is unique, and the list is sorted by it. */
+export function page<Item, View>(
+  items: readonly Item[],
+  query: PageQuery,
+  textOf: (item: Item) => string,
+  viewOf: (item: Item) => View,
+): { items: View[]; next: string | null } {
+  const { after, limit = PAGE_ITEMS } = query;
+  const rest = after === undefined ? items : items.filter((item) => textOf(item) > after);
+  const taken = rest.slice(0, limit);
+  const last = taken.at(-1);
+  const next = last !== undefined && rest.length > taken.length ? textOf(last) : null;
+  return { items: taken.map(viewOf), next };
+}
+
+const validators = new WeakMap<TSchema, Validator>();
+
+/** What of a value a schema does not take; no problem: it takes it. No message holds a value. */
+export function schemaProblems(schema: TSchema, value: unknown): Problem[] {
+  const validator = validators.get(schema) ?? Compile(schema);
+  validators.set(schema, validator);
+  if (validator.Check(value)) return [];
+  return problemsOfErrors(schema, validator.Errors(value) as SchemaError[]);
+}
+
+/** Query texts as the schema means them: a whole number where it asks for one. */
+export function readQuery(schema: TSchema, query: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(query).map(([name, value]) => {
+      const isNumber = child(child(child(schema, 'properties'), name), 'type') === 'integer';
+      return [name, isNumber && typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value];
+    }),
+  );
+}
+
+function child(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }

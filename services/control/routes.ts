@@ -1,40 +1,38 @@
-import { accountUsageRoute } from './account_usage.ts';
-import { accountRoutes } from './accounts.ts';
-import { actorQueryRoutes } from './actor_queries.ts';
-import { analystRoutes } from './analyst_routes.ts';
-import { auditRoutes } from './audit.ts';
-import { deadLetterRoutes } from './dead_letters.ts';
-import { deliveryHealthRoutes } from './delivery_health.ts';
-import { destinationTestRoute } from './destination_test.ts';
-import { destinationRoutes } from './destinations.ts';
-import { domainRoutes } from './domains.ts';
-import { engageRoutes } from './engage_routes.ts';
-import type { ControlErrorCode } from './errors.ts';
-import { definitionRoutes } from './event_definitions.ts';
-import { eventTraceRoutes } from './event_routes.ts';
-import { installationRoute } from './installation.ts';
-import { keyRoutes } from './keys.ts';
-import { letterResolutionRoutes } from './letter_resolutions.ts';
-import { loaderPrefixRoutes } from './loader_prefix.ts';
-import { newestAttemptsRoute } from './newest_attempts.ts';
-import { oidcRoutes } from './oidc_routes.ts';
-import { ownSessionRoutes } from './own_session.ts';
-import { queryRoutes } from './query.ts';
-import { refusalRoutes } from './refusals.ts';
-import { replayRoutes } from './replays.ts';
+// Every route of the control service, and the OpenAPI document that is made from them.
+
+import { type TSchema, Type } from 'typebox';
+import { SQL_EXAMPLE } from '#infra/clickhouse/analyst_rights.ts';
+import { conditionShape, filterShape, innerFilterShape, middleFilterShape } from '#pipelines/analytics/filters.ts';
+import { type DocumentedResponse, type DocumentedRoute, openApiDocument } from '#pipelines/openapi.ts';
+import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
+import { destinationShape } from '#services/control_api/destinations.ts';
+import { engageInputs, engageShapes } from '#services/control_api/engage.ts';
+import { closed, errorShape } from '#services/control_api/fields.ts';
+import { savedShapes } from '#services/control_api/queries.ts';
+import { accountShape, definitionInput, keyShape, siteShape } from '#services/control_api/sites.ts';
+import { grantInput, grantShape, tokenShape, userShape, whoShape } from '#services/control_api/users.ts';
+import { accountRoutes, accountUsageRoute, installationRoute } from './accounts/routes.ts';
+import { auditRoutes } from './audit/routes.ts';
+import { deliveryHealthRoutes, destinationTestRoute, newestAttemptsRoute } from './destinations/delivery.ts';
+import { destinationRoutes } from './destinations/routes.ts';
+import { ENGAGE_EXAMPLES, engageRoutes } from './engage/routes.ts';
+import { CONTROL_ERRORS, type ControlErrorCode } from './errors.ts';
+import { keyRoutes } from './keys/routes.ts';
+import { refusalRoutes, runningRoutes, stageRoute, tagHealthRoutes } from './operations/routes.ts';
+import { eventTraceRoutes } from './queries/event_trace.ts';
+import { actorQueryRoutes, queryRoutes, sqlRoute } from './queries/routes.ts';
+import { savedAnswerRoute, savedRoutes } from './queries/saved_routes.ts';
+import { deadLetterRoutes, letterResolutionRoutes } from './redelivery/dead_letter_routes.ts';
+import { replayRoutes } from './redelivery/replay_routes.ts';
 import type { Route } from './route.ts';
-import { runningRoutes } from './running_routes.ts';
-import { savedAnswerRoute } from './saved_answer.ts';
-import { savedRoutes } from './saved_routes.ts';
-import { proofRoute } from './session_proof.ts';
-import { sessionRoutes } from './session_routes.ts';
-import { siteRoutes } from './sites.ts';
-import { splitRoutes } from './split_routes.ts';
-import { sqlRoute } from './sql_route.ts';
-import { stageRoute } from './stages.ts';
-import { tagHealthRoutes } from './tag_health.ts';
-import { tokenRoutes } from './tokens.ts';
-import { userRoutes } from './user_routes.ts';
+import { domainRoutes } from './sites/domains.ts';
+import { definitionRoutes } from './sites/event_definitions.ts';
+import { loaderPrefixRoutes, siteRoutes, splitRoutes } from './sites/routes.ts';
+import { analystRoutes } from './users/analysts.ts';
+import { ownSessionRoutes, proofRoute } from './users/own_session.ts';
+import { userRoutes } from './users/routes.ts';
+import { oidcRoutes, sessionRoutes } from './users/sign_in_routes.ts';
+import { tokenRoutes } from './users/tokens.ts';
 
 /** Every route but those that say of the service itself. */
 export const ROUTES: readonly Route[] = [
@@ -111,3 +109,251 @@ export function errorsOf(route: Route): ControlErrorCode[] {
     ...(isStored && route.access !== 'open' ? (['changes_limited'] as const) : []),
   ];
 }
+
+const DESCRIPTION = `Accounts, sites, keys and destinations of the event ingest service. Every change is recorded with the label of the
+admin token that made it. A change names the version it is of: the ETag that was read goes into If-Match, and 412 says
+that somebody else was faster; where a route names no If-Match, as for users, the last change holds. \`x-permissions\` says what a route takes; docs/dashboard.md says which roles have it. Times are in milliseconds since 1970 UTC. Secrets can be written and never read.`;
+
+const ETAG_HEADER = { ETag: 'The version, for If-Match' };
+const healthShape = Type.Object({ ok: Type.Boolean() });
+
+/** The OpenAPI 3.1 document of the control service, made from the routes themselves. */
+export function controlDocument(): Record<string, unknown> {
+  return openApiDocument({
+    title: 'Event ingest control API',
+    version: '1.0.0',
+    description: DESCRIPTION,
+    routes: [...ROUTES.map(documented), healthRoute],
+    components: {
+      Account: accountShape,
+      Site: siteShape,
+      EventDefinition: eventDefinitionSchema,
+      EventDefinitionInput: definitionInput,
+      Survey: engageShapes.survey,
+      Promo: engageShapes.promo,
+      Form: engageShapes.form,
+      SurveyInput: engageInputs.survey,
+      PromoInput: engageInputs.promo,
+      FormInput: engageInputs.form,
+      Key: keyShape,
+      Destination: destinationShape,
+      AdminToken: tokenShape,
+      Grant: grantShape,
+      GrantInput: grantInput,
+      Who: whoShape,
+      User: userShape,
+      Condition: conditionShape,
+      Filter: filterShape,
+      FilterInGroup: middleFilterShape,
+      FilterInInnerGroup: innerFilterShape,
+      SavedQuestion: savedShapes.question,
+      Board: savedShapes.board,
+      Error: errorShape,
+    },
+    securitySchemes: {
+      adminToken: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'An admin token: svc_at_ or, where it has grants, svc_st_, and 32 characters',
+      },
+      session: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: '__Host-svc_session',
+        description:
+          'What signing in sets; `svc_session` on plain HTTP of this machine. Changes take X-Svc-CSRF: 1 beside it',
+      },
+    },
+  });
+}
+
+const healthRoute: DocumentedRoute = {
+  method: 'GET',
+  path: '/v1/admin/health',
+  operationId: 'health',
+  tag: 'Health',
+  summary: 'Whether changes can be written',
+  params: null,
+  query: null,
+  headers: null,
+  body: null,
+  responses: [
+    { status: 200, description: 'They can', schema: healthShape },
+    { status: 503, description: 'The last change could not be written', schema: healthShape },
+  ],
+  security: [],
+};
+
+function documented(route: Route): DocumentedRoute {
+  return {
+    method: route.method,
+    path: route.path,
+    operationId: route.operationId,
+    tag: route.tag,
+    summary: route.summary,
+    params: route.params,
+    query: route.query,
+    headers: route.ifMatch === 'none' ? null : ifMatchHeader(route.ifMatch),
+    body: bodyOf(route),
+    responses: [documentedSuccess(route), ...documentedFailures(errorsOf(route))],
+    security: route.access === 'open' ? [] : ['adminToken', 'session'],
+    ...(typeof route.access === 'string'
+      ? {}
+      : { permissions: [route.access.permission, ...(route.access.others ?? [])] }),
+  };
+}
+
+function bodyOf({ body, operationId }: Route): DocumentedRoute['body'] {
+  if (body === null) return null;
+  const example = EXAMPLES[operationId];
+  return { contentTypes: ['application/json'], schema: body, ...(example === undefined ? {} : { example }) };
+}
+
+function ifMatchHeader(need: 'required' | 'optional') {
+  const description = 'The ETag of what is changed, or * for whatever there is';
+  const header: TSchema = Type.String({ description });
+  return closed({ 'If-Match': need === 'required' ? header : Type.Optional(header) });
+}
+
+function documentedSuccess(route: Route): DocumentedResponse {
+  return route.ask === undefined && route.gather === undefined
+    ? { ...route.success, headers: ETAG_HEADER }
+    : route.success;
+}
+
+/** One response for each status, naming the codes it may carry. */
+function documentedFailures(codes: readonly ControlErrorCode[]): DocumentedResponse[] {
+  const byStatus = Map.groupBy(new Set(codes), (code) => CONTROL_ERRORS[code].status);
+  return [...byStatus]
+    .sort(([a], [b]) => a - b)
+    .map(([status, group]) => ({
+      status,
+      description: group.map((code) => `\`${code}\`: ${CONTROL_ERRORS[code].message}`).join('\n\n'),
+      schema: errorShape,
+      ...(status === 503 ? { headers: { 'Retry-After': 'Seconds to wait' } } : {}),
+    }));
+}
+
+const JANUARY = Date.UTC(2027, 0, 1);
+const FEBRUARY = Date.UTC(2027, 1, 1);
+const DAY_MS = 86_400_000;
+const januaryRange = { from: JANUARY, to: FEBRUARY };
+
+const definition = {
+  id: 'newsletter',
+  name: 'generate_lead',
+  trigger: 'submit',
+  selector: 'form.newsletter',
+  url_pattern: '/blog/*',
+};
+
+const savedQuestion = { id: 'countries', name: 'Buyers by country', query: 'sql', question: { sql: SQL_EXAMPLE } };
+
+/** A request body for each operation that has one, as people would send it; a test holds them against the schemas. */
+export const EXAMPLES: Readonly<Record<string, object>> = {
+  createAccount: { account_id: 'acme', name: 'Acme Ltd', monthly_allowance: 1_000_000 },
+  changeAccount: { monthly_allowance: 5_000_000 },
+  createSite: {
+    site_id: 'acme-shop',
+    account_id: 'acme',
+    name: 'Shop',
+    default_country: 'BE',
+    domains: ['shop.example'],
+  },
+  changeSite: { mode: 'offline' },
+  createEventDefinition: definition,
+  replaceEventDefinition: { ...definition, enabled: false },
+  ...ENGAGE_EXAMPLES,
+  issueKey: { site_id: 'acme-shop', caller: 'browser', label: 'web', allowed_origins: ['https://shop.example'] },
+  changeKey: { expires_at: FEBRUARY, rate_limit: 5_000 },
+  rotateKey: { overlap_ms: 7 * DAY_MS },
+  createDestination: {
+    name: 'webhook',
+    settings: { url: 'https://crm.example/hook' },
+    secrets: { secret: 'whsec_AND_BASE64_OF_24_TO_64_BYTES' },
+  },
+  changeDestination: { enabled: false },
+  testDestination: { event: 'page_view' },
+  createReplay: { destination: 'webhook', site_id: 'acme-shop', ...januaryRange, dry_run: true },
+  changeReplay: { wanted: 'paused' },
+  makeAnalyst: { analyst_id: 'ada', site_ids: ['acme-shop'] },
+  resolveDeadLetters: { ids: ['dedup-0-17'], note: 'A bad import, sent again by hand.' },
+  reopenDeadLetters: { ids: ['dedup-0-17'] },
+  issueToken: { label: 'ci', expires_at: FEBRUARY },
+  createQuestion: savedQuestion,
+  replaceQuestion: { ...savedQuestion, owner: 'ci' },
+  createBoard: { id: 'weekly', name: 'Weekly', questions: ['countries'] },
+  replaceBoard: { id: 'weekly', name: 'Each week', questions: ['countries'] },
+  querySql: { sql: SQL_EXAMPLE },
+  queryFunnel: {
+    ...januaryRange,
+    steps: [
+      { events: ['page_view'] },
+      { events: ['add_to_cart'] },
+      { events: ['purchase'], filters: [{ field: { column: 'value' }, is: 'at_least', to: 20 }] },
+    ],
+    window_ms: 7 * DAY_MS,
+    breakdown: { field: { property: ['utm_campaign'] }, at: 'first_touch' },
+  },
+  queryCorrelation: {
+    ...januaryRange,
+    steps: [{ events: ['page_view'] }, { events: ['purchase'] }],
+    window_ms: 7 * DAY_MS,
+    fields: [{ property: ['utm_campaign'] }, { column: 'country' }],
+    actors_min: 100,
+  },
+  queryTrends: {
+    ...januaryRange,
+    interval: 'day',
+    time_zone: 'Europe/Brussels',
+    series: [
+      { events: ['purchase'], measure: { of: 'average', field: { column: 'value' } } },
+      { events: ['page_view'] },
+    ],
+    formulas: ['A / B * 1000'],
+    breakdown: { fields: [{ column: 'country' }, { property: ['utm_campaign'] }], limit: 10 },
+    compare: 'previous',
+    rolling: 7,
+  },
+  queryRetention: { ...januaryRange, interval: 'week', mode: 'first_ever', start: { events: ['sign_up'] }, back: {} },
+  queryStickiness: { ...januaryRange, interval: 'day', series: [{ events: ['page_view'] }] },
+  queryLifecycle: { ...januaryRange, interval: 'week', time_zone: 'Europe/Brussels', events: ['page_view'] },
+  queryActors: {
+    of: {
+      funnel: {
+        ...januaryRange,
+        steps: [{ events: ['add_to_cart'] }, { events: ['purchase'] }],
+        window_ms: 7 * DAY_MS,
+      },
+      step: 2,
+      got: 'dropped',
+    },
+    limit: 50,
+  },
+  queryPaths: { ...januaryRange, starting_at: 'add_to_cart', steps: 4, top: 8 },
+  queryTop: {
+    ...januaryRange,
+    field: { property: ['utm_campaign'] },
+    events: ['purchase'],
+    filters: [
+      { field: { person: { column: 'country' }, seen: 'first' }, is: 'equal', to: ['BE'] },
+      {
+        any: [
+          { field: { property: ['coupon'] }, is: 'matching', to: '^(spring|summer)[0-9]+$' },
+          { field: { property: ['items'], each: ['item_name'] }, is: 'containing', to: 'mug', ignore_case: true },
+        ],
+      },
+    ],
+    by: 'value',
+    limit: 10,
+  },
+  queryLive: {
+    events: ['purchase'],
+    filters: [{ field: { column: 'country' }, is: 'equal', to: ['BE', 'NL'] }],
+    limit: 20,
+  },
+  querySurvey: { ...januaryRange, id: 'after-purchase' },
+  queryPromo: { ...januaryRange, id: 'winter-sale' },
+  queryForm: { ...januaryRange, id: 'quote', limit: 10 },
+  queryTimeline: { ...januaryRange, distinct_id: 'customer-1' },
+};

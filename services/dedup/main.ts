@@ -1,14 +1,11 @@
 import { type DedupConfig, dedupConfig } from '#infra/config/stage_config.ts';
-import { openTopicIds } from '#infra/kafka/reader/topic_ids.ts';
+import { openTopicIds } from '#infra/kafka/offsets.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createEventBatchReader } from '#infra/registry/codec.ts';
 import type { Deduplicated, RawEntry } from '#pipelines/dedup/dedup.ts';
-import { runEventStage } from '#services/event_stage.ts';
+import { runEventStage } from '#services/stage/event_stage.ts';
 import { openClaims } from './claims.ts';
-import { openCounts } from './counts_record.ts';
-import { openDuplicates } from './duplicates_record.ts';
-import { passedEvents, rawEvents } from './events.ts';
-import { createRawLog } from './raw_log.ts';
+import { createRawLog, openCounts, openDuplicates, passedEvents, rawEvents } from './records.ts';
 
 /** Bounds the transactions to four a second: one costs about the same for ten events and for a thousand. */
 const LINGER_MS = 250;

@@ -1,15 +1,30 @@
+// What a delivery reaches outside itself: egress, breakers, tokens, outcomes; and the watch over outages.
 import type { Egress } from '#infra/egress/send.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import type { TokenStore } from '#pipelines/delivery/access_tokens.ts';
-import type { BreakerPort, Breakers } from '#pipelines/delivery/breakers.ts';
-import type { DeliveryPorts, Shortfall } from '#pipelines/delivery/delivery_run.ts';
-import type { Refusals } from '#pipelines/delivery/refusals.ts';
-import type { SlowSites } from '#pipelines/delivery/slow_sites.ts';
-import type { Turns } from '#pipelines/delivery/turns.ts';
-import type { Place, UncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
+import {
+  askOutage,
+  type BreakerPort,
+  type Breakers,
+  HERE,
+  type Health,
+  type Outage,
+  type OutageConfig,
+  type OutagePermit,
+  type Permit,
+  type Refusals,
+  reportOutage,
+  withoutNews,
+} from '#pipelines/delivery/breaker.ts';
+import type { SlowSites, Turns } from '#pipelines/delivery/concurrency.ts';
+import type {
+  DeliveryPorts,
+  Place,
+  Shortfall,
+  TokenStore,
+  UncommittedOutcomes,
+} from '#pipelines/delivery/delivery_run.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import type { JobEvent, SiteJob } from './job_reader.ts';
-import type { OutageWatch } from './outage_watch.ts';
 
 /** What the calls of a destination share over all its sites. */
 export interface SharedByCalls {
@@ -99,4 +114,71 @@ function reportShortfall(shared: SharedByCalls, { siteId }: SiteJob, { sent, tak
   const facts = { site: siteId, destination: shared.adapter.name, sent, taken, detail };
   shared.logger.warn(facts, 'fewer events were taken than sent');
   shared.fellShort(sent - taken);
+}
+
+/** Whether this process's destination as a whole answers. */
+export interface OutageWatch {
+  /** Whether a batch may be attempted now. */
+  ask(): OutagePermit;
+  report(siteId: string, health: Health): void;
+  /** What a call has to wait for; null unless the destination is away. */
+  trouble(): Extract<Permit, { kind: 'wait' }> | null;
+  /** When a batch is to be looked at again that could not be delivered, by the time of day; null unless the destination is away. */
+  awayUntilMs(): number | null;
+  /** A probe is over, whatever it brought; whether anything was held back by a site's breaker. */
+  probed(heldBack: boolean): void;
+}
+
+interface OutageWatchOptions {
+  destination: string;
+  config: OutageConfig;
+  breakers: Breakers;
+  /** How many sites are delivered to it. */
+  sites(): number;
+  logger: Logger;
+  /** Monotonic milliseconds. */
+  nowMs(): number;
+  /** When that is by the time of day, which is what a batch that rests is given. */
+  wallMsOf(ms: number): number;
+}
+
+/** Watches over a destination. While it is away its sites' breakers say nothing more, and are forgotten. */
+export function watchOutage(options: OutageWatchOptions): OutageWatch {
+  const { destination, config, breakers, sites, logger, nowMs, wallMsOf } = options;
+  let outage: Outage = HERE;
+
+  function forgetSites(): void {
+    for (const { siteId, breaker } of breakers.list()) {
+      if (breaker.kind === 'closed' || breaker.cause === 'failing') breakers.reset(destination, siteId);
+    }
+  }
+
+  function turnTo(next: Outage): void {
+    const before = outage;
+    outage = next;
+    if (before.kind === 'here' && next.kind === 'away') {
+      logger.warn({ destination, reason: next.reason }, 'the destination is away: events wait in the main topic');
+      forgetSites();
+    } else if (before.kind === 'probing' && next.kind === 'away') forgetSites();
+    else if (before.kind !== 'here' && next.kind === 'here') logger.info({ destination }, 'the destination is back');
+  }
+
+  return {
+    ask() {
+      const asked = askOutage(outage, config, nowMs());
+      outage = asked.outage;
+      const { permit } = asked;
+      return permit.kind === 'wait' ? { ...permit, notBeforeMs: wallMsOf(permit.notBeforeMs) } : permit;
+    },
+    report: (siteId, health) => turnTo(reportOutage(outage, config, { siteId, health, sites: sites() }, nowMs())),
+    trouble() {
+      if (outage.kind !== 'away') return null;
+      const waitMs = Math.max(0, outage.untilMs - nowMs());
+      return { kind: 'wait', cause: 'failing', reason: outage.reason, waitMs };
+    },
+    awayUntilMs: () => (outage.kind === 'away' ? wallMsOf(outage.untilMs) : null),
+    probed(heldBack) {
+      outage = withoutNews(outage, config, heldBack, nowMs());
+    },
+  };
 }

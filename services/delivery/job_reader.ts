@@ -1,17 +1,15 @@
-import type { InBatch, Leave } from '#infra/kafka/consumer/in_batch.ts';
+import type { InBatch, Leave } from '#infra/kafka/consumer/consumption.ts';
 import type { InRecord, OutRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { type Codec, createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { deadLetter } from '#pipelines/dead_letter.ts';
-import { lookAtLane } from '#pipelines/delivery/lane_look.ts';
-import { delayOfTopic, replayTopic } from '#pipelines/delivery/lanes.ts';
-import type { Place, Source } from '#pipelines/delivery/uncommitted.ts';
+import type { Place, Source } from '#pipelines/delivery/delivery_run.ts';
+import { delayOfTopic, lookAtLane, replayTopic } from '#pipelines/delivery/retry_topics.ts';
+import { deadLetter } from '#pipelines/redelivery/dead_letter.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeliveryJobRecord } from '#schemas/records.ts';
-import { readRecords, viewsIn } from '#services/batches.ts';
-import type { LanePasses } from './lane_passes.ts';
-import type { Releases } from './releases.ts';
+import { readRecords, viewsIn } from '#services/stage/batches.ts';
+import type { LanePasses, Releases } from './retry_topics.ts';
 
 /** An event to be attempted, with its place in the partition it was read from. */
 export interface JobEvent extends Place {

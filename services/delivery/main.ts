@@ -1,20 +1,19 @@
-import type { Environment } from '#infra/config/config.ts';
+import type { Environment } from '#infra/config/environment.ts';
 import { type DeliveryConfig, deliveryConfig } from '#infra/config/stage_config.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
-import { runTransactionalStage } from '#infra/kafka/transactional_stage/transactional_stage.ts';
+import { runTransactionalStage } from '#infra/kafka/transactional_stage.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { DELIVERY_DRAIN_MS } from '#pipelines/delivery/contract.ts';
-import { topicsOf } from '#pipelines/delivery/lanes.ts';
 import { DESTINATIONS, destinationNamed } from '#pipelines/delivery/registry.ts';
+import { topicsOf } from '#pipelines/delivery/retry_topics.ts';
 import type { DeadLetter } from '#schemas/records.ts';
-import { deadLetterResult } from '#services/batches.ts';
-import { openSettings } from '#services/open_parts.ts';
-import { consumerOptions, runStage } from '#services/stage.ts';
-import { openCalls } from './calls.ts';
+import { deadLetterResult } from '#services/stage/batches.ts';
+import { openSettings } from '#services/stage/runtime.ts';
+import { consumerOptions, runStage } from '#services/stage/stage.ts';
+import { openCalls } from './attempts.ts';
 import { createJobReader } from './job_reader.ts';
-import { createLanePasses } from './lane_passes.ts';
 import { createDeliveryOutput } from './output.ts';
-import { type Releases, retryOnRelease, watchReleases } from './releases.ts';
+import { createLanePasses, type Releases, retryOnRelease, watchReleases } from './retry_topics.ts';
 import { createTransform } from './transform.ts';
 
 /** Small fetches, so that a crash sends few events a second time. */

@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto';
-import { count, emptyTally, type Tally } from '#infra/kafka/counting.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { undeliveredLetter } from '#pipelines/dead_letter.ts';
+import { putNewest } from '#pipelines/delivery/concurrency.ts';
 import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
-import { deliveryDeadlineMs } from '#pipelines/delivery/eligibility.ts';
+import { deliveryDeadlineMs } from '#pipelines/delivery/deliver.ts';
+import { givenUp, isHandedOver, isSlowed, type Source } from '#pipelines/delivery/delivery_run.ts';
 import {
   LANES,
   type Lane,
@@ -17,12 +17,9 @@ import {
   replayTopic,
   retryTopic,
   slowLane,
-} from '#pipelines/delivery/lanes.ts';
-import { givenUp, isHandedOver, isSlowed } from '#pipelines/delivery/outcomes.ts';
-import { putNewest } from '#pipelines/delivery/put_newest.ts';
-import type { Source } from '#pipelines/delivery/uncommitted.ts';
+} from '#pipelines/delivery/retry_topics.ts';
+import { undeliveredLetter } from '#pipelines/redelivery/dead_letter.ts';
 import { createBatchWriter } from '#schemas/event_batch.ts';
-import { partitionOf } from '#schemas/partition.ts';
 import type {
   DeadLetter,
   DeliveryJobRecord,
@@ -30,7 +27,8 @@ import type {
   DeliveryOutcomes,
   PlatformAnswer,
 } from '#schemas/records.ts';
-import { deadRecords } from '#services/batches.ts';
+import { partitionOf } from '#schemas/wire.ts';
+import { count, deadRecords, emptyTally, type Tally } from '#services/stage/batches.ts';
 import type { Attempted } from './attempts.ts';
 
 export interface DeliveryOutput {

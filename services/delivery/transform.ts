@@ -1,18 +1,17 @@
-import { failpoint } from '#infra/failpoint/failpoint.ts';
-import { endOf, type InBatch } from '#infra/kafka/consumer/in_batch.ts';
-import { publish } from '#infra/kafka/counting.ts';
+import { failpoint } from '#infra/failpoint.ts';
+import { endOf, type InBatch, type Leave } from '#infra/kafka/consumer/consumption.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import type { TransformResult } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
+import type { TransformResult } from '#infra/kafka/transactional_stage.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import type { UncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
-import { isolatePoisonPills } from '#services/poison_pills.ts';
-import type { Attempts } from './attempts.ts';
-import { type BatchWork, handOver } from './hand_over.ts';
+import { isHandedOver, type UncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
+import type { DeadLetter } from '#schemas/records.ts';
+import { isolatePoisonPills, publish } from '#services/stage/batches.ts';
+import type { Attempted, Attempts } from './attempts.ts';
+import type { OutageWatch } from './delivery_ports.ts';
 import type { JobReader, TakenJobs } from './job_reader.ts';
-import type { OutageWatch } from './outage_watch.ts';
 import type { DeliveryOutput } from './output.ts';
 
-export interface TransformOptions {
+interface TransformOptions {
   /** Whether the settings are known as they are now. */
   settings: { isCurrent(): boolean };
   watch: Pick<OutageWatch, 'ask' | 'probed' | 'awayUntilMs'>;
@@ -119,4 +118,41 @@ function isUnsettled({ attempted, unreadable, thrown }: BatchWork): boolean {
   return (
     unreadable.length + thrown.length === 0 && open > 0 && !outcomes.includes('delivered') && !outcomes.includes('dead')
   );
+}
+
+/** What came of a batch. */
+export interface BatchWork {
+  attempted: readonly Attempted[];
+  /** Letters of records that cannot be read. */
+  unreadable: readonly DeadLetter[];
+  /** Letters of events that made the work throw. */
+  thrown: readonly DeadLetter[];
+  moved: TakenJobs['moved'];
+  leave?: Leave;
+}
+
+/** Where the partition is still ours after all, as the group was only silent for long, it is not looked at again at once. */
+const REST_MS = 1_000;
+
+/** Outcomes that are to be committed, as deciding them again would have another effect. */
+const FINAL: ReadonlySet<string> = new Set(['delivered', 'diverted', 'dead']);
+
+/**
+ * Cuts a batch that was broken off to what has to be committed: records behind the last one of which anything was
+ * done stay where they are, for the partition's next owner. What was not begun before that goes to a lane, due at once.
+ */
+export function handOver(work: BatchWork, { records }: Pick<InBatch, 'records'>, nowMs: number): BatchWork {
+  // Where an event that threw stands is not known any more; it is rare enough that the rest goes to the lane.
+  if (work.thrown.length > 0 || !work.attempted.some(({ outcome }) => isHandedOver(outcome))) return work;
+  const done = work.attempted.filter(({ outcome }) => FINAL.has(outcome.outcome)).map(({ offset }) => offset);
+  const last = done.reduce((one, other) => Math.max(one, other), -1);
+  const rest = records.find(({ offset }) => offset > last);
+  if (rest === undefined || (work.leave !== undefined && work.leave.offset <= rest.offset)) return work;
+  return {
+    attempted: work.attempted.filter(({ offset }) => offset <= last),
+    unreadable: work.unreadable.filter(({ offset }) => offset <= last),
+    thrown: [],
+    moved: work.moved.filter(({ offset }) => offset <= last),
+    leave: { offset: rest.offset, notBeforeMs: nowMs + REST_MS },
+  };
 }

@@ -1,10 +1,22 @@
+// Rate limits and the month's allowance, shared by the edges in Redis and held in this process while it does not
+// answer.
+
+import { randomUUID } from 'node:crypto';
+import type { Logger } from '#infra/log/logger.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import { allowanceWithGrace, type Limited, type RateState } from '#pipelines/limits/admission.ts';
-import { createOwnCount } from '#pipelines/limits/own_count.ts';
+import type { AdmissionStore } from '#infra/redis/admission.ts';
+import {
+  type Admission,
+  type AdmissionRequest,
+  allowanceWithGrace,
+  createOwnCount,
+  type Limited,
+  type LimitKind,
+  type MemoryLimits,
+  type RateState,
+} from '#pipelines/limits/rate_limits.ts';
 import { monthOf } from '#pipelines/quota/month.ts';
 import type { Account, ApiKey } from '#schemas/setting.ts';
-import { createBlocked } from './blocked.ts';
-import { openSharedLimits, type SharedLimitsOptions } from './shared_limits.ts';
 
 /** Who makes a request, as the limits see it. */
 interface Requester {
@@ -40,7 +52,7 @@ export interface Admitter {
   stop(): void;
 }
 
-export interface AdmitterOptions extends SharedLimitsOptions {
+interface AdmitterOptions extends SharedLimitsOptions {
   /** Who calls, as the limits count it; null where an address is exempt. */
   addressOf(clientIp: string): string | null;
   metrics: Metrics;
@@ -110,5 +122,174 @@ function createCounters(metrics: Metrics) {
     limited: metrics.counter('svc_edge_limited_total', 'Requests refused by a rate limit', ['limit']),
     reserved: metrics.counter('svc_edge_reserved_total', 'Events reserved of an allowance', []),
     released: metrics.counter('svc_edge_released_total', 'Reserved events given back, as not produced', []),
+  };
+}
+
+/** Callers known to be limited until some time. */
+interface Blocked {
+  add(limited: Limited, address: string | null, keyHash: string): void;
+  find(address: string | null, keyHash: string): Limited | null;
+}
+
+/** Beyond so many the one that came first is forgotten: its next request is judged like any other. */
+const SUBJECTS_MAX = 10_000;
+
+interface Entry {
+  untilMs: number;
+  limited: Limited;
+}
+
+/**
+ * Remembers what was answered, so that who goes on all the same costs no more than a look.
+ *
+ * @param nowMs Milliseconds of a clock that only goes forward.
+ */
+export function createBlocked(nowMs: () => number): Blocked {
+  const byKind: Record<LimitKind, Map<string, Entry>> = { ip: new Map(), key: new Map() };
+
+  function look(kind: LimitKind, subject: string | null): Limited | null {
+    const entries = byKind[kind];
+    if (subject === null || entries.size === 0) return null;
+    const entry = entries.get(subject);
+    if (entry === undefined) return null;
+    const waitMs = entry.untilMs - nowMs();
+    if (waitMs > 0) return { ...entry.limited, waitMs, rate: { ...entry.limited.rate, resetMs: waitMs } };
+    entries.delete(subject);
+    return null;
+  }
+
+  return {
+    add(limited, address, keyHash) {
+      const entries = byKind[limited.kind];
+      const subject = limited.kind === 'ip' ? address : keyHash;
+      if (subject === null) return;
+      if (entries.size >= SUBJECTS_MAX) entries.delete(entries.keys().next().value ?? '');
+      entries.set(subject, { untilMs: nowMs() + limited.waitMs, limited });
+    },
+    find: (address, keyHash) => look('ip', address) ?? look('key', keyHash),
+  };
+}
+
+/** The counters that all edges share in Redis, and those of this process for as long as Redis does not answer. */
+interface SharedLimits {
+  /** Counts a request, and reserves what it wants where the counters are shared. */
+  admit(request: AdmissionRequest): Promise<Admission>;
+  /** Whether the counters are shared with the other edges. */
+  isShared(): boolean;
+  stop(): void;
+}
+
+interface SharedLimitsOptions {
+  store: AdmissionStore;
+  memory: MemoryLimits;
+  leases: ReservationLeases;
+  /** Milliseconds of a clock that only goes forward. */
+  nowMs(): number;
+  logger: Logger;
+}
+
+const RENEW_MS = 1_000;
+
+/**
+ * Renews the edge's leases once a second, which tells whether Redis answers. While it does not, nobody asks it: the same
+ * limits hold in this process alone.
+ */
+async function openSharedLimits(options: SharedLimitsOptions): Promise<SharedLimits> {
+  const { store, memory, leases, nowMs, logger } = options;
+  let isShared = false;
+  let timer: NodeJS.Timeout;
+
+  function lost(error: unknown): void {
+    if (isShared) logger.warn({ err: error }, 'limits are counted in this process alone');
+    isShared = false;
+  }
+
+  async function renew(): Promise<void> {
+    try {
+      await leases.renew();
+      if (!isShared) logger.info('limits are shared with the other edges');
+      isShared = true;
+    } catch (error) {
+      lost(error);
+    }
+  }
+
+  function renewLater(): void {
+    timer = setTimeout(() => void renew().then(renewLater), RENEW_MS);
+    timer.unref();
+  }
+
+  await renew();
+  renewLater();
+  return {
+    async admit(request) {
+      if (isShared) {
+        try {
+          return await store.admit(request);
+        } catch (error) {
+          // It may have reserved all the same.
+          leases.doubt();
+          lost(error);
+        }
+      }
+      return { verdict: memory.take(request.address, request.key, nowMs(), request.keyLimit), granted: null, known: 0 };
+    },
+    isShared: () => isShared,
+    stop: () => clearTimeout(timer),
+  };
+}
+
+/**
+ * The leases under which this edge reserves. A lease is renewed for as long as what was reserved under it may still reach
+ * Kafka; once it has ended, the quota stage gives back what never arrived.
+ */
+interface ReservationLeases {
+  /** The lease to reserve under now; empty where it is not known to live. */
+  current(): string;
+  /** Of what was reserved under the present lease some may never arrive. */
+  doubt(): void;
+  /** Renews the leases, with a new lease where there is doubt. Throws where that failed. */
+  renew(): Promise<void>;
+}
+
+interface ReservationLeasesOptions {
+  /** Renews leases; answers whether usage is known. */
+  renew(leases: readonly string[], leaseMs: number): Promise<boolean>;
+  leaseMs: number;
+  /** Milliseconds of a clock that only goes forward. */
+  nowMs(): number;
+}
+
+/** The Kafka client may deliver what it was once given for as long as it tries again: far less than this. */
+const RETIRED_MS = 10 * 60_000;
+
+export function createReservationLeases({ renew, leaseMs, nowMs }: ReservationLeasesOptions): ReservationLeases {
+  let current = randomUUID();
+  let isDoubted = false;
+  let isKnown = false;
+  let renewedAtMs = Number.NEGATIVE_INFINITY;
+  const retired = new Map<string, number>();
+
+  const isLive = (): boolean => nowMs() - renewedAtMs < leaseMs / 2;
+
+  function retire(): void {
+    retired.set(current, nowMs() + RETIRED_MS);
+    current = randomUUID();
+    isDoubted = false;
+  }
+
+  return {
+    current: () => (isKnown && isLive() ? current : ''),
+    doubt() {
+      isDoubted = true;
+    },
+    async renew() {
+      // A lease that may have ended is never used again: what was reserved under it may have been given back.
+      if (isDoubted || (renewedAtMs > 0 && !isLive())) retire();
+      for (const [lease, untilMs] of retired) if (untilMs < nowMs()) retired.delete(lease);
+      const askedAtMs = nowMs();
+      isKnown = await renew([current, ...retired.keys()], leaseMs);
+      renewedAtMs = askedAtMs;
+    },
   };
 }

@@ -1,41 +1,31 @@
-import { createHttpServer, type HttpServer } from '#infra/http/http_server.ts';
+// The routes of the edge, in the order in which they are mounted.
+import { createHttpServer, type HttpServer, sendNotModified } from '#infra/http/http_server.ts';
+import type { RequestErrors } from '#infra/http/request_errors.ts';
+import { mountDocs } from '#infra/http/static_files.ts';
+import { canonicalDomain } from '#pipelines/settings/domains.ts';
 import type { ConfigAnswer } from '#pipelines/settings/site_config.ts';
-import { mountDocs } from '#services/openapi_routes.ts';
-import type { RequestErrors } from '#services/request_errors.ts';
-import { refuse } from './answer.ts';
-import { mountFlags } from './compat/flags.ts';
-import { posthog } from './compat/posthog.ts';
-import { mountRemoteConfig } from './compat/remote_config.ts';
-import { mountDialect } from './compat/routes.ts';
-import { segment } from './compat/segment.ts';
-import type { ConcurrencyLimiter } from './concurrency_limiter.ts';
-import { mountConfig } from './config_route.ts';
-import { cors } from './cors.ts';
-import { BODY_BYTES_MAX } from './decode.ts';
-import { createEdgeContext, type EdgeParts } from './edge_context.ts';
-import type { EngageParts } from './engage/engage_parts.ts';
-import { mountEngage } from './engage/mount_engage.ts';
-import { mountCollect } from './ga4/collect.ts';
-import { bringsHit, isCollect } from './ga4/collect_paths.ts';
-import { credentialedCors } from './ga4/credentialed_cors.ts';
-import { mountMeasurements } from './ga4/measurements.ts';
-import { type EdgeHealth, mountHealth } from './health_route.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import { BODY_BYTES_MAX } from './body.ts';
+import { type ConcurrencyLimiter, givePermits } from './concurrency_limiter.ts';
+import { cors, credentialedCors } from './cors.ts';
+import { createEdgeContext, type EdgeContext, type EdgeParts } from './edge_context.ts';
+import { mountEngage } from './engage/routes.ts';
+import type { EngageParts } from './engage/submission.ts';
+import { answerUnrouted } from './error_handler.ts';
+import { type EdgeErrorCode, refuse } from './errors.ts';
 import { mountIngest } from './ingest.ts';
 import { type InventoryIntake, mountInventory } from './inventory.ts';
-import { isCollector } from './loaders/collector_paths.ts';
-import { mountCollectors } from './loaders/collector_routes.ts';
-import { mountLoaders } from './loaders/loader_routes.ts';
-import type { ScriptCache } from './loaders/script_cache.ts';
-import { answerUnrouted } from './methods.ts';
+import { mountLoaders, type ScriptCache } from './loaders/routes.ts';
 import { publicDocument } from './openapi.ts';
-import { givePermits } from './permits.ts';
-import { mountScripts, type TagScripts } from './tag/script_routes.ts';
-import { mountScriptStatus } from './tag/script_status.ts';
-import { mountVisitor } from './tag/visitor_route.ts';
-import { mountTlsCheck } from './tls_check.ts';
+import { mountDialect } from './protocols/compat.ts';
+import { bringsHit, isCollect, mountCollect, mountMeasurements } from './protocols/ga4.ts';
+import { isCollector, mountCollectors } from './protocols/pixels.ts';
+import { mountFlags, mountRemoteConfig, posthog } from './protocols/posthog.ts';
+import { segment } from './protocols/segment.ts';
+import { mountScriptStatus, mountScripts, mountVisitor, type TagScripts } from './tag_files/routes.ts';
 
 /** What the public routes need; a group of routes with parts of its own adds a field here. */
-export interface AppOptions extends EdgeParts, EdgeHealth {
+interface AppOptions extends EdgeParts, EdgeHealth {
   trustedProxies: string[];
   limiter: ConcurrencyLimiter;
   /** Whether the limits do not hold for an address. */
@@ -110,5 +100,61 @@ function countSuccesses(app: HttpServer, errors: RequestErrors): void {
   app.addHook('onResponse', (request, reply, done) => {
     if (request.method === 'POST' && reply.statusCode < 400) errors.succeeded();
     done();
+  });
+}
+
+const CACHE = 'public, max-age=60, stale-while-revalidate=300';
+
+/** GET /v1/config: the published configuration of the key's site. */
+function mountConfig(
+  app: HttpServer,
+  { keyed, callerOf, refuse }: EdgeContext,
+  configOf: (siteId: string) => ConfigAnswer | undefined,
+): void {
+  app.get('/v1/config', { onRequest: keyed, exposeHeadRoute: true }, (request, reply) => {
+    const answer = configOf(callerOf(request).site.site_id);
+    if (answer === undefined) return refuse(reply, 'not_found');
+    reply.header('etag', answer.etag).header('cache-control', CACHE).header('vary', 'Origin, X-Svc-Key');
+    if (request.headers['if-none-match'] === answer.etag) return sendNotModified(request, reply);
+    return reply.type('application/json; charset=utf-8').send(answer.body);
+  });
+}
+
+/** How the edge is. */
+interface EdgeHealth {
+  /** Whether an event could be accepted now. */
+  healthy(): boolean;
+  /** Whether limits are counted together with the other edges. */
+  sharesLimits(): boolean;
+}
+
+/** GET /v1/health, which needs no key. */
+function mountHealth(app: HttpServer, { healthy, sharesLimits }: EdgeHealth): void {
+  app.get('/v1/health', { exposeHeadRoute: true }, (_request, reply) => {
+    const ok = healthy();
+    return reply
+      .code(ok ? 200 : 503)
+      .header('cache-control', 'no-store')
+      .send({ ok, ratelimit: sharesLimits() ? 'redis' : 'memory' });
+  });
+}
+
+/**
+ * Whether a certificate may be had for a domain, as Caddy's `on_demand_tls ask` wants to know: exactly the claimed
+ * domains that are verified, and none below or above them. Null: it may. A look into the settings in memory: nothing is
+ * asked and nothing kept for a stranger's name.
+ */
+function tlsRefusal(table: SettingsTable, domain: unknown): EdgeErrorCode | null {
+  const canonical = typeof domain === 'string' ? canonicalDomain(domain) : null;
+  if (canonical === null) return 'domain_malformed';
+  return table.siteServedAt(canonical) === undefined ? 'domain_unverified' : null;
+}
+
+/** GET /v1/tls-check: no key and no rate limit, as every call comes from the one proxy. */
+function mountTlsCheck(app: HttpServer, { table, refuse }: EdgeContext): void {
+  app.get('/v1/tls-check', { exposeHeadRoute: true }, (request, reply) => {
+    const refusal = tlsRefusal(table, (request.query as Record<string, unknown>)['domain']);
+    reply.header('cache-control', 'no-store');
+    return refusal === null ? reply.send({ allowed: true }) : refuse(reply, refusal);
   });
 }

@@ -1,16 +1,13 @@
 import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
-import type { RefusedCaller } from '#pipelines/settings/keys.ts';
+import type { RequestErrors } from '#infra/http/request_errors.ts';
+import type { RefusedCaller } from '#pipelines/settings/callers.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
-import type { RequestErrors } from '#services/request_errors.ts';
-import type { Acceptor, IngestCaller } from './accept.ts';
-import { refuse } from './answer.ts';
-import { checkCaller } from './caller.ts';
+import { checkCaller, type Strangers } from './auth.ts';
+import { BODY_BYTES_MAX, payloadReader } from './body.ts';
 import type { Permit } from './concurrency_limiter.ts';
-import { BODY_BYTES_MAX } from './decode.ts';
-import type { EdgeErrorCode } from './errors.ts';
-import { payloadReader } from './payload.ts';
-import type { Refusals } from './refusals.ts';
-import type { Strangers } from './strangers.ts';
+import { type EdgeErrorCode, refuse } from './errors.ts';
+import type { Acceptor, IngestCaller } from './ingest_service.ts';
+import type { Refusals } from './site_activity.ts';
 
 /** What the groups of routes get from the process. */
 export interface EdgeParts {

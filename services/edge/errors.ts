@@ -1,5 +1,8 @@
+// Every error of the edge, and how answers and refusals are sent.
+import type { HttpReply } from '#infra/http/http_server.ts';
 import { INVENTORY_PROBLEMS, type InventoryProblem } from '#pipelines/intake/inventory.ts';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
+import type { Limited, RateState } from '#pipelines/limits/rate_limits.ts';
 
 const INVENTORY_ERRORS = {
   inventory_not_object: { status: 400, message: INVENTORY_PROBLEMS.inventory_not_object },
@@ -97,9 +100,9 @@ export const EDGE_ERRORS = {
 export type EdgeErrorCode = keyof typeof EDGE_ERRORS;
 
 /** Seconds a client should wait after a 503. */
-export const RETRY_AFTER_S = 2;
+const RETRY_AFTER_S = 2;
 
-export interface ErrorAnswer {
+interface ErrorAnswer {
   status: number;
   body: { error: { code: string; message: string } };
 }
@@ -107,4 +110,65 @@ export interface ErrorAnswer {
 export function errorAnswer(code: EdgeErrorCode): ErrorAnswer {
   const { status, message } = EDGE_ERRORS[code];
   return { status, body: { error: { code, message } } };
+}
+
+/** An answer to a client; what is set beside status and body goes into headers. */
+export interface Answer {
+  status: number;
+  /** Null: nothing. */
+  body: object | null;
+  retryAfterS?: number;
+  rate?: RateState | null;
+}
+
+/** Of what was taken nothing is said but that it was. */
+export function withoutBody(answer: Answer): Answer {
+  return answer.status === 200 ? { ...answer, status: 204, body: null } : answer;
+}
+
+/** An answer that refuses. */
+export function refusal(code: EdgeErrorCode): Answer {
+  const { status, body } = errorAnswer(code);
+  return { status, body, ...retryAfterOf(status) };
+}
+
+/** A 503 says when to come again. */
+export function retryAfterOf(status: number): Pick<Answer, 'retryAfterS'> {
+  return status === 503 ? { retryAfterS: RETRY_AFTER_S } : {};
+}
+
+/** What goes with an answer that refuses for the rate: when to come again, and how the caller stands to the limit. */
+export function limitedHeaders({ waitMs, rate }: Limited): Pick<Answer, 'retryAfterS' | 'rate'> {
+  return { retryAfterS: inSeconds(waitMs), rate };
+}
+
+/** The code of an answer that refuses; null for any other. */
+export function errorCodeOf({ body }: Answer): string | null {
+  const { error } = (body ?? {}) as { error?: { code: string } };
+  return error?.code ?? null;
+}
+
+export function limitedAnswer(limited: Limited): Answer {
+  return { ...refusal('rate_limited'), ...limitedHeaders(limited) };
+}
+
+/** Sends an answer with its headers. `RateLimit-*` are those of draft-ietf-httpapi-ratelimit-headers-03. */
+export function sendAnswer(reply: HttpReply, { status, body, retryAfterS, rate }: Answer): HttpReply {
+  if (retryAfterS !== undefined) reply.header('retry-after', String(retryAfterS));
+  if (rate !== undefined && rate !== null) {
+    reply.header('ratelimit-limit', String(rate.limit));
+    reply.header('ratelimit-remaining', String(rate.remaining));
+    reply.header('ratelimit-reset', String(inSeconds(rate.resetMs)));
+  }
+  return reply.code(status).send(body ?? undefined);
+}
+
+/** Answers with the error of a code. */
+export function refuse(reply: HttpReply, code: EdgeErrorCode): HttpReply {
+  return sendAnswer(reply, refusal(code));
+}
+
+/** Whole seconds after which the time is over. */
+function inSeconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1000));
 }

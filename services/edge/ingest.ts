@@ -1,15 +1,11 @@
 import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
-import { readEnvelope } from '#pipelines/intake/envelope.ts';
-import { type Acceptance, EVENTS_MAX } from './accept.ts';
-import { type Answer, limitedAnswer, refusal, sendAnswer, withoutBody } from './answer.ts';
-import { callerSigns } from './caller.ts';
-import { parseJson } from './decode.ts';
+import { readEnvelope } from '#pipelines/intake/take_event.ts';
+import { callerSigns } from './auth.ts';
+import { hasBody, parseJson, sentBody } from './body.ts';
 import type { EdgeContext, RequestHook } from './edge_context.ts';
-import { errorAnswer } from './errors.ts';
-import { faultHandler } from './faults.ts';
-import { hasBody } from './payload.ts';
-import { refuseCounted } from './refuse_counted.ts';
-import { sentBody } from './sent_request.ts';
+import { faultHandler } from './error_handler.ts';
+import { type Answer, errorAnswer, limitedAnswer, refusal, sendAnswer, withoutBody } from './errors.ts';
+import { type Acceptance, EVENTS_MAX, refuseCounted } from './ingest_service.ts';
 
 /**
  * POST /v1/ingest: reads a request's events, and answers when Kafka holds what was accepted. A request that is refused for

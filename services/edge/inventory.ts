@@ -1,19 +1,16 @@
 import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
-import type { PartitionSender } from '#infra/kafka/producer/sender.ts';
+import type { PartitionSender } from '#infra/kafka/sender.ts';
 import { INVENTORY_PAGES_MAX, type InventoryMemory } from '#infra/redis/inventory.ts';
 import type { Codec } from '#infra/registry/codec.ts';
 import { contentHash, readInventory } from '#pipelines/intake/inventory.ts';
-import type { Limited } from '#pipelines/limits/admission.ts';
-import type { InventoryRecord } from '#schemas/inventory.ts';
-import { partitionOf } from '#schemas/partition.ts';
-import type { IngestCaller } from './accept.ts';
-import { type Answer, errorCodeOf, limitedAnswer, refusal, sendAnswer } from './answer.ts';
-import { BODY_BYTES_MAX, decompress, parseJson } from './decode.ts';
+import type { Limited } from '#pipelines/limits/rate_limits.ts';
+import type { InventoryRecord } from '#schemas/records.ts';
+import { partitionOf } from '#schemas/wire.ts';
+import { BODY_BYTES_MAX, decompress, hasBody, parseJson } from './body.ts';
 import type { EdgeContext, RequestHook } from './edge_context.ts';
-import { errorAnswer } from './errors.ts';
-import { faultHandler } from './faults.ts';
-import { hasBody } from './payload.ts';
-import { refuseCounted } from './refuse_counted.ts';
+import { faultHandler } from './error_handler.ts';
+import { type Answer, errorAnswer, errorCodeOf, limitedAnswer, refusal, sendAnswer } from './errors.ts';
+import { type IngestCaller, refuseCounted } from './ingest_service.ts';
 
 export interface InventoryOptions {
   sender: PartitionSender;

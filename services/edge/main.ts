@@ -1,39 +1,61 @@
+// The edge: HTTP -> events.raw.
+
+import { hkdfSync, randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
+import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import { type EdgeConfig, edgeConfig } from '#infra/config/edge_config.ts';
 import { createScriptFetcher } from '#infra/egress/fetch_script.ts';
 import { listen } from '#infra/http/http_server.ts';
-import type { PartitionSender } from '#infra/kafka/producer/sender.ts';
+import { createRequestErrors, type RequestErrors } from '#infra/http/request_errors.ts';
+import { createKafka } from '#infra/kafka/client.ts';
+import { createSender, type PartitionSender } from '#infra/kafka/sender.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
+import { createAdmissionStore } from '#infra/redis/admission.ts';
 import type { Redis } from '#infra/redis/client.ts';
+import { createDaySalts } from '#infra/redis/day_salts.ts';
+import { createRefusalNoting, createTagNoting, markRefusalsCounted, noteKeyUses } from '#infra/redis/edge_reports.ts';
+import { createEngageGuard, createEngageMemory } from '#infra/redis/engage.ts';
 import { createInventoryMemory } from '#infra/redis/inventory.ts';
-import { noteKeyUses } from '#infra/redis/key_use.ts';
-import { createRefusalNoting, markRefusalsCounted } from '#infra/redis/refusals.ts';
-import { createTagNoting } from '#infra/redis/tag_health.ts';
 import { createCodec } from '#infra/registry/codec.ts';
+import { createMemoryLimits } from '#pipelines/limits/rate_limits.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
-import type { InventoryRecord } from '#schemas/inventory.ts';
-import { openRedis, openSettings } from '#services/open_parts.ts';
-import { createRequestErrors, type RequestErrors } from '#services/request_errors.ts';
-import { type Runtime, runProcess } from '#services/runtime.ts';
+import type { InventoryRecord } from '#schemas/records.ts';
+import { openRedis, openSettings, type Runtime, runProcess } from '#services/stage/runtime.ts';
+import { type Admitter, createAdmitter, createReservationLeases } from './admission.ts';
 import { createApp } from './app.ts';
+import { blockListOf, createAddressNamer, createStrangers } from './auth.ts';
 import { createConcurrencyLimiter } from './concurrency_limiter.ts';
-import { createAudienceNotes } from './engage/audience_notes.ts';
-import { openEngage } from './engage/open_engage.ts';
+import type { EngageParts } from './engage/submission.ts';
+import { createAudienceNotes, createEngageMemories, createSpamWatch } from './engage/visitor_memory.ts';
+import { type AcceptOptions, type Acceptor, createAcceptor } from './ingest_service.ts';
 import { createInventory, type InventoryIntake } from './inventory.ts';
-import { createKeyUse, type KeyUse } from './key_use.ts';
-import { createScriptCache, type ScriptCache } from './loaders/script_cache.ts';
-import { openAcceptor, openAdmitter, RATE_WINDOW_MS } from './open_acceptor.ts';
-import { openSenders } from './open_senders.ts';
-import { createRefusals, type Refusals } from './refusals.ts';
-import { blockListOf, createAddressNamer } from './requester_address.ts';
-import { createStrangers } from './strangers.ts';
-import { buildScripts, TAG_SOURCES } from './tag/scripts.ts';
-import { createTagHealth, type TagHealth } from './tag/tag_health.ts';
+import { createScriptCache, type ScriptCache } from './loaders/routes.ts';
+import {
+  createKeyUse,
+  createRefusals,
+  createTagHealth,
+  type KeyUse,
+  type Refusals,
+  type TagHealth,
+} from './site_activity.ts';
+import { buildScripts, TAG_SOURCES } from './tag_files/scripts.ts';
 
 /** An edge whose clock differs more from that of Redis is not ready. */
 const CLOCK_MS_MAX = 5 * 60_000;
+
+/** SPEC section 8. */
+const RATE_WINDOW_MS = 10_000;
+
+/** More than any vendor's script has, and little enough for many to be decoded at a time. */
+const SCRIPT_BYTES_MAX = 2 * 1024 * 1024;
+/** Longest that Redis is waited for before the limits are counted in this process alone. */
+const ADMISSION_MS_MAX = 1_000;
+
+/** Bytes of one produce request. */
+const REQUEST_BYTES_MAX = 1024 * 1024;
+/** Retries inside the client; beyond them the answer is 503 and the events are the client's still. */
+const SEND_RETRIES = 8;
 
 /** HTTP -> events.raw: answers only when Kafka has acknowledged. */
 runProcess('edge', edgeConfig, async (runtime, config) => {
@@ -127,9 +149,6 @@ async function openInventory(
   });
 }
 
-/** More than any vendor's script has, and little enough for many to be decoded at a time. */
-const SCRIPT_BYTES_MAX = 2 * 1024 * 1024;
-
 function openVendorScripts({ metrics, logger, onStop }: Runtime, { loaders }: EdgeConfig): ScriptCache {
   const fetcher = createScriptFetcher({ ...loaders, bytesMax: SCRIPT_BYTES_MAX });
   onStop(() => fetcher.close());
@@ -143,4 +162,110 @@ function openVendorScripts({ metrics, logger, onStop }: Runtime, { loaders }: Ed
 
 function openRequestErrors({ metrics, logger, fatal }: Runtime, config: EdgeConfig): RequestErrors {
   return createRequestErrors({ metrics, logger, nowMs: monotonicMs, inARowMax: config.requestErrorsMax, fatal });
+}
+
+/** The rate limits and the month's allowance, which the edges share in Redis. */
+async function openAdmitter(
+  { session, metrics, logger, onStop }: Runtime,
+  config: EdgeConfig,
+  redis: Redis,
+  addressOf: (clientIp: string) => string | null,
+): Promise<Admitter> {
+  const partitions = session.config.eventPartitions;
+  const limits = { windowMs: RATE_WINDOW_MS, perIp: config.requestsPerIp, perKey: config.requestsPerKey };
+  const store = createAdmissionStore(redis, {
+    limits,
+    cluster: config.parts.redisCluster,
+    checkpointsWanted: partitions,
+    deadlineMs: ADMISSION_MS_MAX,
+  });
+  const admitter = await createAdmitter({
+    store,
+    memory: createMemoryLimits(limits),
+    leases: createReservationLeases({
+      renew: async (leases, leaseMs) => (await store.renew(leases, leaseMs)) >= partitions,
+      leaseMs: config.leaseMs,
+      nowMs: monotonicMs,
+    }),
+    addressOf,
+    nowMs: monotonicMs,
+    metrics,
+    logger,
+  });
+  onStop(async () => admitter.stop());
+  return admitter;
+}
+
+/** The way in for events, by which every protocol goes. */
+async function openAcceptor(
+  { registry, session, metrics, logger, onStop }: Runtime,
+  { identitySecret }: EdgeConfig,
+  parts: {
+    redis: Redis;
+    admitter: Admitter;
+    sender: PartitionSender;
+    refusals: AcceptOptions['refusals'];
+    onAccepted: AcceptOptions['onAccepted'];
+  },
+): Promise<Acceptor> {
+  const schemaId = await registry.idOf(TOPICS.raw, 'event_batch');
+  const salts = await createDaySalts(parts.redis, logger, Date.now);
+  onStop(async () => salts.stop());
+  return createAcceptor({
+    sender: parts.sender,
+    admitter: parts.admitter,
+    schemaId,
+    partitions: session.config.eventPartitions,
+    anonymousSalt: (nowMs) => salts.at(nowMs),
+    identitySecret,
+    randomEventId: uuidv7,
+    nowMs: Date.now,
+    metrics,
+    refusals: parts.refusals,
+    onAccepted: parts.onAccepted,
+  });
+}
+
+/** The edge's way into Kafka. */
+interface Senders {
+  /** A sender to a topic, which ends with the process. */
+  open(topic: string): Promise<PartitionSender>;
+}
+
+function openSenders({ session, logger, fatal, onStop, clusterAlive }: Runtime, config: EdgeConfig): Senders {
+  const kafka = createKafka(session.config, 'svc.edge.sender', logger, SEND_RETRIES);
+  return {
+    async open(topic) {
+      const sender = await createSender({
+        kafka,
+        topic,
+        requestBytesMax: REQUEST_BYTES_MAX,
+        queuedBytesMax: config.queuedBytesMax,
+        deadlineMs: config.acknowledgeMs,
+        nowMs: monotonicMs,
+        watchdogMs: session.config.watchdogMs,
+        isClusterAlive: clusterAlive,
+        onFatal: fatal,
+      });
+      onStop(() => sender.stop());
+      return sender;
+    },
+  };
+}
+
+/** What the routes of surveys, promos and forms need of the process. */
+function openEngage(
+  { metrics }: Runtime,
+  redis: Redis,
+  identitySecret: Buffer,
+  addressOf: EngageParts['addressOf'],
+): EngageParts {
+  const memory = createEngageMemories(createEngageMemory(redis), metrics, Date.now);
+  const spam = createSpamWatch(createEngageGuard(redis), metrics);
+  return { memory, spam, addressOf, secret: engageSecret(identitySecret), identitySecret, randomBytes };
+}
+
+/** A key of its own (RFC 5869), so that no token says anything of the secret that identities are hashed with. */
+function engageSecret(identitySecret: Buffer): Buffer {
+  return Buffer.from(hkdfSync('sha256', identitySecret, '', 'svc.engage.token.v1', 32));
 }

@@ -1,17 +1,25 @@
 import { type TSchema, Type } from 'typebox';
-import { type DocumentedRoute, openApiDocument } from '#pipelines/openapi/document.ts';
+import { type DocumentedRoute, openApiDocument } from '#pipelines/openapi.ts';
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
-import { BUSINESS_CATEGORIES } from '#pipelines/settings/validate_site.ts';
+import { BUSINESS_CATEGORIES } from '#pipelines/settings/validate.ts';
+import { engageDocs } from './engage/openapi.ts';
 import { EDGE_ERRORS, type EdgeErrorCode } from './errors.ts';
-import { collectorRoutes } from './loaders/openapi_collectors.ts';
-import { loaderRoutes } from './loaders/openapi_loaders.ts';
-import { compatRoutes } from './openapi_compat.ts';
-import { engageRoutes } from './openapi_engage.ts';
-import { INGEST_EXAMPLE, INVENTORY_EXAMPLE } from './openapi_examples.ts';
-import { failures } from './openapi_failures.ts';
-import { ga4Routes } from './openapi_ga4.ts';
-import { elementShape, errorShape, eventShape, ingestBody, inventoryBody, rejectionShape } from './openapi_shapes.ts';
-import { scriptRoutes } from './tag/openapi_scripts.ts';
+import { loaderDocs } from './loaders/routes.ts';
+import {
+  elementShape,
+  errorShape,
+  eventShape,
+  failures,
+  INGEST_EXAMPLE,
+  INVENTORY_EXAMPLE,
+  ingestBody,
+  inventoryBody,
+  rejectionShape,
+} from './openapi_shapes.ts';
+import { ga4Routes } from './protocols/ga4.ts';
+import { compatRoutes } from './protocols/openapi.ts';
+import { collectorDocs } from './protocols/pixels.ts';
+import { scriptDocs } from './tag_files/routes.ts';
 
 const DESCRIPTION = `Takes events from browser tags, servers and tills, and acknowledges only what is stored. The libraries of Segment,
 RudderStack and PostHog can send here as they are, and so can GA4's tag and senders of its Measurement Protocol. A key is sent in the
@@ -91,11 +99,11 @@ export function publicDocument(): Record<string, unknown> {
     description: DESCRIPTION,
     routes: [
       ...ROUTES,
-      ...scriptRoutes(),
-      ...loaderRoutes(),
-      ...engageRoutes({ keyed: KEYED, errors: [...KEY_ERRORS, ...BODY_ERRORS] }),
+      ...scriptDocs(),
+      ...loaderDocs(),
+      ...engageDocs({ keyed: KEYED, errors: [...KEY_ERRORS, ...BODY_ERRORS] }),
       ...compatRoutes([...KEY_ERRORS, ...BODY_ERRORS, 'body_too_complex', 'rate_limited']),
-      ...collectorRoutes([...BODY_ERRORS, 'rate_limited']),
+      ...collectorDocs([...BODY_ERRORS, 'rate_limited']),
       ...ga4Routes([...KEY_ERRORS, ...BODY_ERRORS, 'rate_limited']),
     ],
     components: {

@@ -1,7 +1,12 @@
+// Schemas, failures and examples that the OpenAPI document of the edge shares.
+
 import { Type } from 'typebox';
+import type { SegmentCall } from '#pipelines/intake/compat/segment.ts';
 import { ELEMENTS_MAX } from '#pipelines/intake/inventory.ts';
+import type { DocumentedResponse } from '#pipelines/openapi.ts';
 import { ACTION_SOURCES } from '#schemas/event.ts';
-import { EVENTS_MAX } from './accept.ts';
+import { EDGE_ERRORS, type EdgeErrorCode } from './errors.ts';
+import { EVENTS_MAX } from './ingest_service.ts';
 
 export const plainText = (description: string) =>
   Type.String({
@@ -89,3 +94,67 @@ export const errorShape = Type.Object({
   }),
   rejected: Type.Optional(Type.Array(rejectionShape)),
 });
+
+/** One response for each status, naming the codes it may carry. */
+export function failures(codes: readonly EdgeErrorCode[]): DocumentedResponse[] {
+  const byStatus = Map.groupBy(codes, (code) => EDGE_ERRORS[code].status);
+  return [...byStatus]
+    .sort(([a], [b]) => a - b)
+    .map(([status, group]) => ({
+      status,
+      description: group.map((code) => `\`${code}\`: ${EDGE_ERRORS[code].message}`).join('\n\n'),
+      schema: errorShape,
+      ...(status === 503 ? { headers: { 'Retry-After': 'Seconds to wait' } } : {}),
+    }));
+}
+
+/** Bodies as people would send them; a test sends each to an edge. */
+export const INGEST_EXAMPLE = {
+  events: [
+    {
+      event: 'purchase',
+      uuid: 'order-3001',
+      distinct_id: 'customer-1',
+      properties: { value: 12.5, currency: 'EUR', order_id: '3001', email: 'me@example.com' },
+    },
+  ],
+};
+
+export const INVENTORY_EXAMPLE = {
+  page: '/checkout',
+  url: 'https://shop.example/checkout',
+  title: 'Checkout',
+  elements: [{ type: 'button', selector: '#buy', text: 'Buy now', event_hint: 'purchase' }],
+};
+
+const call = { messageId: 'call-1', userId: 'customer-1' };
+
+export const SEGMENT_EXAMPLES: Readonly<Record<SegmentCall, object>> = {
+  track: { ...call, event: 'Order Completed', properties: { revenue: 12.5, currency: 'EUR' } },
+  identify: { ...call, anonymousId: 'visitor-1', traits: { email: 'me@example.com' } },
+  page: { ...call, name: 'Home', properties: { url: 'https://shop.example/' } },
+  screen: { ...call, name: 'Cart' },
+  group: { ...call, groupId: 'acme', traits: { plan: 'pro' } },
+  alias: { ...call, previousId: 'visitor-1' },
+};
+
+export const SEGMENT_BATCH_EXAMPLE = {
+  batch: [
+    { type: 'identify', ...SEGMENT_EXAMPLES.identify },
+    { type: 'track', ...SEGMENT_EXAMPLES.track, messageId: 'call-2' },
+  ],
+};
+
+export const POSTHOG_EXAMPLE = {
+  api_key: 'svc_sk_YOUR_KEY',
+  batch: [
+    {
+      event: 'purchase',
+      uuid: '0190a6f0-0000-7000-8000-000000000001',
+      distinct_id: 'customer-1',
+      properties: { value: 12.5, currency: 'EUR' },
+    },
+  ],
+};
+
+export const FLAGS_EXAMPLE = { api_key: 'svc_pk_YOUR_KEY', distinct_id: 'customer-1' };

@@ -94,7 +94,7 @@ export interface Show {
   selector: string;
 }
 
-/** What a panel says by itself (pipelines/engage/panel_words.ts). */
+/** What a panel says by itself (pipelines/engage/content.ts). */
 export type Words = Record<
   | 'close'
   | 'next'

@@ -1,10 +1,14 @@
 import { type IdentityConfig, identityConfig } from '#infra/config/stage_config.ts';
-import { TOPICS } from '#infra/kafka/topics.ts';
-import { createCodec, createEventBatchReader } from '#infra/registry/codec.ts';
-import type { Identified } from '#pipelines/identity/identify.ts';
-import type { IdentityLink } from '#schemas/identity_link.ts';
-import { runEventStage, type StageEvent } from '#services/event_stage.ts';
-import { identifiedEvents, linkRecords, uniqueEvents } from './events.ts';
+import type { OutRecord } from '#infra/kafka/record.ts';
+import { SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import { type Codec, createCodec, createEventBatchReader } from '#infra/registry/codec.ts';
+import type { Identified } from '#pipelines/identity/identity.ts';
+import { memoize } from '#pipelines/stage.ts';
+import { encodePerson } from '#schemas/event_batch.ts';
+import { type IdentityLink, linkKey } from '#schemas/records.ts';
+import { partitionOf, personPartition } from '#schemas/wire.ts';
+import { packBatches, type ReadRecord } from '#services/stage/batches.ts';
+import { runEventStage, type StageEvent } from '#services/stage/event_stage.ts';
 import { openPersons } from './persons.ts';
 
 /** A little less than dedup's, so that what each transaction of dedup brings is taken at once. */
@@ -40,3 +44,37 @@ runEventStage<IdentityConfig, StageEvent, Identified>('identity', identityConfig
     committed: (decisions) => capped.inc(decisions.reduce((sum, decision) => sum + decision.capped, 0)),
   };
 });
+
+/** The events of a record of events.unique, with the coordinates that dedup gave them. */
+function uniqueEvents({ views }: ReadRecord): StageEvent[] {
+  return views.map((view) => ({ view, coordinate: view.coordinate }));
+}
+
+/** The events with their persons, as records of events.identified on the persons' partitions. */
+function identifiedEvents(decisions: readonly Identified[], schemaId: number, partitions: number): OutRecord[] {
+  const bytesOf = memoize(encodePerson);
+  const partitionIn = memoize((siteId: string) =>
+    memoize((personId: string) => personPartition(siteId, personId, partitions)),
+  );
+  const entries = decisions.flatMap((decision) => decision.entries);
+  return packBatches(
+    TOPICS.identified,
+    schemaId,
+    entries.map(({ view, coordinate, person }) => ({
+      partition: partitionIn(view.siteId)(person.person_id),
+      coordinate,
+      personBytes: bytesOf(person),
+      eventBytes: view.eventBytes,
+    })),
+  );
+}
+
+/** What was learned of who is whom, as records of identity.links. */
+function linkRecords(decisions: readonly Identified[], codec: Codec<IdentityLink>): OutRecord[] {
+  return decisions
+    .flatMap((decision) => decision.links)
+    .map((link) => {
+      const key = linkKey(link);
+      return { topic: TOPICS.links, partition: partitionOf(key, SMALL_PARTITIONS), key, value: codec.encode(link) };
+    });
+}

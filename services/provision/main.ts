@@ -1,7 +1,7 @@
+import { readConfig, warnOfSettings } from '#infra/config/catalogue.ts';
 import { provisionConfig } from '#infra/config/service_config.ts';
 import { createLogger } from '#infra/log/logger.ts';
-import { provision } from '#services/provision_parts.ts';
-import { readConfig, warnOfSettings } from '#services/read_config.ts';
+import { provision } from '#services/stage/provision.ts';
 
 /**
  * Creates the topics, schemas and tables that are missing in the parts that the environment names, says what it did,

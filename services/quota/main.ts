@@ -1,15 +1,14 @@
 import { type QuotaConfig, quotaConfig } from '#infra/config/service_config.ts';
 import { consume } from '#infra/kafka/consumer/consume.ts';
-import { committedOffset } from '#infra/kafka/consumer/group_offsets.ts';
+import { committedOffset } from '#infra/kafka/offsets.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import { createQuotaStore } from '#infra/redis/quota.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import type { DeadLetter, QuotaUsage } from '#schemas/records.ts';
-import { openProducer, openRedis, openSettings } from '#services/open_parts.ts';
-import { consumerOptions, runStage } from '#services/stage.ts';
-import { openPartitions } from './open_partitions.ts';
-import { createQuotaMetrics } from './quota_metrics.ts';
-import { createSettlement } from './settlement.ts';
+import { openProducer, openRedis, openSettings } from '#services/stage/runtime.ts';
+import { consumerOptions, runStage } from '#services/stage/stage.ts';
+import { openPartitions } from './partitions.ts';
+import { createQuotaMetrics, createSettlement } from './settlement.ts';
 import { startUsageUpkeep } from './usage_upkeep.ts';
 
 /** Nothing waits for a settlement: what an edge reserved counts against the month until it is settled. */

@@ -1,19 +1,20 @@
-import { failpoint } from '#infra/failpoint/failpoint.ts';
-import { endOf, type InBatch } from '#infra/kafka/consumer/in_batch.ts';
-import { count, emptyTally, publish } from '#infra/kafka/counting.ts';
-import type { KeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
+// Settles the counts of accepted events into months, and writes them as usage records.
+import { failpoint } from '#infra/failpoint.ts';
+import { endOf, type InBatch } from '#infra/kafka/consumer/consumption.ts';
+import type { KeyedProducer } from '#infra/kafka/producers.ts';
+import type { OutRecord } from '#infra/kafka/record.ts';
 import { SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import type { Metrics } from '#infra/metrics/metrics.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { byLog, countedEvents, settlementsOf } from '#pipelines/quota/settle.ts';
+import { byLog, countedEvents, type SettledUsage, type Settlement, settlementsOf } from '#pipelines/quota/settle.ts';
+import { deadLetter } from '#pipelines/redelivery/dead_letter.ts';
 import type { DeadLetter, QuotaCounts, QuotaUsage } from '#schemas/records.ts';
-import { deadRecords } from '#services/batches.ts';
+import { partitionOf } from '#schemas/wire.ts';
+import { count, deadRecords, emptyTally, publish } from '#services/stage/batches.ts';
 import type { Partitions } from './partitions.ts';
-import type { QuotaMetrics } from './quota_metrics.ts';
-import { readCounts } from './read_counts.ts';
-import { usageRecords } from './usage_records.ts';
 
-export interface SettlementOptions {
+interface SettlementOptions {
   registry: Registry;
   partitions: Pick<Partitions, 'settle'>;
   usage: Codec<QuotaUsage>;
@@ -22,7 +23,7 @@ export interface SettlementOptions {
   metrics: QuotaMetrics;
 }
 
-export interface SettlementOfBatches {
+interface SettlementOfBatches {
   /**
    * Settles a batch of quota.counts in Redis, publishes usage and dead letters, then commits its offset, in whose metadata
    * the next offset of events.raw to settle is kept.
@@ -64,5 +65,67 @@ export async function createSettlement(options: SettlementOptions): Promise<Sett
       publish(metrics.stage, tally, startedMs, Date.now());
       return undefined;
     },
+  };
+}
+
+/** The readable records of a batch of quota.counts, and dead letters for the others. */
+interface ReadCounts {
+  counts: QuotaCounts[];
+  dead: DeadLetter[];
+}
+
+/** Reads each record by itself, so that a poison record harms none beside it. */
+export async function readCounts(batch: InBatch, codec: Codec<QuotaCounts>, nowMs: number): Promise<ReadCounts> {
+  const read: ReadCounts = { counts: [], dead: [] };
+  for (const { offset, value } of batch.records) {
+    const decoded = await codec.decode(value);
+    if (decoded.ok) read.counts.push(decoded.value);
+    else {
+      const place = { stage: 'quota', topic: batch.topic, partition: batch.partition, offset, index: -1 };
+      read.dead.push(deadLetter(place, decoded.reason, '', value, nowMs));
+    }
+  }
+  return read;
+}
+
+/** What is published of settlements; the same place for the same account, month and partition. */
+function usageRecords(
+  settlements: readonly Settlement[],
+  settled: readonly SettledUsage[],
+  codec: Codec<QuotaUsage>,
+): OutRecord[] {
+  return settlements.map((settlement, index) => {
+    const { accountId, month, partition, newestMs } = settlement;
+    const { used, settledOffset, log } = settled[index] as SettledUsage;
+    const key = `${accountId}/${month}/${partition}`;
+    const place = { settled_offset: settledOffset, log };
+    const fact = { account_id: accountId, month, partition, used, ...place, settled_at: newestMs };
+    return { topic: TOPICS.usage, partition: partitionOf(key, SMALL_PARTITIONS), key, value: codec.encode(fact) };
+  });
+}
+
+/** What quota counts beside the flow of events. */
+export interface QuotaMetrics {
+  stage: Metrics;
+  settled(events: number): void;
+  /** Reserved events that were released: `duplicate`, or `never_arrived` where their edge died. */
+  released(reason: 'duplicate' | 'never_arrived', events: number): void;
+  /** A partition whose lost counters were put back. */
+  restored(): void;
+}
+
+export function createQuotaMetrics(stage: Metrics): QuotaMetrics {
+  const settled = stage.counter('svc_quota_settled_total', 'Unique events settled against an allowance', []);
+  const released = stage.counter('svc_quota_released_total', 'Reserved events that were released', ['reason']);
+  // The former name is there for one version, so that dashboards can be changed first.
+  const givenBack = stage.counter('svc_quota_given_back_total', 'Former name of svc_quota_released_total', ['reason']);
+  const restored = stage.counter('svc_quota_restored_total', 'Partitions whose lost counters were put back', []);
+  return {
+    stage,
+    settled: (events) => settled.inc(events),
+    released(reason, events) {
+      for (const counter of [released, givenBack]) counter.inc({ reason }, events);
+    },
+    restored: () => restored.inc(),
   };
 }

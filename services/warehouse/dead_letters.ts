@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { KeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
+import type { KeyedProducer } from '#infra/kafka/producers.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { type DeadReason, deadLetter, type PoisonPill, poisonPillLetters } from '#pipelines/dead_letter.ts';
+import { type DeadReason, deadLetter, type PoisonPill, poisonPillLetters } from '#pipelines/redelivery/dead_letter.ts';
 import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 

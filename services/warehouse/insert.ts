@@ -1,18 +1,17 @@
-import type { Warehouse } from '#infra/clickhouse/client.ts';
+// Inserts a block: again where it failed, without the rows that ClickHouse refuses, and with the time a table keeps others waiting.
+import { type Warehouse, WarehouseError } from '#infra/clickhouse/client.ts';
+import { insertBlockAgain, insertBlockFirst } from '#infra/clickhouse/deduplicated_insert.ts';
 import { ColumnarEvent } from '#infra/clickhouse/event_columns.ts';
-import { insertBlockAgain, insertBlockFirst } from '#infra/clickhouse/insert_again.ts';
-import type { SinkOptions } from '#infra/kafka/block_sink/block_sink_options.ts';
+import type { SinkOptions } from '#infra/kafka/block_sink.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import { placeOf } from '#pipelines/warehouse/block.ts';
-import { isLate } from '#pipelines/warehouse/late.ts';
-import { kindOf } from '#services/poison_pills.ts';
+import { isolate, type PoisonPill } from '#pipelines/stage.ts';
+import { isLate, placeOf } from '#pipelines/warehouse/block.ts';
+import { kindOf } from '#services/stage/batches.ts';
 import { batchOf, type DeadLetters } from './dead_letters.ts';
-import { insertWithoutRefused } from './refused_rows.ts';
-import type { TableWaits } from './table_waits.ts';
 import type { Row, Tables } from './tables.ts';
 
-export interface InsertOptions {
+interface InsertOptions {
   warehouse: Warehouse;
   tables: Pick<Tables, 'tableOf'>;
   waits: TableWaits;
@@ -56,5 +55,96 @@ export function createInsert(options: InsertOptions): SinkOptions<Row>['insert']
         await deadLetters.write(at, 'warehouse_refused', kindOf(error), bytesOf(item));
       }
     });
+  };
+}
+
+interface PlacedRow {
+  row: Row;
+  /** Its place in the block. */
+  at: number;
+}
+
+/**
+ * Inserts a block once. Where ClickHouse says that it will never take it, the rows are halved until those are found that
+ * are to blame, and the others are in. A part of a block has a token of its own, which means the same rows each time the
+ * block is formed again.
+ *
+ * More rows than can be bad by themselves, or several that are all there is and are all refused for one reason, say that
+ * the table is at fault: `warehouse_mismatch`. Of the latter `blamesAll` may say that the rows are.
+ */
+export async function insertWithoutRefused(
+  rows: readonly Row[],
+  token: string,
+  insert: (token: string, rows: readonly Row[]) => Promise<void>,
+  blamesAll: (reason: string) => boolean = () => false,
+): Promise<PoisonPill<Row>[]> {
+  const placed = rows.map((row, at): PlacedRow => ({ row, at }));
+  const work = (some: readonly PlacedRow[]): Promise<void> =>
+    insert(
+      some.length === rows.length ? token : partToken(token, some),
+      some.map(({ row }) => row),
+    );
+  const { poisonPills } = await isolate(placed, work, isRefusal).catch((error: unknown) => {
+    throw isRefusal(error) ? new WarehouseError('warehouse_mismatch', error.message) : error;
+  });
+  const [reason, ...others] = new Set(poisonPills.map(({ error }) => (error as WarehouseError).message));
+  const isOfAll = poisonPills.length === rows.length && rows.length > 1 && others.length === 0;
+  if (reason !== undefined && isOfAll && !blamesAll(reason)) throw new WarehouseError('warehouse_mismatch', reason);
+  return poisonPills.map(({ item, error }) => ({ item: item.row, error }));
+}
+
+function partToken(token: string, some: readonly PlacedRow[]): string {
+  return `${token}/rows ${some[0]?.at}-${some.at(-1)?.at}`;
+}
+
+function isRefusal(error: unknown): error is WarehouseError {
+  return error instanceof WarehouseError && error.code === 'warehouse_refused';
+}
+
+/** The tables that take no rows for now, for a reason that is no row's. */
+interface TableWaits {
+  /** Inserts into a table, and notes whether it waits. */
+  watch(table: string, insert: () => Promise<void>): Promise<void>;
+  /** How long a table has waited for this reason. */
+  waitedMs(table: string, reason: string): number;
+  areNone(): boolean;
+}
+
+interface TableWaitsOptions {
+  metrics: Pick<Metrics, 'gauge'>;
+  logger: Pick<Logger, 'error' | 'info'>;
+  /** Monotonic milliseconds. */
+  nowMs(): number;
+}
+
+/** Says once, loudly, that a table is waited for, and once that it is well. */
+export function createTableWaits({ metrics, logger, nowMs }: TableWaitsOptions): TableWaits {
+  const waits = new Map<string, { reason: string; sinceMs: number }>();
+  const waiting = metrics.gauge('svc_warehouse_waiting', 'Whether a table takes no rows, so that they wait for it', [
+    'table',
+  ]);
+  return {
+    async watch(table, insert) {
+      try {
+        await insert();
+        if (!waits.delete(table)) return;
+        waiting.set({ table }, 0);
+        logger.info({ table }, 'the table takes rows again');
+      } catch (error) {
+        if (!(error instanceof WarehouseError && error.code === 'warehouse_mismatch')) throw error;
+        const reason = error.message;
+        if (waits.get(table)?.reason !== reason) {
+          waits.set(table, { reason, sinceMs: nowMs() });
+          waiting.set({ table }, 1);
+          logger.error({ table, reason }, 'the table is not as it must be, its rows wait until it is');
+        }
+        throw error;
+      }
+    },
+    waitedMs(table, reason) {
+      const wait = waits.get(table);
+      return wait?.reason === reason ? nowMs() - wait.sinceMs : 0;
+    },
+    areNone: () => waits.size === 0,
   };
 }

@@ -1,20 +1,17 @@
-import { monotonicMs } from '#infra/concurrency/monotonic_clock.ts';
+import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import { warehouseConfig } from '#infra/config/stage_config.ts';
-import { runSink } from '#infra/kafka/block_sink/block_sink.ts';
-import { FETCH_BYTES_MIN } from '#infra/kafka/consumer/consume_options.ts';
+import { runSink } from '#infra/kafka/block_sink.ts';
+import { FETCH_BYTES_MIN } from '#infra/kafka/consumer/consumption.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createEventBatchReader } from '#infra/registry/codec.ts';
-import { phoneHmac } from '#pipelines/identity/resolve.ts';
-import { viewsIn } from '#services/batches.ts';
-import { openProducer } from '#services/open_parts.ts';
-import { consumerOptions, runStage } from '#services/stage.ts';
+import { phoneHmac } from '#pipelines/identity/identity.ts';
+import { viewsIn } from '#services/stage/batches.ts';
+import { openProducer } from '#services/stage/runtime.ts';
+import { consumerOptions, runStage } from '#services/stage/stage.ts';
 import { openDeadLetters } from './dead_letters.ts';
-import { createInsert } from './insert.ts';
-import { openWarehouse } from './open_warehouse.ts';
-import { createRowReader } from './row_reader.ts';
-import { countStored } from './stored_counts.ts';
-import { createTableWaits } from './table_waits.ts';
-import { createTables, type Row } from './tables.ts';
+import { createInsert, createTableWaits } from './insert.ts';
+import { countStored, createRowReader, createTables, type Row } from './tables.ts';
+import { openWarehouse } from './upkeep.ts';
 
 const EVENT_TOPICS: ReadonlySet<string> = new Set([TOPICS.identified, TOPICS.againWarehouse]);
 

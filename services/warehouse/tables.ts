@@ -1,14 +1,23 @@
-import type { PhoneHmac } from '#infra/clickhouse/event_column_layout.ts';
-import { type ColumnarEvent, columnarEvents } from '#infra/clickhouse/event_columns.ts';
+// Which table each topic goes to, and the rows that its records are.
+import { ColumnarEvent, columnarEvents, type PhoneHmac } from '#infra/clickhouse/event_columns.ts';
+import type { SinkOptions } from '#infra/kafka/block_sink.ts';
+import type { InRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
+import type { Metrics } from '#infra/metrics/metrics.ts';
 import { createCodec, createEventBatchReader, type Decoded } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { inventoryRows } from '#pipelines/warehouse/inventory_rows.ts';
-import { outcomeRows } from '#pipelines/warehouse/outcome_rows.ts';
+import { inventoryRows, outcomeRows } from '#pipelines/warehouse/block.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
-import { type IdentityLink, isOfNode } from '#schemas/identity_link.ts';
-import type { InventoryRecord } from '#schemas/inventory.ts';
-import type { DeliveryOutcomes, Duplicates, QuotaUsage } from '#schemas/records.ts';
+import {
+  type DeliveryOutcomes,
+  type Duplicates,
+  type IdentityLink,
+  type InventoryRecord,
+  isOfNode,
+  type QuotaUsage,
+} from '#schemas/records.ts';
+import { isNotForeseen, kindOf } from '#services/stage/batches.ts';
+import { batchOf, type DeadLetters } from './dead_letters.ts';
 
 export type Row = ColumnarEvent | Readonly<Record<string, unknown>>;
 
@@ -111,4 +120,48 @@ async function duplicates(registry: Registry): Promise<Source> {
 
 function mapped<T>(decoded: Decoded<T>, rows: (value: T) => Row[]): Decoded<Rows> {
   return decoded.ok ? { ok: true, value: { rows: rows(decoded.value), poisonPills: [] } } : decoded;
+}
+
+/**
+ * Reads records as rows. A record that cannot be read, and an event that makes no row, become dead letters; what passes by
+ * itself, such as a registry that does not answer, is thrown.
+ */
+export async function createRowReader(
+  registry: Registry,
+  tables: Pick<Tables, 'rowsOf'>,
+  deadLetters: DeadLetters,
+): Promise<(topic: string, partition: number, record: InRecord) => Promise<Row[]>> {
+  const eventSchemaId = await registry.idOf(TOPICS.identified, 'event_batch');
+  return async (topic, partition, record) => {
+    const at = { topic, partition, offset: record.offset, index: -1 };
+    try {
+      const read = await tables.rowsOf(topic, record.value);
+      if (!read.ok) {
+        await deadLetters.write(at, read.reason, '', record.value);
+        return [];
+      }
+      for (const { view, index, error } of read.value.poisonPills) {
+        await deadLetters.write({ ...at, index }, 'transform_failed', kindOf(error), batchOf(eventSchemaId, view));
+      }
+      return read.value.rows;
+    } catch (error) {
+      if (!isNotForeseen(error)) throw error;
+      await deadLetters.write(at, 'transform_failed', kindOf(error), record.value);
+      return [];
+    }
+  };
+}
+
+/** Counts what is stored and committed; `linksChanged` is called where persons may have merged. */
+export function countStored(
+  metrics: Pick<Metrics, 'in' | 'passed' | 'ageSeconds'>,
+  linksChanged: () => void,
+): SinkOptions<Row>['committed'] {
+  return (topic, _partition, rows) => {
+    metrics.in(rows.length);
+    metrics.passed(rows.length);
+    if (topic === TOPICS.links) linksChanged();
+    const [oldest] = rows;
+    if (oldest instanceof ColumnarEvent) metrics.ageSeconds((Date.now() - oldest.received_at) / 1000);
+  };
 }

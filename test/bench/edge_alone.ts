@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { partsConfig } from '#infra/config/service_config.ts';
-import { openKafka } from '#infra/kafka/session.ts';
-import { type LocalAddresses, startParts } from '#infra/local/parts.ts';
+import { openKafka } from '#infra/kafka/client.ts';
 import { createLogger } from '#infra/log/logger.ts';
+import { type LocalAddresses, startParts } from '#services/local/parts/parts.ts';
 import { localAdminToken, serviceEnvironment } from '#services/local/start/config.ts';
 import { type DemoSite, ensureDemo } from '#services/local/start/demo_settings.ts';
-import { provision } from '#services/provision_parts.ts';
+import { provision } from '#services/stage/provision.ts';
 import { openControl } from '#test/harness/control_in_process.ts';
 
 /** What an edge that is measured alone is started with. */

@@ -1,5 +1,5 @@
 import { settingGroups } from '#infra/config/catalogue.ts';
-import type { Variable, VariableFacts } from '#infra/config/variable.ts';
+import type { Variable, VariableFacts } from '#infra/config/environment.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 
 const TABLE = /(<!-- variables: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ENGAGE_KINDS } from '#pipelines/engage/definition_fields.ts';
-import { readDefinition } from '#pipelines/engage/engage_definition.ts';
+import { readDefinition } from '#pipelines/engage/site_engage.ts';
 
 const docs = readFileSync(new URL('../../docs/engage.md', import.meta.url), 'utf8');
 const definitions = [...docs.matchAll(/^```json\n(.*?)^```/gms)]

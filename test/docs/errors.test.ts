@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { CALL_PROBLEMS } from '#pipelines/intake/compat/foreign.ts';
-import { readEnvelope } from '#pipelines/intake/envelope.ts';
+import { CALL_PROBLEMS } from '#pipelines/intake/compat/mapped_call.ts';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
+import { readEnvelope } from '#pipelines/intake/take_event.ts';
 import { CONTROL_ERRORS } from '#services/control/errors.ts';
-import { EVENTS_MAX } from '#services/edge/accept.ts';
 import { EDGE_ERRORS } from '#services/edge/errors.ts';
+import { EVENTS_MAX } from '#services/edge/ingest_service.ts';
 import { section, tableRows } from './page.ts';
 
 /** Bodies that are refused as a whole. */

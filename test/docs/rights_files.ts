@@ -1,10 +1,7 @@
-import { analystStatements } from '#infra/clickhouse/analyst.ts';
+import { analystStatements, sqlRightsStatements } from '#infra/clickhouse/analyst_rights.ts';
 import { analystManagerStatements } from '#infra/clickhouse/analyst_users.ts';
-import { clickhouseUserStatements } from '#infra/clickhouse/service_users.ts';
-import { sqlRightsStatements } from '#infra/clickhouse/sql_rights.ts';
-import { aclCommands } from '#infra/kafka/acls.ts';
-import { aclUserCommands } from '#infra/redis/acl_users.ts';
-import { processUsers } from '#infra/rights/process_rights.ts';
+import { aclCommands } from '#infra/kafka/provision.ts';
+import { aclUserCommands, clickhouseUserStatements, processUsers } from '#infra/rights/process_rights.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 
 /** The deliveries differ in their names alone: one stands for all. */

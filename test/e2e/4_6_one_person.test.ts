@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { basePersonId } from '#pipelines/identity/resolve.ts';
-import type { SplitAnswer } from '#services/control_api/split_shapes.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
+import type { SplitAnswer } from '#services/control_api/sites.ts';
 import { select } from '#test/harness/clickhouse.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';

@@ -2,7 +2,7 @@
 // where every row held, or with --broken where every broken variant was caught; each counts as one in the last line, as a test does.
 // The logs of a row that failed are kept.
 import { cpSync } from 'node:fs';
-import { onParentGone } from '#infra/local/parent.ts';
+import { onParentGone } from '#services/local/parts/processes.ts';
 import { makeScratch } from '#test/harness/run/scratch.ts';
 import { add, failed, NOTHING, summary, type Tally } from '#test/harness/run/tally.ts';
 import { logTails } from '#test/harness/service.ts';

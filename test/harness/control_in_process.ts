@@ -1,7 +1,7 @@
-import type { Environment } from '#infra/config/config.ts';
 import { controlConfig } from '#infra/config/control_config.ts';
+import type { Environment } from '#infra/config/environment.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
-import { openKafka } from '#infra/kafka/session.ts';
+import { openKafka } from '#infra/kafka/client.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createRegistry } from '#infra/registry/schema_registry.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';

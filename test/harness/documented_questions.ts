@@ -1,7 +1,6 @@
-import type { Statement } from '#infra/clickhouse/queries/statement.ts';
-import type { Filter } from '#pipelines/query/filter_shapes.ts';
-import { actorQueryRoutes } from '#services/control/actor_queries.ts';
-import { queryRoutes } from '#services/control/query.ts';
+import type { Filter } from '#pipelines/analytics/filters.ts';
+import type { Statement } from '#pipelines/analytics/statement.ts';
+import { actorQueryRoutes, queryRoutes } from '#services/control/queries/routes.ts';
 
 const DAY_MS = 86_400_000;
 const TO = Date.UTC(2026, 9, 1);

@@ -1,5 +1,5 @@
-import { phoneHmac } from '#pipelines/identity/resolve.ts';
-import type { EventRow } from '#pipelines/warehouse/event_row.ts';
+import { phoneHmac } from '#pipelines/identity/identity.ts';
+import type { EventRow } from '#pipelines/warehouse/block.ts';
 import type { EventEntry, Identifiers } from '#schemas/event.ts';
 
 const SECRET = Buffer.alloc(32, 7);

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { unpackDebianPackages } from '#infra/local/debian.ts';
-import { ensureFolder, whileLocked } from '#infra/local/parts_folder.ts';
-import { findOnPath, isExecutable } from '#infra/local/tool.ts';
+import { ensureFolder, whileLocked } from '#services/local/parts/folder_lock.ts';
+import { findOnPath, isExecutable, unpackDebianPackages } from '#services/local/parts/tools.ts';
 
 const PARTS = fileURLToPath(new URL('../../.local/parts', import.meta.url));
 const PROGRAM = 'usr/bin/caddy';

@@ -1,8 +1,8 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { localSqlUrl, makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
-import { credentialsPath, listenersPath } from '#infra/local/credentials.ts';
+import { localSqlUrl, makeLocalAnalyst } from '#services/local/parts/clickhouse/clickhouse.ts';
+import { credentialsPath, listenersPath } from '#services/local/parts/clickhouse/users.ts';
 import { startDnsServer } from './dns_server.ts';
 import { startService } from './service.ts';
 import { startSharedParts } from './shared_parts.ts';

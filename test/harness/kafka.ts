@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { KafkaConfig } from '#infra/config/service_config.ts';
-import { createKafka } from '#infra/kafka/client.ts';
-import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
+import { createKafka, type Kafka } from '#infra/kafka/client.ts';
+import { chosenPartition } from '#infra/kafka/producers.ts';
 import { provisionTopics } from '#infra/kafka/provision.ts';
-import type { Kafka } from '#infra/kafka/session.ts';
 import { createLogger, type Logger } from '#infra/log/logger.ts';
 
 /** The shortest session a broker grants by default. */

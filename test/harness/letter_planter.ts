@@ -1,9 +1,9 @@
 import { Kafka, logLevel } from 'kafkajs';
-import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
+import { chosenPartition } from '#infra/kafka/producers.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { createRegistry } from '#infra/registry/schema_registry.ts';
-import { deadLetter } from '#pipelines/dead_letter.ts';
+import { deadLetter } from '#pipelines/redelivery/dead_letter.ts';
 import type { Event } from '#schemas/event.ts';
 import { createBatchWriter, encodeEvent, noPerson } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';

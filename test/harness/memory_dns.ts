@@ -1,4 +1,4 @@
-import type { DnsAnswer, DnsResolver } from '#pipelines/settings/domain_proof.ts';
+import type { DnsAnswer, DnsResolver } from '#pipelines/settings/domains.ts';
 import type { DnsKind, DnsReply } from './dns_server.ts';
 
 /** A resolver in this process, over the same words as the name server on the loopback. */

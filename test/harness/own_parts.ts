@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-import type { PartName } from '#infra/local/part.ts';
-import { type LocalAddresses, type LocalParts, startParts } from '#infra/local/parts.ts';
+import type { PartName } from '#services/local/parts/part.ts';
+import { type LocalAddresses, type LocalParts, startParts } from '#services/local/parts/parts.ts';
 import { discard } from '#test/harness/parts.ts';
 
 /** Room for a first run, which fetches the parts. */

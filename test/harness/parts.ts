@@ -1,4 +1,4 @@
-import type { LocalParts } from '#infra/local/parts.ts';
+import type { LocalParts } from '#services/local/parts/parts.ts';
 
 /** Ends parts whose data nobody wants any more: at once, as writing it down takes longer than most tests. */
 export async function discard({ parts, stop }: Pick<LocalParts, 'parts' | 'stop'>): Promise<void> {

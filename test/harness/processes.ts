@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { isSameProcess, processStart } from '#infra/local/proc.ts';
+import { isSameProcess, processStart } from '#services/local/parts/processes.ts';
 
 /** A process by pid and start time, so that a reused pid is never mistaken for it. */
 export interface ProcessMark {

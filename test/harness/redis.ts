@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, inject } from 'vitest';
 import { createRedis, type Redis } from '#infra/redis/client.ts';
-import type { Incarnation } from '#infra/redis/incarnation.ts';
+import type { Incarnation } from '#infra/redis/rebuildable_index.ts';
 import { quiet } from './kafka.ts';
 import { REDIS_DATABASES } from './shared_parts.ts';
 

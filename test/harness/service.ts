@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { ReadyFile } from '#services/local/start/ready_file.ts';
+import type { ReadyFile } from '#services/local/start/screen.ts';
 import { childEnvironment } from './environment.ts';
 
 /** A service that `services/local/start/main.ts` brought up for a test. */

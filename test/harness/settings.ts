@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runCli } from '#services/cli/run_cli.ts';
-import { createControlClient } from '#services/control_api/client.ts';
-import { httpTransport } from '#services/control_api/http_transport.ts';
+import { createControlClient, httpTransport } from '#services/control_api/client.ts';
 import type { SharedService } from './shared_service.ts';
 
 /** The settings of a running service, changed by the words of the command line. */

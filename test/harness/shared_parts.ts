@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { type LocalAddresses, type LocalParts, startParts } from '#infra/local/parts.ts';
+import { type LocalAddresses, type LocalParts, startParts } from '#services/local/parts/parts.ts';
 import { discard } from './parts.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { inject } from 'vitest';
-import type { ReadyFile } from '#services/local/start/ready_file.ts';
+import type { ReadyFile } from '#services/local/start/screen.ts';
 
 /** The one service that the integration and end-to-end tests share. */
 export interface SharedService {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
-import { patchAbortedRecords } from '#infra/kafka/kafkajs_patches/aborted_records.ts';
-import { registerZstd } from '#infra/kafka/producer/compression.ts';
+import { registerZstd } from '#infra/kafka/client.ts';
+import { patchAbortedRecords } from '#infra/kafka/kafkajs_patches/client_patches.ts';
 
 export interface TopicRecord {
   topic: string;

@@ -1,4 +1,4 @@
-import { domainRecords } from '#pipelines/settings/domain_proof.ts';
+import { domainRecords } from '#pipelines/settings/domains.ts';
 import type { DnsKind, DnsReply } from './dns_server.ts';
 import type { SharedService } from './shared_service.ts';
 import type { TestSite } from './test_site.ts';

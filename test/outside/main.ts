@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { onParentGone } from '#infra/local/parent.ts';
+import { onParentGone } from '#services/local/parts/processes.ts';
 import { makeScratch } from '#test/harness/run/scratch.ts';
 import { failed, summary, type Tally } from '#test/harness/run/tally.ts';
 import { testDocuments } from './openapi.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
 import { server } from '#test/unit/intake/context.ts';
 import { cpuMsOf } from './linear.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { statementOf } from '#infra/clickhouse/sql_tree.ts';
-import { isSelector } from '#pipelines/engage/css_selector.ts';
-import { linksIn } from '#pipelines/engage/links.ts';
+import { statementOf } from '#infra/clickhouse/sql_query.ts';
+import { isSelector } from '#pipelines/engage/definition_problems.ts';
+import { linksIn } from '#pipelines/engage/spam.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { HIT_CHARACTERS_MAX, readHits } from '#pipelines/intake/ga4/hits.ts';
 import { redactCards } from '#pipelines/privacy/redact_cards.ts';

@@ -1,5 +1,10 @@
-import type { PlatformAnswer, PlatformRequest } from '#services/local/platforms/http_exchange.ts';
-import { isRecord, readJson, textOf } from '#services/local/platforms/json.ts';
+import {
+  isRecord,
+  type PlatformAnswer,
+  type PlatformRequest,
+  readJson,
+  textOf,
+} from '#services/local/platforms/acceptance_ledger.ts';
 import {
   type Check,
   fieldFault,

@@ -1,8 +1,12 @@
 import { createPublicKey, createVerify } from 'node:crypto';
-import { isCurrency } from '#services/local/platforms/currency.ts';
-import type { PlatformAnswer, PlatformRequest } from '#services/local/platforms/http_exchange.ts';
-import { isRecord, readJson } from '#services/local/platforms/json.ts';
-import type { PlatformStandin } from '#services/local/platforms/platform.ts';
+import {
+  isRecord,
+  type PlatformAnswer,
+  type PlatformRequest,
+  readJson,
+} from '#services/local/platforms/acceptance_ledger.ts';
+import { isCurrency } from '#services/local/platforms/meta.ts';
+import type { PlatformStandin } from '#services/local/platforms/standin.ts';
 import {
   type Check,
   fieldFault,

@@ -1,7 +1,10 @@
-import type { PlatformAnswer, PlatformRequest } from '#services/local/platforms/http_exchange.ts';
-import { isRecord, readJson } from '#services/local/platforms/json.ts';
-import type { PlatformStandin } from '#services/local/platforms/platform.ts';
-import type { StandinOptions } from '#services/local/platforms/standin.ts';
+import {
+  isRecord,
+  type PlatformAnswer,
+  type PlatformRequest,
+  readJson,
+} from '#services/local/platforms/acceptance_ledger.ts';
+import type { PlatformStandin, StandinOptions } from '#services/local/platforms/standin.ts';
 
 /** A request as a JSON platform sees it. */
 export interface JsonRequest {

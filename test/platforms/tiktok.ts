@@ -1,6 +1,5 @@
-import { isCurrency } from '#services/local/platforms/currency.ts';
-import type { PlatformAnswer } from '#services/local/platforms/http_exchange.ts';
-import { isRecord, textOf } from '#services/local/platforms/json.ts';
+import { isRecord, type PlatformAnswer, textOf } from '#services/local/platforms/acceptance_ledger.ts';
+import { isCurrency } from '#services/local/platforms/meta.ts';
 import {
   type Check,
   fieldFault,

@@ -1,5 +1,14 @@
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import { type Arrival, clockOf, firstGiven, given, idText, isObject, type MappedCall, objectOr } from './foreign.ts';
+import {
+  type Arrival,
+  clockOf,
+  firstGiven,
+  given,
+  idText,
+  isObject,
+  type MappedCall,
+  objectOr,
+} from './mapped_call.ts';
 
 /** Properties that are the envelope's rather than the event's. */
 const ENVELOPE_PROPERTIES = new Set(['token', 'distinct_id', '$insert_id']);

@@ -1,10 +1,18 @@
-import { DESTINATIONS_PROPERTY } from '#pipelines/delivery/event_destinations.ts';
-import { unwrapped } from '#pipelines/delivery/stated.ts';
-import { readSentAt } from '#pipelines/intake/timestamp.ts';
+// Calls of Segment's HTTP API as events.
+import { DESTINATIONS_PROPERTY, stated, unwrapped } from '#pipelines/delivery/vocabulary.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import { isNobodysId } from '#pipelines/privacy/placeholder_id.ts';
-import { type Arrival, clockOf, firstGiven, given, idText, isObject, type MappedCall, objectOr } from './foreign.ts';
-import { type DestinationFlags, destinationFlags } from './integrations.ts';
+import { isNobodysId } from '#pipelines/privacy/placeholder_ids.ts';
+import { readSentAt } from '../timestamp.ts';
+import {
+  type Arrival,
+  clockOf,
+  firstGiven,
+  given,
+  idText,
+  isObject,
+  type MappedCall,
+  objectOr,
+} from './mapped_call.ts';
 
 /** The calls of Segment's HTTP Tracking API, by the path each has of its own. */
 export const SEGMENT_CALLS = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const;
@@ -184,4 +192,48 @@ function contextProperties(sent: JsonObject): JsonObject {
     $set: isObject(context['traits']) ? context['traits'] : undefined,
     context: rest.length === 0 ? undefined : Object.fromEntries(rest),
   });
+}
+
+/** Which destinations a call may go to, by our names, and `all` for those that it does not name. */
+type DestinationFlags = Readonly<Record<string, boolean>>;
+
+/**
+ * What Segment and RudderStack call the destinations that we have, as words of their names without case and separators. A name
+ * stands for the platform, whichever of its products it is (`Facebook Pixel`, `Facebook Conversions API (Actions)`): who keeps
+ * an event from one of them does not expect it at the other.
+ */
+const PLATFORMS: readonly (readonly [RegExp, string])[] = [
+  [/^all$/, 'all'],
+  [/facebook|^meta(?:$|ads|pixel|capi|conversion)|^fb(?:pixel|capi)/, 'meta'],
+  [/tiktok/, 'tiktok'],
+  [/googleanalytics|^ga4/, 'ga4'],
+  [/^google(?:$|ads|adwords|enhanced|datamanager)|adwords/, 'google'],
+  [/linkedin/, 'linkedin'],
+  [/pinterest/, 'pinterest'],
+  [/reddit/, 'reddit'],
+  [/^snap(?:$|chat|ads|pixel|conversion)/, 'snapchat'],
+  [/posthog/, 'posthog'],
+  [/^webhooks?/, 'webhook'],
+];
+const NAMES_MAX = 200;
+const NAME_CHARACTERS_MAX = 100;
+
+/**
+ * What the object `integrations` of a call says of our destinations: `false` keeps it from one, anything else, such as options,
+ * lets it go there. Of several names of one platform a no holds.
+ */
+export function destinationFlags(integrations: unknown): DestinationFlags {
+  const flags: Record<string, boolean> = {};
+  if (!isObject(integrations)) return flags;
+  for (const [name, value] of Object.entries(integrations).slice(0, NAMES_MAX)) {
+    const folded = name
+      .slice(0, NAME_CHARACTERS_MAX)
+      .toLowerCase()
+      .replace(/[^a-z0-9]/g, '');
+    const said = stated(value);
+    const destination = PLATFORMS.find(([words]) => words.test(folded))?.[1];
+    if (destination !== undefined && said !== 'absent')
+      flags[destination] = said !== 'no' && flags[destination] !== false;
+  }
+  return flags;
 }

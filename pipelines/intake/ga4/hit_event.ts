@@ -1,17 +1,14 @@
+// Hits of GA4 as events.
 import { consentOf } from '#pipelines/delivery/consent.ts';
-import { conversionName } from '#pipelines/delivery/conversion_names.ts';
-import { canonicalJson } from '#pipelines/intake/canonical_json.ts';
-import { given } from '#pipelines/intake/compat/foreign.ts';
-import { digestId } from '#pipelines/intake/event_id.ts';
-import { pageArrival } from '#pipelines/intake/page_arrival.ts';
+import { conversionName } from '#pipelines/delivery/vocabulary.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { asSha256 } from '#pipelines/privacy/hash_identifiers.ts';
 import type { Caller } from '#schemas/event.ts';
-import { consentOfHit } from './hit_consent.ts';
-import { itemsOfHit } from './hit_items.ts';
-import { gatherUserData } from './hit_user_data.ts';
-import type { Hit } from './hits.ts';
-import { purchaseId, statedId } from './purchase_id.ts';
-import { numberOr } from './wire_number.ts';
+import { given, pageArrival } from '../compat/mapped_call.ts';
+import { digestId } from '../event_id.ts';
+import { canonicalJson } from '../json_text.ts';
+import { type Hit, numberOr } from './hits.ts';
+import { itemsOfHit, purchaseId, statedId } from './items.ts';
 
 /** What says of an event that GA4's own tag sent it: the value of its property `$lib`. */
 export const GTAG_LIBRARY = 'ga4';
@@ -60,7 +57,7 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
 const USER_DATA = 'user_data.';
 
 /** Who sent a hit, and what makes digests that nobody else can. */
-export interface HitArrival {
+interface HitArrival {
   caller: Caller;
   secret: Buffer;
 }
@@ -185,4 +182,123 @@ function ownId(id: string, name: string, secret: Buffer, names: Map<string, stri
   const first = names.get(id) ?? name;
   names.set(id, first);
   return first === name ? id : digestId(canonicalJson(['ga4', id, name]), secret);
+}
+
+type Choice = 'granted' | 'denied';
+
+/** Google's consent types in the order of `gcd`. */
+const TYPES = ['ad_storage', 'analytics_storage', 'ad_user_data', 'ad_personalization'];
+
+/**
+ * What a letter of `gcd` says after both the default and the visitor's own choice; `l`: neither was set. A letter that
+ * Google may add counts as a refusal, as everywhere where consent cannot be read.
+ */
+const LETTERS: ReadonlyMap<string, Choice | null> = new Map([
+  ['l', null],
+  ['p', 'denied'],
+  ['q', 'denied'],
+  ['t', 'granted'],
+  ['r', 'granted'],
+  ['m', 'denied'],
+  ['n', 'granted'],
+  ['u', 'denied'],
+  ['v', 'granted'],
+]);
+/** A digit and a letter for each type, with digits in front and behind: `11t1t1t1t5`, `13l3l3l2l1`. */
+const DEFAULTS = /^\d(?:\d([a-z]))(?:\d([a-z]))(?:\d([a-z]))(?:\d([a-z]))/i;
+
+/**
+ * What a hit says of consent beside its `gcs`, which is read where it is delivered: Google's consent types out of `gcd`, and
+ * that no service of Google's may have the data where the Digital Markets Act applies (`dma=1`, `dma_cps=-`).
+ */
+function consentOfHit(fields: ReadonlyMap<string, string>): Record<string, Choice> {
+  const consent: Record<string, Choice> = {};
+  const [, ...letters] = DEFAULTS.exec(fields.get('gcd') ?? '') ?? [];
+  letters.forEach((letter, at) => {
+    const choice = LETTERS.get(letter.toLowerCase());
+    if (choice !== null) consent[TYPES[at] ?? ''] = choice ?? 'denied';
+  });
+  if (fields.get('dma') === '1' && fields.get('dma_cps') === '-') consent['ad_user_data'] = 'denied';
+  return consent;
+}
+
+const BASE64_OF_SHA256 = /^[A-Za-z0-9_+/-]{43}=?$/;
+const INDEX = /^\d{1,2}$/;
+/** Addresses of one person that are looked at. */
+const ADDRESSES_MAX = 4;
+const VALUES_MAX = 8;
+
+/** What the blob `em` calls a person's data, and the member it becomes; those of an address have its number behind them. */
+const BLOB_FIELDS: ReadonlyMap<string, string> = new Map([
+  ['em', 'sha256_email_address'],
+  ['pn', 'sha256_phone_number'],
+]);
+const BLOB_ADDRESS_FIELDS: ReadonlyMap<string, string> = new Map([
+  ['fn', 'sha256_first_name'],
+  ['ln', 'sha256_last_name'],
+  ['ct', 'city'],
+  ['rg', 'region'],
+  ['pc', 'postal_code'],
+  ['co', 'country'],
+]);
+const PLAIN_IN_BLOB = new Set(['pc', 'co']);
+const PLAIN = /^[A-Za-z0-9 -]{2,12}$/;
+
+/** What a hit says of a person, gathered into the form of GA4's `user_data`. */
+interface UserData {
+  /** Takes what stands under `user_data.<path>`, as it was typed. */
+  add(path: string, value: string): void;
+  /** Takes gtag's blob of hashes, `tv.1~em.<hash>~fn0.<hash>`; what is no hash in it is nobody's to keep. */
+  addBlob(blob: string): void;
+  /** Null where nothing was said. */
+  gathered(): JsonObject | null;
+}
+
+function gatherUserData(): UserData {
+  const values = new Map<string, string[]>();
+  const addresses = new Map<number, Map<string, string>>();
+
+  function put(name: string, value: string): void {
+    const known = values.get(name) ?? [];
+    if (known.length < VALUES_MAX) values.set(name, [...known, value]);
+  }
+  function putAddress(at: number, name: string, value: string): void {
+    const address = addresses.get(at) ?? new Map<string, string>();
+    if (addresses.size < ADDRESSES_MAX || addresses.has(at)) addresses.set(at, address.set(name, value));
+  }
+  function addFromBlob(part: string): void {
+    const [, name = '', number = '0', sent = ''] = /^([a-z]{2})(\d?)\.(.+)$/.exec(part) ?? [];
+    const value = hashIn(sent) ?? (PLAIN_IN_BLOB.has(name) && PLAIN.test(sent) ? sent : null);
+    if (value === null) return;
+    const member = BLOB_FIELDS.get(name);
+    if (member !== undefined) put(member, value);
+    const ofAddress = BLOB_ADDRESS_FIELDS.get(name);
+    if (ofAddress !== undefined) putAddress(Number(number), ofAddress, value);
+  }
+
+  return {
+    add(path, value) {
+      const steps = path.split('.', 4);
+      const [first = '', ...rest] = steps;
+      const names = rest.filter((step) => !INDEX.test(step));
+      if (first !== 'address') put([first, ...names].join('_'), value);
+      else putAddress(Number(rest.find((step) => INDEX.test(step)) ?? 0), names.join('_'), value);
+    },
+    addBlob(blob) {
+      const [version, ...parts] = blob.split('~', 64);
+      if (version === 'tv.1') parts.forEach(addFromBlob);
+    },
+    gathered() {
+      const members: [string, unknown][] = [...values].map(([name, all]) => [name, all.length === 1 ? all[0] : all]);
+      const places = [...addresses.values()].map((address) => Object.fromEntries(address));
+      if (places.length > 0) members.push(['address', places]);
+      return members.length === 0 ? null : Object.fromEntries(members);
+    },
+  };
+}
+
+/** A SHA-256 in hex, of one written in hex or in base64. */
+function hashIn(text: string): string | null {
+  const hex = BASE64_OF_SHA256.test(text) ? Buffer.from(text, 'base64').toString('hex') : text;
+  return asSha256(hex);
 }

@@ -1,5 +1,7 @@
-import { allowEffort } from '#pipelines/privacy/effort.ts';
-import { areTooMany, parametersOfHit } from './parameter_limits.ts';
+// Hits of GA4's wire, and limits of their parameters.
+import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { allowEffort, type Effort, jsonIn } from '#pipelines/privacy/effort.ts';
+import { isObject, objectOr } from '../compat/mapped_call.ts';
 
 /** One event as it is on GA4's wire. */
 export interface Hit {
@@ -12,7 +14,7 @@ export interface Hit {
 }
 
 type HitsProblem = 'hits_too_many' | 'hit_too_large' | 'parameters_too_many';
-export type HitsRead = { ok: true; hits: Hit[] } | { ok: false; problem: HitsProblem };
+type HitsRead = { ok: true; hits: Hit[] } | { ok: false; problem: HitsProblem };
 
 /** As many as a request of ours may hold; gtag closes a batch at 20. */
 export const HITS_MAX = 50;
@@ -65,4 +67,86 @@ function keysOf(text: string): number {
   let keys = 1;
   for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) keys += 1;
   return keys;
+}
+
+/** Names that the sender chose: GA4 takes 25 parameters and 25 user properties of an event, and 27 of an item. */
+const HIT_PARAMETERS_MAX = 200;
+/** Each name is looked at for what it may say of a person; so many are read in some 15 ms. */
+const REQUEST_PARAMETERS_MAX = 2_000;
+/** Deeper is refused where events are cleaned. */
+const DEPTH_MAX = 16;
+
+const OWN_KEY = /^(?:ep|epn|up|upn)\./;
+const ITEM_KEY = /^pr\d{1,3}$/;
+const ITEM_OWN_NAME = /(?:^|~)k[0-9A-Q]([^~]*)/g;
+
+/** Whether an event or all together have more names of their own than are read. */
+export function areTooMany(counts: readonly number[]): boolean {
+  return (
+    counts.some((count) => count > HIT_PARAMETERS_MAX) ||
+    counts.reduce((sum, count) => sum + count, 0) > REQUEST_PARAMETERS_MAX
+  );
+}
+
+/** How many names a hit has of its own, those in values that are JSON among them. One that comes twice counts once. */
+function parametersOfHit(fields: ReadonlyMap<string, string>, effort: Effort): number {
+  const names = new Set<string>();
+  for (const [key, value] of fields) {
+    if (OWN_KEY.test(key)) {
+      names.add(key);
+      addNames(value, names, 0, effort);
+    } else if (ITEM_KEY.test(key)) for (const [, name = ''] of value.matchAll(ITEM_OWN_NAME)) names.add(name);
+  }
+  return names.size;
+}
+
+/** The same of each measurement, with the user properties that its body says for all. */
+export function parametersOfMeasurements(events: readonly unknown[], body: JsonObject): number[] {
+  const effort = allowEffort();
+  const shared = namesIn([body['user_properties'], body['user_data'], body['consent'], body['device']], effort);
+  return events.map((event) => namesIn(isObject(event) ? objectOr(event['params']) : null, effort) + shared);
+}
+
+function namesIn(value: unknown, effort: Effort): number {
+  const names = new Set<string>();
+  addNames(value, names, 0, effort);
+  return names.size;
+}
+
+/** Ends where there are too many already, or no effort is left: then cleaning reads no more of it either. */
+function addNames(value: unknown, names: Set<string>, depth: number, effort: Effort): void {
+  if (names.size > HIT_PARAMETERS_MAX || depth > DEPTH_MAX) return;
+  const inside = typeof value === 'string' ? jsonIn(value, effort) : value;
+  if (typeof inside !== 'object' || inside === null) return;
+  const isList = Array.isArray(inside);
+  for (const [name, member] of Object.entries(inside)) {
+    if (!isList) names.add(name);
+    addNames(member, names, depth + 1, effort);
+    if (names.size > HIT_PARAMETERS_MAX) return;
+  }
+}
+
+/**
+ * Without a leading plus or zeros: that is rather a phone number or a code in the wrong field, and as a number would no
+ * longer be known for one.
+ */
+const DECIMAL = /^-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/i;
+const PARTS = /^-?(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i;
+const NUMBER_CHARACTERS_MAX = 40;
+
+/** A number where the text is one that loses nothing as such; else the text: `epn.x=true` exists (FACTS section 4). */
+export function numberOr(text: string): number | string {
+  if (text.length > NUMBER_CHARACTERS_MAX || !DECIMAL.test(text)) return text;
+  const number = Number(text);
+  const isExact = Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number));
+  return isExact && digitsOf(text) === digitsOf(String(number)) ? number : text;
+}
+
+/** The digits of a decimal that count, and the place of the last: equal for `1.50`, `1.5` and `15e-1`. */
+function digitsOf(text: string): string {
+  const [, whole = '', fraction = '', exponent = '0'] = PARTS.exec(text) ?? [];
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  const place = Number(exponent) - fraction.length + digits.length - significant.length;
+  return significant === '' ? '0' : `${significant}e${place}`;
 }

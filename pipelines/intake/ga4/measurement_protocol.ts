@@ -1,13 +1,12 @@
+// The Measurement Protocol: requests as events, what its validation says, and its limits of names.
 import { consentOf } from '#pipelines/delivery/consent.ts';
-import { conversionName } from '#pipelines/delivery/conversion_names.ts';
-import { firstGiven, given, idText, isObject, objectOr } from '#pipelines/intake/compat/foreign.ts';
-import { pageArrival } from '#pipelines/intake/page_arrival.ts';
-import { readShortText } from '#pipelines/intake/short_text.ts';
-import { readForeignTime } from '#pipelines/intake/timestamp.ts';
+import { conversionName } from '#pipelines/delivery/vocabulary.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import { ITEMS_MAX, withoutLegacyNames } from './hit_items.ts';
-import { areTooMany, parametersOfMeasurements } from './parameter_limits.ts';
-import { purchaseId, statedId } from './purchase_id.ts';
+import { firstGiven, given, idText, isObject, objectOr, pageArrival } from '../compat/mapped_call.ts';
+import { readShortText } from '../rejections.ts';
+import { readForeignTime } from '../timestamp.ts';
+import { areTooMany, parametersOfMeasurements } from './hits.ts';
+import { ITEMS_MAX, purchaseId, statedId, withoutLegacyNames } from './items.ts';
 
 /** Google's page on sending events. */
 export const MEASUREMENTS_MAX = 25;
@@ -15,7 +14,7 @@ export const MEASUREMENTS_MAX = 25;
 /** What says of an event that it came by the Measurement Protocol: the value of its property `$lib`. */
 const MEASUREMENT_LIBRARY = 'ga4_mp';
 
-export type MeasurementsRead =
+type MeasurementsRead =
   | { ok: true; events: unknown[] }
   | {
       ok: false;
@@ -41,7 +40,7 @@ export function readMeasurements(body: unknown, secret: Buffer): MeasurementsRea
 }
 
 /** Of a browser the client id, of an app that of its instance. */
-export function clientIdOf(body: JsonObject): unknown {
+function clientIdOf(body: JsonObject): unknown {
   return firstGiven(idText(body['client_id']), idText(body['app_instance_id']));
 }
 
@@ -125,3 +124,140 @@ function happened(micros: unknown): unknown {
   const happenedMs = readForeignTime(micros);
   return happenedMs === null ? micros : new Date(happenedMs).toISOString();
 }
+
+/** A problem in the form of Google's validation server. Nothing that was sent is in it: what is meant is said by its place. */
+interface MeasurementProblem {
+  fieldPath: string;
+  description: string;
+  validationCode: 'VALUE_REQUIRED' | 'VALUE_INVALID' | 'NAME_INVALID' | 'NAME_RESERVED' | 'EXCEEDED_MAX_ENTITIES';
+}
+
+const EVENT_NAME = /^[A-Za-z][A-Za-z0-9_]{0,39}$/;
+const PARAMETERS_MAX = 25;
+const USER_PROPERTIES_MAX = 25;
+/** No more are told of one body. */
+const PROBLEMS_MAX = 100;
+
+/** What Google would object to in a body of the Measurement Protocol (FACTS section 3). */
+export function measurementProblems(body: unknown): MeasurementProblem[] {
+  if (!isObject(body)) return [required('', 'The body must be a JSON object.')];
+  const { events } = body;
+  const problems = [
+    ...(clientIdOf(body) === undefined ? [required('client_id', 'client_id is required.')] : []),
+    ...userPropertyProblems(body['user_properties']),
+  ];
+  if (!Array.isArray(events) || events.length === 0) {
+    return [...problems, required('events', 'events must be a list with at least one event.')];
+  }
+  if (events.length > MEASUREMENTS_MAX) {
+    return [...problems, tooMany('events', `events must not hold more than ${MEASUREMENTS_MAX} events.`)];
+  }
+  return [...problems, ...events.flatMap(eventProblems)].slice(0, PROBLEMS_MAX);
+}
+
+function userPropertyProblems(sent: unknown): MeasurementProblem[] {
+  const names = Object.keys(objectOr(sent));
+  if (names.length > USER_PROPERTIES_MAX) {
+    return [tooMany('user_properties', `user_properties must not hold more than ${USER_PROPERTIES_MAX}.`)];
+  }
+  const description = 'A user property has a name that Google reserves or does not take.';
+  return names
+    .filter((name) => !isUserPropertyName(name))
+    .map(() => ({ fieldPath: 'user_properties', description, validationCode: 'NAME_INVALID' }));
+}
+
+function eventProblems(event: unknown, at: number): MeasurementProblem[] {
+  const path = `events[${at}]`;
+  if (!isObject(event)) {
+    return [{ fieldPath: path, description: 'An event must be an object.', validationCode: 'VALUE_INVALID' }];
+  }
+  return [...nameProblems(event['name'], `${path}.name`), ...parameterProblems(event, `${path}.params`)];
+}
+
+function nameProblems(name: unknown, fieldPath: string): MeasurementProblem[] {
+  if (name === undefined || name === '') return [required(fieldPath, 'name is required.')];
+  if (typeof name !== 'string' || !EVENT_NAME.test(name)) {
+    const description = 'A name must begin with a letter and have at most 40 letters, digits and underscores.';
+    return [{ fieldPath, description, validationCode: 'NAME_INVALID' }];
+  }
+  if (!isReservedEventName(name)) return [];
+  return [{ fieldPath, description: 'The name is one that Google reserves.', validationCode: 'NAME_RESERVED' }];
+}
+
+function parameterProblems({ params }: JsonObject, fieldPath: string): MeasurementProblem[] {
+  if (params === undefined) return [];
+  if (!isObject(params))
+    return [{ fieldPath, description: 'params must be an object.', validationCode: 'VALUE_INVALID' }];
+  const names = Object.keys(params);
+  const description = 'A parameter has a name that Google reserves or does not take.';
+  const invalid = names.filter((name) => !isParameterName(name));
+  return [
+    ...(names.length > PARAMETERS_MAX ? [tooMany(fieldPath, `params must not hold more than ${PARAMETERS_MAX}.`)] : []),
+    ...invalid.map((): MeasurementProblem => ({ fieldPath, description, validationCode: 'NAME_INVALID' })),
+  ];
+}
+
+function required(fieldPath: string, description: string): MeasurementProblem {
+  return { fieldPath, description, validationCode: 'VALUE_REQUIRED' };
+}
+
+function tooMany(fieldPath: string, description: string): MeasurementProblem {
+  return { fieldPath, description, validationCode: 'EXCEEDED_MAX_ENTITIES' };
+}
+
+/** Limits of the Measurement Protocol's page on sending events. */
+export const NAME_CHARACTERS_MAX = 40;
+
+const RESERVED_EVENTS = new Set([
+  'ad_activeview',
+  'ad_click',
+  'ad_exposure',
+  'ad_impression',
+  'ad_query',
+  'adunit_exposure',
+  'app_clear_data',
+  'app_install',
+  'app_remove',
+  'app_store_refund',
+  'app_store_subscription_cancel',
+  'app_store_subscription_convert',
+  'app_store_subscription_renew',
+  'app_update',
+  'error',
+  'first_open',
+  'first_visit',
+  'in_app_purchase',
+  'notification_dismiss',
+  'notification_foreground',
+  'notification_open',
+  'notification_receive',
+  'os_update',
+  'screen_view',
+  'session_start',
+  'user_engagement',
+]);
+const RESERVED_EVENT_PREFIX = /^(_|firebase_|ga_|google_|gtag\.)/;
+const RESERVED_PARAMETER = /^(_|firebase_|ga_|google_|gtag\.)/;
+const RESERVED_PROPERTIES = new Set([
+  'first_open_time',
+  'first_visit_time',
+  'last_deep_link_referrer',
+  'user_id',
+  'first_open_after_install',
+]);
+const NAME = /^[a-zA-Z][a-zA-Z0-9_]*$/;
+
+/** Whether Google keeps the name for events of its own. */
+export const isReservedEventName = (name: string): boolean =>
+  RESERVED_EVENTS.has(name) || RESERVED_EVENT_PREFIX.test(name);
+
+/** Whether a property may go as an event parameter under its own name. */
+export const isParameterName = (name: string): boolean =>
+  NAME.test(name) &&
+  name.length <= NAME_CHARACTERS_MAX &&
+  !RESERVED_PARAMETER.test(name) &&
+  name !== 'firebase_conversion';
+
+/** Whether a property may go as a user property under its own name. */
+export const isUserPropertyName = (name: string): boolean =>
+  NAME.test(name) && name.length <= 24 && !RESERVED_PARAMETER.test(name) && !RESERVED_PROPERTIES.has(name);

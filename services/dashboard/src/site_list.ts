@@ -1,5 +1,5 @@
 import { computed, effect, signal } from '@preact/signals';
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { SiteItem } from '#services/control_api/sites.ts';
 import type { Failure } from './api/api_answer.ts';
 import { listAll } from './api/lists.ts';
 import { decoded, place } from './router.ts';

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import type { Permission } from '#pipelines/settings/access.ts';
-import type { Who } from '#services/control_api/session_shapes.ts';
+import type { Who } from '#services/control_api/users.ts';
 import type { Answer, Failure } from './api/api_answer.ts';
 import { request, whenSignedOut } from './api/request.ts';
 import { sites } from './site_list.ts';

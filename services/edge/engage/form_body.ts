@@ -1,4 +1,9 @@
+// Reads a form from JSON, or from what a browser sends without a script.
+
+import { isUtf8 } from 'node:buffer';
+import { TextDecoder } from 'node:util';
 import type { HttpRequestIn } from '#infra/http/http_server.ts';
+import { CAMPAIGN } from '#pipelines/engage/engage_event.ts';
 import {
   bodyReader,
   ENGAGE_BODY_BYTES_MAX,
@@ -7,14 +12,13 @@ import {
   formRequestShape,
 } from '#pipelines/engage/engage_request.ts';
 import { MARKETING_FIELD } from '#pipelines/engage/form.ts';
-import type { IngestCaller } from '../accept.ts';
-import { refusal } from '../answer.ts';
-import { decompress } from '../decode.ts';
-import { isMultipart, readMultipart } from '../multipart_form.ts';
-import { hasBody } from '../payload.ts';
-import { type BodyRead, invalidBody, readEngageBody } from './engage_body.ts';
-import { plainPage } from './plain_page.ts';
-import { readPlainPairs } from './plain_pairs.ts';
+import { originRefusal } from '#pipelines/settings/callers.ts';
+import type { ApiKey } from '#schemas/setting.ts';
+import { pageOrigin } from '../auth.ts';
+import { decompress, hasBody, isMultipart, readMultipart } from '../body.ts';
+import { refusal } from '../errors.ts';
+import type { IngestCaller } from '../ingest_service.ts';
+import { type BodyRead, invalidBody, readEngageBody } from './submission.ts';
 
 /** A form as it came: `isPlain` where a browser sent it without a script. */
 export interface SentForm {
@@ -132,3 +136,73 @@ function visitorConsent(all: URLSearchParams, asksConsent: boolean): object {
 /** A checkbox that is not ticked is not sent at all; a hidden field of its name before it says that it was there. */
 const isTicked = (all: URLSearchParams, name: string): boolean =>
   all.getAll(name).some((value) => !['', 'no', '0', 'false'].includes(value));
+
+const ADDRESS_CHARACTERS_MAX = 4096;
+const CAMPAIGN_CHARACTERS_MAX = 200;
+
+/**
+ * The page of a plain form: what the form itself states in `_page`, as browsers tell another origin nothing but the page's
+ * origin unless the page has them do otherwise; else what Referer says. Undefined: neither says anything.
+ */
+function plainPage(all: URLSearchParams, request: HttpRequestIn, key: ApiKey): FormRequest['page'] {
+  const url = statedAddress(all, request, key) ?? request.headers.referer;
+  if (url === undefined || url.length > ADDRESS_CHARACTERS_MAX) return undefined;
+  const campaign = CAMPAIGN.flatMap((name): [string, string][] => {
+    const value = all.get(name) ?? '';
+    return value === '' || value.length > CAMPAIGN_CHARACTERS_MAX ? [] : [[name, value]];
+  });
+  return { url, ...(campaign.length === 0 ? {} : { campaign: Object.fromEntries(campaign) }) };
+}
+
+/** What a form says is its page, where that is of the origin which sent it, or of one that the key may be used from. */
+function statedAddress(all: URLSearchParams, request: HttpRequestIn, key: ApiKey): string | undefined {
+  const origin = pageOrigin(request);
+  const stated = all.get('_page') ?? '';
+  const url = stated === '' ? null : URL.parse(stated, origin ?? undefined);
+  if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
+  const isOfSite = url.origin === origin || originRefusal(key, url.origin) === null;
+  return isOfSite ? url.href : undefined;
+}
+
+/** What browsers send from a page in no other coding, by far (WHATWG Encoding: ISO-8859-1 is read as windows-1252 too). */
+const USUAL_CODING = 'windows-1252';
+
+/**
+ * The names and values of a plain form. A browser sends them in the coding of its page, and names that in a hidden field
+ * `_charset_` where the form has one. Without it they are UTF-8 where all bytes are, else windows-1252.
+ */
+function readPlainPairs(body: Buffer): URLSearchParams {
+  const pairs = body
+    .toString('latin1')
+    .split('&')
+    .filter((pair) => pair !== '')
+    .map((pair) => [pair.split('=', 1)[0] ?? '', pair.slice(pair.indexOf('=') + 1 || pair.length)].map(unescaped));
+  const named = pairs.find(([name]) => name?.toString('latin1') === '_charset_')?.[1]?.toString('latin1') ?? '';
+  const decoder = decoderOf(named) ?? utf8OrUsual(pairs.flat());
+  return new URLSearchParams(
+    pairs.map(([name, value]): [string, string] => [decoder.decode(name), decoder.decode(value)]),
+  );
+}
+
+/** The bytes that a part of the body stands for; what is no escape stands for itself. */
+function unescaped(part: string): Buffer {
+  const text = part
+    .replaceAll('+', ' ')
+    .replaceAll(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(text, 'latin1');
+}
+
+/** Null: no coding that a page may have, or UTF-8, which is tried anyway. */
+function decoderOf(label: string): TextDecoder | null {
+  try {
+    const decoder = new TextDecoder(label);
+    return decoder.encoding.startsWith('utf-') ? null : decoder;
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+function utf8OrUsual(parts: readonly Buffer[]): TextDecoder {
+  return parts.every(isUtf8) ? new TextDecoder('utf-8', { ignoreBOM: true }) : new TextDecoder(USUAL_CODING);
+}

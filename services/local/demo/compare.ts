@@ -1,14 +1,12 @@
-import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
-import type { Deliveries } from './deliveries.ts';
-import { DESTINATIONS, type DestinationName } from './due.ts';
-import type { RequestOutcome } from './judge_reply.ts';
-import type { Stored } from './stored.ts';
-import type { Ledger, Totals } from './world/day_ledger.ts';
+import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
+import { drawFunnel, renderNumber, renderTable } from '#services/stage/terminal.ts';
+import { DESTINATIONS, type Deliveries, type DestinationName, type Stored } from './read_results.ts';
+import type { RequestOutcome } from './send_requests.ts';
+import { FUNNEL_STEPS, type Ledger, type Totals } from './world/day_ledger.ts';
 import { SITE_SLOTS, type SiteSlot } from './world/demo_event.ts';
-import { FUNNEL_STEPS } from './world/demo_funnel.ts';
 
 /** One line of the summary. The first cell is what is expected; `equal` is null where there is nothing to compare. */
-export interface Row {
+interface Row {
   label: string;
   cells: readonly number[];
   equal: boolean | null;
@@ -139,4 +137,66 @@ export function compare(expected: Expected, { outcomes, sites, deliveries }: Fin
 
 export function countDiffering(sections: readonly Section[]): number {
   return sections.flatMap(({ rows }) => rows).filter(({ equal }) => equal === false).length;
+}
+
+const LABEL_WIDTH = 34;
+const CELL_WIDTH = 9;
+const SURPRISES_SHOWN = 5;
+
+function cellsOf({ label, cells, equal }: Row, columns: number): string[] {
+  const numbers = Array.from({ length: columns }, (_, nth) => {
+    const cell = cells[nth];
+    return (cell === undefined ? '' : renderNumber(cell)).padStart(CELL_WIDTH);
+  });
+  const verdict = equal === null ? '' : equal ? 'equal' : 'DIFFERS';
+  return [`  ${label.slice(0, LABEL_WIDTH - 2)}`.padEnd(LABEL_WIDTH), ...numbers, verdict];
+}
+
+/** A section as a table of at most 80 columns; what a row has no cell for is left empty. */
+export function drawSection({ title, columns, rows }: Section): string {
+  const headings = [title, ...columns.map((column) => column.padStart(CELL_WIDTH)), ''];
+  return `${renderTable(
+    headings,
+    rows.map((row) => cellsOf(row, columns.length)),
+    '',
+  )}\n`;
+}
+
+/** The answers that were not as planned, the commonest first. */
+export function drawSurprises(outcomes: Findings['outcomes']): string[] {
+  const surprises = outcomes.flatMap(({ surprise }) => (surprise === null ? [] : [surprise]));
+  const groups = [...Map.groupBy(surprises, (text) => text)].toSorted(([, a], [, b]) => b.length - a.length);
+  if (groups.length === 0) return [];
+  const lines = groups.slice(0, SURPRISES_SHOWN).map(([text, times]) => `  ${times.length} × ${text}`);
+  return ['Answers that were not as planned', ...lines, ''];
+}
+
+/** `every count equal`, or how many are not. */
+export function closingLine(sections: readonly Section[]): string {
+  const differing = countDiffering(sections);
+  if (differing === 0) return 'every count equal';
+  return differing === 1 ? '1 count differs' : `${differing} counts differ`;
+}
+
+/** Everything that is printed at the end. */
+export function drawSummary({ outcomes, sites }: Findings, sections: readonly Section[], coloured: boolean): string {
+  const funnels = SITE_SLOTS.map((slot) =>
+    drawFunnel(`${slot}: from page to purchase, by person`, FUNNEL_STEPS, sites[slot].funnel),
+  );
+  const text = [
+    ...sections.map(drawSection),
+    ...drawSurprises(outcomes),
+    closingLine(sections),
+    '',
+    funnels.join('\n\n'),
+    '',
+  ].join('\n');
+  return coloured ? paint(text) : text;
+}
+
+/** The same words, good ones green and bad ones red. */
+function paint(text: string): string {
+  return text
+    .replaceAll(/equal$/gm, '\u001b[32m$&\u001b[0m')
+    .replaceAll(/DIFFERS$|\d+ counts? differs?$/gm, '\u001b[31m$&\u001b[0m');
 }

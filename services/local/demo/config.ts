@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { environment } from '#infra/config/config.ts';
-import { toolsConfig } from '#infra/config/tools_config.ts';
-import type { ReadyFile } from '../start/ready_file.ts';
+import { environment } from '#infra/config/environment.ts';
+import { toolsConfig } from '#infra/config/local_config.ts';
+import type { ReadyFile } from '../start/screen.ts';
 
 export interface DemoOptions {
   visitors: number;

@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import { createControlClient } from '#services/control_api/client.ts';
-import { httpTransport } from '#services/control_api/http_transport.ts';
-import { renderNumber } from '#services/render.ts';
+import { createControlClient, httpTransport } from '#services/control_api/client.ts';
+import { renderNumber } from '#services/stage/terminal.ts';
 import { coloursWanted, DemoError, type DemoOptions, readOptions, readReady, USAGE } from './config.ts';
-import { runDemo } from './run_demo.ts';
+import { runDemo, UnreadableError } from './run_demo.ts';
 import { EdgeAwayError } from './send_requests.ts';
-import { UnreadableError } from './wait.ts';
 import { createWorld, type World } from './world/demo_world.ts';
 
 function introduce({ visitors, seed, run }: DemoOptions, { totals }: World['ledger']): string {

@@ -1,18 +1,12 @@
 import type { ControlClient } from '#services/control_api/client.ts';
-import { renderNumber } from '#services/render.ts';
-import type { ReadyFile } from '../start/ready_file.ts';
-import { compare, countDiffering, type Expected, type Findings } from './compare.ts';
-import { createDeliveryReader } from './deliveries.ts';
-import { DESTINATIONS, dueIds } from './due.ts';
-import type { RequestOutcome } from './judge_reply.ts';
-import { type ProgressOutput, startProgress } from './progress_line.ts';
-import { drawSummary } from './report.ts';
-import { sendAll } from './send_requests.ts';
-import { askFunnel, askStored, type Scope } from './stored.ts';
-import { type Goal, type WaitResult, waitFor } from './wait.ts';
+import { renderNumber } from '#services/stage/terminal.ts';
+import type { ReadyFile } from '../start/screen.ts';
+import { compare, countDiffering, drawSummary, type Expected, type Findings } from './compare.ts';
+import { askFunnel, askStored, createDeliveryReader, DESTINATIONS, dueIds, type Scope } from './read_results.ts';
+import { type RequestOutcome, sendAll } from './send_requests.ts';
 import { SITE_SLOTS, type SiteSlot } from './world/demo_event.ts';
 import type { World } from './world/demo_world.ts';
-import { runPrefix } from './world/ids.ts';
+import { runPrefix } from './world/people.ts';
 
 export interface Surroundings {
   ready: Pick<ReadyFile, 'edge' | 'demo'>;
@@ -24,7 +18,7 @@ export interface Surroundings {
   random: () => number;
 }
 
-export interface RunLimits {
+interface RunLimits {
   concurrency: number;
   timeoutMs: number;
 }
@@ -148,4 +142,118 @@ export async function runDemo(world: World, around: Surroundings, limits: RunLim
   const lines = [...missingLines(result, limits.timeoutMs), '', drawSummary(findings, sections, around.coloured)];
   around.output.write(lines.join('\n'));
   return countDiffering(sections);
+}
+
+/** Something that should reach a number. */
+export interface Goal {
+  label: string;
+  expected: number;
+  found: number;
+}
+
+interface WaitOptions {
+  /** Reads how far everything is. */
+  measure: () => Promise<Goal[]>;
+  wait: (ms: number) => Promise<void>;
+  now: () => number;
+  /** Waiting ends when nothing has moved for this long. */
+  timeoutMs: number;
+  /** `readable` is false while the last look failed; the goals are then those of the look before. */
+  onProgress: (goals: readonly Goal[], readable: boolean) => void;
+}
+
+const POLL_MS = 1_000;
+/** Everything must hold this long, so that a duplicate that comes after the first is seen. */
+export const SETTLE_MS = 2_000;
+
+/** `code` is `unreadable`: for as long as one waits, where things stand could not be read. */
+export class UnreadableError extends Error {
+  readonly code = 'unreadable';
+}
+
+export type WaitResult = { kind: 'reached' } | { kind: 'stood_still'; missing: Goal[] };
+
+function isReached({ expected, found }: Goal): boolean {
+  return expected === found;
+}
+
+function unreadable(cause: unknown): UnreadableError {
+  const words = cause instanceof Error ? cause.message : 'unknown failure';
+  return new UnreadableError(`what is stored and delivered cannot be read: ${words}`, { cause });
+}
+
+/**
+ * Waits until every goal is reached and nothing has moved for SETTLE_MS, or until nothing has moved for the timeout.
+ * A look that fails is made again: the parts may be restarting.
+ *
+ * @throws UnreadableError when it still fails after the timeout, with what `measure` threw as cause.
+ */
+export async function waitFor(options: WaitOptions): Promise<WaitResult> {
+  let goals: Goal[] = [];
+  let seen = '';
+  let movedAt = options.now();
+  let fault: unknown = null;
+  for (;;) {
+    try {
+      goals = await options.measure();
+      fault = null;
+    } catch (error) {
+      fault = error;
+    }
+    const state = JSON.stringify(goals);
+    if (state !== seen) movedAt = options.now();
+    seen = state;
+    options.onProgress(goals, fault === null);
+    const stillMs = options.now() - movedAt;
+    if (fault === null && goals.every(isReached) && stillMs >= SETTLE_MS) return { kind: 'reached' };
+    if (stillMs >= options.timeoutMs && fault !== null) throw unreadable(fault);
+    if (stillMs >= options.timeoutMs) return { kind: 'stood_still', missing: goals.filter((goal) => !isReached(goal)) };
+    await options.wait(POLL_MS);
+  }
+}
+
+interface ProgressOutput {
+  isTTY: boolean;
+  write(text: string): void;
+}
+
+interface Progress {
+  /** @param note printed behind the bar, at most 36 columns of it */
+  update(done: number, total: number, note: string): void;
+  end(): void;
+}
+
+const BAR_WIDTH = 20;
+const REDRAW_MS = 100;
+const NOTE_WIDTH = 36;
+
+/** `Sending    [██████              ]  30 %  ...` in at most 79 columns, so that no terminal of 80 wraps it. */
+export function progressLine(title: string, share: number, note: string): string {
+  const bar = '█'.repeat(Math.floor(share * BAR_WIDTH)).padEnd(BAR_WIDTH);
+  const percent = String(Math.floor(share * 100)).padStart(3);
+  return `${title.padEnd(12)}[${bar}] ${percent} %  ${note.slice(0, NOTE_WIDTH)}`.trimEnd();
+}
+
+/** A bar that is redrawn in place on a terminal; elsewhere a plain line at the start, each tenth and the end. */
+export function startProgress(title: string, output: ProgressOutput, now: () => number): Progress {
+  let drawnAt = Number.NEGATIVE_INFINITY;
+  let tenth = -1;
+  let line = '';
+  return {
+    update(done, total, note) {
+      const share = total === 0 ? 1 : Math.min(done / total, 1);
+      line = progressLine(title, share, note);
+      if (output.isTTY) {
+        if (now() - drawnAt < REDRAW_MS && share < 1) return;
+        drawnAt = now();
+        output.write(`\r\u001b[K${line}`);
+      } else if (Math.floor(share * 10) !== tenth) {
+        tenth = Math.floor(share * 10);
+        output.write(`${line}\n`);
+      }
+    },
+    end() {
+      if (output.isTTY) output.write(`\r\u001b[K${line}\n`);
+    },
+  };
 }

@@ -1,3 +1,4 @@
+// What a stand-in accepted, and the exchange it is read from.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, truncateSync } from 'node:fs';
 import { dirname } from 'node:path';
 
@@ -105,3 +106,34 @@ function sumOf(entries: readonly LedgerEntry[]): { first: number; repeated: numb
   }
   return { first: entries.length, repeated: times - entries.length, effects };
 }
+
+export interface PlatformRequest {
+  method: string;
+  path: string;
+  /** Names in lower case. */
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface PlatformAnswer {
+  status: number;
+  headers?: Record<string, string>;
+  body: string;
+  /** What is accepted with this answer. */
+  accepted?: Acceptance[];
+}
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The value of a JSON text; null when it is none. */
+export function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** The value where it is a text; otherwise an empty one. */
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -1,9 +1,12 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { ReadyMessage } from '#services/runtime.ts';
-import { startPlatform } from './platform.ts';
-import { PLATFORMS } from './platforms.ts';
-import type { Standin } from './standin.ts';
+import type { ReadyMessage } from '#services/stage/runtime.ts';
+import { standin as meta } from './meta.ts';
+import { type PlatformStandin, type Standin, startPlatform } from './standin.ts';
+import { standin as webhook } from './webhook.ts';
+
+/** The platforms that `npm start` plays for the demo's sites, by their destinations' names. */
+const PLATFORMS: Readonly<Record<string, PlatformStandin>> = { meta, webhook };
 
 const USAGE = `node services/local/platforms/main.ts --NAME-port PORT … --state-dir FOLDER
 NAME is one or more of ${Object.keys(PLATFORMS).join(', ')}; port 0 takes a free one.

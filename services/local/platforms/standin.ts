@@ -1,12 +1,13 @@
+// The stand-in of an ad platform: an HTTP server with scripted faults and an interface for tests.
+
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Ledger } from './acceptance_ledger.ts';
-import { answerAdmin } from './admin.ts';
-import type { Fault, Script } from './fault_script.ts';
-import type { PlatformAnswer, PlatformRequest } from './http_exchange.ts';
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { createLedger, type Ledger, type PlatformAnswer, type PlatformRequest } from './acceptance_ledger.ts';
 
 /** What a platform does with a request, as a function. */
-export interface Platform {
+interface Platform {
   /** The scope and token by which a script picks requests. */
   scopeOf(request: PlatformRequest): { scope: string; token: string | null };
   answer(request: PlatformRequest, nowMs: number): PlatformAnswer;
@@ -148,3 +149,176 @@ const stop = (server: Server): Promise<void> =>
     server.close(() => resolve());
     server.closeAllConnections();
   });
+
+/** A platform that a stand-in can be started for. Each file named after a destination exports one as `standin`. */
+export interface PlatformStandin {
+  /** How long the platform remembers an event's key; below 0 it never does, and every repetition counts. */
+  keyWindowMs: number;
+  platform(options: StandinOptions): Platform;
+}
+
+/** Starts a platform's stand-in on loopback. @throws the listen error, as EADDRINUSE. */
+export function startPlatform(
+  { keyWindowMs, platform }: PlatformStandin,
+  options: StandinOptions = {},
+): Promise<Standin> {
+  return startStandin(
+    platform(options),
+    createLedger(options.ledgerPath ?? null, keyWindowMs),
+    createScript(),
+    options,
+  );
+}
+
+const PREFIX = '/_standin/';
+const PAGE_MAX = 1_000_000;
+
+interface Administered {
+  ledger: Ledger;
+  script: Script;
+  requests: PlatformRequest[];
+}
+
+const json = (value: unknown, status = 200): PlatformAnswer => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(value),
+});
+
+function wholeOf(text: string | null, otherwise: number): number {
+  return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : otherwise;
+}
+
+function metrics(ledger: Ledger): PlatformAnswer {
+  const lines = Object.entries(ledger.totals()).flatMap(([scope, { first, repeated }]) => [
+    `standin_accepted_total{scope=${JSON.stringify(scope)},kind="first"} ${first}`,
+    `standin_accepted_total{scope=${JSON.stringify(scope)},kind="repeated"} ${repeated}`,
+  ]);
+  return { status: 200, body: ['# TYPE standin_accepted_total counter', ...lines, ''].join('\n') };
+}
+
+function setScript(script: Script, body: string): PlatformAnswer {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return json({ error: 'not JSON' }, 400);
+  }
+  const rules = typeof value === 'object' && value !== null && 'rules' in value ? readRules(value.rules) : null;
+  if (rules === null) return json({ error: 'rules are malformed' }, 400);
+  script.set(rules);
+  return json({ rules: script.list() });
+}
+
+/**
+ * The routes by which other processes direct a stand-in; null for a request to the platform itself.
+ *
+ * - `GET /_standin/health`
+ * - `GET /_standin/ledger?cursor=N&limit=N` what was accepted, in order; without limit all of it
+ * - `GET /_standin/totals` counts per scope
+ * - `GET /_standin/requests` how many requests came, of the last 1000
+ * - `GET /_standin/script`, `POST /_standin/script` with `{"rules": [...]}`, which replaces all rules
+ * - `GET /metrics`
+ */
+function answerAdmin(request: PlatformRequest, { ledger, script, requests }: Administered): PlatformAnswer | null {
+  const url = new URL(request.path, 'http://standin');
+  if (request.method === 'GET' && url.pathname === '/metrics') return metrics(ledger);
+  if (!url.pathname.startsWith(PREFIX)) return null;
+  const limit = wholeOf(url.searchParams.get('limit'), PAGE_MAX);
+  switch (`${request.method} ${url.pathname.slice(PREFIX.length)}`) {
+    case 'GET health':
+      return json({ ok: true });
+    case 'GET ledger':
+      return json(ledger.page(wholeOf(url.searchParams.get('cursor'), 0), limit));
+    case 'GET totals':
+      return json(ledger.totals());
+    case 'GET requests':
+      return json({ count: requests.length });
+    case 'GET script':
+      return json({ rules: script.list() });
+    case 'POST script':
+      return setScript(script, request.body);
+    default:
+      return json({ error: 'no such route' }, 404);
+  }
+}
+
+const Faults = Type.Union([
+  /** Any answer, word for word. */
+  Type.Object({
+    kind: Type.Literal('status'),
+    status: Type.Integer({ minimum: 200, maximum: 599 }),
+    headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+    body: Type.Optional(Type.String()),
+  }),
+  /** A Graph API error, with the status that comes with it. */
+  Type.Object({
+    kind: Type.Literal('graph_error'),
+    code: Type.Integer(),
+    subcode: Type.Optional(Type.Integer()),
+    status: Type.Optional(Type.Integer({ minimum: 400, maximum: 599 })),
+    is_transient: Type.Optional(Type.Boolean()),
+  }),
+  Type.Object({ kind: Type.Literal('throttle'), retry_after_s: Type.Optional(Type.Integer({ minimum: 0 })) }),
+  /** A proxy's error page. */
+  Type.Object({ kind: Type.Literal('html') }),
+  /** Takes the request and never answers. */
+  Type.Object({ kind: Type.Literal('hang') }),
+  /** Breaks the connection; nothing was accepted. */
+  Type.Object({ kind: Type.Literal('reset') }),
+  /** Accepts, writes the ledger, and breaks the connection before the answer. */
+  Type.Object({ kind: Type.Literal('accept_then_reset') }),
+  /** Does nothing wrong; for a delay alone. */
+  Type.Object({ kind: Type.Literal('none') }),
+]);
+type Fault = Static<typeof Faults>;
+
+const Rules = Type.Array(
+  Type.Object({
+    fault: Faults,
+    /** Requests it applies to; absent means until the script is replaced. */
+    times: Type.Optional(Type.Integer({ minimum: 1 })),
+    /** A pixel id, or the path of a webhook; absent means all but those that begin with @, as `@token` does. */
+    scope: Type.Optional(Type.String()),
+    /** A token; absent means all. */
+    token: Type.Optional(Type.String()),
+    delay_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 600_000 })),
+  }),
+);
+export type Rule = Static<typeof Rules>[number];
+
+interface Script {
+  /** Replaces all rules. */
+  set(rules: readonly Rule[]): void;
+  list(): Rule[];
+  /** The first rule that applies to a request, counted down; null when it is to be answered as the platform would. */
+  take(scope: string, token: string | null): Rule | null;
+}
+
+/** Requests beside the events themselves, as for a token; only a rule that names their scope applies to them. */
+const isAside = (scope: string): boolean => scope.startsWith('@');
+
+export function createScript(): Script {
+  let rules: Rule[] = [];
+  return {
+    set: (replacement) => {
+      rules = replacement.map((rule) => ({ ...rule }));
+    },
+    list: () => rules.map((rule) => ({ ...rule })),
+    take: (scope, token) => {
+      const rule = rules.find(
+        (one) =>
+          (one.scope ?? (isAside(scope) ? null : scope)) === scope && (one.token === undefined || one.token === token),
+      );
+      if (rule === undefined) return null;
+      if (rule.times !== undefined) rule.times -= 1;
+      rules = rules.filter((one) => one.times !== 0);
+      return rule;
+    },
+  };
+}
+
+/** Rules from JSON; null when it holds anything else. */
+function readRules(value: unknown): Rule[] | null {
+  return Value.Check(Rules, value) ? value : null;
+}

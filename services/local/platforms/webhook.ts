@@ -1,9 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Acceptance } from './acceptance_ledger.ts';
-import type { PlatformAnswer, PlatformRequest } from './http_exchange.ts';
-import { isRecord, readJson } from './json.ts';
-import type { PlatformStandin } from './platform.ts';
-import type { StandinOptions } from './standin.ts';
+import { type Acceptance, isRecord, type PlatformAnswer, type PlatformRequest, readJson } from './acceptance_ledger.ts';
+import type { PlatformStandin, StandinOptions } from './standin.ts';
 
 /** Secret by path; at a path without one, signatures are checked for their form only. */
 export type WebhookSecrets = Readonly<Record<string, string>>;

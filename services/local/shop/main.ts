@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { ReadyMessage } from '#services/runtime.ts';
+import type { ReadyMessage } from '#services/stage/runtime.ts';
 import { startShop } from './shop_server.ts';
 
 const USAGE = 'node services/local/shop/main.ts --port PORT --edge URL --key BROWSER_KEY\n';

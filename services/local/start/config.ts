@@ -1,23 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkGiven } from '#infra/config/catalogue.ts';
-import { type Environment, environment } from '#infra/config/config.ts';
+import { type Environment, environment } from '#infra/config/environment.ts';
 import { type StartConfig, startConfig } from '#infra/config/local_config.ts';
 import { partsConfig } from '#infra/config/service_config.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { partitionsOf } from '#infra/kafka/provision.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import { ownerEnvironment } from '#infra/local/environment.ts';
-import type { LocalAddresses } from '#infra/local/parts.ts';
 import { createLogger } from '#infra/log/logger.ts';
-import { loadOrCreateLocalKeyRing } from '#infra/secrets/local_key_ring.ts';
 import { createPasswords } from '#infra/secrets/password.ts';
+import { KEY_BYTES, type KeyRing, parseKeyRing } from '#infra/secrets/seal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { issueToken } from '#pipelines/settings/admin_tokens.ts';
-import { hashKey } from '#pipelines/settings/keys.ts';
-import { randomPassword } from '#pipelines/settings/random_text.ts';
+import { hashKey } from '#pipelines/settings/callers.ts';
+import { randomPassword } from '#pipelines/settings/secrets.ts';
+import type { LocalAddresses } from '../parts/parts.ts';
+import { ownerEnvironment } from '../parts/tools.ts';
 
 const DESTINATION_NAMES = DESTINATIONS.map(({ name }) => name);
 
@@ -127,4 +128,57 @@ export function localAdminToken(dataDir: string): string {
   const path = adminTokenFile(dataDir);
   if (!existsSync(path)) writeFileSync(path, `${issueToken(randomBytes).secret}\n`, { mode: 0o600 });
   return readFileSync(path, 'utf8').trim();
+}
+
+const FILE_NAME = 'secrets.keys';
+
+/**
+ * The key ring of a local installation. It is in `secrets.keys`, in a folder outside version control, is made on first use,
+ * and only its owner can read it. Processes that start at the same time get the same key.
+ *
+ * @throws KeyRingError if the file is not a key ring. A key is never replaced, because what it sealed would be lost.
+ */
+export async function loadOrCreateLocalKeyRing(directory: string): Promise<KeyRing> {
+  const path = join(directory, FILE_NAME);
+  const existing = await readIfPresent(path);
+  if (existing !== null) return parseKeyRing(existing);
+  await mkdir(directory, { recursive: true });
+  await createOnce(path, `local:${randomBytes(KEY_BYTES).toString('base64')}\n`);
+  return parseKeyRing(await readFile(path, 'utf8'));
+}
+
+async function readIfPresent(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return null;
+    throw error;
+  }
+}
+
+/** To link a finished file is atomic: nobody reads half a key, and the first of several processes wins. */
+async function createOnce(path: string, content: string): Promise<void> {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    await writeDurably(draft, content);
+    await link(draft, path);
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+async function writeDurably(path: string, content: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hashKey } from '#pipelines/settings/keys.ts';
+import { hashKey } from '#pipelines/settings/callers.ts';
 import type { Caller } from '#schemas/event.ts';
-import type { AccountItem } from '#services/control_api/account_shapes.ts';
 import type { ControlClient } from '#services/control_api/client.ts';
-import type { DestinationItem } from '#services/control_api/destination_shapes.ts';
-import type { IssuedKeyItem, KeyItem } from '#services/control_api/key_shapes.ts';
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { DestinationItem } from '#services/control_api/destinations.ts';
+import type { AccountItem, IssuedKeyItem, KeyItem, SiteItem } from '#services/control_api/sites.ts';
 
 /** A demo site as scripts find it in ready.json. */
 export interface DemoSite {

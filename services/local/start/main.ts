@@ -1,26 +1,22 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { readConfig, warnOfSettings } from '#infra/config/catalogue.ts';
 import { type PartsConfig, partsConfig } from '#infra/config/service_config.ts';
-import { applyAcls } from '#infra/kafka/acls.ts';
-import { createKafka } from '#infra/kafka/client.ts';
-import { openKafka } from '#infra/kafka/session.ts';
-import { localSqlUrl, makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
-import { LOCAL_PROCESS_USERS, loginsOf } from '#infra/local/credentials.ts';
-import { acquireLock } from '#infra/local/lock.ts';
-import { onParentGone } from '#infra/local/parent.ts';
-import { type LocalParts, startParts } from '#infra/local/parts.ts';
-import { choosePorts } from '#infra/local/ports.ts';
-import { ensureReaper, registerChild } from '#infra/local/reaper.ts';
+import { createKafka, openKafka } from '#infra/kafka/client.ts';
+import { applyAcls } from '#infra/kafka/provision.ts';
 import { createLogger, type Logger } from '#infra/log/logger.ts';
 import { createRegistry } from '#infra/registry/schema_registry.ts';
 import { type FollowedSettings, followSettings } from '#infra/settings/follow_settings.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
-import { createControlClient } from '#services/control_api/client.ts';
-import { httpTransport } from '#services/control_api/http_transport.ts';
-import { createSupervisor, type ProcessSpec, type Supervisor } from '#services/local/supervisor/supervisor.ts';
-import { provision } from '#services/provision_parts.ts';
-import { readConfig, warnOfSettings } from '#services/read_config.ts';
+import { createControlClient, httpTransport } from '#services/control_api/client.ts';
+import { provision } from '#services/stage/provision.ts';
+import { localSqlUrl, makeLocalAnalyst } from '../parts/clickhouse/clickhouse.ts';
+import { LOCAL_PROCESS_USERS, loginsOf } from '../parts/clickhouse/users.ts';
+import { acquireLock } from '../parts/folder_lock.ts';
+import { choosePorts } from '../parts/part.ts';
+import { type LocalParts, startParts } from '../parts/parts.ts';
+import { ensureReaper, onParentGone, registerChild } from '../parts/processes.ts';
 import {
   adminPasswordFile,
   adminTokenFile,
@@ -31,14 +27,19 @@ import {
   readStartConfig,
   serviceEnvironment,
 } from './config.ts';
-import { createDeliveries } from './delivery_processes.ts';
 import { DEMO_DESTINATIONS, type DemoSites, ensureDemo } from './demo_settings.ts';
-import { processEnvironment } from './process_environment.ts';
-import { controlSpec, deliverySpecs, processSpecs, replaySpec, shopSpec } from './processes.ts';
-import { type ReadyFile, readyPath, removeReadyFile, writeReadyFile } from './ready_file.ts';
-import { readyScreen } from './screen.ts';
+import {
+  controlSpec,
+  createDeliveries,
+  deliverySpecs,
+  processEnvironment,
+  processSpecs,
+  replaySpec,
+  shopSpec,
+} from './processes.ts';
+import { type ReadyFile, readyPath, readyScreen, removeReadyFile, watchStart, writeReadyFile } from './screen.ts';
 import { ensureShopPages } from './shop_settings.ts';
-import { watchStart } from './start_watch.ts';
+import { createSupervisor, type ProcessSpec, type Supervisor } from './supervisor.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const HOST = '127.0.0.1';

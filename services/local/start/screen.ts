@@ -1,9 +1,15 @@
-import type { ProcessState } from '#services/local/supervisor/supervisor.ts';
-import { withoutSecrets } from '#services/ready_secrets.ts';
-import type { ReadyFile } from './ready_file.ts';
+// What `npm start` says: progress, ready.json, and the screen when all is ready.
+
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { withoutSecrets } from '#services/stage/terminal.ts';
+import { lastLines } from '../parts/part.ts';
+import { LocalError } from '../parts/tools.ts';
+import type { DemoSites } from './demo_settings.ts';
+import type { ProcessState } from './supervisor.ts';
 
 /** Where the screen goes, and so what it may show. */
-export interface ScreenOptions {
+interface ScreenOptions {
   /** A person reads it; else it may be kept for others to read, and says where secrets are instead of what they are. */
   isTerminal: boolean;
   readyPath: string;
@@ -68,4 +74,94 @@ export function readyScreen(facts: ReadyFile, processes: readonly ProcessState[]
     'A day of traffic: npm run demo        Stop: Ctrl-C',
     '',
   ].join('\n');
+}
+
+/** What `.local/ready.json` holds while everything runs: where scripts and tests find the service. */
+export interface ReadyFile {
+  edge: string;
+  control: string;
+  /** The file that holds an admin token for it. */
+  adminTokenFile: string;
+  /** The dashboard, the user to sign in as, and the file that holds the password that the user was made with. */
+  dashboard: { url: string; user: string; passwordFile: string };
+  registry: string;
+  kafka: string;
+  redis: string;
+  /** Credentials included; a SELECT can be POSTed to it and finds `events` unqualified. */
+  clickhouse: string;
+  site: string;
+  browserKey: string;
+  serverKey: string;
+  /** The demo sites, the platforms they deliver to, and the pages of the shop, on which the tag can be tried. */
+  demo: DemoSites & { metaStandin: string; webhookStandin: string; pages: string };
+  /** Pid and metrics address of each process as they were at the start. */
+  processes: Record<string, { pid: number | null; metrics: string | null }>;
+}
+
+export function readyPath(dataDir: string): string {
+  return join(dataDir, 'ready.json');
+}
+
+/** Writes the file whole or not at all. It holds keys, so it is for its owner only. */
+export function writeReadyFile(dataDir: string, ready: ReadyFile): void {
+  const path = readyPath(dataDir);
+  writeFileSync(`${path}.new`, `${JSON.stringify(ready, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
+export function removeReadyFile(dataDir: string): void {
+  rmSync(readyPath(dataDir), { force: true });
+}
+
+interface StartWatchOptions {
+  states(): readonly ProcessState[];
+  logDir: string;
+  say(line: string): void;
+  /** How long before it is said, and said again, which processes are waited for. */
+  remindMs?: number;
+  /** How long before the start has failed. */
+  timeoutMs?: number;
+}
+
+const REMIND_MS = 30_000;
+/** Longer than a stage whose client hangs while it joins its group takes until its watchdog ends it and it is ready again. */
+const TIMEOUT_MS = 300_000;
+const LOG_LINES = 20;
+
+/**
+ * Waits for a start of processes, and never without a word: says again and again which are not ready yet, and gives up
+ * after `timeoutMs` with an error (`local_process_not_ready`) that holds the last lines of their logs.
+ */
+export async function watchStart<T>(start: Promise<T>, options: StartWatchOptions): Promise<T> {
+  const { states, logDir, say, remindMs = REMIND_MS, timeoutMs = TIMEOUT_MS } = options;
+  const startedMs = performance.now();
+  const unready = () => states().filter(({ ready }) => !ready);
+  const reminder = setInterval(() => {
+    const seconds = Math.round((performance.now() - startedMs) / 1000);
+    say(`still waiting after ${seconds} s for ${describe(unready())}`);
+  }, remindMs);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(notReady(unready(), logDir, timeoutMs)), timeoutMs);
+  });
+  try {
+    return await Promise.race([start, late]);
+  } finally {
+    clearInterval(reminder);
+    clearTimeout(timer);
+  }
+}
+
+function describe(unready: readonly ProcessState[]): string {
+  const names = unready.map(({ name, restarts }) => (restarts > 0 ? `${name} (started ${restarts + 1} times)` : name));
+  return names.join(', ') || 'the settings';
+}
+
+function notReady(unready: readonly ProcessState[], logDir: string, timeoutMs: number): LocalError {
+  const logs = unready.map(({ name }) => {
+    const path = join(logDir, `${name}.log`);
+    return `Its log, ${path}:\n${lastLines(path, LOG_LINES)}`;
+  });
+  const what = `not ready after ${timeoutMs / 1000} s: ${describe(unready)}.`;
+  return new LocalError('local_process_not_ready', [what, ...logs].join('\n'));
 }

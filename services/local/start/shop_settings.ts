@@ -1,10 +1,10 @@
+// Settings of the demo shop: event definitions, surveys, banners, forms.
+
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hashKey } from '#pipelines/settings/keys.ts';
+import { hashKey } from '#pipelines/settings/callers.ts';
 import type { ControlClient } from '#services/control_api/client.ts';
-import type { IssuedKeyItem, KeyItem } from '#services/control_api/key_shapes.ts';
-import { ensureItems } from './ensure_items.ts';
-import { ensureEngage } from './shop_engage.ts';
+import type { IssuedKeyItem, KeyItem } from '#services/control_api/sites.ts';
 
 /** The demo shop's pages belong to the demo site of the same name. */
 const SITE = 'shop';
@@ -12,7 +12,7 @@ const KEY_FILE = 'shop_pages.key';
 const CURRENCY = 'EUR';
 
 /** What the pages fire by themselves: by a page, a click with a value, a click, and a form that is sent. */
-const DEFINITIONS = [
+const EVENT_DEFINITIONS = [
   {
     id: 'view-item',
     name: 'view_item',
@@ -47,7 +47,7 @@ const DEFINITIONS = [
  * their origin only. Returns the key; its secret is kept beside the data.
  */
 export async function ensureShopPages(client: ControlClient, dataDir: string, origin: string): Promise<string> {
-  await ensureItems(client, `/sites/${SITE}/event-definitions`, DEFINITIONS);
+  await ensureItems(client, `/sites/${SITE}/event-definitions`, EVENT_DEFINITIONS);
   await ensureEngage(client, SITE);
   return ensureKey(client, join(dataDir, KEY_FILE), origin);
 }
@@ -67,4 +67,107 @@ async function ensureKey(client: ControlClient, path: string, origin: string): P
   const issued = await client.send<IssuedKeyItem>('POST', '/keys', null, wanted);
   writeFileSync(path, `${issued.secret}\n`, { mode: 0o600 });
   return issued.secret;
+}
+
+const SURVEY = {
+  id: 'after-purchase',
+  name: 'After the purchase',
+  targeting: { url_pattern: ['/thank-you'] },
+  title: 'How was it?',
+  questions: [
+    {
+      id: 'recommend',
+      type: 'rating',
+      scale: 11,
+      text: 'How likely is it that you recommend us?',
+      low_label: 'not at all',
+      high_label: 'very',
+      required: true,
+      branches: [{ is: 'at_least', to: [9], go_to: 'found' }],
+    },
+    {
+      id: 'missing',
+      type: 'multiple',
+      text: 'What should be better?',
+      choices: [
+        { id: 'choice', label: 'The choice' },
+        { id: 'price', label: 'The prices' },
+        { id: 'delivery', label: 'The delivery' },
+      ],
+      open_choice: true,
+      next: 'end',
+    },
+    {
+      id: 'found',
+      type: 'single',
+      text: 'Where did you hear of us?',
+      choices: [
+        { id: 'friends', label: 'From friends' },
+        { id: 'search', label: 'From a search' },
+      ],
+    },
+  ],
+  thanks: { title: 'Thank you', text: 'We read every answer.' },
+  theme: { accent: '#1f5f4a' },
+};
+
+const PROMO = {
+  id: 'evening-lamps',
+  name: 'Lamps in the evening',
+  targeting: { url_pattern: ['/lookbook*'] },
+  place: 'banner',
+  title: '20 % off lamps this evening',
+  code: 'EVENING20',
+  button: { text: 'See the lamps', url: '/category/lamps' },
+  creative: 'evening',
+  slot: 'lookbook',
+  theme: { accent: '#1f5f4a' },
+};
+
+const FORM = {
+  id: 'quote',
+  name: 'Quote',
+  targeting: { url_pattern: ['/quote'] },
+  place: 'inline',
+  mount: '#quote-form',
+  fields: [
+    { name: 'email', type: 'email', label: 'E-mail', required: true, map: 'email' },
+    {
+      name: 'what',
+      type: 'select',
+      label: 'What for',
+      store: 'keep',
+      options: [
+        { id: 'office', label: 'An office' },
+        { id: 'home', label: 'A home' },
+      ],
+    },
+    { name: 'message', type: 'textarea', label: 'Message' },
+  ],
+  button: 'Ask for a quote',
+  consent_text: 'You may write to me about this.',
+  consent_required: true,
+  message: 'Thank you, we would write back if this were a shop.',
+  theme: { accent: '#1f5f4a', width: '28rem' },
+};
+
+const ENGAGE_DEFINITIONS = [
+  ['surveys', SURVEY],
+  ['promos', PROMO],
+  ['forms', FORM],
+] as const;
+
+/** Gives a site what the demo shop's pages show, where it is missing. */
+async function ensureEngage(client: ControlClient, site: string): Promise<void> {
+  for (const [collection, definition] of ENGAGE_DEFINITIONS) {
+    await ensureItems(client, `/sites/${site}/${collection}`, [definition]);
+  }
+}
+
+/** Makes each item of a collection of the control API that is not there yet; what is there stays as it is. */
+async function ensureItems(client: ControlClient, collection: string, items: readonly { id: string }[]): Promise<void> {
+  for (const item of items) {
+    if ((await client.find(`${collection}/${item.id}`)) === undefined)
+      await client.send('POST', collection, null, item);
+  }
 }

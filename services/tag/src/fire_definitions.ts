@@ -1,4 +1,4 @@
-import { matchesAddress } from '#pipelines/delivery/url_pattern.ts';
+import { matchesAddress } from '#pipelines/settings/url_pattern.ts';
 import { textOf } from './page_text.ts';
 import { propertiesAt } from './read_page.ts';
 import type { DefinitionsHost, EventDefinition, Properties } from './types.ts';

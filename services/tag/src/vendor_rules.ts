@@ -1,4 +1,4 @@
-import { matchesAddress, type PageAddress } from '#pipelines/delivery/url_pattern.ts';
+import { matchesAddress, type PageAddress } from '#pipelines/settings/url_pattern.ts';
 import type { EventDefinition, SiteConfig } from './types.ts';
 import { folded } from './vendor_names.ts';
 

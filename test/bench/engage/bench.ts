@@ -1,6 +1,6 @@
 import { createLogger } from '#infra/log/logger.ts';
 import { createRedis } from '#infra/redis/client.ts';
-import { createEngageMemory } from '#infra/redis/engage_memory.ts';
+import { createEngageMemory } from '#infra/redis/engage.ts';
 import { EDGE_NODE_ARGS } from '#services/local/start/processes.ts';
 import { type BenchChild, startChild } from '../edge/child.ts';
 import { type EdgeAlone, type Preparation, say, withEdgeParts } from '../edge_alone.ts';
@@ -41,7 +41,7 @@ async function measure({ env, addresses, shop }: EdgeAlone): Promise<void> {
   await remember(addresses.redisUrl, shop.site);
   const bodies = Array.from({ length: VISITORS }, (_, at) => bodyOf(at));
   const floor = () => startChild('./floor_parse.ts', [], env);
-  const edge = () => startChild('../../../services/edge/main.ts', [], env, EDGE_NODE_ARGS);
+  const edge = () => startChild('#services/edge/main.ts', [], env, EDGE_NODE_ARGS);
   say(
     `\n${REQUESTS_PER_SECOND} requests/s, ${Buffer.byteLength(bodies[0] ?? '')} bytes each, ${ROUNDS} rounds of ${RUN_MS / 1000} s\n`,
   );

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
-import { startParts } from '#infra/local/parts.ts';
+import { startParts } from '#services/local/parts/parts.ts';
 import { fillTo } from './fill.ts';
 import { addSteadily } from './links.ts';
 import { allocatedMib, measureReload, type Server } from './reload.ts';

@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
-import { BASE_DICTIONARY, PERSON_DICTIONARIES, RECENT_DICTIONARY } from '#infra/clickhouse/person_dictionaries.ts';
-import { createPersonReloader } from '#infra/clickhouse/person_reloader.ts';
+import {
+  BASE_DICTIONARY,
+  createPersonReloader,
+  PERSON_DICTIONARIES,
+  RECENT_DICTIONARY,
+} from '#infra/clickhouse/person_dictionaries.ts';
 import { createLogger } from '#infra/log/logger.ts';
-import { basePersonId } from '#pipelines/identity/resolve.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
 import { cpuOf } from '../cpu.ts';
 import type { Server } from './reload.ts';
 

@@ -1,15 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkRepeats } from '#infra/clickhouse/check_repeats.ts';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
+import { checkRepeats } from '#infra/clickhouse/duplicate_check.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
-import { funnelStatement } from '#infra/clickhouse/queries/funnel_statement.ts';
-import type { Statement } from '#infra/clickhouse/queries/statement.ts';
 import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
-import { startParts } from '#infra/local/parts.ts';
-import { funnelPlan } from '#pipelines/query/funnel_plan.ts';
-import type { FunnelQuery } from '#pipelines/query/shapes.ts';
+import { funnelPlan } from '#pipelines/analytics/funnels/query.ts';
+import { funnelStatement } from '#pipelines/analytics/funnels/sql.ts';
+import type { FunnelQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { Statement } from '#pipelines/analytics/statement.ts';
+import { startParts } from '#services/local/parts/parts.ts';
 import { EVENTS, FROM, fill, SITE, SITE_EVENTS, TO } from './fill.ts';
 
 const ROUNDS = 15;

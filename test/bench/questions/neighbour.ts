@@ -1,8 +1,14 @@
 import type { Warehouse } from '#infra/clickhouse/client.ts';
-import { funnelStatement } from '#infra/clickhouse/queries/funnel_statement.ts';
-import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/select_rows.ts';
-import { levelOf, SQL_WORKLOAD, type Workload, workloadOf } from '#infra/clickhouse/workload.ts';
-import { funnelPlan } from '#pipelines/query/funnel_plan.ts';
+import {
+  levelOf,
+  QUERY_LIMITS,
+  SQL_WORKLOAD,
+  selectRows,
+  type Workload,
+  workloadOf,
+} from '#infra/clickhouse/select_rows.ts';
+import { funnelPlan } from '#pipelines/analytics/funnels/query.ts';
+import { funnelStatement } from '#pipelines/analytics/funnels/sql.ts';
 import { DAY_MS, FROM, NEIGHBOUR, SITE, sites, TO } from './fill.ts';
 
 const ASKED = 200;

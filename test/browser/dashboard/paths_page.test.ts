@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ActorsQuery } from '#pipelines/query/actor_shapes.ts';
+import type { ActorsQuery } from '#pipelines/analytics/people/query.ts';
 import { ROLE_PERMISSIONS } from '#pipelines/settings/access.ts';
 import { axeViolations } from '../harness/axe.ts';
 import { withTraffic } from './harness/overview_answers.ts';

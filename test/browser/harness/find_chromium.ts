@@ -3,9 +3,14 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { createBrotliDecompress } from 'node:zlib';
-import { unpackDebianPackages, unpackedLibraries } from '#infra/local/debian.ts';
-import { ensureFolder, whileLocked } from '#infra/local/parts_folder.ts';
-import { findOnPath, isExecutable, runTool } from '#infra/local/tool.ts';
+import { ensureFolder, whileLocked } from '#services/local/parts/folder_lock.ts';
+import {
+  findOnPath,
+  isExecutable,
+  runTool,
+  unpackDebianPackages,
+  unpackedLibraries,
+} from '#services/local/parts/tools.ts';
 import { chromiumChosen } from './config.ts';
 
 /**

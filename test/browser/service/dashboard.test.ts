@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Listing } from '#pipelines/query/listing.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
-import { createControlClient } from '#services/control_api/client.ts';
-import { httpTransport } from '#services/control_api/http_transport.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import { createControlClient, httpTransport } from '#services/control_api/client.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';

@@ -1,8 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { standin as meta } from '#services/local/platforms/meta.ts';
-import { startPlatform } from '#services/local/platforms/platform.ts';
-import type { Standin } from '#services/local/platforms/standin.ts';
+import { type Standin, startPlatform } from '#services/local/platforms/standin.ts';
 import { newEvent, postEvents, type SentEvent } from '#test/harness/ingest.ts';
 import { plantLetters } from '#test/harness/letter_planter.ts';
 import { sharedService } from '#test/harness/shared_service.ts';

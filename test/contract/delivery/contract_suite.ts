@@ -1,19 +1,22 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createEgress, EGRESS_DEFAULTS, type Egress } from '#infra/egress/send.ts';
-import { createTokens, type TokenStore } from '#pipelines/delivery/access_tokens.ts';
-import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
-import { type Breakers, createBreakers } from '#pipelines/delivery/breakers.ts';
+import {
+  BREAKER_DEFAULTS,
+  type Breakers,
+  createBreakers,
+  createRefusals,
+  REFUSED_ALIKE_MIN,
+  type Refusals,
+} from '#pipelines/delivery/breaker.ts';
+import { createTurns } from '#pipelines/delivery/concurrency.ts';
 import type { EntryOutcome, HttpRequest } from '#pipelines/delivery/contract.ts';
 import { deliver } from '#pipelines/delivery/deliver.ts';
-import type { DeliveryJob } from '#pipelines/delivery/delivery_run.ts';
-import { createRefusals, REFUSED_ALIKE_MIN, type Refusals } from '#pipelines/delivery/refusals.ts';
+import { createTokens, type DeliveryJob, type TokenStore } from '#pipelines/delivery/delivery_run.ts';
 import { readSettings } from '#pipelines/delivery/setting_fields.ts';
-import { createTurns } from '#pipelines/delivery/turns.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import { TAG_DEFAULTS } from '#schemas/setting.ts';
-import type { Rule } from '#services/local/platforms/fault_script.ts';
-import type { Standin } from '#services/local/platforms/standin.ts';
+import type { Rule, Standin } from '#services/local/platforms/standin.ts';
 import { entryOf, manyEntries, NOW_MS, siteOf } from '#test/unit/delivery/entries.ts';
 import { PAGE } from './case_builders.ts';
 import { PERMISSIONS, REFUSALS, RESTRICTIONS } from './privacy_flags.ts';

@@ -2,10 +2,9 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { owner } from '#infra/local/proc.ts';
-import { scaffold } from '#services/cli/scaffold.ts';
-import { PAGE, REGISTRY } from '#services/cli/scaffold_files.ts';
-import { UsageError } from '#services/cli/usage_error.ts';
+import { UsageError } from '#services/cli/command.ts';
+import { PAGE, REGISTRY, scaffold } from '#services/cli/scaffold.ts';
+import { owner } from '#services/local/parts/processes.ts';
 import { abandonedFolders } from '#test/harness/run/abandoned.ts';
 import { contractSuite } from './contract_suite.ts';
 import type { Subject } from './subject.ts';

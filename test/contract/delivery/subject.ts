@@ -1,8 +1,7 @@
 import type { Adapter, Answer, HttpRequest, Verdict } from '#pipelines/delivery/contract.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
-import type { Rule } from '#services/local/platforms/fault_script.ts';
-import type { Standin, StandinOptions } from '#services/local/platforms/standin.ts';
+import type { Rule, Standin, StandinOptions } from '#services/local/platforms/standin.ts';
 import type { EntryChanges } from '#test/unit/delivery/entries.ts';
 
 /** An event and what the destination makes of it. */

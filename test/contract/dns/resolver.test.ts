@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createDnsResolver } from '#infra/dns/resolver.ts';
-import type { DnsResolver } from '#pipelines/settings/domain_proof.ts';
+import { createDnsResolver } from '#infra/egress/dns_resolver.ts';
+import type { DnsResolver } from '#pipelines/settings/domains.ts';
 import { startDnsServer } from '#test/harness/dns_server.ts';
 import { memoryDns } from '#test/harness/memory_dns.ts';
 import { dnsResolverSuite } from './resolver_suite.ts';

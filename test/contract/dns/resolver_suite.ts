@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { DnsResolver } from '#pipelines/settings/domain_proof.ts';
+import type { DnsResolver } from '#pipelines/settings/domains.ts';
 import type { DnsKind, DnsReply } from '#test/harness/dns_server.ts';
 
 type LookUp = (name: string, kind: DnsKind) => DnsReply;

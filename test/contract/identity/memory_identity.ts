@@ -3,9 +3,9 @@ import {
   type IdentityQuestion,
   type IdentityStore,
   nodesSaid,
-} from '#pipelines/identity/resolve.ts';
+} from '#pipelines/identity/identity.ts';
 import type { Identifiers } from '#schemas/event.ts';
-import type { IdentityLink } from '#schemas/identity_link.ts';
+import type { IdentityLink } from '#schemas/records.ts';
 import { NO_IDENTIFIERS } from './questions.ts';
 
 /** People that are one: when each was first seen, what is known of them, and the event that changed them last. */

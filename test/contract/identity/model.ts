@@ -1,5 +1,5 @@
-import type { IdentityQuestion } from '#pipelines/identity/resolve.ts';
-import type { IdentityLink } from '#schemas/identity_link.ts';
+import type { IdentityQuestion } from '#pipelines/identity/identity.ts';
+import type { IdentityLink } from '#schemas/records.ts';
 
 /**
  * Who belongs together after all questions, found by walking from person to person over shared nodes: each person that

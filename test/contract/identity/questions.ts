@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { IdentityQuestion } from '#pipelines/identity/resolve.ts';
+import type { IdentityQuestion } from '#pipelines/identity/identity.ts';
 import type { Identifiers } from '#schemas/event.ts';
 
 export const NO_IDENTIFIERS: Identifiers = {

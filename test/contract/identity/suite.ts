@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { basePersonId, type IdentityQuestion, type IdentityStore, questionsOf } from '#pipelines/identity/resolve.ts';
+import { basePersonId, type IdentityQuestion, type IdentityStore, questionsOf } from '#pipelines/identity/identity.ts';
 import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityPart } from '#schemas/event_batch.ts';
-import type { IdentityLink } from '#schemas/identity_link.ts';
+import type { IdentityLink } from '#schemas/records.ts';
 import { cases } from '#test/harness/environment.ts';
 import { expectedLeaders, leadersOf } from './model.ts';
 import { NO_IDENTIFIERS, question, questionLists } from './questions.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { EventTrace } from '#pipelines/query/event_trace_shapes.ts';
+import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';

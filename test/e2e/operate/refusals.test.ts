@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { RefusalsItem } from '#services/control_api/refusal_shapes.ts';
+import type { RefusalsItem } from '#services/control_api/operations.ts';
 import { newEvent, postBody, postEvents } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ReplayItem } from '#services/control_api/replay_shapes.ts';
+import type { ReplayItem } from '#services/control_api/redelivery.ts';
 import { newEvent, postEvents, type SentEvent } from '#test/harness/ingest.ts';
 import { readyProcess } from '#test/harness/service_process.ts';
 import { sharedService } from '#test/harness/shared_service.ts';

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ControlClient, createControlClient } from '#services/control_api/client.ts';
-import type { LetterDetails, LetterItem, ResendAnswer } from '#services/control_api/dead_letter_shapes.ts';
-import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
-import { httpTransport } from '#services/control_api/http_transport.ts';
-import type { ReplayItem } from '#services/control_api/replay_shapes.ts';
+import { type ControlClient, createControlClient, httpTransport } from '#services/control_api/client.ts';
+import type { HealthItem } from '#services/control_api/destinations.ts';
+import type { LetterDetails, LetterItem, ReplayItem, ResendAnswer } from '#services/control_api/redelivery.ts';
 import { newEvent, postEvents, type SentEvent } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { visitorPartition } from '#schemas/partition.ts';
+import { visitorPartition } from '#schemas/wire.ts';
 import type { SentEvent } from '#test/harness/ingest.ts';
 import type { Ledger } from './load_ledger.ts';
 import { send } from './send.ts';

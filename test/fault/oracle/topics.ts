@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Consumer, Kafka, logLevel } from 'kafkajs';
-import { patchAbortedRecords } from '#infra/kafka/kafkajs_patches/aborted_records.ts';
-import { registerZstd } from '#infra/kafka/producer/compression.ts';
-import { topicOffsets } from '#infra/kafka/reader/topic_offsets.ts';
+import { registerZstd } from '#infra/kafka/client.ts';
+import { patchAbortedRecords } from '#infra/kafka/kafkajs_patches/client_patches.ts';
+import { topicOffsets } from '#infra/kafka/offsets.ts';
 import type { TopicRecord } from '#test/harness/topic.ts';
 
 /** Where topics end, by topic and partition. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
-import { fenceStage } from '#infra/kafka/producer/fenced_producer.ts';
+import { fenceStage } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { until } from '#test/harness/until.ts';
 import { deliveredCount } from '../oracle/deliveries.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FAILPOINTS, type FailpointName } from '#infra/failpoint/failpoint_names.ts';
+import { FAILPOINTS, type FailpointName } from '#infra/failpoint.ts';
 import type { Row, RowContext } from '../row.ts';
 
 const PASS_MAX = 4;

@@ -1,4 +1,4 @@
-import type { FailpointName } from '#infra/failpoint/failpoint_names.ts';
+import type { FailpointName } from '#infra/failpoint.ts';
 import type { Row } from '../row.ts';
 import { untilMembers } from '../world/groups.ts';
 

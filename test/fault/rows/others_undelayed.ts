@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
-import { renderTable } from '#services/render.ts';
+import type { HealthItem } from '#services/control_api/destinations.ts';
+import { renderTable } from '#services/stage/terminal.ts';
 import { until } from '#test/harness/until.ts';
 import { type Sent, sendEvents } from '../load/steady.ts';
 import { arrivalsOf, missingAt, quantile } from '../oracle/arrivals.ts';

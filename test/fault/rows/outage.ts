@@ -1,4 +1,4 @@
-import { retryTopic } from '#pipelines/delivery/lanes.ts';
+import { retryTopic } from '#pipelines/delivery/retry_topics.ts';
 import { until } from '#test/harness/until.ts';
 import { endsOf } from '../oracle/topics.ts';
 import type { Row } from '../row.ts';

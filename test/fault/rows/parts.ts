@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LocalPart, PartName } from '#infra/local/parts.ts';
+import type { LocalPart, PartName } from '#services/local/parts/parts.ts';
 import { until } from '#test/harness/until.ts';
 import type { Row, RowContext } from '../row.ts';
 import type { ProxyMode } from '../world/clickhouse_proxy.ts';

@@ -1,9 +1,9 @@
 import { type Admin, type IHeaders, Kafka, logLevel, type Producer } from 'kafkajs';
-import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
+import { chosenPartition } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import { replayTopic, retryTopic } from '#pipelines/delivery/lanes.ts';
+import { replayTopic, retryTopic } from '#pipelines/delivery/retry_topics.ts';
 import { createBatchWriter, decodeEvent, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
-import { reservedHeaders } from '#schemas/reserved.ts';
+import { reservedHeaders } from '#schemas/records.ts';
 import { readWire, writeWire } from '#schemas/wire.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { endsOf, readBehind } from '../oracle/topics.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ReplayItem } from '#services/control_api/replay_shapes.ts';
-import { renderTable } from '#services/render.ts';
+import type { ReplayItem } from '#services/control_api/redelivery.ts';
+import { renderTable } from '#services/stage/terminal.ts';
 import { until } from '#test/harness/until.ts';
 import { type Sent, sendEvents } from '../load/steady.ts';
 import { arrivalsOf, missingAt } from '../oracle/arrivals.ts';

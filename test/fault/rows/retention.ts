@@ -1,5 +1,5 @@
 import { type Admin, Kafka, logLevel } from 'kafkajs';
-import { retryTopic } from '#pipelines/delivery/lanes.ts';
+import { retryTopic } from '#pipelines/delivery/retry_topics.ts';
 import { until } from '#test/harness/until.ts';
 import type { Row, RowContext } from '../row.ts';
 

@@ -1,7 +1,7 @@
 import { partsConfig } from '#infra/config/service_config.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createLogger } from '#infra/log/logger.ts';
-import { provision } from '#services/provision_parts.ts';
+import { provision } from '#services/stage/provision.ts';
 import { settledUsage } from '#test/harness/stored_rows.ts';
 import { until } from '#test/harness/until.ts';
 import { send } from '../load/send.ts';

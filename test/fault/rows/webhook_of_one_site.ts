@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { topicsOf } from '#pipelines/delivery/lanes.ts';
+import { topicsOf } from '#pipelines/delivery/retry_topics.ts';
 import { until } from '#test/harness/until.ts';
 import { type Sent, sendEvents } from '../load/steady.ts';
 import { arrivalsOf, quantile } from '../oracle/arrivals.ts';

@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { partsConfig } from '#infra/config/service_config.ts';
-import { type LocalAddresses, type LocalPart, type LocalParts, startParts } from '#infra/local/parts.ts';
-import { choosePorts } from '#infra/local/ports.ts';
 import { createLogger } from '#infra/log/logger.ts';
+import { choosePorts } from '#services/local/parts/part.ts';
+import { type LocalAddresses, type LocalPart, type LocalParts, startParts } from '#services/local/parts/parts.ts';
 import { adminTokenFile, serviceEnvironment } from '#services/local/start/config.ts';
 import { controlSpec, deliverySpecs, processSpecs } from '#services/local/start/processes.ts';
-import type { ProcessSpec } from '#services/local/supervisor/supervisor.ts';
-import { provision } from '#services/provision_parts.ts';
+import type { ProcessSpec } from '#services/local/start/supervisor.ts';
+import { provision } from '#services/stage/provision.ts';
 import { discard } from '#test/harness/parts.ts';
 import { type ClickhouseProxy, startClickhouseProxy } from './clickhouse_proxy.ts';
 import { createFleet, type Fleet } from './fleet.ts';

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { FailpointName } from '#infra/failpoint/failpoint_names.ts';
-import { ensureReaper, registerChild } from '#infra/local/reaper.ts';
-import type { ProcessSpec } from '#services/local/supervisor/supervisor.ts';
-import type { ReadyMessage } from '#services/runtime.ts';
+import type { FailpointName } from '#infra/failpoint.ts';
+import { ensureReaper, registerChild } from '#services/local/parts/processes.ts';
+import type { ProcessSpec } from '#services/local/start/supervisor.ts';
+import type { ReadyMessage } from '#services/stage/runtime.ts';
 import { until } from '#test/harness/until.ts';
 
 /** The service's processes as a nemesis needs them: each can be killed, stalled, armed, started and stopped alone. */

@@ -1,6 +1,5 @@
 import { standin as meta } from '#services/local/platforms/meta.ts';
-import { type PlatformStandin, startPlatform } from '#services/local/platforms/platform.ts';
-import type { Standin } from '#services/local/platforms/standin.ts';
+import { type PlatformStandin, type Standin, startPlatform } from '#services/local/platforms/standin.ts';
 import { standin as webhook } from '#services/local/platforms/webhook.ts';
 import { standin as tiktok } from '#test/platforms/tiktok.ts';
 

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { installParts } from '#infra/local/install.ts';
-import { planKafka } from '#infra/local/kafka/plan.ts';
-import { createPart, type LocalPart } from '#infra/local/part.ts';
-import { choosePorts } from '#infra/local/ports.ts';
+import { planKafka } from '#services/local/parts/kafka.ts';
+import { choosePorts, createPart, type LocalPart } from '#services/local/parts/part.ts';
+import { installParts } from '#services/local/parts/parts.ts';
 
 /** Three nodes of one cluster, each a process that can be killed and started again alone. */
 export interface ThreeBrokers {

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isSameProcess } from '#infra/local/proc.ts';
+import { isSameProcess } from '#services/local/parts/processes.ts';
 
 /** Folders in `parent`, made with `mkdtemp` under a prefix and `owner()`, whose owner is gone: a run that was killed left them. */
 export function abandonedFolders(parent: string, prefix: string): string[] {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { owner } from '#infra/local/proc.ts';
+import { owner } from '#services/local/parts/processes.ts';
 import { TEMPORARY_FOLDER, useTemporaryFolder } from '#test/harness/environment.ts';
 import { type ProcessMark, processesIn, processesWith } from '#test/harness/processes.ts';
 import { abandonedFolders } from './abandoned.ts';

@@ -3,9 +3,9 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import type { Warehouse } from '#infra/clickhouse/client.ts';
 import { NotShardedError, onCluster } from '#infra/clickhouse/cluster.ts';
-import { keepDays } from '#infra/clickhouse/maintenance.ts';
 import { mergeNightly } from '#infra/clickhouse/merge_persons.ts';
 import { migrate, statementsOf } from '#infra/clickhouse/migrate.ts';
+import { keepDays } from '#infra/clickhouse/retention.ts';
 import { declareTopics, TOPICS } from '#infra/kafka/topics.ts';
 import { useClickhouse } from './warehouse_world.ts';
 

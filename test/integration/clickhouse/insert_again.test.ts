@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
-import { insertBlockAgain, insertBlockFirst } from '#infra/clickhouse/insert_again.ts';
-import { keepDays } from '#infra/clickhouse/maintenance.ts';
+import { insertBlockAgain, insertBlockFirst } from '#infra/clickhouse/deduplicated_insert.ts';
+import { keepDays } from '#infra/clickhouse/retention.ts';
 import { startClickhouseProxy } from '#test/fault/world/clickhouse_proxy.ts';
 import { eventRow } from '#test/harness/event_row.ts';
 import { uniqueName } from '#test/harness/kafka.ts';

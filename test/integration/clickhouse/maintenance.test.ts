@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { dropAgedWeekly, keepDays } from '#infra/clickhouse/maintenance.ts';
+import { dropAgedWeekly, keepDays } from '#infra/clickhouse/retention.ts';
 import { eventRow } from '#test/harness/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';

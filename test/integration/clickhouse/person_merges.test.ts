@@ -2,16 +2,22 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { forgetMerges, MERGE_KEPT_DAYS, mergeNightly, mergePersons } from '#infra/clickhouse/merge_persons.ts';
+import {
+  correctSplitRows,
+  forgetMerges,
+  MERGE_KEPT_DAYS,
+  mergeNightly,
+  mergePersons,
+  storeSplit,
+} from '#infra/clickhouse/merge_persons.ts';
 import {
   BASE_DICTIONARY,
+  createPersonReloader,
   dictionaryFigures,
   RECENT_DICTIONARY,
   reloadDictionary,
   reloadPersons,
 } from '#infra/clickhouse/person_dictionaries.ts';
-import { createPersonReloader } from '#infra/clickhouse/person_reloader.ts';
-import { correctSplitRows, storeSplit } from '#infra/clickhouse/split_rows.ts';
 import { randomFor } from '#services/local/demo/world/random.ts';
 import { quiet } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';

@@ -1,5 +1,5 @@
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { basePersonId } from '#pipelines/identity/resolve.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { eventRow } from '#test/harness/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';

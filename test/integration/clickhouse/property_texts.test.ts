@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { conditionOf } from '#infra/clickhouse/queries/conditions.ts';
-import { createBinder } from '#infra/clickhouse/queries/statement.ts';
-import { topStatement } from '#infra/clickhouse/queries/top_statement.ts';
-import type { Filter } from '#pipelines/query/filter_shapes.ts';
+import { conditionOf } from '#pipelines/analytics/filter_sql.ts';
+import type { Filter } from '#pipelines/analytics/filters.ts';
+import { createBinder } from '#pipelines/analytics/statement.ts';
+import { topStatement } from '#pipelines/analytics/top.ts';
 import { eventRow } from '#test/harness/event_row.ts';
 import { uniqueName } from '#test/harness/kafka.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';

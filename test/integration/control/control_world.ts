@@ -3,9 +3,9 @@ import { partsConfig } from '#infra/config/service_config.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { provisionTopics } from '#infra/kafka/provision.ts';
 import { declareTopics, TOPICS } from '#infra/kafka/topics.ts';
-import type { LocalAddresses } from '#infra/local/parts.ts';
 import { createRegistry } from '#infra/registry/schema_registry.ts';
 import { issueToken } from '#pipelines/settings/admin_tokens.ts';
+import type { LocalAddresses } from '#services/local/parts/parts.ts';
 import { type OpenControl, openControl } from '#test/harness/control_in_process.ts';
 import { quiet } from '#test/harness/kafka.ts';
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { partsConfig } from '#infra/config/service_config.ts';
-import { openKafka } from '#infra/kafka/session.ts';
+import { openKafka } from '#infra/kafka/client.ts';
 import { createRegistry } from '#infra/registry/schema_registry.ts';
 import { openDataReadLog } from '#infra/settings/data_read_log.ts';
 import { type FollowedSettings, followSettings } from '#infra/settings/follow_settings.ts';
-import type { AccountItem } from '#services/control_api/account_shapes.ts';
-import type { AuditPage, DataReadPage } from '#services/control_api/audit_shapes.ts';
+import type { AuditPage, DataReadPage } from '#services/control_api/audit.ts';
 import { ControlRefusal, ControlUnavailableError } from '#services/control_api/client.ts';
+import type { AccountItem } from '#services/control_api/sites.ts';
 import type { OpenControl } from '#test/harness/control_in_process.ts';
 import { useInstallation } from '#test/harness/installation.ts';
 import { quiet, uniqueName } from '#test/harness/kafka.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Who } from '#services/control_api/session_shapes.ts';
+import type { Who } from '#services/control_api/users.ts';
 import type { OpenControl } from '#test/harness/control_in_process.ts';
 import { useInstallation } from '#test/harness/installation.ts';
 import { CLIENT, type StandinProvider, startProvider } from '#test/harness/standin_provider.ts';

@@ -1,13 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { followTopic } from '#infra/kafka/reader/follow_topic.ts';
+import { followTopic } from '#infra/kafka/follow_topic.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import type { AuditPage, DataReadPage } from '#services/control_api/audit_shapes.ts';
-import { type ControlClient, createControlClient } from '#services/control_api/client.ts';
-import { httpTransport } from '#services/control_api/http_transport.ts';
-import type { IssuedKeyItem } from '#services/control_api/key_shapes.ts';
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { AuditPage, DataReadPage } from '#services/control_api/audit.ts';
+import { type ControlClient, createControlClient, httpTransport } from '#services/control_api/client.ts';
+import type { IssuedKeyItem, SiteItem } from '#services/control_api/sites.ts';
 import { kafkaOf, uniqueName } from '#test/harness/kafka.ts';
 import { readyProcess } from '#test/harness/service_process.ts';
 import { sharedService } from '#test/harness/shared_service.ts';

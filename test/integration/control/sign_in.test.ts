@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import type { AuditPage } from '#services/control_api/audit_shapes.ts';
-import { createControlClient } from '#services/control_api/client.ts';
-import { httpTransport } from '#services/control_api/http_transport.ts';
+import type { AuditPage } from '#services/control_api/audit.ts';
+import { createControlClient, httpTransport } from '#services/control_api/client.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { until } from '#test/harness/until.ts';
 

@@ -1,6 +1,6 @@
 import kafkajs from 'kafkajs';
 import { expect, inject, test } from 'vitest';
-import { applyAcls } from '#infra/kafka/acls.ts';
+import { applyAcls } from '#infra/kafka/provision.ts';
 import type { ProcessUser } from '#infra/rights/process_rights.ts';
 import { kafkaOf, uniqueName } from '#test/harness/kafka.ts';
 

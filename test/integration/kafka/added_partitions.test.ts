@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
-import { createKeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
+import { createKeyedProducer, openFencedProducer } from '#infra/kafka/producers.ts';
 import {
   createTopic,
   differences,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
+import { chosenPartition } from '#infra/kafka/producers.ts';
 import { createTopic, produce, uniqueName } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
 import { COMPACT, follow, write } from './follow_fixture.ts';

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
-import { followTopic } from '#infra/kafka/reader/follow_topic.ts';
+import { followTopic } from '#infra/kafka/follow_topic.ts';
+import { chosenPartition } from '#infra/kafka/producers.ts';
 import { kafkaOf, uniqueName } from '#test/harness/kafka.ts';
 import type { KafkaFixture } from './stage_fixture.ts';
 

@@ -1,4 +1,4 @@
-import type { Admin } from '#infra/kafka/session.ts';
+import type { Admin } from '#infra/kafka/client.ts';
 
 /** An admin client that answers, once told to forget, for a group's offsets what it answered first, as a broker may. */
 export function forgetful(admin: Admin): { admin: Admin; forget(): void } {

@@ -1,7 +1,7 @@
 import type { Producer, Transaction } from 'kafkajs';
 import { expect, test } from 'vitest';
-import type { Kafka } from '#infra/kafka/session.ts';
-import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
+import type { Kafka } from '#infra/kafka/client.ts';
+import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage.ts';
 import { differences, kafkaOf, numbered, produce, quiet, readCommitted, valuesOf } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
 import { createLane, isDone, joinStage, type KafkaFixture, type Lane, passOn, useKafka } from './stage_fixture.ts';

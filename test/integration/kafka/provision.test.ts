@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
+import { chosenPartition } from '#infra/kafka/producers.ts';
 import { partitionsOf, provisionTopics } from '#infra/kafka/provision.ts';
-import { readBack } from '#infra/kafka/reader/read_back.ts';
+import { readBack } from '#infra/kafka/read_topic.ts';
 import type { TopicDeclaration } from '#infra/kafka/topics.ts';
 import { uniqueName } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';

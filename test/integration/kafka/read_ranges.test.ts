@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect, inject, test } from 'vitest';
-import { openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
-import { readPartitions } from '#infra/kafka/reader/read_partitions.ts';
-import { readRanges } from '#infra/kafka/reader/read_ranges.ts';
-import type { KafkaSession } from '#infra/kafka/session.ts';
-import { readRange } from '#services/replay/reading.ts';
+import type { KafkaSession } from '#infra/kafka/client.ts';
+import { openFencedProducer } from '#infra/kafka/producers.ts';
+import { readPartitions, readRanges } from '#infra/kafka/read_topic.ts';
+import { readRange } from '#services/redelivery/replay_source.ts';
 import { createTopic, kafkaOf, numbered, produce, quiet, SESSION_TIMEOUT_MS, uniqueName } from '#test/harness/kafka.ts';
 import type {} from '#test/harness/shared_parts.ts';
 import { until } from '#test/harness/until.ts';

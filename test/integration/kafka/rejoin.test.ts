@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { Kafka } from '#infra/kafka/session.ts';
+import type { Kafka } from '#infra/kafka/client.ts';
 import { differences, kafkaOf, numbered, produce, readCommitted, uniqueName, valuesOf } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
 import { createLane, isDone, joinStage, passOn, stateOf, useKafka } from './stage_fixture.ts';

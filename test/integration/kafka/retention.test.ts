@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
-import { openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
-import type { Kafka } from '#infra/kafka/session.ts';
-import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
+import type { Kafka } from '#infra/kafka/client.ts';
+import { chosenPartition, openFencedProducer } from '#infra/kafka/producers.ts';
+import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage.ts';
 import { kafkaOf, uniqueName } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
 import { createLane, isDone, joinStage, type KafkaFixture, type Lane, passOn, useKafka } from './stage_fixture.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { chosenPartition, PartitionUnchosenError } from '#infra/kafka/producer/chosen_partition.ts';
+import { chosenPartition, PartitionUnchosenError } from '#infra/kafka/producers.ts';
 import { createTopic, kafkaOf, readCommitted, uniqueName } from '#test/harness/kafka.ts';
 import { openSender, PARTITIONS } from './sender_fixture.ts';
 import { useKafka } from './stage_fixture.ts';

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { WATCHDOG_MS } from '#infra/concurrency/watchdog.ts';
-import { createSender, type PartitionSender, type SenderOptions } from '#infra/kafka/producer/sender.ts';
+import { WATCHDOG_MS } from '#infra/concurrency/time_limits.ts';
+import { createSender, type PartitionSender, type SenderOptions } from '#infra/kafka/sender.ts';
 import { createTopic, kafkaOf, uniqueName } from '#test/harness/kafka.ts';
 import type { KafkaFixture } from './stage_fixture.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { insertBlock, WarehouseError } from '#infra/clickhouse/client.ts';
-import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
+import { chosenPartition } from '#infra/kafka/producers.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { numbered, produce, uniqueName } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { openTopicIds } from '#infra/kafka/reader/topic_ids.ts';
+import { openTopicIds } from '#infra/kafka/offsets.ts';
 import { numbered, produce } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
 import { committedOffsets, createSinkLane, runHere, useSinkParts } from './sink_fixture.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
-import type { SinkOptions } from '#infra/kafka/block_sink/block_sink_options.ts';
+import type { SinkOptions } from '#infra/kafka/block_sink.ts';
+import type { Admin, Kafka } from '#infra/kafka/client.ts';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
-import type { Admin, Kafka } from '#infra/kafka/session.ts';
-import type { LocalAddresses } from '#infra/local/parts.ts';
+import type { LocalAddresses } from '#services/local/parts/parts.ts';
 import { createTopic, kafkaOf, uniqueName } from '#test/harness/kafka.ts';
 import type {} from '#test/harness/shared_parts.ts';
 import { joinSink, type SinkRow } from './sink_member.ts';

@@ -1,9 +1,8 @@
 import { insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
-import { runSink } from '#infra/kafka/block_sink/block_sink.ts';
-import type { SinkOptions } from '#infra/kafka/block_sink/block_sink_options.ts';
+import { runSink, type SinkOptions } from '#infra/kafka/block_sink.ts';
+import type { Admin, Kafka } from '#infra/kafka/client.ts';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
-import type { Admin, Kafka } from '#infra/kafka/session.ts';
 import { quiet, SESSION_TIMEOUT_MS } from '#test/harness/kafka.ts';
 
 /** A row of a test's table: where the record stood and what it said. */

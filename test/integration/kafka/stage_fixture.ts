@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
+import type { Admin, Kafka } from '#infra/kafka/client.ts';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
-import type { Admin, Kafka } from '#infra/kafka/session.ts';
-import { runTransactionalStage } from '#infra/kafka/transactional_stage/transactional_stage.ts';
-import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
-import type { LocalPart } from '#infra/local/part.ts';
+import { runTransactionalStage, type TransactionalStageOptions } from '#infra/kafka/transactional_stage.ts';
+import type { LocalPart } from '#services/local/parts/part.ts';
 import { createTopic, kafkaOf, quiet, SESSION_TIMEOUT_MS, uniqueName } from '#test/harness/kafka.ts';
 import { useOwnParts } from '#test/harness/own_parts.ts';
 import type {} from '#test/harness/shared_parts.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { openTopicIds } from '#infra/kafka/reader/topic_ids.ts';
+import { openTopicIds } from '#infra/kafka/offsets.ts';
 import { uniqueName } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
 import { useKafka } from './stage_fixture.ts';

@@ -1,5 +1,5 @@
 import type { Consumer } from 'kafkajs';
-import type { Kafka } from '#infra/kafka/session.ts';
+import type { Kafka } from '#infra/kafka/client.ts';
 import { kafkaOf, uniqueName } from '#test/harness/kafka.ts';
 
 /** What the consumers of a client have done. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { checkRepeats } from '#infra/clickhouse/check_repeats.ts';
-import type { UsageAnswer } from '#services/control_api/usage_shapes.ts';
+import { checkRepeats } from '#infra/clickhouse/duplicate_check.ts';
+import type { UsageAnswer } from '#services/control_api/sites.ts';
 import { storedRow } from './few_rows.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';
 

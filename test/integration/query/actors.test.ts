@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ActorsAnswer } from '#pipelines/query/actor_lists.ts';
-import type { ActorsQuery } from '#pipelines/query/actor_shapes.ts';
+import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/query.ts';
 import { purchaseFunnel, START, storedRow } from './few_rows.ts';
 import { useQueryWorld } from './query_world.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { TopAnswer } from '#pipelines/query/top.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import type { TopAnswer } from '#pipelines/analytics/top.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import { purchaseFunnel, storedRow } from './few_rows.ts';
 import { useQueryWorld } from './query_world.ts';
 

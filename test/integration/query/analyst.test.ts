@@ -4,18 +4,18 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   ANALYST_SETTINGS,
+  ANALYST_SITE,
   ANALYST_TABLES,
   AnalystSiteError,
   analystName,
   analystStatements,
   readerName,
-} from '#infra/clickhouse/analyst.ts';
+} from '#infra/clickhouse/analyst_rights.ts';
 import { createWarehouse, insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
-import { makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
-import { ANALYST_SITE } from '#infra/local/clickhouse/users.ts';
-import { basePersonId } from '#pipelines/identity/resolve.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
+import { makeLocalAnalyst } from '#services/local/parts/clickhouse/clickhouse.ts';
 import { useInstallation } from '#test/harness/installation.ts';
 import { START, storedRow } from './few_rows.ts';
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
-import { COMMANDS } from '#services/cli/commands.ts';
+import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
+import { COMMANDS } from '#services/cli/run_cli.ts';
 import { demoRows } from './demo_rows.ts';
 import { START, storedRow } from './few_rows.ts';
 import { type QueryWorld, rowsOf, useQueryWorld } from './query_world.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { propertiesText } from '#pipelines/intake/properties_text.ts';
-import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
-import type { Listing } from '#pipelines/query/listing.ts';
-import type { RetentionAnswer } from '#pipelines/query/retention.ts';
-import type { FunnelQuery } from '#pipelines/query/shapes.ts';
-import type { TopAnswer } from '#pipelines/query/top.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
+import type { FunnelQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
+import type { TopAnswer } from '#pipelines/analytics/top.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import { propertiesText } from '#pipelines/intake/take_event.ts';
 import { purchaseFunnel, START, storedRow } from './few_rows.ts';
 import { useQueryWorld } from './query_world.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
-import type { Listing } from '#pipelines/query/listing.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
 import { purchaseFunnel, storedRow } from './few_rows.ts';
 import { useQueryWorld } from './query_world.ts';
 import { commandLine } from './typed_command.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { identify } from '#pipelines/identity/identify.ts';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
-import type { EventRow } from '#pipelines/warehouse/event_row.ts';
+import { identify } from '#pipelines/identity/identity.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
+import type { EventRow } from '#pipelines/warehouse/block.ts';
 import type { Event } from '#schemas/event.ts';
 import { decodeEntry, type EntryView, encodeEvent } from '#schemas/event_batch.ts';
 import type { DemoRequest } from '#services/local/demo/world/demo_event.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { FormResults, PromoResults, SurveyResults } from '#pipelines/query/engage_results.ts';
+import type { FormResults, PromoResults, SurveyResults } from '#pipelines/analytics/engage_results.ts';
 import { purchaseFunnel, storedRow } from './few_rows.ts';
 import { useQueryWorld } from './query_world.ts';
 import { commandLine } from './typed_command.ts';

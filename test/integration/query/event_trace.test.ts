@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { attemptsStatement, storedEventStatement } from '#infra/clickhouse/queries/event_trace_statements.ts';
-import type { Statement } from '#infra/clickhouse/queries/statement.ts';
-import { DeadLettersError } from '#infra/dead_letters/dead_letter_store.ts';
-import { SearchBusyError } from '#infra/dead_letters/event_searches.ts';
-import { basePersonId } from '#pipelines/identity/resolve.ts';
-import type { EventTrace } from '#pipelines/query/event_trace_shapes.ts';
+import { DeadLettersError, SearchBusyError } from '#infra/redelivery/dead_letter_store.ts';
+import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
+import { attemptsStatement, storedEventStatement } from '#pipelines/analytics/event_trace/trace.ts';
+import type { Statement } from '#pipelines/analytics/statement.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
 import { shownLetter } from '#test/unit/control/memory_letters.ts';
 import { START, storedRow } from './few_rows.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';

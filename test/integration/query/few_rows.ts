@@ -1,6 +1,6 @@
-import { basePersonId } from '#pipelines/identity/resolve.ts';
-import type { FunnelQuery } from '#pipelines/query/shapes.ts';
-import type { EventRow } from '#pipelines/warehouse/event_row.ts';
+import type { FunnelQuery } from '#pipelines/analytics/query_schemas.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
+import type { EventRow } from '#pipelines/warehouse/block.ts';
 import type { Event } from '#schemas/event.ts';
 import { eventRow } from '#test/harness/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';

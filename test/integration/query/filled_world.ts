@@ -1,4 +1,4 @@
-import { checkRepeats } from '#infra/clickhouse/check_repeats.ts';
+import { checkRepeats } from '#infra/clickhouse/duplicate_check.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';
 import type { Ledger } from './reference/reference_ledger.ts';
 import { makeWorld } from './reference/reference_world.ts';

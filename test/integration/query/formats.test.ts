@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import { WarehouseError } from '#infra/clickhouse/client.ts';
 import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
-import type { AnswerTable } from '#pipelines/query/answer_table.ts';
-import { answerTable } from '#pipelines/query/answer_table.ts';
-import { csvOf } from '#pipelines/query/csv.ts';
+import { type AnswerTable, answerTable, csvOf } from '#pipelines/analytics/answer_table.ts';
 import { purchaseFunnel, storedRow } from './few_rows.ts';
 import { type QueryWorld, rowsOf, useQueryWorld } from './query_world.ts';
 

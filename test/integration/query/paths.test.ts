@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { PathsAnswer, PathsQuery } from '#pipelines/query/paths.ts';
+import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
 import { randomFor } from '#services/local/demo/world/random.ts';
 import { purchaseFunnel, storedRow } from './few_rows.ts';
 import { useFilledWorld } from './filled_world.ts';

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { checkRepeats } from '#infra/clickhouse/check_repeats.ts';
-import { watchRepeats } from '#infra/clickhouse/repeat_watch.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
-import type { EventRow } from '#pipelines/warehouse/event_row.ts';
+import { checkRepeats, watchRepeats } from '#infra/clickhouse/duplicate_check.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import type { EventRow } from '#pipelines/warehouse/block.ts';
 import { until } from '#test/harness/until.ts';
 import { storedRow } from './few_rows.ts';
 import { type QueryWorld, rowsOf, useQueryWorld } from './query_world.ts';

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { checkRepeats } from '#infra/clickhouse/check_repeats.ts';
-import { trendsStatement } from '#infra/clickhouse/queries/trends_statement.ts';
+import { checkRepeats } from '#infra/clickhouse/duplicate_check.ts';
 import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
-import type { Filter } from '#pipelines/query/filter_shapes.ts';
-import { withPersonsOf } from '#pipelines/query/person_fields.ts';
-import { trendsPlan } from '#pipelines/query/trends.ts';
+import type { Filter } from '#pipelines/analytics/filters.ts';
+import { withPersonsOf } from '#pipelines/analytics/query_rewrites.ts';
+import { trendsPlan } from '#pipelines/analytics/trends/plan.ts';
+import { trendsStatement } from '#pipelines/analytics/trends/sql.ts';
 import { START, storedRow } from './few_rows.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';
 

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { createLogger } from '#infra/log/logger.ts';
-import { openQueries } from '#services/control/open_queries.ts';
+import { openQueries } from '#services/control/open_app.ts';
 import type { Answered, Question } from '#services/control/route.ts';
 import { until } from '#test/harness/until.ts';
 import { useClickhouse } from '../clickhouse/warehouse_world.ts';

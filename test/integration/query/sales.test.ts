@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { mergePersons } from '#infra/clickhouse/merge_persons.ts';
-import { basePersonId } from '#pipelines/identity/resolve.ts';
-import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
-import type { Listing } from '#pipelines/query/listing.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
 import { until } from '#test/harness/until.ts';
 import { purchaseFunnel, START, storedRow } from './few_rows.ts';
 import { rowsOf, useQueryWorld } from './query_world.ts';

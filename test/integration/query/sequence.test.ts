@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { basePersonId } from '#pipelines/identity/resolve.ts';
-import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
-import type { FunnelQuery } from '#pipelines/query/shapes.ts';
+import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
+import type { FunnelQuery } from '#pipelines/analytics/query_schemas.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
 import { purchaseFunnel, START, storedRow } from './few_rows.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';
 

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ANALYST_TABLES } from '#infra/clickhouse/analyst.ts';
-import { type AskSql, createSqlAsker } from '#infra/clickhouse/ask_sql.ts';
+import { ANALYST_TABLES, SQL_ASKER, SQL_SETTINGS, sqlRightsStatements } from '#infra/clickhouse/analyst_rights.ts';
 import { createWarehouse, insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
-import { newQueryId } from '#infra/clickhouse/query_ids.ts';
-import { SQL_ASKER, SQL_SETTINGS, sqlRightsStatements } from '#infra/clickhouse/sql_rights.ts';
-import { localSqlUrl, makeLocalAnalyst } from '#infra/local/clickhouse/analyst.ts';
+import { newQueryId } from '#infra/clickhouse/running_queries.ts';
+import { type AskSql, createSqlAsker } from '#infra/clickhouse/sql_query.ts';
+import { localSqlUrl, makeLocalAnalyst } from '#services/local/parts/clickhouse/clickhouse.ts';
 import { useInstallation } from '#test/harness/installation.ts';
 import { until } from '#test/harness/until.ts';
 import { type Control, control } from '#test/unit/control/harness.ts';

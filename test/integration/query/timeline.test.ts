@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { timelineStatement } from '#infra/clickhouse/queries/listing_statement.ts';
-import { type ListedRow, type Listing, timelinePlan } from '#pipelines/query/listing.ts';
-import type { TimelineQuery } from '#pipelines/query/shapes.ts';
+import { type ListedRow, type Listing, timelinePlan, timelineStatement } from '#pipelines/analytics/event_lists.ts';
+import type { TimelineQuery } from '#pipelines/analytics/query_schemas.ts';
 import { until } from '#test/harness/until.ts';
 import { type QueryWorld, rowsOf, useQueryWorld } from './query_world.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { LifecycleAnswer } from '#pipelines/query/lifecycle.ts';
-import type { RetentionAnswer } from '#pipelines/query/retention.ts';
-import type { StickinessAnswer } from '#pipelines/query/stickiness.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import type { LifecycleAnswer } from '#pipelines/analytics/lifecycle.ts';
+import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
+import type { StickinessAnswer } from '#pipelines/analytics/stickiness.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import { purchaseFunnel, START, storedRow } from './few_rows.ts';
 import { useQueryWorld } from './query_world.ts';
 

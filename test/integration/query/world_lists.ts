@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
-import type { ActorsAnswer } from '#pipelines/query/actor_lists.ts';
-import type { ActorsQuery } from '#pipelines/query/actor_shapes.ts';
-import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
-import type { PathsAnswer, PathsQuery } from '#pipelines/query/paths.ts';
-import type { RetentionAnswer } from '#pipelines/query/retention.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
+import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
+import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/query.ts';
+import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import { type Random, randomFor } from '#services/local/demo/world/random.ts';
 import { useFilledWorld } from './filled_world.ts';
 import type { QueryWorld } from './query_world.ts';

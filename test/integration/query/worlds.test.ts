@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { FunnelQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import type { FunnelQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import { type Random, randomFor } from '#services/local/demo/world/random.ts';
 import { useFilledWorld } from './filled_world.ts';
 import { allowed } from './reference/allowed.ts';

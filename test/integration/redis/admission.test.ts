@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { type AdmissionStore, type AdmissionStoreOptions, createAdmissionStore } from '#infra/redis/admission.ts';
+import {
+  type AdmissionStore,
+  type AdmissionStoreOptions,
+  createAdmissionStore,
+  quotaKey,
+} from '#infra/redis/admission.ts';
 import { createQuotaStore } from '#infra/redis/quota.ts';
-import { quotaKey } from '#infra/redis/quota_keys.ts';
-import type { AdmissionRequest } from '#pipelines/limits/admission.ts';
+import type { AdmissionRequest } from '#pipelines/limits/rate_limits.ts';
 import { rateLimitSuite } from '#test/contract/limits/suite.ts';
 import { useRedis } from '#test/harness/redis.ts';
 import { redisByClock } from '#test/harness/redis_clock.ts';

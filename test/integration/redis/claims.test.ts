@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { type ClaimIndex, createClaimStore } from '#infra/redis/claims.ts';
+import { type ClaimIndex, createClaimStore } from '#infra/redis/dedup_index.ts';
 import { BUCKET_CHARS, claim, claimStoreSuite, DAY_MS, timedClaims, WINDOW_MS } from '#test/contract/claims/suite.ts';
 import { beginIncarnation, useRedis } from '#test/harness/redis.ts';
 import { redisByClock } from '#test/harness/redis_clock.ts';

@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createIdentityStore, type IdentityIndex } from '#infra/redis/identity.ts';
-import type { IdentityAnswer, IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
-import { RESTORE_PASSES } from '#pipelines/identity/restore_passes.ts';
-import { splitPlan } from '#pipelines/identity/split.ts';
-import { type IdentityLink, isOfNode } from '#schemas/identity_link.ts';
+import { createIdentityStore, type IdentityIndex } from '#infra/redis/identity_index.ts';
+import {
+  type IdentityAnswer,
+  type IdentityQuestion,
+  type IdentityStore,
+  RESTORE_PASSES,
+  splitPlan,
+} from '#pipelines/identity/identity.ts';
+import { type IdentityLink, isOfNode } from '#schemas/records.ts';
 import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts';
 import { expectedLeaders } from '#test/contract/identity/model.ts';
 import { claimLists, NO_IDENTIFIERS, question, questionLists } from '#test/contract/identity/questions.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createKeyUseView, noteKeyUses } from '#infra/redis/key_use.ts';
+import { createKeyUseView, noteKeyUses } from '#infra/redis/edge_reports.ts';
 import { quiet } from '#test/harness/kafka.ts';
 import { useRedis } from '#test/harness/redis.ts';
 

@@ -1,6 +1,5 @@
-import { createAdmissionStore } from '#infra/redis/admission.ts';
+import { createAdmissionStore, quotaKey } from '#infra/redis/admission.ts';
 import { createQuotaStore } from '#infra/redis/quota.ts';
-import { quotaKey } from '#infra/redis/quota_keys.ts';
 import { quotaStoreSuite } from '#test/contract/quota/suite.ts';
 import { useRedis } from '#test/harness/redis.ts';
 

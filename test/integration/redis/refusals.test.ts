@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
-import { createRefusalNoting, markRefusalsCounted, readRefusalRecord } from '#infra/redis/refusals.ts';
+import { createRefusalNoting, markRefusalsCounted, readRefusalRecord } from '#infra/redis/edge_reports.ts';
 import {
   HOUR_MS,
   newRefusalNotes,
@@ -8,7 +8,7 @@ import {
   type Refusal,
   type RefusalNotes,
   type RefusalSample,
-} from '#pipelines/refusals/refusal_notes.ts';
+} from '#pipelines/ingestion_warnings/warnings.ts';
 import { useRedis } from '#test/harness/redis.ts';
 import { redisByClock } from '#test/harness/redis_clock.ts';
 

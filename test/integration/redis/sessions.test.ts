@@ -1,10 +1,14 @@
 import { hash, randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createOneTimeNotes } from '#infra/redis/one_time_notes.ts';
-import { createSessionStore, SESSION_IDLE_MS, SESSION_MS_MAX, type Session } from '#infra/redis/sessions.ts';
-import { createSignInLimits } from '#infra/redis/sign_in_limits.ts';
-import { parseKeyRing } from '#infra/secrets/key_ring.ts';
-import { createRecordSeal } from '#infra/secrets/seal.ts';
+import {
+  createOneTimeNotes,
+  createSessionStore,
+  createSignInLimits,
+  SESSION_IDLE_MS,
+  SESSION_MS_MAX,
+  type Session,
+} from '#infra/redis/sessions.ts';
+import { createRecordSeal, parseKeyRing } from '#infra/secrets/seal.ts';
 import { uniqueName } from '#test/harness/kafka.ts';
 import { useRedis } from '#test/harness/redis.ts';
 

@@ -1,8 +1,8 @@
 import { hash, randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createRedis } from '#infra/redis/client.ts';
-import { createSharedAnswers } from '#infra/redis/shared_answers.ts';
-import { createQueryAnswers } from '#services/control/query_answers.ts';
+import { createSharedAnswers } from '#infra/redis/query_cache.ts';
+import { createQueryAnswers } from '#services/control/queries/answers.ts';
 import { quiet } from '#test/harness/kafka.ts';
 import { useRedis } from '#test/harness/redis.ts';
 import { until } from '#test/harness/until.ts';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
-import { createTagNoting, readTagRecord } from '#infra/redis/tag_health.ts';
-import { DAY_MS, HOUR_MS, newNotes, noteEvent, type TagNotes } from '#pipelines/tag_health/notes.ts';
-import type { Signs } from '#pipelines/tag_health/signs.ts';
+import { createTagNoting, readTagRecord } from '#infra/redis/edge_reports.ts';
+import { DAY_MS, HOUR_MS, newNotes, noteEvent, type Signs, type TagNotes } from '#pipelines/tag/tag_health.ts';
 import { useRedis } from '#test/harness/redis.ts';
 import { redisByClock } from '#test/harness/redis_clock.ts';
 

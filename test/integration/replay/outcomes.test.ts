@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { askLedger } from '#infra/clickhouse/delivery_ledger.ts';
-import type { AttemptItem } from '#services/control_api/attempt_shapes.ts';
-import type { LetterDetails, LetterItem } from '#services/control_api/dead_letter_shapes.ts';
-import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
-import { knownOf } from '#services/replay/known_outcomes.ts';
+import type { AttemptItem, HealthItem } from '#services/control_api/destinations.ts';
+import type { LetterDetails, LetterItem } from '#services/control_api/redelivery.ts';
+import { knownOf } from '#services/redelivery/select_events.ts';
 import { NOW_MS } from '#test/unit/control/harness.ts';
 import { shownLetter } from '#test/unit/control/memory_letters.ts';
 import { useQueryWorld } from '../query/query_world.ts';

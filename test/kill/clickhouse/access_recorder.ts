@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { UserPlan } from '#infra/local/clickhouse/users.ts';
+import type { UserPlan } from '#services/local/parts/clickhouse/users.ts';
 
 /**
  * Stands before a ClickHouse that has no place to store users in. The server parses every statement and checks the rights of

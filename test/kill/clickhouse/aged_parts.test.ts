@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
-import { dropAgedWeekly } from '#infra/clickhouse/maintenance.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
+import { dropAgedWeekly } from '#infra/clickhouse/retention.ts';
 import { useOwnParts } from '#test/harness/own_parts.ts';
 import { until } from '#test/harness/until.ts';
 import { rowsOf } from '#test/integration/clickhouse/warehouse_world.ts';

@@ -12,11 +12,15 @@ import {
 } from '#infra/clickhouse/analyst_users.ts';
 import { createWarehouse, insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
-import { planClickhouse } from '#infra/local/clickhouse/plan.ts';
-import { DATABASE, LOCAL_USERS, renderUsers, type UserPlan } from '#infra/local/clickhouse/users.ts';
-import { credentialsOf } from '#infra/local/credentials.ts';
-import { createPart, type LocalPart } from '#infra/local/part.ts';
-import { choosePorts } from '#infra/local/ports.ts';
+import { planClickhouse } from '#services/local/parts/clickhouse/clickhouse.ts';
+import {
+  credentialsOf,
+  DATABASE,
+  LOCAL_USERS,
+  renderUsers,
+  type UserPlan,
+} from '#services/local/parts/clickhouse/users.ts';
+import { choosePorts, createPart, type LocalPart } from '#services/local/parts/part.ts';
 import { storedRow } from '#test/integration/query/few_rows.ts';
 import { type AccessRecorder, recordAccess, usersOf } from './access_recorder.ts';
 

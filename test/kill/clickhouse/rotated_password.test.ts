@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
-import { renewDictionaries } from '#infra/clickhouse/dictionary_source.ts';
-import { migrate } from '#infra/clickhouse/migrate.ts';
+import { migrate, renewDictionaries } from '#infra/clickhouse/migrate.ts';
 import { PERSON_DICTIONARIES, reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
-import { SERVICE_USER } from '#infra/local/credentials.ts';
-import { type LocalParts, startParts } from '#infra/local/parts.ts';
+import { SERVICE_USER } from '#services/local/parts/clickhouse/users.ts';
+import { type LocalParts, startParts } from '#services/local/parts/parts.ts';
 
 const TEST_MS = 240_000;
 const ELSEWHERE = {

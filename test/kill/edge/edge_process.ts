@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { partsConfig } from '#infra/config/service_config.ts';
-import { type LocalParts, startParts } from '#infra/local/parts.ts';
 import { createLogger } from '#infra/log/logger.ts';
-import type { IssuedKeyItem } from '#services/control_api/key_shapes.ts';
+import type { IssuedKeyItem } from '#services/control_api/sites.ts';
+import { type LocalParts, startParts } from '#services/local/parts/parts.ts';
 import { localAdminToken, serviceEnvironment } from '#services/local/start/config.ts';
-import { provision } from '#services/provision_parts.ts';
+import { provision } from '#services/stage/provision.ts';
 import { type BenchChild, startChild } from '#test/bench/edge/child.ts';
 import { openControl } from '#test/harness/control_in_process.ts';
 import { discard } from '#test/harness/parts.ts';
@@ -32,7 +32,7 @@ export async function startEdgeProcess(dataDir: string, env: Record<string, stri
   try {
     const service = await serviceEnvironment(dataDir, parts.addresses);
     const serverKey = await settle(service, dataDir);
-    const edge = await startChild('../../../services/edge/main.ts', [], {
+    const edge = await startChild('#services/edge/main.ts', [], {
       ...service,
       EDGE_PORT: '0',
       METRICS_PORT: '0',

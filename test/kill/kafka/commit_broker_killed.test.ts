@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { consume } from '#infra/kafka/consumer/consume.ts';
-import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
-import { committed } from '#infra/kafka/consumer/group_offsets.ts';
-import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
+import type { Consumption, InBatch } from '#infra/kafka/consumer/consumption.ts';
+import { committed } from '#infra/kafka/offsets.ts';
 import { kafkaOf, numbered, produce, quiet, SESSION_TIMEOUT_MS, uniqueName } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
 import { createLane, useOwnKafka } from '#test/integration/kafka/stage_fixture.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
+import { chosenPartition } from '#infra/kafka/producers.ts';
 import { createTopic, differences, type Found, kafkaOf, readCommitted, uniqueName } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
 import { type KafkaFixture, useOwnKafka } from '#test/integration/kafka/stage_fixture.ts';

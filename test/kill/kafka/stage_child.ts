@@ -1,10 +1,9 @@
 // A member of a transactional stage's group in a process of its own, so that it can be stalled or killed.
 import { writeSync } from 'node:fs';
-import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
-import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
+import type { InBatch } from '#infra/kafka/consumer/consumption.ts';
+import { chosenPartition } from '#infra/kafka/producers.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
-import { runTransactionalStage } from '#infra/kafka/transactional_stage/transactional_stage.ts';
-import type { TransformResult } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
+import { runTransactionalStage, type TransformResult } from '#infra/kafka/transactional_stage.ts';
 import { kafkaOf, quiet, SESSION_TIMEOUT_MS } from '#test/harness/kafka.ts';
 
 export interface StageChildOptions {

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createClient } from '@clickhouse/client';
 import { Kafka, logLevel } from 'kafkajs';
-import type { LocalAddresses } from '#infra/local/parts.ts';
 import { createRedis } from '#infra/redis/client.ts';
+import type { LocalAddresses } from '#services/local/parts/parts.ts';
 import { quiet } from '#test/harness/kafka.ts';
 
 const TOPIC = 'kept';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createPart, type LocalPart, type PartPlan } from '#infra/local/part.ts';
+import { createPart, type LocalPart, type PartPlan } from '#services/local/parts/part.ts';
 
 /** The first start hangs, each further one is ready at once. */
 const HANGS_ONCE = `

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type LocalParts, type PartName, startParts } from '#infra/local/parts.ts';
+import { type LocalParts, type PartName, startParts } from '#services/local/parts/parts.ts';
 import { clickhouse, databaseOfClient, readAll, sendGarbage, writeAll } from './clients.ts';
 
 /** Room for a first run, which fetches the parts. */

@@ -1,6 +1,6 @@
 // Run by sudden_death.test.ts: starts all parts, prints the pids of them and of the reaper, and waits to be killed.
-import { startParts } from '#infra/local/parts.ts';
-import { ensureReaper } from '#infra/local/reaper.ts';
+import { startParts } from '#services/local/parts/parts.ts';
+import { ensureReaper } from '#services/local/parts/processes.ts';
 
 const local = await startParts({
   dataDir: process.argv[2] ?? '',

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { isSameProcess, processStart } from '#infra/local/proc.ts';
+import { isSameProcess, processStart } from '#services/local/parts/processes.ts';
 
 const STARTER = fileURLToPath(new URL('./starter.ts', import.meta.url));
 const START_MS = 240_000;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
-import { createClaimStore } from '#infra/redis/claims.ts';
 import { createRedis, type Redis } from '#infra/redis/client.ts';
+import { createClaimStore } from '#infra/redis/dedup_index.ts';
 import { claimOf } from '#pipelines/dedup/claim.ts';
 import { quiet } from '#test/harness/kafka.ts';
 import { useOwnParts } from '#test/harness/own_parts.ts';

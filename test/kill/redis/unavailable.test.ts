@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { createClaimStore } from '#infra/redis/claims.ts';
 import { asked, createRedis } from '#infra/redis/client.ts';
-import { createIdentityStore } from '#infra/redis/identity.ts';
+import { createClaimStore } from '#infra/redis/dedup_index.ts';
+import { createIdentityStore } from '#infra/redis/identity_index.ts';
 import { BUCKET_CHARS, claim, WINDOW_MS } from '#test/contract/claims/suite.ts';
 import { question } from '#test/contract/identity/questions.ts';
 import { quiet } from '#test/harness/kafka.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createPersonSplits } from '#infra/persons/person_splits.ts';
-import { basePersonId } from '#pipelines/identity/resolve.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
 import { decodePerson, readBatch } from '#schemas/event_batch.ts';
 import { readWire } from '#schemas/wire.ts';
 import { NO_IDENTIFIERS } from '#test/contract/identity/questions.ts';

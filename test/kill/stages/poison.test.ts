@@ -1,20 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { topicOffsets } from '#infra/kafka/offsets.ts';
+import { deadTopic, type Stage, TOPICS } from '#infra/kafka/topics.ts';
 import {
   createDeadLetterStore,
   type DeadLetterStore,
   type DeadLettersError,
   type ResendRules,
-} from '#infra/dead_letters/dead_letter_store.ts';
-import { topicOffsets } from '#infra/kafka/reader/topic_offsets.ts';
-import { deadTopic, type Stage, TOPICS } from '#infra/kafka/topics.ts';
-import { createClaimStore } from '#infra/redis/claims.ts';
+} from '#infra/redelivery/dead_letter_store.ts';
+import { createClaimStore } from '#infra/redis/dedup_index.ts';
 import { createCodec } from '#infra/registry/codec.ts';
-import { DEAD_BYTES_MAX, deadLetter, undeliveredLetter } from '#pipelines/dead_letter.ts';
-import { type LetterPlace, letterId } from '#pipelines/dead_letter_id.ts';
 import { claimOf } from '#pipelines/dedup/claim.ts';
-import { replayTopic } from '#pipelines/delivery/lanes.ts';
-import type { LetterState } from '#pipelines/letter_state.ts';
+import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
+import {
+  DEAD_BYTES_MAX,
+  deadLetter,
+  type LetterPlace,
+  letterId,
+  undeliveredLetter,
+} from '#pipelines/redelivery/dead_letter.ts';
+import type { LetterState } from '#pipelines/redelivery/resend.ts';
 import type { Coordinate } from '#schemas/event.ts';
 import { createBatchWriter, encodeEvent, noPerson } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { PartName } from '#infra/local/part.ts';
+import type { PartName } from '#services/local/parts/part.ts';
 import { until } from '#test/harness/until.ts';
 import { type StageProcess, startStage, useStageWorld } from './stages_fixture.ts';
 

@@ -13,7 +13,7 @@ it('holds every optional package that the lock file names, as npm ci demands', (
   const missing = entries.flatMap(([key, { optionalDependencies = {} }]) =>
     key === '' ? [] : Object.keys(optionalDependencies).filter((name) => !held.has(name)),
   );
-  expect(missing, 'run node infra/local/trim-lock.mjs').toEqual([]);
+  expect(missing, 'run node services/local/trim-lock.mjs').toEqual([]);
 });
 
 it('names no address that a package is downloaded from', () => {

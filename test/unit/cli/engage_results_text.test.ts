@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { readDefinition } from '#pipelines/engage/engage_definition.ts';
+import { readDefinition } from '#pipelines/engage/site_engage.ts';
 import type { Survey } from '#pipelines/engage/survey.ts';
-import { formText, promoText, surveyText } from '#services/cli/engage_results_text.ts';
+import { formText, promoText, surveyText } from '#services/cli/engage.ts';
 
 const reached = (times: number, persons = times) => ({ times, persons });
 

@@ -2,7 +2,7 @@ import type { SettingRecord } from '#pipelines/settings/journal.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { CliResult } from '#services/cli/command.ts';
 import { runCli } from '#services/cli/run_cli.ts';
-import type { AskRows } from '#services/control/query_answers.ts';
+import type { AskRows } from '#services/control/queries/answers.ts';
 import { createControlClient } from '#services/control_api/client.ts';
 import { type Control, control, TOKEN } from '#test/unit/control/harness.ts';
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { planOf } from '#services/cli/command_plan.ts';
-import { COMMANDS } from '#services/cli/commands.ts';
+import { COMMANDS, planOf } from '#services/cli/run_cli.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { expectDone, installation } from './harness.ts';
 

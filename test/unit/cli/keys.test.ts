@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkKey, hashKey } from '#pipelines/settings/keys.ts';
+import { checkKey, hashKey } from '#pipelines/settings/callers.ts';
 import { expectDone, installedShop, NOW_MS, type Shop } from './harness.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import { beginReading, inPhase, newProgress } from '#pipelines/replay/progress.ts';
-import type { ReplayProgress } from '#schemas/replay_progress.ts';
+import { beginReading, inPhase, newProgress } from '#pipelines/redelivery/replay.ts';
+import type { ReplayProgress } from '#schemas/records.ts';
 import { expectDone, installedShop, NOW_MS, type Shop } from './harness.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hashKey } from '#pipelines/settings/keys.ts';
+import { hashKey } from '#pipelines/settings/callers.ts';
 import { expectDone, installedShop, NOW_MS } from './harness.ts';
 
 const DAY_MS = 86_400_000;

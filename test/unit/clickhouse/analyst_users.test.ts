@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { ANALYST_SETTINGS, WRITTEN_SQL_SETTINGS } from '#infra/clickhouse/analyst.ts';
+import { ANALYST_SETTINGS, SQL_SETTINGS, WRITTEN_SQL_SETTINGS } from '#infra/clickhouse/analyst_rights.ts';
 import { createAnalystUsers, makeStatements, revokeStatements } from '#infra/clickhouse/analyst_users.ts';
 import type { Warehouse } from '#infra/clickhouse/client.ts';
-import { SQL_SETTINGS } from '#infra/clickhouse/sql_rights.ts';
 
 const ADA = {
   ...{ analystId: 'ada', siteIds: ['shop'], createdMs: 0, createdBy: "o'neil", passwordSha256: 'a'.repeat(64) },

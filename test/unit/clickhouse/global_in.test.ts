@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
-import { timelineStatement } from '#infra/clickhouse/queries/listing_statement.ts';
-import { topStatement } from '#infra/clickhouse/queries/top_statement.ts';
-import type { TimelinePlan } from '#pipelines/query/listing.ts';
-import type { TopPlan } from '#pipelines/query/top.ts';
+import { type TimelinePlan, timelineStatement } from '#pipelines/analytics/event_lists.ts';
+import { type TopPlan, topStatement } from '#pipelines/analytics/top.ts';
 
 const SCOPE = { from: 0, to: 1, filters: [] };
 const TOP: TopPlan = { ...SCOPE, selection: {}, field: { column: 'country' }, by: 'events', limit: 5 };

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { probeWarehouse, type WarehouseProbe } from '#infra/clickhouse/health_probe.ts';
+import { probeWarehouse, type WarehouseProbe } from '#infra/clickhouse/client.ts';
 import { until } from '#test/harness/until.ts';
 
 let probe: WarehouseProbe | undefined;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFairGate, GateBusyError } from '#infra/concurrency/fair_gate.ts';
+import { createFairGate, GateBusyError } from '#infra/concurrency/gates.ts';
 
 const never = new AbortController().signal;
 

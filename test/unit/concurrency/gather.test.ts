@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { gather } from '#infra/concurrency/gather.ts';
+import { gather } from '#infra/redis/client.ts';
 
 /** An answerer that can be held up, and what it was asked. */
 function answerer(questionsMax = 10) {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createProbe } from '#infra/concurrency/probe.ts';
-import { watchRedis } from '#infra/redis/health_probe.ts';
+import { createProbe } from '#infra/concurrency/time_limits.ts';
+import { watchRedis } from '#services/stage/runtime.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, test } from 'vitest';
-import { ConfigError, type Environment } from '#infra/config/config.ts';
 import { controlConfig, HELD_ROLES } from '#infra/config/control_config.ts';
 import { edgeConfig } from '#infra/config/edge_config.ts';
+import { ConfigError, type Environment } from '#infra/config/environment.ts';
 import { partsConfig, provisionConfig, quotaConfig, replayConfig } from '#infra/config/service_config.ts';
 import { dedupConfig, deliveryConfig, identityConfig, warehouseConfig } from '#infra/config/stage_config.ts';
 import { ROLES } from '#pipelines/settings/access.ts';
@@ -93,7 +93,7 @@ test('the warehouse says all its faults at once', () => {
   const env = { ...WHOLE, KAFKA_BROKERS: ',', DEDUP_WINDOW_HOURS: '0', WAREHOUSE_SQUASH_HOUR: '24', FAILPOINT: 'x' };
   expect([...faultsOf(warehouseConfig, env)].sort()).toEqual([
     'DEDUP_WINDOW_HOURS must be a whole number from 1 to 2160',
-    'FAILPOINT must be NAME, NAME:n or NAME:n:stall, with a name of infra/failpoint/failpoint_names.ts',
+    'FAILPOINT must be NAME, NAME:n or NAME:n:stall, with a name of infra/failpoint.ts',
     'KAFKA_BROKERS must be host:port, several separated by commas',
     'WAREHOUSE_SQUASH_HOUR must be a whole number from 0 to 23',
   ]);

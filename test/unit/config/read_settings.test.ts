@@ -1,8 +1,16 @@
 import { Type } from 'typebox';
 import { describe, expect, it, test } from 'vitest';
-import { ConfigError, type Environment } from '#infra/config/config.ts';
-import { readSettings } from '#infra/config/read_settings.ts';
-import { choice, flag, integer, list, orNull, text } from '#infra/config/variable.ts';
+import {
+  ConfigError,
+  choice,
+  type Environment,
+  flag,
+  integer,
+  list,
+  orNull,
+  readSettings,
+  text,
+} from '#infra/config/environment.ts';
 
 const description = 'What it is for.';
 const SCHEMA = Type.Object({

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { settingGroups } from '#infra/config/catalogue.ts';
-import { settingWarnings } from '#infra/config/setting_warnings.ts';
+import { settingGroups, settingWarnings } from '#infra/config/catalogue.ts';
 
 test.for([
   ['WAREHOUSE_BLOK_ROWS', 'WAREHOUSE_BLOCK_ROWS'],

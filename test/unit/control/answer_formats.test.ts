@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatOf } from '#services/control/answer_formats.ts';
+import { formatOf } from '#services/control/queries/formats.ts';
 
 test.for([
   ['text/csv;q=0.1, application/json', 'json'],

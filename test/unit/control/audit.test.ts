@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AuditItem } from '#services/control_api/audit_shapes.ts';
+import type { AuditItem } from '#services/control_api/audit.ts';
 import { LABEL, NOW_MS, PASSWORD } from './harness.ts';
 import { grantOf, type ScopedWorld, scopedWorld } from './scoped_world.ts';
 

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { createLogger } from '#infra/log/logger.ts';
 import type { DataRead } from '#schemas/records.ts';
-import { createDataReadAudit, gateDataReads } from '#services/control/data_read_audit.ts';
+import { createDataReadAudit, gateDataReads } from '#services/control/audit/routes.ts';
 import { control, LABEL, NOW_MS } from './harness.ts';
 import { grantOf, type ScopedWorld, scopedWorld } from './scoped_world.ts';
 

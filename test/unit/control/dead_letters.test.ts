@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { DeadLettersError } from '#infra/dead_letters/dead_letter_store.ts';
+import { DeadLettersError } from '#infra/redelivery/dead_letter_store.ts';
 import { type Control, controlWithShop, LABEL, NOW_MS } from './harness.ts';
 import { shownLetter } from './memory_letters.ts';
 

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { controlDocument } from '#services/control/openapi.ts';
+import { controlDocument } from '#services/control/routes.ts';
 
 interface Operation {
   responses: Record<string, { content?: Record<string, { schema: unknown }>; headers?: Record<string, unknown> }>;

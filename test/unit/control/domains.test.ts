@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { JournalError } from '#pipelines/settings/journal.ts';
-import { checkDomains } from '#services/control/domain_watch.ts';
-import { createLookRounds } from '#services/control/look_rounds.ts';
+import { checkDomains, createLookRounds } from '#services/control/sites/domains.ts';
 import { type Control, controlWithShop, DOMAIN_RULES, LABEL, NOW_MS } from './harness.ts';
 
 const place = 'sites/shop/domains/t.shop.example';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ENGAGE_EXAMPLES } from '#services/control/engage_examples.ts';
+import { ENGAGE_EXAMPLES } from '#services/control/engage/routes.ts';
 import { FORM, PROMO, SURVEY } from '#test/unit/engage/samples.ts';
 import { controlWithShop } from './harness.ts';
 

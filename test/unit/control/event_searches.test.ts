@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createEventSearches, SearchBusyError } from '#infra/dead_letters/event_searches.ts';
+import { createEventSearches, SearchBusyError } from '#infra/redelivery/dead_letter_store.ts';
 
 /** Searches that end when they are told to, and what was searched. */
 function heldUp() {

@@ -1,6 +1,4 @@
-import { EXAMPLES } from '#services/control/examples.ts';
-import { controlDocument } from '#services/control/openapi.ts';
-import { ROUTES } from '#services/control/routes.ts';
+import { controlDocument, EXAMPLES, ROUTES } from '#services/control/routes.ts';
 import { NOW_MS } from './harness.ts';
 import type { ScopedWorld } from './scoped_world.ts';
 

@@ -1,28 +1,28 @@
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import type { AnalystUser } from '#infra/clickhouse/analyst_users.ts';
-import type { AskSql } from '#infra/clickhouse/ask_sql.ts';
 import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
 import type { RunningQuery } from '#infra/clickhouse/running_queries.ts';
-import { isAddressAllowed } from '#infra/egress/guard.ts';
+import type { AskSql } from '#infra/clickhouse/sql_query.ts';
+import { isAddressAllowed } from '#infra/egress/ssrf_guard.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import type { ProviderClient } from '#infra/oidc/provider_client.ts';
 import type { PlannedSplit } from '#infra/persons/person_splits.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
-import type { GroupedPerson } from '#infra/redis/identity.ts';
-import type { OneTimeNotes } from '#infra/redis/one_time_notes.ts';
-import type { RefusalRecord } from '#infra/redis/refusals.ts';
-import type { TagRecord } from '#infra/redis/tag_health.ts';
-import { parseKeyRing } from '#infra/secrets/key_ring.ts';
+import type { RefusalRecord, TagRecord } from '#infra/redis/edge_reports.ts';
+import type { GroupedPerson } from '#infra/redis/identity_index.ts';
+import type { OneTimeNotes } from '#infra/redis/sessions.ts';
 import { createPasswords } from '#infra/secrets/password.ts';
+import { parseKeyRing } from '#infra/secrets/seal.ts';
 import type { DataReadLog } from '#infra/settings/data_read_log.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { secretField, textField } from '#pipelines/delivery/setting_fields.ts';
-import { splitPlan } from '#pipelines/identity/split.ts';
+import { splitPlan } from '#pipelines/identity/identity.ts';
 import { OWNER_OF_ALL, type Role } from '#pipelines/settings/access.ts';
+import { hashKey } from '#pipelines/settings/callers.ts';
 import { blankUser } from '#pipelines/settings/dashboard_users.ts';
-import type { DnsResolver } from '#pipelines/settings/domain_proof.ts';
+import type { DnsResolver } from '#pipelines/settings/domains.ts';
 import {
   auditedRecords,
   createSettingsView,
@@ -31,23 +31,17 @@ import {
   type SettingsJournal,
   type SettingsView,
 } from '#pipelines/settings/journal.ts';
-import { hashKey } from '#pipelines/settings/keys.ts';
-import type { IdentityLink } from '#schemas/identity_link.ts';
-import type { DataRead } from '#schemas/records.ts';
-import type { ReplayProgress } from '#schemas/replay_progress.ts';
+import type { DataRead, IdentityLink, ReplayProgress } from '#schemas/records.ts';
 import type { User } from '#schemas/setting.ts';
 import { createControlApp } from '#services/control/app.ts';
-import { createDataReadAudit, gateDataReads } from '#services/control/data_read_audit.ts';
-import { ensureFirstToken } from '#services/control/first_token.ts';
-import { gateLetters } from '#services/control/letter_gate.ts';
-import { type AskRows, createQueryAnswers } from '#services/control/query_answers.ts';
-import { createSessionKeeper } from '#services/control/session_keeper.ts';
-import { createSignInAudit } from '#services/control/sign_in_audit.ts';
-import { createSqlAnswers } from '#services/control/sql_answers.ts';
-import type { TestSend } from '#services/control/test_sender.ts';
-import { createUserSecrets } from '#services/control/user_secrets.ts';
+import { createDataReadAudit, gateDataReads } from '#services/control/audit/routes.ts';
+import type { TestSend } from '#services/control/destinations/test_sender.ts';
+import { type AskRows, createQueryAnswers, createSqlAnswers } from '#services/control/queries/answers.ts';
+import { gateLetters } from '#services/control/redelivery/dead_letter_routes.ts';
+import { createSessionKeeper, createSignInAudit, createUserSecrets } from '#services/control/users/sign_in.ts';
+import { ensureFirstToken } from '#services/control/users/tokens.ts';
 import type { Transport } from '#services/control_api/client.ts';
-import type { StageItem } from '#services/control_api/stage_shapes.ts';
+import type { StageItem } from '#services/control_api/operations.ts';
 import { injected } from '#test/harness/control_in_process.ts';
 import type { DnsReply } from '#test/harness/dns_server.ts';
 import { testPhoneHmac } from '#test/harness/event_row.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { hashKey } from '#pipelines/settings/callers.ts';
 import { auditedRecords, type Fact } from '#pipelines/settings/journal.ts';
-import { hashKey } from '#pipelines/settings/keys.ts';
 import type { AdminToken, User } from '#schemas/setting.ts';
 import { bodyFor, filled, operations } from './every_request.ts';
 import { NOW_MS, PASSWORD } from './harness.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { WarehouseError } from '#infra/clickhouse/client.ts';
-import type { Statement } from '#infra/clickhouse/queries/statement.ts';
-import type { ShownLetter } from '#infra/dead_letters/dead_letter_store.ts';
-import { letterDelivery } from '#pipelines/letter_state.ts';
+import type { ShownLetter } from '#infra/redelivery/dead_letter_store.ts';
+import type { Statement } from '#pipelines/analytics/statement.ts';
+import { letterDelivery } from '#pipelines/redelivery/resend.ts';
 import { type Control, control, controlWithShop } from './harness.ts';
 import { shownLetter } from './memory_letters.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { DeadLetterStore, ResendRules } from '#infra/dead_letters/dead_letter_store.ts';
-import { type LetterPlace, letterId } from '#pipelines/dead_letter_id.ts';
-import { gateLetters } from '#services/control/letter_gate.ts';
-import { QueryBusyError } from '#services/control/query_gate.ts';
+import type { DeadLetterStore, ResendRules } from '#infra/redelivery/dead_letter_store.ts';
+import { type LetterPlace, letterId } from '#pipelines/redelivery/dead_letter.ts';
+import { QueryBusyError } from '#services/control/queries/answers.ts';
+import { gateLetters } from '#services/control/redelivery/dead_letter_routes.ts';
 import { memoryLetters } from './memory_letters.ts';
 
 const ask = { stage: null, reason: null, state: null, sinceMs: null, after: null, limit: 1 };

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { createAnalystUsers } from '#infra/clickhouse/analyst_users.ts';
 import { createWarehouse, WarehouseError } from '#infra/clickhouse/client.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { logAnalysts } from '#services/control/logged_analysts.ts';
+import { logAnalysts } from '#services/control/users/analysts.ts';
 
 interface Line {
   act: string;

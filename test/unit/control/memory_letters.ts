@@ -1,7 +1,6 @@
-import type { DeadLetterStore, ShownLetter } from '#infra/dead_letters/dead_letter_store.ts';
-import { type LetterPlace, letterId } from '#pipelines/dead_letter_id.ts';
-import { isInState, type MarkOutcome } from '#pipelines/letter_state.ts';
-import { type ResendOutcome, refusedAsIs } from '#pipelines/resend.ts';
+import type { DeadLetterStore, ShownLetter } from '#infra/redelivery/dead_letter_store.ts';
+import { type LetterPlace, letterId } from '#pipelines/redelivery/dead_letter.ts';
+import { isInState, type MarkOutcome, type ResendOutcome, refusedAsIs } from '#pipelines/redelivery/resend.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
 /** Dead letters in memory, which can be told to fail. */

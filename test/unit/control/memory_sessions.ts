@@ -1,7 +1,5 @@
 import { RedisUnavailableError } from '#infra/redis/client.ts';
-import type { OneTimeNotes } from '#infra/redis/one_time_notes.ts';
-import type { Session, SessionStore } from '#infra/redis/sessions.ts';
-import type { SignInLimits } from '#infra/redis/sign_in_limits.ts';
+import type { OneTimeNotes, Session, SessionStore, SignInLimits } from '#infra/redis/sessions.ts';
 
 /** Sessions in memory, and a Redis that can be away. */
 export interface MemorySessions {

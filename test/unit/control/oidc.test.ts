@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import type { OidcBinding, ProviderClient } from '#infra/oidc/provider_client.ts';
-import { oidcSubject } from '#pipelines/settings/oidc_links.ts';
+import { oidcSubject } from '#pipelines/settings/dashboard_users.ts';
 import { type Answer, type Control, control, NOW_MS, PASSWORD } from './harness.ts';
 import { TRIES_MAX } from './memory_sessions.ts';
 import { grantOf } from './scoped_world.ts';

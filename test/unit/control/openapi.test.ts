@@ -1,10 +1,8 @@
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
 import { CONTROL_ERRORS } from '#services/control/errors.ts';
-import { EXAMPLES } from '#services/control/examples.ts';
-import { controlDocument } from '#services/control/openapi.ts';
-import { errorsOf, ROUTES } from '#services/control/routes.ts';
-import { schemaProblems } from '#services/control/schema_problems.ts';
+import { schemaProblems } from '#services/control/route.ts';
+import { controlDocument, EXAMPLES, errorsOf, ROUTES } from '#services/control/routes.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { resolved } from './documented.ts';
 import { control } from './harness.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { basePersonId } from '#pipelines/identity/resolve.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
 import { type Control, controlWithShop } from './harness.ts';
 
 const [ANN, BEN, TILL] = ['ann', 'ben', 'till'].map((id) => basePersonId('shop', id)) as [string, string, string];

@@ -1,8 +1,12 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { QueryCancelledError } from '#infra/clickhouse/select_rows.ts';
-import { type AskRows, createQueryAnswers } from '#services/control/query_answers.ts';
-import { createQueryGate, QueryBusyError } from '#services/control/query_gate.ts';
+import {
+  type AskRows,
+  createQueryAnswers,
+  createQueryGate,
+  QueryBusyError,
+} from '#services/control/queries/answers.ts';
 
 const question = (text: string, keptMs = 1_000) => ({
   kind: 'ask' as const,

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { RefusalSample } from '#pipelines/refusals/refusal_notes.ts';
-import { keyIdOf } from '#pipelines/settings/keys.ts';
+import type { RefusalSample } from '#pipelines/ingestion_warnings/warnings.ts';
+import { keyIdOf } from '#pipelines/settings/callers.ts';
 import { NOW_MS } from './harness.ts';
 import { grantOf, type ScopedWorld, scopedWorld } from './scoped_world.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import { beginReading, inPhase, newProgress } from '#pipelines/replay/progress.ts';
-import { REPLAYS_MAX } from '#services/control/replays.ts';
+import { beginReading, inPhase, newProgress } from '#pipelines/redelivery/replay.ts';
+import { REPLAYS_MAX } from '#services/control/redelivery/replay_routes.ts';
 import { type Control, controlWithShop, LABEL, NOW_MS } from './harness.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { isReservedActor } from '#pipelines/settings/dashboard_users.ts';
-import { isOwnHost, signInPlace } from '#services/control/request_guard.ts';
+import { isOwnHost, signInPlace } from '#services/control/auth.ts';
 
 const names = { publicUrl: new URL('https://control.example'), hosts: ['inner.example:8090'] };
 

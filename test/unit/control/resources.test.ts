@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkKey } from '#pipelines/settings/keys.ts';
+import { checkKey } from '#pipelines/settings/callers.ts';
 import { type Control, control, controlWithShop, LABEL, NOW_MS } from './harness.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';
-import { schemaProblems } from '#services/control/schema_problems.ts';
+import { schemaProblems } from '#services/control/route.ts';
 
 const words = (count: number): string[] => Array.from({ length: count }, (_, at) => `word${at}`);
 

@@ -1,6 +1,6 @@
 import { OWNER_OF_ALL } from '#pipelines/settings/access.ts';
+import { hashKey } from '#pipelines/settings/callers.ts';
 import { auditedRecords } from '#pipelines/settings/journal.ts';
-import { hashKey } from '#pipelines/settings/keys.ts';
 import type { AdminToken, Grant } from '#schemas/setting.ts';
 import { type Control, control, NOW_MS } from './harness.ts';
 import { shownLetter } from './memory_letters.ts';

@@ -1,8 +1,8 @@
 import { beforeEach, expect, it } from 'vitest';
-import { inPhase, newProgress } from '#pipelines/replay/progress.ts';
+import { inPhase, newProgress } from '#pipelines/redelivery/replay.ts';
 import { auditedRecords } from '#pipelines/settings/journal.ts';
 import type { Replay } from '#schemas/setting.ts';
-import { REPLAYS_MAX } from '#services/control/replays.ts';
+import { REPLAYS_MAX } from '#services/control/redelivery/replay_routes.ts';
 import { type Answer, NOW_MS } from './harness.ts';
 import { grantOf, type ScopedWorld, scopedWorld } from './scoped_world.ts';
 

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Passwords } from '#infra/secrets/password.ts';
-import type { KnownAsked } from '#services/control/session_answer.ts';
-import { createSessionKeeper } from '#services/control/session_keeper.ts';
-import { proven } from '#services/control/session_proof.ts';
-import { type SignInParts, signIn } from '#services/control/sign_in.ts';
+import type { KnownAsked } from '#services/control/route.ts';
+import { proven } from '#services/control/users/own_session.ts';
+import { createSessionKeeper, type SignInParts, signIn } from '#services/control/users/sign_in.ts';
 import { type Control, control, PASSWORD } from './harness.ts';
 import { memoryLimits, memoryNotes, memorySessions } from './memory_sessions.ts';
 

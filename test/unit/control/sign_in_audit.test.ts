@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createLogger } from '#infra/log/logger.ts';
-import { createSignInAudit } from '#services/control/sign_in_audit.ts';
+import { createSignInAudit } from '#services/control/users/sign_in.ts';
 import { control, NOW_MS } from './harness.ts';
 
 const from = { network: '127.0.0.1', browser: 'none' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { kept, rateBetween } from '#pipelines/stage_progress.ts';
+import { kept, rateBetween } from '#pipelines/stage.ts';
 
 const at = (atMs: number, offset: number) => ({ atMs, taken: new Map([['raw 0', offset]]) });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { hashKey } from '#pipelines/settings/keys.ts';
-import { principalOfUser, stillKnown } from '#services/control/authenticate.ts';
+import { hashKey } from '#pipelines/settings/callers.ts';
+import { principalOfUser, stillKnown } from '#services/control/auth.ts';
 import { control, NOW_MS } from './harness.ts';
 import { grantOf, scopedWorld } from './scoped_world.ts';
 

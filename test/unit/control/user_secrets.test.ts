@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { parseKeyRing } from '#infra/secrets/key_ring.ts';
+import { parseKeyRing } from '#infra/secrets/seal.ts';
 import { blankUser } from '#pipelines/settings/dashboard_users.ts';
-import { createUserSecrets, warnOfUnopened } from '#services/control/user_secrets.ts';
+import { createUserSecrets, warnOfUnopened } from '#services/control/users/sign_in.ts';
 
 const ringOf = (id: string, byte: number) => parseKeyRing(`${id}:${Buffer.alloc(32, byte).toString('base64')}`);
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AuditItem } from '#services/control_api/audit_shapes.ts';
+import type { AuditItem } from '#services/control_api/audit.ts';
 import { auditSentence } from '#services/dashboard/src/pages/account/audit_sentence.ts';
 
 const HASH = 'a'.repeat(64);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
+import type { LetterItem } from '#services/control_api/redelivery.ts';
 import {
   deliveryConcerns,
   letterConcerns,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Listing } from '#pipelines/query/listing.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import {
   conditionText,
   fieldLabel,

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
-import type { ReplayItem } from '#services/control_api/replay_shapes.ts';
+import type { LetterItem, ReplayItem } from '#services/control_api/redelivery.ts';
 import { countsByDay, letterGroups, portions } from '#services/dashboard/src/pages/dead_letters/letter_groups.ts';
 import {
   adviceFor,

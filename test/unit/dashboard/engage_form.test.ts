@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ENGAGE_EXAMPLES } from '#services/control/engage_examples.ts';
+import { ENGAGE_EXAMPLES } from '#services/control/engage/routes.ts';
 import { checkDefinition } from '#services/dashboard/src/pages/engage/definition_check.ts';
 import {
   freeId,

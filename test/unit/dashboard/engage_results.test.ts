@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { EngageView } from '#services/control_api/engage_shapes.ts';
+import type { EngageView } from '#services/control_api/engage.ts';
 import { asAsked } from '#services/dashboard/src/pages/engage/engage_item.ts';
 
 const survey = { questions: [{ id: 'score' }, { id: 'why' }] } as unknown as EngageView;

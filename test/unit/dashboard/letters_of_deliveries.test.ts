@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LetterItem, ResendAnswer } from '#services/control_api/dead_letter_shapes.ts';
+import type { LetterItem, ResendAnswer } from '#services/control_api/redelivery.ts';
 import { isOpen, LETTER_FILTERS } from '#services/dashboard/src/pages/dead_letters/letter_groups.ts';
 import { isAllSettled, resentSentence, stateOf } from '#services/dashboard/src/pages/dead_letters/letter_text.ts';
 import { openBySite } from '#services/dashboard/src/pages/operations/died.ts';

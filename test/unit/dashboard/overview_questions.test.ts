@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { PERSON_CONDITIONS_MAX } from '#pipelines/query/filter_shapes.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import { PERSON_CONDITIONS_MAX } from '#pipelines/analytics/filters.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import {
   campaignRevenue,
   countFigures,

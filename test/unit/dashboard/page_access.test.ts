@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { ROLE_PERMISSIONS, type Role } from '#pipelines/settings/access.ts';
-import type { Who } from '#services/control_api/session_shapes.ts';
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { SiteItem } from '#services/control_api/sites.ts';
+import type { Who } from '#services/control_api/users.ts';
 import { maySee, opening } from '#services/dashboard/src/page_access.ts';
 import { findPage, PAGES } from '#services/dashboard/src/page_list.ts';
 import { sites, sitesFailure } from '#services/dashboard/src/site_list.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Listing } from '#pipelines/query/listing.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import { boughtOf, boughtQuestion, pageText, seenLast } from '#services/dashboard/src/pages/people/person_facts.ts';
 
 const NOW = Date.UTC(2026, 10, 24);

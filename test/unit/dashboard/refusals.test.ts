@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CALL_PROBLEMS } from '#pipelines/intake/compat/foreign.ts';
+import { CALL_PROBLEMS } from '#pipelines/intake/compat/mapped_call.ts';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
 import { needsEvents, refusalConcerns } from '#services/dashboard/src/pages/overview/concerns.ts';
 import { REASON_TEXTS, reasonText } from '#services/dashboard/src/pages/refusals/reason_texts.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
-import type { EngageView } from '#services/control_api/engage_shapes.ts';
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { EngageView } from '#services/control_api/engage.ts';
+import type { SiteItem } from '#services/control_api/sites.ts';
 import { tokenBody } from '#services/dashboard/src/pages/account/token_form.ts';
 import {
   definitionBody,

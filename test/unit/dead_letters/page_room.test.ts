@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPageRoom } from '#infra/dead_letters/page_room.ts';
+import { createPageRoom } from '#infra/redelivery/dead_letter_store.ts';
 
 test('a page holds letters up to the one that fills it, and says which that was', () => {
   const room = createPageRoom(100);

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
+import type { InBatch } from '#infra/kafka/consumer/consumption.ts';
 import { createMetrics } from '#infra/metrics/metrics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { DEAD_BYTES_MAX, poisonPillLetters } from '#pipelines/dead_letter.ts';
-import { coordinateAgain, mayHoldEvents, refusedAsIs } from '#pipelines/resend.ts';
+import { DEAD_BYTES_MAX, poisonPillLetters } from '#pipelines/redelivery/dead_letter.ts';
+import { coordinateAgain, mayHoldEvents, refusedAsIs } from '#pipelines/redelivery/resend.ts';
 import type { Coordinate } from '#schemas/event.ts';
 import { createBatchWriter, type EntryView, readBatch } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
-import { deadLetterResult } from '#services/batches.ts';
+import { deadLetterResult } from '#services/stage/batches.ts';
 import { sampleEvent } from '../schemas/sample_event.ts';
 
 const RAW = 'events.raw';

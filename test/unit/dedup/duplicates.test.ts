@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { duplicatesOf } from '#pipelines/dedup/duplicates.ts';
+import { duplicatesOf } from '#pipelines/dedup/dedup.ts';
 import { encodeEvent } from '#schemas/event_batch.ts';
 import { sampleEvent } from '../schemas/sample_event.ts';
 

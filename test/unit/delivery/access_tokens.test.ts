@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createTokens } from '#pipelines/delivery/access_tokens.ts';
 import type { Answer, HttpRequest } from '#pipelines/delivery/contract.ts';
 import { deliver } from '#pipelines/delivery/deliver.ts';
-import type { DeliveryJob } from '#pipelines/delivery/delivery_run.ts';
+import { createTokens, type DeliveryJob } from '#pipelines/delivery/delivery_run.ts';
 import { google } from '#pipelines/delivery/destinations/google/adapter.ts';
 import { SERVICE_ACCOUNT } from '#test/contract/delivery/service_accounts.ts';
 import { manyEntries } from './entries.ts';

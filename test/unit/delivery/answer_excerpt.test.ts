@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answerExcerpt } from '#pipelines/delivery/answer_excerpt.ts';
+import { answerExcerpt } from '#pipelines/delivery/exchange.ts';
 
 const answered = (body: string, status = 400) => ({ kind: 'answered' as const, status, headers: {}, body });
 const excerptOf = (body: string, secrets: string[] = []) => answerExcerpt(answered(body), secrets, ['BE'])?.body;

@@ -1,13 +1,10 @@
 import { expect, test } from 'vitest';
 import { createLogger } from '#infra/log/logger.ts';
-import { parseKeyRing } from '#infra/secrets/key_ring.ts';
-import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
-import { createBreakers } from '#pipelines/delivery/breakers.ts';
+import { parseKeyRing } from '#infra/secrets/seal.ts';
+import { BREAKER_DEFAULTS, createBreakers, createRefusals } from '#pipelines/delivery/breaker.ts';
+import { createSlowSites, createTurns } from '#pipelines/delivery/concurrency.ts';
+import { createUncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
-import { createRefusals } from '#pipelines/delivery/refusals.ts';
-import { createSlowSites } from '#pipelines/delivery/slow_sites.ts';
-import { createTurns } from '#pipelines/delivery/turns.ts';
-import { createUncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
 import { createBatchWriter, readBatch } from '#schemas/event_batch.ts';
 import { type Destination, type Setting, type Site, TAG_DEFAULTS } from '#schemas/setting.ts';

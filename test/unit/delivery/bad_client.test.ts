@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
+import { BREAKER_DEFAULTS, createRefusals, DEAD_IN_A_ROW_MAX } from '#pipelines/delivery/breaker.ts';
 import type { Answer, HttpRequest } from '#pipelines/delivery/contract.ts';
 import { deliver } from '#pipelines/delivery/deliver.ts';
 import { linkedin } from '#pipelines/delivery/destinations/linkedin/adapter.ts';
-import { createRefusals, DEAD_IN_A_ROW_MAX } from '#pipelines/delivery/refusals.ts';
 import { entryOf, NOW_MS } from './entries.ts';
 import { answered, metaIds, metaJob, portsOf, webhookJob } from './harness.ts';
 

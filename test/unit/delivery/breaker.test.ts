@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { ask, BREAKER_DEFAULTS, type Breaker, CLOSED, type Health, report } from '#pipelines/delivery/breaker.ts';
-import { createBreakers } from '#pipelines/delivery/breakers.ts';
+import {
+  ask,
+  BREAKER_DEFAULTS,
+  type Breaker,
+  CLOSED,
+  createBreakers,
+  type Health,
+  report,
+} from '#pipelines/delivery/breaker.ts';
 
 const CONFIG = { ...BREAKER_DEFAULTS, failuresMax: 3, openMs: 1_000, openMsMax: 5_000, brokenOpenMs: 60_000 };
 const FAILING: Health = { kind: 'failing', reason: 'http_500' };

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { describe, expect, it } from 'vitest';
-import { chosenName, eventNamesField } from '#pipelines/delivery/chosen_names.ts';
+import { chosenName, eventNamesField } from '#pipelines/delivery/setting_fields.ts';
 
 const settings = { event_names: 'Quiz done=Lead, purchase=ShopOrder\nview_item = Look' };
 

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createMetrics } from '#infra/metrics/metrics.ts';
-import { OUTAGE_DEFAULTS } from '#pipelines/delivery/outage.ts';
+import { OUTAGE_DEFAULTS } from '#pipelines/delivery/breaker.ts';
 import { destinationNamed } from '#pipelines/delivery/registry.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
-import { openCalls } from '#services/delivery/calls.ts';
-import type { Runtime } from '#services/runtime.ts';
+import { openCalls } from '#services/delivery/attempts.ts';
+import type { Runtime } from '#services/stage/runtime.ts';
 
 const HOUR_MS = 3_600_000;
 

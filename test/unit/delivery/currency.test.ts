@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { currencyCode } from '#pipelines/delivery/currency.ts';
+import { currencyCode } from '#pipelines/delivery/event_fields.ts';
 
 it.each([
   ['EUR', 'EUR'],

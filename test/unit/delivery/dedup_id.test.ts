@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dedupId } from '#pipelines/delivery/dedup_id.ts';
+import { dedupId } from '#pipelines/delivery/event_fields.ts';
 import { entryOf } from './entries.ts';
 
 const { event } = entryOf();

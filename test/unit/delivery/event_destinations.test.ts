@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { prepare } from '#pipelines/delivery/eligibility.ts';
-import { keepsItselfFrom } from '#pipelines/delivery/event_destinations.ts';
+import { prepare } from '#pipelines/delivery/deliver.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+import { keepsItselfFrom } from '#pipelines/delivery/vocabulary.ts';
 import { mapSegmentCall } from '#pipelines/intake/compat/segment.ts';
 import { RECEIVED_AT_MS, server, siteWith, take } from '#test/unit/intake/context.ts';
 

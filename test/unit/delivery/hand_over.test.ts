@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { EntryOutcome } from '#pipelines/delivery/contract.ts';
-import { handedOver, paused, skipped } from '#pipelines/delivery/outcomes.ts';
+import { handedOver, paused, skipped } from '#pipelines/delivery/delivery_run.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import type { Attempted } from '#services/delivery/attempts.ts';
-import { type BatchWork, handOver } from '#services/delivery/hand_over.ts';
+import { type BatchWork, handOver } from '#services/delivery/transform.ts';
 
 const DELIVERED: EntryOutcome = { ...skipped(''), outcome: 'delivered' };
 const records = [10, 11, 13, 14].map((offset) => ({ offset })) as never[];

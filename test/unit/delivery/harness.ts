@@ -1,12 +1,14 @@
-import { createTokens } from '#pipelines/delivery/access_tokens.ts';
-import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
-import { type Breakers, createBreakers } from '#pipelines/delivery/breakers.ts';
+import { BREAKER_DEFAULTS, type Breakers, createBreakers, createRefusals } from '#pipelines/delivery/breaker.ts';
+import { createTurns } from '#pipelines/delivery/concurrency.ts';
 import type { Answer, HttpRequest } from '#pipelines/delivery/contract.ts';
-import type { DeliveryJob, DeliveryPorts, Shortfall } from '#pipelines/delivery/delivery_run.ts';
+import {
+  createTokens,
+  type DeliveryJob,
+  type DeliveryPorts,
+  type Shortfall,
+} from '#pipelines/delivery/delivery_run.ts';
 import { meta } from '#pipelines/delivery/destinations/meta/adapter.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
-import { createRefusals } from '#pipelines/delivery/refusals.ts';
-import { createTurns } from '#pipelines/delivery/turns.ts';
 import { manyEntries, NOW_MS, siteOf } from './entries.ts';
 
 export const WEBHOOK_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type LaneLook, lookAtLane } from '#pipelines/delivery/lane_look.ts';
+import { type LaneLook, lookAtLane } from '#pipelines/delivery/retry_topics.ts';
 
 const NOW = 1_000_000;
 const DELAY = 60_000;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { InRecord } from '#infra/kafka/record.ts';
-import { createLanePasses } from '#services/delivery/lane_passes.ts';
+import { createLanePasses } from '#services/delivery/retry_topics.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

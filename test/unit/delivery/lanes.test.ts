@@ -8,7 +8,7 @@ import {
   probeLane,
   RETRY_AGE_MAX_MS,
   topicsOf,
-} from '#pipelines/delivery/lanes.ts';
+} from '#pipelines/delivery/retry_topics.ts';
 
 const HOUR_MS = 3_600_000;
 const question = (changes: Partial<LaneQuestion> = {}): LaneQuestion => ({

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import type { Health } from '#pipelines/delivery/breaker.ts';
 import {
   askOutage,
   HERE,
+  type Health,
   OUTAGE_DEFAULTS,
   type Outage,
   reportOutage,
   withoutNews,
-} from '#pipelines/delivery/outage.ts';
+} from '#pipelines/delivery/breaker.ts';
 
 const CONFIG = OUTAGE_DEFAULTS;
 const FAILING: Health = { kind: 'failing', reason: 'http_500' };

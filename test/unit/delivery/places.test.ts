@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { sha256Hex } from '#pipelines/delivery/hash.ts';
-import { hashedPlace } from '#pipelines/delivery/hashed_place.ts';
-import { stateCode } from '#pipelines/delivery/places.ts';
+import { hashedPlace, sha256Hex } from '#pipelines/delivery/matching.ts';
+import { stateCode } from '#pipelines/privacy/countries.ts';
 import { entryOf, siteOf } from './entries.ts';
 
 test('a state of the United States is its two letters', () => {

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { BREAKER_DEFAULTS } from '#pipelines/delivery/breaker.ts';
+import { BREAKER_DEFAULTS, createRefusals, REFUSED_ALIKE_MIN } from '#pipelines/delivery/breaker.ts';
 import type { Answer, HttpRequest } from '#pipelines/delivery/contract.ts';
 import { deliver } from '#pipelines/delivery/deliver.ts';
 import { linkedin } from '#pipelines/delivery/destinations/linkedin/adapter.ts';
-import { createRefusals, REFUSED_ALIKE_MIN } from '#pipelines/delivery/refusals.ts';
 import { entryOf, manyEntries, NOW_MS } from './entries.ts';
 import { answered, metaIds, metaJob, portsOf, webhookJob } from './harness.ts';
 

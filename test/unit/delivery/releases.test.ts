@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
 import type { Setting } from '#schemas/setting.ts';
-import { watchReleases } from '#services/delivery/releases.ts';
+import { watchReleases } from '#services/delivery/retry_topics.ts';
 
 const BLANK: Setting = { changed_at: 0, changed_by: 'test', account: null, site: null, key: null, destination: null };
 const BEGAN_MS = 100;

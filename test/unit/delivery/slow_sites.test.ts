@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSlowSites } from '#pipelines/delivery/slow_sites.ts';
+import { createSlowSites } from '#pipelines/delivery/concurrency.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
-import { parseKeyRing } from '#infra/secrets/key_ring.ts';
-import { sealSecret } from '#infra/secrets/seal.ts';
+import { parseKeyRing, sealSecret } from '#infra/secrets/seal.ts';
 import type { HttpRequest } from '#pipelines/delivery/contract.ts';
+import { testEntry } from '#pipelines/delivery/deliver.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import { testEntry } from '#pipelines/delivery/test_event.ts';
 import { type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
-import { createTestSender } from '#services/control/test_sender.ts';
+import { createTestSender } from '#services/control/destinations/test_sender.ts';
 
 const NOW_MS = Date.UTC(2027, 0, 1);
 const ring = parseKeyRing(`k1:${Buffer.alloc(32, 7).toString('base64')}`);

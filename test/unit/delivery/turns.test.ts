@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTurns } from '#pipelines/delivery/turns.ts';
+import { createTurns } from '#pipelines/delivery/concurrency.ts';
 
 /** Begins pieces of work of sites in order, and says which are under way and how to end one. */
 function world(totalMax: number, siteMax: number, sites: string[], slow: string[] = []) {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { skipped } from '#pipelines/delivery/outcomes.ts';
-import { createUncommittedOutcomes } from '#pipelines/delivery/uncommitted.ts';
+import { createUncommittedOutcomes, skipped } from '#pipelines/delivery/delivery_run.ts';
 
 const MAIN = { topic: 'events.identified', partition: 0 };
 const OTHER = { topic: 'events.identified', partition: 1 };

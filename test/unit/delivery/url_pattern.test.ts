@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { matchesUrl } from '#pipelines/delivery/url_pattern.ts';
+import { matchesUrl } from '#pipelines/settings/url_pattern.ts';
 
 it.each([
   ['/fr/*', 'https://shop.example/fr/panier', true],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { healthOf, retryAfterMs } from '#pipelines/delivery/verdicts.ts';
+import { healthOf, retryAfterMs } from '#pipelines/delivery/platform_http.ts';
 
 describe('Retry-After', () => {
   const date = 'Tue, 10 Mar 2026 12:00:00 GMT';

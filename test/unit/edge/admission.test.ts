@@ -2,8 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createLogger } from '#infra/log/logger.ts';
 import { createMetrics } from '#infra/metrics/metrics.ts';
 import type { AdmissionStore } from '#infra/redis/admission.ts';
-import type { Admission } from '#pipelines/limits/admission.ts';
-import { createMemoryLimits } from '#pipelines/limits/sliding_window.ts';
+import { type Admission, createMemoryLimits } from '#pipelines/limits/rate_limits.ts';
 import { type Admitter, createAdmitter } from '#services/edge/admission.ts';
 import { account, apiKey } from '#test/unit/settings/samples.ts';
 

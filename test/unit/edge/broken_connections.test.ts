@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
-import type { SendResult } from '#infra/kafka/producer/sender.ts';
+import type { SendResult } from '#infra/kafka/sender.ts';
 import { cases, testSeed } from '#test/harness/environment.ts';
 import { DOCUMENTED } from '#test/harness/hostile/run.ts';
 import { runBroken } from '#test/harness/hostile/run_broken.ts';

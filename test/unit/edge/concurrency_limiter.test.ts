@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { SendResult } from '#infra/kafka/producer/sender.ts';
+import type { SendResult } from '#infra/kafka/sender.ts';
 import { createConcurrencyLimiter } from '#services/edge/concurrency_limiter.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { until } from '#test/harness/until.ts';

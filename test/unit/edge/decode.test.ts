@@ -1,6 +1,6 @@
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { decompress, parseJson } from '#services/edge/decode.ts';
+import { decompress, parseJson } from '#services/edge/body.ts';
 import { newEvent, postBody } from '#test/harness/ingest.ts';
 import { controlWithShop } from '#test/unit/control/harness.ts';
 import { startEdge, type TestEdge } from './edge.ts';

@@ -1,38 +1,34 @@
 import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { type HttpServer, listen } from '#infra/http/http_server.ts';
-import type { PartitionSender, SendResult } from '#infra/kafka/producer/sender.ts';
+import type { PartitionSender, SendResult } from '#infra/kafka/sender.ts';
 import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
-import type { EngageGuard } from '#infra/redis/engage_guard.ts';
-import type { EngageMemoryStore } from '#infra/redis/engage_memory.ts';
-import type { FetchScript } from '#pipelines/loaders/vendor_scripts.ts';
-import { mergeRefusalNotes, newRefusalNotes, type RefusalNotes } from '#pipelines/refusals/refusal_notes.ts';
-import { issueKey } from '#pipelines/settings/keys.ts';
+import type { EngageGuard, EngageMemoryStore } from '#infra/redis/engage.ts';
+import { mergeRefusalNotes, newRefusalNotes, type RefusalNotes } from '#pipelines/ingestion_warnings/warnings.ts';
+import { issueKey } from '#pipelines/settings/callers.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
+import type { FetchScript } from '#pipelines/tag/vendor_scripts.ts';
 import { schemaType } from '#schemas/avro.ts';
 import type { Event } from '#schemas/event.ts';
 import { decodeEntry, readBatch } from '#schemas/event_batch.ts';
-import type { InventoryRecord } from '#schemas/inventory.ts';
+import type { InventoryRecord } from '#schemas/records.ts';
 import type { Site } from '#schemas/setting.ts';
 import { readWire, writeWire } from '#schemas/wire.ts';
-import { createAcceptor } from '#services/edge/accept.ts';
 import type { Admitter, Reservation } from '#services/edge/admission.ts';
 import { createApp } from '#services/edge/app.ts';
+import { blockListOf, createAddressNamer, createStrangers } from '#services/edge/auth.ts';
 import {
   type ConcurrencyLimiter,
   type ConcurrencyLimits,
   createConcurrencyLimiter,
 } from '#services/edge/concurrency_limiter.ts';
-import { createAudienceNotes } from '#services/edge/engage/audience_notes.ts';
-import { createEngageMemories } from '#services/edge/engage/engage_memories.ts';
-import { createSpamWatch } from '#services/edge/engage/spam_watch.ts';
+import { createAudienceNotes, createEngageMemories, createSpamWatch } from '#services/edge/engage/visitor_memory.ts';
+import { createAcceptor } from '#services/edge/ingest_service.ts';
 import { createInventory } from '#services/edge/inventory.ts';
-import { createScriptCache } from '#services/edge/loaders/script_cache.ts';
-import { createRefusals } from '#services/edge/refusals.ts';
-import { blockListOf, createAddressNamer } from '#services/edge/requester_address.ts';
-import { createStrangers } from '#services/edge/strangers.ts';
-import type { TagScripts } from '#services/edge/tag/script_routes.ts';
+import { createScriptCache } from '#services/edge/loaders/routes.ts';
+import { createRefusals } from '#services/edge/site_activity.ts';
+import type { TagScripts } from '#services/edge/tag_files/routes.ts';
 import { filledTable, put } from '#test/unit/settings/filled_table.ts';
 import { account, apiKey, domainProof, site } from '#test/unit/settings/samples.ts';
 import { createMemoryGuard } from './engage/memory_guard.ts';

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { issueKey } from '#pipelines/settings/keys.ts';
+import { issueKey } from '#pipelines/settings/callers.ts';
 import { readAnswer } from '#test/harness/ingest.ts';
 import { CHROME } from '#test/unit/intake/context.ts';
 import { put } from '#test/unit/settings/filled_table.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createKeyUse, type KeyUse } from '#services/edge/key_use.ts';
+import { createKeyUse, type KeyUse } from '#services/edge/site_activity.ts';
 import { newEvent, postBody, postEvents } from '#test/harness/ingest.ts';
 import { startEdge } from './edge.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { RefusalNotes } from '#pipelines/refusals/refusal_notes.ts';
-import { hashKey, keyIdOf } from '#pipelines/settings/keys.ts';
-import { createRefusals, type Refusals } from '#services/edge/refusals.ts';
+import type { RefusalNotes } from '#pipelines/ingestion_warnings/warnings.ts';
+import { hashKey, keyIdOf } from '#pipelines/settings/callers.ts';
+import { createRefusals, type Refusals } from '#services/edge/site_activity.ts';
 import { newEvent, postBody, postEvents } from '#test/harness/ingest.ts';
 import { put } from '#test/unit/settings/filled_table.ts';
 import { apiKey, site } from '#test/unit/settings/samples.ts';

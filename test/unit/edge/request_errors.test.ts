@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { createRequestErrors, errorFacts, type RequestErrors } from '#infra/http/request_errors.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createMetrics } from '#infra/metrics/metrics.ts';
-import { createRequestErrors, errorFacts, type RequestErrors } from '#services/request_errors.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { startEdge } from './edge.ts';
 import { post } from './foreign.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { blockListOf, createAddressNamer } from '#services/edge/requester_address.ts';
+import { blockListOf, createAddressNamer } from '#services/edge/auth.ts';
 
 const nameOf = createAddressNamer(Buffer.alloc(32, 1), blockListOf(['127.0.0.0/8', '::1/128', '192.0.2.4']));
 

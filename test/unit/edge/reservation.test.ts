@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import type { Limited, RateState } from '#pipelines/limits/admission.ts';
+import type { Limited, RateState } from '#pipelines/limits/rate_limits.ts';
 import type { Admitted, Admitter } from '#services/edge/admission.ts';
 import { newEvent, postBody, postEvents, readAnswer } from '#test/harness/ingest.ts';
 import { startEdge, type TestEdge } from './edge.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createReservationLeases } from '#services/edge/reservation_leases.ts';
+import { createReservationLeases } from '#services/edge/admission.ts';
 
 const LEASE_MS = 30_000;
 

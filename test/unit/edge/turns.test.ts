@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { createMetrics } from '#infra/metrics/metrics.ts';
-import { createAcceptor } from '#services/edge/accept.ts';
 import type { Admitter } from '#services/edge/admission.ts';
-import { createRefusals } from '#services/edge/refusals.ts';
+import { createAcceptor } from '#services/edge/ingest_service.ts';
+import { createRefusals } from '#services/edge/site_activity.ts';
 import { newEvent } from '#test/harness/ingest.ts';
 import { account, apiKey, site } from '#test/unit/settings/samples.ts';
 

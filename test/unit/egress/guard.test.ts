@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isUrlAllowed } from '#infra/egress/guard.ts';
+import { isUrlAllowed } from '#infra/egress/ssrf_guard.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 const STRICT = { allowHttp: false, allowLoopback: false };

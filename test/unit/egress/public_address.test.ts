@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isLoopbackAddress, isPublicAddress } from '#infra/egress/public_address.ts';
+import { isLoopbackAddress, isPublicAddress } from '#infra/egress/ssrf_guard.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 describe('public addresses', () => {

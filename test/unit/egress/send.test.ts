@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Resolve } from '#infra/egress/guard.ts';
 import { createEgress, EGRESS_DEFAULTS, type Egress, type EgressOptions } from '#infra/egress/send.ts';
+import type { Resolve } from '#infra/egress/ssrf_guard.ts';
 import type { HttpRequest } from '#pipelines/delivery/contract.ts';
 
 const LOCAL: EgressOptions = { ...EGRESS_DEFAULTS, allowHttp: true, allowLoopback: true };

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { contentOf } from '#pipelines/engage/content.ts';
-import { readDefinition } from '#pipelines/engage/engage_definition.ts';
-import { panelWords } from '#pipelines/engage/panel_words.ts';
+import { contentOf, panelWords } from '#pipelines/engage/content.ts';
+import { readDefinition } from '#pipelines/engage/site_engage.ts';
 
 const QUESTION = { id: 'q', type: 'open', text: 'How was it?' };
 

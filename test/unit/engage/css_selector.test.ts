@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isSelector } from '#pipelines/engage/css_selector.ts';
+import { isSelector } from '#pipelines/engage/definition_problems.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 it('these texts are selectors', () =>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { readPageAddress } from '#pipelines/delivery/url_pattern.ts';
 import { decide, fitting, inShare, type Look } from '#pipelines/engage/decide.ts';
 import { siteEngage } from '#pipelines/engage/site_engage.ts';
 import type { EngageMemory, SeenItem } from '#pipelines/engage/visitor_memory.ts';
+import { readPageAddress } from '#pipelines/settings/url_pattern.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { engageItem } from './ready.ts';
 import { PROMO } from './samples.ts';

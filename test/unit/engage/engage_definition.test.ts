@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
-import { parseDefinition, readDefinition } from '#pipelines/engage/engage_definition.ts';
+import { parseDefinition, readDefinition } from '#pipelines/engage/site_engage.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { FORM, open, PROMO, SURVEY } from './samples.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { coreOfText } from '#pipelines/engage/folded_text.ts';
+import { coreOfText } from '#pipelines/engage/spam.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 describe('the core of a text', () => {

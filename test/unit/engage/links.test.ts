@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { linksIn } from '#pipelines/engage/links.ts';
+import { linksIn } from '#pipelines/engage/spam.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 it('links in a text are counted', () =>

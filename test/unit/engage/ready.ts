@@ -1,5 +1,5 @@
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
-import { readDefinition } from '#pipelines/engage/engage_definition.ts';
+import { readDefinition } from '#pipelines/engage/site_engage.ts';
 import type { EngageItem } from '#schemas/setting.ts';
 
 /** A definition as site.config holds it. Throws where it may not be written. */

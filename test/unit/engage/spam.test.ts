@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isSolved, makeChallenge } from '#pipelines/engage/challenge.ts';
-import { checkEngageToken, issueEngageToken } from '#pipelines/engage/engage_token.ts';
+import { checkEngageToken, isSolved, issueEngageToken, makeChallenge } from '#pipelines/engage/engage_token.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 const SECRET = Buffer.alloc(32, 7);

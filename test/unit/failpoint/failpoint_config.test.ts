@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';
-import type { Environment } from '#infra/config/config.ts';
-import { readSettings } from '#infra/config/read_settings.ts';
-import { type ArmedFailpoint, FAILPOINT } from '#infra/failpoint/failpoint_config.ts';
+import { type Environment, readSettings } from '#infra/config/environment.ts';
+import { type ArmedFailpoint, FAILPOINT } from '#infra/failpoint.ts';
 
 const SCHEMA = Type.Object({ failpoint: FAILPOINT });
 const armed = (env: Environment): ArmedFailpoint | null => readSettings(SCHEMA, env).failpoint;

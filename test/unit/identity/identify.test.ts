@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { allQuestionsOf, type Identified, identify } from '#pipelines/identity/identify.ts';
-import { basePersonId, type IdentityAnswer, type IdentityStore } from '#pipelines/identity/resolve.ts';
+import {
+  allQuestionsOf,
+  basePersonId,
+  type Identified,
+  type IdentityAnswer,
+  type IdentityStore,
+  identify,
+} from '#pipelines/identity/identity.ts';
 import type { Event } from '#schemas/event.ts';
 import { type EntryView, encodeEvent } from '#schemas/event_batch.ts';
 import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type AskingEvent, basePersonId, nodesOf, questionsOf } from '#pipelines/identity/resolve.ts';
+import { type AskingEvent, basePersonId, nodesOf, questionsOf } from '#pipelines/identity/identity.ts';
 import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityPart } from '#schemas/event_batch.ts';
 import { NO_IDENTIFIERS } from '#test/contract/identity/questions.ts';

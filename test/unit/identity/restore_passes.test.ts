@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { isUndecided, RESTORE_PASSES } from '#pipelines/identity/restore_passes.ts';
-import type { IdentityLink } from '#schemas/identity_link.ts';
+import { isUndecided, RESTORE_PASSES } from '#pipelines/identity/identity.ts';
+import type { IdentityLink } from '#schemas/records.ts';
 
 const BASE = { site_id: 'shop', person_id: 'p_1', target: 't', first_seen: 1, version: 0 };
 const LINKS: [link: IdentityLink, pass: number][] = [

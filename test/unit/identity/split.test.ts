@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type SplitPlan, splitPlan } from '#pipelines/identity/split.ts';
-import type { IdentityLink } from '#schemas/identity_link.ts';
+import { type SplitPlan, splitPlan } from '#pipelines/identity/identity.ts';
+import type { IdentityLink } from '#schemas/records.ts';
 
 const edge = (person_id: string, target: string, decision: IdentityLink['decision'] = 'joined'): IdentityLink => ({
   ...{ site_id: 'shop', kind: 'edge', person_id, target, first_seen: 1, version: 0, decision },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
 import type { BlockRule } from '#schemas/setting.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { browser, CHROME, refusal, server, siteWith, take } from './context.ts';

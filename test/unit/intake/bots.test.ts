@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isBot } from '#pipelines/intake/bots.ts';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
-import { HTTP_LIBRARIES } from '#pipelines/intake/user_agents.ts';
+import { HTTP_LIBRARIES, isBot } from '#pipelines/intake/bots.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { browser, CHROME, refusal, server } from './context.ts';
 

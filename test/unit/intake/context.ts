@@ -1,5 +1,5 @@
-import type { IntakeContext } from '#pipelines/intake/intake_types.ts';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import type { IntakeContext } from '#pipelines/intake/call.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
 import type { Event } from '#schemas/event.ts';
 import { type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
 

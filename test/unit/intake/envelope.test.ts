@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readEnvelope } from '#pipelines/intake/envelope.ts';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
+import { readEnvelope } from '#pipelines/intake/take_event.ts';
 
 describe('the request body', () => {
   it.each([

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
 import { browser, CHROME, RANDOM_ID, server, siteWith, take } from './context.ts';
 
 const AT = '2026-11-10T11:00:00Z';

@@ -1,12 +1,12 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { prepare } from '#pipelines/delivery/eligibility.ts';
+import { prepare } from '#pipelines/delivery/deliver.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import type { Arrival, MappedCall } from '#pipelines/intake/compat/foreign.ts';
+import type { Arrival, MappedCall } from '#pipelines/intake/compat/mapped_call.ts';
 import { mapPosthogEvent } from '#pipelines/intake/compat/posthog.ts';
 import { mapSegmentCall, SEGMENT_CALLS, withContext } from '#pipelines/intake/compat/segment.ts';
 import { readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
 import { readSentAt } from '#pipelines/intake/timestamp.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { entryOf, NOW_MS, siteOf } from '#test/unit/delivery/entries.ts';

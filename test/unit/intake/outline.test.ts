@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type KeyPlaces, type OutlineRead, OutlineReader } from '#pipelines/intake/compat/outline.ts';
+import { type KeyPlaces, type OutlineRead, OutlineReader } from '#pipelines/intake/json_text.ts';
 
 const PLACES: KeyPlaces = [['api_key'], ['token'], ['properties', 'token']];
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { pageArrival } from '#pipelines/intake/page_arrival.ts';
-import { eventOfMetaHit } from '#pipelines/intake/pixels/meta_hit.ts';
-import { eventOfTiktokHit } from '#pipelines/intake/pixels/tiktok_hit.ts';
+import { pageArrival } from '#pipelines/intake/compat/mapped_call.ts';
+import { eventOfMetaHit, eventOfTiktokHit } from '#pipelines/intake/pixels.ts';
 import { SECRET } from '#test/unit/intake/context.ts';
 
 test.each<[unknown, Record<string, string>]>([

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
 import { cases } from '#test/harness/environment.ts';
 import { browser, server, siteWith } from './context.ts';
 

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { readInventory } from '#pipelines/intake/inventory.ts';
-import { takeBatch, takeBatchInTurns } from '#pipelines/intake/take_batch.ts';
+import { takeBatch, takeBatchInTurns } from '#pipelines/intake/take_event.ts';
 import { browser, server, siteWith, take } from './context.ts';
 
 vi.mock('libphonenumber-js/max', { spy: true });

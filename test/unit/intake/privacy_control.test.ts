@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { IntakeContext } from '#pipelines/intake/intake_types.ts';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import type { IntakeContext } from '#pipelines/intake/call.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
 import { browser, server } from './context.ts';
 
 function propertiesOf(context: IntakeContext, properties: Record<string, unknown> = {}): unknown {

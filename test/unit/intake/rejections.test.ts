@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { browser, refusal, server, siteWith, take } from './context.ts';
 

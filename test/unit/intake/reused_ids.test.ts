@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createIdMemory } from '#pipelines/intake/reused_ids.ts';
+import { createIdMemory } from '#pipelines/intake/event_id.ts';
 import { take } from './context.ts';
 
 const named = (event: string, uuid: string) => take({ event, uuid });

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseIso8601 } from '#pipelines/intake/iso_8601.ts';
-import { readTimestamp } from '#pipelines/intake/timestamp.ts';
+import { parseIso8601, readTimestamp } from '#pipelines/intake/timestamp.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { server, take } from '#test/unit/intake/context.ts';
 

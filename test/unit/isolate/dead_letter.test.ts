@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { presentReason } from '#pipelines/dead_letter.ts';
+import { presentReason } from '#pipelines/redelivery/dead_letter.ts';
 
 test.each([
   ['threw', 'transform_failed'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isolate, POISON_PILLS_MAX } from '#pipelines/isolate.ts';
+import { isolate, POISON_PILLS_MAX } from '#pipelines/stage.ts';
 
 const always = (): boolean => true;
 

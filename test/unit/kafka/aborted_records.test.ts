@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hideAborted } from '#infra/kafka/kafkajs_patches/aborted_records.ts';
+import { hideAborted } from '#infra/kafka/kafkajs_patches/client_patches.ts';
 
 const ABORT = Buffer.from([0, 0, 0, 0]);
 const COMMIT = Buffer.from([0, 0, 0, 1]);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { patchClosingConnection } from '#infra/kafka/kafkajs_patches/closing_connection.ts';
+import { patchClosingConnection } from '#infra/kafka/kafkajs_patches/client_patches.ts';
 
 interface Connection {
   connect(): Promise<unknown>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createOwnCommits } from '#infra/kafka/consumer/committed_offsets.ts';
+import { createOwnCommits } from '#infra/kafka/offsets.ts';
 
 const at = { topic: 't', partition: 1 };
 const plan = { offset: 5, metadata: 'plan:1:5-9' };

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { patchCoordinatorCache } from '#infra/kafka/kafkajs_patches/coordinator_cache.ts';
+import { patchCoordinatorCache } from '#infra/kafka/kafkajs_patches/client_patches.ts';
 
 interface Cluster {
   findGroupCoordinatorMetadata(asked: { groupId: string; coordinatorType: number }): Promise<unknown>;

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
-import { patchEncoderMemory } from '#infra/kafka/kafkajs_patches/encoder_memory.ts';
+import { patchEncoderMemory } from '#infra/kafka/kafkajs_patches/client_patches.ts';
 
 interface Encoder {
   buffer: Buffer;

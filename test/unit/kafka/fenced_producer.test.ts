@@ -1,6 +1,6 @@
 import type { Kafka } from 'kafkajs';
 import { expect, test } from 'vitest';
-import { openFencedProducer } from '#infra/kafka/producer/fenced_producer.ts';
+import { openFencedProducer } from '#infra/kafka/producers.ts';
 
 const STEPS = ['connect', 'transaction', 'abort'] as const;
 type Step = (typeof STEPS)[number];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createGroupOffsets } from '#infra/kafka/consumer/group_offsets.ts';
-import type { Admin } from '#infra/kafka/session.ts';
+import type { Admin } from '#infra/kafka/client.ts';
+import { createGroupOffsets } from '#infra/kafka/offsets.ts';
 
 const at = { topic: 't', partition: 0 };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createGather } from '#infra/kafka/transactional_stage/grouped_flush.ts';
+import { createGather } from '#infra/kafka/transactional_stage.ts';
 
 function gathering(outcome: (item: string) => Error | null = () => null) {
   const flushes: string[][] = [];

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { watchCluster } from '#infra/kafka/health_probe.ts';
+import { watchCluster } from '#infra/kafka/cluster_health.ts';
 
 const MINUTE_MS = 60_000;
 

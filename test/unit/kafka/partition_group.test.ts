@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { partitionGroupOf, partitionGroupsOf, transactionalId } from '#infra/kafka/consumer/partition_group.ts';
-import { assignPartitionGroups } from '#infra/kafka/consumer/partition_group_assigner.ts';
+import {
+  assignPartitionGroups,
+  partitionGroupOf,
+  partitionGroupsOf,
+  transactionalId,
+} from '#infra/kafka/consumer/group_consumer.ts';
 
 const partitionsOf = (topic: string, count: number) =>
   Array.from({ length: count }, (_, partition) => ({ topic, partition }));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requestsByLeader } from '#infra/kafka/producer/partition_leaders.ts';
+import { requestsByLeader } from '#infra/kafka/transactional_stage.ts';
 
 const value = Buffer.from('v');
 const record = (topic: string, partition: number) => ({ topic, partition, value });

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
+import type { InBatch } from '#infra/kafka/consumer/consumption.ts';
 import { createPoisonPillGuard } from '#infra/kafka/consumer/poison_pill_guard.ts';
 
 const AT = { topic: 'in', partition: 0 };

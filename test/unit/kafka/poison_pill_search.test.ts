@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { metadataOf, piecesOf, type SearchStep, searchStepOf } from '#infra/kafka/consumer/poison_pill_search.ts';
+import { metadataOf, piecesOf, type SearchStep, searchStepOf } from '#infra/kafka/consumer/poison_pill_guard.ts';
 
 interface Taken {
   offset: number;

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { patchQueueTimer } from '#infra/kafka/kafkajs_patches/queue_timer.ts';
+import { patchQueueTimer } from '#infra/kafka/kafkajs_patches/client_patches.ts';
 
 interface Queue {
   push(request: object): void;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type ReadAloneOptions, readAlone } from '#infra/kafka/reader/read_alone.ts';
+import { type ReadAloneOptions, readAlone } from '#infra/kafka/read_topic.ts';
 import { fakeKafka } from './fake_consumer.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { endOf } from '#infra/kafka/consumer/in_batch.ts';
-import { createRetained } from '#infra/kafka/consumer/retained_range.ts';
+import { endOf } from '#infra/kafka/consumer/consumption.ts';
+import { createRetained } from '#infra/kafka/consumer/partition_state.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 
 test('an offset is kept unless the broker said that its log begins behind it', () => {

@@ -1,10 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import {
-  createSender,
-  type PartitionSender,
-  type SenderOptions,
-  type SendResult,
-} from '#infra/kafka/producer/sender.ts';
+import { createSender, type PartitionSender, type SenderOptions, type SendResult } from '#infra/kafka/sender.ts';
 
 const DEADLINE_MS = 1_000;
 const ROOM_BYTES = 1_000;

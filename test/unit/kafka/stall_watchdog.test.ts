@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Consumer } from 'kafkajs';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { watchForStall } from '#infra/kafka/consumer/stall_watchdog.ts';
+import { watchForStall } from '#infra/kafka/consumer/group_consumer.ts';
 
 const MINUTE_MS = 60_000;
 const events = { FETCH: 'consumer.fetch', HEARTBEAT: 'consumer.heartbeat', GROUP_JOIN: 'consumer.group_join' };

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createWatchdog, WATCHDOG_MS, withinLimit } from '#infra/concurrency/watchdog.ts';
+import { createWatchdog, WATCHDOG_MS, withinLimit } from '#infra/concurrency/time_limits.ts';
 
 const LIMIT_MS = 60_000;
 const never = (): Promise<never> => new Promise(() => undefined);

@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { renderUsers } from '#infra/local/clickhouse/users.ts';
-import { credentialsOf } from '#infra/local/credentials.ts';
+import { credentialsOf, renderUsers } from '#services/local/parts/clickhouse/users.ts';
 
 let folder: string;
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
-const FOLDER = new URL('../../../infra/local/', import.meta.url);
+const FOLDER = new URL('../../../services/local/', import.meta.url);
 const SOURCES = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(?:ts|sh)$/.test(name));
 
 /** Programs that fetch what then runs here, and the option by which they take only what is known or run none of it. */

@@ -2,7 +2,7 @@ import { closeSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { lastTrouble, openLog, reopenLog } from '#infra/local/log_file.ts';
+import { lastTrouble, openLog, reopenLog } from '#services/local/parts/part.ts';
 
 function logPath(): string {
   const folder = mkdtempSync(join(tmpdir(), 'log-'));

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { processStart } from '#infra/local/proc.ts';
+import { processStart } from '#services/local/parts/processes.ts';
 
 const WATCHER = fileURLToPath(new URL('./parent_watcher.ts', import.meta.url));
 

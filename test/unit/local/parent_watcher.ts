@@ -1,5 +1,5 @@
 // Run by parent.test.ts: prints its pid and ends when its parent is gone.
-import { onParentGone } from '#infra/local/parent.ts';
+import { onParentGone } from '#services/local/parts/processes.ts';
 
 onParentGone(() => process.exit(0), 50);
 // oxlint-disable-next-line no-restricted-globals -- where its parent does not end, it ends by itself

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { choosePorts } from '#infra/local/ports.ts';
+import { choosePorts } from '#services/local/parts/part.ts';
 
 let folder: string;
 

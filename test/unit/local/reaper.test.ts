@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { isSameProcess, processStart } from '#infra/local/proc.ts';
+import { isSameProcess, processStart } from '#services/local/parts/processes.ts';
 
 const OWNER = fileURLToPath(new URL('./reaper_owner.ts', import.meta.url));
 

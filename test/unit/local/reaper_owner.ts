@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
-import { ownerEnvironment } from '#infra/local/environment.ts';
-import { ensureReaper, registerChild } from '#infra/local/reaper.ts';
+import { ensureReaper, registerChild } from '#services/local/parts/processes.ts';
+import { ownerEnvironment } from '#services/local/parts/tools.ts';
 
 /** One bit for each signal, the first for number 1. */
 const SIGNALS = [1, 2, 15].reduce((mask, signal) => mask | (1 << (signal - 1)), 0);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTransfer } from '#infra/local/maven/transfer.ts';
+import { createTransfer } from '#services/local/parts/java.ts';
 
 test('nothing is said before anything came', () => {
   expect(createTransfer().summary()).toBeUndefined();

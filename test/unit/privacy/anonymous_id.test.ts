@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { anonymousId, customerAnonymousId } from '#pipelines/privacy/anonymous_id.ts';
+import { anonymousId, customerAnonymousId } from '#pipelines/privacy/hash_identifiers.ts';
 
 const salt = Buffer.alloc(32, 5);
 const id = (ip: string | null, userAgent: string | null = 'UA', site = 's', key = salt): string =>

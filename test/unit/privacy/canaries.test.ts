@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readInventory } from '#pipelines/intake/inventory.ts';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
-import { isPlaceholderId } from '#pipelines/privacy/placeholder_id.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { isPlaceholderId } from '#pipelines/privacy/placeholder_ids.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 import {
   LOOK_ALIKES,

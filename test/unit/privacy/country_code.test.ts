@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { countryCode } from '#pipelines/privacy/country_code.ts';
+import { countryCode } from '#pipelines/privacy/countries.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
 import { cleanProperties, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { allowEffort, EVENT_STEPS_MAX, REQUEST_STEPS_MAX, startEvent } from '#pipelines/privacy/effort.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';

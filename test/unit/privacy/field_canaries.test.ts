@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
 import {
   FIELD_IDENTIFIERS,
   FIELD_INNOCENTS,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { hashEmail } from '#pipelines/privacy/hash_email.ts';
-import { normaliseEmail } from '#pipelines/privacy/normalise_email.ts';
+import { hashEmail } from '#pipelines/privacy/hash_identifiers.ts';
+import { normaliseEmail } from '#pipelines/privacy/normalise_text.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

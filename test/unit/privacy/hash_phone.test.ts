@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { hashPhone, normalisePhone } from '#pipelines/privacy/hash_phone.ts';
+import { hashPhone, normalisePhone } from '#pipelines/privacy/hash_identifiers.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { keyedHash } from '#pipelines/privacy/keyed_hash.ts';
+import { keyedHash } from '#pipelines/privacy/hash_identifiers.ts';
 
 it('is HMAC-SHA256 for keys and messages of any length', () => {
   fc.assert(

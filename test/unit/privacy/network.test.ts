@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addressBytes, networkOf, normaliseIp } from '#pipelines/privacy/network.ts';
+import { addressBytes, networkOf, normaliseIp } from '#pipelines/privacy/ip_addresses.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 describe('the network of an address', () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { isCookielessId, isNobodysId, isPlaceholderHash, isPlaceholderId } from '#pipelines/privacy/placeholder_id.ts';
+import { isCookielessId, isNobodysId, isPlaceholderHash, isPlaceholderId } from '#pipelines/privacy/placeholder_ids.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 /** As PostHog's documents and its pull requests 12010 and 17325 list them. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isReachableAddress } from '#pipelines/privacy/reachable_address.ts';
+import { isReachableAddress } from '#pipelines/privacy/ip_addresses.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 describe('an address that can be a visitor’s', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cleanUserAgent } from '#pipelines/privacy/user_agent.ts';
+import { cleanUserAgent } from '#pipelines/privacy/collect_identifiers.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 describe('a user agent', () => {

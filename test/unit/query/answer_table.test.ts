@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { answerTable } from '#pipelines/query/answer_table.ts';
-import { csvOf } from '#pipelines/query/csv.ts';
+import { answerTable, csvOf } from '#pipelines/analytics/answer_table.ts';
 
 test('an answer is a row for itself and one for each element of its lists, with what it is inside of', () => {
   const steps = [

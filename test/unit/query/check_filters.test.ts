@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { filterProblems } from '#pipelines/query/check_filters.ts';
-import type { Filter } from '#pipelines/query/filter_shapes.ts';
-import { withPersonsOf } from '#pipelines/query/person_fields.ts';
-import { funnelShape } from '#pipelines/query/shapes.ts';
-import { schemaProblems } from '#services/control/schema_problems.ts';
+import type { Filter } from '#pipelines/analytics/filters.ts';
+import { withPersonsOf } from '#pipelines/analytics/query_rewrites.ts';
+import { filterProblems, funnelShape } from '#pipelines/analytics/query_schemas.ts';
+import { schemaProblems } from '#services/control/route.ts';
 
 const country: Filter = { field: { column: 'country' }, is: 'set' };
 const ofPerson: Filter = { field: { person: { column: 'country' }, seen: 'first' }, is: 'set' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type CorrelationQuery, type CorrelationRow, correlationAnswer } from '#pipelines/query/correlation.ts';
+import { type CorrelationQuery, type CorrelationRow, correlationAnswer } from '#pipelines/analytics/correlation.ts';
 
 const query: CorrelationQuery = {
   from: 1_000,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dateMs } from '#pipelines/query/dates.ts';
+import { dateMs } from '#pipelines/analytics/filters.ts';
 
 test.each([
   ['2026-03-31', '2026-03-31T00:00:00.000Z'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SAME_EVENTS, withEveryName } from '#pipelines/query/event_names.ts';
+import { SAME_EVENTS, withEveryName } from '#pipelines/analytics/event_names.ts';
 
 test('no name belongs to two things, and none needs escaping', () => {
   const names = SAME_EVENTS.flat();

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest';
-import { basePersonId } from '#pipelines/identity/resolve.ts';
-import type { AttemptRow } from '#pipelines/query/delivery_trace.ts';
-import { eventTrace, type FoundOfEvent, type StoredEventRow } from '#pipelines/query/event_trace.ts';
+import {
+  type AttemptRow,
+  eventTrace,
+  type FoundOfEvent,
+  type StoredEventRow,
+} from '#pipelines/analytics/event_trace/trace.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
 
 const AT = Date.UTC(2026, 9, 5, 12);
 const BASE = basePersonId('shop', 'till-7');

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { WarehouseError } from '#infra/clickhouse/client.ts';
-import { funnelStatement } from '#infra/clickhouse/queries/funnel_statement.ts';
-import type { Statement } from '#infra/clickhouse/queries/statement.ts';
-import { trendsStatement } from '#infra/clickhouse/queries/trends_statement.ts';
 import { QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/select_rows.ts';
-import { funnelPlan } from '#pipelines/query/funnel_plan.ts';
-import { trendsPlan } from '#pipelines/query/trends.ts';
+import { funnelPlan } from '#pipelines/analytics/funnels/query.ts';
+import { funnelStatement } from '#pipelines/analytics/funnels/sql.ts';
+import type { Statement } from '#pipelines/analytics/statement.ts';
+import { trendsPlan } from '#pipelines/analytics/trends/plan.ts';
+import { trendsStatement } from '#pipelines/analytics/trends/sql.ts';
 import { type Control, control } from '../control/harness.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FORMULA_TEXT_MAX, readFormula, valueOfFormula } from '#pipelines/query/formula.ts';
+import { FORMULA_TEXT_MAX, readFormula, valueOfFormula } from '#pipelines/analytics/trends/formula.ts';
 
 function computed(text: string, ...values: (number | null)[]): number | null {
   const read = readFormula(text, values.length);

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { funnelProblems } from '#pipelines/query/check.ts';
-import type { FunnelQuery } from '#pipelines/query/shapes.ts';
+import { type FunnelQuery, funnelProblems } from '#pipelines/analytics/query_schemas.ts';
 
 const field = { column: 'country' } as const;
 const [one, two, three] = [{ events: ['a'] }, { events: ['b'] }, { events: ['c'] }];

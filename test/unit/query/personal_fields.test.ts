@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { namesPersons } from '#pipelines/query/personal_fields.ts';
+import { namesPersons } from '#pipelines/analytics/personal_fields.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 const SINGLING = [

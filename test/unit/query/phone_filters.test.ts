@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Filter } from '#pipelines/query/filter_shapes.ts';
-import { withPhoneHmacs } from '#pipelines/query/phone_filters.ts';
+import type { Filter } from '#pipelines/analytics/filters.ts';
+import { withPhoneHmacs } from '#pipelines/analytics/query_rewrites.ts';
 
 const SHA256 = '0A'.repeat(32);
 const hmacsOf = (sha256: string): string[] => [`new ${sha256}`, `old ${sha256}`];

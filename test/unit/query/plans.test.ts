@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { funnelPlan } from '#pipelines/query/funnel_plan.ts';
-import { livePlan, timelinePlan } from '#pipelines/query/listing.ts';
-import type { FunnelQuery } from '#pipelines/query/shapes.ts';
-import { topPlan } from '#pipelines/query/top.ts';
+import { livePlan, timelinePlan } from '#pipelines/analytics/event_lists.ts';
+import { funnelPlan } from '#pipelines/analytics/funnels/query.ts';
+import type { FunnelQuery } from '#pipelines/analytics/query_schemas.ts';
+import { topPlan } from '#pipelines/analytics/top.ts';
 
 const HOUR_MS = 3_600_000;
 const range = { from: 1_000, to: 2_000 };

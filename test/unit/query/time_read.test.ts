@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { askedSince, timeRead } from '#pipelines/query/time_read.ts';
+import { askedSince, timeRead } from '#pipelines/analytics/query_rewrites.ts';
 
 const time = { from: 10_000, to: 12_000 };
 const ever = { from: 0, to: 12_000 };

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { countsOf } from '#pipelines/quota/counts.ts';
 import { isClosed, openMonths } from '#pipelines/quota/month.ts';
-import { byLog, countedEvents, settlementsOf } from '#pipelines/quota/settle.ts';
+import { byLog, countedEvents, countsOf, settlementsOf } from '#pipelines/quota/settle.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
-import type { Reserved } from '#schemas/reserved.ts';
+import type { Reserved } from '#schemas/records.ts';
 
 const OCTOBER_MS = Date.UTC(2026, 9, 31, 23, 59, 59, 999);
 const NOVEMBER_MS = OCTOBER_MS + 1;

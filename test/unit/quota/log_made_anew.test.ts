@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Logger } from '#infra/log/logger.ts';
 import type { QuotaStore, Settlement } from '#pipelines/quota/settle.ts';
-import { createRawLog } from '#services/dedup/raw_log.ts';
+import { createRawLog } from '#services/dedup/records.ts';
 import { createPartitions } from '#services/quota/partitions.ts';
 
 const batch = (...offsets: number[]) => ({ partition: 2, records: offsets.map((offset) => ({ offset })) });

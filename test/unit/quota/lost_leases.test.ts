@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLostLeases } from '#pipelines/quota/lost_leases.ts';
+import { createLostLeases } from '#pipelines/quota/settle.ts';
 
 interface World {
   dead: string[];

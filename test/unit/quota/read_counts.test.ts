@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
+import type { InBatch } from '#infra/kafka/consumer/consumption.ts';
 import type { Codec } from '#infra/registry/codec.ts';
 import type { QuotaCounts } from '#schemas/records.ts';
-import { readCounts } from '#services/quota/read_counts.ts';
+import { readCounts } from '#services/quota/settlement.ts';
 
 test('a record of counts that cannot be read has a letter, and its neighbours are read', async () => {
   const codec = {

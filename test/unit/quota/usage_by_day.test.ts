@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { usageByDay } from '#pipelines/analytics/usage.ts';
 import { monthSpan } from '#pipelines/quota/month.ts';
-import { usageByDay } from '#pipelines/quota/usage_by_day.ts';
 
 const of = (site_id: string, day: string, events: number) => ({ site_id, day, events });
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { type HourRefusals, refusalCounts } from '#pipelines/refusals/refusal_counts.ts';
-import { HOUR_MS } from '#pipelines/refusals/refusal_notes.ts';
+import { HOUR_MS, type HourRefusals, refusalCounts } from '#pipelines/ingestion_warnings/warnings.ts';
 
 const DAY = 20_000 * 24;
 const DAY_MS = 24 * HOUR_MS;

@@ -6,7 +6,7 @@ import {
   noteRefusal,
   type Refusal,
   type RefusalNotes,
-} from '#pipelines/refusals/refusal_notes.ts';
+} from '#pipelines/ingestion_warnings/warnings.ts';
 
 const MALFORMED: Refusal = { kind: 'rejected', code: 'event_name_missing' };
 const TOLD = { keyId: 'k', caller: 'browser', event: 'buy', index: 0, fields: [] } as const;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shownNames } from '#pipelines/refusals/shown_names.ts';
+import { shownNames } from '#pipelines/ingestion_warnings/shown_names.ts';
 import { residue, TEXT_CANARIES } from '#test/harness/canaries/canaries.ts';
 
 const secret = Buffer.alloc(32, 7);

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPatientRegistry } from '#infra/registry/patient_registry.ts';
-import { type Registry, RegistryError } from '#infra/registry/schema_registry.ts';
+import { createPatientRegistry, type Registry, RegistryError } from '#infra/registry/schema_registry.ts';
 
 /** A registry that refuses with these codes, one after the other, and answers then. */
 function refusing(...codes: (RegistryError['code'] | 'answers')[]) {

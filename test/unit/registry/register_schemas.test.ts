@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { registerSchemas } from '#infra/registry/register_schemas.ts';
-import { RegistryError } from '#infra/registry/schema_registry.ts';
+import { RegistryError, registerSchemas } from '#infra/registry/schema_registry.ts';
 
 const TOPICS = [
   { name: 'a', schema: 'accepted_event' },

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { newProgress } from '#pipelines/replay/progress.ts';
-import type { ReplayPhase } from '#schemas/replay_progress.ts';
+import { newProgress } from '#pipelines/redelivery/replay.ts';
+import type { ReplayPhase } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
-import { createReplayRunner } from '#services/replay/replay_runner.ts';
-import type { ReplayContext } from '#services/replay/run_context.ts';
-import type { RunOptions } from '#services/replay/run_replay.ts';
+import { createReplayRunner } from '#services/redelivery/replay_runner.ts';
+import type { ReplayContext } from '#services/redelivery/replay_source.ts';
+import type { RunOptions } from '#services/redelivery/run_replay.ts';
 
 const MINUTE_MS = 60_000;
 const ACCOUNTS: Record<string, string> = { shop: 'acme', till: 'acme', other: 'rival' };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { choose, isMeant, type Known } from '#pipelines/replay/choose.ts';
-import { cutJobs } from '#pipelines/replay/jobs.ts';
+import { cutJobs } from '#pipelines/redelivery/replay.ts';
+import { choose, isMeant, type Known } from '#pipelines/redelivery/resend.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { Replay } from '#schemas/setting.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createPassed } from '#pipelines/replay/passed.ts';
+import { createPassed } from '#pipelines/redelivery/replay.ts';
 
 test('marks behind what was taken count, marks behind what is still on its way do not', () => {
   const passed = createPassed();

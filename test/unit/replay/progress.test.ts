@@ -7,7 +7,7 @@ import {
   isOver,
   newProgress,
   shareRead,
-} from '#pipelines/replay/progress.ts';
+} from '#pipelines/redelivery/replay.ts';
 
 const range = [
   { partition: 0, first: 10, next: 10, end: 20 },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gapsOf, type PartitionFacts, rangeOf } from '#pipelines/replay/offset_range.ts';
+import { gapsOf, type PartitionFacts, rangeOf } from '#pipelines/redelivery/replay.ts';
 
 const facts = (over: Partial<PartitionFacts>): PartitionFacts => ({
   partition: 0,

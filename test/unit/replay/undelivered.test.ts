@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import type { EventOutcome } from '#pipelines/letter_state.ts';
-import { isReplayed } from '#pipelines/replay/progress.ts';
-import { chooseUndelivered, refusedAsIs } from '#pipelines/resend.ts';
+import { isReplayed } from '#pipelines/redelivery/replay.ts';
+import { chooseUndelivered, type EventOutcome, refusedAsIs } from '#pipelines/redelivery/resend.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import { shownLetter } from '#test/unit/control/memory_letters.ts';
 

@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { PROCESSES, readBy } from '#infra/config/catalogue.ts';
-import { aclCommands } from '#infra/kafka/acls.ts';
+import { aclCommands } from '#infra/kafka/provision.ts';
 import { declareTopics } from '#infra/kafka/topics.ts';
-import { aclFile } from '#infra/redis/acl_users.ts';
-import { processUsers, REDIS_COMMANDS, rightsOf } from '#infra/rights/process_rights.ts';
+import { aclFile, processUsers, REDIS_COMMANDS, rightsOf } from '#infra/rights/process_rights.ts';
 
 const DESTINATIONS = ['meta', 'webhook'];
 const USERS = processUsers(DESTINATIONS);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createMetrics } from '#infra/metrics/metrics.ts';
-import { createPartStates } from '#services/part_states.ts';
+import { createPartStates } from '#services/stage/runtime.ts';
 
 function world() {
   const lines: unknown[] = [];

@@ -12,8 +12,7 @@ import {
   noPerson,
   readBatch,
 } from '#schemas/event_batch.ts';
-import { MalformedError } from '#schemas/varint.ts';
-import { readWire } from '#schemas/wire.ts';
+import { MalformedError, readWire } from '#schemas/wire.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 
 const NO_IDENTIFIERS = {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { murmur2, partitionOf } from '#schemas/partition.ts';
+import { murmur2, partitionOf } from '#schemas/wire.ts';
 
 /** Vectors of Kafka's own UtilsTest.testMurmur2. */
 const VECTORS: [string, number][] = [

@@ -1,7 +1,7 @@
 import avsc from 'avsc';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readLong } from '#schemas/varint.ts';
+import { readLong } from '#schemas/wire.ts';
 
 /** The largest number that the schema library writes, and the least that it writes exactly. */
 const [MOST, LEAST] = [Number.MAX_SAFE_INTEGER - 1, -(2 ** 52)];

@@ -1,9 +1,8 @@
 import avsc from 'avsc';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type AvroType, schemaType } from '#schemas/avro.ts';
-import { MalformedError, writeLong } from '#schemas/varint.ts';
-import { assertHolds, endOfValue } from '#schemas/walk.ts';
+import { type AvroType, assertHolds, endOfValue, schemaType } from '#schemas/avro.ts';
+import { MalformedError, writeLong } from '#schemas/wire.ts';
 import { cases } from '#test/harness/environment.ts';
 
 const NAMES = [

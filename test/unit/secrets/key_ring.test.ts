@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KeyRingError, parseKeyRing } from '#infra/secrets/key_ring.ts';
+import { KeyRingError, parseKeyRing } from '#infra/secrets/seal.ts';
 
 const encoded = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
 

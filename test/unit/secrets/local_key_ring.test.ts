@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { loadOrCreateLocalKeyRing } from '#infra/secrets/local_key_ring.ts';
+import { loadOrCreateLocalKeyRing } from '#services/local/start/config.ts';
 
 let directory: string;
 beforeEach(async () => {

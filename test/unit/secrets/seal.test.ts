@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseKeyRing } from '#infra/secrets/key_ring.ts';
-import { openSecret, type SecretPlace, sealSecret } from '#infra/secrets/seal.ts';
+import { openSecret, parseKeyRing, type SecretPlace, sealSecret } from '#infra/secrets/seal.ts';
 import { cases } from '#test/harness/environment.ts';
 
 const key = (id: string, byte: number): string => `${id}:${Buffer.alloc(32, byte).toString('base64')}`;

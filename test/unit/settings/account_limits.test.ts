@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasRoom, inAllMax, type Owner, ownersOf } from '#pipelines/settings/account_limits.ts';
+import { hasRoom, inAllMax, type Owner, ownersOf } from '#pipelines/settings/access.ts';
 
 const SITES = new Map([
   ['shop', 'acme'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkKey, hashKey } from '#pipelines/settings/keys.ts';
+import { checkKey, hashKey } from '#pipelines/settings/callers.ts';
 import type { ApiKey } from '#schemas/setting.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { filledTable, put } from './filled_table.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createDataReadEntries, type OneRead } from '#pipelines/settings/data_reads.ts';
+import { createDataReadEntries, type OneRead } from '#pipelines/settings/audit.ts';
 
 const MINUTE_MS = 60_000;
 const read = (changes: Partial<OneRead> = {}): OneRead => ({

@@ -5,7 +5,7 @@ import {
   FORGOTTEN_AT_ONCE_MAX,
   forgottenKeys,
   forgottenTokens,
-} from '#pipelines/settings/dead_facts.ts';
+} from '#pipelines/settings/admin_tokens.ts';
 import { adminTokenKey, apiKeyKey } from '#pipelines/settings/setting_address.ts';
 import { createSettingsTable, type SettingsTable } from '#pipelines/settings/table.ts';
 import type { AdminToken, ApiKey } from '#schemas/setting.ts';

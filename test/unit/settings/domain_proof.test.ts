@@ -6,7 +6,7 @@ import {
   findProof,
   proofAfter,
   unprovenDomain,
-} from '#pipelines/settings/domain_proof.ts';
+} from '#pipelines/settings/domains.ts';
 import type { DomainProof } from '#schemas/setting.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { NOW_MS } from './samples.ts';

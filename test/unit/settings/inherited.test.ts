@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { newProblems } from '#pipelines/settings/inherited.ts';
-import { problem } from '#pipelines/settings/problem.ts';
-import { accountProblems } from '#pipelines/settings/validate.ts';
+import { problem } from '#pipelines/settings/problems.ts';
+import { accountProblems, newProblems } from '#pipelines/settings/validate.ts';
 
 const named = (name: string, monthly_allowance = 1) => ({ account_id: 'acme', name, monthly_allowance });
 

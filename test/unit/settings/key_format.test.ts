@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hashKey, isKeyFormat, issueKey } from '#pipelines/settings/keys.ts';
+import { hashKey, isKeyFormat, issueKey } from '#pipelines/settings/callers.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

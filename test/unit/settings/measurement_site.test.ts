@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findMeasurementSite } from '#pipelines/settings/measurement_site.ts';
+import { findMeasurementSite } from '#pipelines/settings/callers.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { filledTable, put } from './filled_table.ts';

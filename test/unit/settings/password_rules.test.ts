@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isAcceptable } from '#pipelines/settings/password_rules.ts';
+import { isAcceptable } from '#pipelines/settings/secrets.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 test('what is easily guessed is no password', () =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { base32, newTotpSecret, totpCode, totpStep, totpUri } from '#pipelines/settings/totp.ts';
+import { base32, newTotpSecret, totpCode, totpStep, totpUri } from '#pipelines/settings/dashboard_users.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 const SECRET = base32(Buffer.from('12345678901234567890'));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BUSINESS_CATEGORIES, siteProblems } from '#pipelines/settings/validate_site.ts';
+import { BUSINESS_CATEGORIES, siteProblems } from '#pipelines/settings/validate.ts';
 import type { BlockRule, Site } from '#schemas/setting.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { filledTable } from './filled_table.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalAllowedOrigin, canonicalDomain, canonicalOrigin } from '#pipelines/settings/web_names.ts';
+import { canonicalAllowedOrigin, canonicalDomain, canonicalOrigin } from '#pipelines/settings/domains.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 describe('an origin', () => {

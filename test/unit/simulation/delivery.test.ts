@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LANES, nextLane } from '#pipelines/delivery/lanes.ts';
+import { LANES, nextLane } from '#pipelines/delivery/retry_topics.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import type { Pause } from './actor.ts';
 import { firstFailure, type Outcome, runChaos } from './chaos.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { IdentityQuestion, IdentityStore } from '#pipelines/identity/resolve.ts';
-import type { IdentityLink } from '#schemas/identity_link.ts';
+import type { IdentityQuestion, IdentityStore } from '#pipelines/identity/identity.ts';
+import type { IdentityLink } from '#schemas/records.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts';
 import { expectedLeaders, leadersOf } from '#test/contract/identity/model.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseCoding } from '#pipelines/tag/content_coding.ts';
+import { chooseCoding } from '#pipelines/tag/http.ts';
 
 test.each([
   [undefined, 'identity'],

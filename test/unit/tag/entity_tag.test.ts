@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isKnown } from '#pipelines/tag/entity_tag.ts';
+import { isKnown } from '#pipelines/tag/http.ts';
 
 test.each([
   [undefined, false],

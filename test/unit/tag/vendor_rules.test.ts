@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { chosenName as chosenByService, chosenNames } from '#pipelines/delivery/chosen_names.ts';
-import { conversionName } from '#pipelines/delivery/conversion_names.ts';
+import { chosenName as chosenByService, chosenNames } from '#pipelines/delivery/setting_fields.ts';
+import { conversionName } from '#pipelines/delivery/vocabulary.ts';
 import type { EventDefinition } from '#services/tag/src/types.ts';
 import { vendorNames } from '#services/tag/src/vendor_names.ts';
 import { chosenName, nameRule, pixelOf } from '#services/tag/src/vendor_rules.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { renewedCookie, visitorOf } from '#pipelines/tag/visitor_cookie.ts';
+import { renewedCookie, visitorOf } from '#pipelines/tag/http.ts';
 
 const ID = '0198b2f0-7c11-7abc-8def-0123456789ab';
 const OTHER = '0198b2f0-7c11-7abc-8def-0123456789ac';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { definitionState } from '#pipelines/tag_health/judge_definition.ts';
-import { DAY_MS, HOUR_MS } from '#pipelines/tag_health/notes.ts';
+import { DAY_MS, definitionState, HOUR_MS } from '#pipelines/tag/tag_health.ts';
 
 const NOW_MS = 20_000 * DAY_MS;
 const MINUTE_MS = 60_000;

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { siteVolume } from '#pipelines/tag_health/judge_site.ts';
-import { HOUR_MS } from '#pipelines/tag_health/notes.ts';
+import { HOUR_MS, siteVolume } from '#pipelines/tag/tag_health.ts';
 
 const DAY = 24;
 /** Half past an hour. */

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS, mergeNotes, newNotes, noteEvent } from '#pipelines/tag_health/notes.ts';
-import type { Signs } from '#pipelines/tag_health/signs.ts';
+import { DAY_MS, HOUR_MS, mergeNotes, newNotes, noteEvent, type Signs } from '#pipelines/tag/tag_health.ts';
 
 const AT_MS = 20_000 * DAY_MS;
 const signs = (changes: Partial<Signs> = {}): Signs => ({ page: null, definition: null, reported: null, ...changes });

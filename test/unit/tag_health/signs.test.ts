@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { signsOf } from '#pipelines/tag_health/signs.ts';
+import { signsOf } from '#pipelines/tag/tag_health.ts';
 
 const of = (properties: object, event = 'page_view') => signsOf(event, JSON.stringify(properties));
 

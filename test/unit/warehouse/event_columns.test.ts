@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type ColumnarEvent, columnarEvents, EVENT_COLUMNS, nativeBlock } from '#infra/clickhouse/event_columns.ts';
 import { type EntryView, encodeEvent, noPerson } from '#schemas/event_batch.ts';
-import { MalformedError } from '#schemas/varint.ts';
+import { MalformedError } from '#schemas/wire.ts';
 import { testPhoneHmac } from '#test/harness/event_row.ts';
 import { sampleEvent } from '../schemas/sample_event.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isLate } from '#pipelines/warehouse/late.ts';
+import { isLate } from '#pipelines/warehouse/block.ts';
 
 const DAY_MS = 86_400_000;
 const WINDOW_MS = 8 * DAY_MS;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { untilHourMs } from '#services/warehouse/nightly.ts';
+import { untilHourMs } from '#services/warehouse/upkeep.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,6 +1,6 @@
 import avsc from 'avsc';
 import { expect, test } from 'vitest';
-import { outcomeRows } from '#pipelines/warehouse/outcome_rows.ts';
+import { outcomeRows } from '#pipelines/warehouse/block.ts';
 import { schemaType } from '#schemas/avro.ts';
 import type { DeliveryOutcome, DeliveryOutcomes } from '#schemas/records.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { WarehouseError } from '#infra/clickhouse/client.ts';
-import { insertWithoutRefused } from '#services/warehouse/refused_rows.ts';
+import { insertWithoutRefused } from '#services/warehouse/insert.ts';
 
 const rows = Array.from({ length: 9 }, (_, id) => ({ id }));
 

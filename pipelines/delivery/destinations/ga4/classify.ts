@@ -1,6 +1,5 @@
-import { classifyAnswer } from '#pipelines/delivery/answers.ts';
 import type { Answer, Verdict } from '#pipelines/delivery/contract.ts';
-import { DELIVERED } from '#pipelines/delivery/verdicts.ts';
+import { classifyAnswer, DELIVERED } from '#pipelines/delivery/platform_http.ts';
 
 /**
  * The Measurement Protocol answers 2xx to every request it could read and says nothing of the events in it, so 2xx is

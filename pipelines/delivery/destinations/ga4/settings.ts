@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { eventNamesField } from '#pipelines/delivery/chosen_names.ts';
-import { choiceField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
+import { choiceField, eventNamesField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 
 /** Google's own addresses by where the data is collected. */
 export const REGION_URLS = {

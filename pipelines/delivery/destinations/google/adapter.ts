@@ -1,6 +1,5 @@
-import { joined } from '#pipelines/delivery/body_envelope.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
-import { addressOf, postJson } from '#pipelines/delivery/platform_address.ts';
+import { addressOf, joined, postJson } from '#pipelines/delivery/platform_http.ts';
 import { authorisation } from './authorisation.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';

@@ -1,7 +1,15 @@
-import { classifyAnswer, safeWord } from '#pipelines/delivery/answers.ts';
 import type { Answer, Verdict } from '#pipelines/delivery/contract.ts';
-import { firstText, isRecord } from '#pipelines/delivery/properties.ts';
-import { credentialsBroken, DELIVERED, doubtful, retry, split, throttle } from '#pipelines/delivery/verdicts.ts';
+import {
+  classifyAnswer,
+  credentialsBroken,
+  DELIVERED,
+  doubtful,
+  retry,
+  safeWord,
+  split,
+  throttle,
+} from '#pipelines/delivery/platform_http.ts';
+import { firstText, isRecord } from '#pipelines/delivery/vocabulary.ts';
 
 interface Violation {
   field: string;

@@ -1,6 +1,5 @@
-import { envelope } from '#pipelines/delivery/body_envelope.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
-import { addressOf, postJson } from '#pipelines/delivery/platform_address.ts';
+import { addressOf, envelope, postJson } from '#pipelines/delivery/platform_http.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
 import { DEFAULT_BASE_URL, SCHEMA, type Settings } from './settings.ts';

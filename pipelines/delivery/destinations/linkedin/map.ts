@@ -1,9 +1,7 @@
-import { commerceOf } from '#pipelines/delivery/commerce.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
-import { dedupId } from '#pipelines/delivery/dedup_id.ts';
-import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
-import { present } from '#pipelines/delivery/present.ts';
-import { type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
+import { commerceOf, dedupId, happenedAtMs } from '#pipelines/delivery/event_fields.ts';
+import { present } from '#pipelines/delivery/platform_http.ts';
+import { type Properties, textOrParameter } from '#pipelines/delivery/vocabulary.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { Settings } from './settings.ts';
 

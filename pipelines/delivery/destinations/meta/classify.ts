@@ -1,7 +1,14 @@
-import { classifyAnswer } from '#pipelines/delivery/answers.ts';
 import type { Answer, Verdict } from '#pipelines/delivery/contract.ts';
-import { isRecord } from '#pipelines/delivery/properties.ts';
-import { credentialsBroken, doubtful, retry, split, takenOf, throttle } from '#pipelines/delivery/verdicts.ts';
+import {
+  classifyAnswer,
+  credentialsBroken,
+  doubtful,
+  retry,
+  split,
+  takenOf,
+  throttle,
+} from '#pipelines/delivery/platform_http.ts';
+import { isRecord } from '#pipelines/delivery/vocabulary.ts';
 
 /** Errors of Meta's own side, or that pass by themselves (unknown error, service away, limits of the moment). */
 const RETRY_CODES = new Set([1, 2, 341, 368, 5000, 21009]);

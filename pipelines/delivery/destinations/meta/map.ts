@@ -1,16 +1,29 @@
+import type { PrivacyChoices } from '#pipelines/delivery/consent.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
-import { type CanonicalName, platformName } from '#pipelines/delivery/conversion_names.ts';
-import { dedupId } from '#pipelines/delivery/dedup_id.ts';
-import { happenedAtS } from '#pipelines/delivery/event_time.ts';
-import type { PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
-import { firstNumber, type Properties, pageUrl } from '#pipelines/delivery/properties.ts';
-import { matchesUrl } from '#pipelines/delivery/url_pattern.ts';
-import { readRoutePixels } from '#pipelines/settings/route_pixels.ts';
-import type { Event, EventEntry } from '#schemas/event.ts';
+import { commerceOf, dedupId, happenedAtMs, happenedAtS, type Item } from '#pipelines/delivery/event_fields.ts';
+import {
+  clientAddress,
+  clientUserAgent,
+  everyHash,
+  hashedPlace,
+  isKnownByDevice,
+} from '#pipelines/delivery/matching.ts';
+import { listOrNull, oneOrList, present } from '#pipelines/delivery/platform_http.ts';
+import {
+  type CanonicalName,
+  firstId,
+  firstNumber,
+  firstText,
+  type Properties,
+  pageUrl,
+  platformName,
+  textOrParameter,
+} from '#pipelines/delivery/vocabulary.ts';
+import { readRoutePixels } from '#pipelines/settings/destination_settings.ts';
+import { matchesUrl } from '#pipelines/settings/url_pattern.ts';
+import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
-import { customData } from './custom_data.ts';
 import type { MetaSettings } from './settings.ts';
-import { isTooBroad, userData } from './user_data.ts';
 
 /** Meta's standard events; what is missing here goes as a custom event under the name it was given. */
 export const STANDARD_EVENTS: Partial<Record<CanonicalName, string>> = {
@@ -129,4 +142,103 @@ function refusal(
   if (name === 'Purchase' && isMissing(custom, 'value')) return 'missing_value';
   if (name === 'Purchase' && isMissing(custom, 'currency')) return 'missing_currency';
   return null;
+}
+
+type UserData = Record<string, string | readonly string[]>;
+
+const FBC = /^fb\.\d+\.\d{10,16}\.[^\s]+$/;
+const FBP = /^fb\.\d+\.\d{10,16}\.\d+/;
+
+/**
+ * The click id: the cookie's value when the event carries it, else built from the click's parameter as
+ * `fb.1.<milliseconds>.<fbclid>`. The case of fbclid is significant.
+ */
+function clickId(event: Event, properties: Properties): string | null {
+  const cookie = firstText(properties, ['fbc', '_fbc', '$fbc']);
+  if (cookie !== null && FBC.test(cookie)) return cookie;
+  const parameter = textOrParameter(properties, ['fbclid', '$fbclid'], 'fbclid');
+  return parameter === null ? null : `fb.1.${happenedAtMs(event)}.${parameter}`;
+}
+
+function browserId(properties: Properties): string | null {
+  const cookie = firstText(properties, ['fbp', '_fbp', '$fbp']);
+  return cookie !== null && FBP.test(cookie) ? cookie : null;
+}
+
+/** Ids that Meta or the advertiser gave out; Meta's page lists them under "do not hash". */
+const PLAIN_IDS = ['subscription_id', 'lead_id', 'fb_login_id', 'ctwa_clid', 'page_id', 'madid', 'anon_id'];
+
+/** The customer information parameters of an event, those that are absent left out. */
+function userData(event: Event, context: MapContext<unknown>): UserData {
+  const { site, properties, identifiers } = context;
+  const every = (variant: (one: Identifiers) => string | null) => oneOrList(everyHash(context, variant));
+  const place = hashedPlace(event, site);
+  const keys: Record<string, string | readonly string[] | null> = {
+    em: every(({ email }) => email),
+    ph: every(({ phone_digits }) => phone_digits),
+    fn: identifiers.first_name,
+    ln: identifiers.last_name,
+    external_id: every(({ external_id }) => external_id),
+    ct: place.city,
+    st: place.state,
+    zp: oneOrList(place.zips),
+    country: place.country,
+    client_ip_address: clientAddress(event),
+    client_user_agent: clientUserAgent(event),
+    fbc: clickId(event, properties),
+    fbp: browserId(properties),
+    ...Object.fromEntries(PLAIN_IDS.map((name) => [name, firstId(properties, [name])])),
+  };
+  return Object.fromEntries(Object.entries(keys).flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
+}
+
+const DEVICE_KEYS = new Set(['client_ip_address', 'client_user_agent']);
+
+/** Combinations that Meta's best practices page names as too broad to match anybody by; an event with no more is refused. */
+const TOO_BROAD = [
+  new Set(['ct', 'country', 'st', 'zp', 'ge', 'client_user_agent']),
+  new Set(['db', 'client_user_agent']),
+  new Set(['fn', 'ge']),
+];
+
+/** Whether Meta would match nobody by it. Of an offline event the device is no identity. */
+function isTooBroad(data: UserData, event: Event): boolean {
+  const keys = Object.keys(data).filter((key) => isKnownByDevice(event) || !DEVICE_KEYS.has(key));
+  return TOO_BROAD.some((broad) => keys.every((key) => broad.has(key)));
+}
+
+const DELIVERY_CATEGORIES = new Set(['home_delivery', 'in_store', 'curbside']);
+
+const content = (item: Item, deliveryCategory: string | null): object =>
+  present({
+    id: item.id,
+    quantity: item.quantity ?? 1,
+    item_price: item.price,
+    delivery_category: deliveryCategory,
+  });
+
+/**
+ * The custom_data of an event: what was bought, for how much. Only parameters that Meta documents are sent, so that
+ * nothing else of the event's properties leaves the service.
+ */
+function customData(event: Event, properties: Properties): Record<string, unknown> {
+  const commerce = commerceOf(event, properties);
+  const category = firstText(properties, ['delivery_category']);
+  const deliveryCategory = category !== null && DELIVERY_CATEGORIES.has(category) ? category : null;
+  return present({
+    value: commerce.value,
+    currency: commerce.currency,
+    order_id: commerce.orderId,
+    contents: listOrNull(commerce.items.map((item) => content(item, deliveryCategory))),
+    content_ids: listOrNull(commerce.contentIds),
+    content_type: commerce.contentType,
+    num_items: commerce.itemCount,
+    delivery_category: deliveryCategory,
+    content_name: commerce.contentName,
+    content_category: commerce.contentCategory,
+    search_string: commerce.searchTerm,
+    predicted_ltv: firstNumber(properties, ['predicted_ltv']),
+    net_revenue: firstNumber(properties, ['net_revenue']),
+    status: firstText(properties, ['status']),
+  });
 }

@@ -1,8 +1,13 @@
 import { type Static, Type } from 'typebox';
-import { eventNamesField } from '#pipelines/delivery/chosen_names.ts';
-import { baseUrlField } from '#pipelines/delivery/platform_address.ts';
-import { checkedField, choiceField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
-import { readRoutePixels } from '#pipelines/settings/route_pixels.ts';
+import { baseUrlField } from '#pipelines/delivery/platform_http.ts';
+import {
+  checkedField,
+  choiceField,
+  eventNamesField,
+  secretField,
+  textField,
+} from '#pipelines/delivery/setting_fields.ts';
+import { readRoutePixels } from '#pipelines/settings/destination_settings.ts';
 
 /** Graph API version; Meta keeps each one for at least two years for this API. */
 const DEFAULT_VERSION = 'v25.0';

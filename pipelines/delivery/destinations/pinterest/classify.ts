@@ -1,15 +1,16 @@
-import { classifyAnswer, safeWord } from '#pipelines/delivery/answers.ts';
 import type { Answer, Verdict } from '#pipelines/delivery/contract.ts';
-import { isRecord } from '#pipelines/delivery/properties.ts';
 import {
+  classifyAnswer,
   credentialsBroken,
   DELIVERED,
   dead,
   doubtful,
   retry,
+  safeWord,
   takenOf,
   throttle,
-} from '#pipelines/delivery/verdicts.ts';
+} from '#pipelines/delivery/platform_http.ts';
+import { isRecord } from '#pipelines/delivery/vocabulary.ts';
 
 const EVENT_FAILED = dead('pinterest_event_failed');
 

@@ -1,7 +1,6 @@
-import { classifyAnswer } from '#pipelines/delivery/answers.ts';
 import type { Answer, Verdict } from '#pipelines/delivery/contract.ts';
-import { isRecord } from '#pipelines/delivery/properties.ts';
-import { throttle } from '#pipelines/delivery/verdicts.ts';
+import { classifyAnswer, throttle } from '#pipelines/delivery/platform_http.ts';
+import { isRecord } from '#pipelines/delivery/vocabulary.ts';
 
 /** A project over its quota stays so until its month ends or somebody pays. */
 const QUOTA_WAIT_MS = 3_600_000;

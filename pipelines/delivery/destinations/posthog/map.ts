@@ -1,9 +1,8 @@
-import { clientAddress, clientUserAgent } from '#pipelines/delivery/client_device.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
-import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
-import { sha256Hex } from '#pipelines/delivery/hash.ts';
-import { present, presentOrNull } from '#pipelines/delivery/present.ts';
-import { pageReferrer, pageUrl } from '#pipelines/delivery/properties.ts';
+import { happenedAtMs } from '#pipelines/delivery/event_fields.ts';
+import { clientAddress, clientUserAgent, sha256Hex } from '#pipelines/delivery/matching.ts';
+import { present, presentOrNull } from '#pipelines/delivery/platform_http.ts';
+import { pageReferrer, pageUrl } from '#pipelines/delivery/vocabulary.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import type { PosthogSettings } from './settings.ts';
 

@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { eventNamesField } from '#pipelines/delivery/chosen_names.ts';
-import { choiceField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
+import { choiceField, eventNamesField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 
 /** PostHog's own clouds; the first is the default. */
 export const CLOUD_URLS: readonly string[] = ['https://us.i.posthog.com', 'https://eu.i.posthog.com'];

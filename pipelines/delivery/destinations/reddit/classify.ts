@@ -1,7 +1,14 @@
-import { classifyAnswer } from '#pipelines/delivery/answers.ts';
 import type { Answer, EventVerdict, Verdict } from '#pipelines/delivery/contract.ts';
-import { isRecord } from '#pipelines/delivery/properties.ts';
-import { DELIVERED, dead, doubtful, retry, split, throttle } from '#pipelines/delivery/verdicts.ts';
+import {
+  classifyAnswer,
+  DELIVERED,
+  dead,
+  doubtful,
+  retry,
+  split,
+  throttle,
+} from '#pipelines/delivery/platform_http.ts';
+import { isRecord } from '#pipelines/delivery/vocabulary.ts';
 
 const INVALID_EVENT = dead('reddit_invalid_event');
 

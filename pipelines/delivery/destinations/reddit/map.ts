@@ -1,16 +1,16 @@
-import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/delivery/client_device.ts';
-import { commerceOf } from '#pipelines/delivery/commerce.ts';
+import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/consent.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
-import { type CanonicalName, conversionName } from '#pipelines/delivery/conversion_names.ts';
-import { cutText } from '#pipelines/delivery/cut_text.ts';
-import { dedupId } from '#pipelines/delivery/dedup_id.ts';
-import { happenedAtMs } from '#pipelines/delivery/event_time.ts';
-import { sha256Hex } from '#pipelines/delivery/hash.ts';
-import type { Item } from '#pipelines/delivery/items.ts';
-import { listOrNull, present } from '#pipelines/delivery/present.ts';
-import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
-import { firstId, type Properties, textOrParameter } from '#pipelines/delivery/properties.ts';
-import { countryCode } from '#pipelines/privacy/country_code.ts';
+import { commerceOf, dedupId, happenedAtMs, type Item } from '#pipelines/delivery/event_fields.ts';
+import { clientAddress, clientUserAgent, isKnownByDevice, sha256Hex } from '#pipelines/delivery/matching.ts';
+import { cutText, listOrNull, present } from '#pipelines/delivery/platform_http.ts';
+import {
+  type CanonicalName,
+  conversionName,
+  firstId,
+  type Properties,
+  textOrParameter,
+} from '#pipelines/delivery/vocabulary.ts';
+import { countryCode } from '#pipelines/privacy/countries.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { RedditSettings } from './settings.ts';
 

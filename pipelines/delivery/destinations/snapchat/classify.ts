@@ -1,7 +1,6 @@
-import { classifyAnswer } from '#pipelines/delivery/answers.ts';
 import type { Answer, Verdict } from '#pipelines/delivery/contract.ts';
-import { isRecord } from '#pipelines/delivery/properties.ts';
-import { DELIVERED, doubtful, retry, split } from '#pipelines/delivery/verdicts.ts';
+import { classifyAnswer, DELIVERED, doubtful, retry, split } from '#pipelines/delivery/platform_http.ts';
+import { isRecord } from '#pipelines/delivery/vocabulary.ts';
 
 const TAKEN = new Set(['VALID', 'SUCCESS']);
 const REFUSED = new Set(['INVALID', 'FAILED']);

@@ -1,15 +1,21 @@
-import { clientAddress, clientUserAgent, isKnownByDevice } from '#pipelines/delivery/client_device.ts';
-import { commerceOf } from '#pipelines/delivery/commerce.ts';
+import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/consent.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
-import type { CanonicalName } from '#pipelines/delivery/conversion_names.ts';
-import { dedupId } from '#pipelines/delivery/dedup_id.ts';
-import { happenedAtS } from '#pipelines/delivery/event_time.ts';
-import { hashedPlace } from '#pipelines/delivery/hashed_place.ts';
-import type { Item } from '#pipelines/delivery/items.ts';
-import { everyHash } from '#pipelines/delivery/matching_identifiers.ts';
-import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
-import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/privacy_choices.ts';
-import { firstId, type Properties, pageUrl, textOrParameter } from '#pipelines/delivery/properties.ts';
+import { commerceOf, dedupId, happenedAtS, type Item } from '#pipelines/delivery/event_fields.ts';
+import {
+  clientAddress,
+  clientUserAgent,
+  everyHash,
+  hashedPlace,
+  isKnownByDevice,
+} from '#pipelines/delivery/matching.ts';
+import { listOrNull, present, presentOrNull } from '#pipelines/delivery/platform_http.ts';
+import {
+  type CanonicalName,
+  firstId,
+  type Properties,
+  pageUrl,
+  textOrParameter,
+} from '#pipelines/delivery/vocabulary.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { SnapchatSettings } from './settings.ts';
 

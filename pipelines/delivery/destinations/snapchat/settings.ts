@@ -1,7 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { eventNamesField } from '#pipelines/delivery/chosen_names.ts';
-import { baseUrlField } from '#pipelines/delivery/platform_address.ts';
-import { choiceField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
+import { baseUrlField } from '#pipelines/delivery/platform_http.ts';
+import { choiceField, eventNamesField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 
 export const DEFAULT_BASE_URL = 'https://tr.snapchat.com';
 

@@ -1,9 +1,7 @@
-import { joined } from '#pipelines/delivery/body_envelope.ts';
 import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
-import { addressOf, postJson } from '#pipelines/delivery/platform_address.ts';
+import { addressOf, joined, postJson } from '#pipelines/delivery/platform_http.ts';
 import { classify } from './classify.ts';
-import { ageMaxMs, sourceOfGroup } from './event_source.ts';
-import { mapEvent } from './map.ts';
+import { ageMaxMs, mapEvent, sourceOfGroup } from './map.ts';
 import { DEFAULT_BASE_URL, TIKTOK_SCHEMA, type TiktokSettings } from './settings.ts';
 
 const PATH = '/open_api/v1.3/event/track/';

@@ -1,7 +1,15 @@
-import { classifyAnswer } from '#pipelines/delivery/answers.ts';
 import type { Answer, EventVerdict, Verdict } from '#pipelines/delivery/contract.ts';
-import { isRecord } from '#pipelines/delivery/properties.ts';
-import { credentialsBroken, DELIVERED, dead, doubtful, retry, split, throttle } from '#pipelines/delivery/verdicts.ts';
+import {
+  classifyAnswer,
+  credentialsBroken,
+  DELIVERED,
+  dead,
+  doubtful,
+  retry,
+  split,
+  throttle,
+} from '#pipelines/delivery/platform_http.ts';
+import { isRecord } from '#pipelines/delivery/vocabulary.ts';
 
 const OK = 0;
 const PARTIAL_SUCCESS = 20_001;

@@ -1,16 +1,28 @@
-import { commerceOf } from '#pipelines/delivery/commerce.ts';
+import { isRestricted } from '#pipelines/delivery/consent.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
-import { type CanonicalName, platformName } from '#pipelines/delivery/conversion_names.ts';
-import { dedupId } from '#pipelines/delivery/dedup_id.ts';
-import { happenedAtS } from '#pipelines/delivery/event_time.ts';
-import type { Item } from '#pipelines/delivery/items.ts';
-import { listOrNull, present, presentOrNull } from '#pipelines/delivery/present.ts';
-import { isRestricted } from '#pipelines/delivery/privacy_choices.ts';
-import { firstText, type Properties, pageReferrer, pageUrl } from '#pipelines/delivery/properties.ts';
-import type { Event, EventEntry } from '#schemas/event.ts';
-import { groupOf, isTooOldFor, sourceOf } from './event_source.ts';
+import { commerceOf, deadlineOfAge, dedupId, happenedAtS, type Item } from '#pipelines/delivery/event_fields.ts';
+import {
+  clientAddress,
+  clientUserAgent,
+  everyHash,
+  hashedPlace,
+  isKnownByDevice,
+  plainPlace,
+} from '#pipelines/delivery/matching.ts';
+import { listOrNull, oneOrList, present, presentOrNull } from '#pipelines/delivery/platform_http.ts';
+import {
+  type CanonicalName,
+  firstId,
+  firstText,
+  type Properties,
+  pageReferrer,
+  pageUrl,
+  platformName,
+  textOrParameter,
+} from '#pipelines/delivery/vocabulary.ts';
+import { countryCode } from '#pipelines/privacy/countries.ts';
+import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { TiktokSettings } from './settings.ts';
-import { isMatchable, userOf } from './user.ts';
 
 /** TikTok's standard events; what is missing here goes as a custom event under the name it was given. */
 export const STANDARD_EVENTS: Partial<Record<CanonicalName, string>> = {
@@ -95,4 +107,87 @@ export function mapEvent(entry: EventEntry, context: MapContext<TiktokSettings>)
     limited_data_use: isRestricted(choices) || (choices.limitedDataUse === null && settings.limited_data_use === 'yes'),
   });
   return { kind: 'mapped', form, group: groupOf(source) };
+}
+
+/** Lower case, letters and digits only, as TikTok takes places. */
+function folded(text: string | null): string | null {
+  const letters =
+    plainPlace(text)
+      ?.normalize('NFC')
+      .toLowerCase()
+      .replace(/[^\p{L}\p{M}\p{N}]/gu, '') ?? '';
+  return letters === '' ? null : letters;
+}
+
+/** Keys by which TikTok can match an event to a person; one of them is needed. */
+const MATCHING = ['email', 'phone', 'external_id', 'ttclid', 'ttp'];
+
+const isMatchable = (user: Record<string, unknown>, event: Event): boolean =>
+  MATCHING.some((key) => key in user) || (isKnownByDevice(event) && 'ip' in user);
+
+/**
+ * The `user` of an event. E-mail, phone (E.164 with its plus), customer number, names and postal code are hashed; the
+ * rest goes as it is, as the Events API's parameter page asks.
+ */
+function userOf(event: Event, context: MapContext<unknown>): Record<string, unknown> {
+  const { site, identifiers, properties } = context;
+  const every = (variant: (one: Identifiers) => string | null) => oneOrList(everyHash(context, variant));
+  return present({
+    email: every(({ email }) => email),
+    phone: every(({ phone }) => phone),
+    external_id: every(({ external_id }) => external_id),
+    first_name: identifiers.first_name,
+    last_name: identifiers.last_name,
+    zip_code: hashedPlace(event, site).zips[0] ?? null,
+    city: folded(event.city),
+    state: folded(event.state),
+    country: countryCode(event.country),
+    ttclid: textOrParameter(properties, ['ttclid', '$ttclid'], 'ttclid'),
+    ttp: firstId(properties, ['ttp', '_ttp', '$ttp']),
+    ip: clientAddress(event),
+    user_agent: clientUserAgent(event),
+    locale: firstText(properties, ['locale', '$locale', '$browser_language', 'language']),
+  });
+}
+
+/** Where TikTok files an event: a kind of source, and the id of the pixel or event set. */
+interface EventSource {
+  kind: 'web' | 'offline' | 'crm';
+  id: string;
+}
+
+const DAY_MS = 86_400_000;
+/** TikTok attributes events of a pixel up to 7 days back, those of an event set up to 28. */
+const PIXEL_AGE_MAX_MS = 7 * DAY_MS;
+const EVENT_SET_AGE_MAX_MS = 28 * DAY_MS;
+
+/** How old an event may be; one of a back office may go to an event set. */
+export const ageMaxMs = (event: Event): number =>
+  event.action_source === 'website' ? PIXEL_AGE_MAX_MS : EVENT_SET_AGE_MAX_MS;
+
+/** Whether the source no longer takes the event, whatever another would. */
+const isTooOldFor = ({ kind }: EventSource, event: Event, nowMs: number): boolean =>
+  kind === 'web' && nowMs >= deadlineOfAge(event, PIXEL_AGE_MAX_MS);
+
+/**
+ * Events of the website belong to the pixel, back-office events of a lead to the CRM event set, all others to the offline
+ * event set. Where the site has no such set, what a system made by itself goes to the pixel: a server's library that
+ * reports a sale of the website says no more than that. Sales in shops, by telephone, chat and e-mail do not: null.
+ */
+function sourceOf(event: Event, settings: TiktokSettings, properties: Properties): EventSource | null {
+  const pixel = { kind: 'web', id: settings.pixel_code } as const;
+  if (event.action_source === 'website') return pixel;
+  const isOfSystem = event.action_source === 'system_generated';
+  const { crm_event_set_id: crm, offline_event_set_id: offline } = settings;
+  if (isOfSystem && crm !== undefined && firstText(properties, ['lead_id']) !== null) return { kind: 'crm', id: crm };
+  if (offline !== undefined) return { kind: 'offline', id: offline };
+  return isOfSystem ? pixel : null;
+}
+
+/** A source as the group of a request, which holds events of one source only. */
+const groupOf = ({ kind, id }: EventSource): string => `${kind}:${id}`;
+
+export function sourceOfGroup(group: string): { event_source: string; event_source_id: string } {
+  const [event_source = '', event_source_id = ''] = group.split(':');
+  return { event_source, event_source_id };
 }

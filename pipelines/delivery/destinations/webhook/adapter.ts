@@ -1,9 +1,8 @@
-import { joined } from '#pipelines/delivery/body_envelope.ts';
 import type { Adapter, HttpRequest, Limits, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import { joined } from '#pipelines/delivery/platform_http.ts';
 import { classify } from './classify.ts';
-import { mapEvent } from './map.ts';
+import { mapEvent, messageId, sign } from './map.ts';
 import { WEBHOOK_SCHEMA, type WebhookSettings } from './settings.ts';
-import { messageId, sign } from './sign.ts';
 
 /** Standard Webhooks advises payloads below 20 kB; lists are cut there, and a larger single event still goes. */
 const BODY_BYTES_ADVISED = 20_000;

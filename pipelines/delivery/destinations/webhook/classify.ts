@@ -7,7 +7,7 @@ import {
   retryAfterMs,
   split,
   throttle,
-} from '#pipelines/delivery/verdicts.ts';
+} from '#pipelines/delivery/platform_http.ts';
 
 /** Answers about the body: the same bytes would be refused again, and all others too where the receiver is at fault. */
 const BODY_REFUSED = new Set([400, 422]);

@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { eventNamesField } from '#pipelines/delivery/chosen_names.ts';
-import { choiceField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
+import { choiceField, eventNamesField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 
 /** `whsec_` and the base64 of 24 to 64 bytes, as Standard Webhooks asks. */
 const SECRET_PATTERN = '^whsec_[A-Za-z0-9+/]{32,86}={0,2}$';

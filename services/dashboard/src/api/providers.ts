@@ -1,5 +1,4 @@
-import type { Providers, Started } from '#services/control_api/oidc_shapes.ts';
-import type { Who } from '#services/control_api/session_shapes.ts';
+import type { Providers, Started, Who } from '#services/control_api/users.ts';
 import type { Answer } from './api_answer.ts';
 import { request } from './request.ts';
 

@@ -1,10 +1,8 @@
-import type { ActorsAnswer } from '#pipelines/query/actor_lists.ts';
-import type { ActorsQuery } from '#pipelines/query/actor_shapes.ts';
-import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
-import type { LifecycleAnswer } from '#pipelines/query/lifecycle.ts';
-import type { Listing } from '#pipelines/query/listing.ts';
-import type { PathsAnswer, PathsQuery } from '#pipelines/query/paths.ts';
-import type { RetentionAnswer } from '#pipelines/query/retention.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
+import type { LifecycleAnswer } from '#pipelines/analytics/lifecycle.ts';
+import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
+import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/query.ts';
 import type {
   FunnelQuery,
   LifecycleQuery,
@@ -14,10 +12,11 @@ import type {
   TimelineQuery,
   TopQuery,
   TrendsQuery,
-} from '#pipelines/query/shapes.ts';
-import type { StickinessAnswer } from '#pipelines/query/stickiness.ts';
-import type { TopAnswer } from '#pipelines/query/top.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+} from '#pipelines/analytics/query_schemas.ts';
+import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
+import type { StickinessAnswer } from '#pipelines/analytics/stickiness.ts';
+import type { TopAnswer } from '#pipelines/analytics/top.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { Answer } from './api_answer.ts';
 import { request, requestFile } from './request.ts';
 

@@ -1,7 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ActorsAnswer } from '#pipelines/query/actor_lists.ts';
-import type { ActorsQuery } from '#pipelines/query/actor_shapes.ts';
+import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/query.ts';
 import type { Failure } from '../api/api_answer.ts';
 import { ask } from '../api/questions.ts';
 import { useAnswer } from '../api/use_answer.ts';

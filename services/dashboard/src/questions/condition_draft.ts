@@ -1,4 +1,4 @@
-import type { Column, Condition, Field } from '#pipelines/query/filter_shapes.ts';
+import type { Column, Condition, Field } from '#pipelines/analytics/filters.ts';
 import { objectIn, objectsIn } from './from_address.ts';
 
 /** What a condition is about: a column, a property, elements of an array, or a value of the person. */

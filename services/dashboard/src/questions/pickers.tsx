@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { Field } from '#pipelines/query/filter_shapes.ts';
+import type { Field } from '#pipelines/analytics/filters.ts';
 import { Combobox } from '../ui/combobox.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { IconButton } from '../ui/icon_button.tsx';

@@ -1,5 +1,5 @@
-import type { Column, Field } from '#pipelines/query/filter_shapes.ts';
-import type { Listing } from '#pipelines/query/listing.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { Column, Field } from '#pipelines/analytics/filters.ts';
 
 /** Where events may not be read one by one these are offered; any other name can be typed. */
 const USUAL_PROPERTIES = ['utm_source', 'utm_medium', 'utm_campaign', '$current_url', '$referrer', '$browser', '$os'];
@@ -30,7 +30,7 @@ const ADDRESSES: readonly (Field & { property: string[] })[] = [
   { property: ['page_referrer'], part: 'host' },
 ];
 
-/** Columns that are read from the property of their name (pipelines/intake/columns.ts). */
+/** Columns that are read from the property of their name (pipelines/intake/take_event.ts). */
 const FROM_PROPERTY: readonly Column[] = ['value', 'currency', 'order_id'];
 
 /** The properties that are not offered as one of the columns already. */

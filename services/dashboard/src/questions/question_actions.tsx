@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { AnswerTable } from '#pipelines/query/answer_table.ts';
+import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
 import { sentenceOf } from '../api/api_answer.ts';
 import { askFile, type Questions } from '../api/questions.ts';
 import { request } from '../api/request.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { AnswerTable } from '#pipelines/query/answer_table.ts';
+import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
 import type { Questions } from '../api/questions.ts';
 import type { Asked } from '../api/use_answer.ts';
 import { Panel } from '../ui/panel.tsx';

@@ -1,8 +1,8 @@
 import { createContext } from 'preact';
 import { useContext, useMemo } from 'preact/hooks';
-import type { Field } from '#pipelines/query/filter_shapes.ts';
-import type { Listing } from '#pipelines/query/listing.ts';
-import { namesPersons } from '#pipelines/query/personal_fields.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { Field } from '#pipelines/analytics/filters.ts';
+import { namesPersons } from '#pipelines/analytics/personal_fields.ts';
 import type { Answer } from '../api/api_answer.ts';
 import { ask } from '../api/questions.ts';
 import { useAnswer } from '../api/use_answer.ts';

@@ -1,6 +1,5 @@
 import type { VNode } from 'preact';
-import type { AnswerTable } from '#pipelines/query/answer_table.ts';
-import { csvOf } from '#pipelines/query/csv.ts';
+import { type AnswerTable, csvOf } from '#pipelines/analytics/answer_table.ts';
 import { Icon } from './icon.tsx';
 import { saveFile } from './save_file.ts';
 

@@ -1,12 +1,22 @@
 import { drawLedger, type Ledger } from './day_ledger.ts';
 import { type DemoRequest, type PlannedRequest, SITE_SLOTS, type SiteSlot } from './demo_event.ts';
-import { type Outing, playVisitor } from './demo_visitor.ts';
-import type { RunIdentity } from './ids.ts';
-import { arriveLate, comeFromBlocked, crawl, overfill, prefetch, relay, sendDamaged } from './noise.ts';
+import { type Outing, playVisitor, sellToStranger } from './demo_visitor.ts';
+import type { RunIdentity } from './people.ts';
 import { randomFor } from './random.ts';
-import { sellToStranger } from './till.ts';
-import { copyToServer, reportOffline, resend, sendSession } from './traffic.ts';
-import type { Day } from './visit.ts';
+import type { Day } from './shopping_session.ts';
+import {
+  arriveLate,
+  comeFromBlocked,
+  copyToServer,
+  crawl,
+  overfill,
+  prefetch,
+  relay,
+  reportOffline,
+  resend,
+  sendDamaged,
+  sendSession,
+} from './traffic.ts';
 
 export interface WorldOptions extends RunIdentity {
   /** Web visitors on both sites together; each gives about 11 events. */

@@ -1,9 +1,19 @@
-import type { PlannedRequest, WorldEvent } from './demo_event.ts';
+// Events as requests: from browsers and servers, repeated, late, damaged.
+import type {
+  DemoRequest,
+  Expectation,
+  Fate,
+  PlannedEvent,
+  PlannedRequest,
+  SiteSlot,
+  WireEvent,
+  WorldEvent,
+} from './demo_event.ts';
 import type { Outing } from './demo_visitor.ts';
-import type { Device } from './devices.ts';
-import type { Random } from './random.ts';
-import { cut, EVENTS_PER_REQUEST_MAX, fromBrowser, fromServer, plannedAs } from './requests.ts';
-import { ORDER_EVENT } from './shopping_session.ts';
+import { CRAWLERS, type Device, distinctId, drawDevice } from './people.ts';
+import { type Random, randomFor } from './random.ts';
+import { type Day, ORDER_EVENT, playSession, type Visitor } from './shopping_session.ts';
+import { STOREFRONTS } from './storefronts.ts';
 
 const RESEND_SHARE = 0.05;
 const SERVER_COPY_SHARE = 0.6;
@@ -68,4 +78,184 @@ export function reportOffline(random: Random, sales: readonly WorldEvent[]): Pla
   // The nightly job of the first till crashed half way and ran again.
   const again = sales.slice(0, 10);
   return again.length === 0 ? requests : [...requests, fromServer(plannedAs('accepted', again), false)];
+}
+
+/** SPEC 8. */
+const EVENTS_PER_REQUEST_MAX = 50;
+
+function expectationOf(events: readonly PlannedEvent[]): Expectation {
+  const count = (fate: Fate): number => events.filter((planned) => planned.fate === fate).length;
+  const accepted = count('accepted');
+  const rejected = count('rejected');
+  if (count('refused') > 0) return { status: 413, accepted: 0, rejected: 0, dropped: 0 };
+  const noneIsGood = rejected > 0 && rejected === events.length;
+  return { status: noneIsGood ? 400 : 200, accepted, rejected, dropped: 0 };
+}
+
+type Envelope = Pick<DemoRequest, 'caller' | 'keyIn' | 'headers'>;
+
+function plan(siteSlot: SiteSlot, envelope: Envelope, events: readonly PlannedEvent[]): PlannedRequest {
+  const body = JSON.stringify({ events: events.map((planned) => planned.event.wire) });
+  return {
+    request: { siteSlot, ...envelope, body, eventCount: events.length, expect: expectationOf(events) },
+    events,
+  };
+}
+
+/** How a page sends: `fetch` as JSON with the key in a header, `beacon` as text with the key in the query. */
+type Transport = 'fetch' | 'beacon';
+
+function browserEnvelope(
+  siteSlot: SiteSlot,
+  device: Device,
+  transport: Transport,
+  more: Record<string, string>,
+): Envelope {
+  const { origin } = STOREFRONTS[siteSlot];
+  return {
+    caller: 'browser',
+    keyIn: transport === 'beacon' ? 'query' : 'header',
+    headers: {
+      'content-type': transport === 'beacon' ? 'text/plain;charset=UTF-8' : 'application/json',
+      'user-agent': device.userAgent,
+      'accept-language': device.language,
+      'x-forwarded-for': device.ip,
+      origin,
+      referer: `${origin}/`,
+      'sec-fetch-mode': transport === 'beacon' ? 'no-cors' : 'cors',
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-dest': 'empty',
+      ...more,
+    },
+  };
+}
+
+/** A request as the tag on `device` makes it. */
+function fromBrowser(
+  device: Device,
+  events: readonly PlannedEvent[],
+  transport: Transport = 'fetch',
+  more: Record<string, string> = {},
+): PlannedRequest {
+  const siteSlot = events[0]?.event.siteSlot ?? 'shop';
+  return plan(siteSlot, browserEnvelope(siteSlot, device, transport, more), events);
+}
+
+/** Where a server-side caller stands (203.0.113.0/24 is kept for documentation, RFC 5737) and what it calls itself. */
+const SERVERS: Record<SiteSlot, { ip: string; userAgent: string }> = {
+  shop: { ip: '203.0.113.10', userAgent: 'undici' },
+  travel: { ip: '203.0.113.20', userAgent: 'python-requests/2.32.5' },
+};
+
+/** A request as the site's own servers, tills and call centres make it. */
+function fromServer(events: readonly PlannedEvent[], compressed: boolean): PlannedRequest {
+  const siteSlot = events[0]?.event.siteSlot ?? 'shop';
+  const { ip, userAgent } = SERVERS[siteSlot];
+  const headers = { 'content-type': 'application/json', 'user-agent': userAgent, 'x-forwarded-for': ip };
+  const packed = compressed ? { ...headers, 'content-encoding': 'gzip' } : headers;
+  return plan(siteSlot, { caller: 'server', keyIn: 'header', headers: packed }, events);
+}
+
+/** The same fate for all. */
+function plannedAs(fate: Fate, events: readonly WorldEvent[]): PlannedEvent[] {
+  return events.map((event) => ({ event, fate }));
+}
+
+/** The list cut into pieces of at most `size`, in order. */
+function cut<T>(list: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(list.length / size) }, (_, nth) => list.slice(nth * size, (nth + 1) * size));
+}
+
+function extra(day: Day, siteSlot: SiteSlot, kind: string, index: number): { visitor: Visitor; device: Device } {
+  const label = `${siteSlot}/${kind}/${index}`;
+  const random = randomFor(`${day.identity.seed}/${label}`);
+  const visitor: Visitor = { identity: day.identity, siteSlot, label, random, customer: null, written: [] };
+  // Addresses above those of the visitors.
+  const device = drawDevice(random, 90_000 + index, distinctId(day.identity, label), day.endsAt);
+  return { visitor, device };
+}
+
+function wander(visitor: Visitor, device: Device, startsAt: number): WorldEvent[] {
+  playSession(visitor, { device, startsAt, depth: 'browse', resumes: false, identifies: 'not' });
+  return visitor.written;
+}
+
+function someTime(day: Day, visitor: Visitor): number {
+  return day.endsAt - visitor.random.whole(3_600_000, 82_800_000);
+}
+
+/** A crawler that runs the tag: answered `{ accepted: 0 }` (SPEC 4.1, rule 2). */
+export function crawl(day: Day, siteSlot: SiteSlot, index: number): PlannedRequest {
+  const { visitor, device } = extra(day, siteSlot, 'crawler', index);
+  const crawler = { ...device, userAgent: visitor.random.pick(CRAWLERS) };
+  return fromBrowser(crawler, plannedAs('filtered', wander(visitor, crawler, someTime(day, visitor))));
+}
+
+/** A page that the browser fetched ahead and nobody looked at: counted with the bots. */
+export function prefetch(day: Day, siteSlot: SiteSlot, index: number): PlannedRequest {
+  const { visitor, device } = extra(day, siteSlot, 'prefetch', index);
+  const events = wander(visitor, device, someTime(day, visitor)).slice(0, 1);
+  const purpose = visitor.random.pick(['prefetch', 'prefetch;prerender']);
+  return fromBrowser(device, plannedAs('filtered', events), 'fetch', { 'sec-purpose': purpose });
+}
+
+/** Somebody on an address that the site has a block rule for. */
+export function comeFromBlocked(day: Day, siteSlot: SiteSlot, index: number, ip: string): PlannedRequest {
+  const { visitor, device } = extra(day, siteSlot, 'blocked', index);
+  const blocked = { ...device, ip };
+  return fromBrowser(blocked, plannedAs('filtered', wander(visitor, blocked, someTime(day, visitor))));
+}
+
+/** A phone that was off line: its events arrive days after they happened, and are accepted. */
+export function arriveLate(day: Day, siteSlot: SiteSlot, index: number, daysAgo: number): PlannedRequest {
+  const { visitor, device } = extra(day, siteSlot, `late/${daysAgo}`, index);
+  return fromBrowser(
+    device,
+    plannedAs('accepted', wander(visitor, device, someTime(day, visitor) - daysAgo * 86_400_000)),
+  );
+}
+
+/** A script that collects one event more than a request may hold: 413, and nothing of it is taken. */
+export function overfill(day: Day, siteSlot: SiteSlot): PlannedRequest {
+  const { visitor, device } = extra(day, siteSlot, 'overfull', 0);
+  while (visitor.written.length <= EVENTS_PER_REQUEST_MAX) wander(visitor, device, someTime(day, visitor));
+  return fromServer(plannedAs('refused', visitor.written.slice(0, EVENTS_PER_REQUEST_MAX + 1)), false);
+}
+
+/** A server that passes on what its pages logged, with a crawler's page among it: only that one is filtered. */
+export function relay(day: Day, siteSlot: SiteSlot): PlannedRequest {
+  const { visitor, device } = extra(day, siteSlot, 'relayed', 0);
+  const events = wander(visitor, device, someTime(day, visitor));
+  const planned = events.map((event, nth): PlannedEvent => {
+    const client_user_agent = nth === 0 ? CRAWLERS[0] : device.userAgent;
+    const properties = { ...event.wire.properties, client_ip_address: device.ip, client_user_agent };
+    return { event: { ...event, wire: { ...event.wire, properties } }, fate: nth === 0 ? 'filtered' : 'accepted' };
+  });
+  return fromServer(planned, true);
+}
+
+type Damage = (wire: WireEvent) => WireEvent;
+
+/** Faults for which one event is rejected and its neighbours are not. */
+const DAMAGES: readonly Damage[] = [
+  (wire) => ({ ...wire, event: '   ' }),
+  (wire) => ({ ...wire, timestamp: 'yesterday at noon' }),
+  (wire) => ({ ...wire, properties: { ...wire.properties, $action_source: 'carrier_pigeon' } }),
+  (wire) => ({ ...wire, properties: { ...wire.properties, ['x'.repeat(201)]: 1 } }),
+  (wire) => ({ ...wire, event: 'x'.repeat(201) }),
+];
+
+function damage(events: readonly WorldEvent[], every: number): PlannedEvent[] {
+  return events.map((event, nth): PlannedEvent => {
+    const break_ = nth % every === 0 ? DAMAGES[(nth / every) % DAMAGES.length] : undefined;
+    if (break_ === undefined) return { event, fate: 'accepted' };
+    return { event: { ...event, wire: break_(event.wire) }, fate: 'rejected' };
+  });
+}
+
+/** A batch of which every `every`-th event is bad; 1 makes all bad, which is answered 400. */
+export function sendDamaged(day: Day, siteSlot: SiteSlot, every: number): PlannedRequest {
+  const { visitor, device } = extra(day, siteSlot, `damaged/${every}`, 0);
+  while (visitor.written.length < 12) wander(visitor, device, someTime(day, visitor));
+  return fromBrowser(device, damage(visitor.written, every));
 }

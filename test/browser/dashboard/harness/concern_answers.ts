@@ -1,6 +1,5 @@
-import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
-import type { RefusalsItem } from '#services/control_api/refusal_shapes.ts';
-import type { TagHealthItem } from '#services/control_api/tag_health_shapes.ts';
+import type { HealthItem } from '#services/control_api/destinations.ts';
+import type { RefusalsItem, TagHealthItem } from '#services/control_api/operations.ts';
 import type { StubApi } from './stub_api.ts';
 
 /** A destination that does as it should, but for what a test says. */

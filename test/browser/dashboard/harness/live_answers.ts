@@ -1,6 +1,6 @@
-import type { EventTrace } from '#pipelines/query/event_trace_shapes.ts';
-import type { Listing } from '#pipelines/query/listing.ts';
-import type { LiveQuery } from '#pipelines/query/shapes.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
+import type { LiveQuery } from '#pipelines/analytics/query_schemas.ts';
 import type { StubApi } from './stub_api.ts';
 
 type ListedEvent = Listing['events'][number];

@@ -1,4 +1,4 @@
-import type { SessionList, UserItem } from '#services/control_api/user_shapes.ts';
+import type { SessionList, UserItem } from '#services/control_api/users.ts';
 import { CANARY } from './operations_answers.ts';
 import { refusal, type StubApi } from './stub_api.ts';
 

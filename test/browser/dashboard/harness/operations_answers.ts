@@ -1,9 +1,7 @@
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import type { AttemptItem } from '#services/control_api/attempt_shapes.ts';
-import type { LetterDetails, LetterItem } from '#services/control_api/dead_letter_shapes.ts';
-import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
-import type { KeyItem } from '#services/control_api/key_shapes.ts';
-import type { ReplayItem } from '#services/control_api/replay_shapes.ts';
+import type { AttemptItem, HealthItem } from '#services/control_api/destinations.ts';
+import type { LetterDetails, LetterItem, ReplayItem } from '#services/control_api/redelivery.ts';
+import type { KeyItem } from '#services/control_api/sites.ts';
 import { LETTER_FILTERS } from '#services/dashboard/src/pages/dead_letters/letter_groups.ts';
 import { refusal, type StubApi } from './stub_api.ts';
 

@@ -1,4 +1,4 @@
-import type { RefusalsItem } from '#services/control_api/refusal_shapes.ts';
+import type { RefusalsItem } from '#services/control_api/operations.ts';
 import { refusalsOf } from './concern_answers.ts';
 import type { StubApi } from './stub_api.ts';
 

@@ -1,7 +1,6 @@
-import type { AuditItem } from '#services/control_api/audit_shapes.ts';
-import type { DomainItem } from '#services/control_api/domain_shapes.ts';
-import type { TokenItem } from '#services/control_api/token_shapes.ts';
-import type { UsageAnswer } from '#services/control_api/usage_shapes.ts';
+import type { AuditItem } from '#services/control_api/audit.ts';
+import type { DomainItem, UsageAnswer } from '#services/control_api/sites.ts';
+import type { TokenItem } from '#services/control_api/users.ts';
 import { CANARY } from './operations_answers.ts';
 import { refusal, type StubApi } from './stub_api.ts';
 

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { contentOf } from '#pipelines/engage/content.ts';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
-import { readDefinition } from '#pipelines/engage/engage_definition.ts';
+import { readDefinition } from '#pipelines/engage/site_engage.ts';
 import { until } from '#test/harness/until.ts';
 import type { TagWorld } from './tag_world.ts';
 

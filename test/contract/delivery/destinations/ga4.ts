@@ -1,5 +1,5 @@
 import { ga4 } from '#pipelines/delivery/destinations/ga4/adapter.ts';
-import { startPlatform } from '#services/local/platforms/platform.ts';
+import { startPlatform } from '#services/local/platforms/standin.ts';
 import { standin } from '#test/platforms/ga4.ts';
 import type { Subject } from '../subject.ts';
 import { ga4Answers } from './ga4_answers.ts';

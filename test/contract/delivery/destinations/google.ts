@@ -1,5 +1,5 @@
 import { google } from '#pipelines/delivery/destinations/google/adapter.ts';
-import { startPlatform } from '#services/local/platforms/platform.ts';
+import { startPlatform } from '#services/local/platforms/standin.ts';
 import { googleStandin } from '#test/platforms/google.ts';
 import { SERVICE_ACCOUNT } from '../service_accounts.ts';
 import type { Subject } from '../subject.ts';

@@ -1,7 +1,7 @@
 import { linkedin } from '#pipelines/delivery/destinations/linkedin/adapter.ts';
-import { isCurrency } from '#services/local/platforms/currency.ts';
-import { isRecord } from '#services/local/platforms/json.ts';
-import { startPlatform } from '#services/local/platforms/platform.ts';
+import { isRecord } from '#services/local/platforms/acceptance_ledger.ts';
+import { isCurrency } from '#services/local/platforms/meta.ts';
+import { startPlatform } from '#services/local/platforms/standin.ts';
 import type { Subject } from '#test/contract/delivery/subject.ts';
 import {
   type Check,

@@ -1,6 +1,6 @@
 import { meta } from '#pipelines/delivery/destinations/meta/adapter.ts';
 import { standin } from '#services/local/platforms/meta.ts';
-import { startPlatform } from '#services/local/platforms/platform.ts';
+import { startPlatform } from '#services/local/platforms/standin.ts';
 import type { Subject } from '../subject.ts';
 import { metaAnswers } from './meta_answers.ts';
 import { eventCases } from './meta_event_cases.ts';

@@ -1,5 +1,5 @@
 import { pinterest } from '#pipelines/delivery/destinations/pinterest/adapter.ts';
-import { startPlatform } from '#services/local/platforms/platform.ts';
+import { startPlatform } from '#services/local/platforms/standin.ts';
 import { standin } from '#test/platforms/pinterest.ts';
 import type { Subject } from '../subject.ts';
 import { pinterestAnswers } from './pinterest_answers.ts';

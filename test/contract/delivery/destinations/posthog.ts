@@ -1,5 +1,5 @@
 import { posthog } from '#pipelines/delivery/destinations/posthog/adapter.ts';
-import { startPlatform } from '#services/local/platforms/platform.ts';
+import { startPlatform } from '#services/local/platforms/standin.ts';
 import { standin } from '#test/platforms/posthog.ts';
 import type { Subject } from '../subject.ts';
 import { posthogAnswers } from './posthog_answers.ts';

@@ -1,5 +1,5 @@
 import { reddit } from '#pipelines/delivery/destinations/reddit/adapter.ts';
-import { startPlatform } from '#services/local/platforms/platform.ts';
+import { startPlatform } from '#services/local/platforms/standin.ts';
 import { standin } from '#test/platforms/reddit.ts';
 import type { Subject } from '../subject.ts';
 import { redditAnswers } from './reddit_answers.ts';

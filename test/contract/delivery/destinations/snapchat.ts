@@ -1,5 +1,5 @@
 import { snapchat } from '#pipelines/delivery/destinations/snapchat/adapter.ts';
-import { startPlatform } from '#services/local/platforms/platform.ts';
+import { startPlatform } from '#services/local/platforms/standin.ts';
 import { standin } from '#test/platforms/snapchat.ts';
 import type { Subject } from '../subject.ts';
 import { snapchatAnswers } from './snapchat_answers.ts';

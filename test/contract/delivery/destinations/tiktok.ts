@@ -1,5 +1,5 @@
 import { tiktok } from '#pipelines/delivery/destinations/tiktok/adapter.ts';
-import { startPlatform } from '#services/local/platforms/platform.ts';
+import { startPlatform } from '#services/local/platforms/standin.ts';
 import { standin } from '#test/platforms/tiktok.ts';
 import type { Subject } from '../subject.ts';
 import { tiktokAnswers } from './tiktok_answers.ts';

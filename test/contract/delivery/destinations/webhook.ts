@@ -1,5 +1,5 @@
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
-import { startPlatform } from '#services/local/platforms/platform.ts';
+import { startPlatform } from '#services/local/platforms/standin.ts';
 import { webhookStandin } from '#services/local/platforms/webhook.ts';
 import { WEBHOOK_SECRET } from '#test/unit/delivery/harness.ts';
 import type { Subject } from '../subject.ts';

@@ -1,12 +1,11 @@
-import { failpoint } from '#infra/failpoint/failpoint.ts';
+import { failpoint } from '#infra/failpoint.ts';
 import { consume } from '#infra/kafka/consumer/consume.ts';
-import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
-import { committedOffset } from '#infra/kafka/consumer/group_offsets.ts';
-import type { InBatch, Leave } from '#infra/kafka/consumer/in_batch.ts';
-import { createKeyedProducer } from '#infra/kafka/producer/keyed_producer.ts';
-import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
+import type { Consumption, InBatch, Leave } from '#infra/kafka/consumer/consumption.ts';
+import { committedOffset } from '#infra/kafka/offsets.ts';
+import { createKeyedProducer } from '#infra/kafka/producers.ts';
+import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage.ts';
 
-export * from '#infra/kafka/transactional_stage/transactional_stage.ts';
+export * from '#infra/kafka/transactional_stage.ts';
 
 /** Broken: the offset is committed first, then what is to be tried again is written. */
 export async function runTransactionalStage(options: TransactionalStageOptions): Promise<Consumption> {

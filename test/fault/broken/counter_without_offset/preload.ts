@@ -1,3 +1,3 @@
 import { replaceModule } from '../replace.ts';
 
-replaceModule('infra/redis/lua_script.ts', new URL('./script.ts', import.meta.url));
+replaceModule('infra/redis/client.ts', new URL('./script.ts', import.meta.url));

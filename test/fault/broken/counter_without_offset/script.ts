@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
-import { type Script, createScript as soundScript } from '#infra/redis/lua_script.ts';
+import { type Script, createScript as soundScript } from '#infra/redis/client.ts';
 
-export * from '#infra/redis/lua_script.ts';
+export * from '#infra/redis/client.ts';
 
 const FOLDER = new URL('../../../../infra/redis/', import.meta.url);
 const CONDITION = 'local fresh = next_offset > settled';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { insertBlock as insertOnce, type Warehouse } from '#infra/clickhouse/client.ts';
-import { failpoint } from '#infra/failpoint/failpoint.ts';
+import { failpoint } from '#infra/failpoint.ts';
 
 export * from '#infra/clickhouse/client.ts';
 

@@ -1,6 +1,3 @@
 import { replaceModule } from '../replace.ts';
 
-replaceModule(
-  'infra/kafka/transactional_stage/transactional_stage.ts',
-  new URL('./transactional_stage.ts', import.meta.url),
-);
+replaceModule('infra/kafka/transactional_stage.ts', new URL('./transactional_stage.ts', import.meta.url));

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { failpoint } from '#infra/failpoint/failpoint.ts';
+import { failpoint } from '#infra/failpoint.ts';
 import { consume } from '#infra/kafka/consumer/consume.ts';
-import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
-import { committedOffset } from '#infra/kafka/consumer/group_offsets.ts';
-import type { InBatch } from '#infra/kafka/consumer/in_batch.ts';
-import { chosenPartition } from '#infra/kafka/producer/chosen_partition.ts';
-import { perPartition } from '#infra/kafka/producer/keyed_producer.ts';
-import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage/transactional_stage_options.ts';
+import type { Consumption, InBatch } from '#infra/kafka/consumer/consumption.ts';
+import { committedOffset } from '#infra/kafka/offsets.ts';
+import { chosenPartition, perPartition } from '#infra/kafka/producers.ts';
+import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage.ts';
 
-export * from '#infra/kafka/transactional_stage/transactional_stage.ts';
+export * from '#infra/kafka/transactional_stage.ts';
 
 /** Broken: the pattern of the client's documentation, a transactional id for each process and nobody fenced. */
 export async function runTransactionalStage(options: TransactionalStageOptions): Promise<Consumption> {

@@ -1,6 +1,5 @@
-import type { ActorsAnswer } from '#pipelines/query/actor_lists.ts';
-import type { ActorsQuery, PartQuery } from '#pipelines/query/actor_shapes.ts';
-import type { FunnelQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
+import type { ActorsAnswer, ActorsQuery, PartQuery } from '#pipelines/analytics/people/query.ts';
+import type { FunnelQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
 import { intervalStart, intervalsBetween } from './calendar.ts';
 import { startsOf } from './counts.ts';
 import { type Attempt, attemptsOf, byText, lastWay } from './funnel.ts';

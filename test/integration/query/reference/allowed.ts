@@ -1,4 +1,4 @@
-import { PERSON_CONDITIONS_MAX } from '#pipelines/query/filter_shapes.ts';
+import { PERSON_CONDITIONS_MAX } from '#pipelines/analytics/filters.ts';
 
 /** The first of some random questions that no limit refuses. */
 export function allowed<Query>(make: () => Query): Query {

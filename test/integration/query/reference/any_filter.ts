@@ -1,4 +1,4 @@
-import type { Condition, Filter } from '#pipelines/query/filter_shapes.ts';
+import type { Condition, Filter } from '#pipelines/analytics/filters.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { COUNTRIES } from './reference_world.ts';
 

@@ -1,5 +1,5 @@
-import type { Field } from '#pipelines/query/filter_shapes.ts';
-import type { PathsQuery } from '#pipelines/query/paths.ts';
+import type { Field } from '#pipelines/analytics/filters.ts';
+import type { PathsQuery } from '#pipelines/analytics/paths.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { anyFilter } from './any_filter.ts';
 import { FROM, NAMES, TO } from './reference_world.ts';

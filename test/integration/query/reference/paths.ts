@@ -1,5 +1,5 @@
-import type { PartQuery } from '#pipelines/query/actor_shapes.ts';
-import type { PathsAnswer, PathsQuery } from '#pipelines/query/paths.ts';
+import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
+import type { PartQuery } from '#pipelines/analytics/people/query.ts';
 import { sessions } from './funnel.ts';
 import { byPerson, type Deed, type Ledger } from './reference_ledger.ts';
 import { isSelected, passesAll, textOf } from './selecting.ts';

@@ -1,5 +1,5 @@
-import type { CorrelationQuery } from '#pipelines/query/correlation.ts';
-import type { Field, Filter } from '#pipelines/query/filter_shapes.ts';
+import type { CorrelationQuery } from '#pipelines/analytics/correlation.ts';
+import type { Field, Filter } from '#pipelines/analytics/filters.ts';
 import type {
   FunnelQuery,
   LifecycleQuery,
@@ -7,7 +7,7 @@ import type {
   Selection,
   StickinessQuery,
   TopQuery,
-} from '#pipelines/query/shapes.ts';
+} from '#pipelines/analytics/query_schemas.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { anyFilter } from './any_filter.ts';
 import { FROM, NAMES, TO } from './reference_world.ts';

@@ -1,5 +1,5 @@
-import type { Field } from '#pipelines/query/filter_shapes.ts';
-import type { TrendsQuery } from '#pipelines/query/shapes.ts';
+import type { Field } from '#pipelines/analytics/filters.ts';
+import type { TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { FIELDS, filters, given, maybe, range, selection } from './questions.ts';
 import { FORMULAS } from './trends.ts';

@@ -1,6 +1,6 @@
-import { basePersonId } from '#pipelines/identity/resolve.ts';
-import type { EventRow } from '#pipelines/warehouse/event_row.ts';
-import type { IdentityLink } from '#schemas/identity_link.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
+import type { EventRow } from '#pipelines/warehouse/block.ts';
+import type { IdentityLink } from '#schemas/records.ts';
 import { type Random, randomFor } from '#services/local/demo/world/random.ts';
 import { eventRow } from '#test/harness/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';

@@ -1,6 +1,6 @@
-import type { EngageMemoryStore } from '#infra/redis/engage_memory.ts';
+import type { EngageMemoryStore } from '#infra/redis/engage.ts';
 import type { DoneEvent, SeenItem } from '#pipelines/engage/visitor_memory.ts';
-import { basePersonId } from '#pipelines/identity/resolve.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
 
 interface Memory {
   seen: Map<string, SeenItem>;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { createNonces } from '#services/edge/engage/nonces.ts';
+import { createNonces } from '#services/edge/engage/routes.ts';
 
 it('nonces have 12 characters of base64url, each its own random bytes, drawn many at a time', () => {
   let draws = 0;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMetrics } from '#infra/metrics/metrics.ts';
-import type { FetchScript } from '#pipelines/loaders/vendor_scripts.ts';
-import { createScriptCache, type ScriptCacheOptions } from '#services/edge/loaders/script_cache.ts';
+import type { FetchScript } from '#pipelines/tag/vendor_scripts.ts';
+import { createScriptCache, type ScriptCacheOptions } from '#services/edge/loaders/routes.ts';
 
 const cacheOf = (options: Pick<ScriptCacheOptions, 'fetch'> & Partial<ScriptCacheOptions>) =>
   createScriptCache({

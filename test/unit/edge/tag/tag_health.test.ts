@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { TagNotes } from '#pipelines/tag_health/notes.ts';
+import type { TagNotes } from '#pipelines/tag/tag_health.ts';
 import type { Event } from '#schemas/event.ts';
-import { createTagHealth, type TagHealth } from '#services/edge/tag/tag_health.ts';
+import { createTagHealth, type TagHealth } from '#services/edge/site_activity.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { filledTable, put } from '#test/unit/settings/filled_table.ts';
 import { site } from '#test/unit/settings/samples.ts';

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { consentOf } from '#pipelines/delivery/consent.ts';
-import { conversionName } from '#pipelines/delivery/conversion_names.ts';
-import { itemsOf } from '#pipelines/delivery/items.ts';
+import { itemsOf } from '#pipelines/delivery/event_fields.ts';
+import { conversionName } from '#pipelines/delivery/vocabulary.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { HIT_CHARACTERS_MAX, HIT_KEYS_MAX, HITS_MAX, readHits } from '#pipelines/intake/ga4/hits.ts';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { browser, SECRET, server } from '#test/unit/intake/context.ts';

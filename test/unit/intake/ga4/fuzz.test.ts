@@ -1,11 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
-import { readItem } from '#pipelines/intake/ga4/hit_items.ts';
 import { readHits } from '#pipelines/intake/ga4/hits.ts';
-import { measurementProblems } from '#pipelines/intake/ga4/measurement_problems.ts';
-import { readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import { readItem } from '#pipelines/intake/ga4/items.ts';
+import { measurementProblems, readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
 import { residue } from '#test/harness/canaries/canaries.ts';
 import { cases } from '#test/harness/environment.ts';
 import { browser, SECRET, server } from '#test/unit/intake/context.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { measurementProblems } from '#pipelines/intake/ga4/measurement_problems.ts';
-import { readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
+import { measurementProblems, readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { SECRET } from '#test/unit/intake/context.ts';
 import { MEASUREMENT_CASES } from './cases.ts';

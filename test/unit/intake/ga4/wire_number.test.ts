@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { numberOr } from '#pipelines/intake/ga4/wire_number.ts';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import { numberOr } from '#pipelines/intake/ga4/hits.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
 import { server } from '../context.ts';
 
 describe('a number on the wire', () => {

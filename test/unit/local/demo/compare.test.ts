@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compare, countDiffering, type Expected, type Findings } from '#services/local/demo/compare.ts';
-import type { Delivery } from '#services/local/demo/deliveries.ts';
-import { type DestinationName, dueIds } from '#services/local/demo/due.ts';
-import { judge } from '#services/local/demo/judge_reply.ts';
+import { type Delivery, type DestinationName, dueIds } from '#services/local/demo/read_results.ts';
+import { judge } from '#services/local/demo/send_requests.ts';
 import { SITE_SLOTS, type SiteSlot } from '#services/local/demo/world/demo_event.ts';
 import { createWorld } from '#services/local/demo/world/demo_world.ts';
 import { funnelOf } from './funnel_of.ts';

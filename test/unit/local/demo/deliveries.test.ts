@@ -1,10 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createDeliveryReader } from '#services/local/demo/deliveries.ts';
+import { createDeliveryReader } from '#services/local/demo/read_results.ts';
 import { createLedger } from '#services/local/platforms/acceptance_ledger.ts';
-import { createScript } from '#services/local/platforms/fault_script.ts';
-import { type Standin, startStandin } from '#services/local/platforms/standin.ts';
+import { createScript, type Standin, startStandin } from '#services/local/platforms/standin.ts';
 
 let standin: Standin | null = null;
 afterEach(() => standin?.stop());

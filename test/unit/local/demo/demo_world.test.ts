@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readOptions } from '#services/local/demo/config.ts';
 import { SITE_SLOTS } from '#services/local/demo/world/demo_event.ts';
 import { createWorld } from '#services/local/demo/world/demo_world.ts';
-import { runPrefix } from '#services/local/demo/world/ids.ts';
+import { runPrefix } from '#services/local/demo/world/people.ts';
 
 const OPTIONS = { seed: 5, run: 'first', visitors: 300, endsAt: Date.UTC(2026, 10, 20, 21) };
 

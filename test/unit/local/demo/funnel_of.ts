@@ -1,4 +1,4 @@
-import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
+import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
 
 /** A funnel as the query API answers it, by how many reached each step. */
 export function funnelOf(reached: readonly number[]): FunnelAnswer {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { prepare } from '#pipelines/delivery/deliver.ts';
 import { meta } from '#pipelines/delivery/destinations/meta/adapter.ts';
-import { prepare } from '#pipelines/delivery/eligibility.ts';
-import { nodesOf } from '#pipelines/identity/resolve.ts';
-import { takeBatch } from '#pipelines/intake/take_batch.ts';
+import { nodesOf } from '#pipelines/identity/identity.ts';
+import { takeBatch } from '#pipelines/intake/take_event.ts';
 import type { Event } from '#schemas/event.ts';
 import { type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
-import { dueIds } from '#services/local/demo/due.ts';
+import { dueIds } from '#services/local/demo/read_results.ts';
 import { type DemoRequest, SITE_SLOTS, type SiteSlot } from '#services/local/demo/world/demo_event.ts';
 import { createWorld } from '#services/local/demo/world/demo_world.ts';
 

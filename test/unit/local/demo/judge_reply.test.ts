@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { judge, type Reply, readRetryAfter, retryDelayMs } from '#services/local/demo/judge_reply.ts';
+import { judge, type Reply, readRetryAfter, retryDelayMs } from '#services/local/demo/send_requests.ts';
 import type { DemoRequest, Expectation } from '#services/local/demo/world/demo_event.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 12);

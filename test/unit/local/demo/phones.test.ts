@@ -1,6 +1,6 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { describe, expect, it } from 'vitest';
-import { PHONE_COUNT, PHONE_STRIDE, phoneAt, spellPhone } from '#services/local/demo/world/phones.ts';
+import { PHONE_COUNT, PHONE_STRIDE, phoneAt, spellPhone } from '#services/local/demo/world/people.ts';
 
 const numbers = Array.from({ length: PHONE_COUNT }, (_, index) => phoneAt(index));
 

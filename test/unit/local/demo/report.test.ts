@@ -1,8 +1,14 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { Findings, Section } from '#services/local/demo/compare.ts';
-import { progressLine, startProgress } from '#services/local/demo/progress_line.ts';
-import { closingLine, drawSection, drawSummary, drawSurprises } from '#services/local/demo/report.ts';
+import {
+  closingLine,
+  drawSection,
+  drawSummary,
+  drawSurprises,
+  type Findings,
+  type Section,
+} from '#services/local/demo/compare.ts';
+import { progressLine, startProgress } from '#services/local/demo/run_demo.ts';
 import { funnelOf } from './funnel_of.ts';
 
 const SECTION: Section = {

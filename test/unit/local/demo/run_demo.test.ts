@@ -1,13 +1,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createControlClient } from '#services/control_api/client.ts';
-import { httpTransport } from '#services/control_api/http_transport.ts';
-import { dueIds } from '#services/local/demo/due.ts';
+import { createControlClient, httpTransport } from '#services/control_api/client.ts';
+import { dueIds } from '#services/local/demo/read_results.ts';
 import { runDemo, type Surroundings } from '#services/local/demo/run_demo.ts';
 import { SITE_SLOTS, type SiteSlot } from '#services/local/demo/world/demo_event.ts';
 import { createWorld } from '#services/local/demo/world/demo_world.ts';
-import { runPrefix } from '#services/local/demo/world/ids.ts';
+import { runPrefix } from '#services/local/demo/world/people.ts';
 import { funnelOf } from './funnel_of.ts';
 
 const ENDS_AT = Date.UTC(2026, 10, 20, 21);

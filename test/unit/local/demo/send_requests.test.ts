@@ -2,8 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { RequestOutcome } from '#services/local/demo/judge_reply.ts';
-import { sendAll } from '#services/local/demo/send_requests.ts';
+import { type RequestOutcome, sendAll } from '#services/local/demo/send_requests.ts';
 import type { DemoRequest } from '#services/local/demo/world/demo_event.ts';
 
 interface Seen {

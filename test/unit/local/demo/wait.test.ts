@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Goal, SETTLE_MS, type WaitResult, waitFor } from '#services/local/demo/wait.ts';
+import { type Goal, SETTLE_MS, type WaitResult, waitFor } from '#services/local/demo/run_demo.ts';
 
 /** Waits on a clock of its own for a goal of 10; the script gives what is found at each look, the last value for good. */
 async function waitOn(script: (number | Error)[], timeoutMs = 10_000): Promise<{ result: WaitResult; tookMs: number }> {

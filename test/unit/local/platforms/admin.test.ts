@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { standin as meta } from '#services/local/platforms/meta.ts';
-import { startPlatform } from '#services/local/platforms/platform.ts';
-import type { Standin } from '#services/local/platforms/standin.ts';
+import { type Standin, startPlatform } from '#services/local/platforms/standin.ts';
 
 let standin: Standin;
 beforeEach(async () => {

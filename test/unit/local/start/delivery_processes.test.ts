@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Destination } from '#schemas/setting.ts';
-import { createDeliveries } from '#services/local/start/delivery_processes.ts';
+import { createDeliveries } from '#services/local/start/processes.ts';
 
 const destination = (site_id: string, name: string): Destination => ({
   site_id,

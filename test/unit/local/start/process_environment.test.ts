@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ProcessLogins } from '#infra/local/credentials.ts';
-import { processEnvironment } from '#services/local/start/process_environment.ts';
+import type { ProcessLogins } from '#services/local/parts/clickhouse/users.ts';
+import { processEnvironment } from '#services/local/start/processes.ts';
 
 const ALL = {
   PATH: '/bin',

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { watchStart } from '#services/local/start/start_watch.ts';
+import { watchStart } from '#services/local/start/screen.ts';
 
 let logDir: string;
 let said: string[];

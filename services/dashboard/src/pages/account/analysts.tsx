@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { AnalystItem, AnalystsAnswer } from '#services/control_api/analyst_shapes.ts';
+import type { AnalystItem, AnalystsAnswer } from '#services/control_api/queries.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
 import { useAnswer } from '../../api/use_answer.ts';

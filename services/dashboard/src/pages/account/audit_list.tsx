@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { AuditItem, AuditPage } from '#services/control_api/audit_shapes.ts';
+import type { AuditItem, AuditPage } from '#services/control_api/audit.ts';
 import type { Answer } from '../../api/api_answer.ts';
 import { type Parameters, request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';

@@ -1,4 +1,4 @@
-import type { AuditItem } from '#services/control_api/audit_shapes.ts';
+import type { AuditItem } from '#services/control_api/audit.ts';
 
 /** Names of fields that do not read as words. */
 const FIELDS: Readonly<Record<string, string>> = {

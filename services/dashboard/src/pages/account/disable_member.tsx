@@ -1,7 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { TokenItem } from '#services/control_api/token_shapes.ts';
-import type { ChangedUser, RevokedIssued, UserItem } from '#services/control_api/user_shapes.ts';
+import type { ChangedUser, RevokedIssued, TokenItem, UserItem } from '#services/control_api/users.ts';
 import type { Asked } from '../../api/use_answer.ts';
 import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
 import { useSaving } from '../../editing/use_saving.ts';

@@ -1,5 +1,5 @@
 import { mayGive, placeOf, ROLES, type Role } from '#pipelines/settings/access.ts';
-import type { UserItem } from '#services/control_api/user_shapes.ts';
+import type { UserItem } from '#services/control_api/users.ts';
 
 /** A role in a place, as the service answers it. */
 export type GrantItem = UserItem['grants'][number];

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Invitation } from '#services/control_api/oidc_shapes.ts';
+import type { Invitation } from '#services/control_api/users.ts';
 import { readProviders } from '../../api/providers.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { IssuedTokenItem } from '#services/control_api/token_shapes.ts';
+import type { IssuedTokenItem } from '#services/control_api/users.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
 import { isSame } from '../../editing/differences.ts';

@@ -1,4 +1,4 @@
-import type { TokenItem } from '#services/control_api/token_shapes.ts';
+import type { TokenItem } from '#services/control_api/users.ts';
 import type { Answer } from '../../api/api_answer.ts';
 import { listAll } from '../../api/lists.ts';
 import { request } from '../../api/request.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { MadeAnalyst } from '#services/control_api/analyst_shapes.ts';
+import type { MadeAnalyst } from '#services/control_api/queries.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
 import { sites } from '../../site_list.ts';

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { AnalystItem, AnalystsAnswer } from '#services/control_api/analyst_shapes.ts';
-import type { UserItem } from '#services/control_api/user_shapes.ts';
+import type { AnalystItem, AnalystsAnswer } from '#services/control_api/queries.ts';
+import type { UserItem } from '#services/control_api/users.ts';
 import type { Answer, Failure } from '../../api/api_answer.ts';
 import { request } from '../../api/request.ts';
 import { askedWhere, useAnswer } from '../../api/use_answer.ts';

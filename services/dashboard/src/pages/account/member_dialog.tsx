@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { UserItem } from '#services/control_api/user_shapes.ts';
+import type { UserItem } from '#services/control_api/users.ts';
 import { useAction } from '../../api/use_action.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { ConflictDialog } from '../../editing/conflict_dialog.tsx';

@@ -1,5 +1,5 @@
 import { ROLES } from '#pipelines/settings/access.ts';
-import type { UserItem } from '#services/control_api/user_shapes.ts';
+import type { UserItem } from '#services/control_api/users.ts';
 import { type Facts, factText } from '../../editing/differences.ts';
 import { number } from '../../format.ts';
 import { grantText } from './grant_form.ts';

@@ -1,4 +1,4 @@
-import type { SessionList, UserItem } from '#services/control_api/user_shapes.ts';
+import type { SessionList, UserItem } from '#services/control_api/users.ts';
 import type { Answer } from '../../api/api_answer.ts';
 import { request } from '../../api/request.ts';
 

@@ -1,8 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { randomPassword } from '#pipelines/settings/random_text.ts';
-import type { TokenItem } from '#services/control_api/token_shapes.ts';
-import type { UserItem } from '#services/control_api/user_shapes.ts';
+import { randomPassword } from '#pipelines/settings/secrets.ts';
+import type { TokenItem, UserItem } from '#services/control_api/users.ts';
 import type { Asked } from '../../api/use_answer.ts';
 import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
 import type { Facts } from '../../editing/differences.ts';

@@ -1,7 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { TokenItem } from '#services/control_api/token_shapes.ts';
-import type { UserItem } from '#services/control_api/user_shapes.ts';
+import type { TokenItem, UserItem } from '#services/control_api/users.ts';
 import type { Failure } from '../../api/api_answer.ts';
 import type { Asked } from '../../api/use_answer.ts';
 import { FailureNote, Shown } from '../../ui/states.tsx';

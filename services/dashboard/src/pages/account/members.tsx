@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { UserItem } from '#services/control_api/user_shapes.ts';
+import type { UserItem } from '#services/control_api/users.ts';
 import { listAll } from '../../api/lists.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';

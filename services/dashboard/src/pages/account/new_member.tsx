@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { randomPassword } from '#pipelines/settings/random_text.ts';
-import type { UserItem } from '#services/control_api/user_shapes.ts';
+import { randomPassword } from '#pipelines/settings/secrets.ts';
+import type { UserItem } from '#services/control_api/users.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
 import { Dialog } from '../../ui/dialog.tsx';

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { PASSWORD_RULE } from '#pipelines/settings/password_rules.ts';
-import type { SessionList } from '#services/control_api/user_shapes.ts';
+import { PASSWORD_RULE } from '#pipelines/settings/secrets.ts';
+import type { SessionList } from '#services/control_api/users.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
 import { useAnswer } from '../../api/use_answer.ts';

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { SessionList } from '#services/control_api/user_shapes.ts';
+import type { SessionList } from '#services/control_api/users.ts';
 import { ago, dateTime } from '../../format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { TokenItem } from '#services/control_api/token_shapes.ts';
+import type { TokenItem } from '#services/control_api/users.ts';
 import { dateTime } from '../../format.ts';
 import { mayEverywhere } from '../../who.ts';
 import { tokenMayText } from './grant_form.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { TokenItem } from '#services/control_api/token_shapes.ts';
+import type { TokenItem } from '#services/control_api/users.ts';
 import { listAll } from '../../api/lists.ts';
 import { useAction } from '../../api/use_action.ts';
 import { useAnswer } from '../../api/use_answer.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { AccountItem } from '#services/control_api/account_shapes.ts';
+import type { AccountItem } from '#services/control_api/sites.ts';
 import { listAll } from '../../api/lists.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { dateTime, number, percent } from '../../format.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { UsageAnswer } from '#services/control_api/usage_shapes.ts';
+import type { UsageAnswer } from '#services/control_api/sites.ts';
 import { request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { TimeSeries } from '../../charts/time_series.tsx';

@@ -1,5 +1,5 @@
 import { monthSpan } from '#pipelines/quota/month.ts';
-import type { UsageAnswer } from '#services/control_api/usage_shapes.ts';
+import type { UsageAnswer } from '#services/control_api/sites.ts';
 import type { Series } from '../../charts/series.ts';
 
 /** Lines of a chart, with the days that they have values for. */

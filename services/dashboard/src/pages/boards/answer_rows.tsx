@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { type AnswerTable, answerTable, type Cell } from '#pipelines/query/answer_table.ts';
+import { type AnswerTable, answerTable, type Cell } from '#pipelines/analytics/answer_table.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 
 /** An answer of any kind as its table: of SQL its own columns, of others those that CSV has. */

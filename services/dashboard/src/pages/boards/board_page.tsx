@@ -1,10 +1,10 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { FunnelAnswer } from '#pipelines/query/funnel_answer.ts';
-import type { PathsAnswer, PathsQuery } from '#pipelines/query/paths.ts';
-import type { RetentionAnswer } from '#pipelines/query/retention.ts';
-import type { FunnelQuery, RetentionQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
+import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
+import type { FunnelQuery, RetentionQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { Answer } from '../../api/api_answer.ts';
 import { request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';

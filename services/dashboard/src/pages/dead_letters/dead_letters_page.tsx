@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
+import type { LetterItem } from '#services/control_api/redelivery.ts';
 import { listAll } from '../../api/lists.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { Sparkline } from '../../charts/sparkline.tsx';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
-import type { AttemptItem } from '#services/control_api/attempt_shapes.ts';
-import type { LetterDetails, LetterItem } from '#services/control_api/dead_letter_shapes.ts';
+import type { AttemptItem } from '#services/control_api/destinations.ts';
+import type { LetterDetails, LetterItem } from '#services/control_api/redelivery.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
 import { useAnswer } from '../../api/use_answer.ts';

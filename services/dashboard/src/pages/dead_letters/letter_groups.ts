@@ -1,4 +1,4 @@
-import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
+import type { LetterItem } from '#services/control_api/redelivery.ts';
 
 /** Dead letters of one stage and one reason. */
 export interface LetterGroup {

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
+import type { LetterItem } from '#services/control_api/redelivery.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { mayAt, mayEverywhere } from '../../who.ts';
 import { isOpen } from './letter_groups.ts';

@@ -1,4 +1,4 @@
-import type { LetterItem, ResendAnswer } from '#services/control_api/dead_letter_shapes.ts';
+import type { LetterItem, ResendAnswer } from '#services/control_api/redelivery.ts';
 import { number } from '../../format.ts';
 
 type Outcomes = ResendAnswer['items'];

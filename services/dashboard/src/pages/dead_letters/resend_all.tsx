@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { LetterItem, ResendAnswer } from '#services/control_api/dead_letter_shapes.ts';
+import type { LetterItem, ResendAnswer } from '#services/control_api/redelivery.ts';
 import type { Answer } from '../../api/api_answer.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';

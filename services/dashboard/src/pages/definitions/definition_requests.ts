@@ -1,6 +1,6 @@
 import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
 import type { Meta } from '#services/control_api/fields.ts';
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { SiteItem } from '#services/control_api/sites.ts';
 import type { Answer } from '../../api/api_answer.ts';
 import { request } from '../../api/request.ts';
 import { type DefinitionDraft, definitionBody, draftProblems, isSelector, notSent } from './definition_form.ts';

@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
-import type { DestinationItem } from '#services/control_api/destination_shapes.ts';
-import type { DefinitionHealth, TagHealthItem } from '#services/control_api/tag_health_shapes.ts';
+import type { DestinationItem } from '#services/control_api/destinations.ts';
+import type { DefinitionHealth, TagHealthItem } from '#services/control_api/operations.ts';
 import { listAll } from '../../api/lists.ts';
 import { request } from '../../api/request.ts';
 import { askedWhere, useAnswer } from '../../api/use_answer.ts';

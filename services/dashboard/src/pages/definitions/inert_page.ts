@@ -1,4 +1,4 @@
-import { matchesUrl } from '#pipelines/delivery/url_pattern.ts';
+import { matchesUrl } from '#pipelines/settings/url_pattern.ts';
 
 interface TrustedPolicy {
   createHTML(text: string): string;

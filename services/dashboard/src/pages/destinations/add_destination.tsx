@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { DestinationItem } from '#services/control_api/destination_shapes.ts';
+import type { DestinationItem } from '#services/control_api/destinations.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
 import { Dialog } from '../../ui/dialog.tsx';

@@ -1,4 +1,4 @@
-import type { AttemptItem } from '#services/control_api/attempt_shapes.ts';
+import type { AttemptItem } from '#services/control_api/destinations.ts';
 import { dateTime } from '../../format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import type { Column } from '../../ui/data_table.tsx';

@@ -1,4 +1,4 @@
-import type { AttemptItem } from '#services/control_api/attempt_shapes.ts';
+import type { AttemptItem } from '#services/control_api/destinations.ts';
 import type { BadgeKind } from '../../ui/badge.tsx';
 
 /** What came of an attempt, in words. */

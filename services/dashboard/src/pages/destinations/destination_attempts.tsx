@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { AttemptItem } from '#services/control_api/attempt_shapes.ts';
+import type { AttemptItem } from '#services/control_api/destinations.ts';
 import { request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { span } from '../../format.ts';

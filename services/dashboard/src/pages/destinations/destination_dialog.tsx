@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { DestinationItem } from '#services/control_api/destination_shapes.ts';
+import type { DestinationItem } from '#services/control_api/destinations.ts';
 import type { Answer } from '../../api/api_answer.ts';
 import { request } from '../../api/request.ts';
 import { ConflictDialog } from '../../editing/conflict_dialog.tsx';

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { LANES } from '#pipelines/delivery/lanes.ts';
+import { LANES } from '#pipelines/delivery/retry_topics.ts';
 import { ago, dateTime, events, number, span } from '../../format.ts';
 import { mayAt } from '../../who.ts';
 import { type DestinationDialogProps, lettersAddress, replayAddress } from './destination_place.ts';

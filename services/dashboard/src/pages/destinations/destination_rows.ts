@@ -1,5 +1,4 @@
-import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
-import type { DestinationItem } from '#services/control_api/destination_shapes.ts';
+import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
 import { events, number } from '../../format.ts';
 import type { BadgeKind } from '../../ui/badge.tsx';
 import type { Kind } from './setting_form.ts';

@@ -1,7 +1,6 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
-import type { DestinationItem } from '#services/control_api/destination_shapes.ts';
+import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
 import { listAll } from '../../api/lists.ts';
 import { request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';

@@ -1,4 +1,4 @@
-import type { DestinationItem } from '#services/control_api/destination_shapes.ts';
+import type { DestinationItem } from '#services/control_api/destinations.ts';
 
 /** A kind of destination as the API lists it. */
 export interface Kind {

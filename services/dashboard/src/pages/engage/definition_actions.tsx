@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { EngageView } from '#services/control_api/engage_shapes.ts';
+import type { EngageView } from '#services/control_api/engage.ts';
 import { request } from '../../api/request.ts';
 import { RemoveButton } from '../../editing/remove_button.tsx';
 import { mayAt } from '../../who.ts';

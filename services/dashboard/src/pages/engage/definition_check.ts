@@ -6,8 +6,8 @@ import {
   newProblems,
   ownProblems,
 } from '#pipelines/engage/definition_problems.ts';
-import type { Problem } from '#pipelines/settings/problem.ts';
-import { problemsOfErrors, type SchemaError } from '#services/control_api/schema_errors.ts';
+import type { Problem } from '#pipelines/settings/problems.ts';
+import { problemsOfErrors, type SchemaError } from '#services/control_api/fields.ts';
 import { sentDefinition } from './definition_json.ts';
 
 /** A definition as it was typed, with what is wrong with it. */

@@ -1,4 +1,4 @@
-import type { EngageView } from '#services/control_api/engage_shapes.ts';
+import type { EngageView } from '#services/control_api/engage.ts';
 import type { Editing } from '../../editing/use_editing.ts';
 import type { KindSpec } from './engage_item.ts';
 

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { EngageView } from '#services/control_api/engage_shapes.ts';
+import type { EngageView } from '#services/control_api/engage.ts';
 import { request } from '../../api/request.ts';
 import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
 import { useEditing } from '../../editing/use_editing.ts';

@@ -1,6 +1,6 @@
+import type { SurveyResults } from '#pipelines/analytics/engage_results.ts';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
-import type { SurveyResults } from '#pipelines/query/engage_results.ts';
-import type { EngageView } from '#services/control_api/engage_shapes.ts';
+import type { EngageView } from '#services/control_api/engage.ts';
 import type { Meta } from '#services/control_api/fields.ts';
 import type { Facts } from '../../editing/differences.ts';
 import { type Path, withValue } from './definition_json.ts';

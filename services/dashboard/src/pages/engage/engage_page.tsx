@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { EngageView } from '#services/control_api/engage_shapes.ts';
+import type { EngageView } from '#services/control_api/engage.ts';
 import { listAll } from '../../api/lists.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { ago, dateTime, number } from '../../format.ts';

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
+import type { FormResults, PromoResults, SurveyResults } from '#pipelines/analytics/engage_results.ts';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
-import type { FormResults, PromoResults, SurveyResults } from '#pipelines/query/engage_results.ts';
-import type { EngageView } from '#services/control_api/engage_shapes.ts';
+import type { EngageView } from '#services/control_api/engage.ts';
 import { request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { number, percent } from '../../format.ts';

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { EventTrace } from '#pipelines/query/event_trace_shapes.ts';
+import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
 import { dateTime, number } from '../../format.ts';
 import { siteAddress } from '../../site_address.ts';
 import { mayAt } from '../../who.ts';

@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext, type VNode } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { EventTrace } from '#pipelines/query/event_trace_shapes.ts';
+import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
 import { request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { dateTime, number } from '../../format.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
-import { OUR_NAMES } from '#pipelines/query/event_names.ts';
-import type { EventTrace } from '#pipelines/query/event_trace_shapes.ts';
+import { OUR_NAMES } from '#pipelines/analytics/event_names.ts';
+import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
 import { dateTime, number } from '../../format.ts';
 import { siteAddress } from '../../site_address.ts';
 import { CopyButton } from '../../ui/copy_button.tsx';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
-import type { FunnelAnswer, FunnelStep } from '#pipelines/query/funnel_answer.ts';
-import type { FunnelQuery } from '#pipelines/query/shapes.ts';
+import type { FunnelAnswer, FunnelStep } from '#pipelines/analytics/funnels/query.ts';
+import type { FunnelQuery } from '#pipelines/analytics/query_schemas.ts';
 import { FunnelChart } from '../../charts/funnel_chart.tsx';
 import { number, percent, span } from '../../format.ts';
 import type { ListedPart } from '../../questions/actor_dialog.tsx';

@@ -1,5 +1,5 @@
-import type { Listing } from '#pipelines/query/listing.ts';
-import type { LiveQuery } from '#pipelines/query/shapes.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { LiveQuery } from '#pipelines/analytics/query_schemas.ts';
 
 type Event = Listing['events'][number];
 

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { IssuedKeyItem, KeyItem } from '#services/control_api/key_shapes.ts';
+import type { IssuedKeyItem, KeyItem } from '#services/control_api/sites.ts';
 import { listAll } from '../../api/lists.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Listing } from '#pipelines/query/listing.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { Answer } from '../../api/api_answer.ts';
 import { ask } from '../../api/questions.ts';
 import { useAnswer } from '../../api/use_answer.ts';

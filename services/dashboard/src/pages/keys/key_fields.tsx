@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { KeyItem } from '#services/control_api/key_shapes.ts';
+import type { KeyItem } from '#services/control_api/sites.ts';
 import type { Failure } from '../../api/api_answer.ts';
 import { problemOf, TextField } from '../../ui/form_fields.tsx';
 import type { KeyDraft } from './key_form.ts';

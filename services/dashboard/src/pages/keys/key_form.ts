@@ -1,4 +1,4 @@
-import type { KeyItem } from '#services/control_api/key_shapes.ts';
+import type { KeyItem } from '#services/control_api/sites.ts';
 import { typedNumber } from '../../api/typed_number.ts';
 
 /** What a form for a key holds. */

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { KeyItem } from '#services/control_api/key_shapes.ts';
+import type { KeyItem } from '#services/control_api/sites.ts';
 import { dateTime } from '../../format.ts';
 import { Badge, type BadgeKind } from '../../ui/badge.tsx';
 

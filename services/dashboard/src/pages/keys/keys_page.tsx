@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { KeyItem } from '#services/control_api/key_shapes.ts';
+import type { KeyItem } from '#services/control_api/sites.ts';
 import { listAll } from '../../api/lists.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { ago, dateTime } from '../../format.ts';

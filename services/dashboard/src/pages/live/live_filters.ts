@@ -1,5 +1,5 @@
-import type { Filter } from '#pipelines/query/filter_shapes.ts';
-import type { LiveQuery } from '#pipelines/query/shapes.ts';
+import type { Filter } from '#pipelines/analytics/filters.ts';
+import type { LiveQuery } from '#pipelines/analytics/query_schemas.ts';
 
 /** What of the events is looked at, as the address has it; an empty text is no condition. */
 export interface LiveFilters {

@@ -1,4 +1,4 @@
-import type { Listing } from '#pipelines/query/listing.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
 
 /** An event as it is listed. */
 export type ListedEvent = Listing['events'][number];

@@ -1,6 +1,6 @@
 import type { Permission } from '#pipelines/settings/access.ts';
-import type { AccountItem } from '#services/control_api/account_shapes.ts';
-import type { Who } from '#services/control_api/session_shapes.ts';
+import type { AccountItem } from '#services/control_api/sites.ts';
+import type { Who } from '#services/control_api/users.ts';
 
 /** What the form for a new site holds. */
 export interface SiteDraft {

@@ -1,7 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { AccountItem } from '#services/control_api/account_shapes.ts';
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { AccountItem, SiteItem } from '#services/control_api/sites.ts';
 import type { Answer, Failure } from '../../api/api_answer.ts';
 import { listAll } from '../../api/lists.ts';
 import { request } from '../../api/request.ts';

@@ -1,4 +1,4 @@
-import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
+import type { LetterItem } from '#services/control_api/redelivery.ts';
 import type { Answer } from '../../api/api_answer.ts';
 import { listAll } from '../../api/lists.ts';
 import { number } from '../../format.ts';

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
+import type { LetterItem } from '#services/control_api/redelivery.ts';
 import { listAll } from '../../api/lists.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { number } from '../../format.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { StageItem, StagesAnswer } from '#services/control_api/stage_shapes.ts';
+import type { StageItem, StagesAnswer } from '#services/control_api/operations.ts';
 import { request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { number } from '../../format.ts';

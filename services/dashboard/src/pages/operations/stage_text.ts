@@ -1,4 +1,4 @@
-import type { StageItem } from '#services/control_api/stage_shapes.ts';
+import type { StageItem } from '#services/control_api/operations.ts';
 import { span } from '../../format.ts';
 import type { BadgeKind } from '../../ui/badge.tsx';
 

@@ -1,8 +1,7 @@
-import type { AccountItem } from '#services/control_api/account_shapes.ts';
-import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
-import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
-import type { RefusalsItem } from '#services/control_api/refusal_shapes.ts';
-import type { TagHealthItem } from '#services/control_api/tag_health_shapes.ts';
+import type { HealthItem } from '#services/control_api/destinations.ts';
+import type { RefusalsItem, TagHealthItem } from '#services/control_api/operations.ts';
+import type { LetterItem } from '#services/control_api/redelivery.ts';
+import type { AccountItem } from '#services/control_api/sites.ts';
 import { ago, events, number, percent } from '../../format.ts';
 import { type AllowanceState, GRACE, monthOutlook } from '../../month_outlook.ts';
 import { isOpen, openLettersQuery } from '../dead_letters/letter_groups.ts';

@@ -1,10 +1,8 @@
 import type { VNode } from 'preact';
-import type { AccountItem } from '#services/control_api/account_shapes.ts';
-import type { LetterItem } from '#services/control_api/dead_letter_shapes.ts';
-import type { HealthItem } from '#services/control_api/delivery_health_shapes.ts';
-import type { RefusalsItem } from '#services/control_api/refusal_shapes.ts';
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
-import type { TagHealthItem } from '#services/control_api/tag_health_shapes.ts';
+import type { HealthItem } from '#services/control_api/destinations.ts';
+import type { RefusalsItem, TagHealthItem } from '#services/control_api/operations.ts';
+import type { LetterItem } from '#services/control_api/redelivery.ts';
+import type { AccountItem, SiteItem } from '#services/control_api/sites.ts';
 import { type Answer, sentenceOf } from '../../api/api_answer.ts';
 import { listAll } from '../../api/lists.ts';
 import { ask } from '../../api/questions.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { SiteItem } from '#services/control_api/sites.ts';
 import { ask } from '../../api/questions.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { Sparkline } from '../../charts/sparkline.tsx';

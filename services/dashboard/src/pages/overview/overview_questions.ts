@@ -1,8 +1,8 @@
-import type { AddressPart, Filter } from '#pipelines/query/filter_shapes.ts';
-import type { TopQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
-import type { TopAnswer } from '#pipelines/query/top.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { AddressPart, Filter } from '#pipelines/analytics/filters.ts';
+import type { TopQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { TopAnswer } from '#pipelines/analytics/top.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import type { SiteItem } from '#services/control_api/sites.ts';
 import { type Period, timeZone } from '../../period.ts';
 
 /** What counts as a conversion of every site; those that its event definitions name are added. */

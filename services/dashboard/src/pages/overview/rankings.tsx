@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { TopAnswer } from '#pipelines/query/top.ts';
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { TopAnswer } from '#pipelines/analytics/top.ts';
+import type { SiteItem } from '#services/control_api/sites.ts';
 import { ask } from '../../api/questions.ts';
 import { type Asked, useAnswer } from '../../api/use_answer.ts';
 import { number } from '../../format.ts';

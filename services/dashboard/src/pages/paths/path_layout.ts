@@ -1,4 +1,4 @@
-import type { PathsAnswer } from '#pipelines/query/paths.ts';
+import type { PathsAnswer } from '#pipelines/analytics/paths.ts';
 
 /** A value of a place, as it is drawn. */
 export interface PathNode {

@@ -1,4 +1,4 @@
-import type { Field } from '#pipelines/query/filter_shapes.ts';
+import type { Field } from '#pipelines/analytics/filters.ts';
 import { type FilterDraft, filtersIn, isField } from '../../questions/condition_draft.ts';
 import { objectIn } from '../../questions/from_address.ts';
 

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { PathsAnswer, PathsQuery } from '#pipelines/query/paths.ts';
+import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
 import { number, percent } from '../../format.ts';
 import type { ListedPart } from '../../questions/actor_dialog.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';

@@ -1,6 +1,6 @@
-import { normaliseEmail } from '#pipelines/privacy/normalise_email.ts';
-import type { Filter } from '#pipelines/query/filter_shapes.ts';
-import type { TopQuery } from '#pipelines/query/shapes.ts';
+import type { Filter } from '#pipelines/analytics/filters.ts';
+import type { TopQuery } from '#pipelines/analytics/query_schemas.ts';
+import { normaliseEmail } from '#pipelines/privacy/normalise_text.ts';
 
 const DAY_MS = 86_400_000;
 /** As long as a question may be about. */

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
-import type { EventTrace } from '#pipelines/query/event_trace_shapes.ts';
-import type { Listing } from '#pipelines/query/listing.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
 import type { Answer } from '../../api/api_answer.ts';
 import { request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { TopAnswer } from '#pipelines/query/top.ts';
+import type { TopAnswer } from '#pipelines/analytics/top.ts';
 import type { Failure } from '../../api/api_answer.ts';
 import { ask } from '../../api/questions.ts';
 import { number } from '../../format.ts';

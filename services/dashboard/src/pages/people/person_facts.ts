@@ -1,6 +1,6 @@
-import type { Listing } from '#pipelines/query/listing.ts';
-import type { LiveQuery, TrendsQuery } from '#pipelines/query/shapes.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { LiveQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import { lifeRange } from './find_people.ts';
 
 type ListedEvent = Listing['events'][number];

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Listing } from '#pipelines/query/listing.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import { money, timeOfDay } from '../../format.ts';
 import { CountedAs } from '../../questions/counted_as.tsx';
 import { addressOf } from '../../router.ts';

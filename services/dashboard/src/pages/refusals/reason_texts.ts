@@ -1,4 +1,4 @@
-import type { RefusalKind } from '#pipelines/refusals/refusal_notes.ts';
+import type { RefusalKind } from '#pipelines/ingestion_warnings/warnings.ts';
 import type { BadgeKind } from '../../ui/badge.tsx';
 
 /** How each kind is called, and what is counted of it. */

@@ -1,5 +1,5 @@
-import { REFUSAL_KINDS, type RefusalKind } from '#pipelines/refusals/refusal_notes.ts';
-import type { RefusalsItem } from '#services/control_api/refusal_shapes.ts';
+import { REFUSAL_KINDS, type RefusalKind } from '#pipelines/ingestion_warnings/warnings.ts';
+import type { RefusalsItem } from '#services/control_api/operations.ts';
 import type { Series } from '../../charts/series.ts';
 import { dayIn, dayStart } from '../../zoned_days.ts';
 import { KINDS } from './reason_texts.ts';

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { RefusalSampleItem } from '#services/control_api/refusal_shapes.ts';
+import type { RefusalSampleItem } from '#services/control_api/operations.ts';
 import { dateTime } from '../../format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';

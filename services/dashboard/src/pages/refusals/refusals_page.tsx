@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { RefusalsItem } from '#services/control_api/refusal_shapes.ts';
+import type { RefusalsItem } from '#services/control_api/operations.ts';
 import { request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { TimeSeries } from '../../charts/time_series.tsx';

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ReplayItem } from '#services/control_api/replay_shapes.ts';
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { ReplayItem } from '#services/control_api/redelivery.ts';
+import type { SiteItem } from '#services/control_api/sites.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
 import { useAnswer } from '../../api/use_answer.ts';

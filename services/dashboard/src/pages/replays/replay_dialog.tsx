@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ReplayItem } from '#services/control_api/replay_shapes.ts';
+import type { ReplayItem } from '#services/control_api/redelivery.ts';
 import { request } from '../../api/request.ts';
 import { useAction } from '../../api/use_action.ts';
 import { dateTime, number, percent, span } from '../../format.ts';

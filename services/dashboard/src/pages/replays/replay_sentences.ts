@@ -1,4 +1,4 @@
-import type { NewReplayBody, ReplayItem } from '#services/control_api/replay_shapes.ts';
+import type { NewReplayBody, ReplayItem } from '#services/control_api/redelivery.ts';
 import { typedNumber } from '../../api/typed_number.ts';
 import { events, number, span } from '../../format.ts';
 import type { BadgeKind } from '../../ui/badge.tsx';

@@ -1,4 +1,4 @@
-import type { RetentionAnswer } from '#pipelines/query/retention.ts';
+import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
 import { type FilterDraft, filtersIn, type SelectionDraft, selectionIn } from '../../questions/condition_draft.ts';
 import { objectIn, oneOf } from '../../questions/from_address.ts';
 import { dayIn, dayStart } from '../../zoned_days.ts';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
-import type { RetentionAnswer } from '#pipelines/query/retention.ts';
-import type { RetentionQuery } from '#pipelines/query/shapes.ts';
+import type { RetentionQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
 import { RetentionGrid } from '../../charts/retention_grid.tsx';
 import { ZoneNote } from '../../charts/zone_note.tsx';
 import { intervalStart } from '../../format.ts';

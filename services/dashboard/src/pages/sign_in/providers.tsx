@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Providers } from '#services/control_api/oidc_shapes.ts';
+import type { Providers } from '#services/control_api/users.ts';
 import type { Failure } from '../../api/api_answer.ts';
 import { readProviders, signInAt } from '../../api/providers.ts';
 

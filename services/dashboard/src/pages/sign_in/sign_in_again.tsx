@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { Who } from '#services/control_api/session_shapes.ts';
+import type { Who } from '#services/control_api/users.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { giveUpSession } from '../../who.ts';
 import { SignInForm } from './sign_in_form.tsx';

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { SiteItem } from '#services/control_api/sites.ts';
 import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
 import { isSame } from '../../editing/differences.ts';
 import { type Saving, useSaving } from '../../editing/use_saving.ts';

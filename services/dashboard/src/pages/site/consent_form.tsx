@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { SiteChange, SiteItem } from '#services/control_api/site_shapes.ts';
+import type { SiteChange, SiteItem } from '#services/control_api/sites.ts';
 import { CheckField } from '../../ui/form_fields.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { SiteForm, useSiteForm } from './save_site.tsx';

@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
-import type { SiteChange, SiteItem } from '#services/control_api/site_shapes.ts';
+import type { SiteChange, SiteItem } from '#services/control_api/sites.ts';
 import type { Answer } from '../../api/api_answer.ts';
 import { request } from '../../api/request.ts';
 import { ConflictDialog } from '../../editing/conflict_dialog.tsx';

@@ -1,4 +1,4 @@
-import type { SiteChange, SiteItem } from '#services/control_api/site_shapes.ts';
+import type { SiteChange, SiteItem } from '#services/control_api/sites.ts';
 
 /** What the form of general settings holds. Empty texts stand for what is not set. */
 export interface GeneralDraft {

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { SiteItem } from '#services/control_api/sites.ts';
 import { request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import type { PageProps } from '../../page_spec.ts';

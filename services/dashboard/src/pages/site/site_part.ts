@@ -1,4 +1,4 @@
-import type { SiteItem } from '#services/control_api/site_shapes.ts';
+import type { SiteItem } from '#services/control_api/sites.ts';
 
 /** What a part of the page needs. */
 export interface SitePartProps {

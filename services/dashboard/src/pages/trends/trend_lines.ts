@@ -1,7 +1,7 @@
-import type { ActorsQuery } from '#pipelines/query/actor_shapes.ts';
-import type { AnswerTable } from '#pipelines/query/answer_table.ts';
-import type { TrendsQuery } from '#pipelines/query/shapes.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
+import type { ActorsQuery } from '#pipelines/analytics/people/query.ts';
+import type { TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import { sortableStart } from '../../format.ts';
 import { API_ZONE } from '../../period.ts';
 import { conditionText, fieldLabel } from '../../questions/condition_draft.ts';

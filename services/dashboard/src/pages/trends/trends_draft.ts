@@ -1,5 +1,5 @@
-import type { Field } from '#pipelines/query/filter_shapes.ts';
-import type { Interval } from '#pipelines/query/shapes.ts';
+import type { Field } from '#pipelines/analytics/filters.ts';
+import type { Interval } from '#pipelines/analytics/query_schemas.ts';
 import {
   type FilterDraft,
   filtersIn,

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
-import type { Field } from '#pipelines/query/filter_shapes.ts';
-import type { Interval } from '#pipelines/query/shapes.ts';
+import type { Field } from '#pipelines/analytics/filters.ts';
+import type { Interval } from '#pipelines/analytics/query_schemas.ts';
 import type { Failure } from '../../api/api_answer.ts';
 import { AddFilter, FilterList } from '../../questions/filter_list.tsx';
 import { oneOf } from '../../questions/from_address.ts';

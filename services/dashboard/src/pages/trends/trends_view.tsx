@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { TrendsQuery } from '#pipelines/query/shapes.ts';
-import type { TrendsAnswer } from '#pipelines/query/trends_answer.ts';
+import type { TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import { COLOURS } from '../../charts/series.ts';
 import { TimeSeries } from '../../charts/time_series.tsx';
 import { ZoneNote } from '../../charts/zone_note.tsx';

@@ -1,0 +1,203 @@
+// Looks for events that are stored twice, and records them.
+
+import type { ClickHouseSettings } from '@clickhouse/client';
+import type { Logger } from '#infra/log/logger.ts';
+import { LAST_BLOCK, PLACE } from '#pipelines/analytics/event_rows_sql.ts';
+import { readError, SIGNS_OF_LIFE, type Warehouse } from './client.ts';
+import { localTable } from './cluster.ts';
+import { SQL_WORKLOAD, settingsOf } from './select_rows.ts';
+
+/** What was looked for, and found. */
+interface RepeatCheck {
+  /** Rows of the parts that had new ones. */
+  rows: number;
+  /** Events that stand there more than once, of those. */
+  repeated: number;
+}
+
+/** Ids that are held in memory at once. */
+const IDS_MAX = 5_000_000;
+/** For a part of a day's ids. */
+const SECONDS_MAX = 600;
+
+/**
+ * An insert takes its block's number before it is seen on a replicated table, so that one with a lower number may be seen later.
+ * No insert takes so long.
+ */
+const SETTLED_SECONDS = 600;
+
+/** It gives way as what analysts write in SQL does: nobody waits for it. */
+const SETTINGS: ClickHouseSettings = {
+  ...settingsOf(SQL_WORKLOAD),
+  ...SIGNS_OF_LIFE,
+  max_execution_time: SECONDS_MAX,
+};
+
+/** A partition of event_rows with parts that nobody has looked at. */
+interface Unchecked {
+  place: string;
+  /** Blocks below it were looked at. */
+  from: number;
+  /** Behind the last block there is. */
+  below: number;
+}
+
+/**
+ * Looks for rows that came since it was done last among all rows of their site and day, and notes those that stand there
+ * more than once; queries then need not look for them (queries/repeats.ts). Two copies of a row have the same time.
+ *
+ * Two processes may do it at once, to no harm: what is noted stays true. @throws WarehouseError
+ */
+export async function checkRepeats(warehouse: Warehouse, cluster: string | null = null): Promise<RepeatCheck> {
+  const places = await uncheckedPlaces(warehouse, cluster);
+  if (places.length === 0) return { rows: 0, repeated: 0 };
+  const before = await foundEvents(warehouse);
+  const days = await newRowsByDay(warehouse, places);
+  for (const { day, rows } of days) await checkDay(warehouse, places, day, rows);
+  await insert(
+    warehouse,
+    `INSERT INTO repeat_checks SELECT place, below, now64(3) FROM (SELECT arrayJoin(arrayZip({places:Array(String)}, {below:Array(Int64)})) AS one,
+      one.1 AS place, one.2 AS below)`,
+    { places: places.map(({ place }) => place), below: places.map(({ below }) => below) },
+  );
+  const rows = days.reduce((sum, day) => sum + day.rows, 0);
+  return { rows, repeated: (await foundEvents(warehouse)) - before };
+}
+
+/** How long ago some process has looked last; the largest number there is where none has. @throws WarehouseError */
+async function msSinceCheck(warehouse: Warehouse): Promise<number> {
+  const [row] = await select<{ ms: number; places: number }>(
+    warehouse,
+    `SELECT toFloat64(dateDiff('millisecond', max(checked_at), now64(3))) AS ms, toFloat64(count()) AS places FROM repeat_checks`,
+  );
+  return row === undefined || row.places === 0 ? Number.MAX_SAFE_INTEGER : row.ms;
+}
+
+/**
+ * Partitions with parts behind what was looked at. Where the last block is before that, the table was restored or made anew: its
+ * partition is looked at whole.
+ */
+async function uncheckedPlaces(warehouse: Warehouse, cluster: string | null): Promise<Unchecked[]> {
+  const parts = cluster === null ? 'system.parts' : `clusterAllReplicas('${cluster}', system.parts)`;
+  const settled = cluster === null ? '' : `AND modification_time < now() - ${SETTLED_SECONDS}`;
+  const there = await select<{ place: string; below: number; checked: number }>(
+    warehouse,
+    `SELECT place, toFloat64(below) AS below, toFloat64(checked_below) AS checked
+    FROM (SELECT ${PLACE.replace('_partition_id', 'partition_id')} AS place, max(max_block_number) + 1 AS below FROM ${parts}
+      WHERE database = currentDatabase() AND table = '${localTable('event_rows', cluster)}' AND active ${settled} GROUP BY place) AS there
+    LEFT JOIN (SELECT * FROM repeat_checks FINAL) AS checks USING (place)
+    WHERE below != checked_below ORDER BY place`,
+  );
+  return there
+    .filter(({ below, checked }) => cluster === null || below > checked)
+    .map(({ place, below, checked }) => ({ place, below, from: below < checked ? 0 : checked }));
+}
+
+const IS_NEW = `${LAST_BLOCK} >= transform(${PLACE}, {places:Array(String)}, {from:Array(Int64)}, toInt64(9223372036854775807))`;
+
+function placesOf(places: readonly Unchecked[]): Record<string, unknown> {
+  return { places: places.map(({ place }) => place), from: places.map(({ from }) => from) };
+}
+
+function newRowsByDay(warehouse: Warehouse, places: readonly Unchecked[]): Promise<{ day: string; rows: number }[]> {
+  return select(
+    warehouse,
+    `SELECT toString(toDate(timestamp)) AS day, toFloat64(count()) AS rows FROM event_rows WHERE ${IS_NEW} GROUP BY day ORDER BY day`,
+    placesOf(places),
+  );
+}
+
+/** By parts of the ids, so that memory does not grow with the day. */
+async function checkDay(warehouse: Warehouse, places: readonly Unchecked[], day: string, rows: number): Promise<void> {
+  const parts = Math.ceil(rows / IDS_MAX);
+  for (let part = 0; part < parts; part++) {
+    const some = `toDate(timestamp) = {day:Date} AND event_hash % ${parts} = ${part}`;
+    await insert(
+      warehouse,
+      `INSERT INTO repeated_events SELECT site_id, event_hash, now() FROM event_rows
+      WHERE ${some} AND event_hash GLOBAL IN (SELECT event_hash FROM event_rows WHERE ${some} AND ${IS_NEW})
+      GROUP BY site_id, event_hash HAVING count() > 1`,
+      { ...placesOf(places), day },
+    );
+  }
+}
+
+async function foundEvents(warehouse: Warehouse): Promise<number> {
+  const [row] = await select<{ found: number }>(
+    warehouse,
+    'SELECT toFloat64(count()) AS found FROM repeated_events FINAL',
+  );
+  return row?.found ?? 0;
+}
+
+async function select<Row>(
+  warehouse: Warehouse,
+  query: string,
+  query_params: Record<string, unknown> = {},
+): Promise<Row[]> {
+  try {
+    const asked = await warehouse.query({ query, query_params, format: 'JSONEachRow', clickhouse_settings: SETTINGS });
+    return await asked.json<Row>();
+  } catch (error) {
+    throw readError(error);
+  }
+}
+
+async function insert(warehouse: Warehouse, query: string, query_params: Record<string, unknown>): Promise<void> {
+  try {
+    await warehouse.command({ query, query_params, clickhouse_settings: SETTINGS });
+  } catch (error) {
+    throw readError(error);
+  }
+}
+
+/** Told what a look found, and how long it took, for metrics. */
+type RepeatReport = (check: RepeatCheck, seconds: number) => void;
+
+interface RepeatWatchOptions {
+  warehouse: Warehouse;
+  cluster: string | null;
+  /** Between two looks, at the least. */
+  pauseMs: number;
+  report: RepeatReport;
+  logger: Pick<Logger, 'warn'>;
+  nowMs(): number;
+}
+
+/** Between two looks so many times what the last one took. */
+const PAUSES = 20;
+
+/**
+ * Looks every now and then which new events stand in the table more than once, until it is stopped. Of several processes the
+ * one looks that comes first. A failure is told and tried again.
+ */
+export function watchRepeats(options: RepeatWatchOptions): { stop(): void } {
+  const { warehouse, cluster, report, logger, nowMs } = options;
+  let isStopped = false;
+  let pauseMs = options.pauseMs;
+  let timer: NodeJS.Timeout;
+
+  async function look(): Promise<void> {
+    if ((await msSinceCheck(warehouse)) < pauseMs / 2) return;
+    const fromMs = nowMs();
+    const check = await checkRepeats(warehouse, cluster);
+    const tookMs = nowMs() - fromMs;
+    pauseMs = Math.max(options.pauseMs, PAUSES * tookMs);
+    report(check, tookMs / 1000);
+    if (check.repeated > 0) logger.warn({ events: check.repeated }, 'events stand in event_rows more than once');
+  }
+
+  const wait = (): void => {
+    if (!isStopped) timer = setTimeout(() => void look().catch(tell).finally(wait), pauseMs);
+  };
+  const tell = (error: unknown): void => {
+    if (!isStopped) logger.warn({ err: error }, 'rows not looked at for repeats');
+  };
+  wait();
+  return {
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

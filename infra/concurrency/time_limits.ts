@@ -1,0 +1,126 @@
+// A clock that only goes forward, and what ends or reports that which takes too long.
+import { StageFailedError } from '#infra/errors.ts';
+
+/**
+ * Milliseconds of a clock that only goes forward, for spans of time. The time of day may be set back, by an hour as well:
+ * nobody is to be refused, nor anything taken for new, for as long as that.
+ */
+export const monotonicMs = (): number => performance.now();
+
+/** When a time of that clock is by the time of day, as it is now. */
+export const wallMsOf = (ms: number): number => Date.now() + ms - monotonicMs();
+
+/**
+ * Calls `late` where it was not ended `ms` later. A process that was held up itself reads first what has arrived meanwhile.
+ * Returns what ends it.
+ */
+export function deadline(ms: number, late: () => void): () => void {
+  let isOver = false;
+  const timer = setTimeout(() => {
+    setImmediate(() => {
+      if (!isOver) late();
+    });
+  }, ms);
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
+}
+
+interface WatchdogOptions {
+  limitMs: number;
+  /** Called once for work that lasts longer. */
+  onFatal(error: unknown): void;
+  /** Whether time counts now; absent: always. */
+  counts?(): boolean;
+}
+
+export interface Watchdog {
+  /**
+   * Runs work, and resolves or rejects as it does. Work of many steps calls `progressed` after each, and its time begins
+   * again: a single step must not take longer than the limit.
+   */
+  watch<T>(what: string, work: (progressed: () => void) => Promise<T>): Promise<T>;
+}
+
+/** The limit if none is configured. */
+export const WATCHDOG_MS = 300_000;
+const TICKS = 20;
+
+/**
+ * Ends a process in which a piece of work lasts longer than all of the client's timeouts and retries: while the heartbeats
+ * go on nobody would notice. Time in which the process itself was stalled does not count, so ticks are
+ * counted and not the clock.
+ */
+export function createWatchdog({ limitMs, onFatal, counts = () => true }: WatchdogOptions): Watchdog {
+  return {
+    async watch(what, work) {
+      let ticks = 0;
+      const timer = setInterval(() => {
+        if (counts()) ticks++;
+        if (ticks < TICKS) return;
+        clearInterval(timer);
+        onFatal(new StageFailedError(`${what} does not end`));
+      }, limitMs / TICKS);
+      timer.unref();
+      try {
+        return await work(() => {
+          ticks = 0;
+        });
+      } finally {
+        clearInterval(timer);
+      }
+    },
+  };
+}
+
+/** Runs work, and rejects if it takes too long; the client that it used must not be used after that. */
+export function withinLimit<T>(what: string, work: () => Promise<T>, limitMs = WATCHDOG_MS): Promise<T> {
+  return new Promise((resolve, reject) => {
+    createWatchdog({ limitMs, onFatal: reject }).watch(what, work).then(resolve, reject);
+  });
+}
+
+/** Whether something outside answers, asked every few seconds. */
+export interface Probe {
+  isAlive(): boolean;
+  stop(): void;
+}
+
+export interface ProbeTimes {
+  intervalMs: number;
+  /** What takes longer counts as no answer; asking ends by itself, sooner or later. */
+  answerMsMax: number;
+}
+
+const TIMES: ProbeTimes = { intervalMs: 2_000, answerMsMax: 3_000 };
+
+/** It counts as alive at first, as what cannot be reached at the start fails by itself. */
+export function createProbe(ask: () => Promise<unknown>, { intervalMs, answerMsMax } = TIMES): Probe {
+  let alive = true;
+  let asking = false;
+
+  async function look(): Promise<void> {
+    if (asking) return;
+    asking = true;
+    const late = setTimeout(() => {
+      alive = false;
+    }, answerMsMax);
+    try {
+      await ask();
+      alive = true;
+    } catch {
+      alive = false;
+    } finally {
+      clearTimeout(late);
+      asking = false;
+    }
+  }
+
+  const timer = setInterval(() => void look(), intervalMs);
+  timer.unref();
+  return {
+    isAlive: () => alive,
+    stop: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,238 @@
+// How a variable of the environment is declared, checked and read. Only this file reads process.env.
+import { isIP } from 'node:net';
+import {
+  type StaticDecode,
+  type TNull,
+  type TObject,
+  type TProperties,
+  type TSchema,
+  type TUnion,
+  Type,
+} from 'typebox';
+import { Value } from 'typebox/value';
+
+/** The environment, and the error that says what is wrong with it. */
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export function environment(): Environment {
+  return process.env;
+}
+
+/** Everything that is wrong with the environment, a line for each fault. No line holds a value that was set. */
+export class ConfigError extends Error {
+  readonly code = 'config_invalid';
+  readonly recovery = 'stop';
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(['the environment cannot be used:', ...faults.map((fault) => `  ${fault}`)].join('\n'));
+    this.faults = faults;
+  }
+}
+
+/**
+ * The typed value of a schema whose fields are variables of the environment. A variable that is empty is not set.
+ *
+ * @throws ConfigError with every fault there is.
+ */
+export function readSettings<S extends TObject>(schema: S, env: Environment): StaticDecode<S> {
+  const faults: string[] = [];
+  const value = readObject(schema, env, faults);
+  if (faults.length > 0) throw new ConfigError(faults);
+  return Value.Decode(schema, value);
+}
+
+function readObject(schema: TObject, env: Environment, faults: string[]): Record<string, unknown> {
+  const faultsBefore = faults.length;
+  const fields = Object.entries(schema.properties).map(([name, field]) => [
+    name,
+    Type.IsObject(field) ? readObject(field, env, faults) : readVariable(field, env, faults),
+  ]);
+  const value: Record<string, unknown> = Object.fromEntries(fields);
+  // Rules between variables are checked only if each variable is valid by itself.
+  if (faults.length === faultsBefore) faults.push(...Value.Errors(schema, value).map(({ message }) => message));
+  return value;
+}
+
+function readVariable(field: TSchema, env: Environment, faults: string[]): unknown {
+  const { facts, schema, nullable } = variableOf(field);
+  const { name, text } = given(facts, env, faults);
+  if (text === undefined) {
+    if (nullable) return null;
+    if (facts.default === undefined) faults.push(`${name} is not set: it must be ${facts.allowed}`);
+    return facts.default;
+  }
+  const value = parsed(schema, text);
+  if (!Value.Check(schema, value)) faults.push(`${name} must be ${facts.allowed}`);
+  return value;
+}
+
+/** The text that was set, and the name under which it was set. */
+function given(
+  { variable, formerly = '' }: VariableFacts,
+  env: Environment,
+  faults: string[],
+): { name: string; text: string | undefined } {
+  const text = env[variable] || undefined;
+  const formerText = env[formerly] || undefined;
+  if (formerText === undefined) return { name: variable, text };
+  if (text !== undefined && text !== formerText) {
+    faults.push(`${variable} and ${formerly}, its former name, are set to different values: set ${variable} only`);
+  }
+  return text === undefined ? { name: formerly, text: formerText } : { name: variable, text };
+}
+
+const FLAGS = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+/** The value of a text; the text itself if it cannot be converted, which the schema then refuses. */
+function parsed(schema: TSchema, text: string): unknown {
+  if (Type.IsInteger(schema)) return /^-?\d{1,16}$/.test(text) ? Number(text) : text;
+  if (Type.IsBoolean(schema)) return FLAGS.get(text) ?? text;
+  if (Type.IsEnum(schema)) return text.toLowerCase();
+  if (!Type.IsArray(schema)) return text;
+  const items = text.split(',').map((item) => item.trim());
+  return items.filter((item) => item !== '');
+}
+
+/** What the schema of a variable says beside its type. */
+export interface VariableFacts {
+  /** Its name in the environment. */
+  variable: string;
+  /** A sentence for docs/configuration.md. */
+  description: string;
+  /** What its value may be, in words that complete "must be". */
+  allowed: string;
+  /** Its value if it is not set. Without a default it must be set, unless its schema accepts null. */
+  default?: string | number | boolean | readonly string[];
+  /** Its name in the previous version, which is still read. */
+  formerly?: string;
+  /** The default in words, if the schema cannot express it. */
+  defaultText?: string;
+  /** What `npm start` uses instead of the default. */
+  startDefault?: string;
+}
+
+/** Facts as they are written down: a TypeBox schema has its default under the same name. */
+type Facts<T> = Omit<VariableFacts, 'variable' | 'allowed' | 'default'> & { default?: T; allowed?: string };
+
+interface Bounds {
+  minimum?: number;
+  maximum?: number;
+}
+
+/** A whole number. */
+export function integer(variable: string, facts: Facts<number> & Bounds) {
+  const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = facts;
+  const allowed = `a whole number from ${minimum}${maximum < Number.MAX_SAFE_INTEGER ? ` to ${maximum}` : ''}`;
+  return Type.Integer({ allowed, ...facts, variable, minimum, maximum });
+}
+
+/** `true`, `false`, `1` or `0`. */
+export function flag(variable: string, facts: Facts<boolean>) {
+  return Type.Boolean({ allowed: 'true or false', ...facts, variable });
+}
+
+/** One of several words, in upper or lower case. */
+export function choice<const Words extends string[]>(
+  variable: string,
+  words: readonly [...Words],
+  facts: Facts<Words[number]>,
+) {
+  const allowed = words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+  return Type.Enum(words, { allowed, ...facts, variable });
+}
+
+/** Any text, or a text that a pattern or a check allows. */
+export function text(
+  variable: string,
+  facts: Facts<string> & { pattern?: string; check?: (value: string) => boolean },
+) {
+  const { check, ...options } = facts;
+  const schema = Type.String({ allowed: 'any text', ...options, variable });
+  return check === undefined ? schema : Type.Refine(schema, check);
+}
+
+/** Texts separated by commas. */
+export function list(
+  variable: string,
+  facts: Facts<string[]> & { allowed: string; check: (item: string) => boolean; minItems?: number },
+) {
+  const { check, ...options } = facts;
+  return Type.Array(Type.Refine(Type.String(), check), { ...options, variable });
+}
+
+/** The same variable, null if it is not set. */
+export function orNull<S extends TSchema>(schema: S): TUnion<[S, TNull]> {
+  return Type.Union([schema, Type.Null()]);
+}
+
+/** A variable of a schema, with the schema of its value. */
+export interface Variable {
+  facts: VariableFacts;
+  schema: TSchema;
+  nullable: boolean;
+}
+
+/** The variable that a field of a schema is read from. */
+function variableOf(field: TSchema): Variable {
+  const nullable = Type.IsUnion(field);
+  const schema = nullable ? (field.anyOf[0] ?? field) : field;
+  return { facts: schema as unknown as VariableFacts, schema, nullable };
+}
+
+/** All variables of a schema's fields, nested ones too, in their order. */
+export function variablesOf(properties: TProperties): Variable[] {
+  return Object.values(properties).flatMap((field) =>
+    Type.IsObject(field) ? variablesOf(field.properties) : [variableOf(field)],
+  );
+}
+
+/** `host:port`. */
+export function isHostAndPort(text: string): boolean {
+  const [, port = '0'] = /^(?:[^\s:/]+|\[[0-9a-f:]+\]):(\d{1,5})$/i.exec(text) ?? [];
+  return Number(port) > 0 && Number(port) <= 65_535;
+}
+
+/** An IP address, with a port or without. */
+export function isAddressWithPort(text: string): boolean {
+  const bare = /^\[(.+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? text.replace(/^([\d.]+):\d{1,5}$/, '$1');
+  return isIP(bare) !== 0;
+}
+
+/** The name or address of a host, as a Host header has it, with a port or without. */
+export function isHostName(text: string): boolean {
+  return /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/.test(text);
+}
+
+/** The origin of a page that may have cookies: nobody on the way reads what is sent to it. */
+export function isPublicUrl(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.href !== `${url.origin}/`) return false;
+  const isOwnMachine = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isOwnMachine);
+}
+
+/** A name of two labels or more, in lower case. */
+export function isDomainName(text: string): boolean {
+  return text.length <= 200 && /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/.test(text);
+}
+
+const BITS: Record<number, number> = { 4: 32, 6: 128 };
+
+/** An IP address, or a range of them in CIDR notation. */
+export function isAddressOrRange(text: string): boolean {
+  const [address = '', prefix = '0', ...rest] = text.split('/');
+  const bits = BITS[isIP(address)];
+  return rest.length === 0 && bits !== undefined && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits;
+}
+
+/** Whether a base64 text decodes to at least that many bytes. */
+export function isBase64Of(bytesMin: number): (text: string) => boolean {
+  return (text) => Buffer.from(text, 'base64').length >= bytesMin;
+}

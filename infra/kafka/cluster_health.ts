@@ -1,0 +1,141 @@
+// Whether the cluster answers, and whether its topics have the partitions that this process is configured for.
+
+import type { Kafka, Admin as KafkaAdmin } from 'kafkajs';
+import type { Logger } from '#infra/log/logger.ts';
+import type { Admin } from './client.ts';
+import type { TopicDeclaration } from './topics.ts';
+
+/** Whether the cluster answers, asked every few seconds. */
+interface HealthProbe {
+  alive(): boolean;
+  stop(): Promise<void>;
+}
+
+const INTERVAL_MS = 2_000;
+const ANSWER_MS_MAX = 3_000;
+/** A request without an answer for so long is given up, and so is the client that sent it. */
+const QUESTION_MS_MAX = 60_000;
+
+export async function openAdmin(kafka: Kafka): Promise<KafkaAdmin> {
+  const admin = kafka.admin();
+  await admin.connect();
+  return admin;
+}
+
+/**
+ * Probes the cluster. It counts as alive at first, as a connection was just made. A client that hangs is replaced by
+ * another, so that one request without an answer does not make the cluster count as away for ever.
+ */
+export function watchCluster(open: () => Promise<Pick<KafkaAdmin, 'describeCluster' | 'disconnect'>>): HealthProbe {
+  let alive = true;
+  let asking = false;
+  let admin: ReturnType<typeof open> | null = null;
+
+  async function ask(): Promise<void> {
+    if (asking) return;
+    asking = true;
+    const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
+    const late = setTimeout(() => {
+      alive = false;
+    }, ANSWER_MS_MAX);
+    const end = setTimeout(() => giveUp(new Error('the cluster does not answer')), QUESTION_MS_MAX);
+    try {
+      await Promise.race([describe(), givenUp]);
+      alive = true;
+    } catch {
+      alive = false;
+      void close();
+    } finally {
+      clearTimeout(late);
+      clearTimeout(end);
+      asking = false;
+    }
+  }
+
+  async function describe(): Promise<void> {
+    admin ??= open();
+    await (await admin).describeCluster();
+  }
+
+  async function close(): Promise<void> {
+    const closing = admin;
+    admin = null;
+    // A client that hangs, or was never opened, is not waited for.
+    await closing?.then((one) => one.disconnect()).catch(() => undefined);
+  }
+
+  const timer = setInterval(() => void ask(), INTERVAL_MS);
+  return {
+    alive: () => alive,
+    async stop() {
+      clearInterval(timer);
+      await close();
+    },
+  };
+}
+
+const LOOK_MS = 10_000;
+
+/** How many partitions a topic has, where that is not what this process is configured for. */
+interface PartitionMismatch {
+  topic: string;
+  configured: number;
+  found: number;
+}
+
+interface PartitionWatch {
+  /** Topics with fewer partitions than this process writes to: what it chooses the others for cannot be stored. */
+  lacking(): readonly PartitionMismatch[];
+  stop(): void;
+}
+
+/** Topics that are there with another number of partitions than declared. Those that are not there are provisioning's matter. */
+export function mismatchesOf(
+  declared: readonly Pick<TopicDeclaration, 'name' | 'partitions'>[],
+  found: ReadonlyMap<string, number>,
+): PartitionMismatch[] {
+  return declared.flatMap(({ name: topic, partitions: configured }) => {
+    const count = found.get(topic) ?? configured;
+    return count === configured ? [] : [{ topic, configured, found: count }];
+  });
+}
+
+/**
+ * Compares the topics' partitions with the configured ones, now and every ten seconds, and logs what differs whenever that changes.
+ * More than configured is logged alone: all of them are read, and a process that is configured for fewer loses nothing, so that
+ * partitions can be added while the service runs. While Kafka does not answer the last answer counts.
+ */
+export async function watchPartitions(
+  admin: Pick<Admin, 'fetchTopicMetadata'>,
+  declared: readonly Pick<TopicDeclaration, 'name' | 'partitions'>[],
+  logger: Pick<Logger, 'error' | 'info'>,
+  lookMs = LOOK_MS,
+): Promise<PartitionWatch> {
+  let mismatches: PartitionMismatch[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
+
+  async function look(): Promise<void> {
+    const { topics } = await admin.fetchTopicMetadata();
+    const found = mismatchesOf(declared, new Map(topics.map(({ name, partitions }) => [name, partitions.length])));
+    const isNew = JSON.stringify(found) !== JSON.stringify(mismatches);
+    mismatches = found;
+    if (!isNew) return;
+    if (found.length === 0) logger.info('all topics have the configured partitions again');
+    else logger.error({ mismatches: found }, 'topics have other partitions than configured: see EVENT_PARTITIONS');
+  }
+
+  async function lookAgain(): Promise<void> {
+    await look().catch((error: unknown) => logger.info({ err: error }, 'partitions of topics are not known'));
+    if (!stopped) timer = setTimeout(() => void lookAgain(), lookMs).unref();
+  }
+
+  await lookAgain();
+  return {
+    lacking: () => mismatches.filter(({ configured, found }) => found < configured),
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import type { Kafka } from 'kafkajs';
+import { recoveryOf } from '#infra/errors.ts';
+import { topicOffsets } from './offsets.ts';
+import { type ReadingAlone, readAlone } from './read_topic.ts';
+
+export interface FollowOptions {
+  kafka: Kafka;
+  topic: string;
+  groupPrefix: string;
+  /** A record in the order of its partition; a null value is a tombstone. */
+  onRecord(key: string, value: Buffer | null): Promise<void> | void;
+  onFatal(error: unknown): void;
+}
+
+export interface Following extends ReadingAlone {
+  /**
+   * Whether everything written up to now has been handed over, except what is on its way. False while the reader is
+   * interrupted, or if no broker has answered for some seconds.
+   */
+  isCurrent(): boolean;
+}
+
+/**
+ * How long a fetch waits for records. Records are handed over at once; only a pause or a stop has to wait for such a fetch.
+ */
+const FETCH_WAIT_MS = 1_000;
+const FETCH_BYTES_MAX = 10 * 1024 * 1024;
+/** A reader that has had no answer of a broker for so long may lag. */
+const SILENT_MS_MAX = 5_000;
+
+/**
+ * Reads a compacted topic from its beginning and follows it. Resolves when everything that was in it at the call has been
+ * handed over. Each process reads all partitions. A record whose handling fails is handed over again; an unknown error
+ * is fatal.
+ */
+export async function followTopic(options: FollowOptions): Promise<Following> {
+  const { kafka, topic, onRecord, onFatal } = options;
+  let pending = await endOffsets(kafka, topic);
+  /** Crashes of the reader, and after how many of them it has caught up. */
+  let crashes = 0;
+  let caughtUp = 0;
+  let fetchedMs = performance.now();
+  const next = new Map<number, number>();
+  const ready = Promise.withResolvers<void>();
+  function fail(error: unknown): void {
+    ready.reject(error);
+    onFatal(error);
+  }
+  function passed(partition: number): void {
+    const end = pending.get(partition);
+    if (end !== undefined && (next.get(partition) ?? 0) >= end) pending.delete(partition);
+    if (pending.size === 0) ready.resolve();
+  }
+  async function catchUp(): Promise<void> {
+    const from = crashes;
+    if (caughtUp === from) return;
+    try {
+      const ends = await endOffsets(kafka, topic);
+      if (crashes !== from) return;
+      pending = ends;
+      caughtUp = from;
+      for (const partition of [...pending.keys()]) passed(partition);
+    } catch (error) {
+      // After another crash the reader starts again, and catches up then.
+      if (crashes === from) fail(error);
+    }
+  }
+  const reading = await readAlone({
+    kafka,
+    topic,
+    groupPrefix: `${options.groupPrefix}.table`,
+    next,
+    fetchWaitMs: FETCH_WAIT_MS,
+    fetchBytesMax: FETCH_BYTES_MAX,
+    concurrency: 1,
+    async onRecords(records, partition) {
+      for (const { key, value, offset } of records) {
+        try {
+          await onRecord(key?.toString('utf8') ?? '', value);
+        } catch (error) {
+          if (recoveryOf(error) === 'stop') fail(error);
+          throw error;
+        }
+        next.set(partition, offset + 1);
+      }
+    },
+    onPassed: passed,
+    onJoined: () => void catchUp(),
+    onCrashed() {
+      crashes++;
+    },
+    onFetched() {
+      fetchedMs = performance.now();
+    },
+    onFatal: fail,
+  });
+  passed(-1);
+  await ready.promise;
+  return {
+    ...reading,
+    isCurrent: () => caughtUp === crashes && pending.size === 0 && performance.now() - fetchedMs < SILENT_MS_MAX,
+  };
+}
+
+async function endOffsets(kafka: Kafka, topic: string): Promise<Map<number, number>> {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    const offsets = await topicOffsets(admin, topic);
+    const held = offsets.filter(({ low, high }) => Number(high) > Number(low));
+    return new Map(held.map(({ partition, high }) => [partition, Number(high)]));
+  } finally {
+    await admin.disconnect();
+  }
+}

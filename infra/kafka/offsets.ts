@@ -1,0 +1,282 @@
+// Offsets: where topics begin and end, what a group has committed, and the ids by which a topic that was made anew is told.
+
+import { createRequire } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Admin, Kafka } from 'kafkajs';
+import type { Logger } from '#infra/log/logger.ts';
+import { openCluster } from './client.ts';
+import { nameOf, type TopicPartition } from './consumer/partition_state.ts';
+
+/** What a group has committed, as its coordinator and this process know it. */
+export interface GroupOffsets {
+  /** Keeps what this process has just committed. */
+  passed(at: TopicPartition, committed: Committed): void;
+  /**
+   * Asks the coordinator; answers the higher of its offset and this process's own, or null if nothing was ever committed. The
+   * process's own does not count if the log ends before it, as that of a topic that was made anew does. Where the coordinator
+   * has nothing, what was noted a second time counts.
+   */
+  of(at: TopicPartition): Promise<Committed | null>;
+}
+
+/** The offsets of a group in a process that commits some of them. */
+export function createGroupOffsets(admin: Admin, groupId: string, marks: OffsetMarks): GroupOffsets {
+  const own = createOwnCommits();
+  const noted = async (at: TopicPartition): Promise<Committed | null> => {
+    const offset = await marks.of(at);
+    return offset === null ? null : { offset, metadata: '' };
+  };
+  return {
+    passed(at, passed) {
+      own.passed(at, passed);
+      marks.note(at, passed.offset);
+    },
+    async of(at) {
+      const said = (await committed(admin, groupId, at)) ?? (await noted(at));
+      const known = own.of(at, said);
+      if (known === null || known.offset === said?.offset) return known;
+      if (known.offset <= (await endOfLog(admin, at))) return known;
+      own.forget(at);
+      return said;
+    },
+  };
+}
+
+async function endOfLog(admin: Admin, { topic, partition }: TopicPartition): Promise<number> {
+  const found = (await topicOffsets(admin, topic)).find((one) => one.partition === partition);
+  return Number(found?.high ?? 0);
+}
+
+/** The group's committed offset; null where none was ever committed. */
+export async function committedOffset(admin: Admin, groupId: string, at: TopicPartition): Promise<number | null> {
+  const found = await committed(admin, groupId, at);
+  return found === null ? null : found.offset;
+}
+
+/** The group's committed offset with its metadata; null where none was ever committed. */
+export async function committed(admin: Admin, groupId: string, at: TopicPartition): Promise<Committed | null> {
+  const [topic] = await admin.fetchOffsets({ groupId, topics: [at.topic] });
+  const entry = topic?.partitions.find(({ partition }) => partition === at.partition);
+  if (entry === undefined || Number(entry.offset) < 0) return null;
+  return { offset: Number(entry.offset), metadata: entry.metadata ?? '' };
+}
+
+/** What a group has committed of a partition. */
+interface Committed {
+  offset: number;
+  metadata: string;
+}
+
+/** What a process has committed of its partitions itself. */
+interface OwnCommits {
+  passed(at: TopicPartition, committed: Committed): void;
+  /** The higher of what the coordinator says and what this process has committed. */
+  of(at: TopicPartition, said: Committed | null): Committed | null;
+  forget(at: TopicPartition): void;
+}
+
+/**
+ * What a process has committed stands, whatever the coordinator says later: a broker that was killed and starts on a busy
+ * machine may answer by an early part of the offsets it holds, as if that were all (Kafka 4.2.1, decision 17). The committed
+ * offsets of a group that has members only grow, and metadata without a change of the offset is written after the offset.
+ */
+export function createOwnCommits(): OwnCommits {
+  const own = new Map<string, Committed>();
+  return {
+    passed(at, committed) {
+      own.set(nameOf(at), committed);
+    },
+    forget(at) {
+      own.delete(nameOf(at));
+    },
+    of(at, said) {
+      const mine = own.get(nameOf(at));
+      if (mine === undefined) return said;
+      if (said === null || said.offset < mine.offset) return mine;
+      return said.offset === mine.offset && said.metadata === '' ? mine : said;
+    },
+  };
+}
+
+/** What a group has done, noted beside what it has committed. */
+export interface OffsetMarks {
+  note(at: TopicPartition, offset: number): void;
+  /** What was noted last of this very topic; null where nothing was. */
+  of(at: TopicPartition): Promise<number | null>;
+}
+
+/** What is not noted yet when a process is killed is done again if the group is deleted as well. */
+const NOTE_MS = 10_000;
+
+/** The name of the group that remembers a group's offsets; nobody is a member of it. */
+const marksGroup = (groupId: string): string => `${groupId}.marks`;
+
+/**
+ * Notes a group's offsets a second time, as those of a group without members, with the id of the topic that they are of.
+ * Brokers forget the offsets of a group that is away for long, and an operator may delete them: nothing committed is not
+ * nothing done.
+ */
+export async function openOffsetMarks(
+  { kafka, admin, groupId, logger }: { kafka: Kafka; admin: Admin; groupId: string; logger: Logger },
+  ids: Pick<TopicIds, 'of'>,
+): Promise<OffsetMarks & { close(): Promise<void> }> {
+  const cluster = await openCluster(kafka);
+  const group = marksGroup(groupId);
+  let notes = new Map<string, Map<number, number>>();
+
+  async function write(some: ReadonlyMap<string, ReadonlyMap<number, number>>): Promise<void> {
+    const topics = await Promise.all(
+      [...some].map(async ([topic, offsets]) => {
+        const metadata = await ids.of(topic);
+        const partitions = [...offsets].map(([partition, offset]) => ({ partition, offset: String(offset), metadata }));
+        return { topic, partitions };
+      }),
+    );
+    const coordinator = await cluster.findGroupCoordinator({ groupId: group });
+    await coordinator.offsetCommit({ groupId: group, groupGenerationId: -1, memberId: '', topics });
+  }
+
+  async function flush(): Promise<void> {
+    const some = notes;
+    if (some.size === 0) return;
+    notes = new Map();
+    await write(some).catch((error: unknown) => {
+      logger.warn({ group, err: error }, 'offsets not noted a second time, trying again');
+      for (const [topic, offsets] of some) notes.set(topic, new Map([...offsets, ...(notes.get(topic) ?? [])]));
+    });
+  }
+
+  let writing = Promise.resolve();
+  const timer = setInterval(() => {
+    writing = writing.then(flush);
+  }, NOTE_MS);
+  return {
+    note({ topic, partition }, offset) {
+      const offsets = notes.get(topic) ?? new Map<number, number>();
+      notes.set(topic, offsets);
+      offsets.set(partition, offset);
+    },
+    async of(at) {
+      const mark = await committed(admin, group, at);
+      if (mark === null || mark.metadata !== (await ids.of(at.topic))) return null;
+      logger.error({ ...at, offset: mark.offset }, 'the committed offset is gone, going on where it was noted');
+      return mark.offset;
+    },
+    async close() {
+      clearInterval(timer);
+      await writing;
+      await flush();
+      await cluster.disconnect();
+    },
+  };
+}
+
+/** The leader of a partition that was just made, or whose broker just started, is not available yet. */
+const LEADERLESS = new Set(['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE']);
+const TRIES_MAX = 100;
+const PAUSE_MS = 100;
+
+/** Where a topic's partitions begin and end now. Waits up to 10 s for their leaders, which the client does not. */
+export function topicOffsets(admin: Admin, topic: string): ReturnType<Admin['fetchTopicOffsets']> {
+  return withLeaders(() => admin.fetchTopicOffsets(topic));
+}
+
+/** By partition the first offset stamped at a time (milliseconds since 1970 UTC) or later. Waits like topicOffsets. */
+export function topicOffsetsAt(
+  admin: Admin,
+  topic: string,
+  timeMs: number,
+): ReturnType<Admin['fetchTopicOffsetsByTimestamp']> {
+  return withLeaders(() => admin.fetchTopicOffsetsByTimestamp(topic, timeMs));
+}
+
+async function withLeaders<T>(ask: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await ask();
+    } catch (error) {
+      const { type } = error as { type?: unknown };
+      if (typeof type !== 'string' || !LEADERLESS.has(type) || tries === TRIES_MAX) throw error;
+      await sleep(PAUSE_MS);
+    }
+  }
+}
+
+/** Tells a topic from another one that was made under its name after it. */
+export interface TopicIds {
+  /** The cluster's id of a topic, for good; empty where the brokers give none (before Kafka 3.1). */
+  of(topic: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+interface Decoder {
+  readInt16(): number;
+  readInt32(): number;
+  readUVarInt(): number;
+  readUVarIntString(): string | null;
+  readTaggedFields(): unknown;
+  offset: number;
+  buffer: Buffer;
+}
+
+const require = createRequire(import.meta.url);
+const Encoder = require('kafkajs/src/protocol/encoder.js') as new () => { writeBuffer(buffer: Buffer): unknown };
+const DecoderOfClient = require('kafkajs/src/protocol/decoder.js') as new (buffer: Buffer) => Decoder;
+const { createErrorFromCode, failure } = require('kafkajs/src/protocol/error.js') as {
+  createErrorFromCode(code: number): Error;
+  failure(code: number): boolean;
+};
+
+const METADATA = 3;
+/** The first that answers with ids where topics are asked for by name; the client itself speaks version 6. */
+const VERSION = 12;
+const ID_BYTES = 16;
+
+/** Asks over a connection of its own, by a request that the client (kafkajs 2.2.4) does not know. */
+export async function openTopicIds(kafka: Kafka): Promise<TopicIds> {
+  const cluster = await openCluster(kafka);
+  return {
+    async of(topic) {
+      await cluster.refreshMetadataIfNecessary();
+      const broker = await cluster.findControllerBroker();
+      if ((broker.versions[METADATA]?.maxVersion ?? 0) < VERSION) return '';
+      return broker.connectionPool.send({
+        request: { apiKey: METADATA, apiVersion: VERSION, apiName: 'Metadata', encode: async () => requestFor(topic) },
+        response: {
+          decode: async (bytes: Buffer) => readId(new DecoderOfClient(bytes)),
+          parse: async (id: string) => id,
+        },
+      });
+    },
+    close: () => cluster.disconnect(),
+  };
+}
+
+/** The header's tagged fields, one topic by its name, made by nobody's asking, without rights, and the tagged fields. */
+function requestFor(topic: string): unknown {
+  const name = Buffer.from(topic);
+  // A length is written as one byte below 128, else as two: names of topics have 249 characters at the most.
+  const length = name.length + 1;
+  const size = length < 0x80 ? [length] : [(length & 0x7f) | 0x80, length >> 7];
+  const topics = Buffer.concat([Buffer.of(2), Buffer.alloc(ID_BYTES), Buffer.from(size), name, Buffer.of(0)]);
+  return new Encoder().writeBuffer(Buffer.concat([Buffer.of(0), topics, Buffer.of(0, 0, 0)]));
+}
+
+function readId(from: Decoder): string {
+  from.readTaggedFields();
+  from.readInt32(); // throttling
+  for (let left = from.readUVarInt() - 1; left > 0; left--) {
+    from.readInt32(); // broker
+    from.readUVarIntString();
+    from.readInt32(); // port
+    from.readUVarIntString();
+    from.readTaggedFields();
+  }
+  from.readUVarIntString(); // cluster
+  from.readInt32(); // controller
+  from.readUVarInt(); // topics: the one that was asked for
+  const code = from.readInt16();
+  if (failure(code)) throw createErrorFromCode(code);
+  from.readUVarIntString();
+  return from.buffer.subarray(from.offset, from.offset + ID_BYTES).toString('base64url');
+}

@@ -1,0 +1,137 @@
+// Producers of records with a chosen partition: outside of transactions, and with a transactional id that fences earlier holders.
+
+import type { ICustomPartitioner, Kafka } from 'kafkajs';
+import { WATCHDOG_MS, withinLimit } from '#infra/concurrency/time_limits.ts';
+import { COMPRESSION } from './client.ts';
+import { partitionGroupsOf, transactionalId } from './consumer/group_consumer.ts';
+import type { OutRecord } from './record.ts';
+
+/** Writes records outside a transaction; a record may stand twice after a crash, so what is written must bear that. */
+export interface KeyedProducer {
+  /** Resolves when all are acknowledged by all in-sync replicas. */
+  send(records: readonly OutRecord[]): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function createKeyedProducer(kafka: Kafka, watchdogMs = WATCHDOG_MS): Promise<KeyedProducer> {
+  const producer = kafka.producer({
+    allowAutoTopicCreation: false,
+    createPartitioner: chosenPartition,
+    maxInFlightRequests: 1,
+  });
+  await producer.connect();
+  return {
+    async send(records) {
+      for (const [topic, partition, messages] of perPartition(records)) {
+        const request = { topic, acks: -1, messages: messages.map((message) => ({ partition, ...message })) };
+        await withinLimit('a send', () => producer.send(request), watchdogMs);
+      }
+    },
+    stop: () => producer.disconnect(),
+  };
+}
+
+type Message = { key: string | null; value: Buffer };
+
+/** Groups records by topic and partition: a request that the client may try again must never span partitions. */
+export function perPartition(outputs: readonly OutRecord[]): [topic: string, partition: number, messages: Message[]][] {
+  const groups = new Map<string, [string, number, Message[]]>();
+  for (const { topic, partition, key, value } of outputs) {
+    const name = `${topic}/${partition}`;
+    const group = groups.get(name) ?? [topic, partition, []];
+    group[2].push({ key: key ?? null, value });
+    groups.set(name, group);
+  }
+  return [...groups.values()];
+}
+
+/** Records for one partition. */
+export type PartitionRecords = readonly [
+  topic: string,
+  partition: number,
+  records: readonly { key: string | null; value: Buffer | null; headers?: Record<string, string> }[],
+];
+
+/** A producer that no other one of its transactional id can outlive. */
+export interface FencedProducer {
+  /** Appends records to one partition, all or none. After an error the producer must be closed and opened anew. */
+  append(topic: string, partition: number, records: readonly { key: string; value: Buffer | null }[]): Promise<void>;
+  /** Appends records to several partitions, all or none. */
+  appendAll(groups: readonly PartitionRecords[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+const TRANSACTION_TIMEOUT_MS = 30_000;
+
+/**
+ * Opens a producer and fences every earlier one of the same id: none of them can append any more. Where that fails no
+ * connection is left open.
+ */
+export async function openFencedProducer(kafka: Kafka, transactionalId: string): Promise<FencedProducer> {
+  const producer = kafka.producer({
+    transactionalId,
+    maxInFlightRequests: 1,
+    transactionTimeout: TRANSACTION_TIMEOUT_MS,
+    allowAutoTopicCreation: false,
+    createPartitioner: chosenPartition,
+  });
+  try {
+    await producer.connect();
+    const fence = await producer.transaction();
+    await fence.abort();
+  } catch (error) {
+    // What is thrown says more than a connection that does not close.
+    await producer.disconnect().catch(() => undefined);
+    throw error;
+  }
+  async function appendAll(groups: readonly PartitionRecords[]): Promise<void> {
+    const transaction = await producer.transaction();
+    try {
+      for (const [topic, partition, records] of groups) {
+        const messages = records.map((record) => ({ partition, ...record }));
+        await transaction.send({ topic, acks: -1, compression: COMPRESSION, messages });
+      }
+      await transaction.commit();
+    } catch (error) {
+      // The fence of the producer that follows ends the transaction if this abort does not arrive.
+      if (transaction.isActive()) await transaction.abort().catch(() => undefined);
+      throw error;
+    }
+  }
+  return {
+    append: (topic, partition, records) => withinLimit('a transaction', () => appendAll([[topic, partition, records]])),
+    appendAll: (groups) => withinLimit('a transaction', () => appendAll(groups)),
+    close: () => producer.disconnect(),
+  };
+}
+
+/**
+ * Ends every open transaction of a transactional stage on a topic, and fences the members that hold a producer but have no
+ * transaction open: nothing that was read before the call is committed after it. The members acquire their partitions again.
+ */
+export async function fenceStage(
+  kafka: Kafka,
+  groupId: string,
+  topic: string,
+  partitions: number,
+  partitionGroupSize: number,
+): Promise<void> {
+  for (const { first } of partitionGroupsOf(partitions, partitionGroupSize)) {
+    const id = transactionalId(groupId, { topic, partition: first }, partitionGroupSize);
+    const producer = await openFencedProducer(kafka, id);
+    await producer.close();
+  }
+}
+
+/** A record without a chosen partition must not be sent: the client would choose, and a send could span partitions. */
+export class PartitionUnchosenError extends Error {
+  readonly code = 'partition_unchosen';
+}
+
+/** The partition of a record is always chosen by us. */
+export const chosenPartition: ICustomPartitioner =
+  () =>
+  ({ message }) => {
+    if (message.partition === undefined) throw new PartitionUnchosenError('record without a partition');
+    return message.partition;
+  };

@@ -1,0 +1,445 @@
+// A stage that consumes, produces and commits its offsets in one Kafka transaction, one producer for each group of partitions.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Admin, Kafka, Producer, TopicMessages, Transaction } from 'kafkajs';
+import { createMutex, type Mutex } from '#infra/concurrency/gates.ts';
+import { createWatchdog, WATCHDOG_MS, type Watchdog } from '#infra/concurrency/time_limits.ts';
+import { PartitionLostError } from '#infra/errors.ts';
+import { failpoint } from '#infra/failpoint.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import { COMPRESSION } from './client.ts';
+import { consume } from './consumer/consume.ts';
+import { type ConsumeOptions, type Consumption, endOf, type InBatch, type Leave } from './consumer/consumption.ts';
+import { transactionalId } from './consumer/group_consumer.ts';
+import { nameOf, type TopicPartition } from './consumer/partition_state.ts';
+import { createPoisonPillGuard, type PoisonPillGuard } from './consumer/poison_pill_guard.ts';
+import { createGroupOffsets, type GroupOffsets, openOffsetMarks, openTopicIds } from './offsets.ts';
+import { chosenPartition } from './producers.ts';
+import type { OutRecord } from './record.ts';
+
+/**
+ * Consume, transform, produce, in one Kafka transaction with the offsets.
+ *
+ * kafkajs commits transactional offsets without the group's generation, so ownership is fenced by hand. There is one
+ * transactional id per consumer group, topic and partition group, and one member has the whole partition group. When it
+ * takes the id, with no transaction of it in flight, it begins and aborts an empty transaction, which fences the previous
+ * owner and ends what that had open; only then it reads the committed offset of each partition. What a partition read before
+ * the id was taken again is not committed. After any error inside a transaction the producer is closed and made anew,
+ * because the client may give a failed batch's sequence number to the next one.
+ *
+ * What the partitions of a group transform side by side goes in one transaction, which costs about the same for one of them
+ * and for all. A batch that fails to transform fails by itself; when a transaction fails, each of its batches is taken again.
+ *
+ * What goes to one broker is sent in one request: a transaction of twelve partitions then needs a fifth of the requests that
+ * one request per partition needs. It is sent once. The client may miss a partition or write it twice when it retries a
+ * request of several partitions after a leader has moved; here the transaction is aborted, and the batches are taken again.
+ */
+export async function runTransactionalStage(options: TransactionalStageOptions): Promise<Consumption> {
+  const stage = await openStage(options);
+  const guard = guardOf(stage);
+  const consumption = await consume({
+    ...options,
+    handlers: { acquire: (at, generation) => acquire(stage, guard, at, generation), process: guard.process },
+  });
+  return {
+    ...consumption,
+    async stop() {
+      await consumption.stop();
+      await Promise.all([...stage.groups.values()].map(closeProducer));
+      await stage.close();
+    },
+  };
+}
+
+async function openStage(options: TransactionalStageOptions): Promise<StageState> {
+  const ids = await openTopicIds(options.kafka);
+  const marks = await openOffsetMarks(options, ids);
+  const leaders = await openLeaders(options.kafka);
+  return {
+    options,
+    groups: new Map(),
+    offsets: createGroupOffsets(options.admin, options.groupId, marks),
+    watchdog: createWatchdog({ limitMs: options.watchdogMs ?? WATCHDOG_MS, onFatal: options.onFatal }),
+    leaders,
+    async close() {
+      await Promise.all([leaders.close(), marks.close().then(ids.close)]);
+    },
+  };
+}
+
+function guardOf(stage: StageState): PoisonPillGuard {
+  const { transform, deadLetter, logger } = stage.options;
+  return createPoisonPillGuard({
+    commitMetadata: (batch, next, metadata) =>
+      groupAt(stage, batch).gather.run(async () => ({ batch, outputs: [], next, metadata })),
+    process: (batch) => passOn(stage, batch, transform),
+    processSearched: (batch) => passOn(stage, batch, transform),
+    deadLetter: deadLetter && ((batch) => passOn(stage, batch, async () => deadLetter(batch))),
+    logger,
+  });
+}
+
+function transactionalIdOf({ options }: StageState, at: TopicPartition): string {
+  return transactionalId(options.groupId, at, options.partitionGroupSize ?? 1);
+}
+
+/** The state of the partition group that a partition lies in, made where there is none yet. */
+function groupAt(stage: StageState, at: TopicPartition): GroupState {
+  const id = transactionalIdOf(stage, at);
+  const known = stage.groups.get(id);
+  if (known !== undefined) return known;
+  const group: GroupState = {
+    turn: createMutex(),
+    gather: createGather((parts) => group.turn.run(() => commitParts(stage, group, parts))),
+    producer: null,
+    generation: -1,
+    acquired: new Map(),
+  };
+  stage.groups.set(id, group);
+  return group;
+}
+
+async function acquire(
+  stage: StageState,
+  guard: PoisonPillGuard,
+  at: TopicPartition,
+  generation: number,
+): Promise<number | null> {
+  const group = groupAt(stage, at);
+  const producer = await group.turn.run(() =>
+    takeTransactionalId(stage, group, transactionalIdOf(stage, at), generation),
+  );
+  const found = await stage.offsets.of(at);
+  group.acquired.set(at.partition, producer);
+  guard.acquired(at, found?.metadata ?? '');
+  return found === null ? null : found.offset;
+}
+
+/** Transforms a batch, and resolves when the transaction with its outputs and its offset is committed. */
+async function passOn(
+  stage: StageState,
+  batch: InBatch,
+  transform: TransactionalStageOptions['transform'],
+): Promise<Leave | undefined> {
+  const group = groupAt(stage, batch);
+  const made = Promise.withResolvers<TransformResult>();
+  await group.gather.run(async () => {
+    if (!isOurs(group, batch)) throw new PartitionLostError('partition lost before its batch');
+    const result = await transform(batch);
+    made.resolve(result);
+    return { batch, outputs: result.outputs, next: result.leave?.offset ?? endOf(batch), metadata: '' };
+  });
+  const result = await made.promise;
+  result.committed();
+  return result.leave;
+}
+
+/** What a stage made of a batch. */
+export interface TransformResult {
+  outputs: OutRecord[];
+  /** Called once the transaction has committed: the place to count. */
+  committed(): void;
+  /** Where records are left for later; absent if all were taken. */
+  leave?: Leave;
+}
+
+/**
+ * What `consume` asks for, which this calls. A transaction costs about the same for ten events and for a thousand, so
+ * `lingerMs` and `fetchBytesMin` matter.
+ */
+export interface TransactionalStageOptions extends Omit<ConsumeOptions, 'handlers' | 'onEmpty'> {
+  admin: Admin;
+  transform(batch: InBatch): Promise<TransformResult>;
+  /** Makes a dead letter of the one record of a batch because it kills the process. Absent: it is tried for ever. */
+  deadLetter?(batch: InBatch): TransformResult | Promise<TransformResult>;
+}
+
+/** Commits the parts whose partitions are still ours. Answers for each part null, or the error that it failed with. */
+async function commitParts(stage: StageState, group: GroupState, parts: readonly Part[]): Promise<(Error | null)[]> {
+  const { producer } = group;
+  const ours = parts.filter(({ batch }) => isOurs(group, batch));
+  if (producer !== null && ours.length > 0) {
+    try {
+      await stage.watchdog.watch('a transaction', () => transact(stage, producer, ours));
+    } catch (error) {
+      await stage.watchdog.watch('closing a producer', () => closeProducer(group));
+      throw error;
+    }
+  }
+  return parts.map((part) =>
+    ours.includes(part) ? null : new PartitionLostError('partition lost before its transaction'),
+  );
+}
+
+async function transact(stage: StageState, producer: Producer, parts: readonly Part[]): Promise<void> {
+  const { leaders, offsets, options } = stage;
+  const requests = await leaders.requestsOf(parts.flatMap(({ outputs }) => outputs));
+  const transaction = await producer.transaction();
+  // A transaction that only writes metadata sends nothing, and passes no failpoint.
+  const at = parts.some(({ metadata }) => metadata === '') ? failpoint : () => undefined;
+  try {
+    await beginWithOffsets(transaction, options.groupId, parts);
+    at('stage.after_offsets');
+    for (const topicMessages of requests) {
+      at('stage.before_send');
+      await transaction.sendBatch({ topicMessages, acks: -1, compression: COMPRESSION });
+      at('stage.after_send');
+    }
+    await transaction.commit();
+    for (const { batch, next, metadata } of parts) offsets.passed(batch, { offset: next, metadata });
+    at('stage.after_commit');
+  } catch (error) {
+    leaders.forget();
+    await abort(transaction, options.logger);
+    throw error;
+  }
+}
+
+async function abort(transaction: Transaction, logger: Logger): Promise<void> {
+  if (!transaction.isActive()) return;
+  // The next owner's fence ends the transaction if this abort does not arrive.
+  await transaction.abort().catch((failure: unknown) => logger.info({ err: failure }, 'abort not confirmed'));
+}
+
+const BEGIN_TRIES_MAX = 100;
+const BEGIN_WAIT_MS = 5;
+
+/**
+ * Begins the transaction with the offsets. While the broker still ends the transaction before, it begins nothing, and is
+ * asked again.
+ */
+async function beginWithOffsets(transaction: Transaction, groupId: string, parts: readonly Part[]): Promise<void> {
+  const topics = [...Map.groupBy(parts, ({ batch }) => batch.topic)].map(([topic, ofTopic]) => ({
+    topic,
+    partitions: ofTopic.map(({ batch: { partition }, next, metadata }) => ({
+      partition,
+      offset: String(next),
+      metadata,
+    })),
+  }));
+  for (let tries = 1; ; tries++) {
+    try {
+      return await transaction.sendOffsets({ consumerGroupId: groupId, topics });
+    } catch (error) {
+      if ((error as { type?: unknown }).type !== 'CONCURRENT_TRANSACTIONS' || tries === BEGIN_TRIES_MAX) throw error;
+      await sleep(BEGIN_WAIT_MS);
+    }
+  }
+}
+
+const TRANSACTION_TIMEOUT_MS = 60_000;
+
+/** Takes the group's transactional id and fences its former owner: once in each generation, and after an error. */
+async function takeTransactionalId(
+  { options }: StageState,
+  group: GroupState,
+  id: string,
+  generation: number,
+): Promise<Producer> {
+  if (group.producer !== null && group.generation === generation) return group.producer;
+  // Who waited through a drain that took too long would close what the partition's next owner has taken.
+  if (generation < group.generation) throw new PartitionLostError('partition lost before its id was taken');
+  await closeProducer(group);
+  const producer = options.kafka.producer({
+    transactionalId: id,
+    maxInFlightRequests: 1,
+    transactionTimeout: TRANSACTION_TIMEOUT_MS,
+    allowAutoTopicCreation: false,
+    createPartitioner: chosenPartition,
+    retry: { retries: 0 },
+  });
+  await producer.connect();
+  group.producer = producer;
+  // If the fence fails, the next call that takes the id sets it.
+  group.generation = -1;
+  const fence = await producer.transaction();
+  await fence.abort();
+  group.generation = generation;
+  return producer;
+}
+
+async function closeProducer(group: GroupState): Promise<void> {
+  const { producer } = group;
+  group.producer = null;
+  group.acquired.clear();
+  await producer?.disconnect();
+}
+
+/** The state of a transactional stage in one process. The modules beside this one are the steps that change it. */
+interface StageState {
+  readonly options: TransactionalStageOptions;
+  readonly offsets: GroupOffsets;
+  readonly watchdog: Watchdog;
+  readonly leaders: Leaders;
+  /** Every partition group that was ever assigned, by its transactional id. */
+  readonly groups: Map<string, GroupState>;
+  /** Closes what it has opened beside the producers of the groups. */
+  close(): Promise<void>;
+}
+
+/** A partition group, whose partitions commit in one transaction, as this process has it. */
+interface GroupState {
+  /** One transaction, or the taking of its transactional id, at a time. */
+  readonly turn: Mutex;
+  readonly gather: Gather<Part>;
+  /** Holds the transactional id; null while that has to be taken. */
+  producer: Producer | null;
+  /** The generation in which the id was taken; -1 if it has yet to be fenced. */
+  generation: number;
+  /** The producer of each partition whose committed offset was read after the producer had taken the id. */
+  readonly acquired: Map<number, Producer>;
+}
+
+/** What one partition has to commit: records, and the offset to go on from. */
+interface Part {
+  batch: InBatch;
+  outputs: readonly OutRecord[];
+  next: number;
+  /** If not empty, nothing is sent: only this is written at the offset. */
+  metadata: string;
+}
+
+/** Whether the process may still commit the batch under the transactional id that it holds. */
+function isOurs({ producer, acquired }: GroupState, batch: InBatch): boolean {
+  return producer !== null && batch.owned() && acquired.get(batch.partition) === producer;
+}
+
+/** Puts what several workers make side by side into one flush. */
+interface Gather<Item> {
+  /**
+   * Does work and resolves when what it made has been flushed. A flush begins when nobody works any more: who fails is not
+   * waited for, and rejects with its own error.
+   */
+  run(work: () => Promise<Item>): Promise<void>;
+}
+
+interface Waiting<Item> {
+  item: Item;
+  flushed: PromiseWithResolvers<void>;
+}
+
+/**
+ * One flush at a time; what is made meanwhile goes into the next. A worker that waits for its flush makes nothing else, so
+ * that others wait for each of them once at the most. `flush` is given at least one item and says of each what became of it:
+ * null, or the error it failed with.
+ */
+export function createGather<Item>(flush: (items: readonly Item[]) => Promise<(Error | null)[]>): Gather<Item> {
+  let working = 0;
+  let flushing = false;
+  let waiting: Waiting<Item>[] = [];
+
+  async function flushAll(): Promise<void> {
+    if (flushing) return;
+    flushing = true;
+    while (working === 0 && waiting.length > 0) {
+      const taken = waiting;
+      waiting = [];
+      await flush(taken.map(({ item }) => item)).then(
+        (outcomes) => settle(taken, outcomes),
+        (error: unknown) => {
+          for (const { flushed } of taken) flushed.reject(error);
+        },
+      );
+    }
+    flushing = false;
+  }
+
+  return {
+    async run(work) {
+      const flushed = Promise.withResolvers<void>();
+      working++;
+      try {
+        waiting.push({ item: await work(), flushed });
+      } catch (error) {
+        flushed.reject(error);
+      }
+      working--;
+      void flushAll();
+      await flushed.promise;
+    },
+  };
+}
+
+function settle<Item>(taken: readonly Waiting<Item>[], outcomes: readonly (Error | null)[]): void {
+  for (const [index, { flushed }] of taken.entries()) {
+    const error = outcomes[index] ?? null;
+    if (error === null) flushed.resolve();
+    else flushed.reject(error);
+  }
+}
+
+/** Which broker leads each partition, as it was when it was last asked. */
+interface Leaders {
+  /** What is to be sent, as one request for each broker, or several in this order where one partition gets much. */
+  requestsOf(records: readonly OutRecord[]): Promise<TopicMessages[][]>;
+  /** A request failed, perhaps as a leader has moved: who leads is asked anew. */
+  forget(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens an admin client of its own: asked for the metadata of some topics, the client forgets that of all others, which
+ * those may be in the middle of using that share it (BrokerPool.refreshMetadata, kafkajs 2.2.4).
+ */
+async function openLeaders(kafka: Kafka): Promise<Leaders> {
+  const admin = kafka.admin();
+  await admin.connect();
+  const known = new Map<string, ReadonlyMap<number, number>>();
+
+  async function learn(topics: readonly string[]): Promise<void> {
+    const unknown = topics.filter((topic) => !known.has(topic));
+    if (unknown.length === 0) return;
+    const { topics: found } = await admin.fetchTopicMetadata({ topics: unknown });
+    for (const { name, partitions } of found) {
+      known.set(name, new Map(partitions.map(({ partitionId, leader }) => [partitionId, leader])));
+    }
+  }
+
+  return {
+    async requestsOf(records) {
+      await learn([...new Set(records.map(({ topic }) => topic))]);
+      return requestsByLeader(records, (topic, partition) => known.get(topic)?.get(partition));
+    },
+    forget: () => known.clear(),
+    close: () => admin.disconnect(),
+  };
+}
+
+/**
+ * What a partition gets in one request, which is one batch and refused as a whole where it is greater than a topic takes
+ * (8 MiB); half of that, as what cannot be compressed grows by its frame.
+ */
+const BATCH_BYTES_MAX = 4 * 1024 * 1024;
+
+/**
+ * Records as one request for each broker, in each of them topic by topic; those of no known leader are one more. What is too
+ * much for one batch of a partition goes into requests behind them.
+ */
+export function requestsByLeader(
+  records: readonly OutRecord[],
+  leaderOf: (topic: string, partition: number) => number | undefined,
+  batchBytesMax = BATCH_BYTES_MAX,
+): TopicMessages[][] {
+  return roundsOf(records, batchBytesMax).flatMap((round) => {
+    const ofLeaders = Map.groupBy(round, ({ topic, partition }) => leaderOf(topic, partition));
+    return [...ofLeaders.values()].map((ofLeader) =>
+      [...Map.groupBy(ofLeader, ({ topic }) => topic)].map(([topic, ofTopic]) => ({
+        topic,
+        messages: ofTopic.map(({ partition, key, value }) => ({ partition, key: key ?? null, value })),
+      })),
+    );
+  });
+}
+
+/** Each partition's records in order over the rounds, in none of which it has more bytes unless that is one record. */
+function roundsOf(records: readonly OutRecord[], bytesMax: number): OutRecord[][] {
+  const reached = new Map<string, { round: number; bytes: number }>();
+  function roundOf(record: OutRecord): number {
+    const { round, bytes } = reached.get(nameOf(record)) ?? { round: 0, bytes: 0 };
+    const fits = bytes === 0 || bytes + record.value.length <= bytesMax;
+    const at = fits ? { round, bytes } : { round: round + 1, bytes: 0 };
+    reached.set(nameOf(record), { round: at.round, bytes: at.bytes + record.value.length });
+    return at.round;
+  }
+  return [...Map.groupBy(records, roundOf).values()];
+}

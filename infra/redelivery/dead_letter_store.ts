@@ -1,0 +1,357 @@
+// Lists, searches and resends dead-letter records.
+import { createMutex } from '#infra/concurrency/gates.ts';
+import { createKafka, type KafkaSession } from '#infra/kafka/client.ts';
+import { openFencedProducer, type PartitionRecords } from '#infra/kafka/producers.ts';
+import { SMALL_PARTITIONS, STAGES, type Stage, TOPICS } from '#infra/kafka/topics.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import { createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
+import {
+  isOfDelivery,
+  type LetterPlace,
+  letterId,
+  letterKey,
+  presentReason,
+} from '#pipelines/redelivery/dead_letter.ts';
+import {
+  coordinateAgain,
+  isInState,
+  type LetterMarks,
+  type LetterState,
+  type MarkOutcome,
+  mayHoldEvents,
+  RESENDING_STAGES,
+  type ResendingStage,
+  type ResendOutcome,
+  refusedAsIs,
+} from '#pipelines/redelivery/resend.ts';
+import { createBatchWriter, decodeEventName, type EntryView } from '#schemas/event_batch.ts';
+import { type DeadLetter, type DeadResolution, reservedHeaders } from '#schemas/records.ts';
+import {
+  eventsOf,
+  findLetters,
+  type Letter,
+  type Marks,
+  type MarksWorld,
+  marksOf,
+  readLetters,
+  readMarks,
+  readResent,
+  reopenLetters,
+  resentNote,
+  resolveLetters,
+  windowsOf,
+} from './dead_letter_log.ts';
+import { resendUndelivered, type UndeliveredRules } from './resend_undelivered.ts';
+
+/** An event of a letter with its name, which is empty where the event is damaged. */
+interface LetterEvent extends EntryView {
+  readonly name: string;
+}
+
+/** A dead letter, what was done about it, and its events if they can be read. */
+export interface ShownLetter extends Letter, LetterMarks {
+  views: LetterEvent[] | null;
+}
+
+/** What others know of letters that are to be resent. */
+export interface ResendRules extends UndeliveredRules {
+  /** Whose allowance an event of a site counts against. */
+  accountOf(siteId: string): string;
+}
+
+interface ListQuery {
+  stage: Stage | null;
+  reason: string | null;
+  /** Null: whatever was done about them. */
+  state: LetterState | null;
+  sinceMs: number | null;
+  /** Where the page before ended; null for the first page. */
+  after: LetterPlace | null;
+  limit: number;
+}
+
+interface LettersPage {
+  letters: ShownLetter[];
+  /** Where the next page begins; null after the last. A page may be short or empty without being the last. */
+  next: LetterPlace | null;
+}
+
+/** Dead letters, oldest first by stage and partition. */
+export interface DeadLetterStore {
+  list(query: ListQuery): Promise<LettersPage>;
+  /** Those that there are of some, in one reading. */
+  read(places: readonly LetterPlace[]): Promise<ShownLetter[]>;
+  /** Those of dedup, identity and warehouse that hold an event, among the newest of each partition. @throws SearchBusyError */
+  ofEvent(siteId: string, eventId: string): Promise<ShownLetter[]>;
+  /**
+   * Resends letters, each only once, however often and by whomever that is asked: the transaction that resends it records it.
+   */
+  resend(places: readonly LetterPlace[], rules: ResendRules): Promise<Map<string, ResendOutcome>>;
+  /** Notes that somebody is done with letters, and why; what was noted before of one is replaced. */
+  resolve(places: readonly LetterPlace[], note: string, by: string): Promise<Map<string, MarkOutcome>>;
+  /** Makes letters open again with which somebody was done. */
+  reopen(places: readonly LetterPlace[], by: string): Promise<Map<string, MarkOutcome>>;
+}
+
+/** Kafka or the registry did not answer. The letter may have been resent or not; it is safe to ask again. */
+export class DeadLettersError extends Error {
+  readonly code = 'dead_letters_unavailable';
+}
+
+/** Offsets that are read for one page; a letter is at most 64 KiB long. */
+const SCANNED_MAX = 500;
+/** Of what is read for one page so much is held in memory, and the rest of one letter. */
+const PAGE_BYTES_MAX = 8 * 1024 * 1024;
+const WRITE_RETRIES = 8;
+/** Newest offsets of each partition that are searched for an event. */
+const SEARCHED_MAX = 250;
+
+/** The topic on which a stage reads resent events; nobody else reads it. */
+const TAKEN_AGAIN: Record<ResendingStage, string> = {
+  dedup: TOPICS.raw,
+  identity: TOPICS.againIdentity,
+  warehouse: TOPICS.againWarehouse,
+};
+
+/**
+ * The dead letters of an installation. Schemas are asked for when they are first needed, so that settings can be changed
+ * while the registry is away.
+ *
+ * @param nowMs Milliseconds since 1970 UTC.
+ */
+export function createDeadLetterStore(
+  session: KafkaSession,
+  registry: Registry,
+  logger: Logger,
+  nowMs: () => number,
+): DeadLetterStore {
+  const mutex = createMutex();
+  let opened: StoreWorld | null = null;
+  async function open(): Promise<StoreWorld> {
+    opened ??= {
+      ...{ session, logger, nowMs },
+      codec: await createCodec<DeadLetter>(registry, TOPICS.resent, 'dead_letter', 'left_out'),
+      resolutions: await createCodec<DeadResolution>(registry, TOPICS.resolved, 'dead_resolution', 'left_out'),
+      reader: await createEventBatchReader(registry, TOPICS.raw),
+    };
+    return opened;
+  }
+  /** What waits for a delivery keeps nothing else waiting. */
+  const deliveries = createMutex();
+  async function resendAll(places: readonly LetterPlace[], rules: ResendRules): Promise<Map<string, ResendOutcome>> {
+    const outcomes = new Map<string, ResendOutcome>(places.map((place) => [letterId(place), 'unknown']));
+    const others = places.filter((place) => !isOfDelivery(place));
+    if (others.length > 0) {
+      const resent = await mutex.run(async () => resend(await open(), others, rules.accountOf));
+      for (const [id, outcome] of resent) outcomes.set(id, outcome);
+    }
+    const undelivered = places.filter(isOfDelivery);
+    if (undelivered.length === 0) return outcomes;
+    const world = { ...(await open()), registry };
+    const found = await findLetters(world, undelivered);
+    const delivered = await deliveries.run(() => resendUndelivered(world, found, rules));
+    for (const [id, outcome] of delivered) outcomes.set(id, outcome);
+    return outcomes;
+  }
+  return {
+    list: async (query) =>
+      open()
+        .then((world) => list(world, query))
+        .catch(unavailable),
+    read: async (places) =>
+      open()
+        .then((world) => readSome(world, places))
+        .catch(unavailable),
+    ofEvent: createEventSearches(async (siteId, eventId) =>
+      open()
+        .then((world) => ofEvent(world, siteId, eventId))
+        .catch(unavailable),
+    ),
+    resend: (places, rules) => resendAll(places, rules).catch(unavailable),
+    resolve: (places, note, by) =>
+      mutex.run(async () => resolveLetters(await open(), places, note, by)).catch(unavailable),
+    reopen: (places, by) => mutex.run(async () => reopenLetters(await open(), places, by)).catch(unavailable),
+  };
+}
+
+interface StoreWorld extends MarksWorld {
+  reader: EventBatchReader;
+  nowMs(): number;
+}
+
+/** Turns errors of Kafka and the registry into the one error that callers know; any other error is our own fault. */
+function unavailable(error: unknown): never {
+  const passes = error instanceof Error && (error.name.startsWith('KafkaJS') || 'recovery' in error);
+  throw passes ? new DeadLettersError('dead letters cannot be reached', { cause: error }) : error;
+}
+
+async function list(world: StoreWorld, query: ListQuery): Promise<LettersPage> {
+  const { stage, reason, state, sinceMs, after, limit } = query;
+  const marks = await readMarks(world);
+  const letters: ShownLetter[] = [];
+  let left = SCANNED_MAX;
+  const room = createPageRoom(PAGE_BYTES_MAX);
+  const stages = stage === null ? STAGES : [stage];
+  for (const one of stages.slice(after === null ? 0 : Math.max(0, stages.indexOf(after.stage as Stage)))) {
+    for (const window of await windowsOf(world.session, one, sinceMs)) {
+      const { partition, end } = window;
+      if (after?.stage === one && partition < after.partition) continue;
+      const isAfter = after?.stage === one && after.partition === partition;
+      const first = isAfter ? Math.max(window.first, after.offset + 1) : window.first;
+      const until = Math.min(end, first + left);
+      if (first >= until) continue;
+      const read = await readLetters(world.session, world.codec, one, [{ partition, first, end: until }], (at, bytes) =>
+        room.take(at.offset, bytes),
+      );
+      for (const found of read) {
+        if (reason !== null && found.letter.reason !== presentReason(reason)) continue;
+        if (state !== null && !isInState(marksOf(found, marks), state)) continue;
+        letters.push(await shown(world, found, marks));
+        if (letters.length === limit) return { letters, next: found.place };
+      }
+      left -= until - first;
+      const isOver = left === 0 || room.fullAt !== null;
+      if (isOver) return { letters, next: { stage: one, partition, offset: room.fullAt ?? until - 1 } };
+    }
+  }
+  return { letters, next: null };
+}
+
+async function ofEvent(world: StoreWorld, siteId: string, eventId: string): Promise<ShownLetter[]> {
+  const marks = await readMarks(world);
+  const found: ShownLetter[] = [];
+  for (const stage of RESENDING_STAGES) {
+    for (const letter of await newestLetters(world, stage)) {
+      const one = await shown(world, letter, marks);
+      if (one.views?.some((view) => view.siteId === siteId && view.eventId === eventId)) found.push(one);
+    }
+  }
+  return found;
+}
+
+async function newestLetters({ session, codec }: StoreWorld, stage: Stage): Promise<Letter[]> {
+  const windows = (await windowsOf(session, stage, null)).map(({ partition, first, end }) => ({
+    partition,
+    first: Math.max(first, end - SEARCHED_MAX),
+    end,
+  }));
+  return readLetters(session, codec, stage, windows, () => true);
+}
+
+async function readSome(world: StoreWorld, places: readonly LetterPlace[]): Promise<ShownLetter[]> {
+  const found = await findLetters(world, places);
+  if (found.length === 0) return [];
+  const marks = await readMarks(world);
+  return Promise.all(found.map((one) => shown(world, one, marks)));
+}
+
+async function shown({ reader }: StoreWorld, found: Letter, marks: Marks): Promise<ShownLetter> {
+  const views = mayHoldEvents(found.letter) ? await eventsOf(reader, found.letter) : null;
+  const named = views?.map((view) => ({ ...view, name: decodeEventName(view.eventBytes) ?? '' })) ?? null;
+  return { ...found, ...marksOf(found, marks), views: named };
+}
+
+async function resend(
+  world: StoreWorld,
+  places: readonly LetterPlace[],
+  accountOf: (siteId: string) => string,
+): Promise<Map<string, ResendOutcome>> {
+  const { session, logger } = world;
+  const kafka = createKafka(session.config, 'svc.control.resend', logger, WRITE_RETRIES);
+  // Fences other processes that resend letters, so that the read that follows sees all that was resent.
+  const producer = await openFencedProducer(kafka, session.groupOf('control.resend'));
+  try {
+    const resent = await readResent(world);
+    const outcomes = new Map<string, ResendOutcome>(places.map((place) => [letterId(place), 'unknown']));
+    const outputs: PartitionRecords[] = [];
+    for (const found of await findLetters(world, places)) {
+      const key = letterKey(found.id, found.letter);
+      const records = resent.has(key) ? 'resent_before' : await recordsOf(world, found.letter, accountOf);
+      outcomes.set(found.id, typeof records === 'string' ? records : 'resent');
+      if (typeof records === 'string') continue;
+      resent.set(key, world.nowMs());
+      outputs.push(records, [
+        TOPICS.resent,
+        0,
+        [{ key, value: world.codec.encode(resentNote(found.letter, world.nowMs())) }],
+      ]);
+    }
+    if (outputs.length > 0) await producer.appendAll(outputs);
+    return outcomes;
+  } finally {
+    await producer.close();
+  }
+}
+
+/** A letter's events as a record for its stage, or why they cannot be resent. */
+async function recordsOf(
+  { reader }: StoreWorld,
+  letter: DeadLetter,
+  accountOf: (siteId: string) => string,
+): Promise<PartitionRecords | ResendOutcome> {
+  const refusal = refusedAsIs(letter);
+  if (refusal !== null) return refusal;
+  const views = await eventsOf(reader, letter);
+  const first = views?.[0];
+  if (views === null || first === undefined) return 'unreadable';
+  const writer = createBatchWriter(reader.schemaId);
+  for (const [index, view] of views.entries()) {
+    writer.add(coordinateAgain(letter, view, index), view.personBytes, view.eventBytes);
+  }
+  const topic = TAKEN_AGAIN[letter.stage as ResendingStage];
+  const partition = topic === TOPICS.raw ? letter.partition : letter.partition % SMALL_PARTITIONS;
+  const headers = topic === TOPICS.raw ? { headers: reservedHeaders(accountOf(first.siteId), '') } : {};
+  return [topic, partition, [{ key: null, value: writer.finish(), ...headers }]];
+}
+
+/** Searches that may wait for the one that runs: each reads a stage's newest letters, and a caller waits some seconds. */
+const WAITING_MAX = 8;
+
+/** As many searches wait as may. */
+export class SearchBusyError extends Error {
+  readonly code = 'query_busy';
+}
+
+/** Looks for the event of a site. @throws SearchBusyError */
+type SearchEvent<Found> = (siteId: string, eventId: string) => Promise<Found>;
+
+/** One search at a time, as it holds what it reads in memory. Who asks for an event that is searched or waited for shares its search. */
+export function createEventSearches<Found>(search: SearchEvent<Found>): SearchEvent<Found> {
+  const mutex = createMutex();
+  const under = new Map<string, Promise<Found>>();
+  return async (siteId, eventId) => {
+    // Ids of sites have no colon.
+    const key = `${siteId}:${eventId}`;
+    const same = under.get(key);
+    if (same !== undefined) return same;
+    if (under.size > WAITING_MAX) throw new SearchBusyError('as many searches for dead letters wait as may');
+    const found = mutex.run(() => search(siteId, eventId)).finally(() => under.delete(key));
+    under.set(key, found);
+    return found;
+  };
+}
+
+/** How many bytes of letters are held for one page. */
+interface PageRoom {
+  /** Whether the letter at an offset is held as well: letters are, in their order, up to the one that fills the room. */
+  take(offset: number, bytes: number): boolean;
+  /** The offset of the letter that filled it; null while there is room. */
+  readonly fullAt: number | null;
+}
+
+export function createPageRoom(bytesMax: number): PageRoom {
+  let bytesLeft = bytesMax;
+  let fullAt: number | null = null;
+  return {
+    get fullAt() {
+      return fullAt;
+    },
+    take(offset, bytes) {
+      if (fullAt !== null) return false;
+      bytesLeft -= bytes;
+      if (bytesLeft <= 0) fullAt = offset;
+      return true;
+    },
+  };
+}

@@ -1,0 +1,194 @@
+// Progress of replays, offsets of delivery topics, and the jobs that are written to them.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KafkaSession } from '#infra/kafka/client.ts';
+import { followTopic } from '#infra/kafka/follow_topic.ts';
+import { topicOffsets, topicOffsetsAt } from '#infra/kafka/offsets.ts';
+import type { PartitionRecords } from '#infra/kafka/producers.ts';
+import { readTopic } from '#infra/kafka/read_topic.ts';
+import { SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import { type Codec, createCodec } from '#infra/registry/codec.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
+import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
+import { cutJobs, type PartitionFacts } from '#pipelines/redelivery/replay.ts';
+import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
+import type { DeliveryJobRecord, ReplayPartition, ReplayProgress } from '#schemas/records.ts';
+import { partitionOf } from '#schemas/wire.ts';
+
+export interface FollowedReplays {
+  /** By replay id; kept current. */
+  states: ReadonlyMap<string, ReplayProgress>;
+  codec: Codec<ReplayProgress>;
+  /** What the topic holds at this moment, to its very end, by replay id. */
+  readAllNow(): Promise<ReadonlyMap<string, ReplayProgress>>;
+  /** What it holds of one replay. */
+  readNow(replayId: string): Promise<ReplayProgress | undefined>;
+  stop(): Promise<void>;
+}
+
+/** How far each replay is, kept current from delivery.replays. */
+export async function followReplays(
+  session: KafkaSession,
+  registry: Registry,
+  logger: Logger,
+  onFatal: (error: unknown) => void,
+): Promise<FollowedReplays> {
+  const codec = await createCodec<ReplayProgress>(registry, TOPICS.replays, 'replay_progress', 'left_out');
+  const states = new Map<string, ReplayProgress>();
+
+  async function apply(into: Map<string, ReplayProgress>, key: string, value: Buffer | null): Promise<void> {
+    if (value === null) return void into.delete(key);
+    const decoded = await codec.decode(value);
+    if (decoded.ok) into.set(key, decoded.value);
+    else logger.error({ key, reason: decoded.reason }, 'progress of a replay left out');
+  }
+
+  const following = await followTopic({
+    kafka: session.kafka,
+    topic: TOPICS.replays,
+    groupPrefix: session.config.prefix,
+    onFatal,
+    onRecord: (key, value) => apply(states, key, value),
+  });
+  async function readAllNow(): Promise<Map<string, ReplayProgress>> {
+    const found = new Map<string, ReplayProgress>();
+    await readTopic(session, TOPICS.replays, ({ key, value }) => apply(found, key?.toString('utf8') ?? '', value));
+    return found;
+  }
+  return {
+    states,
+    codec,
+    readAllNow,
+    readNow: async (replayId) => (await readAllNow()).get(replayId),
+    stop: () => following.stop(),
+  };
+}
+
+/** More than so many offsets in a row are not all transaction markers. */
+export const MARKERS_MAX = 1_000;
+const POLL_MS = 200;
+
+/** What a group reads next of each partition; partitions of which it never committed are left out. */
+async function committedOf({ admin }: KafkaSession, groupId: string, topic: string): Promise<Map<number, number>> {
+  const [found] = await admin.fetchOffsets({ groupId, topics: [topic] });
+  const known = (found?.partitions ?? []).filter(({ offset }) => Number(offset) >= 0);
+  return new Map(known.map(({ partition, offset }) => [partition, Number(offset)]));
+}
+
+/**
+ * The partitions of a topic, what of them was appended from one time to another (milliseconds since 1970 UTC, the end
+ * exclusive), and how far a group has come; null where no group is asked about.
+ */
+export async function partitionFacts(
+  session: KafkaSession,
+  topic: string,
+  [fromMs, toMs]: readonly [number, number],
+  groupId: string | null,
+): Promise<PartitionFacts[]> {
+  const { admin } = session;
+  // How far the group has come is read first: what it has done by then is under way to the ledger before all else.
+  const reached = groupId === null ? null : await committedOf(session, groupId, topic);
+  const ends = await topicOffsets(admin, topic);
+  const [from, to] = await Promise.all([offsetsAt(session, topic, fromMs), offsetsAt(session, topic, toMs)]);
+  return ends.map(({ partition, low, high }) => ({
+    partition,
+    low: Number(low),
+    high: Number(high),
+    from: from.get(partition) ?? Number(high),
+    to: to.get(partition) ?? Number(high),
+    reached: reached === null ? null : (reached.get(partition) ?? Number(low)),
+  }));
+}
+
+async function offsetsAt({ admin }: KafkaSession, topic: string, timeMs: number): Promise<Map<number, number>> {
+  const found = await topicOffsetsAt(admin, topic, timeMs);
+  return new Map(found.flatMap(({ partition, offset }) => (Number(offset) < 0 ? [] : [[partition, Number(offset)]])));
+}
+
+/** Offsets behind what a group has done with a topic; transaction markers count too. */
+export async function offsetsLeft(session: KafkaSession, groupId: string, topic: string): Promise<number> {
+  const left = await leftOf(session, groupId, topic);
+  return [...left.values()].reduce((sum, { next, high }) => sum + high - next, 0);
+}
+
+/** Whether a group has done all that stands on a topic now. */
+export async function isCaughtUp(session: KafkaSession, groupId: string, topic: string): Promise<boolean> {
+  const left = [...(await leftOf(session, groupId, topic))].filter(([, { next, high }]) => high - next > 1);
+  if (left.length === 0) return true;
+  if (left.some(([, { next, high }]) => high - next > MARKERS_MAX)) return false;
+  const ranges = left.map(([partition, { next, high }]) => ({ partition, first: next, next, end: high }));
+  return !(await holdRecords(session, topic, ranges));
+}
+
+/** Whether a group does what stands on a topic now before a time (milliseconds since 1970 UTC). What comes meanwhile is not waited for. */
+export async function hasComeTo(
+  session: KafkaSession,
+  groupId: string,
+  topic: string,
+  untilMs: number,
+  nowMs: () => number,
+): Promise<boolean> {
+  const ends = await topicOffsets(session.admin, topic);
+  for (;;) {
+    const reached = await committedOf(session, groupId, topic);
+    const left = ends
+      .map(({ partition, low, high }) => {
+        const first = Math.max(Number(low), reached.get(partition) ?? 0);
+        return { partition, first, next: first, end: Number(high) };
+      })
+      .filter(({ first, end }) => first < end);
+    const isNear = left.every(({ first, end }) => end - first <= MARKERS_MAX);
+    if (isNear && !(await holdRecords(session, topic, left))) return true;
+    if (nowMs() >= untilMs) return false;
+    await sleep(POLL_MS);
+  }
+}
+
+/** Whether ranges of a topic hold any record, not only transaction markers. */
+export async function holdRecords(
+  session: KafkaSession,
+  topic: string,
+  ranges: readonly ReplayPartition[],
+): Promise<boolean> {
+  if (ranges.length === 0) return false;
+  const limits = new Map(ranges.map(({ partition, end }) => [partition, end]));
+  let found = false;
+  await readTopic(
+    session,
+    topic,
+    ({ offset }, partition) => {
+      found ||= offset < (limits.get(partition) ?? 0);
+    },
+    new Map(ranges.map(({ partition, first }) => [partition, first])),
+  );
+  return found;
+}
+
+async function leftOf(session: KafkaSession, groupId: string, topic: string) {
+  const ends = await topicOffsets(session.admin, topic);
+  const reached = await committedOf(session, groupId, topic);
+  return new Map(
+    ends.map(({ partition, low, high }) => [
+      partition,
+      { next: Math.max(Number(low), reached.get(partition) ?? 0), high: Number(high) },
+    ]),
+  );
+}
+
+/** What a replay writes for a destination's delivery: the events as first attempts, due at once. */
+export function jobRecords(
+  destination: string,
+  chosen: readonly EntryView[],
+  codec: Codec<DeliveryJobRecord>,
+  eventSchemaId: number,
+): PartitionRecords[] {
+  return cutJobs(chosen).map((views) => {
+    const siteId = views[0]?.siteId ?? '';
+    const writer = createBatchWriter(eventSchemaId);
+    for (const { coordinate, personBytes, eventBytes } of views) writer.add(coordinate, personBytes, eventBytes);
+    const facts = { site_id: siteId, attempt: 1, due_at: 0, first_attempted_at: 0, reason: 'replay' };
+    const value = codec.encode({ ...facts, batch: writer.finish() });
+    return [replayTopic(destination), partitionOf(siteId, SMALL_PARTITIONS), [{ key: null, value }]];
+  });
+}

@@ -1,0 +1,131 @@
+import { createKafka } from '#infra/kafka/client.ts';
+import { openFencedProducer, type PartitionRecords } from '#infra/kafka/producers.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import { createCodec, type EventBatchReader } from '#infra/registry/codec.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
+import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
+import { letterKey } from '#pipelines/redelivery/dead_letter.ts';
+import {
+  chooseUndelivered,
+  type EventOutcome,
+  placeOf,
+  type ResendOutcome,
+  refusedAsIs,
+} from '#pipelines/redelivery/resend.ts';
+import type { EntryView } from '#schemas/event_batch.ts';
+import type { DeliveryJobRecord } from '#schemas/records.ts';
+import { eventsOf, type Letter, type MarksWorld, readResent, resentNote } from './dead_letter_log.ts';
+import { hasComeTo, jobRecords } from './replay_topics.ts';
+
+/** What others than Kafka know of what is to be delivered after all. */
+export interface UndeliveredRules {
+  /** Whether events of a site are sent to a destination. */
+  hasDestination(siteId: string, destination: string): boolean;
+  /** Whether a replay to a destination is not over, as the topic of replays says at this moment. */
+  isReplayed(destination: string): Promise<boolean>;
+  /** What the outcomes in ClickHouse say of events at a destination, by their places; null where it does not answer. */
+  outcomesOf(destination: string, views: readonly EntryView[]): Promise<ReadonlyMap<string, EventOutcome> | null>;
+}
+
+/** What letters of deliveries are resent with. */
+export interface UndeliveredWorld extends MarksWorld {
+  registry: Registry;
+  reader: EventBatchReader;
+  nowMs(): number;
+}
+
+const WRITE_RETRIES = 8;
+/** How long delivery and the warehouse may take with what is under way, to all destinations; whoever waits is a person. */
+const SETTLED_MS_MAX = 10_000;
+
+/**
+ * Writes letters of deliveries for their destinations once more, each letter once, and notes that in the same transaction. What a
+ * destination has by now, or is tried again by itself, is not written.
+ */
+export async function resendUndelivered(
+  world: UndeliveredWorld,
+  letters: readonly Letter[],
+  rules: UndeliveredRules,
+): Promise<Map<string, ResendOutcome>> {
+  const outcomes = new Map<string, ResendOutcome>();
+  const open = letters.filter(({ id, letter }) => {
+    const refusal = refusedAsIs(letter);
+    if (refusal !== null) outcomes.set(id, refusal);
+    return refusal === null;
+  });
+  const untilMs = world.nowMs() + SETTLED_MS_MAX;
+  for (const [destination, ones] of Map.groupBy(open, ({ letter }) => letter.destination ?? '')) {
+    for (const [id, outcome] of await resendTo({ ...world, untilMs }, destination, ones, rules))
+      outcomes.set(id, outcome);
+  }
+  return outcomes;
+}
+
+/** Until when one waits, in milliseconds since 1970 UTC. */
+type WaitingWorld = UndeliveredWorld & { untilMs: number };
+
+async function resendTo(
+  world: WaitingWorld,
+  destination: string,
+  letters: readonly Letter[],
+  rules: UndeliveredRules,
+): Promise<Map<string, ResendOutcome>> {
+  const { session, logger } = world;
+  const all = (outcome: ResendOutcome) => new Map(letters.map(({ id }) => [id, outcome]));
+  // Before the fence, which would end the process of a replay that runs.
+  if (await rules.isReplayed(destination)) return all('replay_runs');
+  const kafka = createKafka(session.config, 'svc.control.resend', logger, WRITE_RETRIES);
+  // The id of the replays to the destination: one that begins from now on ends this, or waits until delivery has taken
+  // what was written here.
+  const producer = await openFencedProducer(kafka, session.groupOf(`replay.${destination}`));
+  try {
+    if (await rules.isReplayed(destination)) return all('replay_runs');
+    if (!(await isSettled(world, destination))) return all('not_known');
+    const { outcomes, chosen, notes } = await choose(world, destination, letters, rules);
+    if (notes.length > 0) {
+      const jobs = await createCodec<DeliveryJobRecord>(world.registry, replayTopic(destination), 'delivery_job');
+      const schemaId = await world.registry.idOf(TOPICS.identified, 'event_batch');
+      await producer.appendAll([...jobRecords(destination, chosen, jobs, schemaId), ...notes]);
+    }
+    return outcomes;
+  } finally {
+    await producer.close();
+  }
+}
+
+/** Whether delivery has taken what was written for it before, and ClickHouse has every outcome of that. */
+async function isSettled({ session, nowMs, untilMs }: WaitingWorld, destination: string): Promise<boolean> {
+  const delivery = session.groupOf(`delivery.${destination}`);
+  return (
+    (await hasComeTo(session, delivery, replayTopic(destination), untilMs, nowMs)) &&
+    (await hasComeTo(session, session.groupOf('warehouse'), TOPICS.outcomes, untilMs, nowMs))
+  );
+}
+
+/** What is to be written of letters: their events, each once though it died more than once, and the notes that they were. */
+async function choose(
+  world: UndeliveredWorld,
+  destination: string,
+  letters: readonly Letter[],
+  rules: UndeliveredRules,
+): Promise<{ outcomes: Map<string, ResendOutcome>; chosen: EntryView[]; notes: PartitionRecords[] }> {
+  const views = new Map<string, readonly EntryView[]>();
+  for (const { id, letter } of letters) views.set(id, (await eventsOf(world.reader, letter)) ?? []);
+  const known = await rules.outcomesOf(destination, [...views.values()].flat());
+  const resent = await readResent(world);
+  const outcomes = new Map<string, ResendOutcome>();
+  const chosen = new Map<string, EntryView>();
+  const notes: PartitionRecords[] = [];
+  for (const { id, letter } of letters) {
+    const key = letterKey(id, letter);
+    const found = resent.has(key)
+      ? 'resent_before'
+      : chooseUndelivered(letter, views.get(id) ?? [], known, (siteId) => rules.hasDestination(siteId, destination));
+    outcomes.set(id, typeof found === 'string' ? found : 'resent');
+    if (typeof found === 'string') continue;
+    resent.set(key, world.nowMs());
+    for (const [at, view] of found.entries()) chosen.set(placeOf(view) ?? `${id}/${at}`, view);
+    notes.push([TOPICS.resent, 0, [{ key, value: world.codec.encode(resentNote(letter, world.nowMs())) }]]);
+  }
+  return { outcomes, chosen: [...chosen.values()], notes };
+}

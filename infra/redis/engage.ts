@@ -1,0 +1,140 @@
+// What visitors have seen and submitted of surveys, banners and forms.
+import { MEMORY_DAYS } from '#pipelines/engage/definition_fields.ts';
+import { ADDRESS_WINDOW_S, EMAIL_WINDOW_S, type SpamCounts, TEXT_WINDOW_S } from '#pipelines/engage/spam.ts';
+import { type EngageMemory, type SeenItem, together } from '#pipelines/engage/visitor_memory.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
+import { createScript, gather, type Redis, tooLate, within } from './client.ts';
+import { personsPrefix } from './identity_index.ts';
+
+/** Something that a visitor saw or did. */
+export type EngageNote =
+  /** `id`: the UUID under which it was shown; the same again is not counted. */
+  | { kind: 'shown'; name: string; id: string }
+  | { kind: 'done'; name: string }
+  /** `atMs`: when it happened. */
+  | { kind: 'event'; name: string; atMs: number };
+
+/**
+ * What visitors saw and did, shared by all edges; everything throws RedisUnavailableError. A visitor's memory is a hash
+ * under a digest of site and distinct id, as in the index of persons, and is forgotten MEMORY_DAYS after its last note. It
+ * holds no more names than a site's definitions have.
+ */
+export interface EngageMemoryStore {
+  /** What is remembered of the person that a distinct id stands for, whatever id it was noted under. */
+  read(siteId: string, distinctId: string): Promise<EngageMemory>;
+  note(siteId: string, distinctId: string, notes: readonly EngageNote[], nowMs: number): Promise<void>;
+}
+
+const TTL_S = MEMORY_DAYS * 86_400;
+const EVENT = 'event:';
+/** A page waits for it; beyond this what the browser remembers decides. */
+const READ_MS_MAX = 250;
+/** Visitors in one call; Redis does nothing else meanwhile. */
+const READS_AT_ONCE = 50;
+/** Visitors of a site that wait for a call: twenty calls are not over in time. */
+const READS_WAITING_MAX = 1_000;
+
+export function createEngageMemory(redis: Redis): EngageMemoryStore {
+  const readScript = createScript(redis, 'engage_read.lua');
+  const noteScript = createScript(redis, 'engage_note.lua');
+  const prefixOf = (siteId: string): string => `engage:{${siteId}}:`;
+  const ask = gather(
+    async (siteId, persons: readonly string[]) => {
+      const keys = [personsPrefix(siteId), prefixOf(siteId)];
+      return (await within(READ_MS_MAX, readScript.run(keys, persons))) as [string, ...string[][]][];
+    },
+    { questionsMax: READS_AT_ONCE, waitingMax: READS_WAITING_MAX, waitMsMax: READ_MS_MAX, tooLate },
+  );
+  return {
+    async read(siteId, distinctId) {
+      return readMemories(await ask(siteId, basePersonId(siteId, distinctId)));
+    },
+    async note(siteId, distinctId, notes, nowMs) {
+      const args = notes.flatMap(argumentsOf);
+      await noteScript.run([`${prefixOf(siteId)}${basePersonId(siteId, distinctId)}`], [nowMs, TTL_S, ...args]);
+    },
+  };
+}
+
+function argumentsOf(note: EngageNote): (string | number)[] {
+  if (note.kind === 'event') return [`${EVENT}${note.name}`, note.kind, note.atMs];
+  return [note.name, note.kind, note.kind === 'shown' ? note.id : ''];
+}
+
+function readMemories([personId, ...memories]: readonly [string, ...(readonly string[])[]]): EngageMemory {
+  const seen = new Map<string, SeenItem>();
+  const events = new Map<string, SeenItem>();
+  for (const flat of memories) {
+    for (const [name, item] of readMemory(flat)) {
+      const isEvent = name.startsWith(EVENT);
+      const [into, key] = isEvent ? [events, name.slice(EVENT.length)] : [seen, name];
+      into.set(key, together(into.get(key), item));
+    }
+  }
+  return { personId, seen, events };
+}
+
+function readMemory(flat: readonly string[]): Map<string, SeenItem> {
+  const items = new Map<string, SeenItem>();
+  for (let at = 0; at + 1 < flat.length; at += 2) {
+    const [field, name] = [flat[at]?.slice(0, 2), flat[at]?.slice(2) ?? ''];
+    const item = items.get(name) ?? { times: 0, lastMs: 0, doneMs: null };
+    if (field === 't:') item.times = Number(flat[at + 1]);
+    else if (field === 'l:') item.lastMs = Number(flat[at + 1]);
+    else if (field === 'd:') item.doneMs = Number(flat[at + 1]);
+    items.set(name, item);
+  }
+  return items;
+}
+
+/** What of a submission is counted; null: nothing of that kind. All but the submission are digests or random. */
+export interface CountedSubmission {
+  siteId: string;
+  /** Of whatever is sent: an id that a second sending of the same has too. */
+  submissionId: string;
+  /** Who sends it; null: an anonymous visitor. */
+  visitor: string | null;
+  nonce: string | null;
+  /** How long it is remembered at the least what the token came with. */
+  nonceHeldMs: number;
+  address: string | null;
+  /** The network and form of a submission that has no token. */
+  network: string | null;
+  form: string | null;
+  email: string | null;
+  text: string | null;
+}
+
+/** Counts submissions over all edges; throws RedisUnavailableError. */
+export interface EngageGuard {
+  count(submission: CountedSubmission): Promise<SpamCounts>;
+}
+
+const COUNT_MS_MAX = 500;
+
+/** What is counted, in the order of the script's keys after the token's: the key's name, the field, and for how many seconds. */
+const COUNTED = [
+  ['address', 'address', ADDRESS_WINDOW_S],
+  ['email', 'email', EMAIL_WINDOW_S],
+  ['text', 'text', TEXT_WINDOW_S],
+  ['network', 'network', ADDRESS_WINDOW_S],
+  ['form', 'form', ADDRESS_WINDOW_S],
+] as const;
+
+export function createEngageGuard(redis: Redis): EngageGuard {
+  const script = createScript(redis, 'engage_guard.lua');
+  return {
+    async count({ siteId, submissionId, visitor, nonce, nonceHeldMs, ...counted }) {
+      const keyOf = (kind: string, id: string | null): string => `engage:{${siteId}}:${kind}:${id ?? ''}`;
+      const keys = [keyOf('token', nonce), ...COUNTED.map(([kind, field]) => keyOf(kind, counted[field]))];
+      const windows = COUNTED.map(([, field, window]) => (counted[field] === null ? 0 : window));
+      const seconds = [nonce === null ? 0 : Math.ceil(nonceHeldMs / 1000), ...windows];
+      const answer = (await within(
+        COUNT_MS_MAX,
+        script.run(keys, [submissionId, visitor ?? '', ...seconds]),
+      )) as number[];
+      const [used, address = 0, email = 0, text = 0, network = 0, form = 0] = answer;
+      return { tokenUsed: used === 1, address, email, text, network, form };
+    },
+  };
+}

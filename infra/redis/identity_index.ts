@@ -1,0 +1,329 @@
+import type { Redis } from 'ioredis';
+import {
+  type IdentityAnswer,
+  type IdentityQuestion,
+  type IdentityStore,
+  nodesSaid,
+  type SplitPlan,
+} from '#pipelines/identity/identity.ts';
+import type { Identifiers } from '#schemas/event.ts';
+import type { IdentityLink } from '#schemas/records.ts';
+import { createIndexScript } from './client.ts';
+import { createIncarnation, type Incarnation } from './rebuildable_index.ts';
+
+/** Most distinct ids of one person: a shared address (of a till, of a family) joins no more people than that. */
+export const DISTINCT_IDS_PER_PERSON_MAX = 100;
+
+/** Which of the question's nodes, from 0, were not followed: `capped` at the cap, `others` as another user has the person, or it was not believed. */
+type ScriptAnswer = [
+  leader: string,
+  identifiers: string[],
+  members: string[],
+  version: string,
+  capped: number[],
+  others: number[],
+];
+/** The version, and flat each person, whom it is part of, and its first seen. */
+type SplitAnswer = [version: string, persons: string[]];
+type LookupAnswer = [leader: string, identifiers: string[]] | null;
+
+/** A person as derived from a distinct id, and whom it is part of. */
+export interface GroupedPerson {
+  person: string;
+  leader: string;
+  firstSeen: number;
+}
+
+/** The identity graph in Redis. Throws IndexLostError if a part of it may be missing. */
+export interface IdentityIndex extends IdentityStore {
+  readonly incarnation: Incarnation;
+  /**
+   * Restores what records of identity.links say of one site. Within each of RESTORE_PASSES the order does not matter.
+   */
+  restoreLinks(siteId: string, links: readonly IdentityLink[]): Promise<void>;
+  /**
+   * Restores the identifiers that events of one site had when they were identified; which persons are one and whose an
+   * identifier is, links say, which are restored before.
+   */
+  restoreQuestions(siteId: string, questions: readonly IdentityQuestion[]): Promise<void>;
+  /** All who are one with any of some persons, each with whom it is part of and when it was first seen. */
+  groupsOf(siteId: string, persons: readonly string[]): Promise<GroupedPerson[]>;
+  /** Splits people as planned; what is to be written down of it, or null where they are no longer all of who they were. */
+  split(siteId: string, plan: SplitPlan): Promise<IdentityLink[] | null>;
+}
+
+/** Items of one script call at most, as every other command waits while a script runs. */
+const QUESTIONS_PER_SCRIPT = 500;
+/** Before the keys of the index, and after it a site's own in braces: what must lie in their slot begins with these too. */
+const PREFIX = 'i:';
+export const personsPrefix = (siteId: string): string => `${PREFIX}{${siteId}}:`;
+const RESTORING = 1;
+const RESOLVING = 0;
+const SPLITTING = 2;
+
+/** An index that identity.links and events.identified can make again. */
+export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_PERSON_MAX): IdentityIndex {
+  const script = createIndexScript(redis, 'identity.lua');
+  const askSites = (calls: readonly SiteCall[], mode: number): Promise<unknown[]> =>
+    script.run(
+      [PREFIX, ...calls.map(({ siteId }) => personsPrefix(siteId))],
+      [personsMax, mode, ...calls.map(({ questions }) => JSON.stringify(questions))],
+    ) as Promise<unknown[]>;
+  const resolveSite = sharedScripts((calls) => askSites(calls, RESOLVING));
+  const restoreSite = (siteId: string, questions: readonly object[]) => askSites([{ siteId, questions }], RESTORING);
+
+  async function resolveSome(siteId: string, questions: readonly IdentityQuestion[]): Promise<IdentityAnswer[]> {
+    const { items, places } = asItems(questions);
+    const asked = items.map((item) => ('question' in item ? toScript(item.question) : { p: item.lookups }));
+    const answers = (await resolveSite(siteId, asked)) as (ScriptAnswer | LookupAnswer[])[];
+    const read = items.map((item, index) => toAnswers(siteId, item, answers[index]));
+    return places.map(({ item, at }) => read[item]?.[at] as IdentityAnswer);
+  }
+
+  return {
+    incarnation: createIncarnation(redis, [PREFIX]),
+    async resolve(siteId, questions) {
+      const answers: IdentityAnswer[] = [];
+      for (let at = 0; at < questions.length; at += QUESTIONS_PER_SCRIPT) {
+        answers.push(...(await resolveSome(siteId, questions.slice(at, at + QUESTIONS_PER_SCRIPT))));
+      }
+      return answers;
+    },
+    async restoreLinks(siteId, links) {
+      await restoreSite(siteId, links.map(linkToScript));
+    },
+    async restoreQuestions(siteId, questions) {
+      const telling = questions.filter(({ identifiers }) => identifiers !== null);
+      await restoreSite(
+        siteId,
+        telling.map((question) => ({ ...toScript(question), n: [] })),
+      );
+    },
+    async groupsOf(siteId, persons) {
+      const [[flat] = []] = (await askSites([{ siteId, questions: [{ g: persons }] }], RESOLVING)) as [string[]][];
+      return groupedPersons(flat ?? []);
+    },
+    async split(siteId, { groups, cuts, holders }) {
+      const item = { m: groups, c: cuts, h: holders };
+      const [[answer] = []] = (await askSites([{ siteId, questions: [item] }], SPLITTING)) as [SplitAnswer | null][];
+      if (!answer) return null;
+      const shared = { site_id: siteId, version: Number(answer[0]) };
+      const persons = groupedPersons(answer[1]);
+      const seen = new Map(persons.map(({ person, firstSeen }) => [person, firstSeen]));
+      const cutOf = (person_id: string, target: string): IdentityLink => ({
+        ...shared,
+        ...{ kind: 'cut', person_id, target, first_seen: seen.get(person_id) ?? 0 },
+      });
+      return [
+        ...persons.map(
+          ({ person, leader, firstSeen }): IdentityLink => ({
+            ...shared,
+            ...{ kind: 'split', person_id: person, target: leader, first_seen: firstSeen },
+          }),
+        ),
+        ...cuts.map(([person, node]) => cutOf(person, node)),
+        ...holders.map(
+          ([node, person]): IdentityLink => ({
+            ...cutOf(person, node),
+            ...{ kind: 'edge', version: 0, decision: 'joined' },
+          }),
+        ),
+      ];
+    },
+  };
+}
+
+/** What is asked about one site. */
+interface SiteCall {
+  siteId: string;
+  questions: readonly object[];
+}
+
+interface Waiting extends SiteCall {
+  answered(answer: unknown): void;
+  failed(error: unknown): void;
+}
+
+/**
+ * Sites that are asked about at the same moment share scripts: each script asks the server once whether the index is whole, which
+ * costs as much as the questions of many small sites.
+ */
+function sharedScripts(run: (calls: readonly SiteCall[]) => Promise<unknown[]>) {
+  let waiting: Waiting[] = [];
+
+  async function send(calls: readonly Waiting[]): Promise<void> {
+    try {
+      const answers = await run(calls);
+      for (const [at, { answered }] of calls.entries()) answered(answers[at]);
+    } catch (error) {
+      for (const { failed } of calls) failed(error);
+    }
+  }
+
+  function flush(): void {
+    const all = waiting;
+    waiting = [];
+    for (let from = 0, to = 0, size = 0; from < all.length; from = to, size = 0) {
+      do size += all[to++]?.questions.length ?? 0;
+      while (to < all.length && size + (all[to]?.questions.length ?? 0) <= QUESTIONS_PER_SCRIPT);
+      void send(all.slice(from, to));
+    }
+  }
+
+  return (siteId: string, questions: readonly object[]): Promise<unknown> =>
+    new Promise((answered, failed) => {
+      if (waiting.push({ siteId, questions, answered, failed }) === 1) queueMicrotask(flush);
+    });
+}
+
+function groupedPersons(flat: readonly string[]): GroupedPerson[] {
+  const persons: GroupedPerson[] = [];
+  for (let at = 0; at < flat.length; at += 3) {
+    const [person = '', leader = '', firstSeen] = flat.slice(at, at + 3);
+    persons.push({ person, leader, firstSeen: Number(firstSeen) });
+  }
+  return persons;
+}
+
+/** An edge says what was decided of its node; a belonging joins two persons, whatever they have in common. */
+function linkToScript(link: IdentityLink): object {
+  const { person_id: b, target, first_seen: t } = link;
+  if (link.kind === 'person') return { b, n: [], i: null, t, o: target, v: link.version };
+  if (link.kind === 'split') return { b, t, o: target, v: link.version, s: link.version };
+  if (link.kind === 'cut') return { b, n: [target], i: null, t, d: 'capped' };
+  return { b, n: [target], i: null, t, d: link.decision ?? 'unknown' };
+}
+
+function toScript(question: IdentityQuestion): object {
+  return {
+    b: question.basePersonId,
+    n: question.nodes,
+    i: question.identifiers === null ? null : withoutNulls(question.identifiers),
+    j: nodesSaid(question),
+    t: question.receivedAtMs,
+    c: question.coordinate,
+    w: question.claim?.node,
+    y: question.claim?.yields,
+    k: question.isPublic === true,
+  };
+}
+
+function withoutNulls(identifiers: Identifiers): Record<string, string> {
+  return Object.fromEntries(Object.entries(identifiers).filter(([, value]) => value !== null)) as Record<
+    string,
+    string
+  >;
+}
+
+function toAnswers(siteId: string, item: Item, answer: ScriptAnswer | LookupAnswer[] | undefined): IdentityAnswer[] {
+  if ('question' in item) return [toAnswer(siteId, item.question, answer as ScriptAnswer)];
+  const found = answer as LookupAnswer[];
+  return item.lookups.map((person, at): IdentityAnswer => {
+    const [personId, identifiers] = found[at] ?? [person, []];
+    return { personId, identifiers: knownOf(identifiers), links: [], capped: 0 };
+  });
+}
+
+function toAnswer(siteId: string, question: IdentityQuestion, answer: ScriptAnswer): IdentityAnswer {
+  const [personId, identifiers, members, version, capped, others] = answer;
+  return {
+    personId,
+    identifiers: knownOf(identifiers),
+    links: [...edges(siteId, question, capped, others), ...belongings(siteId, personId, members, Number(version))],
+    capped: capped.length + others.length,
+  };
+}
+
+/** None of what another user's claim forbade, which is an edge and forbids it again, or of what was not believed of a browser's key. */
+function edges(
+  siteId: string,
+  question: IdentityQuestion,
+  capped: readonly number[],
+  others: readonly number[],
+): IdentityLink[] {
+  const edge = (node: string, at: number): IdentityLink => ({
+    site_id: siteId,
+    kind: 'edge',
+    person_id: question.basePersonId,
+    target: node,
+    first_seen: question.receivedAtMs,
+    version: 0,
+    decision: capped.includes(at) ? 'capped' : 'joined',
+  });
+  return question.nodes.flatMap((node, at) => (others.includes(at) ? [] : [edge(node, at)]));
+}
+
+function belongings(siteId: string, personId: string, members: readonly string[], version: number): IdentityLink[] {
+  const links: IdentityLink[] = [];
+  for (let at = 0; at < members.length; at += 2) {
+    links.push({
+      site_id: siteId,
+      kind: 'person',
+      person_id: members[at] as string,
+      target: personId,
+      first_seen: Number(members[at + 1]),
+      version,
+    });
+  }
+  return links;
+}
+
+function knownOf(flat: readonly string[]): Identifiers | null {
+  if (flat.length === 0) return null;
+  const known = new Map<string, string>();
+  for (let at = 0; at < flat.length; at += 2) known.set(flat[at] as string, flat[at + 1] as string);
+  const of = (name: keyof Identifiers): string | null => known.get(name) ?? null;
+  return {
+    email: of('email'),
+    email_google: of('email_google'),
+    email_stripped: of('email_stripped'),
+    phone: of('phone'),
+    phone_digits: of('phone_digits'),
+    first_name: of('first_name'),
+    first_name_google: of('first_name_google'),
+    last_name: of('last_name'),
+    last_name_google: of('last_name_google'),
+    external_id: of('external_id'),
+  };
+}
+
+/** What one call of the script asks, in order, and by question where its answer stands. */
+interface Asked {
+  items: Item[];
+  places: Place[];
+}
+
+/** A question that links, or persons of whom nothing is said and each is asked for once. */
+type Item = { question: IdentityQuestion } | { lookups: string[] };
+
+interface Place {
+  item: number;
+  /** Its person among the item's lookups; 0 where the item is a question. */
+  at: number;
+}
+
+/**
+ * Most events say nothing of who their visitor is, and a visitor has many events. Those between two questions that link go
+ * into one question with each person once, and each gets the answer that it would have got alone.
+ */
+function asItems(questions: readonly IdentityQuestion[]): Asked {
+  const items: Item[] = [];
+  let lookups: string[] = [];
+  let seen = new Map<string, number>();
+  const places = questions.map((question): Place => {
+    if (question.nodes.length > 0) {
+      items.push({ question });
+      lookups = [];
+      seen = new Map();
+      return { item: items.length - 1, at: 0 };
+    }
+    if (lookups.length === 0) items.push({ lookups });
+    let at = seen.get(question.basePersonId);
+    if (at === undefined) {
+      at = lookups.push(question.basePersonId) - 1;
+      seen.set(question.basePersonId, at);
+    }
+    return { item: items.length - 1, at };
+  });
+  return { items, places };
+}

@@ -1,0 +1,171 @@
+// SQL of the events that a query reads, each once, and of the intervals that its time is cut into.
+import type { Interval, Selection } from './query_schemas.ts';
+import type { Binder } from './statement.ts';
+
+/** Events of one site in a time, and what is wanted of them. */
+export interface WantedRows {
+  siteId: string;
+  span: TimeSpan;
+  /** Which events may be wanted at all; those of some names are found by the sort key. */
+  selections: readonly Selection[];
+  /** What an event must satisfy besides. */
+  conditions: readonly string[];
+  /** What the result has of each event: expressions over event_rows by the names they are given. */
+  columns: Readonly<Record<string, string>>;
+}
+
+/** A SELECT with the columns of each event once; of one that is stored more than once the first by FIRST_ROW counts. */
+export function firstRowsSql(wanted: WantedRows, binder: Binder): string {
+  const { siteId, columns, conditions } = wanted;
+  const ofSite = `site_id = ${binder.bind(siteId, 'String')}`;
+  const keys = [ofSite, ...keyConditions(wanted, binder)];
+  const named = Object.entries(columns).map(([name, of]) => (name === of ? name : `${of} AS ${name}`));
+  const where = [...keys, ...conditions, countsOnce(ofSite, keys.join(' AND '), binder)];
+  return binder.shared(binder.withNames(`SELECT ${named.join(', ')} FROM event_rows WHERE ${where.join(' AND ')}`));
+}
+
+/** Conditions beside that of the site which the sort key, or digests alone, can decide. */
+function keyConditions({ span, selections }: WantedRows, binder: Binder): string[] {
+  const names = selections.flatMap(({ events = [] }) => events);
+  return [
+    `timestamp >= ${span.from}`,
+    `timestamp < ${span.to}`,
+    ...(selections.every(({ events }) => events !== undefined)
+      ? [`event IN ${binder.bind([...new Set(names)], 'Array(String)')}`]
+      : []),
+  ];
+}
+
+/** From here on groups are kept on disk, so that memory does not grow with them. */
+const GROUPS_IN_MEMORY = 512 * 1024 ** 2;
+
+/** Ends a statement over firstRowsSql. */
+export const SPILLED = `SETTINGS max_bytes_before_external_group_by = ${GROUPS_IN_MEMORY}`;
+
+/**
+ * SQL that tells which rows of event_rows are of an event that stands there more than once. A block that is inserted twice
+ * leaves two rows of each of its events until ClickHouse merges their parts; the warehouse keeps that from happening, and
+ * queries do not rely on it. To look for repeats in all rows that a query reads would take longer than the query, so the
+ * warehouse looks for those of new rows every now and then (check_repeats.ts), and queries look for those of rows that came
+ * since.
+ */
+
+/** The number of the last block that a row's part is made of. Parts are named PARTITION_FIRST_LAST_LEVEL. */
+export const LAST_BLOCK = "toInt64(splitByChar('_', _part)[3])";
+
+/** Which shard and partition a row is in, as repeat_checks names it. */
+export const PLACE = "concat(toString(shardNum()), '/', _partition_id)";
+
+/** By place the block below which all was checked; 0 where none was. */
+const CHECKED = `(SELECT CAST(groupArray((place, checked_below)), 'Map(String, Int64)') FROM repeat_checks FINAL)`;
+
+/** Whether a row is in a part that has rows which nobody has looked for elsewhere. ClickHouse leaves out the other parts. */
+const IS_UNCHECKED = `${LAST_BLOCK} >= ${CHECKED}[${PLACE}]`;
+
+/** A row by where it lies: parts are those of one moment for a whole query (select_rows.ts). */
+const ROW = 'shardNum(), _part, _part_offset';
+
+/** What FIRST_ROW puts in order: of few rows, so that it need not be one number. */
+const ORDER = 'timestamp, received_at, raw_index';
+
+/**
+ * A condition for rows: of an event that stands there more than once only the first by FIRST_ROW.
+ *
+ * Where there are no rows to look for, ClickHouse knows before it reads that none is one of them, and reads none.
+ *
+ * @param ofSites The condition that chooses the site or the sites.
+ * @param range Conditions for the rows that the statement reads, that of the sites among them: by what copies have in common.
+ */
+export function countsOnce(ofSites: string, range: string, binder: Binder): string {
+  const found = `SELECT event_hash FROM event_rows WHERE ${range}
+  AND event_hash GLOBAL IN (SELECT event_hash FROM event_rows WHERE ${range} AND ${IS_UNCHECKED}) GROUP BY event_hash HAVING count() > 1`;
+  const further = `SELECT arrayJoin(arraySlice(arraySort(groupArray((${ORDER}, ${ROW}))), 2)) AS row FROM event_rows WHERE ${range}
+  AND event_hash GLOBAL IN (SELECT event_hash FROM repeated_events WHERE ${ofSites} UNION ALL ${found}) GROUP BY site_id, event_id`;
+  return `(${ROW}) GLOBAL NOT IN (SELECT arrayJoin((SELECT groupArray((row.4, row.5, row.6)) FROM (${binder.shared(further)}))))`;
+}
+
+/** Weeks begin on Monday, as in ISO 8601. */
+const STARTS: Record<Interval, (time: string, zone: string) => string> = {
+  hour: (time, zone) => `toStartOfHour(${time}, ${zone})`,
+  day: (time, zone) => `toStartOfDay(${time}, ${zone})`,
+  week: (time, zone) => `toDateTime(toStartOfWeek(${time}, 1, ${zone}), ${zone})`,
+  month: (time, zone) => `toDateTime(toStartOfMonth(${time}, ${zone}), ${zone})`,
+};
+const ADDERS: Record<Interval, string> = { hour: 'addHours', day: 'addDays', week: 'addWeeks', month: 'addMonths' };
+
+/** No interval is shorter: where clocks change by half an hour, one of that length begins or ends. */
+const SHORTEST_MS = 900_000;
+const HOUR_MS = 3_600_000;
+
+/** The start of the interval that a time lies in, in milliseconds since 1970 UTC. */
+export function startOf(interval: Interval, time: string, timeZone: string, binder: Binder): string {
+  return `toUnixTimestamp(${STARTS[interval](time, binder.bind(timeZone, 'String'))}) * 1000`;
+}
+
+/** Two times as expressions; as a question's time the second is not part of it. */
+export interface TimeSpan {
+  from: string;
+  to: string;
+}
+
+/** How many intervals after one time another lies, by the calendar of a time zone. */
+export function intervalsUntil(interval: Interval, { from, to }: TimeSpan, timeZone: string, binder: Binder): string {
+  return `toInt32(dateDiff('${interval}', ${from}, ${to}, ${binder.bind(timeZone, 'String')}))`;
+}
+
+/** As short as an interval may be: of a day or more one hour less, where clocks change. */
+const LEAST_MS: Record<Interval, number> = {
+  hour: SHORTEST_MS,
+  day: 23 * HOUR_MS,
+  week: (7 * 24 - 1) * HOUR_MS,
+  month: (28 * 24 - 1) * HOUR_MS,
+};
+const MASK_BITS = 64;
+
+/**
+ * An aggregate: the different values of `place`, the number of an interval of a time, as an array. As bits of one number
+ * where there are few, as everybody then has eight bytes instead of a set.
+ *
+ * @param least The lowest that there can be.
+ */
+export function differentPlaces({ from, to, interval }: Cut, least: number): string {
+  // Two more: of the first and the last there may be a part, and a zone has left out a day of the calendar.
+  const bits = Math.ceil((to - from) / LEAST_MS[interval]) + 2 - least;
+  if (bits > MASK_BITS) return 'groupUniqArray(place)';
+  const mask = `groupBitOr(bitShiftLeft(toUInt64(1), place - (${least})))`;
+  return `arrayMap(bit -> toInt32(bit) + (${least}), bitPositionsToArray(${mask}))`;
+}
+
+/** What a question's time is cut by. */
+interface Cut {
+  from: number;
+  to: number;
+  interval: Interval;
+  timeZone: string;
+}
+
+/** A question's own time. */
+export function askedSpan({ from, to }: Pick<Cut, 'from' | 'to'>, binder: Binder): TimeSpan {
+  return { from: binder.time(from), to: binder.time(to) };
+}
+
+/**
+ * The time before a question's: as many intervals earlier as it has, by the clock of its time zone, so that each of its
+ * intervals has one beside it also where clocks change or months differ.
+ */
+export function spanBefore({ from, to, interval, timeZone }: Cut, binder: Binder): TimeSpan {
+  const zone = binder.bind(timeZone, 'String');
+  const times = { from: binder.time(from), to: binder.time(to - 1) };
+  const count = `(${intervalsUntil(interval, times, timeZone, binder)} + 1)`;
+  const earlier = (ms: number): string =>
+    `toTimeZone(${ADDERS[interval]}(toTimeZone(${binder.time(ms)}, ${zone}), -${count}), 'UTC')`;
+  return { from: earlier(from), to: earlier(to) };
+}
+
+/** A row for each interval of a time, with its start as `bucket`. */
+export function calendarSql({ from, to }: TimeSpan, { interval, timeZone }: Cut, binder: Binder): string {
+  const [first, end] = [from, to].map((time) => `toUnixTimestamp64Milli(${time})`);
+  const moments = `arrayConcat(range(${first}, ${end}, ${SHORTEST_MS}), [${end} - 1])`;
+  const bucket = startOf(interval, "fromUnixTimestamp64Milli(moment, 'UTC')", timeZone, binder);
+  return `SELECT DISTINCT ${bucket} AS bucket FROM (SELECT arrayJoin(${moments}) AS moment)`;
+}

@@ -1,0 +1,276 @@
+// SQL of fields, conditions and filters.
+import { OUR_NAMES } from './event_names.ts';
+import {
+  type AddressPart,
+  type Column,
+  type Condition,
+  DATE_PATTERN,
+  dateMs,
+  type Elements,
+  type Field,
+  type Filter,
+  type PersonField,
+} from './filters.ts';
+import type { Scope, Selection } from './query_schemas.ts';
+import type { Binder } from './statement.ts';
+
+/**
+ * Which row counts if an event is stored more than once: the first by time, then by arrival, then by its place in the request. As
+ * one number, which ClickHouse compares in a fraction of the time that it takes for a tuple.
+ */
+export const FIRST_ROW =
+  'bitShiftLeft(toInt128(toUnixTimestamp64Milli(timestamp)), 64) + bitShiftLeft(toUnixTimestamp64Milli(received_at), 20) + raw_index';
+
+/** The name of an event, as queries show it. */
+function eventText(binder: Binder): string {
+  const names = [OUR_NAMES.keys(), OUR_NAMES.values()].map((some) => binder.bind([...some], 'Array(String)'));
+  return `transform(event, ${names.join(', ')}, event)`;
+}
+
+/** Columns that need an expression to become text. */
+const TEXTS: Partial<Record<Column, (binder: Binder) => string>> = {
+  event: eventText,
+  identify: () => "if(identify, 'true', 'false')",
+  value: () => "ifNull(toString(value), '')",
+};
+
+/**
+ * A field as text. A property that is a text is itself; a number, true, false, an object or an array is its JSON; null and a
+ * missing property are the empty text.
+ */
+export function textOf(field: Field, binder: Binder): string {
+  if ('column' in field) return binder.name(TEXTS[field.column]?.(binder) ?? `toString(${field.column})`);
+  const { json, path } = placeOf(field.property, binder);
+  const text = binder.name(path.length === 0 ? textOfJson(json) : jsonText([json, ...path]));
+  return field.part === undefined ? text : binder.name(PARTS[field.part](text, binder));
+}
+
+/**
+ * The text of JSON that is a property's whole; none is the empty text. What has no backslash stands there as it is: to parse it
+ * would take as long as reading it.
+ */
+const textOfJson = (json: string): string =>
+  `if(startsWith(${json}, '"'), if(position(${json}, '\\\\') = 0, substring(${json}, 2, length(${json}) - 2), JSONExtractString(${json})), if(${json} = 'null', '', ${json}))`;
+
+/** The host of an address with a scheme, between a sign-in and a port. ClickHouse's domain() has none for names without a dot. */
+const HOST = '^[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^/?#@]*@)?(\\\\[[^/?#\\\\]]*\\\\]|[^/?#:]*)';
+
+const hostOf = (address: string): string => `lowerUTF8(extract(${address}, '${HOST}'))`;
+
+const PARTS: Record<AddressPart, (address: string, binder: Binder) => string> = {
+  page: (address) => `cutQueryStringAndFragment(${address})`,
+  host: hostOf,
+  other_host(address, binder) {
+    const host = binder.name(hostOf(address));
+    return `if(${host} IN (${ownHost('$current_url', binder)}, ${ownHost('page_location', binder)}), '', ${host})`;
+  },
+};
+
+/** The host of the page that an event is of, by a name that senders give its address. */
+const ownHost = (name: string, binder: Binder): string => hostOf(textOf({ property: [name] }, binder));
+
+/**
+ * Where a path into the properties leads: SQL of the JSON of the property that it begins with, and of the names behind it.
+ * property_texts is stored by names, so that the other properties are not read.
+ */
+function placeOf([name = '', ...inside]: readonly string[], binder: Binder): { json: string; path: string[] } {
+  return {
+    json: binder.name(`property_texts[${binder.bind(name, 'String')}]`),
+    path: inside.map((part) => binder.bind(part, 'String')),
+  };
+}
+
+/** The text of what JSON has at a path: SQL of the JSON, then of each part. */
+function jsonText(parts: readonly string[]): string {
+  const path = parts.join(', ');
+  return `multiIf(JSONType(${path}) = 'String', JSONExtractString(${path}), JSONType(${path}) = 'Null', '', JSONExtractRaw(${path}))`;
+}
+
+/** An operand that is a number where its text reads as one. */
+const ofText = (text: string): Operand => ({ text, number: `toFloat64OrNull(${text})` });
+
+/** A field as a number; NULL if its text is not a number. */
+export const numberOf = (field: Field, binder: Binder): string => operandOf(field, binder).number;
+
+function operandOf(field: Field, binder: Binder): Operand {
+  const { text, number } = ofText(textOf(field, binder));
+  return { text, number: 'column' in field && field.column === 'value' ? 'value' : binder.name(number) };
+}
+
+/** The condition of a filter, never NULL. */
+export function conditionOf(filter: Filter, binder: Binder): string {
+  if ('all' in filter) return allOf(filter.all.map((one) => conditionOf(one, binder)));
+  if ('any' in filter) return `(${filter.any.map((one) => conditionOf(one, binder)).join(' OR ')})`;
+  const { field } = filter;
+  if ('person' in field) return holdsOfPerson(field, filter, binder);
+  if ('each' in field) return holdsOfElements(field, filter, binder);
+  return holds(operandOf(field, binder), filter, binder);
+}
+
+/** One element does, or, of a negated condition, none does. What is no array has no elements. */
+function holdsOfElements({ property, each }: Elements, condition: Condition, binder: Binder): string {
+  const { negated, positive } = withoutNot(condition);
+  const { json, path } = placeOf(property, binder);
+  const text = jsonText(['element', ...each.map((part) => binder.bind(part, 'String'))]);
+  const exists = `arrayExists(element -> ${holds(ofText(text), positive, binder)}, JSONExtractArrayRaw(${[json, ...path].join(', ')}))`;
+  return negated ? `NOT ${exists}` : exists;
+}
+
+/**
+ * By the first or last text of all that the person's events have. Somebody who has none has the empty text: those are looked for
+ * whose text decides otherwise than that. They are an array that is worked out once, however often it stands in a statement.
+ *
+ * Of whom the events since the time that is asked about tell the last text, no earlier event is looked at; where they tell that
+ * of everybody, as of a field that all events have, none is read.
+ */
+function holdsOfPerson({ person, seen, among }: PersonField, condition: Condition, binder: Binder): string {
+  if (among === undefined) throw new Error('nobody has said whose events tell the values of persons');
+  const inside = binder.inside();
+  const site = binder.bind(among.siteId, 'String');
+  const hasNumber = 'column' in person && person.column === 'value';
+  const said = [
+    `${textOf(person, inside)} AS said`,
+    ...(hasNumber ? ['value AS number'] : []),
+    `${FIRST_ROW} AS place`,
+  ];
+  const until = among.before === null ? '' : ` AND timestamp < ${binder.time(among.before)}`;
+  const select = `SELECT site_id, actor, timestamp, ${said.join(', ')} FROM event_rows WHERE site_id = ${site}${until}`;
+  const rows = inside.withNames(select);
+  const isSo = holds({ text: 'said', number: hasNumber ? 'number' : 'toFloat64OrNull(said)' }, condition, binder);
+  const isSoOfNone = holds(ofText("''"), condition, binder);
+  const pick = seen === 'first' ? 'argMin' : 'argMax';
+  const others = (from: string, conditions = ''): string =>
+    `SELECT actor FROM ${from} WHERE ${conditions}said != '' GROUP BY actor HAVING ${pick}(${isSo}, place) != ${isSoOfNone}`;
+  let persons = others(`(${rows})`);
+  if (seen === 'last' && among.since > 0) {
+    const since = binder.time(among.since);
+    const late = `SELECT actor, if(max(said != ''), argMaxIf(${isSo}, place, said != '') != ${isSoOfNone}, 2) AS tells
+  FROM told WHERE timestamp >= ${since} GROUP BY actor HAVING tells`;
+    const telling = (tells: 1 | 2): string =>
+      `(SELECT arrayJoin((SELECT groupArray((actor, tells)) FROM late)) AS person) WHERE person.2 = ${tells}`;
+    // By the sort key's first column too, so that no earlier row is read where nobody is left.
+    const untold = `(site_id, actor) GLOBAL IN (SELECT ${site}, person.1 FROM ${telling(2)})`;
+    persons = `WITH told AS (${rows}), late AS (${late})
+  SELECT person.1 AS actor FROM ${telling(1)} UNION ALL ${others('told', `timestamp < ${since} AND ${untold} AND `)}`;
+  }
+  return `actor GLOBAL IN (SELECT arrayJoin((SELECT groupArray(actor) FROM (${binder.shared(persons)})))) != ${isSoOfNone}`;
+}
+
+/** The condition of a selection; `true` if it selects every event. */
+export function selects({ events, filters = [] }: Selection, binder: Binder): string {
+  const names = events === undefined ? [] : [`event IN ${binder.bind(events, 'Array(String)')}`];
+  return binder.name(allOf([...names, ...filters.map((filter) => conditionOf(filter, binder))]));
+}
+
+export function allOf(conditions: readonly string[]): string {
+  return conditions.length === 0 ? 'true' : `(${conditions.join(' AND ')})`;
+}
+
+/** The conditions on time and the filters that hold for all events of a query. */
+export function inScope(siteId: string, scope: Scope, binder: Binder): string[] {
+  return [...inRange(siteId, scope, binder), ...scope.filters.map((filter) => conditionOf(filter, binder))];
+}
+
+/** The condition for events of a site in a range of time. */
+export function inRange(siteId: string, { from, to }: Pick<Scope, 'from' | 'to'>, binder: Binder): string[] {
+  return [
+    `site_id = ${binder.bind(siteId, 'String')}`,
+    `timestamp >= ${binder.time(from)}`,
+    `timestamp < ${binder.time(to)}`,
+  ];
+}
+
+/** What a condition compares: SQL of a text, never NULL, and of the number that it is; NULL if it is none. */
+interface Operand {
+  text: string;
+  number: string;
+}
+
+/** Pairs of operators of which the one holds where the other does not. */
+const NEGATED = {
+  not_equal: 'equal',
+  not_containing: 'containing',
+  not_matching: 'matching',
+  not_set: 'set',
+} as const satisfies Partial<Record<Condition['is'], Condition['is']>>;
+
+/** The condition without its negation, and whether it was negated. */
+function withoutNot(condition: Condition): { negated: boolean; positive: Condition } {
+  if (!(condition.is in NEGATED)) return { negated: false, positive: condition };
+  return { negated: true, positive: { ...condition, is: NEGATED[condition.is as keyof typeof NEGATED] } as Condition };
+}
+
+/** The SQL of a condition on an operand, never NULL. */
+function holds(operand: Operand, condition: Condition, binder: Binder): string {
+  switch (condition.is) {
+    case 'not_equal':
+    case 'not_containing':
+    case 'not_matching':
+    case 'not_set':
+      return `NOT ${holds(operand, withoutNot(condition).positive, binder)}`;
+    case 'equal':
+      return equalsAny(operand, condition.to, binder);
+    case 'containing':
+    case 'starting_with':
+    case 'ending_with':
+      return hasPart(operand.text, condition, binder);
+    case 'matching':
+      return matches(operand.text, condition.to, binder);
+    case 'above':
+    case 'at_least':
+    case 'below':
+    case 'at_most':
+      return `ifNull(${operand.number} ${COMPARISONS[condition.is]} ${binder.bind(condition.to, 'Float64')}, false)`;
+    case 'before':
+    case 'at_or_before':
+    case 'after':
+    case 'at_or_after':
+      return `ifNull(${dateOf(operand.text, binder)} ${COMPARISONS[condition.is]} ${dateAt(condition.to, binder)}, false)`;
+    case 'set':
+      return `(${operand.text} != '')`;
+  }
+}
+
+const COMPARISONS = {
+  ...{ above: '>', at_least: '>=', below: '<', at_most: '<=' },
+  ...{ after: '>', at_or_after: '>=', before: '<', at_or_before: '<=' },
+} as const;
+
+/** Numbers are compared as numbers, so that 1 equals 1.0; texts, true and false as texts. */
+function equalsAny({ text, number }: Operand, values: readonly (string | number | boolean)[], binder: Binder): string {
+  const numbers = values.filter((value) => typeof value === 'number');
+  const texts = values.filter((value) => typeof value !== 'number').map(String);
+  const parts = [
+    ...(texts.length > 0 ? [`${text} IN ${binder.bind(texts, 'Array(String)')}`] : []),
+    ...(numbers.length > 0 ? [`ifNull(${number} IN ${binder.bind(numbers, 'Array(Float64)')}, false)`] : []),
+  ];
+  return `(${parts.join(' OR ')})`;
+}
+
+type PartCondition = Extract<Condition, { ignore_case?: boolean }>;
+
+/** In capitals ß is SS, and the sigma inside of a word is that at its end; in small letters neither would be found. */
+function hasPart(text: string, { is, to, ignore_case: ignoreCase }: PartCondition, binder: Binder): string {
+  const part = binder.bind(to, 'String');
+  const [whole, wanted] = ignoreCase === true ? [`upperUTF8(${text})`, `upperUTF8(${part})`] : [text, part];
+  if (is === 'starting_with') return `startsWith(${whole}, ${wanted})`;
+  if (is === 'ending_with') return `endsWith(${whole}, ${wanted})`;
+  return `(position(${whole}, ${wanted}) > 0)`;
+}
+
+/**
+ * ClickHouse searches for what looks like a plain text without RE2, a lone `)` for one, and compiles nothing where no row is
+ * read. An empty group before the pattern has RE2 judge it, once, while the statement is analysed.
+ */
+function matches(text: string, pattern: string, binder: Binder): string {
+  const bound = binder.bind(pattern, 'String');
+  return `(match(${text}, ${bound}) AND match('', concat('(?:)', ${bound})) >= 0)`;
+}
+
+/** ClickHouse's own reader takes much for a date that is none, such as 25:00. */
+function dateOf(text: string, binder: Binder): string {
+  return `if(match(${text}, ${binder.bind(DATE_PATTERN, 'String')}), parseDateTime64BestEffortOrNull(${text}, 3, 'UTC'), NULL)`;
+}
+
+const dateAt = (text: string, binder: Binder): string =>
+  `fromUnixTimestamp64Milli(${binder.bind(dateMs(text), 'Int64')}, 'UTC')`;

@@ -1,0 +1,102 @@
+// Lifecycle: the plan, its statement and its answer.
+
+import { type Static, Type } from 'typebox';
+import { askedSpan, calendarSql, differentPlaces, firstRowsSql, intervalsUntil, SPILLED } from './event_rows_sql.ts';
+import { conditionOf, selects } from './filter_sql.ts';
+import { type LifecycleQuery, type Scope, type Selection, scopeOf } from './query_schemas.ts';
+import { createBinder, type Statement } from './statement.ts';
+
+export interface LifecycleRow {
+  kind: 'new' | 'returning' | 'resurrecting' | 'dormant' | 'start';
+  /** Which interval of the time, from 0. */
+  place: number;
+  persons: number;
+  /** Of `start`: when it begins. */
+  bucket: number;
+}
+
+/** A lifecycle with everything decided that its question leaves open. */
+export interface LifecyclePlan extends Scope {
+  interval: LifecycleQuery['interval'];
+  timeZone: string;
+  selection: Selection;
+}
+
+export function lifecyclePlan(query: LifecycleQuery): LifecyclePlan {
+  const { interval, time_zone: timeZone = 'UTC', events } = query;
+  return { ...scopeOf(query), interval, timeZone, selection: events === undefined ? {} : { events } };
+}
+
+/** The answer to a lifecycle. */
+export const lifecycleAnswerShape = Type.Object({
+  intervals: Type.Array(
+    Type.Object({
+      from: Type.Integer({ description: 'When the interval begins' }),
+      new: Type.Integer({ description: 'Whose first such event ever is in this interval' }),
+      returning: Type.Integer({ description: 'Who had one in this interval and in the one before' }),
+      resurrecting: Type.Integer({
+        description: 'Who had one in this interval, none in the one before, and some earlier',
+      }),
+      dormant: Type.Integer({ description: 'Who had one in the interval before, and none in this' }),
+    }),
+    { description: 'All intervals of the time' },
+  ),
+});
+export type LifecycleAnswer = Static<typeof lifecycleAnswerShape>;
+
+/** The answer from the rows of the statement. */
+export function lifecycleAnswer(rows: readonly LifecycleRow[]): LifecycleAnswer {
+  const counts = new Map(rows.map(({ kind, place, persons }) => [`${kind} ${place}`, persons]));
+  const starts = rows.filter(({ kind }) => kind === 'start').toSorted((a, b) => a.place - b.place);
+  return {
+    intervals: starts.map(({ bucket, place }) => {
+      const of = (kind: LifecycleRow['kind']): number => counts.get(`${kind} ${place}`) ?? 0;
+      return {
+        from: bucket,
+        new: of('new'),
+        returning: of('returning'),
+        resurrecting: of('resurrecting'),
+        dormant: of('dormant'),
+      };
+    }),
+  };
+}
+
+/** Places of what happened in the interval before the first, and of everything earlier. */
+const BEFORE = -1;
+const EARLIER = -2;
+
+/**
+ * The statement of a lifecycle. A person is where its events are, as numbers of intervals; events of before the question's
+ * time tell who is new. Rows: LifecycleRow.
+ */
+export function lifecycleStatement(siteId: string, plan: LifecyclePlan): Statement {
+  const binder = createBinder();
+  const span = askedSpan(plan, binder);
+  const placeOf = (time: string): string =>
+    intervalsUntil(plan.interval, { from: span.from, to: time }, plan.timeZone, binder);
+  const inTime = `timestamp >= ${span.from}`;
+  const place = `if(${inTime}, ${placeOf('timestamp')}, if(${placeOf('timestamp')} = ${BEFORE}, ${BEFORE}, ${EARLIER}))`;
+  const filters = plan.filters.map((filter) => conditionOf(filter, binder));
+  const events = firstRowsSql(
+    {
+      siteId,
+      span: { from: binder.time(0), to: span.to },
+      selections: [plan.selection],
+      conditions: [...filters, selects(plan.selection, binder)],
+      columns: { person: 'actor', place },
+    },
+    binder,
+  );
+  const persons = `SELECT ${differentPlaces(plan, EARLIER)} AS places FROM (${events}) GROUP BY person`;
+  const last = placeOf(binder.time(plan.to - 1));
+  const active = `arrayMap(x -> (multiIf(has(places, x - 1), 'returning', arrayMin(places) < x, 'resurrecting', 'new'), x),
+    arrayFilter(x -> x >= 0, places))`;
+  const dormant = `arrayMap(x -> ('dormant', toInt32(x + 1)),
+    arrayFilter(x -> x >= ${BEFORE} AND x < ${last} AND NOT has(places, x + 1), places))`;
+  return binder.statement(`SELECT * FROM (SELECT state.1 AS kind, state.2 AS place, count() AS persons, 0 AS bucket
+FROM (SELECT arrayJoin(arrayConcat(${active}, ${dormant})) AS state FROM (${persons})) GROUP BY kind, place
+UNION ALL SELECT 'start', ${placeOf("fromUnixTimestamp64Milli(toInt64(bucket), 'UTC')")}, 0, bucket
+FROM (${calendarSql(span, plan, binder)}))
+${SPILLED}`);
+}

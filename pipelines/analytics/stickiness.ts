@@ -1,0 +1,101 @@
+// Stickiness: the plan, its statement and its answer.
+
+import { type Static, Type } from 'typebox';
+import { askedSpan, calendarSql, differentPlaces, firstRowsSql, intervalsUntil, SPILLED } from './event_rows_sql.ts';
+import { conditionOf, selects } from './filter_sql.ts';
+import { type Scope, type Selection, type StickinessQuery, scopeOf } from './query_schemas.ts';
+import { createBinder, type Statement } from './statement.ts';
+
+export interface StickinessRow {
+  /** From 1; 0: `active` is how many intervals the whole time has. */
+  series: number;
+  /** In how many intervals these persons had an event. */
+  active: number;
+  persons: number;
+}
+
+/** Stickiness with everything decided that its question leaves open. */
+export interface StickinessPlan extends Scope {
+  interval: StickinessQuery['interval'];
+  timeZone: string;
+  series: readonly Selection[];
+}
+
+export function stickinessPlan(query: StickinessQuery): StickinessPlan {
+  const { interval, time_zone: timeZone = 'UTC', series } = query;
+  return { ...scopeOf(query), interval, timeZone, series };
+}
+
+/** The answer to stickiness. */
+export const stickinessAnswerShape = Type.Object({
+  intervals: Type.Integer({ description: 'How many intervals the time has, parts of one included' }),
+  series: Type.Array(
+    Type.Object({
+      persons: Type.Integer({ description: 'Who had such an event' }),
+      active: Type.Array(
+        Type.Object({
+          intervals: Type.Integer({ minimum: 1 }),
+          persons: Type.Integer({ description: 'Who had such an event in so many intervals' }),
+          persons_at_least: Type.Integer({ description: 'Who had one in so many intervals or more' }),
+        }),
+        { description: 'From one interval to the most that anybody has' },
+      ),
+    }),
+  ),
+});
+export type StickinessAnswer = Static<typeof stickinessAnswerShape>;
+
+/** The answer from the rows of the statement. */
+export function stickinessAnswer(query: StickinessQuery, rows: readonly StickinessRow[]): StickinessAnswer {
+  const bySeries = Map.groupBy(rows, ({ series }) => series);
+  return {
+    intervals: bySeries.get(0)?.[0]?.active ?? 0,
+    series: query.series.map((_, index) => seriesOf(bySeries.get(index + 1) ?? [])),
+  };
+}
+
+function seriesOf(rows: readonly StickinessRow[]): StickinessAnswer['series'][number] {
+  const counts = new Map(rows.map(({ active, persons }) => [active, persons]));
+  const most = Math.max(0, ...counts.keys());
+  const all = rows.reduce((sum, { persons }) => sum + persons, 0);
+  let fewer = 0;
+  const active = Array.from({ length: most }, (_, at) => {
+    const persons = counts.get(at + 1) ?? 0;
+    const atLeast = all - fewer;
+    fewer += persons;
+    return { intervals: at + 1, persons, persons_at_least: atLeast };
+  });
+  return { persons: all, active };
+}
+
+/** The statement of stickiness. Rows: StickinessRow. */
+export function stickinessStatement(siteId: string, plan: StickinessPlan): Statement {
+  const binder = createBinder();
+  const span = askedSpan(plan, binder);
+  const isOne = plan.series.length === 1;
+  const conditions = plan.series.map((series) => selects(series, binder));
+  const filters = plan.filters.map((filter) => conditionOf(filter, binder));
+  const place = intervalsUntil(plan.interval, { from: span.from, to: 'timestamp' }, plan.timeZone, binder);
+  const events = firstRowsSql(
+    {
+      siteId,
+      span,
+      selections: plan.series,
+      conditions: [...filters, `(${conditions.join(' OR ')})`],
+      columns: {
+        person: 'actor',
+        place,
+        // Of one series all events are: a list of those that each is of would take longer than reading it.
+        ...(isOne ? {} : { matched: `[${conditions.map((condition) => `toBool(${condition})`).join(', ')}]` }),
+      },
+    },
+    binder,
+  );
+  const eachOf = isOne
+    ? `(SELECT toUInt32(1) AS series, * FROM (${events}))`
+    : `(${events}) ARRAY JOIN arrayEnumerate(matched) AS series WHERE matched[series]`;
+  const persons = `SELECT series, length(${differentPlaces(plan, 0)}) AS active FROM ${eachOf} GROUP BY series, person`;
+  return binder.statement(`SELECT * FROM (SELECT series, active, count() AS persons FROM (${persons}) GROUP BY series, active
+UNION ALL SELECT 0, count(), 0 FROM (${calendarSql(span, plan, binder)}))
+${SPILLED}`);
+}

@@ -1,0 +1,106 @@
+// Top values of a field: the plan, its statement and its answer.
+
+import { type Static, Type } from 'typebox';
+import { askedSpan, firstRowsSql, SPILLED } from './event_rows_sql.ts';
+import { conditionOf, selects, textOf } from './filter_sql.ts';
+import type { Field } from './filters.ts';
+import { hasValuesOfFew } from './personal_fields.ts';
+import { type Scope, type Selection, scopeOf, type TopQuery } from './query_schemas.ts';
+import { AMOUNT_UNITS, slotOf, unitsOf } from './sql_values.ts';
+import { createBinder, type Statement } from './statement.ts';
+
+const LIMIT = 20;
+
+export interface TopRow {
+  text: string;
+  /** 1: of the values together that are not given one by one. */
+  rest: number;
+  /** How many these are. */
+  texts: number;
+  events: number;
+  persons: number;
+  units: string;
+}
+
+/** Top values with everything decided that their question leaves open. */
+export interface TopPlan extends Scope {
+  selection: Selection;
+  field: Field;
+  by: 'events' | 'persons' | 'value';
+  limit: number;
+}
+
+export function topPlan(query: TopQuery): TopPlan {
+  const { events, field, by = 'events', limit = LIMIT } = query;
+  return { ...scopeOf(query), selection: events === undefined ? {} : { events }, field, by, limit };
+}
+
+const figures = {
+  events: Type.Integer(),
+  persons: Type.Integer(),
+  sum: Type.Number({ description: 'Of the column value' }),
+};
+
+/** The answer to top values. */
+export const topAnswerShape = Type.Object({
+  values: Type.Array(
+    Type.Object({ value: Type.String({ description: 'Empty for events that have none' }), ...figures }),
+  ),
+  more_values: Type.Boolean(),
+  other: Type.Union([Type.Object({ values: Type.Integer({ minimum: 1 }), ...figures }), Type.Null()], {
+    description: 'All other values together, and how many they are; null where there are none',
+  }),
+});
+export type TopAnswer = Static<typeof topAnswerShape>;
+
+/** The answer from the rows of the statement. */
+export function topAnswer(_query: TopQuery, rows: readonly TopRow[]): TopAnswer {
+  const rest = rows.find((row) => row.rest === 1);
+  return {
+    values: rows.filter((row) => row.rest === 0).map((row) => ({ value: row.text, ...figuresOf(row) })),
+    more_values: rest !== undefined,
+    other: rest === undefined ? null : { values: rest.texts, ...figuresOf(rest) },
+  };
+}
+
+function figuresOf({ events, persons, units }: TopRow): { events: number; persons: number; sum: number } {
+  return { events, persons, sum: Number(units) / AMOUNT_UNITS };
+}
+
+const RANKS: Record<TopPlan['by'], string> = {
+  events: 'count()',
+  persons: 'uniqExact(person)',
+  value: 'sum(amount)',
+};
+
+/**
+ * The statement of the commonest values of a field. First they are found, then each event is counted under its value, or with
+ * the rest, so that persons are told apart for few values. Rows: TopRow.
+ *
+ * @param leastPersons Of a field that can have values of few persons, those that fewer have are with the rest.
+ */
+export function topStatement(siteId: string, plan: TopPlan, leastPersons = 1): Statement {
+  const binder = createBinder();
+  const { selection, filters } = plan;
+  const text = textOf(plan.field, binder);
+  const rows = firstRowsSql(
+    {
+      siteId,
+      span: askedSpan(plan, binder),
+      selections: [selection],
+      conditions: [...filters.map((filter) => conditionOf(filter, binder)), selects(selection, binder)],
+      columns: { found: `cityHash64(${text})`, text, person: 'actor', amount: unitsOf('value') },
+    },
+    binder,
+  );
+  const having =
+    leastPersons > 1 && hasValuesOfFew(plan.field)
+      ? ` HAVING uniqExact(person) >= ${leastPersons} OR any(text) = ''`
+      : '';
+  const greatest = `SELECT found FROM counted GROUP BY found${having} ORDER BY ${RANKS[plan.by]} DESC, any(text) LIMIT ${plan.limit}`;
+  return binder.statement(`SELECT if(slot = 0, '', any(text)) AS text, slot = 0 AS rest, if(rest, uniqExact(found), 1) AS texts, count() AS events,
+  uniqExact(person) AS persons, toString(sum(amount)) AS units
+FROM (WITH counted AS (${rows}) SELECT *, ${slotOf('found', greatest, plan.limit)} AS slot FROM counted)
+GROUP BY slot ORDER BY rest, slot
+${SPILLED}`);
+}

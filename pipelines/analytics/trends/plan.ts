@@ -1,0 +1,158 @@
+// Trends: what a query decides, and what of it no schema can say.
+import { type Problem, problem } from '#pipelines/settings/problems.ts';
+import type { Field } from '../filters.ts';
+import { cutProblems, type Interval, type Scope, type Selection, scopeOf, type TrendsQuery } from '../query_schemas.ts';
+import { readFormula } from './formula.ts';
+
+/** Values of a breakdown that are given one by one. */
+const VALUES = 100;
+
+export type MeasureOf = NonNullable<TrendsQuery['series'][number]['measure']>['of'];
+
+/** Measures that are a value of some rank: which part of the sorted numbers lies below it. */
+export const QUANTILES = { median: 0.5, p90: 0.9, p99: 0.99 } as const;
+
+/** Measures of the numbers of a field. */
+const OF_NUMBERS: ReadonlySet<MeasureOf> = new Set(['sum', 'average', 'min', 'max', 'median', 'p90', 'p99']);
+
+export interface TrendRow {
+  /** 0: the time that was asked for; 1: the one before it. */
+  period: number;
+  /** From 1. */
+  series: number;
+  /** `start`: an interval begins at `bucket`, whether it has events or not. */
+  kind: 'all' | 'value' | 'interval' | 'value_interval' | 'start';
+  /** The texts of the breakdown's fields. */
+  parts: string[];
+  /** 1: of the values together that are not given one by one. */
+  rest: number;
+  /** How many these are. */
+  texts: number;
+  bucket: number;
+  events: number;
+  persons: number;
+  /** The sum in whole millionths. */
+  units: string;
+  /** How many of the events have a number. */
+  numbers: number;
+  least: number | null;
+  most: number | null;
+  /** In the order of QUANTILES. */
+  quantiles: (number | null)[];
+  uniques: number;
+}
+
+/** Events, and what is measured of them. */
+export interface TrendSeries extends Selection {
+  measure: MeasureOf;
+  /** What values of a breakdown are put in order by. */
+  rank: MeasureOf;
+  /** The field whose numbers are measured, or added up. */
+  number: Field | null;
+  /** The field whose different texts are counted. */
+  unique: Field | null;
+}
+
+/** Trends with everything decided that their question leaves open. */
+export interface TrendsPlan extends Scope {
+  interval: Interval;
+  timeZone: string;
+  series: readonly TrendSeries[];
+  /** `rankedBy`: each series has its own greatest values, or all have those of the first. */
+  breakdown: { fields: readonly Field[]; limit: number; rankedBy: 'each' | 'first' } | null;
+  /** Whether the time before is looked at too. */
+  compares: boolean;
+  /** Whether intervals without events are given. */
+  filled: boolean;
+}
+
+export function trendsPlan(query: TrendsQuery): TrendsPlan {
+  const { interval, time_zone: timeZone = 'UTC', series, compare, empty_intervals: empty } = query;
+  const hasFormulas = (query.formulas ?? []).length > 0;
+  const compares = compare !== undefined;
+  return {
+    ...scopeOf(query),
+    interval,
+    timeZone,
+    series: series.map(planOfSeries),
+    breakdown: planOfBreakdown(query.breakdown, hasFormulas),
+    compares,
+    filled: empty === 'zeros' || compares || hasFormulas || query.rolling !== undefined,
+  };
+}
+
+function planOfSeries({ sum, measure, ...selection }: TrendsQuery['series'][number]): TrendSeries {
+  const of = measure?.of ?? (sum === undefined ? 'events' : 'sum');
+  const number = OF_NUMBERS.has(of) ? (measure?.field ?? sum ?? null) : null;
+  return { ...selection, measure: of, rank: measure?.of ?? 'events', number, unique: uniqueOf(measure) };
+}
+
+const uniqueOf = (measure: TrendsQuery['series'][number]['measure']): Field | null =>
+  measure?.of === 'unique' ? (measure.field ?? null) : null;
+
+/** Formulas need the same values in every series. */
+function planOfBreakdown(breakdown: TrendsQuery['breakdown'], hasFormulas: boolean): TrendsPlan['breakdown'] {
+  if (breakdown === undefined) return null;
+  const { field, fields = field === undefined ? [] : [field], limit = VALUES } = breakdown;
+  return { fields, limit, rankedBy: hasFormulas ? 'first' : 'each' };
+}
+
+/** Whether a measure is of a field, which must then be named. */
+function isOfField(of: MeasureOf): boolean {
+  return OF_NUMBERS.has(of) || of === 'unique';
+}
+
+/** Figures that an answer with its empty intervals may have. */
+const POINTS_MAX = 100_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** The length of an interval, or the least it may have. */
+const LENGTHS_MS: Record<Interval, number> = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS, month: 28 * DAY_MS };
+
+/** What of trends no shape can say. */
+export function trendsProblems(query: TrendsQuery): Problem[] {
+  return [
+    ...cutProblems(query),
+    ...query.series.flatMap(measureProblems),
+    ...formulaProblems(query),
+    ...breakdownProblems(query.breakdown),
+    ...sizeProblems(query),
+  ];
+}
+
+function measureProblems({ measure, sum }: TrendsQuery['series'][number], index: number): Problem[] {
+  if (measure === undefined) return [];
+  const field = `series[${index}].measure`;
+  if (sum !== undefined) return [problem('field_malformed', field, 'is not taken beside sum')];
+  if (!isOfField(measure.of)) {
+    return measure.field === undefined ? [] : [problem('field_malformed', `${field}.field`, 'is not for this measure')];
+  }
+  return measure.field === undefined ? [problem('field_missing', `${field}.field`, 'is missing')] : [];
+}
+
+function formulaProblems({ formulas = [], series }: TrendsQuery): Problem[] {
+  return formulas.flatMap((text, index) => {
+    const read = readFormula(text, series.length);
+    return read.ok ? [] : [problem('formula_malformed', `formulas[${index}]`, read.message)];
+  });
+}
+
+function breakdownProblems(breakdown: TrendsQuery['breakdown']): Problem[] {
+  if (breakdown === undefined || (breakdown.field === undefined) !== (breakdown.fields === undefined)) return [];
+  return breakdown.field === undefined
+    ? [problem('field_missing', 'breakdown.field', 'is missing')]
+    : [problem('field_malformed', 'breakdown.fields', 'is not taken beside field')];
+}
+
+/** An answer that holds every interval is known in its size before it is asked. */
+function sizeProblems(query: TrendsQuery): Problem[] {
+  const { filled, compares, breakdown } = trendsPlan(query);
+  if (!filled) return [];
+  const intervals = Math.ceil(Math.max(0, query.to - query.from) / LENGTHS_MS[query.interval]) + 1;
+  const groups = breakdown === null ? 1 : breakdown.limit + 2;
+  const series = query.series.length + (query.formulas ?? []).length;
+  const points = intervals * groups * series * (compares ? 2 : 1);
+  if (points <= POINTS_MAX) return [];
+  const message = `an answer has at most ${POINTS_MAX} figures, and this would have ${points}: ask for fewer intervals, values or series`;
+  return [problem('too_many', 'interval', message)];
+}

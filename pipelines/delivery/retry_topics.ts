@@ -1,0 +1,176 @@
+// Retry topics, and when their records are due.
+import { RETRY_AFTER_MS_MAX } from './breaker.ts';
+
+/** Retry lanes in order, with the wait before an attempt in milliseconds. The names are part of topic names. */
+export const LANES = [
+  { name: '5s', delayMs: 5_000 },
+  { name: '1m', delayMs: 60_000 },
+  { name: '10m', delayMs: 600_000 },
+  { name: '1h', delayMs: 3_600_000 },
+  { name: '6h', delayMs: 21_600_000 },
+] as const;
+/** The lane of sites whose destinations answer slowly: all on it is due, and waits for others of its kind alone. */
+const SLOW_LANE = 'slow';
+export type Lane = (typeof LANES)[number]['name'] | typeof SLOW_LANE;
+
+/** How long after its first attempt an event is still retried. */
+export const RETRY_AGE_MAX_MS = 72 * 3_600_000;
+/** Share of the delay that is spread at random, so that what failed together does not come back together. */
+const JITTER = 0.2;
+
+export interface LaneQuestion {
+  /** Attempts made so far, from 1. */
+  attempt: number;
+  firstAttemptedAtMs: number;
+  nowMs: number;
+  /** Wait that the platform asked for; null when it did not. */
+  retryAfterMs: number | null;
+  /** When the platform stops taking the event; null where its age does not matter. */
+  deadlineMs: number | null;
+  /** From 0 to 1. */
+  random: number;
+}
+
+export type LaneChoice = { kind: 'lane'; lane: Lane; dueAtMs: number } | { kind: 'dead'; reason: string };
+
+/** The lane of an attempt is the shortest that the platform's wish allows; the last lane takes what waits longer. */
+function delayOf(question: LaneQuestion): { lane: Lane; delayMs: number } {
+  const byAttempt = LANES[Math.min(Math.max(question.attempt, 1), LANES.length) - 1] ?? LANES[0];
+  const wishMs = Math.min(question.retryAfterMs ?? 0, RETRY_AFTER_MS_MAX);
+  const delayMs = Math.round(Math.max(byAttempt.delayMs, wishMs) * (1 + JITTER * question.random));
+  if (wishMs <= byAttempt.delayMs) return { lane: byAttempt.name, delayMs };
+  const byWish = LANES.findLast((lane) => lane.delayMs <= wishMs) ?? byAttempt;
+  return { lane: byWish.name, delayMs };
+}
+
+/**
+ * Where an event goes after an attempt that may be repeated. Delays are never shorter than the lane's or than the
+ * platform's Retry-After, of which six hours count at the most, and up to a fifth longer by jitter. Dead reasons: `too_old` when the platform's age window
+ * would be closed by then, `retries_exhausted` when 72 hours have passed since the first attempt.
+ */
+export function nextLane(question: LaneQuestion): LaneChoice {
+  const { lane, delayMs } = delayOf(question);
+  return choiceOf(question, lane, question.nowMs + delayMs);
+}
+
+/** The lane, unless the event may not wait there until then. */
+function choiceOf(
+  { firstAttemptedAtMs, deadlineMs }: Pick<LaneQuestion, 'firstAttemptedAtMs' | 'deadlineMs'>,
+  lane: Lane,
+  dueAtMs: number,
+): LaneChoice {
+  if (deadlineMs !== null && dueAtMs >= deadlineMs) return { kind: 'dead', reason: 'too_old' };
+  if (dueAtMs - firstAttemptedAtMs > RETRY_AGE_MAX_MS) return { kind: 'dead', reason: 'retries_exhausted' };
+  return { kind: 'lane', lane, dueAtMs };
+}
+
+/** The delay of the shortest lane that what is paused goes to, but for its probe. */
+export const PAUSED_LANE_MS_MIN = 600_000;
+
+/**
+ * Where an event goes of which nothing was asked, as its site's destination is in trouble. It lies there until that is
+ * over (`waits_since` of its job makes it due then), so its lane is a long one: the longest whose delay is at most what
+ * it has waited already, or what its trouble asks for, ten minutes at least. In 72 hours it is written anew some
+ * twenty times, where a look at each try of the destination made it thousands. A lane behind whose delay it would be
+ * too old makes way for a shorter one; dead reasons as in `nextLane`, where even the shortest comes too late.
+ */
+export function pausedLane(question: Omit<LaneQuestion, 'attempt'>): LaneChoice {
+  const { nowMs, firstAttemptedAtMs, retryAfterMs } = question;
+  return longestLane(question, Math.max(nowMs - firstAttemptedAtMs, retryAfterMs ?? 0, PAUSED_LANE_MS_MIN));
+}
+
+/** Where the one event of a paused site goes that shows when its trouble is over: looked at no later than that asks for. */
+export function probeLane(question: Omit<LaneQuestion, 'attempt'>): LaneChoice {
+  return longestLane(question, question.retryAfterMs ?? 0);
+}
+
+/** Where an event of a slow site goes; dead reasons as in `nextLane`. */
+export function slowLane(question: Omit<LaneQuestion, 'attempt'>): LaneChoice {
+  return choiceOf(question, SLOW_LANE, question.nowMs);
+}
+
+function longestLane(question: Omit<LaneQuestion, 'attempt'>, delayMsMax: number): LaneChoice {
+  const { nowMs, random } = question;
+  const lanes = LANES.filter(({ delayMs }, place) => place === 0 || delayMs <= delayMsMax);
+  const choices = lanes.map(({ name, delayMs }) =>
+    choiceOf(question, name, nowMs + Math.round(delayMs * (1 + JITTER * random))),
+  );
+  return choices.findLast(({ kind }) => kind === 'lane') ?? (choices[0] as LaneChoice);
+}
+
+export const retryTopic = (destination: string, lane: Lane): string => `delivery.${destination}.retry.${lane}`;
+/** Whether records of a topic wait there to be tried again, or to be replayed. */
+export const isLaneTopic = (topic: string): boolean => /^delivery\.\w+\.(?:retry\.|replay$)/.test(topic);
+export const slowTopic = (destination: string): string => retryTopic(destination, SLOW_LANE);
+export const replayTopic = (destination: string): string => `delivery.${destination}.replay`;
+
+/** The wait of the lane that a topic of a destination is; 0 for those of slow sites and of replays, where all is due at once. */
+export function delayOfTopic(destination: string, topic: string): number {
+  return LANES.find(({ name }) => retryTopic(destination, name) === topic)?.delayMs ?? 0;
+}
+
+/** Every topic a destination needs beside the ones all share. */
+export const topicsOf = (destination: string): string[] => [
+  ...LANES.map(({ name }) => retryTopic(destination, name)),
+  slowTopic(destination),
+  replayTopic(destination),
+];
+
+/** Share of a lane's delay by which records that came in order may be due out of order: the jitter. */
+const SPREAD = 1.2;
+/** Shortest rest after records were only moved. */
+const REST_MS_MIN = 500;
+
+/** What is to be done with the records of a lane that were read, by their places, from 0. */
+export interface LaneLook {
+  /** Due: to be attempted. */
+  take: number[];
+  /** Not due, and in the way of what is behind them: to be written again at the end of the lane. */
+  move: number[];
+  /** From which place on records stay where they are; null where all are taken or moved. */
+  leaveFrom: number | null;
+  /** When the rest, or what comes behind it, is to be looked at; milliseconds since 1970 UTC. */
+  notBeforeMs: number;
+}
+
+interface LaneQuestionOfRecords {
+  /** When each record is due, in their order; milliseconds since 1970 UTC. */
+  duesMs: readonly number[];
+  nowMs: number;
+  /** The lane's wait. */
+  delayMs: number;
+  /** Whether the lane holds more behind what was read. */
+  isMoreBehind: boolean;
+  /** How many of the records, from the first on, make way where they are not due, as what lies behind them may be due. */
+  passing: number;
+}
+
+/**
+ * Looks at what was read of a lane. A record is never held up by one before it that is due later: what is due is taken
+ * wherever it lies, and what is not due before it goes to the end. Where nothing is due, records due much later than the
+ * lane's wait make way for what lies behind what was read; they go round in steps, so that a lane of nothing else is not
+ * written without a pause. A pass over the lane goes on without one.
+ */
+export function lookAtLane({ duesMs, nowMs, delayMs, isMoreBehind, passing }: LaneQuestionOfRecords): LaneLook {
+  const last = Math.max(
+    duesMs.findLastIndex((dueMs) => dueMs <= nowMs),
+    isMoreBehind ? passing - 1 : -1,
+  );
+  const earliest = (dues: readonly number[]): number => Math.min(...dues, nowMs + delayMs);
+  if (last >= 0) {
+    const places = duesMs.slice(0, last + 1).map((dueMs, place) => ({ place, isDue: dueMs <= nowMs }));
+    const rest = duesMs.slice(last + 1);
+    return {
+      take: places.filter(({ isDue }) => isDue).map(({ place }) => place),
+      move: places.filter(({ isDue }) => !isDue).map(({ place }) => place),
+      leaveFrom: rest.length === 0 ? null : last + 1,
+      notBeforeMs: earliest(duesMs.filter((dueMs) => dueMs > nowMs)),
+    };
+  }
+  const near = duesMs.findIndex((dueMs) => dueMs <= nowMs + delayMs * SPREAD);
+  const far = near < 0 ? duesMs.length : near;
+  if (!isMoreBehind || far === 0) return { take: [], move: [], leaveFrom: 0, notBeforeMs: earliest(duesMs) };
+  const move = Array.from({ length: far }, (_, place) => place);
+  const soonMs = nowMs + Math.max(REST_MS_MIN, delayMs / 10);
+  return { take: [], move, leaveFrom: far, notBeforeMs: Math.min(soonMs, ...duesMs.slice(far)) };
+}

@@ -1,0 +1,82 @@
+// What requests of other vendors' libraries have in common once they are mapped to events.
+import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { numberId } from '#pipelines/privacy/placeholder_ids.ts';
+import type { Caller } from '#schemas/event.ts';
+
+/** What of a foreign request is not in its events: whose key it came with, when, and when its sender says to have sent it. */
+export interface Arrival {
+  caller: Caller;
+  receivedAtMs: number;
+  sentAtMs: number | null;
+}
+
+/** Why a call was not turned into events. Messages never repeat what was sent. */
+export const CALL_PROBLEMS = {
+  call_type_unknown: 'type must be track, identify, page, screen, group or alias.',
+  call_too_large: 'A call must not exceed 32 KiB.',
+} as const;
+type CallProblem = keyof typeof CALL_PROBLEMS;
+
+/** The event of a call, in the form POST /v1/ingest takes it; what is no object goes on as it is and is rejected there. */
+export type MappedCall = { ok: true; event: unknown } | { ok: false; code: CallProblem };
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The object, or an empty one. */
+export function objectOr(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+/** An id as text: many libraries send numbers, and of a rounded one nobody knows which it was. Anything else stays as it is, to be judged where ids are. */
+export function idText(value: unknown): unknown {
+  return typeof value === 'number' && Number.isFinite(value) ? numberId(value) : value;
+}
+
+/** The first value that is there: neither undefined, null nor an empty text. */
+export function firstGiven(...values: readonly unknown[]): unknown {
+  return values.find((value) => value !== undefined && value !== null && value !== '');
+}
+
+/** The members that are there. */
+export function given(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => firstGiven(value) !== undefined));
+}
+
+/**
+ * When a call was sent by the clock that made its time, for `readTimestamp` to move that by how far the clock was off (Segment's
+ * specification of common fields: receivedAt - (sentAt - originalTimestamp)). A server's clock is right, and its times may be
+ * those of a backfill: they stay as they are, to the millisecond.
+ */
+export const clockOf = ({ caller, sentAtMs }: Arrival): { sent_at?: number } =>
+  caller === 'server' || sentAtMs === null ? {} : { sent_at: sentAtMs };
+
+/** What the address of a page tells of how the visitor came, as the tag reads it too (`services/tag/src/campaign.ts`). */
+const CAMPAIGN = /^utm_\w{1,60}$/;
+const CLICK = /^(?:(?:fb|g|d|tt|tw|y)clid|msclkid|[gw]braid|li_fat_id|epik|rdt_cid|sccid)$/;
+/** Cut off, a click's id is another's, and an e-mail address would no longer be known for one. */
+const VALUE_CHARACTERS_MAX = 500;
+const PARAMETERS_MAX = 30;
+
+/**
+ * The parameters `utm_*` of a page's address, and the click ids that ad platforms add to it, under their names in small
+ * letters, however they were written. Of one that stands there more than once, the first that says something.
+ *
+ * @param address Absolute or not; anything but a text tells nothing.
+ * @param withClicks Whether the visitor's clicks on ads may be known.
+ */
+export function pageArrival(address: unknown, withClicks = true): JsonObject {
+  if (typeof address !== 'string') return {};
+  const [beforeFragment = ''] = address.split('#', 1);
+  const query = beforeFragment.indexOf('?');
+  const told = new Map<string, string>();
+  if (query < 0) return {};
+  for (const [sent, value] of new URLSearchParams(beforeFragment.slice(query))) {
+    const name = sent.toLowerCase();
+    if (value.trim() === '' || value.length >= VALUE_CHARACTERS_MAX || told.has(name)) continue;
+    if (CAMPAIGN.test(name) || (withClicks && CLICK.test(name))) told.set(name, value);
+    if (told.size === PARAMETERS_MAX) break;
+  }
+  return Object.fromEntries(told);
+}

@@ -1,0 +1,194 @@
+// Rate limits and the monthly quota of a request, shared and of one edge alone.
+
+/** Which limit a request has reached. */
+export type LimitKind = 'ip' | 'key';
+
+/** How a subject stands to its limit. */
+export interface RateState {
+  /** Requests in a window. */
+  limit: number;
+  remaining: number;
+  /** Until more remains. */
+  resetMs: number;
+}
+
+export type RateVerdict =
+  | { ok: true; rate: RateState | null }
+  | { ok: false; kind: LimitKind; waitMs: number; rate: RateState };
+export type Limited = Extract<RateVerdict, { ok: false }>;
+
+/** Requests in a window; 0: no limit. */
+export interface RateLimits {
+  windowMs: number;
+  perIp: number;
+  perKey: number;
+}
+
+/** What a request wants of the limits and of its account's month. */
+export interface AdmissionRequest {
+  /** Who calls, as the limits count it; null where its address is not limited. */
+  address: string | null;
+  key: string | null;
+  /** Requests of the key in a window, where it has a limit of its own. */
+  keyLimit: number | null;
+  accountId: string;
+  month: string;
+  /** Events the month may hold, the grace included. */
+  monthLimit: number;
+  wanted: number;
+  /** Under which it is reserved; empty: nothing can be. */
+  lease: string;
+}
+
+export interface Admission {
+  verdict: RateVerdict;
+  /** Events that were reserved; null where the month's usage is not known. */
+  granted: number | null;
+  /** Used and held of the month, what was granted included. */
+  known: number;
+}
+
+/** An account's monthly allowance with its grace of 20 %, in events. */
+export function allowanceWithGrace(monthlyAllowance: number): number {
+  return monthlyAllowance + Math.floor(monthlyAllowance / 5);
+}
+
+const SLICES = 10;
+/** Beyond so many callers the one that came first is forgotten. */
+const SUBJECTS_MAX = 100_000;
+
+interface Window {
+  /** Number of the slice that `counts[0]` is of. */
+  first: number;
+  counts: number[];
+  total: number;
+}
+
+/** Rate limits in this process alone. */
+export interface MemoryLimits {
+  /** Counts one request of an address and a key, unless one of them has reached its limit; a key may have its own. */
+  take(address: string | null, key: string | null, nowMs: number, keyLimit?: number | null): RateVerdict;
+}
+
+/**
+ * Counts requests in slices of a tenth of the window: the slice that runs and the ten before it. No span of a window's
+ * length ever holds more than the limit. What is refused is not counted.
+ */
+export function createMemoryLimits({ windowMs, perIp, perKey }: RateLimits): MemoryLimits {
+  const sliceMs = windowMs / SLICES;
+  const addresses = new Map<string, Window>();
+  const keys = new Map<string, Window>();
+
+  const leavesMs = (slice: number, nowMs: number): number =>
+    Math.max(1, Math.ceil((slice + SLICES + 1) * sliceMs - nowMs));
+
+  function waitMs({ first, counts, total }: Window, limit: number, nowMs: number): number {
+    let left = total;
+    for (let at = 0; at < counts.length; at++) {
+      left -= counts[at] ?? 0;
+      if (left < limit) return leavesMs(first + at, nowMs);
+    }
+    return leavesMs(first + counts.length, nowMs);
+  }
+
+  function limited(kind: LimitKind, window: Window, limit: number, nowMs: number): RateVerdict {
+    const wait = waitMs(window, limit, nowMs);
+    return { ok: false, kind, waitMs: wait, rate: { limit, remaining: 0, resetMs: wait } };
+  }
+
+  function stateOf(window: Window | null, limit: number, nowMs: number): RateState | null {
+    if (window === null) return null;
+    return { limit, remaining: limit - window.total, resetMs: leavesMs(window.first, nowMs) };
+  }
+
+  return {
+    take(address, key, nowMs, keyLimit = null) {
+      const keyMost = keyLimit ?? perKey;
+      const slice = Math.floor(nowMs / sliceMs);
+      const byAddress = address === null || perIp === 0 ? null : windowOf(addresses, address, slice);
+      const byKey = key === null || keyMost === 0 ? null : windowOf(keys, key, slice);
+      if (byAddress !== null && byAddress.total >= perIp) return limited('ip', byAddress, perIp, nowMs);
+      if (byKey !== null && byKey.total >= keyMost) return limited('key', byKey, keyMost, nowMs);
+      if (byAddress !== null) count(byAddress, slice);
+      if (byKey !== null) count(byKey, slice);
+      return { ok: true, rate: nearer(stateOf(byAddress, perIp, nowMs), stateOf(byKey, keyMost, nowMs)) };
+    },
+  };
+}
+
+/** The state that leaves less. */
+function nearer(a: RateState | null, b: RateState | null): RateState | null {
+  if (a === null || b === null) return a ?? b;
+  return a.remaining <= b.remaining ? a : b;
+}
+
+/** A subject's window, without the slices that have left it. */
+function windowOf(windows: Map<string, Window>, subject: string, slice: number): Window {
+  let window = windows.get(subject);
+  if (window === undefined) {
+    window = { first: slice, counts: [], total: 0 };
+    if (windows.size >= SUBJECTS_MAX) forgetFirst(windows);
+    windows.set(subject, window);
+  }
+  while (window.counts.length > 0 && (window.first < slice - SLICES || window.counts[0] === 0)) {
+    window.total -= window.counts.shift() ?? 0;
+    window.first++;
+  }
+  if (window.counts.length === 0) window.first = slice;
+  return window;
+}
+
+function count(window: Window, slice: number): void {
+  // A clock that was set back counts in the newest slice there is.
+  const at = Math.max(slice - window.first, window.counts.length - 1);
+  while (window.counts.length <= at) window.counts.push(0);
+  window.counts[at] = (window.counts[at] ?? 0) + 1;
+  window.total++;
+}
+
+function forgetFirst(windows: Map<string, Window>): void {
+  const [first] = windows.keys();
+  if (first !== undefined) windows.delete(first);
+}
+
+/**
+ * What one edge grants of a month by itself, while nobody can be asked: from the usage it knew last and its own count.
+ * Several edges together may then pass the limit by what each of them grants.
+ */
+interface OwnCount {
+  /** Takes what is known of a month; what was granted before is in it. */
+  learn(accountId: string, month: string, known: number): void;
+  /** How many of the wanted events may be taken. */
+  grant(accountId: string, month: string, limit: number, wanted: number): number;
+  /** Takes back what was granted and not produced, as far as nothing newer was learnt since. */
+  giveBack(accountId: string, month: string, events: number): void;
+}
+
+/** Beyond so many months the one that was learnt first is forgotten. */
+const MONTHS_MAX = 100_000;
+
+export function createOwnCount(): OwnCount {
+  /** Used and held when last heard of, and what was granted since. */
+  const months = new Map<string, { known: number; granted: number }>();
+
+  function set(name: string, known: number, granted: number): void {
+    if (months.size >= MONTHS_MAX && !months.has(name)) months.delete(months.keys().next().value ?? '');
+    months.set(name, { known, granted });
+  }
+
+  return {
+    learn: (accountId, month, known) => set(`${accountId} ${month}`, known, 0),
+    grant(accountId, month, limit, wanted) {
+      const name = `${accountId} ${month}`;
+      const { known, granted: before } = months.get(name) ?? { known: 0, granted: 0 };
+      const granted = Math.max(0, Math.min(wanted, limit - known - before));
+      set(name, known, before + granted);
+      return granted;
+    },
+    giveBack(accountId, month, events) {
+      const name = `${accountId} ${month}`;
+      const count = months.get(name);
+      if (count !== undefined) set(name, count.known, Math.max(0, count.granted - events));
+    },
+  };
+}

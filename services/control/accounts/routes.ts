@@ -1,0 +1,218 @@
+// Accounts, what they have used, and what is said of the installation.
+
+import type { Static } from 'typebox';
+import { ALL_SITES } from '#infra/clickhouse/running_queries.ts';
+import { type SiteDayCount, usageByDay, usageStatement } from '#pipelines/analytics/usage.ts';
+import { monthOf } from '#pipelines/quota/month.ts';
+import type { SettingsView } from '#pipelines/settings/journal.ts';
+import { accountKey } from '#pipelines/settings/setting_address.ts';
+import { accountProblems } from '#pipelines/settings/validate.ts';
+import type { Account } from '#schemas/setting.ts';
+import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
+import {
+  type AccountItem,
+  accountChange,
+  accountParams,
+  accountShape,
+  installationShape,
+  newAccount,
+  usageQuery,
+  usageShape,
+} from '#services/control_api/sites.ts';
+import { inAccount, inAll, type Needs, ofListed } from '../auth.ts';
+import {
+  done,
+  metaOf,
+  type Outcome,
+  page,
+  type Route,
+  refused,
+  refusedFor,
+  refuseStale,
+  route,
+  type Shown,
+  shownWith,
+  type World,
+} from '../route.ts';
+
+const ACCOUNTS_MAX = 10_000;
+
+const tag = 'Accounts';
+const base = '/v1/admin/accounts';
+
+/** The allowance is the installation's to give. */
+const changesAccount: Needs = {
+  permission: 'account.change',
+  of({ params, body }) {
+    const { account_id } = params as Static<typeof accountParams>;
+    const { monthly_allowance } = body as Static<typeof accountChange>;
+    return monthly_allowance === undefined ? { account: account_id } : 'installation';
+  },
+};
+
+export const accountRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: base,
+    operationId: 'listAccounts',
+    access: ofListed('account.read'),
+    tag,
+    showsMonthUse: true,
+    summary: 'List accounts',
+    params: nothing,
+    query: closed(pageFields),
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: pageOf(accountShape), description: 'Accounts, sorted by id' },
+    errors: [],
+    run: ({ query }, world) => {
+      const items = world.view.table
+        .accounts()
+        .filter(({ account_id }) => world.may('account.read', { account: account_id }));
+      const body = page(
+        items,
+        query,
+        ({ account_id }) => account_id,
+        (account) => itemOf(account, world),
+      );
+      return done([], () => ({ body }));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: base,
+    operationId: 'createAccount',
+    access: inAll('account.create'),
+    tag,
+    showsMonthUse: true,
+    summary: 'Create an account',
+    params: nothing,
+    query: nothing,
+    body: newAccount,
+    ifMatch: 'none',
+    success: { status: 201, schema: accountShape, description: 'The account' },
+    errors: ['account_exists', 'limit_reached'],
+    run({ body }, world) {
+      const { view } = world;
+      if (view.table.account(body.account_id) !== undefined) return refused('account_exists');
+      if (view.table.accounts().length >= ACCOUNTS_MAX) return refused('limit_reached');
+      return written({ name: body.account_id, ...body }, null, world);
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${base}/{account_id}`,
+    operationId: 'getAccount',
+    access: inAccount('account.read'),
+    tag,
+    showsMonthUse: true,
+    summary: 'Read an account',
+    params: accountParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: accountShape, description: 'The account' },
+    errors: ['account_unknown'],
+    run({ params: { account_id } }, world) {
+      if (world.view.table.account(account_id) === undefined) return refused('account_unknown');
+      return done([], show(account_id, world));
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: `${base}/{account_id}`,
+    operationId: 'changeAccount',
+    access: changesAccount,
+    tag,
+    showsMonthUse: true,
+    summary: 'Change the fields of an account that are given',
+    params: accountParams,
+    query: nothing,
+    body: accountChange,
+    ifMatch: 'required',
+    success: { status: 200, schema: accountShape, description: 'The account as it is now' },
+    errors: ['account_unknown'],
+    run({ params: { account_id }, body, ifMatch }, world) {
+      const { view } = world;
+      const before = view.table.account(account_id);
+      if (before === undefined) return refused('account_unknown');
+      return (
+        refuseStale(view, accountKey(account_id), ifMatch, 'required') ?? written({ ...before, ...body }, before, world)
+      );
+    },
+  }),
+];
+
+function written(account: Account, before: Account | null, world: World): Outcome {
+  return refusedFor(accountProblems(account, before)) ?? done([{ body: { account } }], show(account.account_id, world));
+}
+
+/** What is shown is read after the change is written, from the view of then. */
+function show(accountId: string, world: World): (view: SettingsView) => Shown {
+  return (view) => {
+    const used_this_month = world.monthUsed(accountId);
+    return shownWith(view, accountKey(accountId), { ...view.table.account(accountId), used_this_month });
+  };
+}
+
+function itemOf(account: Account, { view, monthUsed }: World): AccountItem {
+  const { account_id } = account;
+  return { ...account, used_this_month: monthUsed(account_id), ...metaOf(view, accountKey(account_id)) };
+}
+
+/** A day's count changes with every event; whoever looks at a month wants no more than this. */
+const USAGE_KEPT_MS = 10_000;
+
+export const accountUsageRoute: Route = {
+  ...route({
+    method: 'GET',
+    path: '/v1/admin/accounts/{account_id}/usage',
+    operationId: 'getAccountUsage',
+    access: inAccount('account.read'),
+    tag: 'Accounts',
+    summary: "How many events of the account's sites arrived on each day of a month, by what ClickHouse holds",
+    params: accountParams,
+    query: usageQuery,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: usageShape, description: 'The days of the month up to now' },
+    errors: ['account_unknown', 'query_too_heavy', 'query_busy', 'query_cancelled', 'query_unavailable'],
+    run: () => refused('not_found'),
+  }),
+  ask({ params, query }, { nowMs, view }) {
+    const { account_id } = params as Static<typeof accountParams>;
+    const { month = monthOf(nowMs) } = query as Static<typeof usageQuery>;
+    if (view.table.account(account_id) === undefined) return refused('account_unknown');
+    const siteIds = view.table.sites().flatMap((site) => (site.account_id === account_id ? [site.site_id] : []));
+    return {
+      kind: 'ask',
+      siteId: ALL_SITES,
+      about: 'usage',
+      reads: null,
+      isShared: true,
+      asked: { account_id, month },
+      statement: usageStatement(siteIds, month),
+      keptMs: USAGE_KEPT_MS,
+      answer(rows) {
+        const days = usageByDay(month, rows as SiteDayCount[], nowMs);
+        return { account_id, month, events: days.reduce((sum, { events }) => sum + events, 0), days };
+      },
+    };
+  },
+};
+
+export const installationRoute: Route = route({
+  method: 'GET',
+  path: '/v1/admin/installation',
+  operationId: 'getInstallation',
+  access: 'known',
+  tag: 'Sites',
+  summary: 'What is the same for every site: where browsers reach the edge',
+  params: nothing,
+  query: nothing,
+  body: null,
+  ifMatch: 'none',
+  success: { status: 200, schema: installationShape, description: 'The installation' },
+  errors: [],
+  run: (_input, { edgeUrl }) => done([], () => ({ body: { edge_url: edgeUrl } })),
+});

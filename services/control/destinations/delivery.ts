@@ -1,0 +1,219 @@
+// How delivery to a destination does: its health, the newest attempts, and a test event.
+
+import { type Static, Type } from 'typebox';
+import { ALL_SITES } from '#infra/clickhouse/running_queries.ts';
+import {
+  type HealthRow,
+  healthState,
+  healthStatement,
+  newestAttemptsStatement,
+} from '#pipelines/analytics/delivery_outcomes.ts';
+import type { AttemptRow } from '#pipelines/analytics/event_trace/trace.ts';
+import { TEST_SETTING, testEntry } from '#pipelines/delivery/deliver.ts';
+import { RETRY_AGE_MAX_MS } from '#pipelines/delivery/retry_topics.ts';
+import { destinationKey } from '#pipelines/settings/setting_address.ts';
+import {
+  type AttemptItem,
+  attemptsQuery,
+  attemptsShape,
+  destinationParams,
+  type HealthItem,
+  healthQuery,
+  healthShape,
+  type TestAnswer,
+  testBody,
+  testShape,
+} from '#services/control_api/destinations.ts';
+import { nothing, timeField } from '#services/control_api/fields.ts';
+import { type Input, inSite, ofListed } from '../auth.ts';
+import { done, type GatheredAnswer, type Route, refused, route, type Sources, type World } from '../route.ts';
+
+const DAY_MS = 86_400_000;
+/** Answers are shared for this long. */
+const HEALTH_KEPT_MS = 1_000;
+
+export const deliveryHealthRoutes: Route[] = [
+  {
+    ...route({
+      method: 'GET',
+      path: '/v1/admin/delivery-health',
+      operationId: 'getDeliveryHealth',
+      access: ofListed('destinations.read'),
+      tag: 'Destinations',
+      summary: 'How each destination of each site has done in the last 24 hours, by its outcomes in ClickHouse',
+      params: nothing,
+      query: healthQuery,
+      body: null,
+      ifMatch: 'none',
+      success: {
+        status: 200,
+        schema: Type.Object({ items: Type.Array(healthShape), as_of: timeField('When ClickHouse was asked') }),
+        description: 'Destinations of which there are outcomes',
+      },
+      errors: ['query_too_heavy', 'query_busy', 'query_cancelled', 'query_unavailable'],
+      run: () => refused('not_found'),
+    }),
+    ask(input, { nowMs, may, principal }) {
+      const { site_id = null, destination = null } = input.query as Static<typeof healthQuery>;
+      // Rows of all sites are one question, which those who see all of them and those who see some ask alike.
+      const isWhole = site_id !== null || may('destinations.read', 'installation');
+      // In steps, so that equal questions of one second share an answer.
+      const sinceMs = Math.floor((nowMs - DAY_MS) / HEALTH_KEPT_MS) * HEALTH_KEPT_MS;
+      return {
+        kind: 'ask',
+        siteId: site_id ?? ALL_SITES,
+        about: 'delivery-health',
+        reads: null,
+        isShared: true,
+        asked: isWhole ? (input.query as object) : { by: principal.actor },
+        statement: healthStatement({
+          sinceMs,
+          waitingSinceMs: sinceMs - RETRY_AGE_MAX_MS,
+          siteId: site_id,
+          destination,
+        }),
+        keptMs: isWhole ? HEALTH_KEPT_MS : 0,
+        answer: (rows) => ({
+          items: (rows as HealthRow[])
+            .filter((row) => isWhole || may('destinations.read', { site: row.site_id }))
+            .map(healthItem),
+        }),
+      };
+    },
+  },
+];
+
+function healthItem(row: HealthRow): HealthItem {
+  const { latest: _latest, latest_reason, took_ms, age_ms, delivered_at, failed_at, ...counts } = row;
+  const state = healthState(row);
+  return {
+    ...counts,
+    state,
+    reason: state === 'delivering' ? '' : latest_reason,
+    delivered_at: delivered_at === 0 ? null : delivered_at,
+    failed_at: failed_at === 0 ? null : failed_at,
+    took_ms: { p50: took_ms[0], p99: took_ms[1] },
+    age_ms: { p50: age_ms[0], p99: age_ms[1] },
+  };
+}
+
+const ATTEMPTS_KEPT_MS = 1_000;
+const ATTEMPTS_SINCE_MS = 30 * 86_400_000;
+const ATTEMPTS_LIMIT = 50;
+
+interface NewestAttemptRow extends Omit<AttemptRow, 'destination' | 'received'> {
+  event_id: string;
+  event: string;
+}
+
+export const newestAttemptsRoute: Route = {
+  ...route({
+    method: 'GET',
+    path: '/v1/admin/sites/{site_id}/destinations/{name}/attempts',
+    operationId: 'listAttempts',
+    access: inSite('destinations.read'),
+    tag: 'Destinations',
+    summary: 'The newest attempts to deliver to a destination, with what the platform answered',
+    params: destinationParams,
+    query: attemptsQuery,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: attemptsShape, description: 'Attempts of the last 30 days' },
+    errors: ['site_unknown', 'query_too_heavy', 'query_busy', 'query_cancelled', 'query_unavailable'],
+    run: () => refused('not_found'),
+  }),
+  ask({ params, query }, { nowMs, view }) {
+    const { site_id: siteId, name: destination } = params as Static<typeof destinationParams>;
+    const { outcome = null, limit = ATTEMPTS_LIMIT } = query as Static<typeof attemptsQuery>;
+    if (view.table.site(siteId) === undefined) return refused('site_unknown');
+    // In steps, so that equal questions of one second share an answer.
+    const sinceMs = Math.floor((nowMs - ATTEMPTS_SINCE_MS) / ATTEMPTS_KEPT_MS) * ATTEMPTS_KEPT_MS;
+    return {
+      kind: 'ask',
+      siteId,
+      about: 'attempts',
+      reads: null,
+      isShared: false,
+      asked: { destination, outcome, limit },
+      statement: newestAttemptsStatement({ siteId, destination, outcome, sinceMs, limit }),
+      keptMs: ATTEMPTS_KEPT_MS,
+      answer: (rows) => ({ items: (rows as NewestAttemptRow[]).map(attemptItem) }),
+    };
+  },
+};
+
+/** An attempt as it is answered. */
+export function attemptItem({ attempted, answer_status, answer, outcome, ...row }: NewestAttemptRow): AttemptItem {
+  return {
+    ...row,
+    attempted_at: attempted,
+    outcome: outcome as AttemptItem['outcome'],
+    answer: answer_status === 0 ? null : { status: answer_status, body: answer },
+  };
+}
+
+const EVENT = 'page_view';
+const ID_BYTES = 8;
+
+type Params = Static<typeof destinationParams>;
+type Body = Static<typeof testBody>;
+
+export const destinationTestRoute: Route = route({
+  method: 'POST',
+  path: '/v1/admin/sites/{site_id}/destinations/{name}/test',
+  operationId: 'testDestination',
+  access: inSite('destinations.change'),
+  tag: 'Destinations',
+  summary: 'Send one event that is marked as a test, as delivery would, and show what the platform answered',
+  params: destinationParams,
+  query: nothing,
+  body: testBody,
+  ifMatch: 'none',
+  success: { status: 200, schema: testShape, description: 'What became of it; it is stored nowhere else' },
+  errors: ['site_unknown', 'destination_unknown', 'settings_not_stored'],
+  run: () => done([], () => ({ body: {} })),
+  gather: sendTestEvent,
+});
+
+async function sendTestEvent(
+  { params, body }: Input,
+  { sendTest, note }: Sources,
+  before: World,
+): Promise<GatheredAnswer> {
+  const { site_id: siteId, name } = params as Params;
+  const { event = EVENT, test_event_code: code } = body as Body;
+  if (before.view.table.site(siteId) === undefined) return refused('site_unknown');
+  if (toTest(siteId, name, before) === null) return refused('destination_unknown');
+  const world = await note(destinationKey(siteId, name), { test: event });
+  if ('kind' in world) return world;
+  const tested = toTest(siteId, name, world);
+  if (tested === null) return refused('destination_unknown');
+  const { site, destination, adapter } = tested;
+  const takesCode = TEST_SETTING in adapter.schema.properties;
+  const settings = { ...destination.settings, ...(takesCode && code !== undefined && { [TEST_SETTING]: code }) };
+  const eventId = `test-${Buffer.from(world.randomBytes(ID_BYTES)).toString('hex')}`;
+  const entry = testEntry({ siteId, eventId, name: event, nowMs: world.nowMs });
+  const sent = await sendTest({ adapter, site, destination: { ...destination, settings }, entry });
+  const { outcome, reason, detail, tookMs, answer = null } = sent;
+  const as_test = (settings[TEST_SETTING] ?? '') !== '';
+  const shown: TestAnswer = {
+    event_id: eventId,
+    event,
+    outcome,
+    reason,
+    detail,
+    took_ms: Math.round(tookMs),
+    as_test,
+    answer,
+  };
+  return { kind: 'answered', body: shown };
+}
+
+/** What a test event is sent with, as the settings are; null where there is no such destination. */
+function toTest(siteId: string, name: string, { view: { table }, adapters }: World) {
+  const [site, destination] = [table.site(siteId), table.destination(siteId, name)];
+  const adapter = adapters.find((one) => one.name === name);
+  return site === undefined || destination === undefined || adapter === undefined
+    ? null
+    : { site, destination, adapter };
+}

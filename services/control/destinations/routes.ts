@@ -1,0 +1,311 @@
+// Destinations and their settings; secrets go in and never come out.
+
+import { type Static, Type } from 'typebox';
+import type { Adapter } from '#pipelines/delivery/contract.ts';
+import { calledNames } from '#pipelines/delivery/setting_fields.ts';
+import { destinationSettingProblems } from '#pipelines/settings/destination_settings.ts';
+import type { SettingsView } from '#pipelines/settings/journal.ts';
+import { type Problem, problem } from '#pipelines/settings/problems.ts';
+import { destinationKey } from '#pipelines/settings/setting_address.ts';
+import { destinationProblems } from '#pipelines/settings/validate.ts';
+import type { Destination } from '#schemas/setting.ts';
+import {
+  destinationChange,
+  destinationParams,
+  destinationQuery,
+  destinationShape,
+  kindsShape,
+  newDestination,
+} from '#services/control_api/destinations.ts';
+import { nothing, pageOf } from '#services/control_api/fields.ts';
+import { siteParams } from '#services/control_api/sites.ts';
+import { inSite, ofListed } from '../auth.ts';
+import {
+  done,
+  metaOf,
+  type Outcome,
+  page,
+  type Route,
+  refused,
+  refusedFor,
+  refuseStale,
+  route,
+  type Shown,
+  type World,
+} from '../route.ts';
+
+const tag = 'Destinations';
+const base = '/v1/admin/sites/{site_id}/destinations';
+
+export const destinationRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/v1/admin/destination-kinds',
+    operationId: 'listDestinationKinds',
+    access: 'known',
+    tag,
+    summary: 'List the kinds of destinations, with the settings and secrets that each takes',
+    params: nothing,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: kindsShape, description: 'The kinds; a field with `secret: true` is a secret' },
+    errors: [],
+    run: (_input, { adapters }) => done([], () => ({ body: { items: adapters.map(kindOf) } })),
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/admin/destinations',
+    operationId: 'listDestinations',
+    access: ofListed('destinations.read'),
+    tag,
+    summary: 'List destinations; of secrets, only the names',
+    params: nothing,
+    query: destinationQuery,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: pageOf(destinationShape), description: 'Destinations, sorted by site' },
+    errors: ['site_unknown'],
+    run({ query }, { view, may }) {
+      const { site_id } = query;
+      if (site_id !== undefined && view.table.site(site_id) === undefined) return refused('site_unknown');
+      const found = view.table
+        .destinations()
+        .filter((item) => site_id === undefined || item.site_id === site_id)
+        .filter((item) => may('destinations.read', { site: item.site_id }));
+      const body = page(
+        found,
+        query,
+        (item) => `${item.site_id}/${item.name}`,
+        (item) => itemOf(view, item),
+      );
+      return done([], () => ({ body }));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: base,
+    operationId: 'createDestination',
+    access: inSite('destinations.change'),
+    needsProof: ({ body }, { adapters }) => {
+      const { name, settings = {} } = body as Static<typeof newDestination>;
+      return callsAnew(adapters, { name, settings: {} }, settings);
+    },
+    tag,
+    summary: 'Send the events of a site to a destination; an address of your own takes query.persons',
+    params: siteParams,
+    query: nothing,
+    body: newDestination,
+    ifMatch: 'none',
+    success: { status: 201, schema: destinationShape, description: 'The destination' },
+    errors: ['site_unknown', 'destination_exists', 'claimed_elsewhere'],
+    run({ params: { site_id }, body: { name, enabled = true, ...change } }, world) {
+      const { table } = world.view;
+      if (table.site(site_id) === undefined) return refused('site_unknown');
+      if (table.destination(site_id, name) !== undefined) return refused('destination_exists');
+      const created_at = world.nowMs;
+      return changed({ site_id, name, enabled, settings: {}, secrets: {}, created_at }, change, world);
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${base}/{name}`,
+    operationId: 'getDestination',
+    access: inSite('destinations.read'),
+    tag,
+    summary: 'Read a destination; of its secrets, only the names',
+    params: destinationParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: destinationShape, description: 'The destination' },
+    errors: ['site_unknown', 'destination_unknown'],
+    run({ params: { site_id, name } }, { view }) {
+      const found = find(view, site_id, name);
+      return 'kind' in found ? found : done([], show(site_id, name));
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: `${base}/{name}`,
+    operationId: 'changeDestination',
+    access: inSite('destinations.change'),
+    needsProof({ params, body }, { adapters, view }) {
+      const { site_id, name } = params as Static<typeof destinationParams>;
+      const before = view.table.destination(site_id, name) ?? { name, settings: {} };
+      return callsAnew(adapters, before, (body as Static<typeof destinationChange>).settings ?? {});
+    },
+    tag,
+    summary:
+      'Change the settings and secrets that are given, or switch it on or off; the others are kept. Another address takes query.persons',
+    params: destinationParams,
+    query: nothing,
+    body: destinationChange,
+    ifMatch: 'required',
+    success: { status: 200, schema: destinationShape, description: 'The destination as it is now' },
+    errors: ['site_unknown', 'destination_unknown', 'claimed_elsewhere'],
+    run({ params: { site_id, name }, body, ifMatch }, world) {
+      const found = find(world.view, site_id, name);
+      if ('kind' in found) return found;
+      const stale = refuseStale(world.view, destinationKey(site_id, name), ifMatch, 'required');
+      if (stale !== null) return stale;
+      const { enabled = found.enabled, ...change } = body;
+      const before = { ...found, enabled };
+      // A destination is switched off whatever its settings are: those of an older schema must not be in the way.
+      if (Object.keys(change).length === 0) return done([{ body: { destination: before } }], show(site_id, name));
+      return changed(before, change, world);
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: `${base}/{name}`,
+    operationId: 'deleteDestination',
+    access: inSite('destinations.change'),
+    tag,
+    summary: 'Remove a destination with its settings and secrets',
+    params: destinationParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'required',
+    success: { status: 200, schema: destinationShape, description: 'The destination that was removed' },
+    errors: ['site_unknown', 'destination_unknown'],
+    run({ params: { site_id, name }, ifMatch }, { view }) {
+      const found = find(view, site_id, name);
+      if ('kind' in found) return found;
+      const removedKey = destinationKey(site_id, name);
+      const stale = refuseStale(view, removedKey, ifMatch, 'required');
+      if (stale !== null) return stale;
+      const body = itemOf(view, found);
+      return done([{ removedKey }], () => ({ body }));
+    },
+  }),
+];
+
+interface Change {
+  settings?: Record<string, string | null>;
+  secrets?: Record<string, string | null>;
+}
+
+function find(view: SettingsView, siteId: string, name: string): Destination | Outcome {
+  if (view.table.site(siteId) === undefined) return refused('site_unknown');
+  return view.table.destination(siteId, name) ?? refused('destination_unknown');
+}
+
+type Called = Pick<Destination, 'name' | 'settings'>;
+
+/** Whether a change has an address called that was not before: whoever has it reads there what events say of persons. */
+function callsAnew(adapters: readonly Adapter[], before: Called, given: Record<string, string | null>): boolean {
+  const adapter = adapters.find(({ name }) => name === before.name);
+  if (adapter === undefined) return false;
+  return calledNames(adapter.schema).some(
+    (name) => (given[name] ?? '') !== '' && given[name] !== before.settings[name],
+  );
+}
+
+/** Whether a destination is called at an address that its site has set. */
+export function isCalledByAddress(adapters: readonly Adapter[], { name, settings }: Called): boolean {
+  return callsAnew(adapters, { name, settings: {} }, settings);
+}
+
+/** Null removes a setting or secret, a text sets it, and what is not named is kept. */
+function changed(before: Destination, change: Change, world: World): Outcome {
+  const { settings = {}, secrets = {} } = change;
+  const adapter = world.adapters.find(({ name }) => name === before.name);
+  if (adapter === undefined) return refused('settings_invalid', [unknownKind(world.adapters)]);
+  const isAnew = callsAnew(world.adapters, before, settings);
+  if (isAnew && !world.may('query.persons', { site: before.site_id })) return refused('permission_missing');
+  const given = textsOf(secrets);
+  const kept = Object.fromEntries(Object.entries(before.secrets).filter(([name]) => secrets[name] === undefined));
+  const after = { ...textsOf({ ...before.settings, ...settings }) };
+  const draft = { settings: after, secrets: given, storedSecrets: Object.keys(kept) };
+  const misfits = [
+    ...absences(before, change),
+    ...destinationSettingProblems(adapter, draft),
+    ...addressProblems(adapter, textsOf(settings), world),
+  ];
+  const problems = misfits.length > 0 ? misfits : resentProblems(adapter, before, textsOf(settings), Object.keys(kept));
+  if (problems.length > 0) return refused('settings_invalid', problems);
+  const destination = { ...before, settings: after, secrets: { ...kept, ...sealed(before, given, world) } };
+  return (
+    refusedFor(destinationProblems(destination, world.view.table)) ??
+    done([{ body: { destination } }], show(before.site_id, before.name))
+  );
+}
+
+/** Of the settings that a change gives, those that are called: the guard of what goes out would refuse them at every event. */
+function addressProblems(
+  { schema }: Adapter,
+  given: Readonly<Record<string, string>>,
+  { isAddressAllowed }: World,
+): Problem[] {
+  const called = calledNames(schema);
+  return Object.entries(given)
+    .filter(([name, value]) => called.includes(name) && value !== '' && !isAddressAllowed(value))
+    .map(([name]) =>
+      problem('address_refused', name, 'must be https, without a password, and lead to the public internet'),
+    );
+}
+
+/**
+ * The secrets that a change of a called address keeps: they would be sent to it, and whoever may change the address could read
+ * there what is never shown. So they are given again.
+ */
+function resentProblems(
+  { schema }: Adapter,
+  before: Destination,
+  given: Readonly<Record<string, string>>,
+  kept: readonly string[],
+): Problem[] {
+  const called = calledNames(schema);
+  const isMoved = Object.entries(given).some(
+    ([name, value]) => called.includes(name) && value !== before.settings[name],
+  );
+  if (!isMoved) return [];
+  return kept.map((name) =>
+    problem('field_missing', name, 'must be given again, as the address that it is sent to changes'),
+  );
+}
+
+function unknownKind(adapters: readonly Adapter[]): Problem {
+  const names = adapters.map(({ name }) => name).join(', ');
+  return problem('destination_unknown', 'name', `there is no such kind of destination; there are ${names}`);
+}
+
+function absences(before: Destination, { settings = {}, secrets = {} }: Change): Problem[] {
+  const absent = (given: Record<string, string | null>, there: Record<string, string>): string[] =>
+    Object.keys(given).filter((name) => given[name] === null && there[name] === undefined);
+  return [...absent(settings, before.settings), ...absent(secrets, before.secrets)].map((name) =>
+    problem('not_there', name, 'is not set, so it cannot be removed'),
+  );
+}
+
+function textsOf(values: Record<string, string | null>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
+}
+
+function sealed({ site_id: siteId, name }: Destination, given: Record<string, string>, world: World) {
+  const entries = Object.entries(given);
+  return Object.fromEntries(
+    entries.map(([field, value]) => [field, world.seal({ siteId, destination: name, field }, value)]),
+  );
+}
+
+const show =
+  (siteId: string, name: string) =>
+  (view: SettingsView): Shown => {
+    const found = find(view, siteId, name);
+    if ('kind' in found) throw new Error(`no destination ${name} after it was written`);
+    const item = itemOf(view, found);
+    return { body: item, version: item.version };
+  };
+
+/** A destination without the values of its secrets, not even sealed. */
+function itemOf(view: SettingsView, destination: Destination) {
+  const { site_id, name, enabled, settings, secrets } = destination;
+  const meta = metaOf(view, destinationKey(site_id, name));
+  return { site_id, name, enabled, settings: { ...settings }, secrets: Object.keys(secrets), ...meta };
+}
+
+function kindOf({ name, title, schema }: Adapter): object {
+  return { name, title, schema: Type.Object(schema.properties) };
+}

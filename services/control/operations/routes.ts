@@ -1,0 +1,257 @@
+// How the installation is doing: stages, running queries, a site's tag and what was not accepted of it.
+
+import { type Static, Type } from 'typebox';
+import { ALL_SITES, type RunningQuery } from '#infra/clickhouse/running_queries.ts';
+import type { RefusalRecord, TagRecord } from '#infra/redis/edge_reports.ts';
+import { type RefusalSample, refusalCounts } from '#pipelines/ingestion_warnings/warnings.ts';
+import { keyIdOf } from '#pipelines/settings/callers.ts';
+import { type EventDefinition, parseEventDefinition } from '#pipelines/settings/event_definitions.ts';
+import { definitionState, HOUR_MS, siteVolume } from '#pipelines/tag/tag_health.ts';
+import type { ApiKey, Site } from '#schemas/setting.ts';
+import { closed, idField, nothing } from '#services/control_api/fields.ts';
+import {
+  type DefinitionHealth,
+  type RefusalSampleItem,
+  type RefusalsItem,
+  type RunningQueryItem,
+  refusalQuery,
+  refusalsShape,
+  runningQueriesShape,
+  runningQueryParams,
+  runningQueryShape,
+  type StagesAnswer,
+  stagesShape,
+  type TagHealthItem,
+  tagHealthShape,
+} from '#services/control_api/operations.ts';
+import { siteParams } from '#services/control_api/sites.ts';
+import { type Input, inAll, inSite, ofListed } from '../auth.ts';
+import { done, type GatheredAnswer, type Route, refused, route, type Sources, type World } from '../route.ts';
+
+const STAGES = ['dedup', 'quota', 'identity', 'warehouse'] as const;
+
+/** Said with every answer: silence about a part must not look as if it were well. */
+const NOT_SEEN = [
+  'edge: how many requests it takes and refuses is in its /metrics',
+  "each process's memory, restarts and errors are in its /metrics and its log",
+];
+
+export const stageRoute: Route = route({
+  method: 'GET',
+  path: '/v1/admin/stages',
+  operationId: 'listStages',
+  access: inAll('replays.read'),
+  tag: 'Operations',
+  summary: 'How far each stage is: what it has still to take, how old that is, how quickly it takes it',
+  params: nothing,
+  query: nothing,
+  body: null,
+  ifMatch: 'none',
+  success: {
+    status: 200,
+    schema: stagesShape,
+    description: 'The stages, in the order in which events go through them',
+  },
+  errors: ['stages_unavailable'],
+  run: () => done([], () => ({ body: {} })),
+  async gather(_input, { stages }, { view, nowMs }) {
+    const enabled = view.table.destinations().filter((one) => one.enabled);
+    const deliveries = [...new Set(enabled.map(({ name }) => `delivery.${name}`))].sort();
+    const items = await stages.read([...STAGES, ...deliveries]);
+    const body: StagesAnswer = { items, as_of: nowMs, not_seen: NOT_SEEN };
+    return { kind: 'answered', body };
+  },
+});
+
+const runningTag = 'Queries';
+const runningPath = '/v1/admin/queries';
+type RunningParams = Static<typeof runningQueryParams>;
+const listQuery = closed({ site_id: Type.Optional(idField('Only queries about this site')) });
+
+export const runningRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: runningPath,
+    operationId: 'listRunningQueries',
+    access: ofListed('queries.manage'),
+    tag: runningTag,
+    summary: 'The queries that ClickHouse is at work on: whose they are, for how long, and what they take',
+    params: nothing,
+    query: listQuery,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: runningQueriesShape, description: 'Queries of every control service' },
+    errors: ['query_unavailable'],
+    run: () => done([], () => ({ body: {} })),
+    async gather({ query }, { running }, world) {
+      const { site_id: siteId } = query as Static<typeof listQuery>;
+      const found = (await running.list())
+        .filter((one) => siteId === undefined || one.siteId === siteId)
+        .filter((one) => isManagedQuery(one, world));
+      return { kind: 'answered', body: { items: found.map(runningItem), as_of: world.nowMs } };
+    },
+  }),
+  route({
+    method: 'DELETE',
+    path: `${runningPath}/{id}`,
+    operationId: 'cancelQuery',
+    access: ofListed('queries.manage'),
+    tag: runningTag,
+    summary: 'End a query; whoever asked it is answered query_cancelled',
+    params: runningQueryParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: runningQueryShape, description: 'The query, as it was when it was ended' },
+    errors: ['query_unknown', 'query_unavailable', 'settings_not_stored'],
+    run: () => done([], () => ({ body: {} })),
+    async gather({ params }, { running, note }, before) {
+      const found = await managedQuery(running, params as RunningParams, before);
+      if (found === undefined) return refused('query_unknown');
+      const world = await note('queries', { cancel: found.id });
+      if ('kind' in world) return world;
+      const cancelled = isManagedQuery(found, world) ? await running.cancel(found.id) : null;
+      return cancelled === null ? refused('query_unknown') : { kind: 'answered', body: runningItem(cancelled) };
+    },
+  }),
+];
+
+/** The query of that id; what is of others is as what is not there. */
+async function managedQuery(
+  running: Sources['running'],
+  { id }: RunningParams,
+  world: World,
+): Promise<RunningQuery | undefined> {
+  return (await running.list()).find((one) => one.id === id && isManagedQuery(one, world));
+}
+
+/** A query about all sites is the installation's. */
+function isManagedQuery({ siteId }: RunningQuery, { may }: World): boolean {
+  return may('queries.manage', siteId === ALL_SITES ? 'installation' : { site: siteId });
+}
+
+function runningItem({ id, siteId, kind, askedBy, runningMs, rowsRead, memoryBytes }: RunningQuery): RunningQueryItem {
+  const figures = { running_ms: runningMs, rows_read: rowsRead, memory_bytes: memoryBytes };
+  return { id, site_id: siteId === ALL_SITES ? null : siteId, kind, asked_by: askedBy, ...figures };
+}
+
+export const tagHealthRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/v1/admin/sites/{site_id}/tag-health',
+    operationId: 'getTagHealth',
+    access: inSite('site.read'),
+    tag: 'Sites',
+    summary: "How a site's tag does: what pages sent events, how many against the usual, and which definitions fire",
+    params: siteParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: tagHealthShape, description: 'How it does, by what the edges counted' },
+    errors: ['site_unknown', 'tag_health_unavailable'],
+    showsTagHealth: true,
+    run({ params: { site_id } }, { view, tagRecord, nowMs }) {
+      const site = view.table.site(site_id);
+      if (site === undefined) return refused('site_unknown');
+      if (tagRecord === null) return refused('tag_health_unavailable');
+      return done([], () => ({ body: tagHealth(site, tagRecord, nowMs) }));
+    },
+  }),
+];
+
+function tagHealth(site: Site, record: TagRecord, nowMs: number): TagHealthItem {
+  const { state, lastHour, lastDay } = siteVolume(record.hours, nowMs);
+  const reported = (name: keyof TagHealthItem['reported']): number => record.reported.get(name) ?? 0;
+  return {
+    site_id: site.site_id,
+    state,
+    last_event_at: record.lastMs,
+    known_since: record.hours.size === 0 ? null : Math.min(...record.hours.keys()) * HOUR_MS,
+    last_hour: lastHour,
+    last_day: lastDay,
+    pages: record.pages.map(([page, last_event_at]) => ({ page, last_event_at })),
+    definitions: enabledDefinitions(site).map((definition) => definitionHealth(definition, record, nowMs)),
+    reported: {
+      retried: reported('retried'),
+      dropped: reported('dropped'),
+      rejected: reported('rejected'),
+      blocked: reported('blocked'),
+    },
+  };
+}
+
+function enabledDefinitions({ event_definitions }: Site): EventDefinition[] {
+  const read = event_definitions.map(parseEventDefinition);
+  return read.flatMap((one) => (one.ok && one.definition.enabled ? [one.definition] : []));
+}
+
+function definitionHealth({ id, name }: EventDefinition, { fired }: TagRecord, nowMs: number): DefinitionHealth {
+  const known = fired.get(id);
+  return {
+    id,
+    name,
+    state: definitionState(known, nowMs),
+    fired: known?.count ?? 0,
+    last_fired_at: known?.lastMs ?? null,
+    usual_gap_ms: known === undefined || known.count < 2 ? null : known.gapMs,
+  };
+}
+
+const WEEK_MS = 7 * 86_400_000;
+
+export const refusalRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: '/v1/admin/sites/{site_id}/refusals',
+    operationId: 'getRefusals',
+    access: inSite('query.aggregates'),
+    tag: 'Sites',
+    summary:
+      'What the edge did not accept of a site, by reason, with samples: events rejected or dropped, requests refused',
+    params: siteParams,
+    query: refusalQuery,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: refusalsShape, description: 'What was not accepted, by what the edges counted' },
+    errors: ['site_unknown', 'refusals_unavailable'],
+    run: () => done([], () => ({ body: {} })),
+    gather: readRefusals,
+  }),
+];
+
+async function readRefusals({ params, query }: Input, sources: Sources, world: World): Promise<GatheredAnswer> {
+  const { site_id: siteId } = params as Static<typeof siteParams>;
+  const { to = world.nowMs, from = Math.max(0, to - WEEK_MS), interval = 'day' } = query as Static<typeof refusalQuery>;
+  // Of no other name, or Redis would be asked for names out of a request.
+  if (world.view.table.site(siteId) === undefined) return refused('site_unknown');
+  const record = await sources.readRefusals(siteId);
+  if (record === null) return refused('refusals_unavailable');
+  const body: RefusalsItem = {
+    site_id: siteId,
+    ...{ from, to, interval },
+    known_since: record.sinceMs === null ? null : Math.max(record.sinceMs, world.nowMs - WEEK_MS),
+    ...refusalCounts(record.hours, { from, to, interval }),
+    samples: world.may('query.events', { site: siteId }) ? samplesOf(record, { from, to }, siteId, world) : null,
+  };
+  return { kind: 'answered', body };
+}
+
+function samplesOf(
+  { samples }: RefusalRecord,
+  { from, to }: { from: number; to: number },
+  siteId: string,
+  { view }: World,
+): RefusalSampleItem[] {
+  const keys = new Map([...view.table.keysOfSite(siteId).values()].map((key) => [keyIdOf(key.key_hash), key]));
+  return samples.filter(({ atMs }) => atMs >= from && atMs < to).map((sample) => sampleItem(sample, keys));
+}
+
+function sampleItem(
+  { atMs, keyId, kind, code, event, index, fields, caller }: RefusalSample,
+  keys: ReadonlyMap<string, ApiKey>,
+): RefusalSampleItem {
+  const key = keyId === null ? undefined : keys.get(keyId);
+  const shown = { shown_prefix: key?.shown_prefix ?? null, label: key?.label ?? null };
+  const known = keyId === null ? null : { key_id: keyId, ...shown };
+  return { at: atMs, kind, code, event, index, fields: [...fields], caller, key: known };
+}

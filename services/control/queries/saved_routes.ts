@@ -1,0 +1,373 @@
+// Saved questions and boards, and the answer to a saved question.
+
+import { type Static, Type } from 'typebox';
+import { withPhoneHmacs } from '#pipelines/analytics/query_rewrites.ts';
+import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
+import type { SettingsView } from '#pipelines/settings/journal.ts';
+import { type Problem, problem, unless } from '#pipelines/settings/problems.ts';
+import { savedKey } from '#pipelines/settings/setting_address.ts';
+import type { SavedItem, SavedKind } from '#schemas/setting.ts';
+import { closed, nothing, pageFields, pageOf, timeField } from '#services/control_api/fields.ts';
+import { savedInputs, savedParams, savedShapes } from '#services/control_api/queries.ts';
+import { siteParams } from '#services/control_api/sites.ts';
+import { inSite, type Needs } from '../auth.ts';
+import {
+  done,
+  metaOf,
+  type Outcome,
+  page,
+  type Question,
+  type Route,
+  refused,
+  refusedFor,
+  refuseStale,
+  route,
+  type Shown,
+  schemaProblems,
+  type World,
+} from '../route.ts';
+import { formatQuery, OTHER_FORMATS } from './formats.ts';
+import { actorQueryRoutes, queryRoutes, sqlRoute } from './routes.ts';
+
+type Definition = Static<(typeof savedInputs)[SavedKind]>;
+
+const KINDS = {
+  question: { path: 'questions', name: 'Question', unknown: 'question_unknown', exists: 'question_exists', max: 500 },
+  board: { path: 'boards', name: 'Board', unknown: 'board_unknown', exists: 'board_exists', max: 100 },
+} as const;
+
+/** Every process reads the settings at its start. */
+const DEFINITION_CHARACTERS_MAX = 32_768;
+/** Of all questions and boards of a site together. */
+const SITE_CHARACTERS_MAX = 256 * 1024;
+
+const tag = 'Saved questions and boards';
+const baseOf = (kind: SavedKind): string => `/v1/admin/sites/{site_id}/${KINDS[kind].path}`;
+
+const itemsOf = (view: SettingsView, siteId: string, kind: SavedKind): SavedItem[] =>
+  view.table.savedItems(siteId).filter((item) => item.kind === kind);
+
+const isOnBoard = (view: SettingsView, siteId: string, id: string): boolean =>
+  itemsOf(view, siteId, 'board').some(({ definition }) => JSON.parse(definition).questions.includes(id));
+
+const showItem =
+  (siteId: string, kind: SavedKind, id: string) =>
+  (view: SettingsView): Shown => {
+    const item = itemsOf(view, siteId, kind).find((other) => other.id === id);
+    if (item === undefined) throw new Error(`no ${kind} ${id} after it was written`);
+    const body = viewOf(view, item);
+    return { body, version: body.version };
+  };
+
+const invalid = (problems: Problem[]): Question => refused('settings_invalid', problems);
+
+/** What a saved question may ask, by the last part of its path. */
+const ASKED = new Map(
+  [...queryRoutes, ...actorQueryRoutes, sqlRoute].map((one) => [one.path.slice(one.path.lastIndexOf('/') + 1), one]),
+);
+
+/** The same five routes for each kind. */
+export const savedRoutes: Route[] = (['question', 'board'] as const).flatMap((kind) => [
+  listRoute(kind),
+  createRoute(kind),
+  readRoute(kind),
+  replaceRoute(kind),
+  removeRoute(kind),
+]);
+
+function listRoute(kind: SavedKind): Route {
+  return route({
+    method: 'GET',
+    path: baseOf(kind),
+    operationId: `list${KINDS[kind].name}s`,
+    access: inSite('query.aggregates'),
+    tag,
+    summary: `List the saved ${KINDS[kind].path} of a site`,
+    params: siteParams,
+    query: closed(pageFields),
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: pageOf(savedShapes[kind]), description: 'Sorted by id' },
+    errors: ['site_unknown'],
+    run({ params: { site_id }, query }, { view }) {
+      if (view.table.site(site_id) === undefined) return refused('site_unknown');
+      const items = itemsOf(view, site_id, kind).sort((a, b) => (a.id < b.id ? -1 : 1));
+      const viewed = (item: SavedItem) => viewOf(view, item);
+      return done([], () => ({ body: page(items, query, ({ id }) => id, viewed) }));
+    },
+  });
+}
+
+function createRoute(kind: SavedKind): Route {
+  return route({
+    method: 'POST',
+    path: baseOf(kind),
+    operationId: `create${KINDS[kind].name}`,
+    access: inSite('saved.change'),
+    tag,
+    summary: `Save a ${kind}`,
+    params: siteParams,
+    query: nothing,
+    body: savedInputs[kind],
+    ifMatch: 'none',
+    success: { status: 201, schema: savedShapes[kind], description: `The ${kind}` },
+    errors: ['site_unknown', KINDS[kind].exists, 'limit_reached'],
+    run({ params: { site_id }, body }, world) {
+      const { view } = world;
+      if (view.table.site(site_id) === undefined) return refused('site_unknown');
+      const before = itemsOf(view, site_id, kind);
+      if (before.some(({ id }) => id === body.id)) return refused(KINDS[kind].exists);
+      if (before.length >= KINDS[kind].max) return refused('limit_reached');
+      const { owner = world.principal.actor, ...definition } = body as Definition;
+      return written(world, { site_id, kind, id: body.id, version: 1, owner, definition: JSON.stringify(definition) });
+    },
+  });
+}
+
+function readRoute(kind: SavedKind): Route {
+  return route({
+    method: 'GET',
+    path: `${baseOf(kind)}/{id}`,
+    operationId: `get${KINDS[kind].name}`,
+    access: inSite('query.aggregates'),
+    tag,
+    summary: `Read a saved ${kind}`,
+    params: savedParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: savedShapes[kind], description: `The ${kind}` },
+    errors: ['site_unknown', KINDS[kind].unknown],
+    run({ params: { site_id, id } }, { view }) {
+      return withItem(view, site_id, kind, id, () => done([], showItem(site_id, kind, id)));
+    },
+  });
+}
+
+function replaceRoute(kind: SavedKind): Route {
+  return route({
+    method: 'PUT',
+    path: `${baseOf(kind)}/{id}`,
+    operationId: `replace${KINDS[kind].name}`,
+    access: inSite('saved.change'),
+    tag,
+    summary: `Replace a saved ${kind}; its id stays`,
+    params: savedParams,
+    query: nothing,
+    body: savedInputs[kind],
+    ifMatch: 'required',
+    success: { status: 200, schema: savedShapes[kind], description: `The ${kind} as it is now` },
+    errors: ['site_unknown', KINDS[kind].unknown],
+    run({ params: { site_id, id }, body, ifMatch }, world) {
+      return withItem(world.view, site_id, kind, id, (item) => {
+        const stale = refuseStale(world.view, savedKey(site_id, kind, id), ifMatch, 'required');
+        if (stale !== null) return stale;
+        if (body.id !== id) {
+          return refused('settings_invalid', [problem('id_malformed', 'id', 'is not the id in the path')]);
+        }
+        const { owner = item.owner, ...fields } = body as Definition;
+        const definition = JSON.stringify(fields);
+        const version = item.version + (definition === item.definition ? 0 : 1);
+        return written(world, { ...item, owner, definition, version });
+      });
+    },
+  });
+}
+
+function removeRoute(kind: SavedKind): Route {
+  return route({
+    method: 'DELETE',
+    path: `${baseOf(kind)}/{id}`,
+    operationId: `delete${KINDS[kind].name}`,
+    access: inSite('saved.change'),
+    tag,
+    summary: `Remove a saved ${kind}`,
+    params: savedParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'required',
+    success: { status: 200, schema: savedShapes[kind], description: `The ${kind} that was removed` },
+    errors: ['site_unknown', KINDS[kind].unknown, ...(kind === 'question' ? (['question_on_board'] as const) : [])],
+    run({ params: { site_id, id }, ifMatch }, { view }) {
+      return withItem(view, site_id, kind, id, (item) => {
+        const key = savedKey(site_id, kind, id);
+        const stale = refuseStale(view, key, ifMatch, 'required');
+        if (stale !== null) return stale;
+        if (kind === 'question' && isOnBoard(view, site_id, id)) return refused('question_on_board');
+        const body = viewOf(view, item);
+        return done([{ removedKey: key }], () => ({ body }));
+      });
+    },
+  });
+}
+
+function written(world: World, item: SavedItem): Outcome {
+  const { site_id, kind, id, definition } = item;
+  const problems = [
+    ...unless(definition.length <= DEFINITION_CHARACTERS_MAX, 'too_large', kind, 'is more than 32 KiB of JSON'),
+    ...unless(
+      charactersBeside(world.view, item) + definition.length <= SITE_CHARACTERS_MAX,
+      'too_large',
+      kind,
+      'would make the questions and boards of the site more than 256 KiB of JSON together',
+    ),
+    ...unless(
+      !textsIn(JSON.parse(definition)).some((text) => holdsPersonalText(text)),
+      'personal_text',
+      kind,
+      'holds an e-mail address or a phone number',
+    ),
+    ...(kind === 'question'
+      ? questionProblems(site_id, JSON.parse(definition), world)
+      : boardProblems(world.view, site_id, JSON.parse(definition).questions)),
+  ];
+  const refusal = refusedFor(problems);
+  if (refusal !== null) return refusal;
+  // Settings are kept for long: no bare hash of a phone number is among them.
+  const keyed = withPhoneHmacs(JSON.parse(definition), (sha256) => world.phoneHmacs(site_id, sha256));
+  const saved = { ...item, definition: JSON.stringify(keyed) };
+  return done([{ body: { saved } }], showItem(site_id, kind, id));
+}
+
+/** Characters of what the site has saved beside an item. */
+function charactersBeside(view: SettingsView, { site_id, kind, id }: SavedItem): number {
+  const others = view.table.savedItems(site_id).filter((other) => other.kind !== kind || other.id !== id);
+  return others.reduce((total, { definition }) => total + definition.length, 0);
+}
+
+/** Every text of a JSON value, names of members too. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [name, ...textsIn(inner)]);
+}
+
+function boardProblems(view: SettingsView, siteId: string, questions: readonly string[]): Problem[] {
+  const known = new Set(itemsOf(view, siteId, 'question').map(({ id }) => id));
+  return [
+    ...unless(new Set(questions).size === questions.length, 'repeated', 'questions', 'one of them is there twice'),
+    ...unless(
+      questions.every((id) => known.has(id)),
+      'not_there',
+      'questions',
+      'one of them is no saved question of the site',
+    ),
+  ];
+}
+
+function withItem(
+  view: SettingsView,
+  siteId: string,
+  kind: SavedKind,
+  id: string,
+  then: (item: SavedItem) => Outcome,
+): Outcome {
+  if (view.table.site(siteId) === undefined) return refused('site_unknown');
+  const item = itemsOf(view, siteId, kind).find((other) => other.id === id);
+  return item === undefined ? refused(KINDS[kind].unknown) : then(item);
+}
+
+function viewOf(view: SettingsView, { site_id, kind, id, version, owner, definition }: SavedItem) {
+  const fields = JSON.parse(definition) as Definition;
+  return { ...fields, owner, revision: version, ...metaOf(view, savedKey(site_id, kind, id)) };
+}
+
+interface Saved {
+  query: string;
+  question: Record<string, unknown>;
+}
+
+/** What of a saved question could not be asked. */
+function questionProblems(siteId: string, saved: Saved, world: World): Problem[] {
+  const question = questionOf(siteId, saved, world);
+  if (question.kind !== 'refused') return [];
+  const { problems } = question;
+  return problems.map((one) => ({ ...one, field: one.field === 'query' ? one.field : `question.${one.field}` }));
+}
+
+function questionOf(siteId: string, { query, question }: Saved, world: World): Question {
+  const asked = ASKED.get(query);
+  if (asked?.ask === undefined || asked.body === null) {
+    return invalid([problem('not_there', 'query', `is none of: ${[...ASKED.keys()].join(', ')}`)]);
+  }
+  const problems = schemaProblems(asked.body, question);
+  if (problems.length > 0) return invalid(problems);
+  return asked.ask({ params: { site_id: siteId }, query: {}, body: question, ifMatch: null }, world);
+}
+
+interface Times {
+  from?: number;
+  to?: number;
+}
+
+/** The times that are asked for, where a question of that kind has such. */
+function timesFor(query: string, { from, to }: Times): Times {
+  const fields = (ASKED.get(query)?.body as { properties?: object } | null | undefined)?.properties ?? {};
+  if (!('from' in fields)) return {};
+  return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+}
+
+/** What asking a saved question needs: what asking it itself does. */
+const ofQuestion: Needs = {
+  ...inSite('query.aggregates'),
+  others: ['query.events', 'query.persons', 'query.sql'],
+  choose(input, view) {
+    const { site_id: siteId, id } = input.params as { site_id: string; id: string };
+    const item = view.table.savedItems(siteId).find((one) => one.kind === 'question' && one.id === id);
+    const { query, question: body }: Partial<Saved> = item === undefined ? {} : JSON.parse(item.definition);
+    const access = query === undefined ? undefined : ASKED.get(query)?.access;
+    if (access === undefined || typeof access === 'string') return 'query.aggregates';
+    return access.choose?.({ ...input, body }, view) ?? access.permission;
+  },
+};
+
+/** Asks a saved question. */
+export const savedAnswerRoute: Route = {
+  ...route({
+    method: 'GET',
+    path: '/v1/query/{site_id}/questions/{id}',
+    operationId: 'answerQuestion',
+    access: ofQuestion,
+    tag: 'Queries',
+    summary: 'The answer to a saved question, as it is now, or of another time',
+    params: savedParams,
+    query: closed({
+      ...formatQuery.properties,
+      from: Type.Optional(timeField('In the place of the saved `from`; a question in SQL has times of its own')),
+      to: Type.Optional(timeField('In the place of the saved `to`; a question in SQL has times of its own')),
+    }),
+    body: null,
+    ifMatch: 'none',
+    success: {
+      status: 200,
+      schema: Type.Object({ as_of: timeField('When ClickHouse was asked') }, { additionalProperties: true }),
+      description: 'What the path of its `query` answers',
+      otherwise: OTHER_FORMATS,
+    },
+    errors: [
+      'site_unknown',
+      'question_unknown',
+      'query_pattern_invalid',
+      'sql_refused',
+      'query_too_heavy',
+      'query_busy',
+      'query_cancelled',
+      'sql_not_set_up',
+      'query_unavailable',
+    ],
+    run: () => refused('not_found'),
+  }),
+  ask({ params, query }, world) {
+    const { site_id: siteId, id } = params as { site_id: string; id: string };
+    const { table } = world.view;
+    if (table.site(siteId) === undefined) return refused('site_unknown');
+    const item = table.savedItems(siteId).find((one) => one.kind === 'question' && one.id === id);
+    if (item === undefined) return refused('question_unknown');
+    const saved = JSON.parse(item.definition) as Saved;
+    return questionOf(
+      siteId,
+      { ...saved, question: { ...saved.question, ...timesFor(saved.query, query as Times) } },
+      world,
+    );
+  },
+};

@@ -1,0 +1,457 @@
+// Dead letters: listed and shown with what became of them since, sent in again, resolved, reopened.
+
+import { hash } from 'node:crypto';
+import type { Static } from 'typebox';
+import { ALL_SITES, type Asker } from '#infra/clickhouse/running_queries.ts';
+import type { DeadLetterStore, ResendRules, ShownLetter } from '#infra/redelivery/dead_letter_store.ts';
+import {
+  type LetterOutcomeRow,
+  letterOutcomesStatement,
+  type OutcomePlace,
+} from '#pipelines/analytics/delivery_outcomes.ts';
+import { type AttemptRow, attemptsStatement } from '#pipelines/analytics/event_trace/trace.ts';
+import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
+import { isOfDelivery, type LetterPlace, letterId, parseLetterId } from '#pipelines/redelivery/dead_letter.ts';
+import { isReplayed } from '#pipelines/redelivery/replay.ts';
+import {
+  type EventOutcome,
+  isCut,
+  type LetterDelivery,
+  letterDelivery,
+  placeOf,
+  refusedAsIs,
+} from '#pipelines/redelivery/resend.ts';
+import type { Permission } from '#pipelines/settings/access.ts';
+import { unless } from '#pipelines/settings/problems.ts';
+import type { EntryView } from '#schemas/event_batch.ts';
+import type { AttemptItem } from '#services/control_api/destinations.ts';
+import { nothing, pageOf } from '#services/control_api/fields.ts';
+import {
+  type LetterDetails,
+  type LetterItem,
+  letterDetails,
+  letterParams,
+  letterQuery,
+  letterShape,
+  reopenBody,
+  resendBody,
+  resendShape,
+  resolveBody,
+  resolveShape,
+} from '#services/control_api/redelivery.ts';
+import { ofListed } from '../auth.ts';
+import { attemptItem } from '../destinations/delivery.ts';
+import { createQueryGate } from '../queries/answers.ts';
+import { done, type GatheredAnswer, type Route, refused, route, type Sources, type World } from '../route.ts';
+
+const tag = 'Dead letters';
+const base = '/v1/admin/dead-letters';
+const LIMIT = 100;
+const EVENTS_SHOWN_MAX = 100;
+/** What may come of asking for dead letters. */
+const READING_ERRORS = ['dead_letters_unavailable', 'query_busy', 'query_cancelled'] as const;
+/** Equal questions of one second share an answer. */
+const OUTCOMES_KEPT_MS = 1_000;
+
+/** Clocks of different machines may differ by this. */
+const CLOCK_MARGIN_MS = 3_600_000;
+/** Events asked for at once, so that the statement stays below what ClickHouse reads. */
+const PLACES_MAX = 2_000;
+
+export const deadLetterRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: base,
+    operationId: 'listDeadLetters',
+    access: ofListed('dead_letters.read'),
+    tag,
+    summary: 'List dead letters, by stage and partition, oldest first; a page may be short and yet not the last',
+    params: nothing,
+    query: letterQuery,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: pageOf(letterShape), description: 'Dead letters, without what they hold' },
+    errors: READING_ERRORS,
+    run: () => done([], () => ({ body: {} })),
+    gather: listLetters,
+  }),
+  route({
+    method: 'GET',
+    path: `${base}/{letter_id}`,
+    operationId: 'getDeadLetter',
+    access: ofListed('dead_letters.read'),
+    tag,
+    summary: 'Show a dead letter: whose events it holds, or the size and digest of what cannot be read',
+    params: letterParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: letterDetails, description: 'The dead letter' },
+    errors: ['dead_letter_unknown', ...READING_ERRORS],
+    run: () => done([], () => ({ body: {} })),
+    gather: ({ params }, sources, world) => showLetter((params as { letter_id: string }).letter_id, sources, world),
+  }),
+  route({
+    method: 'POST',
+    path: `${base}/resend`,
+    operationId: 'resendDeadLetters',
+    access: ofListed('dead_letters.change'),
+    tag,
+    summary:
+      'Send dead letters in again, those of deliveries to their destination: each once, however often it is asked',
+    params: nothing,
+    query: nothing,
+    body: resendBody,
+    ifMatch: 'none',
+    success: { status: 200, schema: resendShape, description: 'What became of each' },
+    errors: [...READING_ERRORS, 'settings_not_stored'],
+    run: () => done([], () => ({ body: {} })),
+    gather: ({ body }, sources) =>
+      changeLetters((body as Static<typeof resendBody>).ids, sources, {
+        noted: (resend) => ({ resend }),
+        change: (own, world) => sources.letters.resend(own, resendRules(sources, world)),
+      }),
+  }),
+];
+
+/** A letter may be of several sites: it is for those who may see all of them. What cannot be read may be of any. */
+function isSeen({ views }: ShownLetter, permission: Permission, { may }: World): boolean {
+  if (may(permission, 'installation')) return true;
+  return views !== null && views.length > 0 && views.every(({ siteId }) => may(permission, { site: siteId }));
+}
+
+/** What is done about letters, and how the audit notes it. */
+interface LetterChange<Outcome> {
+  noted(ids: readonly string[]): Record<string, unknown>;
+  change(own: readonly LetterPlace[], world: World): Promise<Map<string, Outcome>>;
+}
+
+/**
+ * Changes those letters that there are and that who asks may change, and answers what became of each that was named; the
+ * others are as unknown to them, and the audit has nothing of those.
+ */
+async function changeLetters<Outcome>(
+  ids: readonly string[],
+  { letters, note, now }: Sources,
+  { noted, change }: LetterChange<Outcome>,
+): Promise<GatheredAnswer> {
+  const places = ids.flatMap((id) => parseLetterId(id) ?? []);
+  const found = await letters.read(places);
+  const before = now();
+  if ('kind' in before) return before;
+  const isOwn = (letter: ShownLetter, world: World): boolean => isSeen(letter, 'dead_letters.change', world);
+  const named = found.filter((letter) => isOwn(letter, before));
+  const answered = (outcomes: ReadonlyMap<string, Outcome>): GatheredAnswer => {
+    const items = [...new Set(places.map(letterId))].map((id) => ({ id, outcome: outcomes.get(id) ?? 'unknown' }));
+    return { kind: 'answered', body: { items } };
+  };
+  if (named.length === 0) return answered(new Map());
+  const world = await note('dead_letters', noted(named.map(({ id }) => id)));
+  if ('kind' in world) return world;
+  const own = named.filter((letter) => isOwn(letter, world));
+  return answered(
+    own.length === 0
+      ? new Map()
+      : await change(
+          own.map(({ place }) => place),
+          world,
+        ),
+  );
+}
+
+async function showLetter(id: string, sources: Sources, world: World): Promise<GatheredAnswer> {
+  const place = parseLetterId(id);
+  const [found] = place === null ? [] : await sources.letters.read([place]);
+  if (found === undefined || !isSeen(found, 'dead_letters.read', world)) return refused('dead_letter_unknown');
+  const [deliveries, attempts] = await Promise.all([deliveriesOf([found], sources), attemptsOf(found, sources)]);
+  const sites = Map.groupBy(found.views?.slice(0, EVENTS_SHOWN_MAX) ?? [], ({ siteId }) => siteId);
+  for (const [siteId, shown] of sites) sources.wasRead(siteId, 'dead_letter', shown.length);
+  return { kind: 'answered', body: { ...detailsOf(found, deliveries), attempts } };
+}
+
+async function listLetters({ query }: { query: unknown }, sources: Sources, world: World): Promise<GatheredAnswer> {
+  const asked = query as Static<typeof letterQuery>;
+  const { stage = null, reason = null, state = null, since = null, limit = LIMIT, after } = asked;
+  const place: LetterPlace | null = after === undefined ? null : parseLetterId(after);
+  const marked = state === 'delivered' ? null : state;
+  const page = await sources.letters.list({ stage, reason, state: marked, sinceMs: since, after: place, limit });
+  const seen = page.letters.filter((letter) => isAskedFor(letter, asked) && isSeen(letter, 'dead_letters.read', world));
+  const deliveries = await deliveriesOf(seen, sources);
+  const items = seen.map((letter) => itemOf(letter, deliveries)).filter((item) => isInState(item, state));
+  return { kind: 'answered', body: { items, next: page.next === null ? null : letterId(page.next) } };
+}
+
+/** Whether a letter is of the site and the destination that a list is asked for. */
+function isAskedFor({ letter, views }: ShownLetter, { site_id, destination }: Static<typeof letterQuery>): boolean {
+  if (destination !== undefined && letter.destination !== destination) return false;
+  return site_id === undefined || views?.some(({ siteId }) => siteId === site_id) === true;
+}
+
+/** Whether a letter is in a state as far as its events' deliveries say. */
+function isInState({ delivery }: LetterItem, state: Static<typeof letterQuery>['state'] | null): boolean {
+  if (state === 'open') return delivery !== 'delivered';
+  return state !== 'delivered' || delivery === 'delivered';
+}
+
+function itemOf({ id, letter, resentAtMs, resolution, views }: ShownLetter, deliveries: LetterDeliveries): LetterItem {
+  const { stage, destination = '', reason, detail, topic, partition, offset, index, died_at, bytes_total } = letter;
+  const [only] = views ?? [];
+  const delivery = deliveries.get(id) ?? null;
+  const isUnderWay = delivery === 'delivered' || delivery === 'waiting';
+  return {
+    ...{
+      id,
+      stage: stage as LetterItem['stage'],
+      destination: destination === '' ? null : destination,
+      reason,
+      detail,
+      topic,
+      partition,
+      offset,
+      index,
+      died_at,
+      bytes_total,
+    },
+    cut: isCut(letter),
+    resendable: refusedAsIs(letter) === null && views !== null && views.length > 0 && !isUnderWay,
+    resent_at: resentAtMs,
+    resolved: resolution === null ? null : { at: resolution.atMs, by: resolution.by, note: resolution.note },
+    events: views === null ? null : views.length,
+    site_ids: [...new Set((views ?? []).map(({ siteId }) => siteId))],
+    event: only === undefined || views?.length !== 1 ? null : { event_id: only.eventId, event: only.name },
+    delivery,
+  };
+}
+
+/** Whose events they are and what they are called, and nothing of what they say. */
+function detailsOf(found: ShownLetter, deliveries: LetterDeliveries): Omit<LetterDetails, 'attempts'> {
+  const shown = found.views?.slice(0, EVENTS_SHOWN_MAX);
+  const contents = shown?.map(({ siteId, eventId, name, distinctId, receivedAtMs }) => ({
+    site_id: siteId,
+    event_id: eventId,
+    event: name,
+    distinct_id: distinctId,
+    received_at: receivedAtMs,
+  }));
+  return {
+    ...itemOf(found, deliveries),
+    sha256: hash('sha256', found.letter.bytes, 'hex'),
+    contents: contents ?? null,
+  };
+}
+
+type Resolving = Static<typeof resolveBody>;
+type Reopening = Static<typeof reopenBody>;
+
+export const letterResolutionRoutes: Route[] = [
+  route({
+    method: 'POST',
+    path: `${base}/resolve`,
+    operationId: 'resolveDeadLetters',
+    access: ofListed('dead_letters.change'),
+    tag,
+    summary: 'Note why nothing more is to be done about dead letters of any stage, so that they are open no more',
+    params: nothing,
+    query: nothing,
+    body: resolveBody,
+    ifMatch: 'none',
+    success: { status: 200, schema: resolveShape, description: 'What became of each' },
+    errors: [...READING_ERRORS, 'settings_not_stored'],
+    run: () => done([], () => ({ body: {} })),
+    async gather({ body }, sources) {
+      const { ids, note: sent } = body as Resolving;
+      const note = sent.trim();
+      const problems = unless(!isPersonal(note), 'personal_text', 'note', 'holds an e-mail address or a phone number');
+      if (problems.length > 0) return refused('settings_invalid', problems);
+      return changeLetters(ids, sources, {
+        noted: (resolve) => ({ resolve, note }),
+        change: (own, { principal }) => sources.letters.resolve(own, note, principal.actor),
+      });
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${base}/reopen`,
+    operationId: 'reopenDeadLetters',
+    access: ofListed('dead_letters.change'),
+    tag,
+    summary: 'Make dead letters open again with which somebody was done',
+    params: nothing,
+    query: nothing,
+    body: reopenBody,
+    ifMatch: 'none',
+    success: { status: 200, schema: resolveShape, description: 'What became of each' },
+    errors: [...READING_ERRORS, 'settings_not_stored'],
+    run: () => done([], () => ({ body: {} })),
+    gather: ({ body }, sources) =>
+      changeLetters((body as Reopening).ids, sources, {
+        noted: (reopen) => ({ reopen }),
+        change: (own, { principal }) => sources.letters.reopen(own, principal.actor),
+      }),
+  }),
+];
+
+const isPersonal = (note: string): boolean => holdsPersonalText(note);
+
+/** What is known of letters of deliveries since they died, by their ids; other letters have none. */
+type LetterDeliveries = ReadonlyMap<string, LetterDelivery>;
+const ATTEMPTS_SHOWN_MAX = 20;
+
+type Asking = Pick<Sources, 'queries' | 'asker'>;
+
+/** What became of the events of deliveries' letters since. */
+async function deliveriesOf(letters: readonly ShownLetter[], sources: Asking): Promise<LetterDeliveries> {
+  const ofDelivery = letters.filter(({ letter, views }) => letter.stage === 'delivery' && (views?.length ?? 0) > 0);
+  const events = ofDelivery.flatMap(({ letter, views }) => outcomePlaces(letter.destination ?? '', views ?? []));
+  const known = await outcomesOf(events, sources, OUTCOMES_KEPT_MS);
+  return new Map(
+    ofDelivery.map(({ id, letter, views }) => [
+      id,
+      known === null
+        ? 'unknown'
+        : letterDelivery(
+            (views ?? []).map((view) => known.get(keyOfEvent(letter.destination ?? '', view))),
+            letter.died_at,
+          ),
+    ]),
+  );
+}
+
+/** An event whose outcomes are asked for. */
+interface AskedEvent {
+  place: OutcomePlace;
+  receivedAtMs: number;
+}
+
+/** The events at a destination that have a place in the ledger. */
+function outcomePlaces(destination: string, views: readonly EntryView[]): AskedEvent[] {
+  return views.flatMap(({ siteId, eventId, coordinate, receivedAtMs }) =>
+    coordinate === null ? [] : [{ place: { siteId, eventId, destination, ...coordinate }, receivedAtMs }],
+  );
+}
+
+/** By which an event at a destination is found among outcomes. */
+function keyOfEvent(destination: string, { siteId, coordinate }: EntryView): string {
+  const { partition = -1, offset = -1, index = -1 } = coordinate ?? {};
+  return [siteId, destination, partition, offset, index].join('/');
+}
+
+/** The outcomes of events by their keys; null where ClickHouse does not answer. */
+async function outcomesOf(
+  events: readonly AskedEvent[],
+  { queries, asker }: Asking,
+  keptMs: number,
+): Promise<Map<string, EventOutcome> | null> {
+  const known = new Map<string, EventOutcome>();
+  for (let at = 0; at < events.length; at += PLACES_MAX) {
+    const some = events.slice(at, at + PLACES_MAX);
+    const sinceMs = some.reduce((least, { receivedAtMs }) => Math.min(least, receivedAtMs), Number.POSITIVE_INFINITY);
+    const statement = letterOutcomesStatement(
+      some.map(({ place }) => place),
+      Math.max(0, sinceMs - CLOCK_MARGIN_MS),
+    );
+    const answered = await queries.answer(
+      {
+        ...{ kind: 'ask', siteId: ALL_SITES, about: 'letters', asked: { rows_of: 'letters' }, reads: null },
+        ...{ isShared: false, statement, keptMs, answer: (rows) => ({ rows }) },
+      },
+      asker,
+    );
+    if (!answered.ok) return null;
+    for (const row of (answered.body as { rows: LetterOutcomeRow[] }).rows) {
+      const { site_id, destination, p, o, i, delivered, latest, latest_at } = row;
+      known.set([site_id, destination, p, o, i].join('/'), {
+        delivered: delivered === 1,
+        latest,
+        latestAtMs: latest_at,
+      });
+    }
+  }
+  return known;
+}
+
+/** The attempts to deliver the only event of a delivery's letter, the newest first; null where they are not known. */
+async function attemptsOf({ letter, views }: ShownLetter, { queries, asker }: Asking): Promise<AttemptItem[] | null> {
+  const [event] = views ?? [];
+  if (letter.stage !== 'delivery' || event === undefined || views?.length !== 1) return null;
+  const answered = await queries.answer(
+    {
+      ...{ kind: 'ask', siteId: event.siteId, about: 'letters', asked: { rows_of: 'attempts' }, reads: null },
+      ...{ isShared: false, statement: attemptsStatement(event.siteId, event.eventId), keptMs: OUTCOMES_KEPT_MS },
+      answer: (rows) => ({ rows }),
+    },
+    asker,
+  );
+  if (!answered.ok) return null;
+  return (answered.body as { rows: AttemptRow[] }).rows
+    .filter(({ destination }) => destination === letter.destination)
+    .slice(0, ATTEMPTS_SHOWN_MAX)
+    .map(({ destination: _destination, received: _received, ...row }) =>
+      attemptItem({ ...row, event_id: event.eventId, event: event.name }),
+    );
+}
+
+/** What the settings, replays and ClickHouse know of letters that are to be resent. */
+function resendRules(sources: Sources, world: World): ResendRules {
+  return {
+    accountOf: (siteId) => world.view.table.site(siteId)?.account_id ?? '',
+    hasDestination: (siteId, destination) => world.view.table.destination(siteId, destination)?.enabled === true,
+    async isReplayed(destination) {
+      const known = await sources.replaysNow();
+      const now = sources.now();
+      // Whoever may not ask any more is told to come again, and refused then.
+      return 'kind' in now || isReplayed(now.view.table.replays(), known, destination);
+    },
+    async outcomesOf(destination, views) {
+      const found = await outcomesOf(outcomePlaces(destination, views), sources, 0);
+      if (found === null) return null;
+      return new Map(
+        views.flatMap((view) => {
+          const [place, outcome] = [placeOf(view), found.get(keyOfEvent(destination, view))];
+          return place === null || outcome === undefined ? [] : [[place, outcome] as const];
+        }),
+      );
+    },
+  };
+}
+
+/** Dead letters, for somebody who asks. */
+export type LettersFor = (asker: Asker) => DeadLetterStore;
+
+/** Each reads Kafka anew and holds a page of letters, 8 MiB, in memory. */
+const READS_AT_ONCE = 4;
+/** Of one who asks: the others pass by those that wait. */
+const ASKER_READS_AT_ONCE = 2;
+/** Who waits for deliveries that are under way keeps no reader waiting; one at a time, as the store has them in turn anyway. */
+const RESENDS_OF_DELIVERIES = { atOnce: 1, siteAtOnce: 1 };
+
+/**
+ * Lets so many through to dead letters at once, as queries to ClickHouse. What is searched for an event has its own queue, which
+ * shares equal searches.
+ *
+ * @param waitingMsMax How long one may wait before it is refused with QueryBusyError.
+ */
+export function gateLetters(letters: DeadLetterStore, waitingMsMax?: number): LettersFor {
+  const gate = createQueryGate({ atOnce: READS_AT_ONCE, siteAtOnce: ASKER_READS_AT_ONCE }, waitingMsMax);
+  const deliveries = createQueryGate(RESENDS_OF_DELIVERIES, waitingMsMax);
+  return ({ label, signal }) => {
+    const pass = <T>(ask: () => Promise<T>): Promise<T> => gate.pass(label, signal, ask);
+    return {
+      list: (query) => pass(() => letters.list(query)),
+      read: (places) => pass(() => letters.read(places)),
+      ofEvent: letters.ofEvent,
+      async resend(places, rules) {
+        const undelivered = places.filter(isOfDelivery);
+        const others = places.filter((place) => !isOfDelivery(place));
+        const resent =
+          undelivered.length === 0
+            ? []
+            : await deliveries.pass(label, signal, () => letters.resend(undelivered, rules));
+        const isAll = others.length === 0 && undelivered.length > 0;
+        return new Map([...resent, ...(isAll ? [] : await pass(() => letters.resend(others, rules)))]);
+      },
+      resolve: (places, note, by) => pass(() => letters.resolve(places, note, by)),
+      reopen: (places, by) => pass(() => letters.reopen(places, by)),
+    };
+  };
+}

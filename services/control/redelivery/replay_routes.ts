@@ -1,0 +1,230 @@
+// Replays of events to a destination: begun, paused, followed.
+
+import type { Static } from 'typebox';
+import { isOver, shareRead } from '#pipelines/redelivery/replay.ts';
+import { inAllMax, type Owner, ownersOf } from '#pipelines/settings/access.ts';
+import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
+import { type Problem, unless } from '#pipelines/settings/problems.ts';
+import { randomBase62 } from '#pipelines/settings/secrets.ts';
+import { replayKey } from '#pipelines/settings/setting_address.ts';
+import type { ReplayProgress } from '#schemas/records.ts';
+import type { Replay } from '#schemas/setting.ts';
+import { nothing, pageOf } from '#services/control_api/fields.ts';
+import {
+  newReplay,
+  type ReplayItem,
+  replayChange,
+  replayParams,
+  replayQuery,
+  replayShape,
+} from '#services/control_api/redelivery.ts';
+import { inBodySite, inReplaySite, ofListed, placeOfSite } from '../auth.ts';
+import { isCalledByAddress } from '../destinations/routes.ts';
+import { done, metaOf, page, type Route, refused, refuseStale, route, type Shown, type World } from '../route.ts';
+
+const tag = 'Replays';
+const base = '/v1/admin/replays';
+const RATE = 500;
+/** Replays of each account that are remembered, and of the installation itself; the oldest that are over make room. */
+export const REPLAYS_MAX = 100;
+const ID_CHARACTERS = 12;
+
+export const replayRoutes: Route[] = [
+  route({
+    method: 'GET',
+    path: base,
+    operationId: 'listReplays',
+    access: ofListed('replays.read'),
+    tag,
+    summary: 'List replays with how far they are, by their ids',
+    params: nothing,
+    query: replayQuery,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: pageOf(replayShape), description: 'Replays' },
+    errors: [],
+    run({ query }, world) {
+      const { destination } = query;
+      const found = world.view.table
+        .replays()
+        .filter((one) => destination === undefined || one.destination === destination)
+        .filter(({ site_id }) => world.may('replays.read', placeOfSite(site_id)))
+        .sort((a, b) => (a.replay_id < b.replay_id ? -1 : 1));
+      const body = page(
+        found,
+        query,
+        ({ replay_id }) => replay_id,
+        (one) => itemOf(world, world.view, one),
+      );
+      return done([], () => ({ body }));
+    },
+  }),
+  route({
+    method: 'POST',
+    path: base,
+    operationId: 'createReplay',
+    access: inBodySite('replays.change'),
+    needsProof: ({ body }, known) => tellsAnAddress(body as Static<typeof newReplay>, known),
+    tag,
+    summary: 'Send again what a destination has not taken, of a range of time',
+    params: nothing,
+    query: nothing,
+    body: newReplay,
+    ifMatch: 'none',
+    success: { status: 201, schema: replayShape, description: 'The replay, which begins by itself' },
+    errors: ['limit_reached'],
+    run({ body }, world) {
+      const { destination, site_id = null, from, source = 'events' } = body;
+      const to = Math.min(body.to, world.nowMs);
+      const isToAddress = tellsAnAddress(body, world);
+      if (isToAddress && !world.may('query.persons', placeOfSite(site_id))) return refused('permission_missing');
+      const problems = replayProblems(world, destination, site_id, from, to);
+      if (problems.length > 0) return refused('settings_invalid', problems);
+      const room = makeRoom(world, site_id);
+      if (room === null) return refused('limit_reached');
+      const replay: Replay = {
+        replay_id: `r${world.nowMs.toString(36)}-${randomBase62(ID_CHARACTERS, world.randomBytes).toLowerCase()}`,
+        ...{ destination, site_id, source, from, to },
+        rate: body.rate ?? RATE,
+        dry_run: body.dry_run ?? false,
+        force: body.force ?? false,
+        wanted: 'running',
+        created_at: world.nowMs,
+      };
+      return done([...room, { body: { replay } }], show(world, replay.replay_id));
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${base}/{replay_id}`,
+    operationId: 'getReplay',
+    access: inReplaySite('replays.read'),
+    tag,
+    summary: 'Read a replay and how far it is',
+    params: replayParams,
+    query: nothing,
+    body: null,
+    ifMatch: 'none',
+    success: { status: 200, schema: replayShape, description: 'The replay' },
+    errors: ['replay_unknown'],
+    run({ params: { replay_id } }, world) {
+      if (world.view.table.replay(replay_id) === undefined) return refused('replay_unknown');
+      return done([], show(world, replay_id));
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: `${base}/{replay_id}`,
+    operationId: 'changeReplay',
+    access: inReplaySite('replays.change'),
+    tag,
+    summary: 'Pause, resume or cancel a replay; what is written for delivery is delivered all the same',
+    params: replayParams,
+    query: nothing,
+    body: replayChange,
+    ifMatch: 'optional',
+    success: { status: 200, schema: replayShape, description: 'The replay as it is now' },
+    errors: ['replay_unknown', 'replay_over'],
+    run({ params: { replay_id }, body, ifMatch }, world) {
+      const replay = world.view.table.replay(replay_id);
+      if (replay === undefined) return refused('replay_unknown');
+      if (isEnded(world, replay)) return refused('replay_over');
+      const stale = refuseStale(world.view, replayKey(replay_id), ifMatch, 'optional');
+      if (stale !== null) return stale;
+      return done([{ body: { replay: { ...replay, wanted: body.wanted } } }], show(world, replay_id));
+    },
+  }),
+];
+
+function isEnded({ replayProgress }: World, { replay_id, wanted }: Replay): boolean {
+  return wanted === 'cancelled' || isOver(replayProgress(replay_id)?.phase ?? 'waiting');
+}
+
+/** Whether what events say of persons would be sent to an address that somebody has set. */
+function tellsAnAddress(
+  { destination, site_id, dry_run = false }: Static<typeof newReplay>,
+  { view, adapters }: Pick<World, 'view' | 'adapters'>,
+): boolean {
+  const of = [...view.table.destinationsNamed(destination).values()];
+  const sent = of.filter((one) => (site_id ?? one.site_id) === one.site_id);
+  return !dry_run && sent.some((one) => isCalledByAddress(adapters, one));
+}
+
+function replayProblems(
+  { view, adapters }: World,
+  destination: string,
+  siteId: string | null,
+  from: number,
+  to: number,
+): Problem[] {
+  const kinds = adapters.map(({ name }) => name);
+  return [
+    ...unless(kinds.includes(destination), 'destination_unknown', 'destination', `there are ${kinds.join(', ')}`),
+    ...unless(siteId === null || view.table.site(siteId) !== undefined, 'site_unknown', 'site_id', 'is no site'),
+    ...unless(from < to, 'field_malformed', 'from', 'must be before to, and before now'),
+  ];
+}
+
+/** Facts that make room for one more of a site, or of all; null where there is none. Those of its own account go first. */
+function makeRoom(world: World, siteId: string | null): Fact[] | null {
+  const { table } = world.view;
+  const ownerOf = (id: string | null): Owner => ownersOf([placeOfSite(id)], table)[0] ?? null;
+  const isOwn = ({ site_id }: Replay): boolean => ownerOf(site_id) === ownerOf(siteId);
+  const [own, others] = [table.replays().filter(isOwn), table.replays().filter((one) => !isOwn(one))];
+  const surplus = Math.max(own.length - REPLAYS_MAX, own.length + others.length - inAllMax(REPLAYS_MAX)) + 1;
+  if (surplus <= 0) return [];
+  const over = own.filter((one) => isEnded(world, one)).slice(0, surplus);
+  // Those of others make room in the installation alone, not in this account.
+  const isFull = own.length - over.length >= REPLAYS_MAX;
+  if (!isFull) over.push(...others.filter((one) => isEnded(world, one)).slice(0, surplus - over.length));
+  if (isFull || over.length < surplus) return null;
+  return over.map(({ replay_id }) => ({ removedKey: replayKey(replay_id) }));
+}
+
+const show =
+  (world: World, replayId: string) =>
+  (view: SettingsView): Shown => {
+    const replay = view.table.replay(replayId);
+    if (replay === undefined) throw new Error(`no replay ${replayId} after it was written`);
+    const item = itemOf(world, view, replay);
+    return { body: item, version: item.version };
+  };
+
+function itemOf({ replayProgress }: World, view: SettingsView, replay: Replay): ReplayItem {
+  const progress = replayProgress(replay.replay_id);
+  return { ...replay, ...progressItem(replay, progress), ...metaOf(view, replayKey(replay.replay_id)) };
+}
+
+function progressItem(replay: Replay, progress: ReplayProgress | undefined) {
+  return {
+    state: stateOf(replay, progress),
+    detail: progress?.detail ?? '',
+    share_read: progress === undefined ? null : shareRead(progress),
+    seen: progress?.seen ?? 0,
+    delivered: progress?.delivered ?? 0,
+    pending: progress?.pending ?? 0,
+    unreadable: progress?.unreadable ?? 0,
+    chosen: progress?.chosen ?? 0,
+    skipped_before: progress?.skipped_before ?? 0,
+    to_send: progress?.to_send ?? null,
+    found: progress?.found ?? null,
+    estimate_ms: estimateMs(replay, progress),
+    not_reached: progress?.not_reached ?? 0,
+    started_at: progress?.started_at ?? null,
+    updated_at: progress?.updated_at ?? null,
+  };
+}
+
+function stateOf({ wanted }: Replay, progress: ReplayProgress | undefined): ReplayItem['state'] {
+  const phase = progress?.phase ?? 'waiting';
+  if (isOver(phase)) return phase;
+  return wanted === 'running' ? phase : wanted;
+}
+
+/** A dry run's estimate is what sending would take. */
+function estimateMs({ rate, dry_run }: Replay, progress: ReplayProgress | undefined): number | null {
+  if (progress === undefined || progress.to_send === null) return null;
+  const rest = dry_run || progress.phase !== 'sending' ? progress.to_send : progress.to_send - progress.chosen;
+  const isLeft = dry_run || progress.phase === 'sending';
+  return isLeft ? Math.round((Math.max(0, rest) / rate) * 1000) : 0;
+}

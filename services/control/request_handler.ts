@@ -1,0 +1,440 @@
+// Answers a request of a route: reads and checks its input, judges who asks, runs it, and sends what came of it.
+
+import { isUtf8 } from 'node:buffer';
+import type { AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
+import type { Asker, RunningQueries } from '#infra/clickhouse/running_queries.ts';
+import { clientAddress, type HttpReply, type HttpRequestIn } from '#infra/http/http_server.ts';
+import type { RequestErrors } from '#infra/http/request_errors.ts';
+import type { KeyUseView, TagRecord } from '#infra/redis/edge_reports.ts';
+import type { MonthUseView } from '#infra/redis/quota.ts';
+import { SESSION_MS_MAX } from '#infra/redis/sessions.ts';
+import type { Adapter } from '#pipelines/delivery/contract.ts';
+import { withoutByteOrderMark } from '#pipelines/intake/json_text.ts';
+import { wideNetworkOf } from '#pipelines/privacy/ip_addresses.ts';
+import { may, type Permission, type Place, type Principal } from '#pipelines/settings/access.ts';
+import { accountOfGrants } from '#pipelines/settings/audit.ts';
+import {
+  canonicalDomain,
+  type DnsResolver,
+  domainRecords,
+  findProof,
+  type ProofFinding,
+} from '#pipelines/settings/domains.ts';
+import { auditedRecords, notedRecord, type SettingsView } from '#pipelines/settings/journal.ts';
+import type { Problem } from '#pipelines/settings/problems.ts';
+import { accountKey, siteKey } from '#pipelines/settings/setting_address.ts';
+import type { DataReadAudit, ListDataReads } from './audit/routes.ts';
+import {
+  type Caller,
+  cookieValue,
+  flowPlace,
+  type Input,
+  type Judge,
+  judgeOf,
+  lacking,
+  type OwnNames,
+  setCookie,
+  signInPlace,
+} from './auth.ts';
+import type { LoadDashboard } from './dashboard_files.ts';
+import type { SendTest } from './destinations/test_sender.ts';
+import { type ControlErrorCode, refuse } from './errors.ts';
+import type { StageView } from './operations/stage_view.ts';
+import { formatOf } from './queries/formats.ts';
+import type { LettersFor } from './redelivery/dead_letter_routes.ts';
+import {
+  type ChangePlan,
+  changeAs,
+  type Outcome,
+  type QueryAnswers,
+  type Refused,
+  type Route,
+  readQuery,
+  refused,
+  type Sources,
+  schemaProblems,
+  type World,
+} from './route.ts';
+import { FLOW_MS } from './users/oidc.ts';
+import { isProven } from './users/own_session.ts';
+import type { SignInParts } from './users/sign_in.ts';
+
+/** Answers a request of a route: reads its input, does what it asks for, and sends what came of it. */
+export async function answer(
+  options: ControlOptions,
+  route: Route,
+  arrived: Caller | null,
+  request: HttpRequestIn,
+  reply: HttpReply,
+): Promise<HttpReply> {
+  const read = readInput(route, request);
+  if (!read.ok) return refuse(reply, read.code, read.problems);
+  if (arrived === null) return answerInSession(options, route, null, read.input, reply);
+  if (await lacksProof(options, route, arrived, read.input)) return refuse(reply, 'proof_needed');
+  const judge = judgeOf(route.access, read.input, arrived, options);
+  const judged = judge(options.journal.view());
+  if (!judged.ok) {
+    const { place } = judged;
+    return place === null ? refuse(reply, judged.code) : refuseLacking(options, route, arrived.principal, place, reply);
+  }
+  const { caller } = judged;
+  if (route.inSession !== undefined) return answerInSession(options, route, caller, read.input, reply);
+  const asked = { principal: caller.principal, judge, input: read.input };
+  if (route.ask !== undefined) return answerQuery(options, route, asked, reply);
+  if (route.gather !== undefined) return answerGathered(options, route, asked, reply);
+  return answerSettings(options, route, asked, reply);
+}
+
+/** What is asked, by whom, and what judges again whether they may. */
+interface Asked {
+  principal: Principal;
+  judge: Judge;
+  input: Input;
+}
+
+/**
+ * Whether somebody in a session would do what a session that was found open must not be enough for. Tokens are asked for no
+ * proof, and neither is who may not do it anyway.
+ */
+async function lacksProof(
+  options: ControlOptions,
+  { access, needsProof }: Route,
+  { principal, session }: Caller,
+  input: Input,
+): Promise<boolean> {
+  const view = options.journal.view();
+  if (session === null || needsProof?.(input, { view, adapters: options.adapters }) !== true) return false;
+  if (lacking(access, input, principal, view) !== null) return false;
+  return !(await isProven(options, session));
+}
+
+/** Says who may do what in 403, and keeps it in the audit. */
+function refuseLacking(
+  { signInAudit }: ControlOptions,
+  route: Route,
+  principal: Principal,
+  place: Place | 'listed',
+  reply: HttpReply,
+): HttpReply {
+  signInAudit.permissionRefused(principal, route.operationId, keyOfPlace(place));
+  return refuse(reply, 'permission_missing');
+}
+
+function keyOfPlace(place: Place | 'listed'): string {
+  if (typeof place === 'string') return 'permission';
+  return 'site' in place ? siteKey(place.site) : accountKey(place.account);
+}
+
+async function answerSettings(
+  options: ControlOptions,
+  route: Route,
+  { principal, judge, input }: Asked,
+  reply: HttpReply,
+): Promise<HttpReply> {
+  const { journal } = options;
+  if (route.showsKeyUse === true) await options.keyUse.refresh();
+  if (route.showsMonthUse === true) await refreshMonthUse(options);
+  const tagRecord = route.showsTagHealth === true ? await tagRecordFor(options, input) : null;
+  const proofFinding = route.looksForProof === true ? await proofFor(options, input) : null;
+  const outcome = await (route.method === 'GET' ? shown() : change());
+  if (outcome.kind === 'refused') return refuseLate(options, route, principal, outcome, reply);
+  const { body, version } = outcome.show(journal.view());
+  if (version !== undefined) reply.header('etag', `"${version}"`);
+  const sources = { analysts: options.analysts, note: noting(options, judge, route) };
+  const beside = await route.beside?.(input, sources, worldOf(options, journal.view(), principal));
+  return reply.code(route.success.status).send({ ...body, ...beside });
+
+  function shown(): Outcome {
+    const world = worldNow(options, judge);
+    return 'kind' in world ? world : route.run(input, { ...world, tagRecord });
+  }
+
+  function change(): Promise<Outcome> {
+    return changeAs(options, judge, (view, now): ChangePlan<Outcome> => {
+      const result = route.run(input, { ...worldOf(options, view, now), proofFinding });
+      const facts = result.kind === 'done' ? result.facts : [];
+      const records = auditedRecords(view, facts, now.actor, options.nowMs());
+      return { records, result, protects: route.protects === true };
+    });
+  }
+}
+
+/** Only of a site that there is: anything else would have Redis asked for names out of a request. */
+async function tagRecordFor({ journal, readTagRecord }: ControlOptions, { params }: Input): Promise<TagRecord | null> {
+  const { site_id } = params as { site_id: string };
+  return journal.view().table.site(site_id) === undefined ? null : readTagRecord(site_id);
+}
+
+/** Only of a domain that the site has claimed: the name servers are asked for no others. */
+async function proofFor(
+  { journal, dns, domainRules }: ControlOptions,
+  { params }: Input,
+): Promise<ProofFinding | null> {
+  const { site_id, domain } = params as { site_id: string; domain: string };
+  const name = canonicalDomain(domain) ?? '';
+  const isClaimed = journal.view().table.site(site_id)?.domains.includes(name) === true;
+  return isClaimed ? findProof(domainRecords(site_id, name, domainRules.cnameTarget), dns) : null;
+}
+
+async function refreshMonthUse({ monthUse, journal }: ControlOptions): Promise<void> {
+  const accounts = journal.view().table.accounts();
+  await monthUse.refresh(accounts.map(({ account_id }) => account_id));
+}
+
+function worldOf(options: ControlOptions, view: SettingsView, principal: Principal): World {
+  const {
+    adapters,
+    seal,
+    phoneHmacs,
+    keyedIdentifier,
+    visitorNode,
+    isAddressAllowed,
+    randomBytes,
+    keyUse,
+    monthUse,
+    replayProgress,
+    domainRules,
+    edgeUrl,
+  } = options;
+  const known = { lastUsed: keyUse.lastUsed, monthUsed: monthUse.used, replayProgress };
+  const asking = {
+    principal,
+    may: (permission: Permission, place: Place) => may(principal, permission, place, view.table),
+  };
+  const unread = { tagRecord: null, proofFinding: null };
+  const nowMs = options.nowMs();
+  return {
+    view,
+    nowMs,
+    adapters,
+    seal,
+    phoneHmacs,
+    keyedIdentifier,
+    visitorNode,
+    isAddressAllowed,
+    randomBytes,
+    domainRules,
+    edgeUrl,
+    ...asking,
+    ...unread,
+    ...known,
+  };
+}
+
+/** The world with who asks as they are now, or why they may not ask it any more. */
+function worldNow(options: ControlOptions, judge: Judge): World | Refused {
+  const view = options.journal.view();
+  const judged = judge(view);
+  return judged.ok ? worldOf(options, view, judged.caller.principal) : refused(judged.code);
+}
+
+/** Who asks, for as long as the connection is there that the answer goes to. */
+function askerOf(label: string, reply: HttpReply): Asker {
+  const gone = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort();
+  });
+  return { label, signal: gone.signal };
+}
+
+async function answerQuery(
+  options: ControlOptions,
+  route: Route,
+  { principal, input }: Asked,
+  reply: HttpReply,
+): Promise<HttpReply> {
+  const question = route.ask?.(input, worldOf(options, options.journal.view(), principal));
+  if (question === undefined) return refuse(reply, 'not_found');
+  if (question.kind === 'refused') return refuse(reply, question.code, question.problems);
+  const format = formatOf(input.query, reply.request.headers.accept);
+  const answered = await options.queries.write(question, format, askerOf(principal.actor, reply));
+  if (!answered.ok) return refuse(reply, answered.code, answered.problems);
+  const { siteId: site_id } = question;
+  const kind = question.kind === 'sql' ? 'sql' : question.about;
+  if (question.kind === 'sql' || question.ofPersons) {
+    options.dataReads.read({ read_by: principal.actor, site_id, kind, format, rows: answered.rows });
+  }
+  return reply.type(answered.contentType).send(answered.body);
+}
+
+async function answerInSession(
+  options: ControlOptions,
+  route: Route,
+  caller: Caller | null,
+  input: Input,
+  reply: HttpReply,
+): Promise<HttpReply> {
+  const { headers } = reply.request;
+  const place = signInPlace(headers.host, options.ownNames);
+  const cookie = place === null ? null : cookieValue(headers.cookie, place.cookie);
+  const flow = place === null ? null : cookieValue(headers.cookie, flowPlace(place).cookie);
+  const network = wideNetworkOf(clientAddress(reply.request));
+  const browser = browserName(headers['user-agent']);
+  // Elsewhere a cookie could be read on its way.
+  if (route.access === 'open' && place === null) return refuse(reply, 'host_unknown');
+  const { analysts } = options;
+  const asked = { parts: options, analysts, caller, cookie, flow, place, network, browser };
+  const answered = await route.inSession?.(input, asked);
+  if (answered === undefined) return refuse(reply, 'not_found');
+  if (answered.flow !== undefined && place !== null) {
+    reply.header('set-cookie', setCookie(flowPlace(place), answered.flow, FLOW_MS / 1000));
+  }
+  if (answered.kind === 'refused') {
+    const isLacking = answered.code === 'permission_missing' && caller !== null;
+    if (isLacking) return refuseLacking(options, route, caller.principal, 'listed', reply);
+    return refuse(reply, answered.code, answered.problems, answered.waitMs);
+  }
+  if (answered.version !== undefined) reply.header('etag', `"${answered.version}"`);
+  if (answered.cookie !== undefined && place !== null) {
+    reply.header('set-cookie', setCookie(place, answered.cookie, SESSION_MS_MAX / 1000));
+  }
+  return reply.code(route.success.status).send(answered.body);
+}
+
+async function answerGathered(
+  options: ControlOptions,
+  route: Route,
+  { principal, judge, input }: Asked,
+  reply: HttpReply,
+): Promise<HttpReply> {
+  const { deadLetters, queries, running, analysts, splits, stages, sendTest, replaysNow, readRefusals, dataReads } =
+    options;
+  const now = (): World | Refused => worldNow(options, judge);
+  const asker = askerOf(principal.actor, reply);
+  const listDataReads: Sources['listDataReads'] = (query) => dataReads.list(query, asker);
+  const known = { queries, running, analysts, splits, stages, replaysNow, readRefusals, listDataReads };
+  const wasRead: Sources['wasRead'] = (site_id, kind, rows) =>
+    dataReads.read({ read_by: principal.actor, site_id, kind, format: 'json', rows });
+  const note = noting(options, judge, route);
+  const sources: Sources = { ...known, letters: deadLetters(asker), sendTest, asker, wasRead, now, note };
+  const answered = await route.gather?.(input, sources, worldOf(options, options.journal.view(), principal));
+  if (answered === undefined) return refuse(reply, 'not_found');
+  if (answered.kind === 'refused') return refuseLate(options, route, principal, answered, reply);
+  return reply.code(route.success.status).send(answered.body);
+}
+
+/** Has the audit say what is about to be done, by who asks as they are then. */
+function noting(options: ControlOptions, judge: Judge, { protects }: Route): Sources['note'] {
+  return async (about, what) => {
+    const refusal = await changeAs<null>(options, judge, (view, { actor, grants }) => ({
+      records: [
+        notedRecord(view, about, what, { actor, accountId: accountOfGrants(grants, view.table) }, options.nowMs()),
+      ],
+      result: null,
+      protects: protects === true,
+    }));
+    return refusal ?? worldNow(options, judge);
+  };
+}
+
+/** Refuses what was found out on the way. */
+function refuseLate(
+  options: ControlOptions,
+  route: Route,
+  principal: Principal,
+  { code, problems }: Refused,
+  reply: HttpReply,
+): HttpReply {
+  // What is given on is known only when the rest is: a grant, a token, a user.
+  if (code === 'permission_missing') return refuseLacking(options, route, principal, 'listed', reply);
+  return refuse(reply, code, problems);
+}
+
+/** What the control service is made of. */
+export interface ControlOptions extends SignInParts {
+  adapters: readonly Adapter[];
+  keyUse: KeyUseView;
+  monthUse: MonthUseView;
+  queries: QueryAnswers;
+  running: RunningQueries;
+  /** Null: this installation makes no users of ClickHouse. */
+  analysts: AnalystUsers | null;
+  stages: StageView;
+  sendTest: SendTest;
+  deadLetters: LettersFor;
+  dataReads: Pick<DataReadAudit, 'read'> & { list: ListDataReads };
+  replayProgress: World['replayProgress'];
+  replaysNow: Sources['replaysNow'];
+  /** What is remembered of a site's tag; where it is not to be had, throws what says so by its code. */
+  readTagRecord(siteId: string): Promise<TagRecord>;
+  readRefusals: Sources['readRefusals'];
+  seal: World['seal'];
+  phoneHmacs: World['phoneHmacs'];
+  keyedIdentifier: World['keyedIdentifier'];
+  visitorNode: World['visitorNode'];
+  splits: Sources['splits'];
+  /** Hosts under which the service is asked; it answers no others. */
+  ownNames: OwnNames;
+  /** CIDR ranges of proxies whose X-Forwarded-For is believed. */
+  trustedProxies: readonly string[];
+  isAddressAllowed: World['isAddressAllowed'];
+  dns: DnsResolver;
+  domainRules: World['domainRules'];
+  edgeUrl: World['edgeUrl'];
+  /** Whether changes can be written as far as is known. */
+  healthy(): boolean;
+  errors: RequestErrors;
+  /** What browsers load of the dashboard. */
+  dashboard: LoadDashboard;
+}
+
+type InputRead = { ok: true; input: Input } | { ok: false; code: ControlErrorCode; problems: Problem[] };
+
+/** What a request gives its route, checked against the route's schemas; or why it gives nothing. */
+function readInput(route: Route, request: HttpRequestIn): InputRead {
+  const body = route.body === null ? ({ ok: true, value: null } as const) : readBody(request);
+  if (!body.ok) return { ok: false, code: body.code, problems: [] };
+  const params = { ...(request.params as object) };
+  const query = readQuery(route.query, { ...(request.query as object) });
+  const problems = [
+    ...schemaProblems(route.params, params),
+    ...schemaProblems(route.query, query),
+    ...(route.body === null ? [] : schemaProblems(route.body, body.value)),
+  ];
+  if (problems.length > 0) return { ok: false, code: 'settings_invalid', problems };
+  const ifMatch = request.headers['if-match'] ?? null;
+  return { ok: true, input: { params, query, body: body.value, ifMatch } };
+}
+
+type BodyRead = { ok: true; value: unknown } | { ok: false; code: ControlErrorCode };
+
+function readBody(request: HttpRequestIn): BodyRead {
+  const [type = ''] = (request.headers['content-type'] ?? '').split(';');
+  if (type.trim().toLowerCase() !== 'application/json') return { ok: false, code: 'content_type_unsupported' };
+  const bytes = request.body;
+  if (!Buffer.isBuffer(bytes) || !isUtf8(bytes)) return { ok: false, code: 'body_not_json' };
+  try {
+    const value: unknown = JSON.parse(withoutByteOrderMark(bytes).toString('utf8'));
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? { ok: true, value } : { ok: false, code: 'body_not_json' };
+  } catch {
+    // What JSON.parse says quotes the body, which may hold a secret.
+    return { ok: false, code: 'body_not_json' };
+  }
+}
+
+/** The first that a user agent names is meant: each of them names those after it as well. */
+const BROWSERS: readonly [pattern: RegExp, name: string][] = [
+  [/\bEdgA?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bFirefox\//, 'Firefox'],
+  [/\bChrom(?:e|ium)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+  [/\bcurl\//, 'curl'],
+];
+const SYSTEMS: readonly [pattern: RegExp, name: string][] = [
+  [/\biPhone|iPad\b/, 'iOS'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b/, 'macOS'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bLinux\b/, 'Linux'],
+];
+
+/** What a session began in, in our own words: nothing of the user agent itself is kept. */
+function browserName(userAgent: string | undefined): string {
+  const agent = userAgent ?? '';
+  const named = (list: typeof BROWSERS): string | undefined => list.find(([pattern]) => pattern.test(agent))?.[1];
+  const system = named(SYSTEMS);
+  return `${named(BROWSERS) ?? 'Another program'}${system === undefined ? '' : ` on ${system}`}`;
+}

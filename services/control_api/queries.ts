@@ -1,0 +1,98 @@
+// Schemas of saved questions and boards, and of analysts who write SQL.
+
+import { type Static, Type } from 'typebox';
+import { ID_PATTERN } from '#pipelines/settings/problems.ts';
+import {
+  closed,
+  idField,
+  labelField,
+  type Meta,
+  metaFields,
+  nameField,
+  nullable,
+  refusedAs,
+  timeField,
+} from './fields.ts';
+import { userIdField } from './users.ts';
+
+const BOARD_QUESTIONS_MAX = 50;
+
+const owner = labelField('Whose it is: the label of an admin token');
+const revision = Type.Integer({ minimum: 1, description: 'Counts what it said so far' });
+
+const questionFields = {
+  id: idField('Its id'),
+  name: nameField('What people call it'),
+  query: Type.String({
+    pattern: '^[a-z]{1,32}$',
+    description: 'What is asked: the last part of a path of `/v1/query`',
+  }),
+  question: Type.Record(Type.String(), Type.Unknown(), { description: 'The body that is sent there' }),
+};
+
+const boardFields = {
+  id: idField('Its id'),
+  name: nameField('What people call it'),
+  questions: Type.Array(Type.String({ pattern: ID_PATTERN.source, ...refusedAs('id_malformed') }), {
+    maxItems: BOARD_QUESTIONS_MAX,
+    description: 'Ids of saved questions, in their order',
+  }),
+};
+
+/** A saved item as it is written. Without an owner it is of whoever makes it, and stays with whom it is. */
+export const savedInputs = {
+  question: closed({ ...questionFields, owner: Type.Optional(owner) }),
+  board: closed({ ...boardFields, owner: Type.Optional(owner) }),
+} as const;
+
+export const savedShapes = {
+  question: Type.Object({ ...questionFields, owner, revision, ...metaFields }),
+  board: Type.Object({ ...boardFields, owner, revision, ...metaFields }),
+} as const;
+
+/** What the command line reads of either kind. */
+export type SavedView = Meta & { id: string; name: string; owner: string; revision: number };
+
+export const savedParams = closed({ site_id: idField('The site it belongs to'), id: idField('Its id') });
+
+const analystId = Type.String({
+  description: 'The analyst: up to 32 of a-z, 0-9 and -',
+  pattern: '^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$',
+  ...refusedAs('id_malformed'),
+});
+const siteIds = (options: { minItems: number }) =>
+  Type.Array(idField('A site'), { description: 'Sites that it reads', maxItems: 100, ...options });
+
+export const analystShape = Type.Object({
+  analyst_id: analystId,
+  clickhouse_user: Type.String({ description: 'What it logs in to ClickHouse as; its database has the same name' }),
+  site_ids: siteIds({ minItems: 0 }),
+  created_at: nullable(timeField('When it was made'), { description: 'Null: ClickHouse does not say' }),
+  expires_at: nullable(timeField('When its logins end'), { description: 'Null: never, or ClickHouse does not say' }),
+  created_by: Type.String({ description: 'Who made it' }),
+  made_by: nullable(userIdField, {
+    description: 'The user who made it, by themselves or by a token of theirs; null: no user, or it is not known',
+  }),
+});
+export type AnalystItem = Static<typeof analystShape>;
+
+export const analystsShape = Type.Object({ items: Type.Array(analystShape, { description: 'By their ids' }) });
+export type AnalystsAnswer = Static<typeof analystsShape>;
+
+export const madeAnalystShape = Type.Object({
+  password: Type.String({ description: 'Shown this once; ClickHouse keeps its SHA-256, and nobody the password' }),
+  analyst: analystShape,
+});
+export type MadeAnalyst = Static<typeof madeAnalystShape>;
+
+export const analystParams = closed({ analyst_id: analystId });
+export const newAnalyst = closed({
+  analyst_id: analystId,
+  site_ids: siteIds({ minItems: 1 }),
+  expires_at: Type.Optional(
+    nullable(
+      timeField('When its logins end, to the second; null: never. Left out: in 90 days'),
+      refusedAs('expiry_malformed'),
+    ),
+  ),
+});

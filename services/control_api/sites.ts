@@ -1,0 +1,372 @@
+// Schemas of accounts, their sites, domains and keys, and of what may be done with these.
+
+import { type Static, type TSchema, Type } from 'typebox';
+import { MONTH_PATTERN } from '#pipelines/quota/month.ts';
+import { ROLES } from '#pipelines/settings/access.ts';
+import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
+import { BUSINESS_CATEGORIES, KEY_RATE_LIMIT_MAX } from '#pipelines/settings/validate.ts';
+import { BLOCK_RULE_KINDS } from '#schemas/setting.ts';
+import {
+  closed,
+  hashField,
+  idField,
+  labelField,
+  metaFields,
+  nameField,
+  nullable,
+  pageFields,
+  refusedAs,
+  timeField,
+} from './fields.ts';
+import { userIdField } from './users.ts';
+
+const { id, name, trigger, ...withDefaults } = eventDefinitionSchema.properties;
+
+/** An event definition as it is written: what has a default may be left out. */
+export const definitionInput = closed(
+  { id, name, trigger, ...allOptional(withDefaults) },
+  refusedAs('event_definition_malformed'),
+);
+
+const blockRule = closed(
+  {
+    kind: Type.Enum([...BLOCK_RULE_KINDS], { description: 'What is compared; ip takes an address or a CIDR range' }),
+    value: Type.String({ maxLength: 500 }),
+    property: Type.Optional(
+      nullable(Type.String({ maxLength: 200 }), { description: 'Name of the property, for kind property only' }),
+    ),
+  },
+  refusedAs('block_rule_malformed'),
+);
+
+const tagShape = closed({
+  web_vitals: Type.Boolean({ description: 'Whether loading times and the like are measured (Core Web Vitals)' }),
+  consent_required: Type.Boolean({ description: 'Whether nothing is measured before the visitor has agreed' }),
+  consent_queue: Type.Boolean({ description: 'Whether what happened before is sent once the visitor agrees' }),
+  respect_dnt: Type.Boolean({ description: 'Whether Do Not Track is a refusal' }),
+  respect_gpc: Type.Boolean({
+    description: "Whether Global Privacy Control keeps a visitor's events from advertising platforms",
+  }),
+  inventory: Type.Boolean({ description: 'Whether the elements of pages are looked over' }),
+});
+
+const settable = {
+  account_id: idField('The account whose allowance it uses'),
+  name: nameField('Name shown to people'),
+  mode: Type.Enum(['online', 'offline'], {
+    description: 'offline: anonymous only, the edge strips identifiers',
+    ...refusedAs('mode_unknown'),
+  }),
+  business_category: Type.Enum([...BUSINESS_CATEGORIES], {
+    description: 'Informational only',
+    ...refusedAs('category_unknown'),
+  }),
+  default_country: nullable(Type.String({ pattern: '^[A-Z]{2}$' }), {
+    description: 'ISO 3166-1 alpha-2; reads phone numbers written without a country code',
+    ...refusedAs('country_unknown'),
+  }),
+  identify_events: nullable(Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 200 }), {
+    description: 'Events that may stitch identities; null means the standard list',
+    ...refusedAs('event_name_malformed'),
+  }),
+  server_only_events: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
+    description: 'Events that browser keys may not send; case and separators do not count',
+    maxItems: 200,
+    ...refusedAs('event_name_malformed'),
+  }),
+  clarity_project_id: nullable(Type.String({ pattern: '^[a-z0-9]{4,20}$' }), refusedAs('clarity_id_malformed')),
+  gtm_container_id: nullable(Type.String({ pattern: '^GTM-[A-Z0-9]{4,10}$' }), refusedAs('gtm_id_malformed')),
+  domains: Type.Array(Type.String({ minLength: 1, maxLength: 253, ...refusedAs('domain_malformed') }), {
+    description: 'Claimed first-party domains; a domain belongs to the one site that proves it',
+    maxItems: 100,
+    ...refusedAs('too_many'),
+  }),
+  tag: closed(allOptional(tagShape.properties), {
+    description: 'How the browser tag behaves; members that are left out stay as they are',
+  }),
+  block_rules: Type.Array(blockRule, { maxItems: 500, ...refusedAs('too_many') }),
+  event_definitions: Type.Array(definitionInput, { maxItems: 200, ...refusedAs('too_many') }),
+};
+
+const siteId = idField('Chosen at creation, for good');
+const { account_id, ...defaulted } = settable;
+
+/** Body of a creation. */
+export const newSite = closed({ site_id: siteId, account_id, ...allOptional(defaulted) });
+const accessKind = Type.Enum(['grants', 'tokens', 'keys', 'analysts']);
+export type SiteAccessKind = Static<typeof accessKind>;
+
+/** Body of a change: the fields that are given take the place of what was there. */
+export const siteChange = closed({
+  ...allOptional(settable),
+  end_access: Type.Optional(
+    Type.Array(accessKind, {
+      description:
+        'Ends what was given in the site itself, which else goes on working in another account, as far as who asks may: roles of users, admin tokens, ingest keys, users of ClickHouse',
+      uniqueItems: true,
+    }),
+  ),
+});
+export type SiteChange = Static<typeof siteChange>;
+
+export const siteParams = closed({ site_id: siteId });
+export const definitionParams = closed({ site_id: siteId, definition_id: idField('Id of the event definition') });
+
+export const siteShape = Type.Object({
+  site_id: siteId,
+  ...settable,
+  loader_prefix: nullable(Type.String(), {
+    description: "A folder under which the site's domains have vendors' scripts and collectors as well",
+  }),
+  tag: tagShape,
+  block_rules: Type.Array(Type.Object({ ...blockRule.properties, property: nullable(Type.String()) })),
+  event_definitions: Type.Array(eventDefinitionSchema),
+  ...metaFields,
+});
+export type SiteItem = Static<typeof siteShape>;
+
+const siteAccessShape = Type.Object({
+  grants: Type.Array(Type.Object({ user_id: userIdField, role: Type.Enum([...ROLES]) }), {
+    description: 'Users with a role in the site itself',
+  }),
+  tokens: Type.Array(Type.Object({ token_hash: hashField('The token'), label: Type.String() }), {
+    description: 'Admin tokens that may something in the site itself',
+  }),
+  keys: Type.Array(Type.Object({ key_hash: hashField('The key'), shown_prefix: Type.String(), label: Type.String() }), {
+    description: 'Ingest keys',
+  }),
+});
+export type SiteAccess = Static<typeof siteAccessShape>;
+
+const stillWorksShape = Type.Object(
+  {
+    ...siteAccessShape.properties,
+    analysts: nullable(Type.Array(Type.Object({ analyst_id: Type.String() })), {
+      description: 'Users of ClickHouse that read the site; null: it did not answer, and some may be left',
+    }),
+  },
+  { description: 'What was given in the site itself and still works: where it moves, or access is ended' },
+);
+export type StillWorks = Static<typeof stillWorksShape>;
+export const changedSiteShape = Type.Object({
+  ...siteShape.properties,
+  still_works: Type.Optional(stillWorksShape),
+});
+export type ChangedSite = Static<typeof changedSiteShape>;
+
+type Optionals<Properties extends Record<string, TSchema>> = {
+  [Name in keyof Properties]: ReturnType<typeof Type.Optional<Properties[Name]>>;
+};
+
+function allOptional<Properties extends Record<string, TSchema>>(properties: Properties): Optionals<Properties> {
+  const entries = Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)]);
+  return Object.fromEntries(entries) as Optionals<Properties>;
+}
+
+const dnsRecord = (description: string) => Type.Object({ name: Type.String(), value: Type.String() }, { description });
+
+export const domainParams = closed({
+  ...siteParams.properties,
+  domain: Type.String({ minLength: 1, maxLength: 253, ...refusedAs('domain_malformed') }),
+});
+
+/** A claimed domain, and how far it is proven that it is the site's. */
+export const domainShape = Type.Object({
+  domain: Type.String({ description: 'In lower-case punycode' }),
+  site_id: idField('The site that claimed it'),
+  state: Type.Enum(['pending', 'verified', 'failing', 'lapsed'], {
+    description:
+      'Only verified and failing domains are served. failing: its record is gone since failing_since; lapsed: for longer than the grace',
+  }),
+  verified_at: nullable(timeField('When its record was first found')),
+  failing_since: nullable(timeField('Since when its record is gone')),
+  lapses_at: nullable(timeField('When a failing domain is served no more')),
+  records: Type.Object(
+    {
+      txt: dnsRecord('A TXT record'),
+      cname: nullable(dnsRecord('A CNAME record, which brings the traffic as well'), {
+        description: 'Null where CONTROL_DOMAIN_CNAME_TARGET is not set',
+      }),
+    },
+    { description: 'Either of these records proves it; it has to stay' },
+  ),
+});
+export type DomainItem = Static<typeof domainShape>;
+
+const ALLOWANCE_MAX = 1_000_000_000_000;
+
+const accountId = idField('Chosen at creation, for good');
+const accountName = nameField('Name shown to people');
+const monthlyAllowance = Type.Integer({
+  description: 'Events per UTC month, before the grace of 20%',
+  minimum: 0,
+  maximum: ALLOWANCE_MAX,
+  ...refusedAs('allowance_malformed'),
+});
+
+export const accountShape = Type.Object({
+  account_id: accountId,
+  name: accountName,
+  monthly_allowance: monthlyAllowance,
+  used_this_month: nullable(Type.Integer({ description: 'Events settled in this UTC month', minimum: 0 }), {
+    description: 'Events settled in this UTC month, duplicates not counted; null where that is not known',
+  }),
+  ...metaFields,
+});
+export type AccountItem = Static<typeof accountShape>;
+
+export const accountParams = closed({ account_id: accountId });
+export const newAccount = closed({
+  account_id: accountId,
+  name: Type.Optional(accountName),
+  monthly_allowance: monthlyAllowance,
+});
+export const accountChange = closed({
+  name: Type.Optional(accountName),
+  monthly_allowance: Type.Optional(monthlyAllowance),
+});
+
+const month = (description: string) => Type.String({ description, pattern: MONTH_PATTERN.source });
+const eventCount = (description: string) => Type.Integer({ description, minimum: 0 });
+
+export const usageQuery = closed({
+  month: Type.Optional(month('Which month (UTC), as YYYY-MM; without it, the month that is now')),
+});
+
+export const usageShape = Type.Object({
+  account_id: idField('The account'),
+  month: month('UTC, as YYYY-MM'),
+  events: eventCount('Events of all days below'),
+  days: Type.Array(
+    Type.Object({
+      day: Type.String({ description: 'UTC, as YYYY-MM-DD' }),
+      events: eventCount('Events that arrived on this day, duplicates not counted'),
+      sites: Type.Record(Type.String(), Type.Integer(), {
+        description: 'Of these, by site; a site of which none came is left out',
+      }),
+    }),
+    { description: 'Every day of the month up to now' },
+  ),
+  as_of: timeField('When ClickHouse was asked'),
+});
+export type UsageAnswer = Static<typeof usageShape>;
+
+export const installationShape = Type.Object({
+  edge_url: nullable(Type.String({ description: 'An origin, such as https://events.example' }), {
+    description:
+      'Where browsers reach the edge, on sites without a domain of their own; null where it is not configured',
+  }),
+});
+export type Installation = Static<typeof installationShape>;
+
+export const splitParams = closed({
+  site_id: idField('The site'),
+  person_id: Type.String({ description: 'The person that two people were taken for', minLength: 1, maxLength: 200 }),
+});
+
+export const splitInput = closed({
+  distinct_ids: Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
+    description: 'Distinct ids of the one who is not the person; the oldest of all stays',
+    minItems: 1,
+    maxItems: 100,
+  }),
+  identifiers: Type.Optional(
+    Type.Array(
+      closed({
+        identifier: Type.Enum(['email', 'phone', 'external_id']),
+        sha256: Type.String({ description: 'As platforms get it', pattern: '^[0-9a-f]{64}$' }),
+      }),
+      { description: 'What both have said and goes with these ids; all else that both have stays', maxItems: 100 },
+    ),
+  ),
+  dry_run: Type.Optional(Type.Boolean({ description: 'True: nothing is changed, and said what would be' })),
+});
+export type SplitInput = Static<typeof splitInput>;
+
+export const splitShape = Type.Object({
+  person_id: Type.String({ description: 'Who stays' }),
+  new_person_id: Type.String({ description: 'Who was taken out' }),
+  moved: Type.Integer({ description: 'How many distinct ids that have said something of themselves are moved' }),
+  stayed: Type.Integer({ description: 'How many stay' }),
+  shared_identifiers: Type.Integer({ description: 'Identifiers that both had; each is one side’s from now on' }),
+  rows: Type.Integer({ description: 'Rows that have the other person so far' }),
+  is_done: Type.Boolean({ description: 'False: it was a dry run' }),
+});
+export type SplitAnswer = Static<typeof splitShape>;
+
+const DAY_MS = 86_400_000;
+export const OVERLAP_MS = DAY_MS;
+
+const keyLabel = labelField('What the key is for');
+const origins = Type.Array(Type.String({ minLength: 1, maxLength: 300, ...refusedAs('origin_malformed') }), {
+  description:
+    'Origins a browser may call from, each as https://shop.example or https://*.shop.example for every name below it; empty means every origin',
+  maxItems: 100,
+  ...refusedAs('too_many'),
+});
+const expiresAt = nullable(timeField('When it stops working'), refusedAs('expiry_malformed'));
+const rateLimit = nullable(
+  Type.Integer({ description: 'Requests in 10 seconds', minimum: 1, maximum: KEY_RATE_LIMIT_MAX }),
+  { description: 'Requests in 10 seconds; null: as many as any key may', ...refusedAs('rate_limit_malformed') },
+);
+const keyCaller = Type.Enum(['browser', 'server'], {
+  description: 'browser: public, checked against its origins; server: secret, refused from browsers',
+  ...refusedAs('caller_unknown'),
+});
+const keyHash = hashField('SHA-256 of the key');
+
+export const keyQuery = closed({
+  site_id: Type.Optional(idField('Only keys of this site')),
+  shown_prefix: Type.Optional(Type.String({ description: 'Only keys that are shown so', maxLength: 100 })),
+  ...pageFields,
+});
+export const newKey = closed({
+  site_id: idField('The site whose events it may send'),
+  caller: keyCaller,
+  label: Type.Optional(keyLabel),
+  allowed_origins: Type.Optional(origins),
+  expires_at: Type.Optional(expiresAt),
+  rate_limit: Type.Optional(rateLimit),
+});
+export const keyChange = closed({
+  label: Type.Optional(keyLabel),
+  allowed_origins: Type.Optional(origins),
+  expires_at: Type.Optional(expiresAt),
+  rate_limit: Type.Optional(rateLimit),
+});
+export const keyRotation = closed({
+  overlap_ms: Type.Optional(
+    Type.Integer({
+      description: 'How long the old key goes on working; 0 revokes it at once',
+      minimum: 0,
+      maximum: 90 * DAY_MS,
+      default: OVERLAP_MS,
+      ...refusedAs('overlap_malformed'),
+    }),
+  ),
+  expires_at: Type.Optional(expiresAt),
+});
+export const keyParams = closed({ key_hash: keyHash });
+
+export const keyShape = Type.Object({
+  key_hash: keyHash,
+  shown_prefix: Type.String({ description: 'The first characters of the key' }),
+  site_id: idField('The site whose events it may send'),
+  caller: keyCaller,
+  label: keyLabel,
+  allowed_origins: origins,
+  created_at: timeField('When it was issued'),
+  expires_at: expiresAt,
+  revoked_at: nullable(timeField('When it was revoked')),
+  rate_limit: rateLimit,
+  last_used_at: nullable(timeField('When it was last used, to the minute; null where that is not known')),
+  state: Type.Enum(['active', 'expired', 'revoked']),
+  ...metaFields,
+});
+export type KeyItem = Static<typeof keyShape>;
+
+const keySecret = Type.String({ description: 'The whole key: shown this once and stored nowhere' });
+export const issuedKeyShape = Type.Object({ secret: keySecret, key: keyShape });
+export type IssuedKeyItem = Static<typeof issuedKeyShape>;
+export const rotatedKeyShape = Type.Object({ secret: keySecret, key: keyShape, previous: keyShape });
+export type RotatedKeyItem = Static<typeof rotatedKeyShape>;

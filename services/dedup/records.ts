@@ -1,0 +1,107 @@
+// Which events dedup reads, and the records that it writes.
+import { endOf, type InBatch } from '#infra/kafka/consumer/consumption.ts';
+import type { TopicIds } from '#infra/kafka/offsets.ts';
+import type { OutRecord } from '#infra/kafka/record.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import { createCodec } from '#infra/registry/codec.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
+import { type DroppedEvent, duplicatesOf, type RawEntry } from '#pipelines/dedup/dedup.ts';
+import { countsOf } from '#pipelines/quota/settle.ts';
+import { memoize } from '#pipelines/stage.ts';
+import { noPerson } from '#schemas/event_batch.ts';
+import { type Duplicates, type QuotaCounts, readReserved } from '#schemas/records.ts';
+import { visitorPartition } from '#schemas/wire.ts';
+import { packBatches, type ReadRecord } from '#services/stage/batches.ts';
+import type { BatchRead } from '#services/stage/event_stage.ts';
+
+/**
+ * The events of a record of events.raw, each with its coordinate: where it stands, or, where it was sent in again, the one it
+ * came with, by which it may hold its claim already.
+ */
+export function rawEvents({ offset, views }: ReadRecord, { partition }: InBatch): RawEntry[] {
+  return views.map((view, index) => ({
+    view,
+    coordinate: view.coordinate ?? { partition, offset, index },
+    recordOffset: offset,
+  }));
+}
+
+/** What passes, as records of events.unique on the visitors' partitions. */
+export function passedEvents(passed: readonly RawEntry[], schemaId: number, partitions: number): OutRecord[] {
+  const partitionIn = memoize((siteId: string) =>
+    memoize((distinctId: string) => visitorPartition(siteId, distinctId, partitions)),
+  );
+  return packBatches(
+    TOPICS.unique,
+    schemaId,
+    passed.map(({ view, coordinate }) => ({
+      partition: partitionIn(view.siteId)(view.distinctId),
+      coordinate,
+      personBytes: noPerson(),
+      eventBytes: view.eventBytes,
+    })),
+  );
+}
+
+interface Counts {
+  /**
+   * What the batch counts for whom, for the transaction that passes its events on. It is written even where nothing counts:
+   * it also says up to where the partition is done.
+   */
+  of(read: BatchRead, passed: readonly RawEntry[]): Promise<OutRecord>;
+  /** The same for a batch of which nothing can be read: it counts for no account. */
+  ofUnread(batch: BatchRead['batch']): Promise<OutRecord>;
+}
+
+/** Writes quota.counts. */
+export async function openCounts(registry: Registry, rawLog: RawLog): Promise<Counts> {
+  const codec = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
+  const of: Counts['of'] = async ({ batch, records: read }, passed) => {
+    const { partition, records } = batch;
+    const log = await rawLog.of({ partition, records });
+    const reserved = new Map(records.map(({ offset, headers }) => [offset, readReserved(headers)]));
+    const raw = read.map(({ offset, views }) => ({ offset, views, reserved: reserved.get(offset) ?? null }));
+    // Behind markers as well: what a dead edge held is given back when all of the partition is settled.
+    const value = codec.encode({ partition, next_offset: endOf(batch), log, counts: countsOf(raw, passed) });
+    return { topic: TOPICS.counts, partition, value };
+  };
+
+  return { of, ofUnread: (batch) => of({ batch, records: [] }, []) };
+}
+
+interface DuplicatesWriter {
+  /** The record of a batch's duplicates, for the transaction that drops them; none where there are none. */
+  of(batch: Pick<InBatch, 'partition'>, dropped: readonly DroppedEvent[]): OutRecord[];
+}
+
+/** Writes dedup.duplicates. A record of it is no longer than the batch whose copies it lists: an event holds more than its line there. */
+export async function openDuplicates(registry: Registry): Promise<DuplicatesWriter> {
+  const codec = await createCodec<Duplicates>(registry, TOPICS.duplicates, 'duplicates');
+  return {
+    of({ partition }, dropped) {
+      if (dropped.length === 0) return [];
+      return [{ topic: TOPICS.duplicates, partition, value: codec.encode({ duplicates: duplicatesOf(dropped) }) }];
+    },
+  };
+}
+
+/** Which events.raw a batch is of. */
+interface RawLog {
+  /** The id of the topic; offsets of one that was made anew under its name are others. */
+  of(batch: { partition: number; records: readonly { offset: number }[] }): Promise<string>;
+}
+
+/** Asks again where a partition's offsets do not go on, as those of a topic that was made anew do not. */
+export function createRawLog(ids: Pick<TopicIds, 'of'>): RawLog {
+  const seen = new Map<number, { log: string; offset: number }>();
+  return {
+    async of({ partition, records }) {
+      const [first, last] = [records[0]?.offset ?? 0, records.at(-1)?.offset ?? 0];
+      const before = seen.get(partition);
+      const goesOn = before !== undefined && before.offset < first;
+      const log = goesOn ? before.log : await ids.of(TOPICS.raw);
+      seen.set(partition, { log, offset: last });
+      return log;
+    },
+  };
+}

@@ -1,0 +1,214 @@
+// Retry topics: which records are passed over for now, and which are released early.
+import type { Consumption, InBatch } from '#infra/kafka/consumer/consumption.ts';
+import { putNewest } from '#pipelines/delivery/concurrency.ts';
+import { DELIVERY_DRAIN_MS } from '#pipelines/delivery/contract.ts';
+import type { Source } from '#pipelines/delivery/delivery_run.ts';
+import { PAUSED_LANE_MS_MIN } from '#pipelines/delivery/retry_topics.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import type { Destination } from '#schemas/setting.ts';
+import type { Runtime } from '#services/stage/runtime.ts';
+
+/**
+ * Passes over lanes. What was released of a site may lie behind others' records that are not due for hours: those make way,
+ * once, up to what was written when the pass began. A pass writes the whole lane anew, so that it begins only where
+ * something of the released site lies, as far as this process knows.
+ */
+export interface LanePasses {
+  /** A record of a site lies on a lane, written by then. @param isDue whether it is due at once, as its site was released before. */
+  lies(lane: Source, siteId: string, writtenMs: number, isDue: boolean): void;
+  /** What waits of a site is due now. */
+  released(siteId: string, nowMs: number): void;
+  /** How many of the records read, from the first on, make way. */
+  passing(batch: Pick<InBatch, 'topic' | 'partition' | 'records'>, delayMs: number, nowMs: number): number;
+  /** Looks whether others read or write lanes; whether a lane that rests is to be read, for what became due or for a pass. */
+  look(nowMs: number): boolean;
+}
+
+interface LanePassOptions {
+  beganMs: number;
+  /** Whether no other process reads and writes the lanes. */
+  isAlone(): boolean;
+}
+
+interface LaneState {
+  delayMs: number;
+  /** What the last pass has come to, or comes to: all that was written before. */
+  beforeMs: number;
+  /** When the next pass begins; infinite while none is to. */
+  passFromMs: number;
+  /** When the first record that was read the last time was written: nothing older lies there. */
+  frontMs: number;
+  /** Whether what was read of it may have become due since. */
+  isStale: boolean;
+  /** Not woken for a pass again before. */
+  wakeFromMs: number;
+  /** When the newest record was written, or seen there, that is known of a site. */
+  sites: Map<string, number>;
+}
+
+/** Share of a lane's delay for which it rests between two passes, and the bounds of that rest in milliseconds. */
+const REST_SHARE = 1 / 60;
+const REST_MS_MIN = 1_000;
+const REST_MS_MAX = 300_000;
+/** The share for a pass of which it is not known whether it finds anything, as other processes write to the lane. */
+const DOUBT_SHARE = 1 / 2;
+/** Sites remembered of a lane at the most; what lies there of one that is forgotten is due at its own time. */
+const SITES_MAX = 20_000;
+
+export function createLanePasses({ beganMs, isAlone }: LanePassOptions): LanePasses {
+  const lanes = new Map<string, LaneState>();
+  let othersMs = beganMs;
+
+  /** Of a lane that was not read yet nothing is known: it is passed over at once. */
+  function laneOf({ topic, partition }: Source): LaneState {
+    const name = `${topic}/${partition}`;
+    const fresh = {
+      delayMs: 0,
+      beforeMs: 0,
+      passFromMs: 0,
+      frontMs: 0,
+      isStale: false,
+      wakeFromMs: 0,
+      sites: new Map(),
+    };
+    const lane = lanes.get(name) ?? fresh;
+    lanes.set(name, lane);
+    return lane;
+  }
+
+  function noticeOthers(nowMs: number): void {
+    if (!isAlone()) othersMs = nowMs;
+  }
+
+  return {
+    lies(place, siteId, writtenMs, isDue) {
+      const lane = laneOf(place);
+      putNewest(lane.sites, siteId, writtenMs, SITES_MAX);
+      if (isDue) passAfter(lane, restMsOf(lane), writtenMs);
+    },
+    released(siteId, nowMs) {
+      const all = [...lanes.values()];
+      const isSeen = all.some((lane) => mayLie(lane, siteId));
+      for (const lane of all) {
+        const isKnown = lane.beforeMs > othersMs + DELIVERY_DRAIN_MS;
+        // Where others write, what a site waits with first is written by any of them, and what waits longer by who reads its lanes.
+        const isLikely = isSeen && !isKnown && lane.delayMs <= PAUSED_LANE_MS_MIN;
+        if (isLikely || mayLie(lane, siteId)) passAfter(lane, restMsOf(lane), nowMs);
+        else if (!isKnown) passAfter(lane, lane.delayMs * DOUBT_SHARE, nowMs);
+      }
+    },
+    passing(batch, delayMs, nowMs) {
+      const lane = laneOf(batch);
+      noticeOthers(nowMs);
+      lane.delayMs = delayMs;
+      lane.isStale = false;
+      lane.frontMs = batch.records[0]?.timestampMs ?? lane.frontMs;
+      if (nowMs >= lane.passFromMs) {
+        lane.beforeMs = nowMs;
+        lane.passFromMs = Number.POSITIVE_INFINITY;
+      }
+      const first = batch.records.findIndex(({ timestampMs }) => timestampMs >= lane.beforeMs);
+      return first < 0 ? batch.records.length : first;
+    },
+    look(nowMs) {
+      noticeOthers(nowMs);
+      const waiting = [...lanes.values()].filter((lane) => isToWake(lane, nowMs));
+      for (const lane of waiting) {
+        lane.isStale = false;
+        if (nowMs >= lane.passFromMs) lane.wakeFromMs = nowMs + restMsOf(lane);
+      }
+      return waiting.length > 0;
+    },
+  };
+}
+
+function restMsOf({ delayMs }: LaneState): number {
+  return Math.min(Math.max(delayMs * REST_SHARE, REST_MS_MIN), REST_MS_MAX);
+}
+
+function passAfter(lane: LaneState, restMs: number, nowMs: number): void {
+  lane.isStale = true;
+  lane.passFromMs = Math.min(lane.passFromMs, Math.max(nowMs, lane.beforeMs + restMs));
+}
+
+/** What was written before the last pass began is met by that pass, and due there. The broker's clock may be another. */
+function mayLie({ sites, frontMs, beforeMs }: LaneState, siteId: string): boolean {
+  return (sites.get(siteId) ?? Number.NEGATIVE_INFINITY) + DELIVERY_DRAIN_MS > Math.max(frontMs, beforeMs);
+}
+
+/** A lane in work when it is woken does not hear it; one of another process never does, and what lies there is due by itself in the end. */
+function isToWake(lane: LaneState, nowMs: number): boolean {
+  if (lane.isStale) return true;
+  return nowMs >= lane.passFromMs && nowMs < lane.passFromMs + lane.delayMs && nowMs >= lane.wakeFromMs;
+}
+
+/**
+ * What makes events that wait on lanes due before their time: a change of their site's settings, as this process has seen it, and
+ * that the site's destination takes events again after it was in trouble. Milliseconds since 1970 UTC.
+ */
+export interface Releases {
+  /** Whether an event is due at once that waits since then. */
+  isReleased(siteId: string, waitsSinceMs: number, isPaused: boolean): boolean;
+  /** The site's destination takes events again. */
+  returned(siteId: string, nowMs: number): void;
+  /** Looks whether settings changed; whether lanes that rest are to be read, as what was released may lie there. */
+  look(nowMs: number): boolean;
+}
+
+interface ReleaseOptions {
+  table: Pick<SettingsTable, 'destinationsNamed'>;
+  destination: string;
+  /** Whether nothing is to be asked of the site's destination now. */
+  isInTrouble(siteId: string): boolean;
+  passes: Pick<LanePasses, 'released' | 'look'>;
+  beganMs: number;
+}
+
+/** Sites whose return is remembered at the most; what waits for one that is forgotten is due at its own time. */
+const RETURNS_MAX = 100_000;
+
+/**
+ * Watches the settings of one destination, and is told of returns. What came before the watch is not known, so that its
+ * beginning counts as the return of all: what is paused is tried once then.
+ */
+export function watchReleases({ table, destination, isInTrouble, passes, beganMs }: ReleaseOptions): Releases {
+  let seen = new Map<string, Destination>(table.destinationsNamed(destination));
+  const changes = new Map<string, number>();
+  const returns = new Map<string, number>();
+  return {
+    isReleased(siteId, waitsSinceMs, isPaused) {
+      if (waitsSinceMs === 0) return false;
+      if (waitsSinceMs < (changes.get(siteId) ?? 0)) return true;
+      return waitsSinceMs < (returns.get(siteId) ?? (isPaused ? beganMs : 0)) && !isInTrouble(siteId);
+    },
+    returned(siteId, nowMs) {
+      putNewest(returns, siteId, nowMs, RETURNS_MAX);
+      passes.released(siteId, nowMs);
+    },
+    look(nowMs) {
+      const now = table.destinationsNamed(destination);
+      const changed = [...now.keys()].filter((siteId) => seen.get(siteId) !== now.get(siteId));
+      for (const siteId of changed) {
+        changes.set(siteId, nowMs);
+        passes.released(siteId, nowMs);
+      }
+      if (changed.length > 0) seen = new Map(now);
+      return passes.look(nowMs);
+    },
+  };
+}
+
+/** How soon a release brings what waits for it. */
+const RELEASES_POLL_MS = 500;
+
+/** Looks for releases until the process stops; after one, what waits for a time is looked at again. */
+export function retryOnRelease(
+  { onStop }: Pick<Runtime, 'onStop'>,
+  releases: Pick<Releases, 'look'>,
+  consumption: Pick<Consumption, 'wake'>,
+): void {
+  const looking = setInterval(() => {
+    if (releases.look(Date.now())) consumption.wake();
+  }, RELEASES_POLL_MS);
+  onStop(async () => clearInterval(looking));
+}

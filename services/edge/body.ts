@@ -1,0 +1,188 @@
+// How the body of a request is read: collected against its permit, decompressed, parsed.
+
+import { isAscii, isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import {
+  brotliDecompressSync,
+  constants,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  zstdDecompressSync,
+} from 'node:zlib';
+import type { HttpRequestIn } from '#infra/http/http_server.ts';
+import { withoutByteOrderMark } from '#pipelines/intake/json_text.ts';
+import type { Permit } from './concurrency_limiter.ts';
+import type { EdgeErrorCode } from './errors.ts';
+
+/** The body cannot be taken; `code` is of the edge's table. */
+export class PayloadError extends Error {
+  readonly code: EdgeErrorCode;
+
+  constructor(code: EdgeErrorCode) {
+    super(code);
+    this.code = code;
+  }
+}
+
+/** Whether a body came with the request; without one nobody has asked for its content type. */
+export function hasBody(request: HttpRequestIn): boolean {
+  return request.body !== undefined && request.body !== null;
+}
+
+/** A body that arrives more slowly gives way where others may need its place: so much in a second, after some seconds. */
+const BYTES_PER_S_MIN = 1024;
+const PATIENCE_S = 5;
+const LOOK_MS = 1000;
+
+type Done = (error: Error | null, body?: Buffer) => void;
+
+/** Collects a body as it is, up to `bytesMax`, each chunk against the request's permit. */
+export function payloadReader(
+  bytesMax: number,
+  permitOf: (request: HttpRequestIn) => Permit | undefined,
+): (request: HttpRequestIn, payload: IncomingMessage, done: Done) => void {
+  return (request, payload, done) => {
+    const announced = Number(request.headers['content-length'] ?? 0);
+    const permit = permitOf(request);
+    if (announced > bytesMax) done(new PayloadError('body_too_large'));
+    else if (permit?.begin() === false) done(new PayloadError('overloaded'));
+    else collect(payload, bytesMax, permit, done);
+  };
+}
+
+function collect(payload: IncomingMessage, bytesMax: number, permit: Permit | undefined, done: Done): void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let seconds = 0;
+
+  /** Stalls are counted in looks: what the process was held up by itself is nobody's fault. */
+  const looking = setInterval(() => {
+    seconds += LOOK_MS / 1000;
+    if (bytes < (seconds - PATIENCE_S) * BYTES_PER_S_MIN && permit?.isWanted() === true)
+      end(new PayloadError('overloaded'));
+  }, LOOK_MS).unref();
+
+  function end(error: Error | null): void {
+    clearInterval(looking);
+    payload.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
+    if (error !== null) done(error);
+    // One chunk may be a view of the socket's buffer, which is used again: always a copy.
+    else done(null, Buffer.concat(chunks, bytes));
+  }
+  function onData(chunk: Buffer): void {
+    bytes += chunk.length;
+    if (bytes > bytesMax) end(new PayloadError('body_too_large'));
+    else if (permit !== undefined && !permit.reserveBytes(chunk.length)) end(new PayloadError('overloaded'));
+    else chunks.push(chunk);
+  }
+  const onEnd = (): void => end(null);
+  /** The connection is gone, or what came is not HTTP. */
+  const onBroken = (): void => end(new PayloadError('request_malformed'));
+
+  payload.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
+}
+
+/** SPEC section 8; counts after decompression, and decompression stops there. */
+export const BODY_BYTES_MAX = 256 * 1024;
+
+/** Why bytes are not what they are said to be; each is a code of the edge's table. */
+export type DecodeProblem = 'content_encoding_unsupported' | 'body_too_large' | 'body_undecodable' | 'body_not_json';
+
+export type Decoded<T> = { ok: true; value: T } | { ok: false; code: DecodeProblem };
+
+type Decoder = (bytes: Buffer, limits: { maxOutputLength: number }) => Buffer;
+
+const DECODERS: Record<string, Decoder> = {
+  identity: (bytes) => bytes,
+  '': (bytes) => bytes,
+  gzip: gunzipSync,
+  'x-gzip': gunzipSync,
+  deflate: (bytes, limits) => (hasZlibHead(bytes) ? inflateSync(bytes, limits) : inflateRawSync(bytes, limits)),
+  br: brotliDecompressSync,
+  zstd: (bytes, limits) => zstdDecompressSync(bytes, { ...limits, params: ZSTD_PARAMS }),
+};
+
+/** RFC 9659: no Content-Encoding needs a larger window, and a frame may ask for as much memory as its window. */
+const ZSTD_PARAMS = { [constants.ZSTD_d_windowLogMax]: 23 };
+
+/** RFC 1950; some clients send deflate without it, as RFC 9110 notes. */
+function hasZlibHead(bytes: Buffer): boolean {
+  const [first = 0, second = 0] = bytes;
+  return (first & 0x0f) === 8 && ((first << 8) | second) % 31 === 0;
+}
+
+/** Undoes a Content-Encoding; decompression stops at `bytesMax`. */
+export function decompress(bytes: Buffer, contentEncoding: string | undefined, bytesMax: number): Decoded<Buffer> {
+  const name = (contentEncoding ?? '').trim().toLowerCase();
+  const decoder = Object.hasOwn(DECODERS, name) ? DECODERS[name] : undefined;
+  if (decoder === undefined) return { ok: false, code: 'content_encoding_unsupported' };
+  try {
+    const value = decoder(bytes, { maxOutputLength: bytesMax });
+    return value.length > bytesMax ? { ok: false, code: 'body_too_large' } : { ok: true, value };
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    return { ok: false, code: code === 'ERR_BUFFER_TOO_LARGE' ? 'body_too_large' : 'body_undecodable' };
+  }
+}
+
+/** Parses JSON in UTF-8. What the parser says of an error quotes the text, so only the fact is kept. */
+export function parseJson(bytes: Buffer): Decoded<unknown> {
+  if (!isUtf8(bytes)) return { ok: false, code: 'body_not_json' };
+  try {
+    const text = withoutByteOrderMark(bytes);
+    return { ok: true, value: JSON.parse(text.toString(isAscii(text) ? 'latin1' : 'utf8')) };
+  } catch {
+    return { ok: false, code: 'body_not_json' };
+  }
+}
+
+/** The path of a request as it was sent. */
+export function sentPath({ url }: HttpRequestIn): string {
+  return url.split('?', 1)[0] ?? '';
+}
+
+/** The query of a request as it was sent, without the question mark. */
+export function sentQuery({ url }: HttpRequestIn): string {
+  const at = url.indexOf('?');
+  return at < 0 ? '' : url.slice(at + 1);
+}
+
+/** The bytes of a body as they came; none where there is no body. */
+export function sentBytes({ body }: HttpRequestIn): Buffer {
+  return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+}
+
+/** The bytes of a body with its Content-Encoding undone, as many as SPEC section 8 allows. */
+export function sentBody(request: HttpRequestIn): Decoded<Buffer> {
+  return decompress(sentBytes(request), request.headers['content-encoding'], BODY_BYTES_MAX);
+}
+
+type MultipartRead =
+  | { ok: true; fields: [name: string, value: string][] }
+  | { ok: false; reason: 'too_many' | 'malformed' };
+
+const MULTIPART = /^multipart\/form-data\b/i;
+
+export const isMultipart = (type: string): boolean => MULTIPART.test(type);
+
+/** The fields of a body of `multipart/form-data`, in the order in which they came; files are left out. */
+export async function readMultipart(body: Buffer, type: string, partsMax: number): Promise<MultipartRead> {
+  if (partsOf(body, type) > partsMax) return { ok: false, reason: 'too_many' };
+  try {
+    const form = await new Response(Uint8Array.from(body), { headers: { 'content-type': type } }).formData();
+    return { ok: true, fields: [...form].filter((pair): pair is [string, string] => typeof pair[1] === 'string') };
+  } catch {
+    // What the reader says of a form that is none may quote it.
+    return { ok: false, reason: 'malformed' };
+  }
+}
+
+/** Counted before the form is taken apart. */
+function partsOf(body: Buffer, type: string): number {
+  const boundary = /boundary="?([^";]{1,70})/i.exec(type)?.[1];
+  if (boundary === undefined) return 0;
+  let parts = 0;
+  for (let at = body.indexOf(boundary); at >= 0; at = body.indexOf(boundary, at + boundary.length)) parts += 1;
+  return parts;
+}

@@ -1,0 +1,236 @@
+// Routes of surveys, promos and forms: what a visitor is shown, and what they did with promos.
+import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
+import type { EngageNote } from '#infra/redis/engage.ts';
+import { decide, fitting, inShare, type Look, overOn } from '#pipelines/engage/decide.ts';
+import type { Promo } from '#pipelines/engage/definition_problems.ts';
+import { circumstancesProblem, promoEvent } from '#pipelines/engage/engage_event.ts';
+import {
+  bodyReader,
+  ENGAGE_BODY_BYTES_MAX,
+  type EngageRequest,
+  engageShape,
+  type PromoAction,
+  promoActionShape,
+  trackShape,
+} from '#pipelines/engage/engage_request.ts';
+import { checkEngageToken, issueEngageToken } from '#pipelines/engage/engage_token.ts';
+import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
+import { itemName, type SeenItem } from '#pipelines/engage/visitor_memory.ts';
+import type { Site } from '#schemas/setting.ts';
+import type { EdgeContext, RequestHook } from '../edge_context.ts';
+import { faultHandler } from '../error_handler.ts';
+import { type Answer, limitedAnswer, refusal, sendAnswer } from '../errors.ts';
+import type { IngestCaller } from '../ingest_service.ts';
+import { FORM_CONTENT_TYPES, wantsPage } from './form_body.ts';
+import { mountForm, sendPlainRefusal } from './form_routes.ts';
+import {
+  acceptEngage,
+  type BodyRead,
+  createEngageRate,
+  type EngageMount,
+  type EngageParts,
+  idsOf,
+  invalidBody,
+  lookOf,
+  readEngageBody,
+  SENT_NONCE_HELD_MS,
+  SPAM_ANSWER,
+  shareIdOf,
+  tokenProblem,
+} from './submission.ts';
+import { mountRespond } from './survey_response.ts';
+
+const JSON_TYPES = ['application/json', 'text/plain'];
+
+/** The routes of surveys, promos and forms. Each request counts against the rate, also where nothing of it is taken. */
+export function mountEngage(app: HttpServer, context: EdgeContext, parts: EngageParts): void {
+  const { acceptor, callerOf, keyed } = context;
+  const limitedBeforeBody: RequestHook = async (request, reply) => {
+    const known = acceptor.limited(clientAddress(request), callerOf(request));
+    if (known === null) return undefined;
+    const answer = limitedAnswer(known);
+    return wantsPage(request) ? sendPlainRefusal(request, reply, answer) : sendAnswer(reply, answer);
+  };
+  const hooks = [keyed, limitedBeforeBody];
+  const rate = createEngageRate(context);
+  const onFault = faultHandler(context.errors, context.refuse, async (code, request, reply) => {
+    const isKnown = code !== 'overloaded' && context.knownCaller(request) !== undefined;
+    const answer = isKnown ? await rate.settle(request, refusal(code)) : refusal(code);
+    return wantsPage(request) ? sendPlainRefusal(request, reply, answer) : sendAnswer(reply, answer);
+  });
+  void app.register(async (scope) => {
+    scope.setErrorHandler(onFault);
+    context.collectBodies(scope, JSON_TYPES, ENGAGE_BODY_BYTES_MAX);
+    mountShow(scope, context, { parts, rate, hooks });
+    mountRespond(scope, context, { parts, rate, hooks });
+    mountTrack(scope, context, { parts, rate, hooks });
+  });
+  void app.register(async (scope) => {
+    scope.setErrorHandler(onFault);
+    context.collectBodies(scope, FORM_CONTENT_TYPES, ENGAGE_BODY_BYTES_MAX);
+    mountForm(scope, context, { parts, rate, hooks });
+  });
+}
+
+/** A page that stays open asks again after this. */
+const NEXT_CHECK_MS = 60_000;
+
+const readShowBody = bodyReader(engageShape);
+
+/** POST /v1/engage: what of a site's surveys, promos and forms a visitor is shown on a page. 204: the site has none. */
+function mountShow(app: HttpServer, context: EdgeContext, { parts, rate, hooks }: EngageMount): void {
+  const { callerOf, table } = context;
+  const nonce = createNonces(parts.randomBytes);
+
+  async function shownItems(request: HttpRequestIn, body: EngageRequest, caller: IngestCaller): Promise<string | null> {
+    const visitor = body.visitor ?? {};
+    const { site } = caller;
+    const ids = idsOf(visitor, caller, parts.identitySecret);
+    const look = lookOf(request, { url: body.page.url, visitor, site }, context.nowMs());
+    if (look === null) return null;
+    const { items } = siteEngage(table.engageItems(site.site_id));
+    const candidates = fitting(items, look);
+    const { rememberedId } = ids;
+    const isKnown = candidates.length > 0 && rememberedId !== null;
+    const memory = isKnown ? await parts.memory.read(site.site_id, rememberedId) : null;
+    const shareId = memory?.personId ?? shareIdOf(request, site, ids);
+    const shown = decide(inShare(candidates, shareId, parts.secret), look, browserMemory(body, look.nowMs), memory);
+    const over = overOn(body.open ?? [], items, look);
+    return showAnswer(
+      shown.map((item) => withToken(item, visitor.locale ?? null, site, look)),
+      over,
+    );
+  }
+
+  function withToken(item: ReadyItem, locale: string | null, { site_id: siteId }: Site, { nowMs }: Look): string {
+    const subject = { siteId, name: item.name, version: item.version };
+    const token = issueEngageToken(parts.secret, subject, nowMs, nonce());
+    return `${item.answerIn(locale)},"token":"${token}"}`;
+  }
+
+  app.post('/v1/engage', { onRequest: hooks }, async (request, reply) => {
+    const caller = callerOf(request);
+    const { site } = caller;
+    reply.header('cache-control', 'no-store');
+    const limited = await rate.refusal(request);
+    if (limited !== null) return sendAnswer(reply, limited);
+    const read = readEngageBody(request, readShowBody);
+    const isOpenSomewhere = read.ok && (read.body.open ?? []).length > 0;
+    const { items } = siteEngage(table.engageItems(site.site_id));
+    if (items.length === 0 && !isOpenSomewhere) return reply.code(204).send();
+    if (!read.ok) return sendAnswer(reply, read.answer);
+    const answer = await shownItems(request, read.body, caller);
+    if (answer === null) return sendAnswer(reply, invalidBody('page.url'));
+    return reply.type('application/json; charset=utf-8').send(answer);
+  });
+}
+
+const showAnswer = (items: readonly string[], over: readonly string[]): string =>
+  `{"items":[${items.join(',')}],"over":${JSON.stringify(over)},"next_check_ms":${NEXT_CHECK_MS}}`;
+
+/** Clocks of visitors' devices are right to an hour mostly. */
+const CLOCK_AHEAD_MS = 3_600_000;
+
+/** A time that is far ahead is of a wrong clock and says nothing of when: taken as it is, it would keep everything from the visitor until then. */
+function browserMemory({ seen = {} }: EngageRequest, nowMs: number): Map<string, SeenItem> {
+  const past = (ms: number): number => (ms > nowMs + CLOCK_AHEAD_MS ? 0 : Math.min(ms, nowMs));
+  return new Map(
+    Object.entries(seen).map(([name, { n, last, done }]) => [
+      name,
+      { times: n, lastMs: past(last), doneMs: done === undefined ? null : past(done) },
+    ]),
+  );
+}
+
+const NONCE_BYTES = 9;
+const NONCE_CHARACTERS = 12;
+const DRAWN_AT_ONCE = 256;
+
+/** Nonces of tokens: 12 characters of base64url at random. Drawn many at a time, as each draw costs more than a token. */
+export function createNonces(randomBytes: (bytes: number) => Buffer): () => string {
+  let drawn = '';
+  let used = 0;
+  return () => {
+    if (used === drawn.length) {
+      drawn = randomBytes(NONCE_BYTES * DRAWN_AT_ONCE).toString('base64url');
+      used = 0;
+    }
+    used += NONCE_CHARACTERS;
+    return drawn.slice(used - NONCE_CHARACTERS, used);
+  };
+}
+
+const readActionBatch = bodyReader(trackShape);
+const readAction = bodyReader(promoActionShape);
+
+interface KnownAction {
+  action: PromoAction;
+  item: ReadyItem;
+}
+
+/** POST /v1/promos/track: what visitors did with promos. */
+function mountTrack(app: HttpServer, context: EdgeContext, { parts, rate, hooks }: EngageMount): void {
+  /** Counts an action that is none of a visitor's. A server that holds a key for servers is believed what was redeemed. */
+  async function isGenuine({ action, item }: KnownAction, caller: IngestCaller): Promise<boolean> {
+    if (action.action === 'redeem' && caller.key.caller === 'server') return true;
+    const { token: sent = '', version = item.version } = action;
+    const subject = { siteId: caller.site.site_id, name: item.name, version };
+    const token = checkEngageToken(parts.secret, subject, sent, context.nowMs());
+    const heldMs = wasDone(action) ? SENT_NONCE_HELD_MS : undefined;
+    const reason = await tokenProblem(parts, caller, token, action.impression_id, action.visitor, heldMs);
+    if (reason !== null) parts.spam.found('promo', reason);
+    return reason === null;
+  }
+
+  async function track(request: HttpRequestIn): Promise<Answer> {
+    const caller = context.callerOf(request);
+    const read = readActions(request);
+    if (!read.ok) return read.answer;
+    for (const [at, action] of read.body.entries()) {
+      const problem = circumstancesProblem(action, { receivedAtMs: context.nowMs(), caller: caller.key.caller });
+      if (problem !== null) return invalidBody(read.body.length === 1 ? problem : `events.${at}.${problem}`);
+    }
+    const { byName } = siteEngage(context.table.engageItems(caller.site.site_id));
+    const known: KnownAction[] = [];
+    for (const action of read.body) {
+      const item = byName.get(itemName('promo', action.promo_id));
+      if (item === undefined) return refusal('engage_unknown');
+      known.push({ action, item });
+    }
+    const genuine = await Promise.all(known.map((one) => isGenuine(one, caller)));
+    const left = known.filter((_, at) => genuine[at]);
+    if (left.length === 0) return SPAM_ANSWER;
+    const happened = left.map(({ action, item }) => ({
+      event: promoEvent(item.definition as Promo, action.version ?? item.version, action),
+      notes: notesOf(action),
+      isAwaited: false,
+    }));
+    const taken = await acceptEngage(request, caller, happened, rate, parts);
+    return taken.ok ? { status: 200, body: { accepted: taken.accepted } } : taken.answer;
+  }
+
+  app.post('/v1/promos/track', { onRequest: hooks }, async (request, reply) =>
+    sendAnswer(reply, await rate.settle(request, await track(request))),
+  );
+}
+
+function readActions(request: HttpRequestIn): BodyRead<PromoAction[]> {
+  const read = readEngageBody(request, readActionBatch);
+  if (!read.ok) return read;
+  const { events } = read.body as { events?: PromoAction[] };
+  if (events !== undefined) return { ok: true, body: events };
+  const one = readAction(read.body);
+  return one.ok ? { ok: true, body: [one.body] } : { ok: false, answer: invalidBody(one.field) };
+}
+
+/** Whether it is more than that the promo was seen. */
+const wasDone = ({ action }: PromoAction): boolean => action !== 'view' && action !== 'dismiss';
+
+function notesOf(told: PromoAction): EngageNote[] {
+  const { promo_id, impression_id, action } = told;
+  const name = itemName('promo', promo_id);
+  const shown = { kind: 'shown', name, id: impression_id.toLowerCase() } as const;
+  // A code may be redeemed in an order whose promo was seen long before, or elsewhere.
+  if (action === 'redeem') return [{ kind: 'done', name }];
+  return wasDone(told) ? [shown, { kind: 'done', name }] : [shown];
+}

@@ -1,0 +1,285 @@
+// What submissions of visitors share: body, ids, token, proof of work, rate, and the way in for their events.
+import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
+import type { EngageNote } from '#infra/redis/engage.ts';
+import type { Look } from '#pipelines/engage/decide.ts';
+import { type EngageEvent, visitorId } from '#pipelines/engage/engage_event.ts';
+import {
+  ENGAGE_BODY_BYTES_MAX,
+  type Proof,
+  type RequestRead,
+  type SentVisitor,
+} from '#pipelines/engage/engage_request.ts';
+import {
+  AHEAD_MS,
+  type Challenge,
+  isSolved,
+  makeChallenge,
+  nonceOf,
+  OLD_TOKEN_MS,
+  TOKEN_MS,
+  type TokenCheck,
+} from '#pipelines/engage/engage_token.ts';
+import { coreOfText, readableText, type SpamReason } from '#pipelines/engage/spam.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
+import { cleanDistinctId } from '#pipelines/intake/call.ts';
+import { readShortText } from '#pipelines/intake/rejections.ts';
+import { keyedHash } from '#pipelines/privacy/hash_identifiers.ts';
+import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
+import { isNobodysId } from '#pipelines/privacy/placeholder_ids.ts';
+import { redactCards } from '#pipelines/privacy/redact_cards.ts';
+import { readPageAddress } from '#pipelines/settings/url_pattern.ts';
+import type { Site } from '#schemas/setting.ts';
+import { callerSigns } from '../auth.ts';
+import { decompress, hasBody, parseJson } from '../body.ts';
+import type { EdgeContext, RequestHook } from '../edge_context.ts';
+import { type Answer, errorAnswer, errorCodeOf, limitedAnswer, refusal } from '../errors.ts';
+import type { Acceptance, IngestCaller } from '../ingest_service.ts';
+import type { EngageMemories, SpamWatch } from './visitor_memory.ts';
+
+/** What the routes of surveys, promos and forms need beside what all routes share. */
+export interface EngageParts {
+  /** Signs tokens and draws shares; the same in every edge, and made of the identity secret. */
+  secret: Buffer;
+  /** Hashes distinct ids that are e-mail addresses or phone numbers, as the events have them. */
+  identitySecret: Buffer;
+  /** Who calls, as limits count it; null where an address is exempt. */
+  addressOf(clientIp: string): string | null;
+  randomBytes(bytes: number): Buffer;
+  memory: EngageMemories;
+  spam: SpamWatch;
+}
+
+/** What each of the routes is mounted with. */
+export interface EngageMount {
+  parts: EngageParts;
+  rate: EngageRate;
+  hooks: RequestHook[];
+}
+
+/** An event of a survey, promo or form, and what it tells of the visitor. */
+export interface Happened {
+  event: EngageEvent;
+  notes: readonly EngageNote[];
+  /** A person waits for what becomes of it, and would be thanked. */
+  isAwaited: boolean;
+}
+
+/** When a visitor may send again what cannot be taken now. */
+export const LATER_S = 600;
+
+type Taken = { ok: true; accepted: number; acceptance: Acceptance } | { ok: false; answer: Answer };
+
+/** Hands events to the acceptor, and notes what the visitor saw once Kafka holds them. */
+export async function acceptEngage(
+  request: HttpRequestIn,
+  caller: IngestCaller,
+  happened: readonly Happened[],
+  rate: EngageRate,
+  { memory, identitySecret }: Pick<EngageParts, 'memory' | 'identitySecret'>,
+): Promise<Taken> {
+  const events = happened.map(({ event }) => withConsent(event, caller.site));
+  const acceptance = await rate.accept(request, events);
+  if (!acceptance.ok) {
+    const limited = acceptance.code === 'rate_limited';
+    return { ok: false, answer: limited ? limitedAnswer(acceptance.limited) : refusal(acceptance.code) };
+  }
+  const { accepted, dropped, blocked, rejected } = acceptance;
+  if (rejected.length > 0 && rejected.length === events.length) {
+    return { ok: false, answer: { status: 400, body: { ...errorAnswer('events_rejected').body, rejected } } };
+  }
+  if (accepted === 0 && dropped + blocked > 0 && happened.some(({ isAwaited }) => isAwaited)) {
+    return { ok: false, answer: { ...refusal('not_taken_now'), retryAfterS: LATER_S } };
+  }
+  if (accepted > 0) {
+    for (const { event, notes } of happened) {
+      const { rememberedId } = idsOf({ distinct_id: event.distinct_id ?? '' }, caller, identitySecret);
+      if (rememberedId !== null && notes.length > 0) memory.note(caller.site.site_id, rememberedId, notes);
+    }
+  }
+  return { ok: true, accepted, acceptance };
+}
+
+/** On a site that measures nobody who has not agreed, whoever says nothing of it has not. */
+function withConsent(event: EngageEvent, { tag }: Site): EngageEvent {
+  if (!tag.consent_required || Object.hasOwn(event.properties, '$consent')) return event;
+  return { ...event, properties: { ...event.properties, $consent: { analytics: false, ads: false } } };
+}
+
+/** What is answered for spam: as for robots' events, nothing that teaches. */
+export const SPAM_ANSWER: Answer = { status: 200, body: { accepted: 0 } };
+
+export type BodyRead<Body> = { ok: true; body: Body } | { ok: false; answer: Answer };
+
+/** Reads a body of one of these routes: JSON of at most 64 KiB in the shape that `read` knows. */
+export function readEngageBody<Body>(
+  request: HttpRequestIn,
+  read: (value: unknown) => RequestRead<Body>,
+): BodyRead<Body> {
+  if (!hasBody(request)) return { ok: false, answer: refusal('content_type_unsupported') };
+  const bytes = decompress(request.body as Buffer, request.headers['content-encoding'], ENGAGE_BODY_BYTES_MAX);
+  const value = bytes.ok ? parseJson(bytes.value) : bytes;
+  if (!value.ok) return { ok: false, answer: refusal(value.code) };
+  const body = read(value.value);
+  return body.ok ? body : { ok: false, answer: invalidBody(body.field) };
+}
+
+/** Names the field at fault, and never what was sent. */
+export function invalidBody(field: string): Answer {
+  const { status, body } = errorAnswer('engage_invalid');
+  return { status, body: { error: { ...body.error, field } } };
+}
+
+type SiteKey = Pick<IngestCaller, 'site' | 'key'>;
+
+/** A visitor's ids; null for an anonymous visitor, and on a site in offline mode, which keeps no ids. */
+interface VisitorIds {
+  /** As events have it. */
+  distinctId: string | null;
+  /**
+   * The one under which anything is remembered, and known. An e-mail address or phone number is none for a browser: its
+   * key is public, so that anybody could ask what became of the person whose address they know.
+   */
+  rememberedId: string | null;
+}
+
+export function idsOf(visitor: SentVisitor, { site, key }: SiteKey, identitySecret: Buffer): VisitorIds {
+  const sent = site.mode === 'offline' ? null : readShortText(visitorId(visitor));
+  if (sent === null || isNobodysId(sent)) return { distinctId: null, rememberedId: null };
+  const { distinctId } = cleanDistinctId(sent, identitySecret, site);
+  return { distinctId, rememberedId: key.caller === 'browser' && distinctId !== sent ? null : distinctId };
+}
+
+/** What stands for a visitor of whom no person is remembered in drawing shares: an anonymous one is their network and device. */
+export function shareIdOf(request: HttpRequestIn, { site_id: siteId }: Site, { distinctId }: VisitorIds): string {
+  if (distinctId !== null) return basePersonId(siteId, distinctId);
+  return `${networkOf(clientAddress(request))} ${request.headers['user-agent'] ?? ''}`;
+}
+
+/** Who looks at which page; null where the page's address is none. */
+export function lookOf(
+  request: HttpRequestIn,
+  { url, visitor, site }: { url: string; visitor: SentVisitor; site: Site },
+  nowMs: number,
+): Look | null {
+  const page = readPageAddress(url);
+  if (page === null) return null;
+  const refusesAds = request.headers['sec-gpc'] === '1';
+  return {
+    page,
+    device: visitor.device ?? null,
+    locale: visitor.locale ?? null,
+    country: countryOf(visitor),
+    consent: { analytics: visitor.consent?.analytics === true, ads: visitor.consent?.ads === true && !refusesAds },
+    anonymous: site.mode === 'offline',
+    nowMs,
+  };
+}
+
+/** What the browser says, else the region of its language: the edge knows no country of an address. */
+function countryOf({ country, locale }: SentVisitor): string | null {
+  if (country !== undefined) return country.toUpperCase();
+  return /^[a-z]{2,3}(?:-[A-Z][a-z]{3})?-([A-Z]{2})\b/.exec(locale ?? '')?.[1] ?? null;
+}
+
+/** How long the token of what was sent is remembered: for as long as any token can be used again. */
+export const SENT_NONCE_HELD_MS = OLD_TOKEN_MS + AHEAD_MS;
+/** That of what was just shown is remembered for less, as there are many of these. */
+const SHOWN_NONCE_HELD_MS = TOKEN_MS + AHEAD_MS;
+
+/**
+ * Why what is told of a showing proves nothing: its token is none of ours or older than a week, or came with another
+ * submission before, or with more visitors than one who says who they are. What is one showing has one token and one id. Null: it proves it.
+ */
+export async function tokenProblem(
+  parts: Pick<EngageParts, 'spam' | 'secret' | 'identitySecret'>,
+  caller: Pick<IngestCaller, 'site' | 'key'>,
+  token: TokenCheck,
+  submissionId: string,
+  visitor: SentVisitor | undefined,
+  nonceHeldMs = token.ok ? SHOWN_NONCE_HELD_MS : SENT_NONCE_HELD_MS,
+): Promise<SpamReason | null> {
+  const nonce = nonceOf(token);
+  if (!token.ok && nonce === null) return token.code;
+  const counts = await parts.spam.count({
+    siteId: caller.site.site_id,
+    submissionId: submissionId.toLowerCase(),
+    visitor: visitorDigest(parts, caller, visitor),
+    nonce,
+    nonceHeldMs,
+    ...{ address: null, email: null, text: null, network: null, form: null },
+  });
+  return counts?.tokenUsed === true ? 'token_used' : null;
+}
+
+/** What stands for a visitor under whose id anything is remembered; null: nobody's. */
+export function visitorDigest(
+  { secret, identitySecret }: Pick<EngageParts, 'secret' | 'identitySecret'>,
+  caller: Pick<IngestCaller, 'site' | 'key'>,
+  visitor: SentVisitor | undefined,
+): string | null {
+  const { rememberedId } = idsOf(visitor ?? {}, caller, identitySecret);
+  return rememberedId === null ? null : digestOf(secret, `visitor\0${rememberedId}`);
+}
+
+/** Shorter ones are what many people write. */
+const TEXT_COUNTED_FROM = 30;
+
+/** What stands for something that is counted: nobody without the secret can tell what it is. */
+export function digestOf(secret: Buffer, text: string): string {
+  return keyedHash(secret, `count\0${text}`).toString('base64url').slice(0, 22);
+}
+
+/** What stands for texts that were written together, small changes left out; null: they are too short to tell anything. */
+export function textDigest(secret: Buffer, texts: readonly string[]): string | null {
+  const text = readableText(texts.join('\n')).replaceAll(/\s+/g, ' ').trim();
+  return text.length < TEXT_COUNTED_FROM ? null : digestOf(secret, coreOfText(text));
+}
+
+const CHALLENGE_BYTES = 16;
+
+/** What has to be solved before a submission in doubt is taken; null: it came with the solution. */
+export function challengeFor(
+  { secret, randomBytes }: Pick<EngageParts, 'secret' | 'randomBytes'>,
+  submissionId: string,
+  proof: Proof | undefined,
+  nowMs: number,
+): Challenge | null {
+  if (isSolved(secret, submissionId, proof, nowMs)) return null;
+  return makeChallenge(secret, submissionId, nowMs, randomBytes(CHALLENGE_BYTES));
+}
+
+/** Counts each request of these routes once against the rates of its address and key, whatever becomes of it. */
+export interface EngageRate {
+  /** Hands events to the acceptor of all others, which counts the request. */
+  accept(request: HttpRequestIn, events: readonly unknown[]): Promise<Acceptance>;
+  /** The answer to a request that was judged: where the acceptor has not counted it and its rate is exceeded, that it is. */
+  settle(request: HttpRequestIn, answer: Answer): Promise<Answer>;
+  /**
+   * The answer to a request that exceeds its rate; null: it does not, or was counted before.
+   *
+   * @param answer What it is answered otherwise, where that is known.
+   */
+  refusal(request: HttpRequestIn, answer?: Answer): Promise<Answer | null>;
+}
+
+export function createEngageRate({ acceptor, callerOf }: Pick<EdgeContext, 'acceptor' | 'callerOf'>): EngageRate {
+  const counted = new WeakSet<HttpRequestIn>();
+  async function refusalOf(request: HttpRequestIn, answer?: Answer): Promise<Answer | null> {
+    if (counted.has(request)) return null;
+    counted.add(request);
+    const code = answer === undefined ? null : errorCodeOf(answer);
+    const limited = await acceptor.countRefused(clientAddress(request), callerOf(request), code);
+    return limited === null ? null : limitedAnswer(limited);
+  }
+  return {
+    accept(request, events) {
+      counted.add(request);
+      const signs = callerSigns(request);
+      const userAgent = signs.userAgent === null ? null : redactCards(signs.userAgent);
+      const peer = { clientIp: clientAddress(request), ...signs, userAgent, isOfShowings: true };
+      return acceptor.accept(events, peer, callerOf(request));
+    },
+    settle: async (request, answer) => (await refusalOf(request, answer)) ?? answer,
+    refusal: refusalOf,
+  };
+}

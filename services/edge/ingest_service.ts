@@ -1,0 +1,291 @@
+// The one way in for events of every protocol: admits, cleans, produces to Kafka, and answers when it holds them.
+
+import { setImmediate } from 'node:timers/promises';
+import { failpoint } from '#infra/failpoint.ts';
+import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
+import type { PartitionSender, SendRefusal, SendResult } from '#infra/kafka/sender.ts';
+import type { Metrics } from '#infra/metrics/metrics.ts';
+import type { IntakeContext } from '#pipelines/intake/call.ts';
+import { createIdMemory } from '#pipelines/intake/event_id.ts';
+import { type Rejection, type Turns, takeBatchInTurns } from '#pipelines/intake/take_event.ts';
+import type { Limited, RateState } from '#pipelines/limits/rate_limits.ts';
+import { keyIdOf } from '#pipelines/settings/callers.ts';
+import type { Event } from '#schemas/event.ts';
+import { createBatchWriter } from '#schemas/event_batch.ts';
+import { reservedHeaders } from '#schemas/records.ts';
+import type { Account, ApiKey, Site } from '#schemas/setting.ts';
+import { visitorPartition } from '#schemas/wire.ts';
+import type { Admitter, Reservation } from './admission.ts';
+import type { CallerSigns } from './auth.ts';
+import { type Answer, type EdgeErrorCode, errorCodeOf, limitedAnswer } from './errors.ts';
+import type { AnsweredEvents, Refusals, Sender } from './site_activity.ts';
+
+/** SPEC section 8. */
+export const EVENTS_MAX = 50;
+/** A record beyond this is cut, whatever the number of its events. */
+const RECORD_BYTES_MAX = 512 * 1024;
+const EVENT_BYTES_USUAL = 512;
+
+export interface AcceptOptions {
+  sender: PartitionSender;
+  schemaId: number;
+  partitions: number;
+  admitter: Admitter;
+  anonymousSalt(nowMs: number): Buffer;
+  identitySecret: Buffer;
+  randomEventId(): string;
+  nowMs(): number;
+  metrics: Metrics;
+  /** Told of what is not accepted. */
+  refusals: Refusals;
+  /** Told of the events of a site that Kafka holds. */
+  onAccepted(siteId: string, events: readonly Event[]): void;
+}
+
+/** Who may act for a site. */
+export interface IngestCaller {
+  key: ApiKey;
+  site: Site;
+  account: Account;
+}
+
+/** Where a request comes from. */
+interface Peer extends CallerSigns {
+  clientIp: string;
+  /** When it says to have been sent. */
+  sentAtMs?: number | null;
+  /** It came by another product's protocol. */
+  isForeign?: boolean;
+  /** The events were made here of what visitors did with surveys, promos and forms. */
+  isOfShowings?: boolean;
+}
+
+/** What became of events: what Kafka holds of them, or why it cannot be said that it holds all. */
+export type Acceptance =
+  | {
+      ok: true;
+      accepted: number;
+      /** Over the month's allowance and its grace. */
+      dropped: number;
+      /** By a rule of the site's. */
+      blocked: number;
+      rejected: readonly Rejection[];
+      rate: RateState | null;
+    }
+  | { ok: false; code: Extract<EdgeErrorCode, 'overloaded' | 'not_acknowledged'> }
+  | { ok: false; code: 'rate_limited'; limited: Limited };
+
+/** The one way in for events, whatever protocol they came by. */
+export interface Acceptor {
+  /**
+   * Takes the events of one request.
+   *
+   * @param places The place in the request that each event came of; absent: its own.
+   */
+  accept(events: readonly unknown[], peer: Peer, caller: IngestCaller, places?: readonly number[]): Promise<Acceptance>;
+  /** Whether a request would be refused for its rate; to be asked before its body is read. */
+  limited(clientIp: string, caller: IngestCaller): Limited | null;
+  /**
+   * Counts a request that is refused for its content; tells whether it is refused for its rate before that.
+   *
+   * @param code Why it is refused; null for one that is not.
+   */
+  countRefused(clientIp: string, caller: IngestCaller, code: string | null): Promise<Limited | null>;
+}
+
+/**
+ * Takes any number of events: reserves their place in the month, cleans and hashes them, writes them as records of at most
+ * 50, and answers when Kafka has acknowledged every record. Where one is not, the client sends all again, and dedup drops
+ * those that were held. Over the allowance it is the last events of a request that are dropped.
+ */
+export function createAcceptor(options: AcceptOptions): Acceptor {
+  const { admitter, metrics, refusals } = options;
+  const countAnswered = createAnsweredCount(metrics, refusals);
+  const reusedIn = createIdMemory();
+
+  function refusedFor<Code extends string>({ key, site }: IngestCaller, code: Code): Code {
+    refusals.sawRequest({ siteId: site.site_id, key }, code);
+    return code;
+  }
+
+  /** For a reason nobody foresaw; some of the events may have been produced. */
+  function countFailed(reservation: Reservation, events: number): void {
+    admitter.doubt(reservation);
+    metrics.in(events);
+    metrics.dropped('internal', events);
+  }
+
+  return {
+    async accept(events, peer, caller, places) {
+      const { key, site, account } = caller;
+      const receivedAtMs = options.nowMs();
+      const requester = { key, account, clientIp: peer.clientIp };
+      const admitted = await admitter.admit(requester, receivedAtMs, events.length);
+      if (!admitted.ok) return { ok: false, code: refusedFor(caller, 'rate_limited'), limited: admitted };
+      const { reservation, rate } = admitted;
+      const context = contextOf(peer, caller, receivedAtMs, options);
+      const batch = await takeBatchInTurns(events, context, openTurns()).catch((error: unknown) => {
+        admitter.release(reservation, reservation.granted);
+        throw error;
+      });
+      await chargeFor(batch.steps, events.length, requester, options);
+      const { taken } = batch;
+      const dropped = Math.max(0, taken.length - reservation.granted);
+      if (dropped > 0) taken.length = reservation.granted;
+      if (taken.length < reservation.granted) admitter.release(reservation, reservation.granted - taken.length);
+      const refusal =
+        taken.length === 0
+          ? null
+          : await produce(taken, reservation, options).catch((error: unknown) => {
+              countFailed(reservation, events.length);
+              throw error;
+            });
+      if (refusal !== null) {
+        metrics.in(events.length);
+        metrics.dropped(refusal, events.length);
+        return { ok: false, code: refusedFor(caller, refusal === 'not_acknowledged' ? refusal : 'overloaded') };
+      }
+      metrics.batchSeconds((options.nowMs() - receivedAtMs) / 1000);
+      countAnswered(caller, { events, batch, reused: reusedIn(taken), overQuota: dropped, places });
+      options.onAccepted(site.site_id, taken);
+      const blocked = batch.dropped.filter(({ reason }) => reason === 'blocked').length;
+      return { ok: true, accepted: taken.length, dropped, blocked, rejected: batch.rejected, rate };
+    },
+    limited(clientIp, caller) {
+      const limited = admitter.limited({ key: caller.key, account: caller.account, clientIp });
+      if (limited !== null) refusedFor(caller, 'rate_limited');
+      return limited;
+    },
+    async countRefused(clientIp, caller, code) {
+      const requester = { key: caller.key, account: caller.account, clientIp };
+      const admitted = await admitter.admit(requester, options.nowMs(), 0);
+      const refused = admitted.ok ? code : 'rate_limited';
+      if (refused !== null) refusedFor(caller, refused);
+      return admitted.ok ? null : admitted;
+    },
+  };
+}
+
+/** What a usual event costs with some to spare, and what beyond that counts as another request. */
+const EVENT_STEPS_FREE = 400;
+const STEPS_PER_REQUEST = 5_000;
+
+/** A request that takes as long as several counts as these: limits of requests bound no work by themselves. */
+async function chargeFor(
+  steps: number,
+  events: number,
+  requester: Parameters<Admitter['admit']>[0],
+  { admitter, nowMs }: AcceptOptions,
+): Promise<void> {
+  const requests = Math.floor((steps - events * EVENT_STEPS_FREE) / STEPS_PER_REQUEST);
+  await Promise.all(Array.from({ length: Math.max(0, requests) }, () => admitter.admit(requester, nowMs(), 0)));
+}
+
+function contextOf(
+  peer: Peer,
+  { key, site }: IngestCaller,
+  receivedAtMs: number,
+  { anonymousSalt, identitySecret, randomEventId }: AcceptOptions,
+): IntakeContext {
+  const caller = { site, caller: key.caller, keyId: keyIdOf(key.key_hash) };
+  const secrets = { anonymousSalt: anonymousSalt(receivedAtMs), identitySecret, randomEventId };
+  return { ...caller, receivedAtMs, ...peer, country: null, ...secrets };
+}
+
+/** Writes events as records; tells why Kafka does not hold them all, and what of the reservation is settled by that. */
+async function produce(
+  events: readonly Event[],
+  reservation: Reservation,
+  options: AcceptOptions,
+): Promise<SendRefusal['code'] | null> {
+  const headers = reservedHeaders(reservation.accountId, reservation.lease);
+  const written = recordsOf(events, options);
+  failpoint('edge.before_send');
+  const sending = written.map(({ partition, value }) => options.sender.send(partition, value, headers));
+  const [only] = sending;
+  const results = only !== undefined && sending.length === 1 ? [await only] : await Promise.all(sending);
+  failpoint('edge.after_send');
+  let refusal: SendRefusal['code'] | null = null;
+  results.forEach((result, at) => {
+    if (result.ok) return;
+    refusal ??= result.code;
+    settle(result, written[at]?.events ?? 0, reservation, options);
+  });
+  return refusal;
+}
+
+function settle(
+  { code }: Extract<SendResult, { ok: false }>,
+  events: number,
+  reservation: Reservation,
+  { admitter }: AcceptOptions,
+): void {
+  if (code === 'not_acknowledged') admitter.doubt(reservation);
+  else admitter.release(reservation, events);
+}
+
+interface RawRecord {
+  partition: number;
+  value: Buffer;
+  events: number;
+}
+
+/** Records in the order of the events, each on the partition of its first event. */
+function recordsOf(events: readonly Event[], { schemaId, partitions }: AcceptOptions): RawRecord[] {
+  const records: RawRecord[] = [];
+  for (let from = 0; from < events.length; ) {
+    const first = events[from] as Event;
+    const writer = createBatchWriter(schemaId, EVENT_BYTES_USUAL * Math.min(EVENTS_MAX, events.length - from) + 64);
+    do writer.addEvent(events[from++] as Event);
+    while (from < events.length && writer.count < EVENTS_MAX && writer.byteLength <= RECORD_BYTES_MAX);
+    const partition = visitorPartition(first.site_id, first.distinct_id, partitions);
+    records.push({ partition, events: writer.count, value: writer.finish() });
+  }
+  return records;
+}
+
+/** Counts what became of the events of a request that was answered: for the metrics, and by site where some were not accepted, or with a fault. */
+function createAnsweredCount(metrics: Metrics, refusals: Refusals): (sender: Sender, answered: AnsweredEvents) => void {
+  const rejected = metrics.counter('svc_edge_rejected_total', 'Events rejected as malformed', ['code']);
+  return (sender, answered) => {
+    const { batch, reused, overQuota } = answered;
+    metrics.in(batch.taken.length + batch.dropped.length + batch.rejected.length + overQuota);
+    metrics.passed(batch.taken.length);
+    if (overQuota + batch.dropped.length + batch.rejected.length + batch.warned.length + reused.length === 0) return;
+    refusals.sawEvents(sender, answered);
+    if (overQuota > 0) metrics.dropped('quota', overQuota);
+    for (const { reason } of batch.dropped) metrics.dropped(reason, 1);
+    if (batch.rejected.length === 0) return;
+    metrics.dropped('rejected', batch.rejected.length);
+    for (const { code } of batch.rejected) rejected.inc({ code });
+  };
+}
+
+/** One event may take some 40 ms beyond it, where it holds all that an event may. */
+const TURN_MS = 5;
+
+/** Turns of this process, the first of which begins now. */
+export function openTurns(): Turns {
+  let beganMs = performance.now();
+  return {
+    isOver: () => performance.now() - beganMs >= TURN_MS,
+    async next() {
+      await setImmediate();
+      beganMs = performance.now();
+    },
+  };
+}
+
+/**
+ * The answer to a known caller of whose request nothing is taken. The request counts all the same, and where the caller's rate
+ * is exceeded, that is the answer instead.
+ */
+export async function refuseCounted(
+  acceptor: Acceptor,
+  request: HttpRequestIn,
+  caller: IngestCaller,
+  answer: Answer,
+): Promise<Answer> {
+  const limited = await acceptor.countRefused(clientAddress(request), caller, errorCodeOf(answer));
+  return limited === null ? answer : limitedAnswer(limited);
+}

@@ -1,0 +1,386 @@
+// Routes of another product's protocol: finds the key in small bodies first, maps calls to events, answers as that
+// product does.
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
+import { type Arrival, CALL_PROBLEMS, type MappedCall } from '#pipelines/intake/compat/mapped_call.ts';
+import {
+  type KeyPlaces,
+  LIST,
+  type Outline,
+  type OutlineRead,
+  OutlineReader,
+  type Piece,
+  withoutByteOrderMark,
+} from '#pipelines/intake/json_text.ts';
+import type { Turns } from '#pipelines/intake/take_event.ts';
+import type { Limited } from '#pipelines/limits/rate_limits.ts';
+import { checkKey, type KeyCheck } from '#pipelines/settings/callers.ts';
+import type { Caller } from '#schemas/event.ts';
+import { callerSigns, checkCaller, pageOrigin } from '../auth.ts';
+import { type Decoded, type DecodeProblem, decompress, parseJson, sentBytes, sentQuery } from '../body.ts';
+import type { EdgeContext } from '../edge_context.ts';
+import { faultHandler } from '../error_handler.ts';
+import { type Answer, type EdgeErrorCode, limitedHeaders, retryAfterOf, sendAnswer } from '../errors.ts';
+import { type IngestCaller, openTurns } from '../ingest_service.ts';
+
+/**
+ * The routes of a foreign protocol, on the same path as our own. A key in a header or in the query is checked before the
+ * body is read; one that is in the body is looked for before anything is parsed, in no more than so small a body may become.
+ */
+export function mountDialect(app: HttpServer, dialect: Dialect, context: EdgeContext): void {
+  void app.register(async (scope) => {
+    context.collectBodies(scope, '*', dialect.bodyBytesMax);
+    const checked = new WeakMap<HttpRequestIn, KeyCheck>();
+    const refuse = (reply: HttpReply, code: EdgeErrorCode): HttpReply => sendAnswer(reply, refused(dialect, code));
+    scope.setErrorHandler(
+      faultHandler(context.errors, refuse, async (code, request, reply) => {
+        if (code === 'overloaded') return refuse(reply, code);
+        return sendAnswer(reply, await refusedCounted(dialect, context, request, checked.get(request), code));
+      }),
+    );
+    const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
+      const check = checkHeaders(dialect, context, request);
+      checked.set(request, check);
+      if (!check.ok && check.code !== 'key_missing') {
+        context.noteRefused(check);
+        return sendAnswer(reply, refused(dialect, check.code));
+      }
+      if (check.ok) context.letIn(request);
+      const address = clientAddress(request);
+      const known = check.ok ? context.acceptor.limited(address, check) : context.strangers.limited(address);
+      return known === null ? undefined : sendAnswer(reply, limitedIn(dialect, known));
+    };
+    const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> =>
+      sendAnswer(reply, await answerForeign(dialect, context, request, checked.get(request)));
+    for (const path of dialect.paths) scope.post(path, { onRequest }, handle);
+  });
+}
+
+function refused(dialect: Dialect, code: EdgeErrorCode): Answer {
+  const answer = dialect.refused(code, []);
+  return { ...answer, ...retryAfterOf(answer.status) };
+}
+
+function limitedIn(dialect: Dialect, limited: Limited): Answer {
+  return { ...dialect.refused('rate_limited', []), ...limitedHeaders(limited) };
+}
+
+/** Refuses a request for its content, unless its caller's rate is exceeded: it counts all the same. */
+async function refusedCounted(
+  dialect: Dialect,
+  { acceptor }: EdgeContext,
+  request: HttpRequestIn,
+  caller: KeyCheck | undefined,
+  code: EdgeErrorCode,
+): Promise<Answer> {
+  const known = caller?.ok === true ? await acceptor.countRefused(clientAddress(request), caller, code) : null;
+  return known === null ? refused(dialect, code) : limitedIn(dialect, known);
+}
+
+function checkHeaders(dialect: Dialect, context: EdgeContext, request: HttpRequestIn): KeyCheck {
+  const key = dialect.keyOfHeaders(request.headers.authorization);
+  if (key === null) return checkCaller(context.table, request, context.nowMs());
+  return checkKey(context.table, key, pageOrigin(request), context.nowMs());
+}
+
+async function answerForeign(
+  dialect: Dialect,
+  context: EdgeContext,
+  request: HttpRequestIn,
+  early: KeyCheck | undefined,
+): Promise<Answer> {
+  const text = await readText(dialect, request, early?.ok === true);
+  if (!text.ok) {
+    if (early?.ok === true) return refusedCounted(dialect, context, request, early, text.code);
+    return refusedStranger(dialect, context, request, strangersCode(text.code));
+  }
+  const caller = early?.ok === true ? early : checkBody(context, request, text.value.outline.key);
+  if (!caller.ok) {
+    context.noteRefused(caller);
+    return refusedStranger(dialect, context, request, caller.code);
+  }
+  context.letIn(request);
+  context.onKeyUsed(caller.key.key_hash);
+  const body = await parseForeignText(text.value);
+  if (!body.ok) return refusedCounted(dialect, context, request, caller, body.code);
+  const path = request.routeOptions.url ?? '';
+  const read = dialect.read(path, body.value, request.query as Record<string, unknown>);
+  if (!read.ok) return refusedCounted(dialect, context, request, caller, read.code);
+  if (read.calls.length > dialect.callsMax) {
+    return refusedCounted(dialect, context, request, caller, 'calls_too_many');
+  }
+  return takeCalls(dialect, context, request, caller, read);
+}
+
+const SAID_TO_STRANGERS: ReadonlySet<EdgeErrorCode> = new Set([
+  'body_too_large',
+  'body_too_complex',
+  'compression_unsupported',
+]);
+
+/** Whose body cannot be read has shown no key; why he cannot be looked for one is said all the same. */
+function strangersCode(code: EdgeErrorCode): EdgeErrorCode {
+  return SAID_TO_STRANGERS.has(code) ? code : 'key_missing';
+}
+
+function refusedStranger(
+  dialect: Dialect,
+  { strangers }: EdgeContext,
+  request: HttpRequestIn,
+  code: EdgeErrorCode,
+): Answer {
+  strangers.saw(clientAddress(request));
+  return refused(dialect, code);
+}
+
+async function readText(dialect: Dialect, request: HttpRequestIn, isKnown: boolean): Promise<ForeignRead<ForeignText>> {
+  if (isLz64(sentQuery(request))) return { ok: false, code: 'compression_unsupported' };
+  const bytes = sentBytes(request);
+  const bytesMax = isKnown ? dialect.bodyBytesMax : strangersBytesMax(bytes.length, dialect.bodyBytesMax);
+  return readForeignText(bytes, request.headers['content-encoding'], dialect.keyPlaces, bytesMax);
+}
+
+function checkBody(context: EdgeContext, request: HttpRequestIn, key: string | null): KeyCheck {
+  return checkKey(context.table, key, pageOrigin(request), context.nowMs());
+}
+
+async function takeCalls(
+  dialect: Dialect,
+  context: EdgeContext,
+  request: HttpRequestIn,
+  caller: IngestCaller,
+  read: Extract<ForeignRequest, { ok: true }>,
+): Promise<Answer> {
+  const mapped = await mapCalls(read, caller.key.caller, context.nowMs(), openTurns());
+  const peer = { clientIp: clientAddress(request), isForeign: true, ...callerSigns(request) };
+  const accepted = await context.acceptor.accept(mapped.events, peer, caller, mapped.origins);
+  if (!accepted.ok) {
+    return accepted.code === 'rate_limited' ? limitedIn(dialect, accepted.limited) : refused(dialect, accepted.code);
+  }
+  for (const { index, code } of mapped.refused) context.refusals.sawRejected(caller, code, index, read.calls[index]);
+  const { rate } = accepted;
+  const rejected = accepted.rejected.map((one) => ({ ...one, index: mapped.origins[one.index] ?? -1 }));
+  const calls = [...mapped.refused, ...rejected];
+  const refusedCalls = new Set(calls.map(({ index }) => index)).size;
+  const isRefused = refusedCalls === read.calls.length;
+  return {
+    ...(isRefused ? dialect.refused('events_rejected', calls) : dialect.accepted(accepted, peer.userAgent)),
+    rate,
+  };
+}
+
+interface MappedCalls {
+  events: unknown[];
+  /** The call that each event came of. */
+  origins: number[];
+  refused: RefusedCall[];
+}
+
+/** Foreign calls become events in several turns: their names are copied, which costs as much as looking at them. */
+async function mapCalls(
+  { calls, sentAtMs, map }: Extract<ForeignRequest, { ok: true }>,
+  caller: Caller,
+  receivedAtMs: number,
+  turns: Turns,
+): Promise<MappedCalls> {
+  const mapped: MappedCalls = { events: [], origins: [], refused: [] };
+  for (const [index, call] of calls.entries()) {
+    if (turns.isOver()) await turns.next();
+    const outcome = map(call, { caller, receivedAtMs, sentAtMs });
+    if (outcome.ok) {
+      mapped.events.push(outcome.event);
+      mapped.origins.push(index);
+    } else mapped.refused.push({ index, code: outcome.code, message: CALL_PROBLEMS[outcome.code] });
+  }
+  return mapped;
+}
+
+/** A call of a foreign request that was not taken, by its place in the request. */
+export interface RefusedCall {
+  index: number;
+  code: string;
+  message: string;
+}
+
+/** What became of the events of a request that were sound. */
+export interface Stored {
+  accepted: number;
+  /** Over the month's allowance and its grace. */
+  dropped: number;
+}
+
+export interface DialectAnswer {
+  status: number;
+  body: object;
+}
+
+/** What a request of a foreign protocol holds, before its calls are looked at. */
+export type ForeignRequest =
+  | {
+      ok: true;
+      calls: readonly unknown[];
+      sentAtMs: number | null;
+      map: (call: unknown, arrival: Arrival) => MappedCall;
+    }
+  | { ok: false; code: EdgeErrorCode };
+
+/** A foreign protocol: where its key is, how its calls become events, and how it says yes and no. */
+export interface Dialect {
+  paths: readonly string[];
+  /** Bytes of a body at the most, compressed and not. */
+  bodyBytesMax: number;
+  callsMax: number;
+  /** The key in the Authorization header, where the protocol has it there. */
+  keyOfHeaders(authorization: string | undefined): string | null;
+  /** Where the key is in the body; of a list of calls, in its first. */
+  keyPlaces: KeyPlaces;
+  read(path: string, body: unknown, query: Readonly<Record<string, unknown>>): ForeignRequest;
+  /** What is said of a request of which something was taken, or had nothing wrong with it. */
+  accepted(stored: Stored, userAgent: string | null): DialectAnswer;
+  /** An error in the shape the protocol's clients understand. */
+  refused(code: EdgeErrorCode, calls: readonly RefusedCall[]): DialectAnswer;
+}
+
+const GZIP_START = Buffer.from([0x1f, 0x8b]);
+const FORM_START = Buffer.from('data=');
+/** Form fields come from beacons, which a browser limits to 64 KiB. */
+const FORM_BYTES_MAX = 512 * 1024;
+
+/** What a stranger's body may become, however small it was sent: batches of events shrink to a tenth, seldom to less than a fortieth. */
+const STRANGERS_BYTES = 256 * 1024;
+const STRANGERS_GROWTH_MAX = 64;
+
+/** Bytes that are looked through for the key of somebody who has sent so many; no more than all may send. */
+function strangersBytesMax(sentBytes: number, bytesMax: number): number {
+  return Math.min(bytesMax, Math.max(STRANGERS_BYTES, STRANGERS_GROWTH_MAX * sentBytes));
+}
+
+/** A body as text, of which the key and the bounds of the calls are known. */
+interface ForeignText {
+  text: Buffer;
+  outline: Outline;
+}
+
+type ForeignProblem = DecodeProblem | 'body_too_complex' | 'compression_unsupported';
+type ForeignRead<T> = { ok: true; value: T } | { ok: false; code: ForeignProblem };
+
+/**
+ * Reads a body by what it is, not by what its type says: foreign clients call gzip and JSON form data, and send base64
+ * in a form field. Nothing is parsed. Every step is bounded by `bytesMax`, and none holds the process for long.
+ */
+export async function readForeignText(
+  bytes: Buffer,
+  contentEncoding: string | undefined,
+  places: KeyPlaces,
+  bytesMax: number,
+): Promise<ForeignRead<ForeignText>> {
+  const plain = plainText(bytes, contentEncoding, bytesMax);
+  if (!plain.ok) return plain;
+  const text = withoutByteOrderMark(plain.value);
+  const read = await outlineOf(text, places);
+  if (read.ok) return { ok: true, value: { text, outline: read.outline } };
+  return { ok: false, code: read.problem === 'not_json' ? 'body_not_json' : 'body_too_complex' };
+}
+
+/** What PostHog's older browser libraries sent: a packing of their own, whose texts unpack to any size. */
+const LZ64 = /(?:^|&)compression=lz64(?:&|$)/;
+
+/** Whether a query, or a form, says that its events are packed by lz-string. */
+const isLz64 = (form: string): boolean => LZ64.test(form);
+
+function plainText(bytes: Buffer, contentEncoding: string | undefined, bytesMax: number): ForeignRead<Buffer> {
+  const sent = decompress(bytes, contentEncoding, bytesMax);
+  const plain = sent.ok ? unzipped(sent.value, bytesMax) : sent;
+  if (!plain.ok || !startsWith(plain.value, FORM_START)) return plain;
+  if (plain.value.length > FORM_BYTES_MAX) return { ok: false, code: 'body_too_large' };
+  if (isLz64(plain.value.toString('latin1'))) return { ok: false, code: 'compression_unsupported' };
+  const field = formField(plain.value);
+  return field === null ? { ok: false, code: 'body_undecodable' } : unzipped(field, bytesMax);
+}
+
+function unzipped(bytes: Buffer, bytesMax: number): Decoded<Buffer> {
+  return startsWith(bytes, GZIP_START) ? decompress(bytes, 'gzip', bytesMax) : { ok: true, value: bytes };
+}
+
+/** The field `data`: base64, or JSON as it is. */
+function formField(bytes: Buffer): Buffer | null {
+  const [field = ''] = bytes.toString('latin1', FORM_START.length).split('&', 1);
+  try {
+    const text = decodeURIComponent(field.replaceAll('+', '%20'));
+    if (/^\s*[[{]/.test(text)) return Buffer.from(text, 'utf8');
+    return Buffer.from(text.replaceAll(' ', '+'), 'base64');
+  } catch {
+    // What the decoder says of an error quotes the text.
+    return null;
+  }
+}
+
+function startsWith(bytes: Buffer, start: Buffer): boolean {
+  return bytes.subarray(0, start.length).equals(start);
+}
+
+/** Looked at between two turns of the process: about a millisecond's work. */
+const STEP_BYTES = 256 * 1024;
+
+async function outlineOf(text: Buffer, places: KeyPlaces): Promise<OutlineRead> {
+  const reader = new OutlineReader(text, places);
+  for (;;) {
+    const read = reader.step(STEP_BYTES);
+    if (read !== null) return read;
+    await nextTurn();
+  }
+}
+
+/** A text up to this size is parsed at once, whatever it holds: less than 50 ms, as is a larger piece of fewer values. */
+const PARSED_BYTES_MAX = 256 * 1024;
+const PIECE_BYTES_MAX = 1024 * 1024;
+const PIECE_VALUES_MAX = 20_000;
+/** Pieces are parsed together up to this size. */
+const TOGETHER_BYTES = 128 * 1024;
+
+/** Parses a text, a large one call by call, with other work done in between. */
+async function parseForeignText({ text, outline }: ForeignText): Promise<ForeignRead<unknown>> {
+  const { members, values } = outline;
+  if (text.length <= PARSED_BYTES_MAX) return parseJson(text);
+  const [first] = members ?? [];
+  const last = members?.at(-1);
+  if (members === null || first === undefined || last === undefined) {
+    return isParsable({ start: 0, end: text.length, values }) ? parseJson(text) : TOO_COMPLEX;
+  }
+  const around = Buffer.concat([text.subarray(0, first.start), text.subarray(last.end)]);
+  const inside = members.reduce((sum, member) => sum + member.values, 0);
+  if (!members.every(isParsable) || !isParsable({ start: 0, end: around.length, values: values - inside })) {
+    return TOO_COMPLEX;
+  }
+  const body = parseJson(around);
+  if (!body.ok) return body;
+  const calls = await parseMembers(text, members);
+  if (!calls.ok) return calls;
+  if (Array.isArray(body.value)) return calls;
+  return { ok: true, value: { ...(body.value as object), [LIST]: calls.value } };
+}
+
+const TOO_COMPLEX = { ok: false, code: 'body_too_complex' } as const;
+
+function isParsable({ start, end, values }: Piece): boolean {
+  const bytes = end - start;
+  return bytes <= PARSED_BYTES_MAX || (bytes <= PIECE_BYTES_MAX && values <= PIECE_VALUES_MAX);
+}
+
+async function parseMembers(text: Buffer, members: readonly Piece[]): Promise<Decoded<unknown[]>> {
+  const calls: unknown[] = [];
+  for (let at = 0; at < members.length; ) {
+    const start = members[at]?.start ?? 0;
+    let end = members[at++]?.end ?? 0;
+    for (; at < members.length && (members[at]?.end ?? 0) - start <= TOGETHER_BYTES; at++) end = members[at]?.end ?? 0;
+    const some = parseJson(Buffer.concat([OPEN, text.subarray(start, end), CLOSE]));
+    if (!some.ok) return some;
+    for (const call of some.value as unknown[]) calls.push(call);
+    await nextTurn();
+  }
+  return { ok: true, value: calls };
+}
+
+const OPEN = Buffer.from('[');
+const CLOSE = Buffer.from(']');

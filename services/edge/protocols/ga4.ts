@@ -1,0 +1,347 @@
+// GA4's collect endpoint and Measurement Protocol, with their part of the OpenAPI document.
+
+import { Type } from 'typebox';
+import {
+  clientAddress,
+  type HttpReply,
+  type HttpRequestIn,
+  type HttpServer,
+  requestHost,
+} from '#infra/http/http_server.ts';
+import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
+import { HITS_MAX, type Hit, readHits } from '#pipelines/intake/ga4/hits.ts';
+import { MEASUREMENTS_MAX, measurementProblems, readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
+import { REJECTIONS } from '#pipelines/intake/rejections.ts';
+import type { DocumentedResponse, DocumentedRoute } from '#pipelines/openapi.ts';
+import {
+  checkKey,
+  findMeasurementSite,
+  type KeyCheck,
+  type MeasurementSite,
+  type RefusedCaller,
+} from '#pipelines/settings/callers.ts';
+import { callerSigns, checkCaller, KEY_REPEATED, pageOrigin, presentsKey } from '../auth.ts';
+import { BODY_BYTES_MAX, type Decoded, parseJson, sentBody, sentPath, sentQuery } from '../body.ts';
+import type { EdgeContext } from '../edge_context.ts';
+import { faultHandler } from '../error_handler.ts';
+import { type Answer, type EdgeErrorCode, limitedAnswer, refusal, sendAnswer, withoutBody } from '../errors.ts';
+import { answerOf, answerOfHits } from '../ingest.ts';
+import { type IngestCaller, refuseCounted } from '../ingest_service.ts';
+import { failures } from '../openapi_shapes.ts';
+
+type SiteCheck = MeasurementSite | ReturnType<typeof checkCaller>;
+
+/**
+ * GET and POST /g/collect, as gtag and what speaks like it sends to it. Whose a request is, is known by its key, by a
+ * verified domain, or by its measurement id; where that stands in the body alone, nothing else of it is looked at before.
+ * The answer is 204 with nothing in it, when Kafka holds what was accepted.
+ *
+ * @param secret Makes digests that nobody else can, for hits that have no id.
+ */
+export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buffer): void {
+  const checks = new WeakMap<HttpRequestIn, SiteCheck>();
+  const known = (request: HttpRequestIn): IngestCaller | null => {
+    const check = checks.get(request);
+    return check?.ok === true ? check : null;
+  };
+
+  const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
+    const check = checkSite(context, request, new URLSearchParams(sentQuery(request)).get('tid'));
+    checks.set(request, check);
+    if (check.ok) context.letIn(request);
+    const address = clientAddress(request);
+    const limited = check.ok ? context.acceptor.limited(address, check) : context.strangers.limited(address);
+    if (limited !== null) return sendAnswer(reply, limitedAnswer(limited));
+    const mayBeInBody = !check.ok && check.code === 'measurement_id_missing' && request.method === 'POST';
+    return check.ok || mayBeInBody ? undefined : sendAnswer(reply, refuseUnauthenticated(context, request, check));
+  };
+  const collect = async (request: HttpRequestIn): Promise<Answer> => {
+    const read = hitsOf(request);
+    if (!read.ok) return refuseKnown(context, request, known(request), read.code);
+    const early = checks.get(request);
+    const [first] = read.hits;
+    const check = early?.ok === true ? early : checkSite(context, request, first?.fields.get('tid') ?? null);
+    if (!check.ok) return refuseUnauthenticated(context, request, check);
+    if (!areOfSite(context, read.hits, check)) return refuseKnown(context, request, check, 'measurement_ids_mixed');
+    context.letIn(request);
+    context.onKeyUsed(check.key.key_hash);
+    const events = eventsOfHits(read.hits, { caller: check.key.caller, secret });
+    const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
+    return answerOfHits(await context.acceptor.accept(events, peer, check), events.length);
+  };
+
+  void app.register(async (scope) => {
+    context.collectBodies(scope, '*', BODY_BYTES_MAX);
+    scope.setErrorHandler(
+      faultHandler(context.errors, context.refuse, async (code, request, reply) => {
+        if (code === 'overloaded') return context.refuse(reply, code);
+        return sendAnswer(reply, await refuseKnown(context, request, known(request), code));
+      }),
+    );
+    for (const url of COLLECT_PATHS) {
+      scope.route({
+        method: ['GET', 'POST'],
+        url,
+        onRequest,
+        handler: async (request, reply) => sendAnswer(reply, await collect(request)),
+      });
+    }
+  });
+}
+
+function checkSite({ table, nowMs }: EdgeContext, request: HttpRequestIn, measurementId: string | null): SiteCheck {
+  if (presentsKey(request)) return checkCaller(table, request, nowMs());
+  const signs = { host: requestHost(request), measurementId, origin: pageOrigin(request) };
+  return findMeasurementSite(table, signs, nowMs());
+}
+
+function hitsOf(request: HttpRequestIn): SentHits {
+  const body = sentBody(request);
+  return body.ok ? sentHits(request, body.value.toString('utf8')) : body;
+}
+
+/** A line may say another measurement id than the query; where it is what names the site, each has to name the same. */
+function areOfSite({ table }: EdgeContext, hits: readonly Hit[], check: Extract<SiteCheck, { ok: true }>): boolean {
+  if (!('byMeasurementId' in check) || !check.byMeasurementId) return true;
+  return hits.every(({ fields }) => {
+    const named = table.sitesByMeasurementId(fields.get('tid') ?? '');
+    return named.some(({ site_id }) => site_id === check.site.site_id);
+  });
+}
+
+function refuseUnauthenticated(
+  { strangers, noteRefused }: EdgeContext,
+  request: HttpRequestIn,
+  check: { code: EdgeErrorCode; refused?: RefusedCaller },
+): Answer {
+  strangers.saw(clientAddress(request));
+  noteRefused(check);
+  return refusal(check.code);
+}
+
+async function refuseKnown(
+  context: EdgeContext,
+  request: HttpRequestIn,
+  caller: IngestCaller | null,
+  code: EdgeErrorCode,
+): Promise<Answer> {
+  if (caller === null) return refuseUnauthenticated(context, request, { code });
+  return refuseCounted(context.acceptor, request, caller, refusal(code));
+}
+
+/** Where GA4's tags send their hits; the second is where those before it did. */
+const COLLECT_PATHS = ['/g/collect', '/j/collect'] as const;
+const COLLECT: ReadonlySet<string> = new Set(COLLECT_PATHS);
+
+/** Whether a request is to one of them, whatever its method. */
+export function isCollect(request: HttpRequestIn): boolean {
+  return COLLECT.has(sentPath(request));
+}
+
+/** Whether a request brings a hit in its address alone. */
+export function bringsHit(request: HttpRequestIn): boolean {
+  return request.method === 'GET' && isCollect(request);
+}
+
+type SentHits = { ok: true; hits: Hit[] } | { ok: false; code: EdgeErrorCode };
+
+/** The hits of a request: what its query says holds for each line of its body. */
+export function sentHits(request: HttpRequestIn, body: string): SentHits {
+  const read = readHits(sentQuery(request), body);
+  if (read.ok) return read;
+  return { ok: false, code: read.problem === 'hits_too_many' ? 'events_too_many' : read.problem };
+}
+
+const MEASUREMENT_PATH = '/mp/collect';
+const MEASUREMENT_DEBUG_PATH = '/debug/mp/collect';
+
+/**
+ * POST /mp/collect, GA4's Measurement Protocol: one of the site's server keys stands for the `api_secret`, and names the
+ * site. Answers 204 when Kafka holds what was accepted. Under /debug it tells, as Google's validation server does, what
+ * Google would object to, and keeps nothing.
+ *
+ * @param secret Makes the ids of purchases that a browser reports as well.
+ */
+export function mountMeasurements(app: HttpServer, context: EdgeContext, secret: Buffer): void {
+  const callers = new WeakMap<HttpRequestIn, IngestCaller>();
+  const counted = async (request: HttpRequestIn, answer: Answer): Promise<Answer> => {
+    const caller = callers.get(request);
+    return caller === undefined ? answer : refuseCounted(context.acceptor, request, caller, answer);
+  };
+  const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
+    const check = checkSecret(context, request);
+    if (!check.ok) {
+      context.noteRefused(check);
+      return context.refuse(reply, check.code);
+    }
+    callers.set(request, check);
+    context.letIn(request);
+    context.onKeyUsed(check.key.key_hash);
+    const limited = context.acceptor.limited(clientAddress(request), check);
+    return limited === null ? undefined : sendAnswer(reply, limitedAnswer(limited));
+  };
+  const collect = async (request: HttpRequestIn): Promise<Answer> => {
+    const read = measurementsOf(request, secret);
+    if (!read.ok) return counted(request, read.answer);
+    const peer = { clientIp: clientAddress(request), isForeign: true, ...callerSigns(request) };
+    const accepted = await context.acceptor.accept(read.events, peer, callers.get(request) as IngestCaller);
+    return withoutBody(answerOf(accepted, read.events.length));
+  };
+  const debug = async (request: HttpRequestIn): Promise<Answer> => {
+    const body = bodyOf(request);
+    if (!body.ok) return counted(request, refusal(body.code));
+    return counted(request, { status: 200, body: { validationMessages: measurementProblems(body.value) } });
+  };
+
+  void app.register(async (scope) => {
+    context.collectBodies(scope, '*', BODY_BYTES_MAX);
+    scope.setErrorHandler(
+      faultHandler(context.errors, context.refuse, async (code, request, reply) => {
+        if (code === 'overloaded') return context.refuse(reply, code);
+        return sendAnswer(reply, await counted(request, refusal(code)));
+      }),
+    );
+    scope.post(MEASUREMENT_PATH, { onRequest }, async (request, reply) => sendAnswer(reply, await collect(request)));
+    scope.post(MEASUREMENT_DEBUG_PATH, { onRequest }, async (request, reply) =>
+      sendAnswer(reply, await debug(request)),
+    );
+  });
+}
+
+type SecretCheck = KeyCheck | { ok: false; code: 'server_key_required'; refused: RefusedCaller };
+
+/** A browser key may not say whose device it reports for, so that a secret is asked for as Google asks for one. */
+function checkSecret({ table, nowMs }: EdgeContext, request: HttpRequestIn): SecretCheck {
+  const { api_secret: secret } = request.query as Record<string, unknown>;
+  if (Array.isArray(secret)) return KEY_REPEATED;
+  const check =
+    typeof secret === 'string'
+      ? checkKey(table, secret, pageOrigin(request), nowMs())
+      : checkCaller(table, request, nowMs());
+  if (!check.ok || check.key.caller === 'server') return check;
+  return { ok: false, code: 'server_key_required', refused: { siteId: check.site.site_id, key: check.key } };
+}
+
+function bodyOf(request: HttpRequestIn): Decoded<unknown> {
+  const bytes = sentBody(request);
+  return bytes.ok ? parseJson(bytes.value) : bytes;
+}
+
+type Measurements = { ok: true; events: readonly unknown[] } | { ok: false; answer: Answer };
+
+function measurementsOf(request: HttpRequestIn, secret: Buffer): Measurements {
+  const body = bodyOf(request);
+  if (!body.ok) return { ok: false, answer: refusal(body.code) };
+  const read = readMeasurements(body.value, secret);
+  if (read.ok) return read;
+  const { problem } = read;
+  if (problem === 'client_id_missing' || problem === 'events_too_many' || problem === 'parameters_too_many') {
+    return { ok: false, answer: refusal(problem) };
+  }
+  const error = { code: problem, message: REJECTIONS[problem] };
+  return { ok: false, answer: { status: 400, body: { error } } };
+}
+
+const SITE_ERRORS: EdgeErrorCode[] = [
+  'measurement_id_missing',
+  'measurement_id_unknown',
+  'measurement_id_contested',
+  'measurement_id_unproven',
+  'browser_key_missing',
+];
+
+const MEASUREMENT_ERRORS: EdgeErrorCode[] = ['server_key_required', 'client_id_missing'];
+const REFUSED_WHOLE: EdgeErrorCode[] = ['events_rejected', 'events_too_many', 'parameters_too_many'];
+
+const hitQuery = Type.Object(
+  {
+    v: Type.Optional(Type.String({ description: 'Version of the protocol: 2' })),
+    tid: Type.Optional(Type.String({ description: 'Measurement id, as in G-XXXXXXXXXX; names the site' })),
+    cid: Type.Optional(Type.String({ description: 'Client id' })),
+    uid: Type.Optional(Type.String({ description: 'User id' })),
+    en: Type.Optional(Type.String({ description: 'Name of the event; with a body, each line has its own' })),
+    key: Type.Optional(Type.String({ description: 'A key, which names the site before all else' })),
+  },
+  { additionalProperties: true },
+);
+const secretQuery = Type.Object({
+  api_secret: Type.String({ description: 'A server key of the site' }),
+  measurement_id: Type.Optional(Type.String({ description: 'Not looked at: the secret names the site' })),
+});
+const measurementBody = Type.Object(
+  {
+    client_id: Type.String({ minLength: 1 }),
+    user_id: Type.Optional(Type.String()),
+    timestamp_micros: Type.Optional(Type.Union([Type.Integer(), Type.String()])),
+    events: Type.Array(
+      Type.Object({
+        name: Type.String({ minLength: 1, maxLength: 200 }),
+        params: Type.Optional(Type.Object({}, { additionalProperties: true })),
+      }),
+      { minItems: 1, maxItems: MEASUREMENTS_MAX },
+    ),
+  },
+  { additionalProperties: true },
+);
+const MEASUREMENT_EXAMPLE = {
+  client_id: '1234567890.1732000000',
+  events: [{ name: 'purchase', params: { transaction_id: 'T-1', value: 25.5, currency: 'EUR' } }],
+};
+const validation = Type.Object({
+  validationMessages: Type.Array(
+    Type.Object({ fieldPath: Type.String(), description: Type.String(), validationCode: Type.String() }),
+  ),
+});
+
+/** The routes of GA4's protocols; `codes` are those of our own ingest. */
+export function ga4Routes(codes: readonly EdgeErrorCode[]): DocumentedRoute[] {
+  const shared = { tag: 'GA4', params: null, headers: null };
+  const hits = COLLECT_PATHS.flatMap((path) =>
+    ['GET', 'POST'].map(
+      (method): DocumentedRoute => ({
+        ...shared,
+        method,
+        path,
+        operationId: `ga4_${method.toLowerCase()}${path.replaceAll(/\W+/g, '_')}`,
+        summary: method === 'GET' ? 'Send a hit of GA4’s tag' : `Send up to ${HITS_MAX} hits of GA4’s tag, a line each`,
+        query: hitQuery,
+        body: method === 'GET' ? null : { contentTypes: ['text/plain'], schema: Type.String(), example: HITS_EXAMPLE },
+        responses: [STORED, ...failures(hitCodes(method, codes))],
+        security: [],
+      }),
+    ),
+  );
+  const measured = [MEASUREMENT_PATH, MEASUREMENT_DEBUG_PATH].map(
+    (path): DocumentedRoute => ({
+      ...shared,
+      method: 'POST',
+      path,
+      operationId: `ga4${path.replaceAll(/\W+/g, '_')}`,
+      summary:
+        path === MEASUREMENT_PATH
+          ? 'Send events by the Measurement Protocol'
+          : 'Ask what Google would object to in a body of the Measurement Protocol; nothing is kept',
+      query: secretQuery,
+      body: { contentTypes: ['application/json'], schema: measurementBody, example: MEASUREMENT_EXAMPLE },
+      responses: [
+        path === MEASUREMENT_PATH ? STORED : { status: 200, description: 'What it is', schema: validation },
+        ...failures([...codes, ...MEASUREMENT_ERRORS, ...(path === MEASUREMENT_PATH ? REFUSED_WHOLE : [])]),
+      ],
+      security: [],
+    }),
+  );
+  return [...hits, ...measured];
+}
+
+const HITS_EXAMPLE = 'en=scroll&epn.percent_scrolled=90\r\nen=login&ep.method=email';
+const STORED: DocumentedResponse = {
+  status: 204,
+  description: 'They are stored, apart from those of bots, blocked ones, and those over the allowance',
+  schema: null,
+};
+
+function hitCodes(method: string, codes: readonly EdgeErrorCode[]): EdgeErrorCode[] {
+  const ofText = codes.filter((code) => code !== 'body_not_json' && code !== 'body_too_complex');
+  const all: EdgeErrorCode[] = [...ofText, ...SITE_ERRORS, 'events_rejected', 'hit_too_large', 'parameters_too_many'];
+  return method === 'GET' ? all : [...all, 'measurement_ids_mixed', 'events_too_many'];
+}

@@ -1,0 +1,283 @@
+// What the edge notes of sites and passes to Redis in batches: events not accepted, tag health, uses of keys.
+import type { KeyUses } from '#infra/redis/edge_reports.ts';
+import { shownNames } from '#pipelines/ingestion_warnings/shown_names.ts';
+import {
+  mergeRefusalNotes,
+  newRefusalNotes,
+  noteRefusal,
+  type Refusal,
+  type RefusalNotes,
+} from '#pipelines/ingestion_warnings/warnings.ts';
+import type { ReusedId } from '#pipelines/intake/event_id.ts';
+import type { TakenBatch } from '#pipelines/intake/take_event.ts';
+import { keyIdOf, type RefusedCaller } from '#pipelines/settings/callers.ts';
+import { parseEventDefinition } from '#pipelines/settings/event_definitions.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import { mergeNotes, newNotes, noteEvent, signsOf, type TagNotes } from '#pipelines/tag/tag_health.ts';
+import type { Event } from '#schemas/event.ts';
+import type { ApiKey, Site } from '#schemas/setting.ts';
+
+interface RefusalsOptions {
+  /** Passes notes of a site on; where it throws they are passed on with the next. */
+  note(siteId: string, notes: RefusalNotes): Promise<void>;
+  /** Says that refusals are counted from now on, unless that was said before. */
+  markCounted(): Promise<void>;
+  /** For names that are addresses. */
+  secret: Buffer;
+  nowMs(): number;
+}
+
+/** Who sent events, or calls that become such. */
+export interface Sender {
+  key: ApiKey;
+  site: Site;
+}
+
+/** The events of a request that was answered, and what became of them. */
+export interface AnsweredEvents {
+  events: readonly unknown[];
+  batch: TakenBatch;
+  /** Of those that were taken. */
+  reused: readonly ReusedId[];
+  /** How many of those that were taken had no place in the month; the last ones. */
+  overQuota: number;
+  /** The place in the request that each event came of; absent: its own. */
+  places?: readonly number[] | undefined;
+}
+
+/** Counts by site and reason what the edge does not accept, or accepts with a fault, and keeps samples of it. */
+export interface Refusals {
+  /** Of a request that was answered: its events that were not accepted, or with a fault. */
+  sawEvents(sender: Sender, answered: AnsweredEvents): void;
+  /** An event or call that is malformed, in its place of the request. */
+  sawRejected(sender: Sender, code: string, index: number, sent: unknown): void;
+  /** A request of which nothing was taken. */
+  sawRequest(refused: RefusedCaller, code: string): void;
+  /** Passes on what is left. */
+  stop(): Promise<void>;
+}
+
+/** A Redis that was emptied counts anew, and says so after this. */
+const MARK_MS = 60_000;
+
+/** Gathers in memory what each site was not accepted of, and passes it on every 2 s; samples hold cleaned names alone. */
+export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOptions): Refusals {
+  const waiting = createSiteNotes({ begin: newRefusalNotes, note, merge: mergeRefusalNotes });
+  const mark = (): void => {
+    markCounted().catch(() => undefined);
+  };
+  mark();
+  const marking = setInterval(mark, MARK_MS);
+  marking.unref();
+
+  function sawEvent(
+    { key, site }: Sender,
+    refusal: Refusal,
+    index: number,
+    sent: unknown,
+    before: string | null = null,
+  ): void {
+    noteRefusal(waiting.of(site.site_id), refusal, nowMs(), () => {
+      const cleaning = { secret, defaultCountry: site.default_country };
+      const { event, fields } = shownNames(sent, cleaning);
+      const other = before === null ? null : shownNames({ event: before }, cleaning).event;
+      const names = other === null ? event : `${other}, ${event}`;
+      return { keyId: keyIdOf(key.key_hash), caller: key.caller, index, event: names, fields };
+    });
+  }
+
+  return {
+    sawEvents(sender, { events, batch, reused, overQuota, places }) {
+      const saw = (refusal: Refusal, index: number, before?: string): void =>
+        sawEvent(sender, refusal, places?.[index] ?? index, events[index], before);
+      for (const { index, code } of batch.rejected) saw({ kind: 'rejected', code }, index);
+      for (const { index, reason } of batch.dropped) saw({ kind: 'dropped', code: reason }, index);
+      for (const { index, code } of batch.warned) saw({ kind: 'warned', code }, index);
+      if (overQuota + reused.length === 0) return;
+      const sound = soundPlaces(events.length, batch);
+      for (const { at, before } of reused) saw({ kind: 'warned', code: 'uuid_reused' }, sound[at] ?? at, before);
+      for (const index of sound.slice(sound.length - overQuota)) saw({ kind: 'dropped', code: 'quota' }, index);
+    },
+    sawRejected: (sender, code, index, sent) => sawEvent(sender, { kind: 'rejected', code }, index, sent),
+    sawRequest({ siteId, key }, code) {
+      noteRefusal(waiting.of(siteId), { kind: 'refused', code }, nowMs(), () => ({
+        keyId: key === null ? null : keyIdOf(key.key_hash),
+        caller: key?.caller ?? null,
+        event: null,
+        index: null,
+        fields: [],
+      }));
+    },
+    async stop() {
+      clearInterval(marking);
+      await waiting.stop();
+    },
+  };
+}
+
+/** Where the events of a request stand that were taken. */
+function soundPlaces(count: number, { rejected, dropped }: TakenBatch): number[] {
+  const others = new Set([...rejected, ...dropped].map(({ index }) => index));
+  return Array.from({ length: count }, (_, index) => index).filter((index) => !others.has(index));
+}
+
+interface SiteNotesOptions<Notes> {
+  begin(): Notes;
+  /** Passes notes of a site on; where it throws they are passed on with the next. */
+  note(siteId: string, notes: Notes): Promise<void>;
+  /** Takes back into `notes` what could not be passed on before. */
+  merge(notes: Notes, earlier: Notes): void;
+}
+
+/** What is noted of sites in memory, and passed on every 2 s: no request waits for it. */
+interface SiteNotes<Notes> {
+  /** The notes of a site, to be added to. */
+  of(siteId: string): Notes;
+  /** Passes on what is left. */
+  stop(): Promise<void>;
+}
+
+const NOTES_FLUSH_MS = 2_000;
+
+function createSiteNotes<Notes>({ begin, note, merge }: SiteNotesOptions<Notes>): SiteNotes<Notes> {
+  let waiting = new Map<string, Notes>();
+
+  function notesOf(siteId: string): Notes {
+    const known = waiting.get(siteId);
+    if (known !== undefined) return known;
+    const notes = begin();
+    waiting.set(siteId, notes);
+    return notes;
+  }
+
+  async function pass(siteId: string, notes: Notes): Promise<void> {
+    try {
+      await note(siteId, notes);
+    } catch {
+      // The store says itself that it is away.
+      merge(notesOf(siteId), notes);
+    }
+  }
+
+  async function flush(): Promise<void> {
+    const gathered = waiting;
+    waiting = new Map();
+    await Promise.all([...gathered].map(([siteId, notes]) => pass(siteId, notes)));
+  }
+
+  const timer = setInterval(() => void flush(), NOTES_FLUSH_MS);
+  timer.unref();
+  return {
+    of: notesOf,
+    async stop() {
+      clearInterval(timer);
+      await flush();
+    },
+  };
+}
+
+interface TagHealthOptions {
+  table: SettingsTable;
+  /** Passes notes of a site on; where it throws they are passed on with the next. */
+  note(siteId: string, notes: TagNotes): Promise<void>;
+  nowMs(): number;
+}
+
+/** Counts what comes from browsers, so that a tag that has stopped working is seen. */
+export interface TagHealth {
+  /** Events of one request, which were accepted; those that servers sent say nothing of a tag. */
+  saw(siteId: string, events: readonly Event[]): void;
+  /** Passes on what is left. */
+  stop(): Promise<void>;
+}
+
+/** Gathers in memory what each site's browsers sent, and passes it on every 2 s. */
+export function createTagHealth({ table, note, nowMs }: TagHealthOptions): TagHealth {
+  const waiting = createSiteNotes({ begin: newNotes, note, merge: mergeNotes });
+  const definitionsOf = knownDefinitions(table);
+  return {
+    saw(siteId, events) {
+      if (events[0]?.caller !== 'browser') return;
+      const notes = waiting.of(siteId);
+      const atMs = nowMs();
+      const definitions = definitionsOf(siteId);
+      for (const { event, properties } of events) {
+        const signs = signsOf(event, properties);
+        // Anybody can name a definition that does not exist.
+        if (signs.definition !== null && !definitions.has(signs.definition)) signs.definition = null;
+        noteEvent(notes, signs, atMs);
+      }
+    },
+    stop: waiting.stop,
+  };
+}
+
+/** The ids of a site's event definitions, read once for each state of the settings. */
+function knownDefinitions(table: SettingsTable): (siteId: string) => ReadonlySet<string> {
+  const known = new Map<string, ReadonlySet<string>>();
+  let version = table.version;
+  return (siteId) => {
+    if (version !== table.version) known.clear();
+    version = table.version;
+    const ids = known.get(siteId) ?? new Set((table.site(siteId)?.event_definitions ?? []).flatMap(idOf));
+    known.set(siteId, ids);
+    return ids;
+  };
+}
+
+function idOf(text: string): string[] {
+  const read = parseEventDefinition(text);
+  return read.ok ? [read.definition.id] : [];
+}
+
+interface KeyUseOptions {
+  /** Passes uses on; where it throws they are passed on with the next. */
+  note(uses: KeyUses): Promise<void>;
+  nowMs(): number;
+}
+
+/** Remembers which keys are used, at the cost of a look into a map. */
+export interface KeyUse {
+  saw(keyHash: string): void;
+  /** Passes on what is left. */
+  stop(): Promise<void>;
+}
+
+/** A key that is used all the time is passed on so often. */
+const REPORTED_EVERY_MS = 60_000;
+const KEY_USE_FLUSH_MS = 1_000;
+
+/** Passes on at once that a key was used, and then no more than once a minute for each key. */
+export function createKeyUse({ note, nowMs }: KeyUseOptions): KeyUse {
+  const reportedAtMs = new Map<string, number>();
+  let waiting = new Map<string, number>();
+
+  async function flush(): Promise<void> {
+    if (waiting.size === 0) return;
+    const uses = waiting;
+    waiting = new Map();
+    try {
+      await note(uses);
+    } catch {
+      // The store says itself that it is away. A later use of the same key says more than this one.
+      waiting = new Map([...uses, ...waiting]);
+    }
+  }
+
+  const timer = setInterval(() => void flush(), KEY_USE_FLUSH_MS);
+  timer.unref();
+  return {
+    saw(keyHash) {
+      const now = nowMs();
+      // A clock that was set back tells nothing of how long ago it was.
+      const agoMs = now - (reportedAtMs.get(keyHash) ?? Number.NEGATIVE_INFINITY);
+      if (agoMs >= 0 && agoMs < REPORTED_EVERY_MS) return;
+      reportedAtMs.set(keyHash, now);
+      waiting.set(keyHash, now);
+    },
+    async stop() {
+      clearInterval(timer);
+      await flush();
+    },
+  };
+}

@@ -1,0 +1,171 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  ANALYST_SETTINGS,
+  ANALYST_SITE,
+  analystGrants,
+  analystName,
+  readerGrants,
+  readerName,
+  readerRows,
+  SQL_ASKER,
+  SQL_READER,
+  SQL_SETTINGS,
+  SQL_SITE_ROWS,
+  SQL_VIEWS,
+  sqlGrants,
+} from '#infra/clickhouse/analyst_rights.ts';
+import { clickhouseUsers, processUsers } from '#infra/rights/process_rights.ts';
+import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+
+/** The database of the service; every user's default. */
+export const DATABASE = 'svc';
+
+/** A user of the local ClickHouse. There are no others, because this server cannot CREATE USER. */
+export interface UserPlan {
+  name: string;
+  /** Privileges, as `SELECT ON svc.*`. Undefined: everything but managing access. */
+  grants?: string[];
+  /** Settings of the user's profile, such as `{ readonly: 1 }`. */
+  settings?: Record<string, string | number>;
+  /** Its default database, if that is not the service's. */
+  database?: string;
+  /** Condition on the rows the user sees, by table. Undefined: all rows. */
+  rows?: Record<string, string>;
+  /** True: nobody logs in as this user; views of others read with its rights. */
+  isReader?: boolean;
+}
+
+/** An address from which no connection can come. */
+const NOWHERE = '0.0.0.0';
+
+/** The user who may do everything at a part: its address has the password. */
+export const SERVICE_USER = 'svc';
+
+/** The processes as users of the local parts. */
+export const LOCAL_PROCESS_USERS = processUsers(DESTINATIONS.map(({ name }) => name));
+
+/** Add a user here; its password is made at the next start (credentialsOf). */
+export const LOCAL_USERS: UserPlan[] = [
+  { name: SERVICE_USER },
+  ...clickhouseUsers(LOCAL_PROCESS_USERS, DATABASE),
+  {
+    name: analystName(ANALYST_SITE),
+    database: analystName(ANALYST_SITE),
+    grants: analystGrants(ANALYST_SITE),
+    settings: ANALYST_SETTINGS,
+  },
+  {
+    name: readerName(ANALYST_SITE),
+    isReader: true,
+    grants: readerGrants(DATABASE),
+    rows: readerRows(ANALYST_SITE),
+  },
+  { name: SQL_ASKER, database: SQL_VIEWS, grants: sqlGrants(), settings: SQL_SETTINGS },
+  { name: SQL_READER, isReader: true, grants: readerGrants(DATABASE), rows: SQL_SITE_ROWS },
+];
+
+/**
+ * users.xml. `default` runs the server's own start-up queries, for which it must have no password on loopback. It may only
+ * create the database, without which no other user could log in, and open and close listeners.
+ */
+export function renderUsers(users: UserPlan[], passwords: Record<string, string>): string {
+  return `<clickhouse>
+<profiles><default/>${users.map(renderProfile).join('')}</profiles>
+<quotas><default/></quotas>
+<users>
+${renderUser({ name: 'default', grants: ['SYSTEM LISTEN ON *.*', `CREATE DATABASE ON ${DATABASE}.*`] }, '<password/>')}
+${users.map((user) => renderUser({ database: DATABASE, ...user }, hashOf(passwords[user.name]))).join('\n')}
+</users>
+</clickhouse>
+`;
+}
+
+function renderProfile(user: UserPlan): string {
+  const settings = Object.entries(user.settings ?? {}).map(([name, value]) => `<${name}>${value}</${name}>`);
+  return `<${user.name}>${settings.join('')}</${user.name}>`;
+}
+
+function renderUser({ name, grants, database, rows = {}, isReader }: UserPlan, password: string): string {
+  const queries = grants?.map((grant) => `<query>GRANT ${grant}</query>`).join('');
+  return (
+    `<${name}>${password}<networks><ip>${isReader === true ? NOWHERE : '127.0.0.1'}</ip></networks>` +
+    `<profile>${name}</profile><quota>default</quota>` +
+    `${database === undefined ? '' : `<default_database>${database}</default_database>`}` +
+    `${renderRows(rows)}${queries === undefined ? '' : `<grants>${queries}</grants>`}</${name}>`
+  );
+}
+
+function renderRows(rows: Record<string, string>): string {
+  const tables = Object.entries(rows).map(([table, condition]) => `<${table}><filter>${condition}</filter></${table}>`);
+  return tables.length === 0 ? '' : `<databases><${DATABASE}>${tables.join('')}</${DATABASE}></databases>`;
+}
+
+function hashOf(password: string | undefined): string {
+  if (password === undefined) throw new Error('a ClickHouse user has no password');
+  return `<password_sha256_hex>${createHash('sha256').update(password).digest('hex')}</password_sha256_hex>`;
+}
+
+/** Where the passwords of a part's users are. */
+export const credentialsPath = (dataDir: string, part: 'kafka' | 'redis' | 'clickhouse'): string =>
+  join(dataDir, part, 'credentials.json');
+
+/** Passwords by user. They are made at the first start, in a file that only its owner may read. */
+export function credentialsOf(path: string, users: readonly string[]): Record<string, string> {
+  const known = readPasswords(path);
+  const missing = users.filter((user) => known[user] === undefined);
+  for (const user of missing) known[user] = randomBytes(18).toString('base64url');
+  if (missing.length > 0) writeFileSync(path, `${JSON.stringify(known, null, 2)}\n`, { mode: 0o600 });
+  return known;
+}
+
+function readPasswords(path: string): Record<string, string> {
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
+}
+
+type Passwords = Readonly<Record<string, string>>;
+
+/** How processes reach the local parts each as its own user; null for a part that is another than the data folder's. */
+export interface ProcessLogins {
+  /** The brokers' listener for users with passwords. */
+  kafka: { brokers: string; passwords: Passwords } | null;
+  redis: Passwords | null;
+  clickhouse: Passwords | null;
+}
+
+/** The broker's two addresses, as they were at its last start. */
+export interface KafkaListeners {
+  /** For whoever administrates it; without a password, as tests and the registry are. */
+  brokers: string;
+  /** For the processes. */
+  saslBrokers: string;
+}
+
+export const listenersPath = (dataDir: string): string => join(dataDir, 'kafka', 'listeners.json');
+
+/** Addresses of parts, which may run elsewhere. */
+interface Addresses {
+  kafkaBrokers: string;
+  redisUrl: string;
+  clickhouseUrl: string;
+}
+
+/** An address has the password of the data folder's part only where it is that part's. */
+export function loginsOf(dataDir: string, addresses: Addresses): ProcessLogins {
+  const ofUrl = (part: 'redis' | 'clickhouse', url: string): Passwords | null => {
+    const passwords = readPasswords(credentialsPath(dataDir, part));
+    const { password } = new URL(url);
+    return password !== '' && password === passwords[SERVICE_USER] ? passwords : null;
+  };
+  const path = listenersPath(dataDir);
+  const listeners: KafkaListeners | null = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null;
+  return {
+    kafka:
+      listeners === null || listeners.brokers !== addresses.kafkaBrokers
+        ? null
+        : { brokers: listeners.saslBrokers, passwords: readPasswords(credentialsPath(dataDir, 'kafka')) },
+    redis: ofUrl('redis', addresses.redisUrl),
+    clickhouse: ofUrl('clickhouse', addresses.clickhouseUrl),
+  };
+}

@@ -1,0 +1,335 @@
+// One local server: its process, log and ports.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ensureReaper, registerChild } from './processes.ts';
+import { LocalError, partEnvironment } from './tools.ts';
+
+export type PartName = 'kafka' | 'registry' | 'redis' | 'clickhouse';
+
+/** A running piece of the local set-up. */
+export interface LocalPart {
+  readonly name: PartName;
+  readonly pid: number | undefined;
+  readonly address: string;
+  /** Sends a signal to the process, if it runs. If the part ends by it, that counts as unexpected. */
+  kill(signal: NodeJS.Signals): void;
+  /** Starts the part (again) on the same port and data, and resolves when it is ready. Does nothing if it runs already. */
+  start(): Promise<void>;
+  /** Ends the part gracefully, or by force if that takes too long. */
+  stop(): Promise<void>;
+}
+
+/** How one part is run. */
+export interface PartPlan {
+  name: PartName;
+  address: string;
+  logPath: string;
+  command: string;
+  args: string[];
+  cwd: string;
+  env?: Record<string, string>;
+  /** Called repeatedly after the start until it answers true; if it throws, the part is not ready yet. */
+  isReady(): Promise<boolean>;
+  /** Work before each start, such as removing the lock files of the last run. */
+  prepare?(): void;
+  /** How long a graceful end may take before it is forced. */
+  stopTimeoutMs?: number;
+  /** How long a start may take before it is abandoned. */
+  readyTimeoutMs?: number;
+  /** How many attempts a start has. */
+  startsMax?: number;
+  /** A folder for the part's own temporary files: emptied before each start, removed when the part has ended. */
+  temporaryFolder?: string;
+}
+
+export type OnPartExit = (name: PartName, detail: string) => void;
+
+const READY = 'ready';
+const READY_POLL_MS = 40;
+const READY_TIMEOUT_MS = 90_000;
+const STARTS_MAX = 2;
+const STOP_TIMEOUT_MS = 8_000;
+const LOG_LINES = 20;
+
+/** Makes the part of a plan without starting it. `onProgress` is told of every start that is attempted again. */
+export function createPart(plan: PartPlan, onExit: OnPartExit, onProgress?: (line: string) => void): LocalPart {
+  return new ProcessPart(plan, onExit, onProgress);
+}
+
+class ProcessPart implements LocalPart {
+  readonly #plan: PartPlan;
+  readonly #onExit: OnPartExit;
+  readonly #onProgress: (line: string) => void;
+  #child: ChildProcess | undefined;
+  #starting: Promise<void> | undefined;
+  #hasStarted = false;
+  #stopping = false;
+
+  constructor(plan: PartPlan, onExit: OnPartExit, onProgress: (line: string) => void = () => undefined) {
+    this.#plan = plan;
+    this.#onExit = onExit;
+    this.#onProgress = onProgress;
+  }
+
+  get name(): PartName {
+    return this.#plan.name;
+  }
+
+  get address(): string {
+    return this.#plan.address;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal);
+  }
+
+  start(): Promise<void> {
+    if (this.#starting !== undefined) return this.#starting;
+    if (this.#child !== undefined) return Promise.resolve();
+    this.#stopping = false;
+    this.#starting = this.#launch().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    const child = this.#child;
+    if (child === undefined) return;
+    child.ref();
+    const gone = exited(child);
+    child.kill('SIGTERM');
+    const force = setTimeout(() => child.kill('SIGKILL'), this.#plan.stopTimeoutMs ?? STOP_TIMEOUT_MS);
+    await gone;
+    clearTimeout(force);
+    removeFolder(this.#plan.temporaryFolder);
+  }
+
+  async #launch(): Promise<void> {
+    for (let start = 1; ; start++) {
+      const { outcome, hung } = await this.#startOnce();
+      if (outcome === READY) return;
+      const startsMax = this.#plan.startsMax ?? STARTS_MAX;
+      if (!hung || this.#stopping || start >= startsMax) throw notStarted(this.#plan, outcome, start);
+      this.#onProgress(`${this.name}: ${outcome}; starting it again (${start + 1} of ${startsMax})`);
+    }
+  }
+
+  async #startOnce(): Promise<{ outcome: string; hung: boolean }> {
+    const child = spawnPart(this.#plan, this.#hasStarted);
+    this.#hasStarted = true;
+    this.#child = child;
+    const died = exited(child).then((how) => {
+      this.#child = undefined;
+      return how;
+    });
+    const outcome = await Promise.race([died, this.#untilReady(child)]);
+    const hung = this.#child !== undefined;
+    if (outcome === READY) {
+      // From here on the part may outlive whatever else this process waits for; during the start it may not: a process
+      // with nothing else to wait for would end, with exit status 0, before the start had failed or succeeded.
+      child.unref();
+      void died.then((how) => this.#report(how));
+    } else {
+      child.kill('SIGKILL');
+      await died;
+    }
+    return { outcome, hung };
+  }
+
+  async #untilReady(child: ChildProcess): Promise<string> {
+    const timeoutMs = this.#plan.readyTimeoutMs ?? READY_TIMEOUT_MS;
+    const deadline = performance.now() + timeoutMs;
+    while (performance.now() < deadline && child.exitCode === null && child.signalCode === null) {
+      if (await answerBy(this.#plan.isReady(), deadline)) return READY;
+      await sleep(READY_POLL_MS);
+    }
+    return `not ready after ${timeoutMs / 1000} s`;
+  }
+
+  #report(how: string): void {
+    if (this.#stopping) return;
+    this.#onExit(this.name, `${whyOf(this.#plan, how)}\n${lastLines(this.#plan.logPath, LOG_LINES)}`);
+  }
+}
+
+/** Whether a question was answered true in time; a part that hangs may hold the connection open without an answer. */
+async function answerBy(question: Promise<boolean>, deadlineMs: number): Promise<boolean> {
+  const late = new AbortController();
+  const timeout = sleep(Math.max(deadlineMs - performance.now(), 0), false, { signal: late.signal }).catch(() => false);
+  const answer = await Promise.race([question.catch(() => false), timeout]);
+  late.abort();
+  return answer;
+}
+
+/** Detached, so that a Ctrl-C in the terminal does not reach the part before the processes that use it have stopped. */
+function spawnPart(plan: PartPlan, again: boolean): ChildProcess {
+  ensureReaper();
+  plan.prepare?.();
+  removeFolder(plan.temporaryFolder);
+  if (plan.temporaryFolder !== undefined) mkdirSync(plan.temporaryFolder, { recursive: true });
+  mkdirSync(dirname(plan.logPath), { recursive: true });
+  const log = again ? reopenLog(plan.logPath) : openLog(plan.logPath);
+  const child = spawn(plan.command, plan.args, {
+    cwd: plan.cwd,
+    detached: true,
+    env: partEnvironment(plan.env),
+    stdio: ['ignore', log, log],
+  });
+  closeSync(log);
+  if (child.pid !== undefined) registerChild(child.pid, 'part');
+  return child;
+}
+
+function removeFolder(path: string | undefined): void {
+  if (path !== undefined) rmSync(path, { recursive: true, force: true });
+}
+
+function exited(child: ChildProcess): Promise<string> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(describe(child));
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', () => resolve(describe(child)));
+  });
+}
+
+function describe(child: ChildProcess): string {
+  return child.signalCode === null ? `ended with code ${child.exitCode}` : `ended by ${child.signalCode}`;
+}
+
+/** How a part ended, and by what it says itself why. */
+function whyOf(plan: PartPlan, how: string): string {
+  const trouble = lastTrouble(plan.logPath);
+  return trouble === null ? how : `${how}: ${trouble}`;
+}
+
+function notStarted(plan: PartPlan, how: string, starts: number): LocalError {
+  const log = lastLines(plan.logPath, LOG_LINES);
+  const tries = starts > 1 ? ` (${starts} starts)` : '';
+  const what = `${plan.name} did not start: ${whyOf(plan, how)}${tries}. Its log, ${plan.logPath}:`;
+  return new LocalError('local_part_failed', `${what}\n${log}`);
+}
+
+const TAIL_BYTES_MAX = 16_384;
+
+/** Opens an empty log for a part. The log before it stays beside it; older ones are deleted. */
+export function openLog(path: string): number {
+  if (existsSync(path)) renameSync(path, `${path}.1`);
+  return openSync(path, 'a');
+}
+
+/** Opens an empty log for a part that is started again: what ended it goes behind the log before, however often it is tried. */
+export function reopenLog(path: string): number {
+  if (existsSync(path)) appendFileSync(`${path}.1`, readFileSync(path));
+  return openSync(path, 'w');
+}
+
+/** The last lines of a log, for an error message. */
+export function lastLines(path: string, count: number): string {
+  const text = readEnd(path);
+  return text.trimEnd().split('\n').slice(-count).join('\n');
+}
+
+/** What a part says when it cannot go on; of Java the line before its stack trace. */
+const TROUBLE = /\b(?:ERROR|FATAL)\b|No space left on device|Exception: |Out of memory/;
+
+/** The last line at the end of a log that tells of trouble; null where none does. */
+export function lastTrouble(path: string): string | null {
+  return (
+    readEnd(path)
+      .split('\n')
+      .findLast((line) => TROUBLE.test(line)) ?? null
+  );
+}
+
+function readEnd(path: string): string {
+  if (!existsSync(path)) return '';
+  const file = openSync(path, 'r');
+  try {
+    const size = fstatSync(file).size;
+    const length = Math.min(size, TAIL_BYTES_MAX);
+    const buffer = Buffer.alloc(length);
+    readSync(file, buffer, 0, length, size - length);
+    return buffer.toString('utf8');
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * Below the range from which Linux takes outgoing ports (32768 on). If a port were inside of it, a client that retries while
+ * the part is down could connect to itself and hold the port for good.
+ */
+const PORT_MIN = 20_000;
+const PORT_MAX = 32_000;
+const TRIES_MAX = 200;
+
+/** Loopback ports by name, the same as at the last start where they are still free, stored in ports.json. */
+export async function choosePorts<Name extends string>(
+  dataDir: string,
+  names: readonly Name[],
+): Promise<Record<Name, number>> {
+  const path = join(dataDir, 'ports.json');
+  const saved = readPorts(path);
+  const chosen = { ...saved };
+  for (const name of names)
+    chosen[name] = await keepOrPick(
+      saved[name],
+      Object.values(chosen).filter((port) => port !== undefined),
+    );
+  writePorts(path, chosen);
+  return chosen as Record<Name, number>;
+}
+
+async function keepOrPick(saved: number | undefined, taken: number[]): Promise<number> {
+  if (saved !== undefined && (await isFree(saved))) return saved;
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const port = PORT_MIN + Math.floor(Math.random() * (PORT_MAX - PORT_MIN));
+    if (!taken.includes(port) && (await isFree(port))) return port;
+  }
+  throw new LocalError('local_no_free_port', `no free port between ${PORT_MIN} and ${PORT_MAX}: end what uses them`);
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}
+
+function readPorts(path: string): Partial<Record<string, number>> {
+  if (!existsSync(path)) return {};
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return {};
+  }
+}
+
+function writePorts(path: string, ports: Partial<Record<string, number>>): void {
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(`${path}.new`, `${JSON.stringify(ports, null, 2)}\n`);
+  renameSync(`${path}.new`, path);
+}

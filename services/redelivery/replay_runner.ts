@@ -1,0 +1,189 @@
+// Which replay runs next, on one leader at a time.
+import type { KafkaSession } from '#infra/kafka/client.ts';
+import { consume } from '#infra/kafka/consumer/consume.ts';
+import { openFencedProducer } from '#infra/kafka/producers.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import type { FollowedReplays } from '#infra/redelivery/replay_topics.ts';
+import { isOver, makesWay, newProgress, nextTurn, type OpenReplay } from '#pipelines/redelivery/replay.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import type { ReplayPhase, ReplayProgress } from '#schemas/records.ts';
+import type { Replay } from '#schemas/setting.ts';
+import type { ReplayContext } from './replay_source.ts';
+import { endReplay, type RunOptions, runReplay } from './run_replay.ts';
+
+/** Carries out the replays that the settings command. */
+interface ReplayRunner {
+  /** Begins the replays that are to run and do not. */
+  begin(): void;
+  /** Deletes what is known of replays whose command was removed. */
+  sweep(): Promise<void>;
+  /** Forgets what was saved here: from now on another process may save more. */
+  forget(): void;
+  /** Resolves when nothing is under way here. */
+  ended(): Promise<void>;
+}
+
+interface ReplayRunnerOptions {
+  context: ReplayContext;
+  /** Carries one on until it is over or stopped. */
+  run?: (options: RunOptions) => Promise<void>;
+  replays: Pick<FollowedReplays, 'states' | 'readNow'>;
+  /** Whether this process is still the one that carries replays out. */
+  leads(): boolean;
+  onFatal(error: unknown): void;
+}
+
+export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
+  const { context, replays, leads, onFatal, run = carryOn } = options;
+  const { table, nowMs } = context;
+  const running = new Map<string, Promise<void>>();
+  /** What was saved here may not have been read back yet. */
+  const saved = new Map<string, ReplayProgress>();
+  const phaseOf = ({ replay_id: id }: Replay): ReplayPhase =>
+    (saved.get(id) ?? replays.states.get(id))?.phase ?? 'waiting';
+  const turns = createReplayTurns({ table, phaseOf, nowMs });
+
+  const optionsOf = (replay: Replay, beganMs: number): RunOptions => ({
+    context,
+    replay,
+    readProgress: async () => (await replays.readNow(replay.replay_id)) ?? newProgress(replay.replay_id, nowMs()),
+    saved: (progress) => saved.set(progress.replay_id, progress),
+    stopped() {
+      const isWanted = leads() && table.replay(replay.replay_id)?.wanted === 'running';
+      return !isWanted || turns.makesWay(replay, beganMs);
+    },
+  });
+
+  return {
+    /** One replay of a destination at a time: each must know what the one before has sent. */
+    begin() {
+      for (const destination of new Set(table.replays().map((replay) => replay.destination))) {
+        if (running.has(destination)) continue;
+        const replay = turns.begin(destination);
+        if (replay === undefined) continue;
+        const work = run(optionsOf(replay, nowMs())).catch(onFatal);
+        running.set(
+          destination,
+          work.then(() => void running.delete(destination)),
+        );
+      }
+    },
+    async sweep() {
+      const gone = [...replays.states.keys()].filter((id) => table.replay(id) === undefined);
+      if (gone.length === 0) return;
+      await deleteProgress(context, gone);
+      for (const id of gone) saved.delete(id);
+    },
+    forget: () => saved.clear(),
+    async ended() {
+      await Promise.all(running.values());
+    },
+  };
+}
+
+async function carryOn(options: RunOptions): Promise<void> {
+  const { replay, context } = options;
+  if (replay.wanted === 'cancelled') return endReplay(options, 'cancelled', '');
+  try {
+    await runReplay(options);
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (code !== 'too_many_letters' && code !== 'warehouse_refused') throw error;
+    context.logger.error({ replay: replay.replay_id, code }, 'replay failed');
+    await endReplay(options, 'failed', code);
+  }
+}
+
+async function deleteProgress({ session }: ReplayContext, ids: readonly string[]): Promise<void> {
+  const producer = await openFencedProducer(session.kafka, session.groupOf('replay.sweep'));
+  const records = ids.map((key) => ({ key, value: null }));
+  try {
+    await producer.append(TOPICS.replays, 0, records);
+  } finally {
+    await producer.close();
+  }
+}
+
+/** Whose turn it is at each destination. */
+interface ReplayTurns {
+  /** Begins the turn of the replay that is to be carried on; undefined where there is none. */
+  begin(destination: string): Replay | undefined;
+  /** Whether a replay whose turn began then makes way for that of another account. */
+  makesWay(replay: Replay, beganMs: number): boolean;
+}
+
+interface ReplayTurnsOptions {
+  table: Pick<SettingsTable, 'replays' | 'accountOfSite'>;
+  phaseOf(replay: Replay): ReplayPhase;
+  nowMs(): number;
+}
+
+function createReplayTurns({ table, phaseOf, nowMs }: ReplayTurnsOptions): ReplayTurns {
+  /** When each account last had its turn, by destination. */
+  const lastTurns = new Map<string, Map<string | null, number>>();
+
+  const accountOf = ({ site_id: siteId }: Replay): string | null =>
+    siteId === null ? null : (table.accountOfSite(siteId)?.account_id ?? '');
+
+  /** Those of a destination that may be carried on, the oldest first. */
+  const openOf = (destination: string): OpenReplay[] =>
+    table
+      .replays()
+      .filter((replay) => replay.destination === destination && replay.wanted !== 'paused' && !isOver(phaseOf(replay)))
+      .map((replay) => ({
+        replay,
+        account: accountOf(replay),
+        isBegun: ['sending', 'draining'].includes(phaseOf(replay)),
+      }));
+
+  function turnsAt(destination: string): Map<string | null, number> {
+    const turns = lastTurns.get(destination) ?? new Map<string | null, number>();
+    lastTurns.set(destination, turns);
+    return turns;
+  }
+
+  const next = (destination: string): OpenReplay | undefined => nextTurn(openOf(destination), turnsAt(destination));
+
+  return {
+    begin(destination) {
+      const turn = next(destination);
+      if (turn !== undefined) turnsAt(destination).set(turn.account, nowMs());
+      return turn?.replay;
+    },
+    makesWay(replay, beganMs) {
+      // Counting begins anew when it was stopped, and would never end.
+      if (phaseOf(replay) !== 'sending') return false;
+      return makesWay(accountOf(replay), next(replay.destination), nowMs() - beganMs);
+    },
+  };
+}
+
+interface Leaders {
+  /** Whether this is the one of all replay processes that carries replays out. */
+  isLeader(): boolean;
+  stop(): Promise<void>;
+}
+
+/**
+ * Joins those that may lead. The group gives the one partition of delivery.replays to one of its members; that one
+ * leads. What an earlier leader has under way is fenced when a replay is taken up, so that it need not know it lost.
+ */
+export async function joinLeaders(
+  session: KafkaSession,
+  logger: Logger,
+  onFatal: (error: unknown) => void,
+): Promise<Leaders> {
+  const consumption = await consume({
+    kafka: session.kafka,
+    groupId: session.groupOf('replay'),
+    topics: [TOPICS.replays],
+    sessionTimeoutMs: session.config.sessionTimeoutMs,
+    concurrency: 1,
+    // The records are read elsewhere: only to whom the partition belongs counts.
+    handlers: { acquire: async () => null, process: async () => undefined },
+    logger,
+    onFatal,
+  });
+  return { isLeader: () => consumption.assigned().length > 0, stop: () => consumption.stop() };
+}

@@ -1,0 +1,265 @@
+// A replay from plan to end: its phases, its rate, and its saved progress.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createMutex } from '#infra/concurrency/gates.ts';
+import { monotonicMs, wallMsOf } from '#infra/concurrency/time_limits.ts';
+import { type FencedProducer, openFencedProducer, type PartitionRecords } from '#infra/kafka/producers.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import { isCaughtUp, jobRecords, offsetsLeft } from '#infra/redelivery/replay_topics.ts';
+import type { Codec } from '#infra/registry/codec.ts';
+import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
+import { addCounts, beginReading, counted, inPhase, isOver } from '#pipelines/redelivery/replay.ts';
+import type { DeliveryJobRecord, ReplayPhase, ReplayProgress } from '#schemas/records.ts';
+import type { Replay } from '#schemas/setting.ts';
+import { openSource, planRange, type ReplayContext, readRange, type Slice, type Source } from './replay_source.ts';
+import { createJudge, type Judgement } from './select_events.ts';
+
+export interface RunOptions {
+  context: ReplayContext;
+  replay: Replay;
+  /** What stands on the topic, read after every earlier writer was fenced. */
+  readProgress(): Promise<ReplayProgress>;
+  saved(progress: ReplayProgress): void;
+  /** Whether it is to stop where it is: paused, cancelled, or no longer ours. */
+  stopped(): boolean;
+}
+
+/** Carries a replay on from where it is, until it is over or to stop; resolves when nothing of it is under way here. */
+export async function runReplay({ context, replay, readProgress, saved, stopped }: RunOptions): Promise<void> {
+  const { session } = context;
+  const producer = await openFencedProducer(session.kafka, session.groupOf(`replay.${replay.destination}`));
+  try {
+    const jobs = await context.jobsOf(replay.destination);
+    const log = createProgressLog({ producer, codec: context.progress, progress: await readProgress(), saved });
+    const source = await openSource(context.registry, replay);
+    await runPhases({ context, replay, source, jobs, log, stopped });
+  } finally {
+    await producer.close();
+  }
+}
+
+async function runPhases(run: ReplayRun): Promise<void> {
+  const isIn = (phase: ReplayPhase): boolean => run.log.now().phase === phase;
+  if (isIn('waiting') && !(await plan(run))) return;
+  if (isIn('counting') && !(await count(run))) return;
+  if (isIn('sending') && !(await send(run))) return;
+  if (isIn('draining')) await drain(run);
+}
+
+/** Writes that a replay has ended, and why. */
+export async function endReplay(
+  { context, replay, readProgress, saved }: Omit<RunOptions, 'stopped'>,
+  phase: 'cancelled' | 'failed',
+  detail: string,
+): Promise<void> {
+  const { session } = context;
+  const producer = await openFencedProducer(session.kafka, session.groupOf(`replay.${replay.destination}`));
+  try {
+    const progress = await readProgress();
+    if (isOver(progress.phase)) return saved(progress);
+    const ended = inPhase(progress, phase, detail, context.nowMs());
+    await producer.append(TOPICS.replays, 0, [{ key: replay.replay_id, value: context.progress.encode(ended) }]);
+    saved(ended);
+  } finally {
+    await producer.close();
+  }
+}
+
+const POLL_MS = 500;
+/** How often what was counted is written down; what is sent is written down with each job. */
+const SAVE_MS = 1_000;
+/** Records of events, or letters, taken at once. */
+const RECORDS_MAX = 50;
+/** Steps in which a second's worth of events is sent, where each record holds one. */
+const STEPS_PER_S = 10;
+
+/** A replay that is being carried on. */
+interface ReplayRun {
+  context: ReplayContext;
+  replay: Replay;
+  source: Source;
+  jobs: Codec<DeliveryJobRecord>;
+  log: ProgressLog;
+  /** Whether it is to stop where it is. */
+  stopped(): boolean;
+}
+
+/** Decides what is read. False: it was stopped before. */
+async function plan({ context, replay, source, log, stopped }: ReplayRun): Promise<boolean> {
+  const { nowMs } = context;
+  const waitsFor = (what: string): Promise<void> => log.save((now) => inPhase(now, 'waiting', what, nowMs()));
+  const range = await planRange(context, replay, source, { stopped, waitsFor });
+  if (range === null) return false;
+  await log.save((now) => ({
+    ...beginReading(now, 'counting', range.partitions, nowMs()),
+    not_reached: range.notReached,
+  }));
+  return true;
+}
+
+/** Reads the range and counts what would be sent, which is all of a dry run. False: it was stopped before. */
+async function count(run: ReplayRun): Promise<boolean> {
+  const { log } = run;
+  const { nowMs } = run.context;
+  await log.note((now) => beginReading(now, 'counting', now.partitions, nowMs()));
+  let savedMs = Number.NEGATIVE_INFINITY;
+  const judge = createJudge(run.context, run.replay, run.source);
+  const take = async (slice: Slice): Promise<null> => {
+    const add = added(slice, await judge(slice, nextOf(log.now(), slice.partition)), nowMs);
+    const isDue = monotonicMs() - savedMs >= SAVE_MS;
+    if (isDue) savedMs = monotonicMs();
+    await (isDue ? log.save(add) : log.note(add));
+    return null;
+  };
+  if (!(await read(run, RECORDS_MAX, take))) return false;
+  if (run.replay.dry_run) await log.save((now) => inPhase(counted(atEnd(now)), 'done', '', nowMs()));
+  else await log.save((now) => beginReading(counted(atEnd(now)), 'sending', now.partitions, nowMs()));
+  return true;
+}
+
+/** Reads the range again and writes what was chosen for delivery, no faster than the rate. False: it was stopped before. */
+async function send(run: ReplayRun): Promise<boolean> {
+  const { context, replay, log } = run;
+  const { nowMs } = context;
+  const rateLimit = createRateLimit(replay.rate);
+  const judge = createJudge(context, replay, run.source);
+  const blockedUntilMs = createBackpressure(context, replay.destination);
+  const step = createMutex();
+  /** One slice of all partitions after the other, so that none exceeds the rate. */
+  const take = async (slice: Slice): Promise<number | null> => {
+    const notBeforeMs = Math.max(rateLimit.readyMs(), await blockedUntilMs());
+    if (notBeforeMs > monotonicMs()) return wallMsOf(notBeforeMs);
+    const judgement = await judge(slice, nextOf(log.now(), slice.partition));
+    const records = jobRecords(replay.destination, judgement.chosen, run.jobs, context.eventSchemaId);
+    await log.save(added(slice, judgement, nowMs), records);
+    rateLimit.spent(judgement.chosen.length, monotonicMs());
+    return null;
+  };
+  const recordsMax = Math.min(RECORDS_MAX, Math.ceil(replay.rate / STEPS_PER_S));
+  if (!(await read(run, recordsMax, (slice) => step.run(() => take(slice))))) return false;
+  await log.save((now) => inPhase(atEnd(now), 'draining', '', nowMs()));
+  return true;
+}
+
+/** Waits until delivery has taken what was written. */
+async function drain({ context, replay, log, stopped }: ReplayRun): Promise<void> {
+  const { session, nowMs } = context;
+  const group = session.groupOf(`delivery.${replay.destination}`);
+  while (!(await isCaughtUp(session, group, replayTopic(replay.destination)))) {
+    if (stopped()) return;
+    await sleep(POLL_MS);
+  }
+  await log.save((now) => inPhase(now, 'done', '', nowMs()));
+}
+
+function read(
+  { context, replay, source, log, stopped }: ReplayRun,
+  recordsMax: number,
+  take: (slice: Slice) => Promise<number | null>,
+): Promise<boolean> {
+  return readRange(context, {
+    replayId: replay.replay_id,
+    topic: source.topic,
+    partitions: () => log.now().partitions,
+    fromFirst: source.repeats,
+    recordsMax,
+    take,
+    stopped,
+  });
+}
+
+function added({ partition }: Slice, { next, counts }: Judgement, nowMs: () => number) {
+  return (now: ReplayProgress): ReplayProgress => addCounts(now, partition, next, counts, nowMs());
+}
+
+/** The next offset of a partition that is not done. */
+function nextOf({ partitions }: ReplayProgress, partition: number): number {
+  return partitions.find((one) => one.partition === partition)?.next ?? 0;
+}
+
+/** All partitions read to their ends. */
+function atEnd(progress: ReplayProgress): ReplayProgress {
+  return { ...progress, partitions: progress.partitions.map((one) => ({ ...one, next: one.end })) };
+}
+
+/** Offsets on the replay topic that delivery has yet to take, before no more are written. */
+const WAITING_MAX = 200;
+const ASK_MS = 500;
+
+/** Lets so many events a second through, in steps. */
+interface RateLimit {
+  /** When the next step may be; monotonic milliseconds. */
+  readyMs(): number;
+  spent(events: number, nowMs: number): void;
+}
+
+function createRateLimit(rate: number): RateLimit {
+  let readyMs = 0;
+  return {
+    readyMs: () => readyMs,
+    spent(events, nowMs) {
+      readyMs = Math.max(readyMs, nowMs) + (events / rate) * 1000;
+    },
+  };
+}
+
+/** Asks now and then how much delivery has yet to take; answers until when to wait, in monotonic milliseconds, where that is too much. */
+function createBackpressure({ session }: ReplayContext, destination: string): () => Promise<number> {
+  const group = session.groupOf(`delivery.${destination}`);
+  let askedMs = Number.NEGATIVE_INFINITY;
+  let untilMs = 0;
+  return async () => {
+    if (monotonicMs() - askedMs < ASK_MS) return untilMs;
+    askedMs = monotonicMs();
+    const waiting = await offsetsLeft(session, group, replayTopic(destination));
+    untilMs = waiting > WAITING_MAX ? monotonicMs() + ASK_MS : 0;
+    return untilMs;
+  };
+}
+
+/** What was written cannot be known here: the process ends, and the next one reads it behind a fence. */
+class ReplayNotSavedError extends Error {
+  readonly code = 'replay_not_saved';
+}
+
+type Change = (now: ReplayProgress) => ReplayProgress;
+
+/** How far a replay is, in memory and on its topic. Changes are made one after the other. */
+interface ProgressLog {
+  now(): ReplayProgress;
+  /** Changes it and writes it down, in one transaction with these records. */
+  save(change: Change, records?: readonly PartitionRecords[]): Promise<void>;
+  /** Changes it in memory only: the next `save` writes it down too. */
+  note(change: Change): Promise<void>;
+}
+
+interface ProgressLogOptions {
+  /** Behind whose fence nobody else writes. */
+  producer: FencedProducer;
+  codec: Codec<ReplayProgress>;
+  /** How far the replay is by now. */
+  progress: ReplayProgress;
+  saved(progress: ReplayProgress): void;
+}
+
+function createProgressLog({ producer, codec, progress, saved }: ProgressLogOptions): ProgressLog {
+  const mutex = createMutex();
+  let current = progress;
+  return {
+    now: () => current,
+    save: (change, records = []) =>
+      mutex.run(async () => {
+        const next = change(current);
+        const place: PartitionRecords = [TOPICS.replays, 0, [{ key: next.replay_id, value: codec.encode(next) }]];
+        await producer.appendAll([...records, place]).catch((error: unknown) => {
+          throw new ReplayNotSavedError('it cannot be said whether it was written', { cause: error });
+        });
+        current = next;
+        saved(next);
+      }),
+    note: (change) =>
+      mutex.run(async () => {
+        current = change(current);
+      }),
+  };
+}

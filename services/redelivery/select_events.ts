@@ -1,0 +1,119 @@
+// Which events a replay sends: by the filter, and by what is known of their deliveries.
+import type { Warehouse } from '#infra/clickhouse/client.ts';
+import { askLedger, type LedgerPlace, type LedgerRow } from '#infra/clickhouse/delivery_ledger.ts';
+import type { ReadCounts } from '#pipelines/redelivery/replay.ts';
+import { choose, isMeant, type Known, placeOf } from '#pipelines/redelivery/resend.ts';
+import type { EntryView } from '#schemas/event_batch.ts';
+import type { Replay } from '#schemas/setting.ts';
+import type { ReplayContext, Slice, Source } from './replay_source.ts';
+
+/** A replay cannot be finished, whoever tries; it ends as failed. */
+class ReplayFailedError extends Error {
+  readonly code = 'too_many_letters';
+}
+
+export interface Judgement {
+  chosen: EntryView[];
+  counts: ReadCounts;
+  /** Behind the slice. */
+  next: number;
+}
+
+/** Events of dead letters that one reading tells apart, at about 100 bytes each. */
+const PLACES_MAX = 500_000;
+
+/**
+ * Judges slices of one reading: which events are to be sent. Records before `done` were judged earlier; where the source
+ * repeats events, their places are remembered, so that none is sent twice.
+ */
+export function createJudge(
+  context: ReplayContext,
+  replay: Replay,
+  source: Source,
+): (slice: Slice, done: number) => Promise<Judgement> {
+  const places = new Set<string>();
+  const hasDestination = (siteId: string): boolean =>
+    context.table.destination(siteId, replay.destination)?.enabled === true;
+
+  function remember(views: readonly EntryView[]): void {
+    if (!source.repeats) return;
+    for (const view of views) {
+      const place = placeOf(view);
+      if (place !== null) places.add(place);
+    }
+    if (places.size > PLACES_MAX) throw new ReplayFailedError(`more than ${PLACES_MAX} events in the range`);
+  }
+
+  return async ({ records }, done) => {
+    const past = await readViews(
+      source,
+      records.filter(({ offset }) => offset < done),
+    );
+    remember(past.views);
+    const { views, unreadable } = await readViews(
+      source,
+      records.filter(({ offset }) => offset >= done),
+    );
+    const meant = firstOfEach(
+      views.filter(({ siteId }) => isMeant(replay, siteId, hasDestination)),
+      places,
+    );
+    const known = replay.force ? new Map<string, Known>() : await knownOf(context.warehouse, replay.destination, meant);
+    const { chosen, counts } = choose(meant, replay.force, known);
+    remember(views);
+    const next = Math.max(done, (records.at(-1)?.offset ?? -1) + 1);
+    return { chosen, next, counts: { ...counts, unreadable } };
+  };
+}
+
+async function readViews(
+  source: Source,
+  records: Slice['records'],
+): Promise<{ views: EntryView[]; unreadable: number }> {
+  const read = await Promise.all(records.map((record) => source.read(record)));
+  return { views: read.flatMap(({ views }) => views), unreadable: read.filter(({ unreadable }) => unreadable).length };
+}
+
+/** The first of each event, where it did not come before. */
+function firstOfEach(views: readonly EntryView[], before: ReadonlySet<string>): EntryView[] {
+  const seen = new Set<string>();
+  return views.filter((view) => {
+    const place = placeOf(view);
+    if (place === null) return true;
+    const isNew = !before.has(place) && !seen.has(place);
+    seen.add(place);
+    return isNew;
+  });
+}
+
+/** Places asked for at once: this bounds the question, the answer and the memory for both. */
+const PLACES_PER_QUERY = 2_000;
+
+/** Outcomes after which an event waits on a lane. */
+const PENDING: ReadonlySet<string> = new Set(['diverted', 'paused']);
+
+function knownBy({ delivered, latest }: LedgerRow): Known {
+  if (delivered) return 'delivered';
+  if (PENDING.has(latest)) return 'pending';
+  return latest === 'skipped' ? 'skipped' : 'open';
+}
+
+/** What the outcomes say of events at a destination, by their places. @throws WarehouseError */
+export async function knownOf(
+  warehouse: Warehouse,
+  destination: string,
+  views: readonly EntryView[],
+): Promise<Map<string, Known>> {
+  const known = new Map<string, Known>();
+  for (let at = 0; at < views.length; at += PLACES_PER_QUERY) {
+    const some = views.slice(at, at + PLACES_PER_QUERY);
+    const rows = await askLedger(warehouse, {
+      destination,
+      siteIds: [...new Set(some.map(({ siteId }) => siteId))],
+      sinceMs: Math.min(...some.map(({ receivedAtMs }) => receivedAtMs)),
+      places: some.flatMap(({ coordinate }): LedgerPlace[] => (coordinate === null ? [] : [coordinate])),
+    });
+    for (const row of rows) known.set(`${row.partition}/${row.offset}/${row.index}`, knownBy(row));
+  }
+  return known;
+}

@@ -1,0 +1,306 @@
+// The life of every process: configuration, session, metrics, readiness, the parts it uses, and its end.
+import { createProbe, monotonicMs, type ProbeTimes } from '#infra/concurrency/time_limits.ts';
+import { readConfig, warnOfSettings } from '#infra/config/catalogue.ts';
+import type { Environment } from '#infra/config/environment.ts';
+import type { ProcessConfig, RedisParts } from '#infra/config/service_config.ts';
+import { armFailpoint } from '#infra/failpoint.ts';
+import { createHttpServer, listen } from '#infra/http/http_server.ts';
+import { type KafkaSession, openKafka } from '#infra/kafka/client.ts';
+import { openAdmin, watchCluster, watchPartitions } from '#infra/kafka/cluster_health.ts';
+import { createKeyedProducer, type KeyedProducer } from '#infra/kafka/producers.ts';
+import { declareTopics } from '#infra/kafka/topics.ts';
+import { createLogger, type Logger } from '#infra/log/logger.ts';
+import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
+import { createRedis, type Redis } from '#infra/redis/client.ts';
+import {
+  createPatientRegistry,
+  createRegistry,
+  type Registry,
+  watchRegistry,
+} from '#infra/registry/schema_registry.ts';
+import { type FollowedSettings, followSettings } from '#infra/settings/follow_settings.ts';
+
+/** What every process of the service has. */
+export interface Runtime {
+  stage: string;
+  config: ProcessConfig;
+  logger: Logger;
+  metrics: Metrics;
+  session: KafkaSession;
+  registry: Registry;
+  /** Registers what to stop; run in reverse order on SIGTERM, SIGINT or a failure of start-up. */
+  onStop(task: () => Promise<unknown>): void;
+  /** Stops the process at once with exit code 1; its supervisor starts it anew. */
+  fatal(error: unknown): void;
+  /** What `/ready` tells, to which a process adds the parts of its own. */
+  parts: Pick<PartStates, 'needs' | 'uses'>;
+  /** Whether Kafka answers. */
+  clusterAlive(): boolean;
+  /** Says that the process does its work now. */
+  ready(facts?: Record<string, string | number>): void;
+}
+
+/** Message to the supervisor. */
+export interface ReadyMessage {
+  kind: 'ready';
+  stage: string;
+  /** Where it serves its metrics and its readiness; null where it has none. */
+  metricsPort: number | null;
+  facts: Record<string, string | number>;
+}
+
+/** Longest a clean stop may take before the process leaves anyway. */
+const STOP_MS_MAX = 20_000;
+/** How soon it is logged that a part has gone. */
+const LOOK_MS = 1_000;
+
+/**
+ * Runs one process: reads its configuration with `read`, connects, runs `main`, and stops cleanly on SIGTERM and SIGINT.
+ * Whatever is thrown and not handled ends the process. A stage whose name depends on the configuration is given as a
+ * function of it.
+ */
+export function runProcess<C extends ProcessConfig>(
+  name: string | ((config: C) => string),
+  read: (env: Environment) => C,
+  main: (runtime: Runtime, config: C) => Promise<void>,
+): void {
+  const config = readConfig(read);
+  const stage = typeof name === 'string' ? name : name(config);
+  const logger = createLogger(stage, config.logLevel);
+  warnOfSettings((text) => logger.warn(text));
+  armFailpoint(config.failpoint);
+  const stops: (() => Promise<unknown>)[] = [];
+  let stopping = false;
+
+  function fatal(error: unknown): void {
+    logger.fatal({ err: error }, 'stopping: unknown error');
+    process.exit(1);
+  }
+
+  async function stop(signal: string): Promise<void> {
+    if (stopping) return;
+    stopping = true;
+    logger.info({ signal }, 'stopping');
+    setTimeout(() => {
+      logger.error('stop took too long');
+      process.exit(1);
+    }, STOP_MS_MAX).unref();
+    for (const task of stops.reverse()) {
+      await task().catch((error: unknown) => logger.warn({ err: error }, 'a part did not stop cleanly'));
+    }
+    logger.info('stopped');
+    process.exit(0);
+  }
+
+  process.on('SIGTERM', () => void stop('SIGTERM'));
+  process.on('SIGINT', () => void stop('SIGINT'));
+  // The supervisor's end is ours: a process nobody watches must not go on.
+  process.on('disconnect', () => void stop('disconnect'));
+  process.on('uncaughtException', fatal);
+  process.on('unhandledRejection', fatal);
+  start(stage, config, logger, { stops, fatal }, (runtime) => main(runtime, config)).catch(fatal);
+}
+
+async function start(
+  stage: string,
+  config: ProcessConfig,
+  logger: Logger,
+  life: { stops: (() => Promise<unknown>)[]; fatal(error: unknown): void },
+  main: (runtime: Runtime) => Promise<void>,
+): Promise<void> {
+  const metrics = createMetrics(stage);
+  const parts = createPartStates(logger, metrics, monotonicMs);
+  let hasStarted = false;
+  const metricsPort = await serveMetrics(config, metrics, () => ({
+    waitingFor: [...(hasStarted ? [] : ['start']), ...parts.waitingFor()],
+    away: parts.away(),
+  }));
+  const registryProbe = watchRegistry(config.parts.registryUrl);
+  life.stops.push(async () => registryProbe.stop());
+  parts.uses('registry', registryProbe.isAlive);
+  const session = await openKafka(config.parts.kafka, `${config.parts.kafka.prefix}.${stage}`, logger);
+  life.stops.push(() => session.stop());
+  const cluster = watchCluster(() => openAdmin(session.kafka));
+  life.stops.push(() => cluster.stop());
+  parts.needs('kafka', cluster.alive);
+  const { eventPartitions } = config.parts.kafka;
+  // Lanes are the destinations', whose code only their processes load.
+  const watch = await watchPartitions(session.admin, declareTopics(eventPartitions, []), logger);
+  life.stops.push(async () => watch.stop());
+  parts.needs('partitions', () => watch.lacking().length === 0);
+  await main({
+    stage,
+    config,
+    logger,
+    metrics,
+    session,
+    registry: createPatientRegistry(createRegistry(config.parts.registryUrl), logger),
+    parts,
+    clusterAlive: cluster.alive,
+    onStop: (task) => life.stops.push(task),
+    fatal: life.fatal,
+    ready(facts = {}) {
+      hasStarted = true;
+      // What a process waits for when it starts it logs there.
+      setInterval(() => parts.look(), LOOK_MS).unref();
+      logger.info({ metricsPort, ...facts }, 'ready');
+      process.send?.({ kind: 'ready', stage, metricsPort, facts } satisfies ReadyMessage);
+    },
+  });
+}
+
+interface Readiness {
+  /** What is in the way of the work. */
+  waitingFor: string[];
+  /** What does not answer and is not needed now. */
+  away: string[];
+}
+
+async function serveMetrics(config: ProcessConfig, metrics: Metrics, state: () => Readiness): Promise<number> {
+  const server = createHttpServer({ trustedProxies: [], bodyBytesMax: 1024, requestTimeoutMs: 5_000 });
+  server.get('/metrics', async (_request, reply) =>
+    reply.type(metrics.registry.contentType).send(await metrics.text()),
+  );
+  server.get('/ready', (_request, reply) => {
+    const { waitingFor, away } = state();
+    const ready = waitingFor.length === 0;
+    return reply.code(ready ? 200 : 503).send({ ready, waiting_for: waitingFor, away });
+  });
+  return listen(server, config.metricsHost, config.metricsPort);
+}
+
+/** The parts of a process, each with whether it is well. */
+interface PartStates {
+  /** Adds a part without which the process cannot do its work; another one of the name before it counts no more. */
+  needs(part: string, isWell: () => boolean): void;
+  /** Adds a part that it goes on without, for a while at least. */
+  uses(part: string, isWell: () => boolean): void;
+  /** The parts that are in the way of the work. */
+  waitingFor(): string[];
+  /** The others that are not well. */
+  away(): string[];
+  /** Logs and counts what has changed since the last call: one line when a part goes, and one when it returns. */
+  look(): void;
+}
+
+interface Part {
+  isNeeded: boolean;
+  isWell(): boolean;
+  /** Since when it is away; null while it is well. */
+  awayMs: number | null;
+}
+
+export function createPartStates(
+  logger: Pick<Logger, 'warn' | 'info'>,
+  metrics: Pick<Metrics, 'gauge'>,
+  monotonicMs: () => number,
+): PartStates {
+  const parts = new Map<string, Part>();
+  const up = metrics.gauge('svc_part_up', 'Whether a part that the process uses is well', ['part']);
+
+  function add(name: string, isNeeded: boolean, isWell: () => boolean): void {
+    parts.set(name, { isNeeded, isWell, awayMs: parts.get(name)?.awayMs ?? null });
+  }
+
+  function notWell(isNeeded: boolean): string[] {
+    return [...parts].flatMap(([name, part]) => (part.isNeeded === isNeeded && !part.isWell() ? [name] : []));
+  }
+
+  function lookAt(name: string, part: Part): void {
+    const isWell = part.isWell();
+    up.set({ part: name }, isWell ? 1 : 0);
+    if (isWell === (part.awayMs === null)) return;
+    if (part.awayMs === null) {
+      part.awayMs = monotonicMs();
+      logger.warn({ part: name, waits: part.isNeeded }, 'a part is away');
+    } else {
+      const seconds = Math.round((monotonicMs() - part.awayMs) / 1_000);
+      part.awayMs = null;
+      logger.info({ part: name, seconds }, 'a part is back');
+    }
+  }
+
+  return {
+    needs: (name, isWell) => add(name, true, isWell),
+    uses: (name, isWell) => add(name, false, isWell),
+    waitingFor: () => notWell(true),
+    away: () => notWell(false),
+    look() {
+      for (const [name, part] of parts) lookAt(name, part);
+    },
+  };
+}
+
+/** Clocks of hosts that are in step differ by far less. */
+const CLOCK_MS_MAX = 5_000;
+
+/**
+ * A connection to Redis that ends with the process, and whether Redis answers on it. How this host's clock stands to that of Redis
+ * is measured and, where it is seconds off, logged.
+ */
+export function openRedis(
+  { logger, metrics, onStop }: Runtime,
+  { redisUrl }: Pick<RedisParts, 'redisUrl'>,
+): { redis: Redis; probe: RedisProbe } {
+  const redis = createRedis(redisUrl, logger);
+  const probe = watchRedis(redis, Date.now);
+  const ahead = metrics.gauge(
+    'svc_clock_ahead_seconds',
+    'How far the clock of this host is ahead of that of Redis',
+    [],
+  );
+  let isOff = false;
+  const timer = setInterval(() => {
+    const aheadMs = probe.aheadMs();
+    if (aheadMs === null) return;
+    ahead.set(aheadMs / 1_000);
+    if (isOff === Math.abs(aheadMs) > CLOCK_MS_MAX) return;
+    isOff = !isOff;
+    if (isOff) logger.warn({ aheadMs }, 'the clock of this host differs from that of Redis');
+    else logger.info({ aheadMs }, 'the clock of this host agrees with that of Redis again');
+  }, CLOCK_MS_MAX);
+  onStop(async () => {
+    clearInterval(timer);
+    probe.stop();
+    redis.disconnect();
+  });
+  return { redis, probe };
+}
+
+/** The table of settings, which follows its topic until the process stops. */
+export async function openSettings({ session, registry, logger, fatal, onStop }: Runtime): Promise<FollowedSettings> {
+  const settings = await followSettings(session, registry, logger, fatal);
+  onStop(() => settings.stop());
+  return settings;
+}
+
+/** A producer for records with a partition of their own, which ends with the process. */
+export async function openProducer({ session, onStop }: Runtime): Promise<KeyedProducer> {
+  const producer = await createKeyedProducer(session.kafka, session.config.watchdogMs);
+  onStop(() => producer.stop());
+  return producer;
+}
+
+/** Whether Redis answers, and how this host's clock stands to that of Redis, which all processes share. */
+interface RedisProbe {
+  isAlive(): boolean;
+  /** Milliseconds by which this host's clock is ahead, negative where it is behind; null while that is not known. */
+  aheadMs(): number | null;
+  stop(): void;
+}
+
+/** An answer that took longer says too little of when the server read its clock. */
+const ROUND_TRIP_MS_MAX = 1_000;
+
+/** Asks Redis for its time: the state of a connection says nothing of a server that hangs. */
+export function watchRedis(redis: Pick<Redis, 'time'>, nowMs: () => number, times?: ProbeTimes): RedisProbe {
+  let aheadMs: number | null = null;
+  const probe = createProbe(async () => {
+    const askedMs = nowMs();
+    const [seconds = 0, micros = 0] = (await redis.time()).map(Number);
+    const answeredMs = nowMs();
+    if (answeredMs - askedMs > ROUND_TRIP_MS_MAX) return;
+    aheadMs = Math.round((askedMs + answeredMs) / 2 - (seconds * 1_000 + micros / 1_000));
+  }, times);
+  return { ...probe, aheadMs: () => aheadMs };
+}

@@ -1,0 +1,174 @@
+// ClickHouse beside the inserts: retention, nightly merges, duplicate checks, person dictionaries.
+import { createWarehouse, type Warehouse, watchWarehouse } from '#infra/clickhouse/client.ts';
+import { watchRepeats } from '#infra/clickhouse/duplicate_check.ts';
+import { mergeNightly } from '#infra/clickhouse/merge_persons.ts';
+import {
+  BASE_DICTIONARY,
+  createPersonReloader,
+  type PersonReloader,
+  RECENT_DICTIONARY,
+  type ReloadReport,
+} from '#infra/clickhouse/person_dictionaries.ts';
+import { dropAgedWeekly, keepDays } from '#infra/clickhouse/retention.ts';
+import { monotonicMs } from '#infra/concurrency/time_limits.ts';
+import type { PartsConfig } from '#infra/config/service_config.ts';
+import type { WarehouseConfig } from '#infra/config/stage_config.ts';
+import type { Metrics } from '#infra/metrics/metrics.ts';
+import type { Runtime } from '#services/stage/runtime.ts';
+
+/** ClickHouse as the warehouse writes to it: connected, watched, and with the upkeep of its tables under way. */
+export async function openWarehouse(
+  runtime: Runtime,
+  config: WarehouseConfig,
+): Promise<{ warehouse: Warehouse; personReloader: PersonReloader }> {
+  const { logger, metrics, onStop } = runtime;
+  const { clickhouseUrl, clickhouseCluster } = config.parts;
+  const warehouse = createWarehouse(clickhouseUrl);
+  onStop(() => warehouse.close());
+  const probe = watchWarehouse(clickhouseUrl);
+  onStop(() => probe.stop());
+  runtime.parts.needs('clickhouse', probe.isAlive);
+  const personReloader = createPersonReloader({
+    warehouse,
+    cluster: clickhouseCluster,
+    report: personReport(metrics),
+    logger,
+    nowMs: monotonicMs,
+  });
+  onStop(async () => personReloader.stop());
+  await applyRetention(warehouse, config, clickhouseCluster);
+  mergeEveryNight(runtime, warehouse, config.personMergeHour, clickhouseCluster);
+  lookForRepeats(runtime, warehouse, clickhouseCluster);
+  return { warehouse, personReloader };
+}
+
+const CHECK_PAUSE_MS = 10_000;
+const CHECK_SECONDS = [0.05, 0.1, 0.5, 1, 5, 10, 60, 300];
+
+/** Copies are for the trace of an event, which few look at later. */
+const DUPLICATE_DAYS_MAX = 30;
+/** So late an event may come (pipelines/intake/timestamp.ts); counts of an hour do not say when theirs came, and nothing of persons. */
+const LATE_DAYS_MAX = 731;
+
+/** Sets how long tables keep their rows, in days; 0: for ever. @throws WarehouseError */
+async function applyRetention(
+  warehouse: Warehouse,
+  { eventDays, outcomeDays }: Pick<WarehouseConfig, 'eventDays' | 'outcomeDays'>,
+  cluster: PartsConfig['clickhouseCluster'],
+): Promise<void> {
+  for (const [table, days] of [
+    ['event_rows', eventDays],
+    ['event_hours', eventDays === 0 ? 0 : eventDays + LATE_DAYS_MAX],
+  ] as const) {
+    await dropAgedWeekly(warehouse, table, cluster);
+    await keepDays(warehouse, table, days, cluster);
+  }
+  const duplicateDays = outcomeDays === 0 ? DUPLICATE_DAYS_MAX : Math.min(outcomeDays, DUPLICATE_DAYS_MAX);
+  for (const [table, days] of [
+    ['delivery_outcomes', outcomeDays],
+    ['inventory', outcomeDays],
+    ['duplicates', duplicateDays],
+  ] as const) {
+    await dropAgedWeekly(warehouse, table, cluster);
+    await keepDays(warehouse, table, days, cluster);
+  }
+}
+
+/** Writes merged persons into the rows of events every day at an hour in UTC, until the process stops. */
+function mergeEveryNight(
+  { logger, onStop }: Runtime,
+  warehouse: Warehouse,
+  hour: number,
+  cluster: PartsConfig['clickhouseCluster'],
+): void {
+  const merging = everyNight(
+    hour,
+    async () => logger.info(await mergeNightly(warehouse, cluster), 'merged persons are written into the rows'),
+    (error) => logger.warn({ err: error }, 'merged persons not written into the rows'),
+  );
+  onStop(async () => merging.stop());
+}
+
+/** Looks for events that stand in the table more than once, until the process stops. */
+function lookForRepeats(
+  { logger, metrics, onStop }: Runtime,
+  warehouse: Warehouse,
+  cluster: PartsConfig['clickhouseCluster'],
+): void {
+  const repeated = metrics.counter(
+    'svc_warehouse_repeated_events_total',
+    'Events that were found in event_rows more than once; queries count each once',
+    [],
+  );
+  const took = metrics.histogram(
+    'svc_warehouse_repeat_check_seconds',
+    'Time that looking for events that are stored more than once took',
+    [],
+    CHECK_SECONDS,
+  );
+  const watch = watchRepeats({
+    warehouse,
+    cluster,
+    pauseMs: CHECK_PAUSE_MS,
+    report(check, seconds) {
+      repeated.inc({}, check.repeated);
+      took.observe(seconds);
+    },
+    logger,
+    nowMs: monotonicMs,
+  });
+  onStop(async () => watch.stop());
+}
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+/** Milliseconds until an hour of the day begins next, in UTC. */
+export function untilHourMs(nowMs: number, hour: number): number {
+  const atMs = nowMs - (nowMs % DAY_MS) + hour * HOUR_MS;
+  return atMs > nowMs ? atMs - nowMs : atMs + DAY_MS - nowMs;
+}
+
+/** Runs a task every day when an hour begins, until it is stopped. What the task throws is told and tried again next time. */
+function everyNight(hour: number, task: () => Promise<void>, onFailure: (error: unknown) => void): { stop(): void } {
+  let timer: NodeJS.Timeout;
+  const wait = (): void => {
+    timer = setTimeout(() => void task().catch(onFailure).finally(wait), untilHourMs(Date.now(), hour));
+  };
+  wait();
+  return { stop: () => clearTimeout(timer) };
+}
+
+const SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+
+const LABEL_OF = { [BASE_DICTIONARY]: 'base', [RECENT_DICTIONARY]: 'recent' } as const;
+
+/** Metrics of the dictionaries of merged persons. */
+function personReport(metrics: Pick<Metrics, 'gauge' | 'histogram'>): ReloadReport {
+  const took = metrics.histogram(
+    'svc_persons_reload_seconds',
+    'Time that loading a dictionary of merged persons took',
+    ['dictionary'],
+    SECONDS,
+  );
+  const delay = metrics.histogram(
+    'svc_persons_delay_seconds',
+    'From when links of persons were stored until queries know them',
+    [],
+    SECONDS,
+  );
+  const rows = metrics.gauge('svc_persons_dictionary_rows', 'Merged persons in a dictionary', ['dictionary']);
+  const bytes = metrics.gauge('svc_persons_dictionary_bytes', 'Memory of a dictionary of merged persons', [
+    'dictionary',
+  ]);
+  return {
+    reloaded: (name, seconds) => took.observe({ dictionary: LABEL_OF[name] }, seconds),
+    delayed: (seconds) => delay.observe(seconds),
+    holds(figures) {
+      for (const { name, rows: held, bytes: size } of figures) {
+        rows.set({ dictionary: LABEL_OF[name] }, held);
+        bytes.set({ dictionary: LABEL_OF[name] }, size);
+      }
+    },
+  };
+}
