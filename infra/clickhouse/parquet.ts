@@ -72,7 +72,7 @@ function linesOf({ rows }: AnswerTable, types: readonly ColumnType[]): string {
   return rows.map((row) => JSON.stringify(row.map(cellOf))).join('\n');
 }
 
-function formOf(boundary: string, lines: string): Buffer {
+function formOf(boundary: string, lines: string): Buffer<ArrayBuffer> {
   const head = `--${boundary}\r\ncontent-disposition: form-data; name="answer"; filename="answer"\r\n\r\n`;
   return Buffer.from(`${head}${lines}\r\n--${boundary}--\r\n`);
 }
