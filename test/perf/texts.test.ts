@@ -5,8 +5,7 @@ import { linksIn } from '#pipelines/engage/spam.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { HIT_CHARACTERS_MAX, readHits } from '#pipelines/intake/ga4/hits.ts';
 import { redactCards } from '#pipelines/privacy/redact_cards.ts';
-import { covered } from '#services/tag/src/bare.ts';
-import { masked } from '#services/tag/src/masked.ts';
+import { covered, masked } from '#services/tag/src/redact.ts';
 import { SECRET } from '#test/unit/intake/context.ts';
 import { cpuMsOf, expectLinear } from './linear.ts';
 

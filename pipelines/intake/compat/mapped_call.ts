@@ -52,7 +52,7 @@ export function given(members: JsonObject): JsonObject {
 export const clockOf = ({ caller, sentAtMs }: Arrival): { sent_at?: number } =>
   caller === 'server' || sentAtMs === null ? {} : { sent_at: sentAtMs };
 
-/** What the address of a page tells of how the visitor came, as the tag reads it too (`services/tag/src/campaign.ts`). */
+/** What the address of a page tells of how the visitor came, as the tag reads it too (`services/tag/src/visitor.ts`). */
 const CAMPAIGN = /^utm_\w{1,60}$/;
 const CLICK = /^(?:(?:fb|g|d|tt|tw|y)clid|msclkid|[gw]braid|li_fat_id|epik|rdt_cid|sccid)$/;
 /** Cut off, a click's id is another's, and an e-mail address would no longer be known for one. */

@@ -91,3 +91,22 @@ export function span(ms: number): string {
 
 /** How long ago something was, roughly. */
 export const ago = (ms: number, nowMs: number): string => (nowMs - ms < 1_000 ? 'just now' : `${span(nowMs - ms)} ago`);
+
+/**
+ * A whole number as it was typed. Anything else is sent as the text it is, so that the service says what is wrong with it:
+ * JSON has no NaN and writes null for it, which may well mean something.
+ */
+export function typedNumber(text: string): number | string {
+  const typed = text.trim();
+  return /^\d{1,15}$/.test(typed) ? Number(typed) : typed;
+}
+
+/** What may be a phone number: at least seven digits, and nothing that numbers are not written with. */
+const PHONE = /^\+?(?:[\s()./-]*\d){7,15}$/;
+
+/** Whether a fact leads to the people who have it. What may be an e-mail address or a phone number stays out of the address bar. */
+export function isSearched(name: string, text: string): boolean {
+  if (/@|%40/.test(text)) return false;
+  // Shops number their orders, some with as many digits.
+  return name === 'Order id' || (name === 'Distinct id' && !PHONE.test(text.trim()));
+}

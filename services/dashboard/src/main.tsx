@@ -1,15 +1,66 @@
+// Starts the dashboard: what follows the address, the session and the period, and the shell round the pages.
 import './styles/main.css';
+import { effect } from '@preact/signals';
 import { render } from 'preact';
-import { followProofs } from './ask_for_proof.ts';
-import { askToLeave } from './ask_to_leave.ts';
-import { followPeriod } from './follow_period.ts';
-import { forgetPersons } from './forget_person.ts';
-import { PAGES } from './page_list.ts';
-import { knowPaths, startRouter } from './router.ts';
+import { findPage, PAGES } from './page_list.ts';
+import { keepPeriod, keptPeriod, periodIn, withPeriod } from './period.ts';
+import { completeQueries, knowPaths, place, startRouter } from './router.ts';
+import { dropProof, followProofs, followSession, readSession, session, who } from './session.ts';
 import { fetchPageCode, Shell } from './shell.tsx';
-import { followSite } from './site_list.ts';
+import { followSite, forgetSites } from './site_list.ts';
 import { followTheme } from './theme.ts';
-import { followSession, readSession } from './who.ts';
+import { askToLeave, dropToasts, leaveAsked } from './ui/dialog.tsx';
+
+/** What the browser's history has of a place to which a link led with a period of its own. */
+const OWN_PERIOD = 'own_period';
+
+/**
+ * Keeps the period while somebody goes from page to page, also by pages that have none: an address of a page that has one, and
+ * does not say which, is completed. The way back leads to what was looked at, whatever that was. A link from another page with
+ * a period of its own says what is looked at there, and leaves the one that was chosen.
+ */
+function followPeriod(): void {
+  let isOwn = false;
+  effect(() => {
+    const { path, query } = place.value;
+    if (isOwn) history.replaceState(OWN_PERIOD, '');
+    isOwn = false;
+    if (findPage(path)?.page.hasPeriod === true && !isOfOwnPeriod()) keepPeriod(periodIn(query));
+  });
+  completeQueries((path, query) => {
+    if (findPage(path)?.page.hasPeriod !== true) return query;
+    const given = periodIn(query);
+    if (given.size === 0) return withPeriod(query);
+    const here = place.peek();
+    isOwn =
+      path === here.path ? isOfOwnPeriod() && isSame(given, periodIn(here.query)) : !isSame(given, keptPeriod.peek());
+    return query;
+  });
+}
+
+const isOfOwnPeriod = (): boolean => history.state === OWN_PERIOD;
+const isSame = (a: URLSearchParams, b: URLSearchParams): boolean => a.toString() === b.toString();
+
+/**
+ * Forgets what belongs to a person as soon as nobody, or somebody else, is here: what they were about to do, their sites, the
+ * time that they looked at and what they were told. A session that has ended is still theirs.
+ */
+function forgetPersons(): void {
+  let known: string | null = null;
+  effect(() => {
+    const now = who.value?.id ?? null;
+    // The page is hidden then, and what was told is of it.
+    if (session.value.state === 'ended') dropToasts();
+    const before = known;
+    known = now;
+    if (before === null || now === before) return;
+    dropProof();
+    leaveAsked.value = null;
+    forgetSites();
+    keepPeriod(new URLSearchParams());
+    dropToasts();
+  });
+}
 
 followTheme();
 followSession();

@@ -1,22 +1,20 @@
+import { signal } from '@preact/signals';
 import type { ComponentType, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Failure } from './api/api_answer.ts';
-import { proofAsked } from './ask_for_proof.ts';
-import { leaveAsked } from './ask_to_leave.ts';
-import { Navigation } from './navigation.tsx';
-import { opening } from './page_access.ts';
-import { type FoundPage, findPage, SECOND_FACTOR_PATH } from './page_list.ts';
-import type { PageProps } from './page_spec.ts';
-import { ProofDialog } from './pages/sign_in/proof_dialog.tsx';
-import { SignInAgain } from './pages/sign_in/sign_in_again.tsx';
-import { SignInPage } from './pages/sign_in/sign_in_page.tsx';
+import type { Failure } from './api/request.ts';
+import { type FoundPage, findPage, maySee, opening, PAGES, SECOND_FACTOR_PATH } from './page_list.ts';
+import type { Page, PageProps } from './page_spec.ts';
+import { ProofDialog, SignInAgain, SignInPage } from './pages/sign_in/sign_in.tsx';
+import { keptPeriod } from './period.ts';
 import { addressOf, go, place } from './router.ts';
-import { readSites, sites, sitesFailure, siteToOpen } from './site_list.ts';
-import { TopBar } from './top_bar.tsx';
-import { Confirm } from './ui/dialog.tsx';
-import { Empty, FailureNote, Loading } from './ui/states.tsx';
-import { Toasts } from './ui/toast.tsx';
-import { mayInAccount, readSession, session, who } from './who.ts';
+import { mayInAccount, proofAsked, readSession, session, signOut, who } from './session.ts';
+import { chosenSite, pathAtSite, readSites, siteOfLinks, sites, sitesFailure, siteToOpen } from './site_list.ts';
+import { type Theme, theme } from './theme.ts';
+import { Combobox } from './ui/combobox.tsx';
+import { Confirm, leaveAsked, Toasts, toast } from './ui/dialog.tsx';
+import { Icon } from './ui/icon.tsx';
+import { Empty, FailureNote, Loading } from './ui/panel.tsx';
+import { Menu, PeriodPicker } from './ui/period_picker.tsx';
 
 /** Everything on the page: the sign-in page, or navigation, bar and the page that the address names. */
 export function Shell(): VNode {
@@ -182,4 +180,167 @@ let isFirstPage = true;
 function focusHeading(): void {
   if (!isFirstPage) document.querySelector<HTMLElement>('main h1')?.focus();
   isFirstPage = false;
+}
+
+/** The bar on top: which site, which time, who is signed in. */
+function TopBar({ page }: { page: Page | null }): VNode {
+  return (
+    <header class="top-bar">
+      <button
+        type="button"
+        class="button icon-only unfold"
+        aria-label="Pages"
+        aria-expanded={isUnfolded.value}
+        aria-controls="navigation"
+        onClick={() => {
+          isUnfolded.value = !isUnfolded.value;
+        }}
+      >
+        <Icon name={isUnfolded.value ? 'close' : 'menu'} />
+      </button>
+      <SiteSwitcher />
+      <span class="top-bar-space" />
+      {page?.hasPeriod === true && <PeriodPicker />}
+      <AccountMenu />
+    </header>
+  );
+}
+
+function SiteSwitcher(): VNode | null {
+  const known = sites.value;
+  const site = chosenSite.value;
+  if (known === null || site === null) return <div class="site-switcher" />;
+  const options = known.map(({ site_id, name }) => ({
+    value: site_id,
+    label: name === site_id ? site_id : `${name} (${site_id})`,
+  }));
+  return (
+    <div class="site-switcher">
+      <Combobox
+        label="Site"
+        hidesLabel
+        value={site}
+        options={options}
+        onValue={(chosen) => {
+          if (chosen === site) return;
+          const query = new URLSearchParams(place.value.query);
+          // Whom somebody looked for at one site is nobody's id at another.
+          query.delete('id');
+          go(addressOf(pathAtSite(place.value.path, chosen), query));
+        }}
+      />
+    </div>
+  );
+}
+
+const THEMES: readonly { value: Theme; label: string }[] = [
+  { value: 'system', label: 'As the device' },
+  { value: 'light', label: 'Light' },
+  { value: 'dark', label: 'Dark' },
+];
+
+function AccountMenu(): VNode {
+  const name = who.value?.name ?? '';
+  const leave = async (): Promise<void> => {
+    const answer = await signOut();
+    if (!answer.ok) toast(`You are still signed in: ${answer.failure.message}`, 'bad');
+  };
+  return (
+    <Menu label={<Icon name="account" />} name={`Account of ${name}`} align="end">
+      {(close) => (
+        <>
+          <p class="menu-title">
+            {name}
+            <span class="muted small">{who.value?.id}</span>
+          </p>
+          <fieldset class="theme-choice">
+            <legend>Colours</legend>
+            {THEMES.map(({ value, label }) => (
+              <label key={value}>
+                <input
+                  type="radio"
+                  name="theme"
+                  value={value}
+                  checked={theme.value === value}
+                  onChange={() => {
+                    theme.value = value;
+                  }}
+                />
+                {label}
+              </label>
+            ))}
+          </fieldset>
+          <hr />
+          <button
+            type="button"
+            class="menu-item"
+            onClick={() => {
+              close();
+              go(addressOf('/account', new URLSearchParams({ view: 'you' })));
+            }}
+          >
+            How you sign in
+          </button>
+          <button type="button" class="menu-item" onClick={() => void leave()}>
+            Sign out
+          </button>
+        </>
+      )}
+    </Menu>
+  );
+}
+
+const GROUPS = ['Analyse', 'Deliver', 'Site', 'Account'] as const;
+
+/** Whether the navigation is unfolded where the screen is narrow. */
+const isUnfolded = signal(false);
+
+/** The pages that the person may see, at the left, or folded away where the screen is narrow. */
+function Navigation({ current }: { current: Page | null }): VNode {
+  const { path } = place.value;
+  // It folds whenever the person went somewhere.
+  useEffect(() => {
+    isUnfolded.value = false;
+  }, [path]);
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape') isUnfolded.value = false;
+    };
+    addEventListener('keydown', onKeyDown);
+    return () => removeEventListener('keydown', onKeyDown);
+  }, []);
+  const site = siteOfLinks.value;
+  return (
+    <nav class={`navigation ${isUnfolded.value ? 'unfolded' : ''}`} id="navigation" aria-label="Pages">
+      <p class="brand">
+        <Icon name="pulse" /> Events
+      </p>
+      {GROUPS.map((group) => {
+        const pages = PAGES.filter((page) => page.menu?.group === group && isListed(page, site));
+        return pages.length === 0 ? null : (
+          <div key={group}>
+            <p class="navigation-group">{group}</p>
+            <ul>
+              {pages.map((page) => (
+                <li key={page.path}>
+                  <a href={linkTo(page, site)} {...(page === current && { 'aria-current': 'page' as const })}>
+                    {page.menu !== null && <Icon name={page.menu.icon} />}
+                    {page.title}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </div>
+        );
+      })}
+    </nav>
+  );
+}
+
+function isListed(page: Page, site: string | null): boolean {
+  return (site !== null || !page.path.startsWith('/sites/:site/')) && maySee(page, site);
+}
+
+function linkTo({ path, hasPeriod }: Page, site: string | null): string {
+  return addressOf(path.replace(':site', encodeURIComponent(site ?? '')), hasPeriod ? keptPeriod.value : null);
 }

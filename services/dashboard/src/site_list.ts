@@ -1,7 +1,6 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { SiteItem } from '#services/control_api/sites.ts';
-import type { Failure } from './api/api_answer.ts';
-import { listAll } from './api/lists.ts';
+import { type Failure, listAll } from './api/request.ts';
 import { decoded, place } from './router.ts';
 
 /** The sites that the person may see, by id; null until they are known. */

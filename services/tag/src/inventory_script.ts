@@ -1,6 +1,6 @@
-import { ask } from './ask.ts';
+import { handOver } from './own_script.ts';
 import { startInventory } from './page_inventory.ts';
-import { handOver } from './part_script.ts';
+import { ask } from './requests.ts';
 import type { PartHost } from './types.ts';
 
 handOver(({ address, onPage }: PartHost) =>

@@ -1,4 +1,8 @@
-import type { PartHost } from './types.ts';
+// What the tag fetches once it runs: the site's configuration, and the scripts of its further parts.
+import { attempt } from './guarded.ts';
+import { sleep } from './outbox.ts';
+import { askFor, waitMs } from './requests.ts';
+import type { PartHost, SiteConfig } from './types.ts';
 
 /**
  * Loads a script of the tag that not every page needs, and starts what it hands over (part_script.ts).
@@ -13,3 +17,41 @@ export const startPart = <Made = void>(host: PartHost, name: string): Promise<Ma
   })
     .then((start) => start(host))
     .catch(() => undefined);
+
+interface Policy {
+  createScriptURL(url: string): string;
+}
+interface PolicyWindow {
+  trustedTypes?: { createPolicy(name: string, rules: Policy): Policy };
+}
+
+const RULES: Policy = { createScriptURL: (given) => given };
+/** Null: the page does not allow ours. */
+let policy: Policy | null | undefined;
+
+/**
+ * Adds a script to the page, with the nonce by which the page's policy lets it. Where Trusted Types are required its
+ * address goes through the policy `svc`; a page that does not allow that gets no further scripts, and everything else.
+ */
+export const loadScript = (url: string, nonce = ''): HTMLScriptElement | undefined =>
+  attempt(() => {
+    if (policy === undefined) {
+      policy = null;
+      policy = (window as PolicyWindow).trustedTypes?.createPolicy('svc', RULES) ?? RULES;
+    }
+    const script = document.createElement('script');
+    script.nonce = nonce;
+    // Of no policy that is an error, and the end of it.
+    script.src = (policy as Policy).createScriptURL(url);
+    document.head.append(script);
+    return script;
+  });
+
+/** Asks for the site's configuration until the edge answers; undefined where it refuses the key or the page's origin. */
+export const askConfig = async (url: string): Promise<SiteConfig | undefined> => {
+  for (let failures = 1; ; failures++) {
+    const { answer_, told_ } = await askFor<SiteConfig>('mode', url);
+    if (told_) return told_.error ? undefined : told_;
+    await sleep(waitMs(failures, Math.random(), answer_?.headers.get('retry-after')));
+  }
+};

@@ -1,4 +1,4 @@
-import { impersonal } from './impersonal.ts';
-import { handOver } from './part_script.ts';
+import { handOver } from './own_script.ts';
+import { impersonal } from './redact.ts';
 
 handOver(() => impersonal);

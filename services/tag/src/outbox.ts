@@ -1,6 +1,3 @@
-import { askFor } from './ask.ts';
-import { count } from './day_counters.ts';
-import type { EventStore } from './event_store.ts';
 import { attempt, guarded, listen } from './guarded.ts';
 import {
   BATCH_BYTES_MAX,
@@ -10,9 +7,10 @@ import {
   OTHERS_OLDER_MS,
   TOGETHER_MS,
 } from './limits.ts';
-import { bodyOf, bytesOf, cutBatch, excessOf, type Told, type Waiting, waitMs } from './send_rules.ts';
+import { askFor, bodyOf, bytesOf, cutBatch, excessOf, type Told, type Waiting, waitMs } from './requests.ts';
+import { count, type EventStore } from './storage.ts';
 import type { Properties } from './types.ts';
-import { msOf } from './uuid7.ts';
+import { msOf } from './visitor.ts';
 
 /*
  * Holds events until the edge has them. One request is under way at a time, of one page at a time, and none while the
@@ -132,7 +130,8 @@ const drop = (batch: readonly Waiting[]): void => {
 };
 
 const wakeAfter = (ms: number): void => {
-  timer ||= setTimeout(guarded(wake), ms);
+  // A number in a browser; the types of Node, with which tests are compiled, say otherwise.
+  timer ||= setTimeout(guarded(wake), ms) as unknown as number;
 };
 
 /** Sends what waits: this page's events, and those that earlier pages left in the store. */

@@ -5,3 +5,6 @@
 export const ownScript = Reflect.get(Document.prototype, 'currentScript', document) as HTMLScriptElement & {
   svc?: (made: unknown) => void;
 };
+
+/** Gives what a script is for to the tag that loaded it, which waits under `svc` of the script's element. */
+export const handOver = (made: unknown): void => ownScript.svc?.(made);

@@ -1,17 +1,13 @@
-import { bare, covered } from './bare.ts';
-import { type Choice, choiceOf, hear, say, tellTabs, watchConsent } from './consent_gate.ts';
-import { count, counters, forgetDay, keepDays } from './day_counters.ts';
-import { type Draft, draftOf, turnPage } from './drafts.ts';
-import { type EventStore, openStore } from './event_store.ts';
+import { type Choice, choiceOf, hear, say, tellTabs, watchConsent } from './consent.ts';
+import { type Draft, draftOf, turnPage, watchPages } from './events.ts';
 import { attempt, guarded, listen } from './guarded.ts';
-import { startPart } from './lazy_parts.ts';
+import { askConfig, loadScript, startPart } from './lazy_parts.ts';
 import { CONFIG_MS_MAX, INVENTORY_AFTER_MS, PENDING_MAX, RENDERED_MS } from './limits.ts';
-import { loadScript } from './load_script.ts';
 import { addWaiting, countDropped, openOutbox, waitingHere, wake } from './outbox.ts';
-import { watchPages } from './page_views.ts';
-import { askConfig } from './site_settings.ts';
+import { bare, covered } from './redact.ts';
+import { count, counters, type EventStore, forgetDay, keepDays, openStore } from './storage.ts';
 import type { PartHost, Properties, SiteConfig, VendorEvent, Vendors } from './types.ts';
-import { adIds, arrivalOf, forgetClicks, forgetVisitor, isKnown, ownId, sessionId, visitorId } from './visitor_ids.ts';
+import { adIds, arrivalOf, forgetClicks, forgetVisitor, isKnown, ownId, sessionId, visitorId } from './visitor.ts';
 
 /** What the page that loads the tag says about itself. */
 export interface StartOptions {

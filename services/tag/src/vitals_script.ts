@@ -1,4 +1,4 @@
-import { handOver } from './part_script.ts';
+import { handOver } from './own_script.ts';
 import type { PartHost } from './types.ts';
 import { watchVitals } from './web_vitals.ts';
 

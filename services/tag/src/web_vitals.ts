@@ -1,12 +1,11 @@
 import { attempt, listen } from './guarded.ts';
-import { shiftRuns, slowInteraction } from './vitals_rules.ts';
 
 /*
  * The five Core Web Vitals by the rules of the package web-vitals, for the load of the page, up to when it is first
  * hidden. Milliseconds, and for `cls` a score.
  */
 
-export type Vitals = Partial<Record<'lcp' | 'cls' | 'inp' | 'fcp' | 'ttfb', number>>;
+type Vitals = Partial<Record<'lcp' | 'cls' | 'inp' | 'fcp' | 'ttfb', number>>;
 
 /** Fields of performance entries that the compiler's library does not know yet. */
 interface Timing extends PerformanceEntry {
@@ -84,4 +83,40 @@ export function watchVitals(report: (vitals: Vitals) => void): void {
   };
   listen(document, 'visibilitychange', () => document.visibilityState === 'hidden' && onHidden());
   listen(window, 'pagehide', onHidden);
+}
+
+const SHIFTS_GAP_MS = 1000;
+const SHIFTS_WINDOW_MS = 5000;
+/** Of every 50 interactions the slowest is passed over: about the 98th percentile. */
+const INTERACTIONS_A_STEP = 50;
+
+interface Shift {
+  startTime: number;
+  value: number;
+  hadRecentInput: boolean;
+}
+
+/** The worst run of layout shifts that follow each other closely; of those seen nothing but the sums is kept. */
+export function shiftRuns(): { see(shift: Shift): void; worst(): number } {
+  let worst = 0;
+  let sum = 0;
+  let beganMs = 0;
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return {
+    see({ startTime, value, hadRecentInput }) {
+      if (hadRecentInput) return;
+      const goesOn = startTime - lastMs < SHIFTS_GAP_MS && startTime - beganMs < SHIFTS_WINDOW_MS;
+      sum = goesOn ? sum + value : value;
+      if (!goesOn) beganMs = startTime;
+      lastMs = startTime;
+      worst = Math.max(worst, sum);
+    },
+    worst: () => worst,
+  };
+}
+
+/** The interaction that is slower than about 98 of 100, by the durations of the slowest ones. */
+export function slowInteraction(slowest: readonly number[], count: number): number | undefined {
+  const sorted = [...slowest].sort((one, other) => other - one);
+  return sorted[Math.min(sorted.length - 1, Math.floor(count / INTERACTIONS_A_STEP))];
 }

@@ -4,13 +4,13 @@ import { openBrowser, type TestBrowser } from '../harness/chromium.ts';
 import { type ModulePages, startModulePages } from './harness/module_page.ts';
 import { rebuiltShop, SHOP_TARGETS } from './harness/rebuilt_shop.ts';
 
-type TagWindow = Window & { tag: typeof import('#services/tag/src/selectors.ts') };
+type TagWindow = Window & { tag: { selectorOf: typeof import('#services/tag/src/page_inventory.ts').selectorOf } };
 
 let browser: TestBrowser;
 let pages: ModulePages;
 beforeAll(async () => {
   browser = await openBrowser('shell');
-  pages = await startModulePages(browser, 'selectors.ts');
+  pages = await startModulePages(browser, 'page_inventory.ts');
 });
 afterAll(async () => {
   await pages.close();

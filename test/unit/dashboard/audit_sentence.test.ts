@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AuditItem } from '#services/control_api/audit.ts';
-import { auditSentence } from '#services/dashboard/src/pages/account/audit_sentence.ts';
+import { auditSentence } from '#services/dashboard/src/pages/audit/audit_sentence.ts';
 
 const HASH = 'a'.repeat(64);
 

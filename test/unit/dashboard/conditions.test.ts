@@ -4,15 +4,13 @@ import {
   conditionText,
   fieldLabel,
   fieldNamed,
+  fieldNotes,
   filtersIn,
   finished,
-} from '#services/dashboard/src/questions/condition_draft.ts';
-import {
-  fieldNotes,
   otherProperties,
   propertyFields,
   propertyNames,
-} from '#services/dashboard/src/questions/property_names.ts';
+} from '#services/dashboard/src/questions/conditions.ts';
 
 const plan = { property: ['plan'] };
 

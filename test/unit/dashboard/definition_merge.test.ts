@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mergedDefinition } from '#services/dashboard/src/pages/engage/definition_merge.ts';
+import { mergedDefinition } from '#services/dashboard/src/pages/engage/engage_item.ts';
 
 const question = (id: string) => ({ id, text: 'Why?', branches: [{ to: ['a'] }] });
 const [q1, q2, q3] = [question('q1'), question('q2'), question('q3')];

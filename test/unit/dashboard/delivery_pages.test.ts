@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LetterItem, ReplayItem } from '#services/control_api/redelivery.ts';
-import { countsByDay, letterGroups, portions } from '#services/dashboard/src/pages/dead_letters/letter_groups.ts';
+import { countsByDay, letterGroups, portions } from '#services/dashboard/src/pages/dead_letters/dead_letter_groups.ts';
 import {
   adviceFor,
   destinationRows,

@@ -1,31 +1,33 @@
 import { expect, test } from 'vitest';
 import { ENGAGE_EXAMPLES } from '#services/control/engage/routes.ts';
-import { checkDefinition } from '#services/dashboard/src/pages/engage/definition_check.ts';
 import {
+  definitionFacts,
   freeId,
+  itemNames,
+  KINDS,
   moved,
   type Path,
   pathName,
   sentDefinition,
-  valueAt,
-  withValue,
-} from '#services/dashboard/src/pages/engage/definition_json.ts';
-import {
-  itemNames,
+  textOf,
   textsName,
+  textWith,
   translatedNames,
+  valueAt,
   withNames,
-} from '#services/dashboard/src/pages/engage/definition_names.ts';
-import { definitionFacts, KINDS, textOf, textWith } from '#services/dashboard/src/pages/engage/engage_item.ts';
+  withValue,
+} from '#services/dashboard/src/pages/engage/engage_item.ts';
 import {
+  checkDefinition,
+  languagesOf,
+  previewItem,
   readMoment,
   readNumber,
   readSeconds,
   withChosen,
   writtenMoment,
   writtenSeconds,
-} from '#services/dashboard/src/pages/engage/field_values.ts';
-import { languagesOf, previewItem } from '#services/dashboard/src/pages/engage/preview_item.ts';
+} from '#services/dashboard/src/pages/engage/form/definition_values.ts';
 
 const EXAMPLES = {
   survey: ENGAGE_EXAMPLES['createSurvey'] ?? {},

@@ -7,7 +7,7 @@ import {
   placeOptions,
   placeValue,
   roleOptions,
-} from '#services/dashboard/src/pages/account/grant_form.ts';
+} from '#services/dashboard/src/pages/members/grants.ts';
 
 const SITES = [
   { site_id: 'shop', account_id: 'acme' },

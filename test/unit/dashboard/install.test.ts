@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
-import { askedFrom, browserQuestion, cameSince, pageOf } from '#services/dashboard/src/pages/install/browser_event.ts';
-import { likelyOrigins } from '#services/dashboard/src/pages/install/snippet.ts';
+import {
+  askedFrom,
+  browserQuestion,
+  cameSince,
+  likelyOrigins,
+  pageOf,
+} from '#services/dashboard/src/pages/install/snippet.ts';
 
 const event = (received_at: number, properties: Record<string, unknown> = {}): Listing['events'][number] =>
   ({ event: 'page_view', received_at, properties }) as Listing['events'][number];

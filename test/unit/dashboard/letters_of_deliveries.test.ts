@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest';
 import type { LetterItem, ResendAnswer } from '#services/control_api/redelivery.ts';
-import { isOpen, LETTER_FILTERS } from '#services/dashboard/src/pages/dead_letters/letter_groups.ts';
-import { isAllSettled, resentSentence, stateOf } from '#services/dashboard/src/pages/dead_letters/letter_text.ts';
-import { openBySite } from '#services/dashboard/src/pages/operations/died.ts';
+import {
+  isAllSettled,
+  isOpen,
+  LETTER_FILTERS,
+  resentSentence,
+  stateOf,
+} from '#services/dashboard/src/pages/dead_letters/dead_letter_groups.ts';
+import { openBySite } from '#services/dashboard/src/pages/operations/stages.ts';
 
 const letterOf = (change: Partial<LetterItem>): LetterItem =>
   ({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { filterParameters, liveQuestion, readFilters } from '#services/dashboard/src/pages/live/live_filters.ts';
+import { filterParameters, liveQuestion, readFilters } from '#services/dashboard/src/pages/live/live_events.ts';
 
 const question = (query: string) => liveQuestion(readFilters(new URLSearchParams(query)), 5, 10);
 

@@ -8,7 +8,7 @@ import {
   RING_MAX,
   type Ring,
   withAnswer,
-} from '#services/dashboard/src/pages/live/live_ring.ts';
+} from '#services/dashboard/src/pages/live/live_events.ts';
 
 const NOW_MS = 1_800_000_000_000;
 const event = (n: number, received_at: number): ListedEvent => ({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { monthOutlook } from '#services/dashboard/src/month_outlook.ts';
+import { monthOutlook } from '#services/dashboard/src/pages/account/usage_lines.ts';
 
 /** A third of April is over. */
 const NOW_MS = Date.UTC(2026, 3, 11);

@@ -3,10 +3,12 @@ import {
   ANSWER_MAX,
   EMPTY_RING,
   type ListedEvent,
+  NOTHING_OLDER,
   notShown,
+  olderRange,
   withAnswer,
-} from '#services/dashboard/src/pages/live/live_ring.ts';
-import { NOTHING_OLDER, olderRange, withOlder } from '#services/dashboard/src/pages/live/older_events.ts';
+  withOlder,
+} from '#services/dashboard/src/pages/live/live_events.ts';
 
 const NOW_MS = 1_800_000_000_000;
 const MINUTE_MS = 60_000;

@@ -2,10 +2,9 @@ import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { ROLE_PERMISSIONS, type Role } from '#pipelines/settings/access.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import type { Who } from '#services/control_api/users.ts';
-import { maySee, opening } from '#services/dashboard/src/page_access.ts';
-import { findPage, PAGES } from '#services/dashboard/src/page_list.ts';
+import { findPage, maySee, opening, PAGES } from '#services/dashboard/src/page_list.ts';
+import { session } from '#services/dashboard/src/session.ts';
 import { sites, sitesFailure } from '#services/dashboard/src/site_list.ts';
-import { session } from '#services/dashboard/src/who.ts';
 
 // The router reads it as soon as it is imported.
 vi.hoisted(() => vi.stubGlobal('location', new URL('http://localhost/dashboard/')));

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { bandOf, pathLayout } from '#services/dashboard/src/pages/paths/path_layout.ts';
-import { pathsQuestion, readPaths } from '#services/dashboard/src/pages/paths/paths_draft.ts';
+import { bandOf, pathLayout, pathsQuestion, readPaths } from '#services/dashboard/src/pages/paths/paths_draft.ts';
 
 const value = (name: string, paths: number) => ({ value: name, paths, begins: 0, ends: 0, goes_on: 0 });
 

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { deviceName } from '#services/dashboard/src/pages/people/device_name.ts';
-import { peopleQuestion, searchInAddress } from '#services/dashboard/src/pages/people/find_people.ts';
+import { deviceName, peopleQuestion, searchInAddress } from '#services/dashboard/src/pages/people/people.ts';
 import { idNamed } from '#services/dashboard/src/questions/saved.ts';
 
 const NOW = Date.UTC(2026, 10, 24);

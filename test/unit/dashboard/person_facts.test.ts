@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
-import { boughtOf, boughtQuestion, pageText, seenLast } from '#services/dashboard/src/pages/people/person_facts.ts';
+import { boughtOf, boughtQuestion, pageText, seenLast } from '#services/dashboard/src/pages/people/people.ts';
 
 const NOW = Date.UTC(2026, 10, 24);
 

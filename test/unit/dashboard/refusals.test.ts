@@ -2,8 +2,12 @@ import { expect, test } from 'vitest';
 import { CALL_PROBLEMS } from '#pipelines/intake/compat/mapped_call.ts';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
 import { needsEvents, refusalConcerns } from '#services/dashboard/src/pages/overview/concerns.ts';
-import { REASON_TEXTS, reasonText } from '#services/dashboard/src/pages/refusals/reason_texts.ts';
-import { keptPart, refusalChart } from '#services/dashboard/src/pages/refusals/refusal_chart.ts';
+import {
+  keptPart,
+  REASON_TEXTS,
+  reasonText,
+  refusalChart,
+} from '#services/dashboard/src/pages/rejected_events/rejection_reasons.ts';
 import { EDGE_ERRORS } from '#services/edge/errors.ts';
 
 const HOUR_MS = 3_600_000;

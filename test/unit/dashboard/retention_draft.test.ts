@@ -5,7 +5,7 @@ import {
   readRetention,
   shownCohorts,
 } from '#services/dashboard/src/pages/retention/retention_draft.ts';
-import { dayStart } from '#services/dashboard/src/zoned_days.ts';
+import { dayStart } from '#services/dashboard/src/period.ts';
 
 const ZONE = 'Europe/Brussels';
 const at = (year: number, month: number, day: number): number => dayStart(ZONE, year, month - 1, day);

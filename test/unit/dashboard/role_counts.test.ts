@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { grantAt } from '#services/dashboard/src/pages/account/grant_form.ts';
-import { roleCounts } from '#services/dashboard/src/pages/account/member_facts.ts';
+import { grantAt, roleCounts } from '#services/dashboard/src/pages/members/grants.ts';
 
 const member = (places: readonly [role: string, place: string][], disabled_at: number | null = null) => ({
   grants: places.map(([role, place]) => grantAt(role, place)),

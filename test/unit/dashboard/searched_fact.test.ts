@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isSearched } from '#services/dashboard/src/pages/event/searched_fact.ts';
+import { isSearched } from '#services/dashboard/src/format.ts';
 
 test.for([
   ['Distinct id', 'user-81', true],

@@ -2,19 +2,19 @@ import { expect, test } from 'vitest';
 import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
 import type { EngageView } from '#services/control_api/engage.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
-import { tokenBody } from '#services/dashboard/src/pages/account/token_form.ts';
 import {
   definitionBody,
   draftOfDefinition,
   draftProblems,
+  lineValue,
+  withLine,
 } from '#services/dashboard/src/pages/definitions/definition_form.ts';
-import { lineValue, withLine } from '#services/dashboard/src/pages/definitions/value_lines.ts';
 import { questionWords, readObject } from '#services/dashboard/src/pages/engage/engage_item.ts';
 import { edgeOrigin, isBrowserKey, snippet, usualEdge } from '#services/dashboard/src/pages/install/snippet.ts';
 import { bodyOfKey } from '#services/dashboard/src/pages/keys/key_form.ts';
-import { accountsWith, siteIdOf } from '#services/dashboard/src/pages/new_site/new_site_draft.ts';
+import { tokenBody } from '#services/dashboard/src/pages/members/grants.ts';
 import { type ReplayDraft, replayBody } from '#services/dashboard/src/pages/replays/replay_sentences.ts';
-import { generalChange, generalDraft } from '#services/dashboard/src/pages/site/site_form.ts';
+import { accountsWith, generalChange, generalDraft, siteIdOf } from '#services/dashboard/src/pages/site/site_form.ts';
 
 const DAY_MS = 86_400_000;
 

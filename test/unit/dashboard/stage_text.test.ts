@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { stageState, waitText } from '#services/dashboard/src/pages/operations/stage_text.ts';
+import { stageState, waitText } from '#services/dashboard/src/pages/operations/stages.ts';
 
 test('a stage without consumers is not running, one with old records is behind', () => {
   const item = { stage: 'dedup', consumers: 2, lag: 0, waits_longer_than_ms: null, on_lanes: 0, rate: 3 };

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
-import { startsOf, trendLines, trendTable } from '#services/dashboard/src/pages/trends/trend_lines.ts';
-import { readTrends, trendsQuestion } from '#services/dashboard/src/pages/trends/trends_draft.ts';
+import {
+  readTrends,
+  startsOf,
+  trendLines,
+  trendsQuestion,
+  trendTable,
+} from '#services/dashboard/src/pages/trends/trends_draft.ts';
 
 const value = { column: 'value' } as const;
 const figures = (measured: number, values: number[]) => ({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { intervalStart } from '#services/dashboard/src/format.ts';
-import { dayIn, dayStart } from '#services/dashboard/src/zoned_days.ts';
+import { dayIn, dayStart } from '#services/dashboard/src/period.ts';
 
 test.each([
   ['UTC', '2026-03-05T00:00:00Z'],

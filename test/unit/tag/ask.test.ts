@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { ask } from '#services/tag/src/ask.ts';
+import { ask } from '#services/tag/src/requests.ts';
 
 afterEach(() => {
   vi.unstubAllGlobals();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bare, covered } from '#services/tag/src/bare.ts';
+import { bare, covered } from '#services/tag/src/redact.ts';
 
 test('of an event of nobody known the place, the campaign and the order are left, whatever the page put into it', () => {
   const properties = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Arrival, arrivalAt, campaignOf, holding } from '#services/tag/src/campaign.ts';
+import { type Arrival, arrivalAt, campaignOf, holding } from '#services/tag/src/visitor.ts';
 
 const DAY_MS = 86_400_000;
 const first = { session: 's1', atMs: 1_800_000_000_000 };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isChosen, isChosenClass } from '#services/tag/src/chosen_words.ts';
+import { isChosen, isChosenClass } from '#services/tag/src/page_inventory.ts';
 
 test.each(['buy', 'add-to-cart', 'newsletterForm', 'step-2', 'main_nav'])('the id %s was chosen', (id) =>
   expect(isChosen(id)).toBe(true),

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { openReports, type Reply, type Report, type Reports } from '#services/tag/src/engage/engage_reports.ts';
+import { openReports, type Reply, type Report, type Reports } from '#services/tag/src/engage/reports.ts';
 
 type Answered = { status: number; body?: object | string; retryAfter?: string } | 'nothing';
 

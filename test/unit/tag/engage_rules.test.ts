@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import { nextQuestion } from '#pipelines/engage/next_question.ts';
-import { answerOf, stepsOf } from '#services/engage_panels/given_answer.ts';
+import { answerOf, stepsOf } from '#services/engage_panels/panels.ts';
 import type { Branch, Question, Show } from '#services/engage_panels/shown_item.ts';
-import { mayAppear } from '#services/tag/src/engage/due_items.ts';
-import { type SeenItems, withDone, withShown } from '#services/tag/src/engage/seen_items.ts';
-import { countryOf, deviceOf, localeOf } from '#services/tag/src/engage/visitor_facts.ts';
+import { countryOf, deviceOf, localeOf, mayAppear } from '#services/tag/src/engage/placing.ts';
+import { type SeenItems, withDone, withShown } from '#services/tag/src/engage/reports.ts';
 
 const question = (told: Partial<Question>): Question => ({
   id: 'q',

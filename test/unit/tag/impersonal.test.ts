@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { impersonal } from '#services/tag/src/impersonal.ts';
+import { impersonal } from '#services/tag/src/redact.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 const HOME = { $current_url: 'https://shop.example/' };

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type OpenShowing, openKept } from '#services/tag/src/engage/kept_showings.ts';
+import { type OpenShowing, openKept } from '#services/tag/src/engage/reports.ts';
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = Date.UTC(2026, 10, 25);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { masked } from '#services/tag/src/masked.ts';
+import { masked } from '#services/tag/src/redact.ts';
 
 test.each([
   ['Write to jane.doe@shop.example now', 'Write to *** now'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { numberIn } from '#services/tag/src/numbers.ts';
+import { numberIn } from '#services/tag/src/fire_definitions.ts';
 
 test.each([
   ['€ 1.234,50', 1234.5],

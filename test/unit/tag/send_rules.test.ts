@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bodyOf, cutBatch, excessOf, isFinal, isForLater, type Waiting, waitMs } from '#services/tag/src/send_rules.ts';
+import { bodyOf, cutBatch, excessOf, isFinal, isForLater, type Waiting, waitMs } from '#services/tag/src/requests.ts';
 
 const waiting = (count: number, characters = 10): Waiting[] =>
   Array.from({ length: count }, (_, at): Waiting => [`key-${at}`, 'x'.repeat(characters)]);

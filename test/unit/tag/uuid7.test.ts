@@ -1,6 +1,6 @@
 import { validate, version } from 'uuid';
 import { expect, test, vi } from 'vitest';
-import { msOf, uuid7 } from '#services/tag/src/uuid7.ts';
+import { msOf, uuid7 } from '#services/tag/src/visitor.ts';
 
 const NOW_MS = 1_800_000_000_123;
 

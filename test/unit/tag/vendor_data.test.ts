@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ga4Parameters, pixelParameters } from '#services/tag/src/vendor_data.ts';
+import { ga4Parameters, pixelParameters } from '#services/tag/src/vendor_events.ts';
 
 const PURCHASE = {
   value: 30,

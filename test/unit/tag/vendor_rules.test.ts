@@ -2,8 +2,7 @@ import { expect, test } from 'vitest';
 import { chosenName as chosenByService, chosenNames } from '#pipelines/delivery/setting_fields.ts';
 import { conversionName } from '#pipelines/delivery/vocabulary.ts';
 import type { EventDefinition } from '#services/tag/src/types.ts';
-import { vendorNames } from '#services/tag/src/vendor_names.ts';
-import { chosenName, nameRule, pixelOf } from '#services/tag/src/vendor_rules.ts';
+import { chosenName, nameRule, pixelOf, vendorNames } from '#services/tag/src/vendor_events.ts';
 import { definition as definedAs } from '#test/browser/tag/harness/definition.ts';
 
 const definition = (told: Partial<EventDefinition>): EventDefinition => definedAs({ name: 'quiz_done', ...told });

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { uuid7 } from '#services/tag/src/uuid7.ts';
-import { sessionAt, sessionOf } from '#services/tag/src/visit_session.ts';
+import { sessionAt, sessionOf, uuid7 } from '#services/tag/src/visitor.ts';
 
 const NOW_MS = 1_800_000_000_000;
 const MINUTE_MS = 60_000;

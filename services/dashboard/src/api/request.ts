@@ -1,4 +1,22 @@
-import type { Answer, Failure, FieldProblem } from './api_answer.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
+import type { LifecycleAnswer } from '#pipelines/analytics/lifecycle.ts';
+import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
+import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/query.ts';
+import type {
+  FunnelQuery,
+  LifecycleQuery,
+  LiveQuery,
+  RetentionQuery,
+  StickinessQuery,
+  TimelineQuery,
+  TopQuery,
+  TrendsQuery,
+} from '#pipelines/analytics/query_schemas.ts';
+import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
+import type { StickinessAnswer } from '#pipelines/analytics/stickiness.ts';
+import type { TopAnswer } from '#pipelines/analytics/top.ts';
+import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 
 /** Methods of the documented API. */
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -46,7 +64,7 @@ export function request<Value>(method: Method, path: string, options: RequestOpt
 }
 
 /** Sends a request that is answered by a file. */
-export function requestFile(method: Method, path: string, options: RequestOptions): Promise<Answer<Blob>> {
+function requestFile(method: Method, path: string, options: RequestOptions): Promise<Answer<Blob>> {
   return sent(method, path, options, (response) => response.blob());
 }
 
@@ -143,4 +161,119 @@ function withParameters(path: string, query: Parameters): string {
     if (value !== undefined && value !== null) given.set(name, String(value));
   }
   return given.size === 0 ? path : `${path}?${given.toString()}`;
+}
+
+/** What is wrong with one field of what was sent. */
+export interface FieldProblem {
+  code: string;
+  field: string;
+  message: string;
+}
+
+/** Why something was not done: what the service said, in its own stable codes, or that it did not answer. */
+export interface Failure {
+  /** Of HTTP; 0 where there was no answer. */
+  status: number;
+  code: string;
+  message: string;
+  problems: readonly FieldProblem[];
+}
+
+/** What came of a request. */
+export type Answer<Value> = { ok: true; value: Value; version: string | null } | { ok: false; failure: Failure };
+
+/** Codes by which the service says that a part of it is away, and what that part is to people. */
+const PARTS_AWAY: Readonly<Record<string, string>> = {
+  query_unavailable: 'ClickHouse, which answers questions about events, does not answer now. Events are still taken.',
+  stages_unavailable: 'Kafka, which knows how far the stages are, does not answer now.',
+  dead_letters_unavailable: 'Kafka, which holds the dead letters, does not answer now.',
+  refusals_unavailable: 'Redis, which counts what is not accepted, does not answer now. Events are still taken.',
+  tag_health_unavailable: 'Redis, which counts what tags send, does not answer now. Events are still taken.',
+  sessions_unavailable: 'Redis, which holds the sessions, does not answer now. Events are still taken.',
+  settings_not_stored:
+    'Kafka, which holds the settings, does not answer now. The change may or may not have been stored.',
+  dns_unavailable: 'The name servers do not answer now.',
+  unreachable: 'The control service does not answer. This page tries again by itself.',
+};
+
+/** What a failure is to people, in a sentence. */
+export function sentenceOf({ code, message }: Failure): string {
+  const away = PARTS_AWAY[code];
+  if (away !== undefined) return away;
+  if (code === 'permission_missing')
+    return 'Your role may not see or do this. Whoever manages members of this account can change that.';
+  if (code === 'proof_needed') return 'Nothing was changed: it takes a proof that it is you.';
+  if (code === 'query_busy') return 'Too many questions are being answered right now. Ask again in a moment.';
+  // What is too heavy at one moment is not always so at the next.
+  if (code === 'query_too_heavy')
+    return 'The answer takes more time or memory than it may. Ask again, and if that does not help for a shorter period.';
+  // They stand below it.
+  return message.replace('; problems lists them.', ':');
+}
+
+/** Whether asking again without a change may come to something else. */
+export function mayPass({ status, code }: Failure): boolean {
+  return status === 0 || status === 429 || status >= 500 || code === 'query_too_heavy';
+}
+
+/** One page of a list. */
+interface Page<Item> {
+  items: Item[];
+  next: string | null;
+}
+
+const PAGE_ITEMS = 1000;
+
+/** Every item of a list, page by page, up to a number; `more` says whether there are others. */
+export async function listAll<Item>(
+  path: string,
+  query: Parameters = {},
+  max = 10_000,
+  signal?: AbortSignal,
+): Promise<Answer<{ items: Item[]; more: boolean }>> {
+  const items: Item[] = [];
+  let after: string | undefined;
+  do {
+    const options = { query: { ...query, limit: PAGE_ITEMS, after }, ...(signal === undefined ? {} : { signal }) };
+    const answer = await request<Page<Item>>('GET', path, options);
+    if (!answer.ok) return answer;
+    items.push(...answer.value.items);
+    after = answer.value.next ?? undefined;
+  } while (after !== undefined && items.length < max);
+  return { ok: true, value: { items, more: after !== undefined }, version: null };
+}
+
+/** What may be asked of the events of a site, and what is answered, by the last part of the path. */
+export interface Questions {
+  funnel: [FunnelQuery, FunnelAnswer];
+  trends: [TrendsQuery, TrendsAnswer];
+  retention: [RetentionQuery, RetentionAnswer];
+  stickiness: [StickinessQuery, StickinessAnswer];
+  lifecycle: [LifecycleQuery, LifecycleAnswer];
+  paths: [PathsQuery, PathsAnswer];
+  actors: [ActorsQuery, ActorsAnswer];
+  top: [TopQuery, TopAnswer];
+  live: [LiveQuery, Listing];
+  timeline: [TimelineQuery, Listing];
+}
+
+/** Asks about the events of a site. */
+export function ask<Name extends keyof Questions>(
+  siteId: string,
+  name: Name,
+  question: Questions[Name][0],
+  signal?: AbortSignal,
+): Promise<Answer<Questions[Name][1] & { as_of: number }>> {
+  const options = { body: question, ...(signal === undefined ? {} : { signal }) };
+  return request('POST', `/v1/query/${encodeURIComponent(siteId)}/${name}`, options);
+}
+
+/** Asks for the answer as a file: CSV or Parquet, as the service writes it. */
+export function askFile<Name extends keyof Questions>(
+  siteId: string,
+  name: Name,
+  question: Questions[Name][0],
+  format: 'csv' | 'parquet',
+): Promise<Answer<Blob>> {
+  return requestFile('POST', `/v1/query/${encodeURIComponent(siteId)}/${name}`, { query: { format }, body: question });
 }

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { poll } from '../live/poll.ts';
-import type { Answer, Failure } from './api_answer.ts';
+import { session } from '../session.ts';
+import type { Answer, Failure } from './request.ts';
 
 /** What a page knows of something it asked for. What was answered last stays until the next answer is there. */
 export interface Asked<Value> {
@@ -77,3 +77,72 @@ function after<Value>(before: State<Value>, key: string, answer: Answer<Value>):
   const kept = before.key === key ? before : { value: null, version: null };
   return { key, value: kept.value, version: kept.version, failure: answer.failure, asks: false };
 }
+
+/** A change that somebody asked for by a button: whether it is under way, and why it was refused. */
+interface Action {
+  isBusy: boolean;
+  failure: Failure | null;
+  /** Does it, unless it is under way; answers what came of it where that went well, else null. */
+  run<Value>(task: () => Promise<Answer<Value>>): Promise<Value | null>;
+  /** Forgets why the last one was refused. */
+  clear(): void;
+}
+
+/** What a form or a button that changes something needs. */
+export function useAction(): Action {
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  return {
+    isBusy,
+    failure,
+    async run(task) {
+      if (isBusy) return null;
+      setBusy(true);
+      const answer = await task();
+      setBusy(false);
+      setFailure(answer.ok ? null : answer.failure);
+      return answer.ok ? answer.value : null;
+    },
+    clear: () => setFailure(null),
+  };
+}
+
+/**
+ * Runs a task now and then every so often, measured from the end of the last run, so that runs never overlap. While the
+ * page is hidden, or the session has ended, none begins; one that is due begins as soon as it is shown again. With null it
+ * runs once, when the page is shown. Answers how to stop it.
+ */
+export function poll(task: () => Promise<void>, everyMs: number | null): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isRunning = false;
+  let isDue = true;
+  let isStopped = false;
+
+  const begin = (): void => {
+    clearTimeout(timer);
+    isDue = true;
+    if (isStopped || isRunning || isAway()) return;
+    isRunning = true;
+    isDue = false;
+    void task().finally(() => {
+      isRunning = false;
+      // What was refused as of nobody is asked again of whoever signs in.
+      isDue = hasEnded();
+      if (everyMs !== null && !isStopped) timer = setTimeout(begin, everyMs);
+    });
+  };
+  const onBack = (): void => {
+    if (!isAway() && isDue) begin();
+  };
+  document.addEventListener('visibilitychange', onBack);
+  const unsubscribe = session.subscribe(onBack);
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+    document.removeEventListener('visibilitychange', onBack);
+    unsubscribe();
+  };
+}
+
+const hasEnded = (): boolean => session.peek().state === 'ended';
+const isAway = (): boolean => document.hidden || hasEnded();

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { intervalStart } from '../format.ts';
+import { timeZone } from '../period.ts';
 
 interface ChartTableProps {
   caption: string;
@@ -59,4 +60,27 @@ export function ChartTable({ caption, interval, timeZone, starts, series, format
       </section>
     </details>
   );
+}
+
+/** A line of a chart: a value for every start, null where there is none. */
+export interface Series {
+  name: string;
+  values: readonly (number | null)[];
+  /** Of the time before: thin and dashed, in the colour of the line before it. */
+  isBefore?: boolean;
+}
+
+/** How many lines have a colour of their own. */
+export const COLOURS = 8;
+
+/** Which colour a series has, from 1: one of its own, or that of the series whose time before it shows. */
+export function colourOf(series: readonly Series[], at: number): number {
+  const own = series.slice(0, at + 1).filter(({ isBefore = false }) => !isBefore).length;
+  return ((Math.max(1, own) - 1) % COLOURS) + 1;
+}
+
+/** Says in which zone the intervals of an answer begin, where that is not the zone of whoever looks. */
+export function ZoneNote({ zone }: { zone: string }): VNode | null {
+  if (zone === timeZone()) return null;
+  return <p class="muted small">Days and hours are those of {zone}, as the question asks.</p>;
 }

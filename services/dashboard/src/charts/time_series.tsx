@@ -2,8 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { intervalStart, number } from '../format.ts';
 import { theme } from '../theme.ts';
-import { ChartTable } from './chart_table.tsx';
-import { colourOf, type Series } from './series.ts';
+import { ChartTable, colourOf, type Series } from './chart_table.tsx';
 import type { Drawing } from './uplot_chart.ts';
 
 interface TimeSeriesProps {
@@ -76,5 +75,27 @@ export function TimeSeries({
         {...(onPoint !== undefined && { onCell: onPoint })}
       />
     </figure>
+  );
+}
+
+const WIDTH = 120;
+const HEIGHT = 32;
+
+/** How a number went, without axes; the number itself stands beside it. */
+export function Sparkline({ values }: { values: readonly number[] }): VNode {
+  const max = Math.max(...values, 1);
+  const step = WIDTH / Math.max(1, values.length - 1);
+  const points = values.map(
+    (value, at) => `${(at * step).toFixed(1)},${(HEIGHT - 2 - (value / max) * (HEIGHT - 4)).toFixed(1)}`,
+  );
+  return (
+    <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+      {values.length > 1 && (
+        <>
+          <polygon points={`0,${HEIGHT} ${points.join(' ')} ${WIDTH},${HEIGHT}`} />
+          <polyline points={points.join(' ')} />
+        </>
+      )}
+    </svg>
   );
 }

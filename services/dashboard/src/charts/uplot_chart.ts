@@ -1,6 +1,6 @@
 import uPlot from 'uplot';
 import { compact } from '../format.ts';
-import { colourOf, type Series } from './series.ts';
+import { colourOf, type Series } from './chart_table.tsx';
 
 /** What is drawn, and how its numbers are written. */
 export interface Drawing {

@@ -1,14 +1,13 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/query.ts';
-import type { Failure } from '../api/api_answer.ts';
-import { ask } from '../api/questions.ts';
+import { ask, type Failure } from '../api/request.ts';
 import { useAnswer } from '../api/use_answer.ts';
 import { dateTime, number } from '../format.ts';
-import { eventAddress, personAddress } from '../site_address.ts';
 import { type Column, DataTable } from '../ui/data_table.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { FailureNote, Shown } from '../ui/states.tsx';
+import { eventAddress, personAddress } from '../ui/identifiers.tsx';
+import { FailureNote, Shown } from '../ui/panel.tsx';
 
 type Actor = ActorsAnswer['actors'][number];
 

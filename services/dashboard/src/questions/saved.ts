@@ -1,8 +1,5 @@
 import type { Meta } from '#services/control_api/fields.ts';
-import type { Answer } from '../api/api_answer.ts';
-import { listAll } from '../api/lists.ts';
-import type { Questions } from '../api/questions.ts';
-import { request } from '../api/request.ts';
+import { type Answer, listAll, type Questions, request } from '../api/request.ts';
 
 /** A saved question. */
 export interface SavedQuestion extends Meta {

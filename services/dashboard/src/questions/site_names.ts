@@ -3,13 +3,20 @@ import { useContext, useMemo } from 'preact/hooks';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { Field } from '#pipelines/analytics/filters.ts';
 import { namesPersons } from '#pipelines/analytics/personal_fields.ts';
-import type { Answer } from '../api/api_answer.ts';
-import { ask } from '../api/questions.ts';
+import { type Answer, ask } from '../api/request.ts';
 import { useAnswer } from '../api/use_answer.ts';
+import { mayAt } from '../session.ts';
 import type { Choice } from '../ui/combobox.tsx';
-import { mayAt } from '../who.ts';
-import { COLUMN_FIELDS, type FilteredField, fieldKey, fieldLabel } from './condition_draft.ts';
-import { fieldNotes, otherProperties, propertyFields, propertyNames } from './property_names.ts';
+import {
+  COLUMN_FIELDS,
+  type FilteredField,
+  fieldKey,
+  fieldLabel,
+  fieldNotes,
+  otherProperties,
+  propertyFields,
+  propertyNames,
+} from './conditions.ts';
 
 /** A value that a picker offers. */
 export type Offered = Choice;

@@ -1,7 +1,8 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { CsvButton } from './csv_button.tsx';
-import { Empty } from './states.tsx';
+import { type AnswerTable, csvOf } from '#pipelines/analytics/answer_table.ts';
+import { Icon } from './icon.tsx';
+import { Empty } from './panel.tsx';
 import { ROW_PX, useWindow } from './virtual_rows.ts';
 
 /** A column of a table. */
@@ -193,4 +194,27 @@ function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]) {
     columns: saved.map(({ title }) => title),
     rows: rows.map((row) => saved.map(({ value }) => value?.(row) ?? null)),
   };
+}
+
+/** Saves a table as a file of CSV, whose name has no ending yet. */
+export const saveCsv = (name: string, table: AnswerTable): void =>
+  saveFile(new Blob([csvOf(table)], { type: 'text/csv' }), `${name}.csv`);
+
+/** Saves a table as CSV. The table is made when it is asked for. */
+function CsvButton({ name, table }: { name: string; table: () => AnswerTable }): VNode {
+  return (
+    <button type="button" class="button small quiet" onClick={() => saveCsv(name, table())}>
+      <Icon name="download" /> CSV
+    </button>
+  );
+}
+
+/** Has the browser save some bytes as a file. */
+export function saveFile(content: Blob, name: string): void {
+  const url = URL.createObjectURL(content);
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(url);
 }

@@ -1,8 +1,8 @@
-import type { ComponentChildren, JSX, VNode } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { IconButton } from './icon_button.tsx';
-import { Toasts, toastIn } from './toast.tsx';
-import { UnsavedForms, useLoss } from './unsaved.ts';
+import { signal } from '@preact/signals';
+import { type ComponentChildren, createContext, type JSX, type VNode } from 'preact';
+import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { holdBack } from '../router.ts';
+import { Icon, IconButton } from './icon.tsx';
 
 interface DialogProps {
   title: string;
@@ -143,5 +143,105 @@ export function Confirm({
         </button>
       </div>
     </Dialog>
+  );
+}
+
+/** Forms in a dialog that hold something not saved yet; a dialog provides its own. */
+const UnsavedForms = createContext<Set<object>>(new Set());
+
+/** Whatever would be lost where somebody left the page. */
+const losses = new Set<object>();
+
+/** Whether leaving the page would lose something. */
+const wouldLose = (): boolean => losses.size > 0;
+
+/** Says that leaving the page would lose what is shown, such as what was typed or a secret that is shown once. */
+export function useLoss(isLost: boolean): void {
+  useMembership(losses, isLost);
+}
+
+/** Tells the dialog round a form whether closing it would lose what was changed. */
+export function useUnsaved(isChanged: boolean): void {
+  useMembership(useContext(UnsavedForms), isChanged);
+  useLoss(isChanged);
+}
+
+function useMembership(all: Set<object>, isMember: boolean): void {
+  const one = useRef({}).current;
+  // At once: Escape may be pressed right after the last letter.
+  useLayoutEffect(() => {
+    if (isMember) all.add(one);
+    return () => void all.delete(one);
+  }, [all, isMember]);
+}
+
+/** Where somebody is asked whether they leave what would be lost: what leaves it. */
+export const leaveAsked = signal<(() => void) | null>(null);
+
+/** Asks before the way back, or leaving the dashboard, loses what was typed or is shown once. */
+export function askToLeave(): void {
+  holdBack((leave) => {
+    if (!wouldLose()) return false;
+    leaveAsked.value = leave;
+    return true;
+  });
+  addEventListener('beforeunload', (event) => {
+    if (wouldLose()) event.preventDefault();
+  });
+}
+
+interface Toast {
+  id: number;
+  text: string;
+  kind: 'good' | 'bad';
+}
+
+/** What fails stays until it is closed; what went well is gone by itself. */
+const SHOWN_MS = 5_000;
+
+const toasts = signal<readonly Toast[]>([]);
+let count = 0;
+
+/** The dialogs that are open, the one on top last: what lies below it is neither seen nor heard nor reached. */
+const dialogs = signal<readonly object[]>([]);
+
+/** Has toasts appear in a dialog for as long as it is on top. Answers what is to be done when it is closed. */
+function toastIn(dialog: object): () => void {
+  dialogs.value = [...dialogs.value, dialog];
+  return () => {
+    dialogs.value = dialogs.value.filter((one) => one !== dialog);
+  };
+}
+
+/** Tells what was done, at the edge of the page. */
+export function toast(text: string, kind: Toast['kind'] = 'good'): void {
+  count += 1;
+  const one = { id: count, text, kind };
+  toasts.value = [...toasts.value, one];
+  if (kind === 'good') setTimeout(() => drop(one.id), SHOWN_MS);
+}
+
+function drop(id: number): void {
+  toasts.value = toasts.value.filter((one) => one.id !== id);
+}
+
+/** Takes back all that was told. */
+export function dropToasts(): void {
+  toasts.value = [];
+}
+
+/** Where toasts appear while a dialog, or none where it is null, is on top; those who listen hear them. */
+export function Toasts({ dialog }: { dialog: object | null }): VNode {
+  const isOnTop = (dialogs.value.at(-1) ?? null) === dialog;
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {(isOnTop ? toasts.value : []).map(({ id, text, kind }) => (
+        <div class={`toast toast-${kind}`} key={id}>
+          <Icon name={kind === 'good' ? 'check' : 'warning'} />
+          <span>{text}</span>
+          <IconButton icon="close" label="Dismiss" onClick={() => drop(id)} />
+        </div>
+      ))}
+    </div>
   );
 }

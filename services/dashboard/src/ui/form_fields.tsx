@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { useId } from 'preact/hooks';
-import type { Failure } from '../api/api_answer.ts';
+import { useId, useState } from 'preact/hooks';
+import type { Failure } from '../api/request.ts';
 
 /** What a refusal says of one field, by the field's name in the body that was sent; empty where it says nothing. */
 export function problemOf(failure: Failure | null, field: string): string {
@@ -153,4 +153,51 @@ export function CheckField({ label, checked, onChecked, hint }: CheckFieldProps)
       )}
     </div>
   );
+}
+
+interface FormActionsProps {
+  /** What the form does, as its button says it: "Add". */
+  action: string;
+  /** Whether it cannot be sent now. */
+  disabled: boolean;
+  onClose(): void;
+}
+
+/** The buttons of a form in a dialog: to leave it, and to send it. */
+export function FormActions({ action, disabled, onClose }: FormActionsProps): VNode {
+  return (
+    <div class="actions">
+      <button type="button" class="button" onClick={onClose}>
+        Cancel
+      </button>
+      <button type="submit" class="button primary" disabled={disabled}>
+        {action}
+      </button>
+    </div>
+  );
+}
+
+interface TypedText<Value> {
+  text: string;
+  /** Whether it is what somebody typed. */
+  isTyped: boolean;
+  /** Takes what was typed, and what it was read as. */
+  type(text: string, read: Value): void;
+  /** Shows the number as it is written again. */
+  leave(): void;
+}
+
+/**
+ * What the field of a number shows. What was typed stays as it is for as long as the number is the one that it was read as:
+ * written anew at each key, 0.05 could not be typed, as 0.0 is 0.
+ */
+export function useTypedText<Value>(value: Value, written: (value: Value) => string): TypedText<Value> {
+  const [typed, setTyped] = useState<{ text: string; value: Value } | null>(null);
+  const isTyped = typed !== null && Object.is(typed.value, value);
+  return {
+    isTyped,
+    text: isTyped ? typed.text : written(value),
+    type: (text, read) => setTyped({ text, value: read }),
+    leave: () => setTyped(null),
+  };
 }

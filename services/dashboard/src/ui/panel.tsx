@@ -1,5 +1,8 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { useId } from 'preact/hooks';
+import { useId, useRef } from 'preact/hooks';
+import { type Failure, mayPass, sentenceOf } from '../api/request.ts';
+import type { Asked } from '../api/use_answer.ts';
+import { Icon } from './icon.tsx';
 
 interface PanelProps {
   title: string;
@@ -23,4 +26,153 @@ export function Panel({ title, actions, note, children }: PanelProps): VNode {
       {children}
     </section>
   );
+}
+
+interface Tab {
+  id: string;
+  label: string;
+  /** Whether what was typed in it stays when another is looked at. */
+  keeps?: boolean;
+  content: () => ComponentChildren;
+}
+
+interface TabsProps {
+  label: string;
+  tabs: readonly Tab[];
+  chosen: string;
+  onChosen(id: string): void;
+}
+
+/** Several views of one thing, of which one is shown. The arrow keys choose among them. */
+export function Tabs({ label, tabs, chosen, onChosen }: TabsProps): VNode {
+  const id = useId();
+  const list = useRef<HTMLDivElement>(null);
+  const at = Math.max(
+    0,
+    tabs.findIndex((tab) => tab.id === chosen),
+  );
+  const seen = useRef(new Set<string>()).current;
+  const current = tabs[at];
+  if (current !== undefined) seen.add(current.id);
+  const isThere = (tab: Tab): boolean => tab === current || (tab.keeps === true && seen.has(tab.id));
+  const steps: Readonly<Record<string, number>> = {
+    ArrowRight: at + 1,
+    ArrowLeft: at - 1,
+    Home: 0,
+    End: tabs.length - 1,
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = steps[event.key];
+    const next = step === undefined ? undefined : tabs.at(step % tabs.length);
+    if (next === undefined) return;
+    event.preventDefault();
+    onChosen(next.id);
+    list.current?.querySelector<HTMLElement>(`#${CSS.escape(`${id}${next.id}`)}`)?.focus();
+  };
+  return (
+    <div class="tabs">
+      <div class="tab-list" role="tablist" aria-label={label} ref={list} onKeyDown={onKeyDown}>
+        {tabs.map((tab, index) => (
+          <button
+            key={tab.id}
+            id={`${id}${tab.id}`}
+            type="button"
+            role="tab"
+            class="tab"
+            aria-selected={index === at}
+            {...(isThere(tab) && { 'aria-controls': `${id}${tab.id}panel` })}
+            tabIndex={index === at ? 0 : -1}
+            onClick={() => onChosen(tab.id)}
+          >
+            {tab.label}
+          </button>
+        ))}
+      </div>
+      {tabs.filter(isThere).map((tab) => (
+        <div
+          key={tab.id}
+          id={`${id}${tab.id}panel`}
+          role="tabpanel"
+          aria-labelledby={`${id}${tab.id}`}
+          hidden={tab !== current}
+        >
+          {tab.content()}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** Room for what is not there yet, as high as that will be. */
+export function Loading({ lines = 3, label = 'Loading' }: { lines?: number; label?: string }): VNode {
+  return (
+    <div class="loading" role="status" aria-label={label}>
+      {Array.from({ length: lines }, (_, at) => (
+        <span class="skeleton" key={at} />
+      ))}
+    </div>
+  );
+}
+
+/** Says that there is nothing, and what would change that. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }): VNode {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children !== undefined && <div class="muted">{children}</div>}
+    </div>
+  );
+}
+
+/** Says what failed, and offers to ask again where that may help. */
+export function FailureNote({ failure, again }: { failure: Failure; again?: (() => void) | undefined }): VNode {
+  return (
+    <div class="note note-bad" role="alert">
+      <Icon name="warning" />
+      <div>
+        <p>{sentenceOf(failure)}</p>
+        {failure.problems.length > 0 && (
+          <ul>
+            {failure.problems.map(({ field, message }) => (
+              <li key={`${field} ${message}`}>
+                <code>{field}</code> {message}
+              </li>
+            ))}
+          </ul>
+        )}
+        <p class="muted small">
+          Code <code>{failure.code}</code>
+        </p>
+      </div>
+      {again !== undefined && mayPass(failure) && (
+        <button type="button" class="button small" onClick={again}>
+          Ask again
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface ShownProps<Value> {
+  asked: Asked<Value>;
+  lines?: number;
+  children: (value: Value) => ComponentChildren;
+}
+
+/** Shows an answer, room for it while it is awaited, or why there is none; an older answer stays beside the reason. */
+export function Shown<Value>({ asked, lines = 3, children }: ShownProps<Value>): VNode {
+  const { value, failure, again } = asked;
+  return (
+    <div aria-busy={asked.asks} class={asked.isOld ? 'old' : ''}>
+      {failure !== null && <FailureNote failure={failure} again={again} />}
+      {value === null ? failure === null && <Loading lines={lines} /> : children(value)}
+    </div>
+  );
+}
+
+export type BadgeKind = 'plain' | 'good' | 'warn' | 'bad';
+
+/** A state in a word; its colour says no more than the word does. */
+export function Badge({ kind = 'plain', children }: { kind?: BadgeKind; children: ComponentChildren }): VNode {
+  return <span class={kind === 'plain' ? 'badge' : `badge badge-${kind}`}>{children}</span>;
 }

@@ -1,9 +1,9 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { PRESETS, readPeriod } from '../period.ts';
 import { place, setQuery } from '../router.ts';
-import { DateRange } from './date_range.tsx';
+import { TextField } from './form_fields.tsx';
 import { Icon } from './icon.tsx';
-import { Menu } from './menu.tsx';
 
 /** Chooses the time that the page is about; the address keeps it. */
 export function PeriodPicker(): VNode {
@@ -49,5 +49,96 @@ export function PeriodPicker(): VNode {
         </>
       )}
     </Menu>
+  );
+}
+
+interface DateRangeProps {
+  firstDay: string;
+  lastDay: string;
+  onRange(firstDay: string, lastDay: string): void;
+}
+
+/** Two days, the first and the last, both meant. */
+function DateRange({ firstDay, lastDay, onRange }: DateRangeProps): VNode {
+  const [first, setFirst] = useState(firstDay);
+  const [last, setLast] = useState(lastDay);
+  const isWrong = first === '' || last === '' || first > last;
+  return (
+    <form
+      class="date-range"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!isWrong) onRange(first, last);
+      }}
+    >
+      <TextField label="First day" type="date" value={first} onValue={setFirst} />
+      <TextField
+        label="Last day"
+        type="date"
+        value={last}
+        onValue={setLast}
+        problem={isWrong ? 'The last day must not lie before the first.' : ''}
+      />
+      <button type="submit" class="button primary" disabled={isWrong}>
+        Show these days
+      </button>
+    </form>
+  );
+}
+
+interface MenuProps {
+  /** What the button that opens it shows. */
+  label: ComponentChildren;
+  /** What those who listen hear in place of it. */
+  name?: string;
+  /** At which edge of the button it opens. */
+  align?: 'start' | 'end';
+  children: (close: () => void) => ComponentChildren;
+}
+
+/** A button and what opens below it. Escape, a click elsewhere and leaving it by keyboard close it. */
+export function Menu({ label, name, align = 'start', children }: MenuProps): VNode {
+  const [isOpen, setOpen] = useState(false);
+  const root = useRef<HTMLDivElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const onPointer = (event: PointerEvent): void => {
+      if (event.target instanceof Node && root.current?.contains(event.target) === false) setOpen(false);
+    };
+    document.addEventListener('pointerdown', onPointer);
+    return () => document.removeEventListener('pointerdown', onPointer);
+  }, [isOpen]);
+  const close = (): void => {
+    setOpen(false);
+    button.current?.focus();
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it hears what happens to the button and the fields in it.
+    <div
+      class="menu"
+      ref={root}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || !isOpen) return;
+        event.preventDefault();
+        close();
+      }}
+      onFocusOut={(event) => {
+        const to = event.relatedTarget;
+        if (to instanceof Node && root.current?.contains(to) === false) setOpen(false);
+      }}
+    >
+      <button
+        ref={button}
+        type="button"
+        class="button menu-button"
+        aria-expanded={isOpen}
+        {...(name !== undefined && { 'aria-label': name })}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {label}
+      </button>
+      {isOpen && <div class={`menu-box menu-${align}`}>{children(close)}</div>}
+    </div>
   );
 }

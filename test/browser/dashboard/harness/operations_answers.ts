@@ -2,7 +2,7 @@ import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import type { AttemptItem, HealthItem } from '#services/control_api/destinations.ts';
 import type { LetterDetails, LetterItem, ReplayItem } from '#services/control_api/redelivery.ts';
 import type { KeyItem } from '#services/control_api/sites.ts';
-import { LETTER_FILTERS } from '#services/dashboard/src/pages/dead_letters/letter_groups.ts';
+import { LETTER_FILTERS } from '#services/dashboard/src/pages/dead_letters/dead_letter_groups.ts';
 import { refusal, type StubApi } from './stub_api.ts';
 
 const HOUR_MS = 3_600_000;

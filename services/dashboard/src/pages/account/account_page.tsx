@@ -1,14 +1,23 @@
 import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { PASSWORD_RULE } from '#pipelines/settings/secrets.ts';
+import type { SessionList } from '#services/control_api/users.ts';
+import { request } from '../../api/request.ts';
+import { useAction, useAnswer } from '../../api/use_answer.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { place, setQuery } from '../../router.ts';
-import { Empty } from '../../ui/states.tsx';
-import { Tabs } from '../../ui/tabs.tsx';
-import { mayAt, mayInAccount } from '../../who.ts';
-import { Analysts } from './analysts.tsx';
-import { AuditList } from './audit_list.tsx';
-import { Members } from './members.tsx';
-import { OwnSignIn } from './own_sign_in.tsx';
-import { Tokens } from './tokens.tsx';
+import { linkAt, mayAt, mayInAccount, readProviders, readSession, who } from '../../session.ts';
+import { toast } from '../../ui/dialog.tsx';
+import { problemOf, TextField } from '../../ui/form_fields.tsx';
+import { Empty, FailureNote, Panel, Shown, Tabs } from '../../ui/panel.tsx';
+import { AuditList } from '../audit/audit_log.tsx';
+import { Tokens } from '../members/access_tokens.tsx';
+import { Analysts } from '../members/analysts.tsx';
+import { grantText } from '../members/grants.ts';
+import { SessionTable } from '../members/member_grants.tsx';
+import { Members } from '../members/members.tsx';
+import { CodeOfProof, proofBody } from '../sign_in/sign_in.tsx';
+import { SecondFactor } from './second_factor_page.tsx';
 import { Usage } from './usage.tsx';
 
 /** Accounts and their allowance, who may what, who changed what, the tokens of programs, and how the person signs in. */
@@ -56,5 +65,166 @@ function ForManagers(): VNode {
     <Empty title="Your role does not include this">
       Owners and admins see it, each for the sites and accounts where they are that. One of them can give you a role.
     </Empty>
+  );
+}
+
+/** How the person signs in, where they are signed in, and what they may. */
+function OwnSignIn(): VNode {
+  const me = who.value;
+  if (me === null) return <Empty title="Nobody is signed in" />;
+  return (
+    <div class="stack">
+      <Panel
+        title={me.name === me.id ? me.id : `${me.name} (${me.id})`}
+        note="What you may. Whoever manages members changes it."
+      >
+        <ul class="lines">
+          {me.grants.map((grant) => (
+            <li key={grantText(grant)}>{grantText(grant)}</li>
+          ))}
+        </ul>
+      </Panel>
+      <OwnSessions />
+      <div class="columns">
+        <OwnPassword />
+        <SecondFactor />
+        <ProviderLinks />
+      </div>
+    </div>
+  );
+}
+
+function OwnSessions(): VNode {
+  const asked = useAnswer('own sessions', (signal) => request<SessionList>('GET', '/v1/sessions', { signal }));
+  const action = useAction();
+  const end = async (id: string): Promise<void> => {
+    const ended = await action.run(() => request<object>('DELETE', `/v1/sessions/${id}`));
+    if (ended === null) return;
+    toast('The session was ended');
+    asked.again();
+  };
+  return (
+    <Panel title="Your sessions" note="End those that you do not know, and change your password then.">
+      <div class="stack-small">
+        {action.failure !== null && <FailureNote failure={action.failure} />}
+        <Shown asked={asked}>
+          {({ items }) => (
+            <SessionTable sessions={items} isBusy={action.isBusy} onEnd={(session) => void end(session.id)} />
+          )}
+        </Shown>
+      </div>
+    </Panel>
+  );
+}
+
+function OwnPassword(): VNode {
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const [fresh, setFresh] = useState('');
+  const action = useAction();
+  const change = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const body = { ...proofBody(password, code), new_password: fresh };
+    const changed = await action.run(() => request<object>('POST', '/v1/session/password', { body }));
+    if (changed === null) return;
+    setPassword('');
+    setCode('');
+    setFresh('');
+    toast('Your password was changed');
+  };
+  return (
+    <Panel title="Password" note="Your other sessions end when it is changed.">
+      <form class="stack" onSubmit={(event) => void change(event)}>
+        <TextField
+          label="The password as it is"
+          type="password"
+          autocomplete="current-password"
+          required
+          value={password}
+          onValue={setPassword}
+        />
+        <CodeOfProof code={code} onCode={setCode} />
+        <TextField
+          label="A new password"
+          type="password"
+          autocomplete="new-password"
+          required
+          hint={PASSWORD_RULE}
+          problem={problemOf(action.failure, 'new_password')}
+          value={fresh}
+          onValue={setFresh}
+        />
+        {action.failure !== null && <FailureNote failure={action.failure} />}
+        <div class="actions">
+          <button type="submit" class="button" disabled={action.isBusy}>
+            Change the password
+          </button>
+        </div>
+      </form>
+    </Panel>
+  );
+}
+
+/** Accounts at providers that sign the person in; nothing where there are neither providers nor links. */
+function ProviderLinks(): VNode | null {
+  const asked = useAnswer('providers', readProviders);
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const action = useAction();
+  const providers = asked.value?.items ?? [];
+  const links = who.value?.provider_links ?? 0;
+  if (providers.length === 0 && links === 0) return null;
+  const unlink = async (): Promise<void> => {
+    const body = proofBody(password, code);
+    const done = await action.run(() => request<object>('POST', '/v1/session/oidc/unlink', { body }));
+    if (done === null) return;
+    setPassword('');
+    setCode('');
+    toast('Only your password signs you in now');
+    void readSession();
+  };
+  return (
+    <Panel
+      title="Sign-in at a provider"
+      note="In place of the password and its second factor; the provider asks for its own."
+    >
+      <form class="stack" onSubmit={(event) => event.preventDefault()}>
+        <p>
+          {links === 0
+            ? 'No account is linked.'
+            : links === 1
+              ? 'One account is linked.'
+              : `${links} accounts are linked.`}
+        </p>
+        <TextField
+          label="Your password"
+          type="password"
+          autocomplete="current-password"
+          hint="Empty where you have none"
+          value={password}
+          onValue={setPassword}
+        />
+        <CodeOfProof code={code} onCode={setCode} />
+        {action.failure !== null && <FailureNote failure={action.failure} />}
+        <div class="actions">
+          {links > 0 && (
+            <button type="button" class="button" disabled={action.isBusy} onClick={() => void unlink()}>
+              Unlink all
+            </button>
+          )}
+          {providers.map(({ id, label }) => (
+            <button
+              key={id}
+              type="button"
+              class="button"
+              disabled={action.isBusy}
+              onClick={() => void action.run(() => linkAt(id, password === '' ? {} : proofBody(password, code)))}
+            >
+              Link your account at {label}
+            </button>
+          ))}
+        </div>
+      </form>
+    </Panel>
   );
 }

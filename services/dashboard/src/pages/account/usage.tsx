@@ -1,15 +1,15 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
-import type { AccountItem } from '#services/control_api/sites.ts';
-import { listAll } from '../../api/lists.ts';
+import { useMemo, useState } from 'preact/hooks';
+import type { AccountItem, UsageAnswer } from '#services/control_api/sites.ts';
+import { listAll, request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
-import { dateTime, number, percent } from '../../format.ts';
-import { type AllowanceState, GRACE, monthOutlook } from '../../month_outlook.ts';
+import { TimeSeries } from '../../charts/time_series.tsx';
+import { dateTime, monthName, number, percent } from '../../format.ts';
+import { API_ZONE } from '../../period.ts';
 import { sites } from '../../site_list.ts';
-import { Badge, type BadgeKind } from '../../ui/badge.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { Empty, Shown } from '../../ui/states.tsx';
-import { UsageByDay } from './usage_by_day.tsx';
+import { SelectField } from '../../ui/form_fields.tsx';
+import { Badge, type BadgeKind, Empty, Panel, Shown } from '../../ui/panel.tsx';
+import { type AllowanceState, evenShare, GRACE, monthOutlook, monthsUntil, usageLines } from './usage_lines.ts';
 
 const EVERY_MS = 60_000;
 /** Of more accounts than this, the days are shown one account at a time. */
@@ -100,5 +100,60 @@ function OneAccount({ account, isUnfolded }: { account: AccountItem; isUnfolded:
         )}
       </div>
     </Panel>
+  );
+}
+const HEIGHT_PX = 200;
+
+interface UsageByDayProps {
+  accountId: string;
+  allowance: number;
+}
+
+/** How many events of an account arrived on each day of a month, beside the allowance. */
+function UsageByDay({ accountId, allowance }: UsageByDayProps): VNode {
+  const months = monthsUntil(Date.now());
+  const [chosen, setChosen] = useState<string | null>(null);
+  const month = chosen ?? months[0] ?? '';
+  const path = `/v1/admin/accounts/${encodeURIComponent(accountId)}/usage`;
+  const asked = useAnswer(
+    `${accountId} ${month}`,
+    (signal) => request<UsageAnswer>('GET', path, { query: { month }, signal }),
+    chosen === null ? EVERY_MS : null,
+  );
+  return (
+    <div class="stack">
+      <div class="month-choice">
+        <SelectField
+          label="Month (UTC)"
+          value={month}
+          onValue={(value) => setChosen(value === months[0] ? null : value)}
+          options={months.map((value) => ({ value, label: monthName(value) }))}
+        />
+      </div>
+      <Shown asked={asked} lines={6}>
+        {(usage) => <Days usage={usage} allowance={allowance} />}
+      </Shown>
+    </div>
+  );
+}
+
+function Days({ usage, allowance }: { usage: UsageAnswer; allowance: number }): VNode {
+  const { starts, series } = useMemo(() => usageLines(usage, allowance), [usage, allowance]);
+  const title = `Events by day, ${monthName(usage.month)}`;
+  return (
+    <>
+      <p>
+        {number(usage.events)} events arrived in {monthName(usage.month)}. Spread evenly, the allowance is{' '}
+        {number(evenShare(usage.month, allowance))} a day.
+      </p>
+      <TimeSeries
+        title={title}
+        starts={starts}
+        interval="day"
+        timeZone={API_ZONE}
+        series={series}
+        heightPx={HEIGHT_PX}
+      />
+    </>
   );
 }

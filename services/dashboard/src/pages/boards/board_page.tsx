@@ -1,30 +1,28 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
+import { type AnswerTable, answerTable, type Cell } from '#pipelines/analytics/answer_table.ts';
 import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
 import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
 import type { FunnelQuery, RetentionQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
 import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
-import type { Answer } from '../../api/api_answer.ts';
-import { request } from '../../api/request.ts';
+import { type Answer, request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
-import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
-import { useSaving } from '../../editing/use_saving.ts';
+import { ConflictDialog, useSaving } from '../../editing/editing.tsx';
 import type { PageProps } from '../../page_spec.ts';
 import { type Period, readPeriod } from '../../period.ts';
 import { ActorDialog, type ListedPart } from '../../questions/actor_dialog.tsx';
+import { questionAddress } from '../../questions/query_address.ts';
 import { type Board, listQuestions, readBoard, replaceBoard, type SavedQuestion } from '../../questions/saved.ts';
 import { place } from '../../router.ts';
+import { mayAt } from '../../session.ts';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { Empty, FailureNote, Shown } from '../../ui/states.tsx';
-import { mayAt } from '../../who.ts';
+import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { FunnelView } from '../funnels/funnel_view.tsx';
 import { PathsView } from '../paths/paths_view.tsx';
 import { RetentionView } from '../retention/retention_view.tsx';
 import { TrendsView } from '../trends/trends_view.tsx';
-import { AnswerRows } from './answer_rows.tsx';
-import { questionAddress } from './question_address.ts';
 
 interface BoardContent {
   board: Board;
@@ -197,4 +195,38 @@ function AnswerView({ kind, query, answer, onPart }: AnswerViewProps): VNode {
     default:
       return <AnswerRows answer={answer} name={kind} />;
   }
+}
+
+/** An answer of any kind as its table: of SQL its own columns, of others those that CSV has. */
+function AnswerRows({ answer, name }: { answer: object; name: string }): VNode {
+  const { columns, rows } = name === 'sql' ? sqlTable(answer) : answerTable(answer);
+  return (
+    <DataTable
+      caption="Answer"
+      columns={columns.map((title, at): Column<Row> => ({ id: title, title, value: ({ cells }) => plain(cells[at]) }))}
+      rows={rows.map((cells, number) => ({ cells, number }))}
+      keyOf={({ number }) => String(number)}
+      csvName={name}
+    />
+  );
+}
+
+interface Row {
+  cells: readonly unknown[];
+  number: number;
+}
+
+interface SqlAnswer {
+  columns: { name: string }[];
+  rows: Cell[][];
+}
+
+function sqlTable(answer: object): AnswerTable {
+  const { columns, rows } = answer as SqlAnswer;
+  return { columns: columns.map(({ name }) => name), rows };
+}
+
+function plain(cell: unknown): string | number | null {
+  if (cell === null || cell === undefined) return null;
+  return typeof cell === 'number' || typeof cell === 'string' ? cell : JSON.stringify(cell);
 }

@@ -2,10 +2,10 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
-import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
-import { useSaving } from '../../editing/use_saving.ts';
+import { ConflictDialog, useSaving } from '../../editing/editing.tsx';
 import { dateTime, number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
+import { questionAddress } from '../../questions/query_address.ts';
 import {
   type Board,
   boardsPath,
@@ -15,13 +15,10 @@ import {
   type SavedQuestion,
 } from '../../questions/saved.ts';
 import { addressOf } from '../../router.ts';
+import { mayAt } from '../../session.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { FailureNote, Shown } from '../../ui/states.tsx';
-import { toast } from '../../ui/toast.tsx';
-import { mayAt } from '../../who.ts';
-import { questionAddress } from './question_address.ts';
+import { Confirm, toast } from '../../ui/dialog.tsx';
+import { FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 
 type Removed = { kind: 'board' | 'question'; path: string; item: Board | SavedQuestion };
 

@@ -1,25 +1,28 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { LetterItem } from '#services/control_api/redelivery.ts';
-import { listAll } from '../../api/lists.ts';
+import { listAll } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
-import { Sparkline } from '../../charts/sparkline.tsx';
+import { Sparkline } from '../../charts/time_series.tsx';
 import { ago, dateTime, number } from '../../format.ts';
 import { readPeriod } from '../../period.ts';
 import { place, setQuery } from '../../router.ts';
+import { mayAt } from '../../session.ts';
 import { sites } from '../../site_list.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
-import { EventLink } from '../../ui/event_link.tsx';
 import { SelectField } from '../../ui/form_fields.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { Empty, Shown } from '../../ui/states.tsx';
-import { mayAt } from '../../who.ts';
-import { LetterDialog } from './letter_dialog.tsx';
-import { countsByDay, isOpen, LETTER_FILTERS, type LetterGroup, letterGroups, resendable } from './letter_groups.ts';
-import { LetterState, mayChangeLetter } from './letter_state.tsx';
-import { stateOf } from './letter_text.ts';
-import { ResendAll } from './resend_all.tsx';
-import { ResolveLetters } from './resolve_letters.tsx';
+import { EventLink } from '../../ui/identifiers.tsx';
+import { Empty, Panel, Shown } from '../../ui/panel.tsx';
+import { LetterDialog, LetterState, mayChangeLetter, ResendAll, ResolveLetters } from './dead_letter_dialog.tsx';
+import {
+  countsByDay,
+  isOpen,
+  LETTER_FILTERS,
+  type LetterGroup,
+  letterGroups,
+  resendable,
+  stateOf,
+} from './dead_letter_groups.ts';
 
 const LETTERS_MAX = 5_000;
 

@@ -1,18 +1,28 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
-import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
-import { RemoveButton } from '../../editing/remove_button.tsx';
-import { useEditing } from '../../editing/use_editing.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { FailureNote } from '../../ui/states.tsx';
-import { Tabs } from '../../ui/tabs.tsx';
-import { toast } from '../../ui/toast.tsx';
-import { mayAt } from '../../who.ts';
-import { DefinitionFields } from './definition_fields.tsx';
-import { type DefinitionDraft, DRAFT_NAMES, draftOfDefinition } from './definition_form.ts';
-import { readDefinition, removeDefinition, type VersionedDefinition, writeDefinition } from './definition_requests.ts';
-import { DefinitionTester } from './definition_tester.tsx';
+import { matchesUrl } from '#pipelines/settings/url_pattern.ts';
+import type { Meta } from '#services/control_api/fields.ts';
+import type { SiteItem } from '#services/control_api/sites.ts';
+import { type Answer, type Failure, request } from '../../api/request.ts';
+import { ConflictDialog, RemoveButton, useEditing } from '../../editing/editing.tsx';
+import { mayAt } from '../../session.ts';
+import { Dialog, toast } from '../../ui/dialog.tsx';
+import { CheckField, problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { Badge, FailureNote, Tabs } from '../../ui/panel.tsx';
+import {
+  type DefinitionDraft,
+  DRAFT_NAMES,
+  definitionBody,
+  draftOfDefinition,
+  draftProblems,
+  isSelector,
+  lineValue,
+  notSent,
+  TRIGGERS,
+  triggerOf,
+  withLine,
+} from './definition_form.ts';
 
 interface DefinitionDialogProps {
   siteId: string;
@@ -118,3 +128,292 @@ function RemoveDefinition({ siteId, item, definition, onChanged, onClose }: Remo
     </RemoveButton>
   );
 }
+
+interface DefinitionFieldsProps {
+  draft: DefinitionDraft;
+  isNew: boolean;
+  /** Names of the site's destinations. */
+  destinations: readonly string[];
+  failure: Failure | null;
+  onDraft(draft: DefinitionDraft): void;
+}
+
+/** What a definition says: what fires it, where, and what becomes of the event. */
+function DefinitionFields({ draft, isNew, destinations, failure, onDraft }: DefinitionFieldsProps): VNode {
+  const kind = triggerOf(draft.trigger);
+  const field: FieldOf = (name) => ({
+    value: String(draft[name]),
+    onValue: (value: string) => onDraft({ ...draft, [name]: value }),
+  });
+  return (
+    <>
+      {isNew && <TextField label="Id" required placeholder="newsletter" hint="Chosen for good." {...field('id')} />}
+      <TextField label="Name of the event" required placeholder="generate_lead" {...field('name')} />
+      <SelectField label="It fires when" options={TRIGGERS} {...field('trigger')} />
+      {kind?.number !== undefined && (
+        <TextField
+          label={kind.number.label}
+          inputMode="numeric"
+          placeholder={kind.number.usual}
+          value={lineValue(draft.properties, kind.number.property)}
+          onValue={(value) =>
+            onDraft({ ...draft, properties: withLine(draft.properties, kind.number?.property ?? '', value) })
+          }
+        />
+      )}
+      {kind?.hasElement === true && (
+        <div class="form-row">
+          <TextField
+            label="Selector of the element"
+            placeholder="form.newsletter"
+            hint="A CSS selector; for a click, empty is any link or button."
+            problem={problemOf(failure, 'selector')}
+            {...field('selector')}
+          />
+          <TextField label="Text in it (optional)" placeholder="Sign up" {...field('text')} />
+        </div>
+      )}
+      <TextField
+        label="Pages (optional)"
+        placeholder="/blog/*"
+        hint="* stands for any text. A path, a host with a path, or a whole address; empty is every page."
+        {...field('urlPattern')}
+      />
+      <WhatIsRead draft={draft} destinations={destinations} failure={failure} field={field} onDraft={onDraft} />
+      <CheckField
+        label="In use"
+        checked={draft.enabled}
+        onChecked={(enabled) => onDraft({ ...draft, enabled })}
+        hint="Browsers take a change within minutes."
+      />
+    </>
+  );
+}
+
+type FieldOf = (name: keyof DefinitionDraft) => { value: string; onValue(value: string): void };
+
+interface WhatIsReadProps extends Omit<DefinitionFieldsProps, 'isNew'> {
+  field: FieldOf;
+}
+
+function WhatIsRead({ draft, destinations, failure, field, onDraft }: WhatIsReadProps): VNode {
+  return (
+    <details>
+      <summary>What is read and what becomes of it</summary>
+      <div class="stack">
+        <TextField
+          label="Counts as (optional)"
+          placeholder="purchase"
+          hint="The conversion that destinations get it as."
+          {...field('conversion')}
+        />
+        <TextField
+          label="Selector of its value (optional)"
+          placeholder=".total"
+          problem={problemOf(failure, 'value_selector')}
+          {...field('valueSelector')}
+        />
+        <TextField
+          label="Fields that are read (optional)"
+          lines={3}
+          placeholder="email = input[name=email]"
+          hint="A property and a selector on each line."
+          problem={problemOf(failure, 'field_selectors')}
+          {...field('fields')}
+        />
+        <TextField
+          label="Properties it always has (optional)"
+          lines={3}
+          placeholder="section = footer"
+          hint={'A number, or yes or no as true or false, is no text; "7" in quotes is one.'}
+          problem={problemOf(failure, 'properties')}
+          {...field('properties')}
+        />
+        {destinations.length > 0 && <LeftOut draft={draft} destinations={destinations} onDraft={onDraft} />}
+      </div>
+    </details>
+  );
+}
+
+function LeftOut({ draft, destinations, onDraft }: Omit<DefinitionFieldsProps, 'isNew' | 'failure'>): VNode {
+  const { leftOut } = draft;
+  return (
+    <fieldset class="stack-small">
+      <legend class="strong">Sent to</legend>
+      {destinations.map((name) => (
+        <CheckField
+          key={name}
+          label={name}
+          checked={!leftOut.includes(name)}
+          onChecked={(isSent) =>
+            onDraft({ ...draft, leftOut: isSent ? leftOut.filter((one) => one !== name) : [...leftOut, name] })
+          }
+        />
+      ))}
+    </fieldset>
+  );
+}
+
+/** A definition with what is said of the site that it is part of: its version, and who last changed it. Null: a new one. */
+type VersionedDefinition = Meta & { definition: EventDefinition | null };
+
+const sitePath = (siteId: string): string => `/v1/admin/sites/${encodeURIComponent(siteId)}`;
+const pathOf = (siteId: string, id = ''): string =>
+  `${sitePath(siteId)}/event-definitions${id === '' ? '' : `/${encodeURIComponent(id)}`}`;
+
+const REMOVED = {
+  status: 404,
+  code: 'event_definition_unknown',
+  message: 'Somebody removed this definition meanwhile.',
+  problems: [],
+};
+
+/** A definition as it is now. Who changed it is said of its site alone. */
+async function readDefinition(siteId: string, id: string): Promise<Answer<VersionedDefinition>> {
+  const site = await request<SiteItem>('GET', sitePath(siteId));
+  if (!site.ok) return site;
+  const { event_definitions, version, changed_at, changed_by } = site.value;
+  const definition = event_definitions.find((one) => one.id === id);
+  if (definition === undefined) return { ok: false, failure: REMOVED };
+  return { ok: true, value: { definition, version, changed_at, changed_by }, version };
+}
+
+/** Adds a definition, or replaces one that is still as it was read. */
+async function writeDefinition(
+  siteId: string,
+  draft: DefinitionDraft,
+  { definition, ...base }: VersionedDefinition,
+): Promise<Answer<VersionedDefinition>> {
+  const problems = draftProblems(draft, isSelector);
+  if (problems.length > 0) return notSent(problems);
+  const body = definitionBody(draft);
+  const saved = await (definition === null
+    ? request<EventDefinition>('POST', pathOf(siteId), { body })
+    : request<EventDefinition>('PUT', pathOf(siteId, definition.id), { body, ...stillAt(base) }));
+  if (!saved.ok) return saved;
+  const version = saved.version ?? '';
+  return { ...saved, value: { ...base, definition: saved.value, version } };
+}
+
+const stillAt = ({ version }: Pick<Meta, 'version'>): { version?: string } => (version === '' ? {} : { version });
+
+/** Removes a definition whose site is still as it was read. */
+const removeDefinition = (siteId: string, id: string, base: Meta): Promise<Answer<EventDefinition>> =>
+  request('DELETE', pathOf(siteId, id), stillAt(base));
+
+/** Tries a definition on addresses and on the HTML of a page, both pasted; nothing of it leaves the browser. */
+function DefinitionTester({ draft }: { draft: DefinitionDraft }): VNode {
+  const [addresses, setAddresses] = useState('');
+  const [html, setHtml] = useState('');
+  const lines = addresses.split('\n').filter((line) => line.trim() !== '');
+  const tried = addressesMatched(
+    draft.urlPattern,
+    lines.map((line) => line.trim()),
+  );
+  const { selector, text } = draft;
+  const matched = useMemo(
+    () => (html.trim() === '' ? undefined : matchIn(html, selector.trim(), text)),
+    [html, selector, text],
+  );
+  return (
+    <div class="stack">
+      <TextField
+        label="Addresses of pages"
+        lines={3}
+        placeholder="https://shop.example/thanks?order=7"
+        hint="One on a line. What the page pattern takes is marked."
+        value={addresses}
+        onValue={setAddresses}
+      />
+      {tried.length > 0 && (
+        <ul class="stack-small" aria-label="Pages that match">
+          {tried.map(({ address, matches }) => (
+            <li key={address} class="row">
+              <Badge kind={matches ? 'good' : 'plain'}>{matches ? 'Matches' : 'Does not match'}</Badge>
+              <span class="wraps">{address}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <TextField
+        label="HTML of a page"
+        lines={6}
+        hint="Copy it from the browser’s developer tools. It is only read: nothing in it is run or loaded."
+        value={html}
+        onValue={setHtml}
+      />
+      <div role="status">{matched !== undefined && <Found matched={matched} />}</div>
+    </div>
+  );
+}
+
+function Found({ matched }: { matched: Matched | null }): VNode {
+  if (matched === null) return <p class="problem">This is no selector that browsers take.</p>;
+  const { count, samples } = matched;
+  return (
+    <div class="stack-small">
+      <p>
+        <Badge kind={count === 0 ? 'warn' : 'good'}>
+          {count === 0 ? 'Matches nothing' : `Matches ${count} ${count === 1 ? 'element' : 'elements'}`}
+        </Badge>
+      </p>
+      {samples.map((sample, at) => (
+        <code class="wraps" key={`${at} ${sample}`}>
+          {sample}
+        </code>
+      ))}
+    </div>
+  );
+}
+
+interface TrustedPolicy {
+  createHTML(text: string): string;
+}
+
+interface TrustedTypes {
+  createPolicy(name: string, rules: TrustedPolicy): TrustedPolicy;
+}
+
+/**
+ * What this policy makes is parsed into a document of its own, which is never shown: scripts in it do not run and nothing
+ * in it is loaded. It is the only one that the page's Content-Security-Policy allows.
+ */
+const POLICY = 'inert-html';
+let policy: TrustedPolicy | null = null;
+
+function trusted(text: string): string {
+  const types = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
+  if (types === undefined) return text;
+  policy ??= types.createPolicy(POLICY, { createHTML: (html) => html });
+  return policy.createHTML(text);
+}
+
+/** The elements of a page that a definition is about; null where the selector is none. */
+interface Matched {
+  count: number;
+  /** Of the first ones, the begin of their HTML. */
+  samples: readonly string[];
+}
+
+const SAMPLES_MAX = 5;
+const SAMPLE_CHARACTERS_MAX = 160;
+
+/** Looks for a selector, and a text in what it finds, in the HTML of a page. */
+function matchIn(html: string, selector: string, text: string): Matched | null {
+  const page = new DOMParser().parseFromString(trusted(html), 'text/html');
+  const wanted = text.trim().toLowerCase();
+  try {
+    const found = [...page.querySelectorAll(selector === '' ? 'body' : selector)].filter((element) =>
+      (element.textContent ?? '').replaceAll(/\s+/g, ' ').toLowerCase().includes(wanted),
+    );
+    const samples = found.slice(0, SAMPLES_MAX).map(({ outerHTML }) => outerHTML.slice(0, SAMPLE_CHARACTERS_MAX));
+    return { count: found.length, samples };
+  } catch (error) {
+    if (error instanceof DOMException) return null;
+    throw error;
+  }
+}
+
+/** Whether each of some addresses matches a pattern, as the tag does it; an empty pattern is every page. */
+const addressesMatched = (pattern: string, addresses: readonly string[]) =>
+  addresses.map((address) => ({ address, matches: pattern.trim() === '' || matchesUrl(pattern, address) }));

@@ -1,25 +1,26 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { LANES } from '#pipelines/delivery/retry_topics.ts';
 import type { DestinationItem } from '#services/control_api/destinations.ts';
-import type { Answer } from '../../api/api_answer.ts';
-import { request } from '../../api/request.ts';
-import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
-import { RemoveButton } from '../../editing/remove_button.tsx';
-import { useEditing } from '../../editing/use_editing.ts';
-import { useSaving } from '../../editing/use_saving.ts';
+import { type Answer, type Failure, request } from '../../api/request.ts';
+import { ConflictDialog, RemoveButton, useEditing, useSaving } from '../../editing/editing.tsx';
+import { ago, dateTime, events, number, span } from '../../format.ts';
 import { place, setQuery } from '../../router.ts';
-import { Badge } from '../../ui/badge.tsx';
-import { Confirm, Dialog } from '../../ui/dialog.tsx';
-import { FailureNote } from '../../ui/states.tsx';
-import { Tabs } from '../../ui/tabs.tsx';
-import { toast } from '../../ui/toast.tsx';
-import { DestinationAttempts } from './destination_attempts.tsx';
-import { DestinationHealth } from './destination_health.tsx';
-import { type DestinationDialogProps, destinationPath } from './destination_place.ts';
-import { STATES, stateSentence } from './destination_rows.ts';
-import { SendTest } from './send_test.tsx';
-import { SettingFields } from './setting_fields.tsx';
-import { changeOf, type Draft, draftOf, type Kind, settingFields } from './setting_form.ts';
+import { mayAt } from '../../session.ts';
+import { Confirm, Dialog, toast } from '../../ui/dialog.tsx';
+import { problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { CopyButton } from '../../ui/identifiers.tsx';
+import { Badge, FailureNote, Tabs } from '../../ui/panel.tsx';
+import {
+  DestinationAttempts,
+  type DestinationDialogProps,
+  destinationPath,
+  lettersAddress,
+  replayAddress,
+  SendTest,
+} from './delivery_attempts.tsx';
+import { adviceFor, failedText, STATES, skippedTotal, stateSentence } from './destination_rows.ts';
+import { changeOf, type Draft, draftOf, type Kind, type SettingField, settingFields } from './setting_form.ts';
 
 /** One destination: how it does and what to do about that, and its settings. */
 export function DestinationDialog(props: DestinationDialogProps): VNode {
@@ -198,3 +199,194 @@ function SwitchAndRemove({
 }
 
 const NAMES = { enabled: 'Switched on', secrets: 'Secrets that are stored' };
+
+/** After a failure an event waits for longer each time. */
+const WAITS = new Intl.ListFormat('en-GB').format(LANES.map(({ delayMs }) => span(delayMs)));
+
+function waitingText(waiting: number, waitsForSettings: boolean): string {
+  if (waiting === 0) return 'None';
+  return waitsForSettings
+    ? `${events(waiting)}, sent once the settings are right`
+    : `${events(waiting)}, each tried again by itself, by and by ${WAITS} after its last try`;
+}
+
+/** How a destination did in the last 24 hours, what is wrong, and what somebody can do about it. */
+function DestinationHealth({ siteId, row }: DestinationDialogProps): VNode {
+  const { health, lacks, state, item } = row;
+  if (health === null) return <p class="muted">{STATES[lacks].sentence}</p>;
+  const isWrong = state === 'failing' || state === 'waits_for_settings';
+  const reason = health.reason === '' ? health.failed_reason : health.reason;
+  return (
+    <div class="stack">
+      {isWrong && (
+        <div class={`note ${state === 'failing' ? 'note-bad' : 'note-warn'}`}>
+          <div>
+            <p>
+              <code>{reason}</code>
+            </p>
+            <p>{adviceFor(reason, state === 'waits_for_settings')}</p>
+          </div>
+        </div>
+      )}
+      <dl class="facts">
+        <dt>Delivered</dt>
+        <dd>
+          {number(health.delivered)} in the last 24 hours, of {number(health.attempts)} attempts
+        </dd>
+        <dt>Waiting</dt>
+        <dd>{waitingText(health.waiting, state === 'waits_for_settings')}</dd>
+        <dt>Failed</dt>
+        <dd>
+          {failedText(health)}{' '}
+          {health.failed > 0 && mayAt('dead_letters.read', siteId) && (
+            <a href={lettersAddress(siteId, item.name)}>See why</a>
+          )}{' '}
+          {health.failed > 0 && mayAt('replays.change', siteId) && (
+            <a href={replayAddress(siteId, item.name)}>Send them again</a>
+          )}
+        </dd>
+        <dt>Calls</dt>
+        <dd>
+          {span(health.took_ms.p50)} half of them, {span(health.took_ms.p99)} all but 1%
+        </dd>
+        <dt>From arrival</dt>
+        <dd>
+          {span(health.age_ms.p50)} half of the events, {span(health.age_ms.p99)} all but 1%
+        </dd>
+        <dt>Last delivered</dt>
+        <dd>{health.delivered_at === null ? 'Not in this time' : moment(health.delivered_at)}</dd>
+        {health.failed_at !== null && (
+          <>
+            <dt>Last error</dt>
+            <dd>
+              <code>{health.failed_reason}</code>, {moment(health.failed_at)}
+            </dd>
+          </>
+        )}
+      </dl>
+      <Skipped skipped={health.skipped} total={skippedTotal(health)} />
+    </div>
+  );
+}
+
+const moment = (ms: number): string => `${ago(ms, Date.now())} (${dateTime(ms)})`;
+
+const WHY_SKIPPED: Readonly<Record<string, string>> = {
+  not_in_destinations: 'the event or its definition leaves it out',
+  anonymous_site: 'the site was in offline mode',
+  too_old: 'too old for the platform',
+  destination_disabled: 'it was to be tried again, and the destination was switched off by then',
+  no_destination: 'it was to be tried again, and the site had no such destination by then',
+  consent_denied: 'the visitor did not agree',
+  gpc: 'the browser asked not to be shared (Global Privacy Control)',
+  insufficient_user_data: 'nothing to match a person by',
+  no_platform_event: 'no event of the platform is like it',
+  routed_in_browser: 'the browser sends it itself',
+};
+
+function Skipped({ skipped, total }: { skipped: Readonly<Record<string, number>>; total: number }): VNode | null {
+  if (total === 0) return null;
+  const reasons = Object.entries(skipped).sort(([, a], [, b]) => b - a);
+  return (
+    <section aria-labelledby="skipped">
+      <h3 id="skipped">Skipped on purpose</h3>
+      <ol class="bars">
+        {reasons.map(([reason, count]) => (
+          <li key={reason} style={{ '--share': `${((count / total) * 100).toFixed(1)}%` }}>
+            <span>
+              <code>{reason}</code>
+              {WHY_SKIPPED[reason] !== undefined && <span class="muted small"> {WHY_SKIPPED[reason]}</span>}
+            </span>
+            <span>{number(count)}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+interface SettingFieldsProps {
+  fields: readonly SettingField[];
+  draft: Draft;
+  /** Names of the secrets that are stored. */
+  stored: readonly string[];
+  failure: Failure | null;
+  onDraft(draft: Draft): void;
+}
+
+/** The fields of a destination's settings: what must be given first, and the rest folded away. */
+export function SettingFields({ fields, ...rest }: SettingFieldsProps): VNode {
+  const first = fields.filter(({ isNeeded }) => isNeeded);
+  const others = fields.filter(({ isNeeded }) => !isNeeded);
+  const hasProblem = others.some(({ name }) => problemOf(rest.failure, name) !== '');
+  return (
+    <>
+      {first.map((field) => (
+        <OneField key={field.name} field={field} {...rest} />
+      ))}
+      {others.length > 0 && (
+        <details open={first.length === 0 || hasProblem}>
+          <summary>{others.length === 1 ? 'One more setting' : `${others.length} more settings`}</summary>
+          <div class="stack">
+            {others.map((field) => (
+              <OneField key={field.name} field={field} {...rest} />
+            ))}
+          </div>
+        </details>
+      )}
+    </>
+  );
+}
+
+function OneField({
+  field,
+  draft,
+  stored,
+  failure,
+  onDraft,
+}: Omit<SettingFieldsProps, 'fields'> & { field: SettingField }): VNode {
+  const { name, title, description, choices, isSecret, isNeeded, usual, isLong } = field;
+  const isStored = stored.includes(name);
+  const common = {
+    label: isNeeded ? title : `${title} (optional)`,
+    problem: problemOf(failure, name),
+    value: draft[name] ?? '',
+    onValue: (value: string) => onDraft({ ...draft, [name]: value }),
+  };
+  if (choices !== null) {
+    const options = choices.map((value) => ({ value, label: value }));
+    return <SelectField {...common} hint={description} options={options} />;
+  }
+  const placeholder = isSecret && isStored ? 'Stored; type to replace it' : usual;
+  const isSigning = name === 'signing_secret';
+  const text = (
+    <TextField
+      {...common}
+      hint={isSecret ? `${description} It is stored sealed and never shown again.`.trim() : description}
+      // A secret that is made here has to be taken from here to the receiver.
+      type={isSecret && !isLong && !isSigning ? 'password' : 'text'}
+      autocomplete="off"
+      required={isNeeded && !(isSecret && isStored)}
+      lines={isLong ? 3 : 1}
+      {...(placeholder !== '' && { placeholder })}
+    />
+  );
+  if (!isSigning) return text;
+  return (
+    <div class="stack-small">
+      {text}
+      <p class="row">
+        <button type="button" class="button small" onClick={() => common.onValue(newSigningSecret())}>
+          Generate a secret
+        </button>
+        {common.value !== '' && <CopyButton text={common.value} what="signing secret" />}
+      </p>
+    </div>
+  );
+}
+
+/** A secret of Standard Webhooks: `whsec_` and the base64 of 32 random bytes. */
+function newSigningSecret(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  return `whsec_${btoa(String.fromCharCode(...bytes))}`;
+}

@@ -1,6 +1,6 @@
 import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
 import { events, number } from '../../format.ts';
-import type { BadgeKind } from '../../ui/badge.tsx';
+import type { BadgeKind } from '../../ui/panel.tsx';
 import type { Kind } from './setting_form.ts';
 
 /** A destination of a site, with its kind and how it did in the last 24 hours, as far as both are known. */

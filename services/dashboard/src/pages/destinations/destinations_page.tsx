@@ -1,21 +1,19 @@
 import type { VNode } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
-import { listAll } from '../../api/lists.ts';
-import { request } from '../../api/request.ts';
-import { useAnswer } from '../../api/use_answer.ts';
+import { listAll, request } from '../../api/request.ts';
+import { useAction, useAnswer } from '../../api/use_answer.ts';
 import { number, span } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { place, setQuery } from '../../router.ts';
-import { Badge } from '../../ui/badge.tsx';
+import { mayAt } from '../../session.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { Empty, FailureNote, Shown } from '../../ui/states.tsx';
-import { mayAt } from '../../who.ts';
-import { AddDestination } from './add_destination.tsx';
-import { DestinationDialog } from './destination_dialog.tsx';
+import { Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
+import { CheckField, FormActions, SelectField } from '../../ui/form_fields.tsx';
+import { Badge, Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { DestinationDialog, SettingFields } from './destination_dialog.tsx';
 import { type DestinationRow, destinationRows, STATES, skippedTotal } from './destination_rows.ts';
-import type { Kind } from './setting_form.ts';
+import { changeOf, draftOf, type Kind, settingFields } from './setting_form.ts';
 
 const EVERY_MS = 10_000;
 
@@ -157,4 +155,66 @@ function time(id: string, title: string, of: (health: HealthItem) => number): Co
       return ms === null ? '–' : span(ms);
     },
   };
+}
+
+interface AddDestinationProps {
+  siteId: string;
+  /** Kinds that the site does not have yet. */
+  kinds: readonly Kind[];
+  onAdded(name: string): void;
+  onClose(): void;
+}
+
+/** Sends the events of a site to one more place. */
+function AddDestination({ siteId, kinds, onAdded, onClose }: AddDestinationProps): VNode {
+  const [name, setName] = useState(kinds[0]?.name ?? '');
+  const kind = kinds.find((one) => one.name === name);
+  return (
+    <Dialog title="Add a destination" onClose={onClose}>
+      {kind === undefined ? (
+        <p class="muted">The site has a destination of every kind already, and can have one of each.</p>
+      ) : (
+        <div class="stack">
+          <p class="muted">A site has one destination of each kind; those that it has are not offered.</p>
+          <SelectField
+            label="Platform"
+            value={name}
+            onValue={setName}
+            options={kinds.map((one) => ({ value: one.name, label: one.title }))}
+          />
+          <NewSettings key={name} siteId={siteId} kind={kind} onAdded={onAdded} onClose={onClose} />
+        </div>
+      )}
+    </Dialog>
+  );
+}
+
+function NewSettings({ siteId, kind, onAdded, onClose }: Omit<AddDestinationProps, 'kinds'> & { kind: Kind }): VNode {
+  const fields = settingFields(kind);
+  const [draft, setDraft] = useState(() => draftOf(fields, null));
+  const [enabled, setEnabled] = useState(false);
+  const action = useAction();
+  useUnsaved(Object.keys(changeOf(fields, draft, null)).length > 0);
+  const add = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const body = { name: kind.name, enabled, ...changeOf(fields, draft, null) };
+    const path = `/v1/admin/sites/${encodeURIComponent(siteId)}/destinations`;
+    const added = await action.run(() => request<DestinationItem>('POST', path, { body }));
+    if (added === null) return;
+    toast(`${kind.title} was added`);
+    onAdded(added.name);
+  };
+  return (
+    <form class="stack" onSubmit={(event) => void add(event)}>
+      <SettingFields fields={fields} draft={draft} stored={[]} failure={action.failure} onDraft={setDraft} />
+      <CheckField
+        label="Send events at once"
+        checked={enabled}
+        onChecked={setEnabled}
+        hint="Off, a test event can be sent first; it is switched on at the destination then."
+      />
+      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <FormActions action="Add" disabled={action.isBusy} onClose={onClose} />
+    </form>
+  );
 }

@@ -1,11 +1,9 @@
 import type { VNode } from 'preact';
 import type { EngageView } from '#services/control_api/engage.ts';
 import { request } from '../../api/request.ts';
-import { RemoveButton } from '../../editing/remove_button.tsx';
-import { mayAt } from '../../who.ts';
-import { valueAt } from './definition_json.ts';
-import type { DefinitionTabProps } from './dialog_parts.ts';
-import { definitionFacts, definitionText, readObject } from './engage_item.ts';
+import { type Editing, RemoveButton } from '../../editing/editing.tsx';
+import { mayAt } from '../../session.ts';
+import { definitionFacts, definitionText, type KindSpec, readObject, valueAt } from './engage_item.ts';
 
 interface DefinitionActionsProps extends DefinitionTabProps {
   /** @param enabled Whether it is to be shown; left out: as it is. */
@@ -55,4 +53,29 @@ function RemoveItem({ spec, item, path, ...rest }: RemoveItemProps): VNode {
       Nobody is shown it any more. What visitors answered stays.
     </RemoveButton>
   );
+}
+
+export interface EngageDialogProps {
+  siteId: string;
+  spec: KindSpec;
+  /** Of the kind in the API. */
+  path: string;
+  /** Null: a new one. */
+  item: EngageView | null;
+  onChanged(): void;
+  onClose(): void;
+}
+
+/** What every view of a definition that can be changed is given. */
+export interface DefinitionTabProps extends Pick<EngageDialogProps, 'siteId' | 'spec' | 'item' | 'onChanged'> {
+  /** Of the item in the API, or of the kind where it is new. */
+  path: string;
+  /** Holds the definition as JSON, which is what all views change. */
+  form: Editing<{ text: string }>;
+  onRemoved(): void;
+}
+
+export interface DefinitionFormProps extends DefinitionTabProps {
+  /** Whether it is the view that is looked at. */
+  isSeen: boolean;
 }

@@ -1,20 +1,36 @@
-import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import type { FunctionComponent, VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { FormResults, PromoResults, SurveyResults } from '#pipelines/analytics/engage_results.ts';
+import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import type { EngageView } from '#services/control_api/engage.ts';
 import { request } from '../../api/request.ts';
-import { ConflictDialog } from '../../editing/conflict_dialog.tsx';
-import { useEditing } from '../../editing/use_editing.ts';
-import { Dialog } from '../../ui/dialog.tsx';
-import { Tabs } from '../../ui/tabs.tsx';
-import { toast } from '../../ui/toast.tsx';
-import { useUnsaved } from '../../ui/unsaved.ts';
-import { AdvancedDefinition } from './advanced_definition.tsx';
-import { sentDefinition } from './definition_json.ts';
-import { mergedDefinition } from './definition_merge.ts';
-import type { DefinitionTabProps, EngageDialogProps } from './dialog_parts.ts';
-import { definitionFacts, definitionText, NEW_ITEM, type NewItem, textOf } from './engage_item.ts';
-import { EngageResults } from './engage_results.tsx';
-import { LoadedForm } from './loaded_form.tsx';
+import { useAnswer } from '../../api/use_answer.ts';
+import { ConflictDialog, useEditing } from '../../editing/editing.tsx';
+import { number, percent } from '../../format.ts';
+import { readPeriod } from '../../period.ts';
+import { place } from '../../router.ts';
+import { Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/form_fields.tsx';
+import { FailureNote, Loading, Shown, Tabs } from '../../ui/panel.tsx';
+import {
+  DefinitionActions,
+  type DefinitionFormProps,
+  type DefinitionTabProps,
+  type EngageDialogProps,
+} from './definition_actions.tsx';
+import {
+  asAsked,
+  definitionFacts,
+  definitionText,
+  mergedDefinition,
+  NEW_ITEM,
+  type NewItem,
+  questionWords,
+  readObject,
+  sentDefinition,
+  textOf,
+  textWith,
+} from './engage_item.ts';
 
 /** One survey, promo or form: what came of it, what it says with a preview, and the same in JSON. */
 export function EngageDialog(props: EngageDialogProps): VNode {
@@ -94,3 +110,163 @@ const definitionsIn = ([loaded, mine, theirs]: Three<{ text: string }>): Three<o
   definitionFacts(mine.text),
   definitionFacts(theirs.text),
 ];
+
+/** A definition in JSON, for what the form beside it does not have. */
+function AdvancedDefinition(props: DefinitionTabProps): VNode {
+  const { spec, form } = props;
+  const { text } = form.draft;
+  const typed = readObject(text);
+  const save = (enabled?: boolean): void => {
+    if (typed.ok) void form.save(enabled === undefined ? {} : { text: textWith(text, ['enabled'], enabled) });
+  };
+  return (
+    <form
+      class="stack code-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save();
+      }}
+    >
+      <fieldset class="stack" disabled={form.isBusy}>
+        <TextField
+          label={`The ${spec.one}, in JSON`}
+          lines={22}
+          hint="docs/engage.md says what each field does. What is left out has its usual value."
+          problem={typed.ok ? '' : typed.message}
+          value={text}
+          onValue={(value) => form.edit({ text: value })}
+        />
+      </fieldset>
+      {form.failure !== null && <FailureNote failure={form.failure} />}
+      <DefinitionActions {...props} onSave={save} />
+    </form>
+  );
+}
+
+/** The form, whose code is fetched when the first one is opened: it brings the API's shapes and the tag's panels. */
+function LoadedForm(props: DefinitionFormProps): VNode {
+  const [Form, setForm] = useState<FunctionComponent<DefinitionFormProps> | null>(null);
+  const [isAway, setAway] = useState(false);
+  useEffect(() => {
+    import('./form/definition_form.tsx').then(
+      ({ DefinitionForm }) => setForm(() => DefinitionForm),
+      () => setAway(true),
+    );
+  }, []);
+  if (isAway) return <p class="muted">The form could not be loaded. Advanced has the same in JSON.</p>;
+  return Form === null ? <Loading lines={8} label="Loading the form" /> : <Form {...props} />;
+}
+
+type Results = SurveyResults | PromoResults | FormResults;
+
+interface EngageResultsProps {
+  siteId: string;
+  kind: EngageKind;
+  item: EngageView;
+}
+
+/** What came of an item in the period that the page has. */
+function EngageResults({ siteId, kind, item }: EngageResultsProps): VNode {
+  const period = readPeriod(place.value.query, Date.now());
+  const path = `/v1/query/${encodeURIComponent(siteId)}/${kind}`;
+  const body = { from: period.from, to: period.to, id: item.id };
+  const asked = useAnswer(`${path} ${item.id} ${period.from} ${period.lastDay}`, (signal) =>
+    request<Results>('POST', path, { body, signal }),
+  );
+  return (
+    <div class="stack">
+      <p class="muted">{period.label}</p>
+      <Shown asked={asked}>
+        {(results) => (
+          <div class="stack">
+            <ul class="figures">
+              {figuresOf(results).map(([name, text]) => (
+                <li class="figure" key={name}>
+                  <span class="figure-name">{name}</span>
+                  <span class="figure-total">{text}</span>
+                </li>
+              ))}
+            </ul>
+            {'questions' in results && <Questions questions={results.questions} item={item} />}
+            {'sources' in results && <Ranked title="Where leads came from" rows={results.sources} empty="Not known" />}
+          </div>
+        )}
+      </Shown>
+    </div>
+  );
+}
+
+function figuresOf(results: Results): readonly (readonly [name: string, text: string])[] {
+  if ('completed' in results) {
+    const { shown, answered, completed, dismissed, completion, nps } = results;
+    return [
+      ['Shown', number(shown.times)],
+      ['Answered', number(answered.times)],
+      ['Completed', `${number(completed.times)} (${percent(completion)})`],
+      ['Dismissed', number(dismissed.times)],
+      ...(nps === null ? [] : [['NPS', number(nps.score)] as const]),
+    ];
+  }
+  if ('viewed' in results) {
+    const { viewed, clicked, dismissed, code_copied, redeemed, conversion } = results;
+    return [
+      ['Seen', number(viewed.times)],
+      ['Clicked', `${number(clicked.times)} (${percent(conversion)})`],
+      ['Code copied', number(code_copied.times)],
+      ['Redeemed', number(redeemed.times)],
+      ['Dismissed', number(dismissed.times)],
+    ];
+  }
+  const { shown, submitted, dismissed, conversion } = results;
+  return [
+    ['Shown', number(shown.times)],
+    ['Sent', `${number(submitted.times)} (${percent(conversion)})`],
+    ['Dismissed', number(dismissed.times)],
+  ];
+}
+
+function Questions({ questions, item }: Pick<SurveyResults, 'questions'> & { item: EngageView }): VNode {
+  return (
+    <>
+      {asAsked(questions, item).map(({ id, answers, average, values }) => {
+        const words = questionWords(item, id);
+        return (
+          <Ranked
+            key={id}
+            title={`${words.text}: ${number(answers)} ${answers === 1 ? 'answer' : 'answers'}${average === null ? '' : `, on average ${number(average)}`}`}
+            rows={values.map(({ value, times }) => ({ value: words.choices.get(value) ?? value, times }))}
+            empty="No text"
+          />
+        );
+      })}
+    </>
+  );
+}
+
+interface RankedProps {
+  title: string;
+  rows: readonly { value: string; times: number }[];
+  /** What stands for an empty value. */
+  empty: string;
+}
+
+function Ranked({ title, rows, empty }: RankedProps): VNode {
+  const most = Math.max(1, ...rows.map(({ times }) => times));
+  return (
+    <section class="stack-small">
+      <h3>{title}</h3>
+      {rows.length === 0 ? (
+        <p class="muted">Nothing yet</p>
+      ) : (
+        <ol class="bars">
+          {rows.map(({ value, times }) => (
+            <li key={value} style={{ '--share': `${((times / most) * 100).toFixed(1)}%` }}>
+              <span class="wraps">{value === '' ? empty : value}</span>
+              <span>{number(times)}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}

@@ -1,16 +1,13 @@
 import type { VNode } from 'preact';
 import type { EngageView } from '#services/control_api/engage.ts';
-import { listAll } from '../../api/lists.ts';
+import { listAll } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { ago, dateTime, number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { place, setQuery } from '../../router.ts';
-import { Badge, type BadgeKind } from '../../ui/badge.tsx';
+import { mayAt } from '../../session.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { Empty, Shown } from '../../ui/states.tsx';
-import { Tabs } from '../../ui/tabs.tsx';
-import { mayAt } from '../../who.ts';
+import { Badge, type BadgeKind, Empty, Panel, Shown, Tabs } from '../../ui/panel.tsx';
 import { EngageDialog } from './engage_dialog.tsx';
 import { KINDS, type KindSpec, shownState } from './engage_item.ts';
 

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import type { PageProps } from '../../page_spec.ts';
-import { EventWay } from './event_way.tsx';
+import { EventWay } from './event_trace.tsx';
 
 /** The whole way of one event, at an address of its own. */
 export default function EventPage({ params }: PageProps): VNode {

@@ -3,10 +3,12 @@ import {
   type FilterDraft,
   filtersIn,
   isField,
+  objectIn,
+  objectsIn,
+  oneOf,
   type SelectionDraft,
   selectionIn,
-} from '../../questions/condition_draft.ts';
-import { objectIn, objectsIn, oneOf } from '../../questions/from_address.ts';
+} from '../../questions/conditions.ts';
 
 export type StepDraft = SelectionDraft & { optional?: boolean };
 export type ExclusionDraft = SelectionDraft & { after_step?: number; before_step?: number; ends?: 'way' | 'actor' };

@@ -1,11 +1,10 @@
 import type { VNode } from 'preact';
 import type { FunnelAnswer, FunnelStep } from '#pipelines/analytics/funnels/query.ts';
 import type { FunnelQuery } from '#pipelines/analytics/query_schemas.ts';
-import { FunnelChart } from '../../charts/funnel_chart.tsx';
 import { number, percent, span } from '../../format.ts';
 import type { ListedPart } from '../../questions/actor_dialog.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
-import { Empty } from '../../ui/states.tsx';
+import { Empty } from '../../ui/panel.tsx';
 import { stepName } from './funnel_draft.ts';
 
 interface FunnelViewProps {
@@ -58,13 +57,13 @@ export function FunnelView({ query, answer, onPart }: FunnelViewProps): VNode {
 
 type StepRow = FunnelStep & { name: string; at: number };
 
+const spanOrDash = (ms: number | undefined): string => (ms === undefined ? '–' : span(ms));
+
 const timeColumn = (id: string, title: string, of: (step: FunnelStep) => number | undefined): Column<StepRow> => ({
   ...{ id, title, align: 'end' },
   value: (step) => of(step) ?? null,
   cell: (step) => spanOrDash(of(step)),
 });
-
-const spanOrDash = (ms: number | undefined): string => (ms === undefined ? '–' : span(ms));
 
 const STEP_COLUMNS: Column<StepRow>[] = [
   { id: 'step', title: 'Step', value: ({ at, name }) => `${at + 1} ${name}` },
@@ -186,5 +185,82 @@ function Times({ classes }: { classes: FunnelAnswer['time_to_convert'] }): VNode
         ))}
       </ol>
     </div>
+  );
+}
+
+/** A step of a funnel as it is drawn. */
+interface FunnelBar {
+  name: string;
+  reached: number;
+  /** From the step before; null at the first one or where nobody got here. */
+  medianMs: number | null;
+  /** Whether it may be left out; steps after it are compared with the one before it. */
+  isOptional?: boolean;
+}
+
+interface FunnelChartProps {
+  title: string;
+  steps: readonly FunnelBar[];
+  /** Shows who reached a step, or who got no further than the one before it. */
+  onActors?: (step: number, which: 'reached' | 'dropped') => void;
+}
+
+/** The steps of a funnel as bars, with what each has of the first and of the one before it. It reads as a list. */
+function FunnelChart({ title, steps, onActors }: FunnelChartProps): VNode {
+  const first = steps[0]?.reached ?? 0;
+  return (
+    <ol class="funnel" aria-label={title}>
+      {steps.map((step, at) => {
+        const previous = comparedWith(steps, at);
+        const before = steps[previous]?.reached ?? null;
+        const share = first === 0 ? 0 : step.reached / first;
+        return (
+          <li key={`${at} ${step.name}`} class="funnel-step">
+            <span class="funnel-name cut">
+              <span class="muted">{at + 1}</span> {step.name}
+              {step.isOptional === true && <span class="muted small"> (optional)</span>}
+            </span>
+            <svg class="funnel-bar" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">
+              <rect class="funnel-all" width="100" height="24" />
+              <rect class="funnel-reached" width={(share * 100).toFixed(2)} height="24" />
+            </svg>
+            <span class="funnel-figures">
+              <Figure
+                text={number(step.reached)}
+                act={onActors && (() => onActors(at, 'reached'))}
+                what={`who reached step ${at + 1}`}
+              />
+              <span class="muted">{percent(share)}</span>
+              {before !== null && (
+                <span class="muted small">
+                  {percent(before === 0 ? null : step.reached / before)} of step {previous + 1}
+                  {step.medianMs !== null && `, half within ${span(step.medianMs)}`}
+                  {', '}
+                  <Figure
+                    text={`${number(before - step.reached)} ${step.isOptional === true ? 'left it out' : 'dropped'}`}
+                    act={onActors && (() => onActors(at, 'dropped'))}
+                    what={`who did not get to step ${at + 1}`}
+                  />
+                </span>
+              )}
+            </span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+/** The last step before one that may not be left out; -1 for the first step. */
+function comparedWith(steps: readonly FunnelBar[], at: number): number {
+  return steps.findLastIndex((step, index) => index < at && step.isOptional !== true);
+}
+
+function Figure({ text, act, what }: { text: string; act: (() => void) | undefined; what: string }): VNode {
+  if (act === undefined) return <span>{text}</span>;
+  return (
+    <button type="button" class="figure-link" aria-label={`${text}: show ${what}`} onClick={act}>
+      {text}
+    </button>
   );
 }

@@ -1,9 +1,8 @@
 import type { VNode } from 'preact';
 import type { KeyItem } from '#services/control_api/sites.ts';
-import type { Failure } from '../../api/api_answer.ts';
+import type { Failure } from '../../api/request.ts';
 import { problemOf, TextField } from '../../ui/form_fields.tsx';
-import type { KeyDraft } from './key_form.ts';
-import { OriginsField } from './origins_field.tsx';
+import { type KeyDraft, originLines } from './key_form.ts';
 
 interface KeyFieldsProps {
   caller: KeyItem['caller'];
@@ -34,5 +33,53 @@ export function KeyFields({ caller, draft, failure, onDraft }: KeyFieldsProps): 
         onValue={(rate) => onDraft({ ...draft, rate })}
       />
     </>
+  );
+}
+
+interface OriginsFieldProps {
+  /** One on a line. */
+  value: string;
+  /** Origins that are likely meant. */
+  offered?: readonly string[];
+  failure: Failure | null;
+  onValue(value: string): void;
+}
+
+/** On which pages a browser key may be used; without any it says what that means. */
+export function OriginsField({ value, offered = [], failure, onValue }: OriginsFieldProps): VNode {
+  const given = originLines(value);
+  const left = offered.filter((origin) => !given.includes(origin));
+  return (
+    <div class="stack-small">
+      <TextField
+        label="Pages it may be used on (optional)"
+        lines={3}
+        placeholder={'https://shop.example\nhttps://*.shop.example'}
+        hint="One origin on a line. Empty: every page."
+        problem={problemOf(failure, 'allowed_origins')}
+        value={value}
+        onValue={onValue}
+      />
+      {left.length > 0 && (
+        <p class="row">
+          {left.map((origin) => (
+            <button
+              key={origin}
+              type="button"
+              class="button small"
+              onClick={() => onValue([...given, origin].join('\n'))}
+            >
+              Add {origin}
+            </button>
+          ))}
+        </p>
+      )}
+      {given.length === 0 && (
+        <p class="note note-warn">
+          The key stands in the pages, where anybody reads it. Without origins it works on every website, also on one
+          that sends events in your name.
+        </p>
+      )}
+    </div>
   );
 }

@@ -1,5 +1,5 @@
 import type { KeyItem } from '#services/control_api/sites.ts';
-import { typedNumber } from '../../api/typed_number.ts';
+import { typedNumber } from '../../format.ts';
 
 /** What a form for a key holds. */
 export interface KeyDraft {

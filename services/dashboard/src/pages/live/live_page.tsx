@@ -1,22 +1,32 @@
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import type { Failure } from '../../api/api_answer.ts';
-import { ask } from '../../api/questions.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ask, type Failure } from '../../api/request.ts';
+import { poll, useAnswer } from '../../api/use_answer.ts';
 import { dateTime, money, timeOfDay } from '../../format.ts';
-import { poll } from '../../live/poll.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { CountedAs } from '../../questions/counted_as.tsx';
 import { addressOf, place, setQuery } from '../../router.ts';
+import { Combobox } from '../../ui/combobox.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/form_fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { ShortId } from '../../ui/short_id.tsx';
-import { Empty, FailureNote, Loading } from '../../ui/states.tsx';
-import { EventWay } from '../event/event_way.tsx';
-import { FilterBar } from './filter_bar.tsx';
-import { liveQuestion, readFilters } from './live_filters.ts';
-import { ANSWER_MAX, askedAfter, EMPTY_RING, type ListedEvent, notShown, type Ring, withAnswer } from './live_ring.ts';
-import { useOlder } from './older_events.ts';
+import { CountedAs, ShortId } from '../../ui/identifiers.tsx';
+import { Empty, FailureNote, Loading } from '../../ui/panel.tsx';
+import { EventWay } from '../event/event_trace.tsx';
+import {
+  ANSWER_MAX,
+  askedAfter,
+  EMPTY_RING,
+  filterParameters,
+  type ListedEvent,
+  type LiveFilters,
+  liveQuestion,
+  notShown,
+  type Ring,
+  readFilters,
+  useOlder,
+  withAnswer,
+} from './live_events.ts';
 
 const EVERY_MS = 1_000;
 /** The parameter that keeps which event is open. */
@@ -188,4 +198,74 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
 /** An address without its scheme, which takes room and says nothing. */
 function shortAddress(value: unknown): string {
   return typeof value === 'string' ? value.replace(/^https?:\/\//, '') : '';
+}
+
+const NAMES_MAX = 200;
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+/** Chooses which events are looked at; the address keeps it. The names of the last day are offered. */
+function FilterBar({ siteId, filters }: { siteId: string; filters: LiveFilters }): VNode {
+  const [typed, setTyped] = useState(filters);
+  const applied = useRef(filters);
+  // The way back and forward changes them too; what was applied here comes back while more may have been typed.
+  useEffect(() => {
+    if (JSON.stringify(filters) !== JSON.stringify(applied.current)) setTyped(filters);
+    applied.current = filters;
+  }, [JSON.stringify(filters)]);
+  const change = (part: Partial<LiveFilters>): void => setTyped((now) => ({ ...now, ...part }));
+  const names = useAnswer(siteId, (signal) => {
+    const to = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS;
+    return ask(siteId, 'top', { from: to - DAY_MS, to, field: { column: 'event' }, limit: NAMES_MAX }, signal);
+  });
+  const options = (names.value?.values ?? []).map(({ value }) => ({ value }));
+  const isFiltered = Object.values(filters).some((text) => text !== '');
+  const apply = (next: LiveFilters): void => {
+    setTyped(next);
+    applied.current = next;
+    setQuery(filterParameters(next), 'push');
+  };
+  return (
+    <form
+      class="filter-bar"
+      onSubmit={(event) => {
+        event.preventDefault();
+        apply(typed);
+      }}
+    >
+      <Combobox
+        label="Event"
+        placeholder="Any event"
+        takesOthers
+        value={typed.event}
+        options={options}
+        onValue={(event) => apply({ ...typed, event })}
+      />
+      <TextField
+        label="Distinct id"
+        placeholder="Anybody"
+        value={typed.distinctId}
+        onValue={(distinctId) => change({ distinctId })}
+      />
+      <TextField
+        label="Property"
+        placeholder="cart.size"
+        value={typed.property}
+        onValue={(property) => change({ property })}
+      />
+      <TextField label="Its value" placeholder="Any value" value={typed.value} onValue={(value) => change({ value })} />
+      <button type="submit" class="button primary">
+        Filter
+      </button>
+      {isFiltered && (
+        <button
+          type="button"
+          class="button"
+          onClick={() => apply({ event: '', distinctId: '', property: '', value: '' })}
+        >
+          Clear
+        </button>
+      )}
+    </form>
+  );
 }

@@ -1,17 +1,24 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { StageItem, StagesAnswer } from '#services/control_api/operations.ts';
-import { request } from '../../api/request.ts';
+import type { LetterItem } from '#services/control_api/redelivery.ts';
+import { listAll, request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { number } from '../../format.ts';
 import { addressOf } from '../../router.ts';
-import { Badge } from '../../ui/badge.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { FailureNote, Shown } from '../../ui/states.tsx';
-import { type Died, diedSince, diedText } from './died.ts';
-import { OpenLetters } from './open_letters.tsx';
-import { purposeOf, stageState, waitText } from './stage_text.ts';
+import { Badge, Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { openLettersQuery } from '../dead_letters/dead_letter_groups.ts';
+import {
+  type Died,
+  diedSince,
+  diedText,
+  openBySite,
+  purposeOf,
+  type SiteLetters,
+  stageState,
+  waitText,
+} from './stages.ts';
 
 const EVERY_MS = 5_000;
 const LETTERS_EVERY_MS = 60_000;
@@ -120,4 +127,49 @@ const COLUMNS: readonly Column<Row>[] = [
         </a>
       ),
   },
+];
+
+/** Every letter that is kept is read, to find those that are open. */
+const OPEN_LETTERS_EVERY_MS = 300_000;
+const LETTERS_MAX = 5_000;
+
+/** The dead letters that are open, by the site whose events they hold: each site's overview has only its own. */
+function OpenLetters(): VNode {
+  const asked = useAnswer(
+    'open-letters',
+    (signal) => listAll<LetterItem>('/v1/admin/dead-letters', { state: 'open' }, LETTERS_MAX, signal),
+    OPEN_LETTERS_EVERY_MS,
+  );
+  return (
+    <Panel title="Open dead letters" note="What cannot be read is of no site, and on no site's overview.">
+      <Shown asked={asked}>
+        {({ items, more }) =>
+          items.length === 0 ? (
+            <Empty title={more ? 'None of those that were looked at' : 'None'} />
+          ) : (
+            <DataTable
+              caption="Open dead letters by site"
+              columns={LETTER_COLUMNS}
+              rows={openBySite(items)}
+              keyOf={({ siteId }) => siteId ?? ''}
+              csvName="open-dead-letters"
+            />
+          )
+        }
+      </Shown>
+    </Panel>
+  );
+}
+
+const LETTER_COLUMNS: readonly Column<SiteLetters>[] = [
+  {
+    id: 'site',
+    title: 'Site',
+    value: ({ siteId }) => siteId ?? '',
+    cell: ({ siteId }) => (
+      <a href={addressOf('/dead-letters', new URLSearchParams(openLettersQuery(siteId)))}>{siteId ?? 'Not readable'}</a>
+    ),
+  },
+  { id: 'stages', title: 'Stages', value: ({ stages }) => stages.join(', ') },
+  { id: 'count', title: 'Letters', align: 'end', value: ({ count }) => count, cell: ({ count }) => number(count) },
 ];

@@ -3,8 +3,8 @@ import type { RefusalsItem, TagHealthItem } from '#services/control_api/operatio
 import type { LetterItem } from '#services/control_api/redelivery.ts';
 import type { AccountItem } from '#services/control_api/sites.ts';
 import { ago, events, number, percent } from '../../format.ts';
-import { type AllowanceState, GRACE, monthOutlook } from '../../month_outlook.ts';
-import { isOpen, openLettersQuery } from '../dead_letters/letter_groups.ts';
+import { type AllowanceState, GRACE, monthOutlook } from '../account/usage_lines.ts';
+import { isOpen, openLettersQuery } from '../dead_letters/dead_letter_groups.ts';
 import { undeliveredSentences } from '../destinations/destination_rows.ts';
 
 /** Something that needs somebody: what is wrong, and what to do about it. */

@@ -3,16 +3,12 @@ import type { HealthItem } from '#services/control_api/destinations.ts';
 import type { RefusalsItem, TagHealthItem } from '#services/control_api/operations.ts';
 import type { LetterItem } from '#services/control_api/redelivery.ts';
 import type { AccountItem, SiteItem } from '#services/control_api/sites.ts';
-import { type Answer, sentenceOf } from '../../api/api_answer.ts';
-import { listAll } from '../../api/lists.ts';
-import { ask } from '../../api/questions.ts';
-import { request } from '../../api/request.ts';
+import { type Answer, ask, listAll, request, sentenceOf } from '../../api/request.ts';
 import { type Asked, askedWhere, useAnswer } from '../../api/use_answer.ts';
 import { addressOf, leadsSomewhere } from '../../router.ts';
+import { mayAt, mayInAccount } from '../../session.ts';
 import { Icon } from '../../ui/icon.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { Loading } from '../../ui/states.tsx';
-import { mayAt, mayInAccount } from '../../who.ts';
+import { Loading, Panel } from '../../ui/panel.tsx';
 import {
   type Concern,
   type DayOfRefusals,

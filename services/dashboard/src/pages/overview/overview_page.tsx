@@ -1,16 +1,38 @@
 import type { VNode } from 'preact';
-import { sentenceOf } from '../../api/api_answer.ts';
-import { ask } from '../../api/questions.ts';
-import { useAnswer } from '../../api/use_answer.ts';
-import { number } from '../../format.ts';
+import { useMemo, useState } from 'preact/hooks';
+import type { TopAnswer } from '#pipelines/analytics/top.ts';
+import type { SiteItem } from '#services/control_api/sites.ts';
+import { ask, sentenceOf } from '../../api/request.ts';
+import { type Asked, useAnswer } from '../../api/use_answer.ts';
+import { Sparkline, TimeSeries } from '../../charts/time_series.tsx';
+import { change, compact, money, number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { readPeriod } from '../../period.ts';
-import { place } from '../../router.ts';
+import { type Period, readPeriod, timeZone } from '../../period.ts';
+import { queryAsking } from '../../questions/query_address.ts';
+import { addressOf, place, setQuery } from '../../router.ts';
 import { sites } from '../../site_list.ts';
+import { Empty, FailureNote, Loading, Panel, Shown, Tabs } from '../../ui/panel.tsx';
 import { ConcernsPanel } from './concerns_panel.tsx';
-import { Counts } from './counts.tsx';
-import { nowQuestion } from './overview_questions.ts';
-import { Rankings } from './rankings.tsx';
+import {
+  CONVERSIONS,
+  campaignRevenue,
+  conversionsOf,
+  conversionTrends,
+  countFigures,
+  countsQuestion,
+  directQuestion,
+  type Figure,
+  noFigure,
+  nowQuestion,
+  pageName,
+  type Ranked,
+  ranked,
+  revenueFigures,
+  revenueQuestion,
+  sourceName,
+  type ViewsBy,
+  viewsQuestion,
+} from './overview_questions.ts';
 
 /** A period ends now: what is shown is asked again so often. */
 const EVERY_MS = 60_000;
@@ -41,5 +63,260 @@ function VisitorsNow({ siteId }: { siteId: string }): VNode {
       <span class="strong">{number(count)}</span> {count === 1 ? 'visitor' : 'visitors'} in the last 5 minutes
       {asked.failure !== null && <span class="muted small"> Not known now: {sentenceOf(asked.failure)}</span>}
     </p>
+  );
+}
+
+interface CountsProps {
+  siteId: string;
+  site: SiteItem | undefined;
+  period: Period;
+  everyMs: number;
+}
+
+/** The figures of the period, and the course of the one that is chosen. */
+function Counts({ siteId, site, period, everyMs }: CountsProps): VNode {
+  const chosen = place.value.query.get('figure');
+  const conversions = conversionsOf(site);
+  const key = `${siteId} ${period.from} ${period.lastDay} ${conversions.join()}`;
+  const counts = useAnswer(
+    key,
+    (signal) => ask(siteId, 'trends', countsQuestion(period, conversions), signal),
+    everyMs,
+  );
+  const revenue = useAnswer(key, (signal) => ask(siteId, 'trends', revenueQuestion(period), signal), everyMs);
+  const counted = useMemo(() => (counts.value === null ? null : countFigures(counts.value)), [counts.value]);
+  const earned = useMemo(() => (revenue.value === null ? null : revenueFigures(revenue.value)), [revenue.value]);
+  const figures = [...(counted ?? WAITING), ...(earned ?? [NO_REVENUE])];
+  const shown = figures.find(({ name }) => name === chosen) ?? figures[0] ?? NO_REVENUE;
+  const starts = useMemo(() => counts.value?.series[0]?.intervals.map(({ from }) => from) ?? [], [counts.value]);
+  return (
+    <div class={`stack ${counts.isOld || revenue.isOld ? 'old' : ''}`}>
+      {counts.failure !== null && <FailureNote failure={counts.failure} again={counts.again} />}
+      {revenue.failure !== null && revenue.failure.code !== counts.failure?.code && (
+        <FailureNote failure={revenue.failure} again={revenue.again} />
+      )}
+      <ul class="figures" aria-busy={counts.asks}>
+        {figures.map((figure) => (
+          <li key={figure.name}>
+            <button
+              type="button"
+              class="figure"
+              aria-pressed={figure === shown}
+              onClick={() => setQuery({ figure: figure.name === figures[0]?.name ? null : figure.name })}
+            >
+              <FigureText figure={figure} />
+            </button>
+            {figure.name === CONVERSIONS && <ConversionsNote siteId={siteId} conversions={conversions} />}
+          </li>
+        ))}
+      </ul>
+      <Panel title={`${shown.name} by ${period.interval}`}>
+        <div class="chart-room">
+          {counted !== null && <Course figure={shown} starts={starts} interval={period.interval} />}
+          {counts.waits && <Loading lines={8} />}
+          {counted === null && counts.failure !== null && <Empty title="Not known now" />}
+        </div>
+      </Panel>
+    </div>
+  );
+}
+
+const WAITING: readonly Figure[] = ['Visitors', 'Events', CONVERSIONS].map(noFigure);
+const NO_REVENUE = noFigure('Revenue');
+
+/** Which events count as conversions, leading to how many there are of each. */
+function ConversionsNote({ siteId, conversions }: { siteId: string; conversions: string[] }): VNode {
+  const address = addressOf(`/sites/${encodeURIComponent(siteId)}/trends`, queryAsking(conversionTrends(conversions)));
+  const names = conversions.join(', ');
+  return (
+    <a class="figure-note small" href={address} title={`Trends of ${names}`} aria-label={`Trends of ${names}`}>
+      of {names}
+    </a>
+  );
+}
+
+interface CourseProps {
+  figure: Figure;
+  starts: readonly number[];
+  interval: string;
+}
+
+function Course({ figure, starts, interval }: CourseProps): VNode {
+  const series = useMemo(
+    () => [
+      { name: figure.name, values: figure.values },
+      { name: 'Period before', values: figure.valuesBefore, isBefore: true },
+    ],
+    [figure],
+  );
+  const write = useMemo(() => {
+    const { currency } = figure;
+    return currency === null ? number : (value: number | null) => (value === null ? '–' : money(value, currency));
+  }, [figure.currency]);
+  return (
+    <TimeSeries
+      title={`${figure.name} by ${interval}`}
+      starts={starts}
+      interval={interval}
+      timeZone={timeZone()}
+      series={series}
+      format={write}
+    />
+  );
+}
+
+function FigureText({ figure: { name, total, before, values, currency } }: { figure: Figure }): VNode {
+  const write = (value: number): string => (currency === null ? compact(value) : money(value, currency));
+  const changed = total === null || before === null ? null : change(total, before);
+  return (
+    <>
+      <span class="figure-name">{name}</span>
+      <span class="figure-total">{total === null ? '–' : write(total)}</span>
+      {changed === null ? (
+        <span class="muted small">{before === 0 && total !== null && total > 0 ? 'none before' : ' '}</span>
+      ) : (
+        <span class={`small change-${changed.direction}`} title={`${write(before ?? 0)} in the period before`}>
+          {changed.text}
+        </span>
+      )}
+      <Sparkline values={values} />
+    </>
+  );
+}
+
+interface RankingsProps {
+  siteId: string;
+  site: SiteItem | undefined;
+  period: Period;
+  everyMs: number;
+}
+
+const SHOWN_MAX = 10;
+
+/** Which pages are seen most, and where their visitors came from. */
+function Rankings(props: RankingsProps): VNode {
+  const [source, setSource] = useState('referrers');
+  const [pages, otherPages] = [
+    useViews(props, { property: '$current_url', part: 'page' }),
+    useViews(props, { property: 'page_location', part: 'page', unlessSet: '$current_url' }),
+  ];
+  const [referrers, otherReferrers] = [
+    useViews(props, { property: '$referrer', part: 'other_host' }),
+    useViews(props, { property: 'page_referrer', part: 'other_host', unlessSet: '$referrer' }),
+  ];
+  const direct = useDirect(props);
+  const domains = props.site?.domains;
+  const nameOfSource = useMemo(() => sourceName(domains ?? []), [domains]);
+  return (
+    <div class="columns">
+      <Panel title="Top pages">
+        <Ranking what="Page" asked={[pages, otherPages]} nameOf={pageName} empty="No page views in this period" />
+      </Panel>
+      <Panel title="Top sources">
+        <Tabs
+          label="Sources"
+          chosen={source}
+          onChosen={setSource}
+          tabs={[
+            {
+              id: 'referrers',
+              label: 'Referring sites',
+              content: () => (
+                <Ranking
+                  what="Source"
+                  asked={[referrers, otherReferrers, direct]}
+                  nameOf={nameOfSource}
+                  empty="No page views in this period"
+                />
+              ),
+            },
+            {
+              id: 'campaigns',
+              label: 'Campaigns',
+              content: () => <Campaigns {...props} />,
+            },
+          ]}
+        />
+      </Panel>
+    </div>
+  );
+}
+
+/** Page views by a property, of the period. */
+function useViews({ siteId, period, everyMs }: RankingsProps, by: ViewsBy): Asked<TopAnswer> {
+  const key = `${siteId} ${period.from} ${period.lastDay} ${by.property}`;
+  return useAnswer(key, (signal) => ask(siteId, 'top', viewsQuestion(period, by), signal), everyMs);
+}
+
+/** Page views that nothing led to. */
+function useDirect({ siteId, period, everyMs }: RankingsProps): Asked<TopAnswer> {
+  const key = `${siteId} ${period.from} ${period.lastDay}`;
+  return useAnswer(key, (signal) => ask(siteId, 'top', directQuestion(period), signal), everyMs);
+}
+
+const valueName = (value: string): string | null => value || null;
+
+/** The campaigns by page views, asked when somebody looks, and the way to what the people whom they brought bought. */
+function Campaigns(props: RankingsProps): VNode {
+  const { siteId } = props;
+  const asked = useViews(props, { property: 'utm_campaign' });
+  const names = ranked(asked.value === null ? [] : [asked.value], valueName).map(({ name }) => name);
+  return (
+    <div class="stack">
+      <Ranking what="Campaign" asked={[asked]} nameOf={valueName} empty="No view has utm_campaign" />
+      {names.length > 0 && (
+        <p>
+          <a class="button small" href={revenueAddress(siteId, names)}>
+            Compare their revenue
+          </a>
+        </p>
+      )}
+    </div>
+  );
+}
+
+const revenueAddress = (siteId: string, campaigns: readonly string[]): string =>
+  addressOf(`/sites/${encodeURIComponent(siteId)}/trends`, queryAsking(campaignRevenue(campaigns)));
+
+interface RankingProps {
+  /** What is ranked, over the names. */
+  what: string;
+  asked: readonly Asked<TopAnswer>[];
+  nameOf(value: string): string | null;
+  empty: string;
+}
+
+function Ranking({ what, asked, nameOf, empty }: RankingProps): VNode {
+  const answers = asked.flatMap(({ value }) => value ?? []);
+  const rows = useMemo(() => ranked(answers, nameOf).slice(0, SHOWN_MAX), [nameOf, ...answers]);
+  // Half of the views would make another ranking: whichever answer is not there says why.
+  const first = asked.find(({ value, failure }) => value === null || failure !== null) ?? asked[0];
+  if (first === undefined) return <Empty title={empty} />;
+  return (
+    <Shown asked={first} lines={SHOWN_MAX}>
+      {() => (rows.length === 0 ? <Empty title={empty} /> : <Bars what={what} rows={rows} />)}
+    </Shown>
+  );
+}
+
+function Bars({ what, rows }: { what: string; rows: readonly Ranked[] }): VNode {
+  const most = rows[0]?.views ?? 1;
+  return (
+    <>
+      <p class="bars-head muted small">
+        <span>{what}</span>
+        <span>Page views</span>
+      </p>
+      <ol class="bars">
+        {rows.map(({ name, views }) => (
+          <li key={name} style={{ '--share': `${((views / most) * 100).toFixed(1)}%` }}>
+            <span class="cut" title={name}>
+              {name}
+            </span>
+            <span>{number(views)}</span>
+          </li>
+        ))}
+      </ol>
+    </>
   );
 }

@@ -1,6 +1,6 @@
 import type { Field } from '#pipelines/analytics/filters.ts';
-import { type FilterDraft, filtersIn, isField } from '../../questions/condition_draft.ts';
-import { objectIn } from '../../questions/from_address.ts';
+import type { PathsAnswer } from '#pipelines/analytics/paths.ts';
+import { type FilterDraft, filtersIn, isField, objectIn } from '../../questions/conditions.ts';
 
 export const ANCHORS = ['starting_at', 'ending_at', 'through'] as const;
 type Anchor = (typeof ANCHORS)[number];
@@ -42,4 +42,106 @@ export function pathsQuestion({ anchor, by, windowMs, steps, top, filters }: Pat
     ...(filters.length > 0 && { filters }),
     ...{ steps, top },
   };
+}
+
+/** A value of a place, as it is drawn. */
+export interface PathNode {
+  place: number;
+  /** Null: the values that are not given. */
+  value: string | null;
+  paths: number;
+  /** How many end here, and how many go on behind the last place. */
+  ends: number;
+  goesOn: number;
+  x: number;
+  y: number;
+  height: number;
+}
+
+/** A way from one value to the next: where it begins and ends, and how thick it is. */
+export interface PathLink {
+  from: PathNode;
+  to: PathNode;
+  paths: number;
+  fromY: number;
+  toY: number;
+  height: number;
+}
+
+export interface PathLayout {
+  nodes: PathNode[];
+  links: PathLink[];
+  width: number;
+  height: number;
+}
+
+export const NODE_PX = 168;
+const COLUMN_PX = 248;
+const TALLEST_PX = 200;
+const LEAST_PX = 44;
+const GAP_PX = 12;
+
+/** Places beside each other, their values below each other, as high as there are paths. */
+export function pathLayout({ places, edges }: PathsAnswer): PathLayout {
+  const most = Math.max(
+    1,
+    ...places.flatMap(({ values, other }) => [...values, other ?? { paths: 0 }].map((one) => one.paths)),
+  );
+  const heightOf = (paths: number): number => Math.max(LEAST_PX, (paths / most) * TALLEST_PX);
+  const nodes = places.flatMap(({ place, values, other }, column): PathNode[] => {
+    let y = 0;
+    const all = [...values, ...(other === null ? [] : [{ ...other, value: null }])];
+    return all.map(({ value, paths, ends, goes_on }) => {
+      const height = heightOf(paths);
+      const node = { place, value, paths, ends, goesOn: goes_on, x: column * COLUMN_PX, y, height };
+      y += height + GAP_PX;
+      return node;
+    });
+  });
+  const bottom = Math.max(0, ...nodes.map(({ y, height }) => y + height));
+  return {
+    nodes,
+    links: linksOf(nodes, edges),
+    width: Math.max(0, places.length - 1) * COLUMN_PX + NODE_PX,
+    height: bottom,
+  };
+}
+
+function linksOf(nodes: readonly PathNode[], edges: PathsAnswer['edges']): PathLink[] {
+  const byPlace = new Map(nodes.map((node) => [keyOf(node.place, node.value), node]));
+  const [out, into] = [new Map<PathNode, number>(), new Map<PathNode, number>()];
+  const take = (taken: Map<PathNode, number>, node: PathNode, height: number): number => {
+    const before = taken.get(node) ?? 0;
+    taken.set(node, before + height);
+    return node.y + before;
+  };
+  const drawn = edges.flatMap(({ place, from, to, paths }) => {
+    const [source, target] = [byPlace.get(keyOf(place, from)), byPlace.get(keyOf(place + 1, to))];
+    return source === undefined || target === undefined ? [] : [{ source, target, paths }];
+  });
+  // Ways leave and arrive in the order of where they lead, so that few cross.
+  drawn.sort((a, b) => a.source.y - b.source.y || a.target.y - b.target.y);
+  return drawn.map(({ source, target, paths }) => {
+    const height = Math.min((paths / source.paths) * source.height, (paths / target.paths) * target.height);
+    return {
+      from: source,
+      to: target,
+      paths,
+      height,
+      fromY: take(out, source, height),
+      toY: take(into, target, height),
+    };
+  });
+}
+
+const keyOf = (place: number, value: string | null): string => JSON.stringify([place, value]);
+
+/** The outline of a link as an SVG path: a band that bends from one column to the next. */
+export function bandOf({ from, to, fromY, toY, height }: PathLink): string {
+  const [x1, x2] = [from.x + NODE_PX, to.x];
+  const middle = (x1 + x2) / 2;
+  return [
+    `M${x1},${fromY}C${middle},${fromY} ${middle},${toY} ${x2},${toY}`,
+    `V${toY + height}C${middle},${toY + height} ${middle},${fromY + height} ${x1},${fromY + height}Z`,
+  ].join('');
 }

@@ -1,13 +1,11 @@
-import type { VNode } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import type { ComponentChildren, VNode } from 'preact';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
 import { number, percent } from '../../format.ts';
 import type { ListedPart } from '../../questions/actor_dialog.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
-import { SideScroll } from '../../ui/side_scroll.tsx';
-import { Empty } from '../../ui/states.tsx';
-import { bandOf, NODE_PX, type PathLayout, type PathLink, type PathNode, pathLayout } from './path_layout.ts';
-import { type ChosenWay, hasChoice, MENU_PX, PathMenu, shown, wayName } from './path_menu.tsx';
+import { Empty } from '../../ui/panel.tsx';
+import { bandOf, NODE_PX, type PathLayout, type PathLink, type PathNode, pathLayout } from './paths_draft.ts';
 
 interface PathsViewProps {
   query: PathsQuery;
@@ -146,6 +144,12 @@ function LinkShape({ link, choose }: { link: PathLink; choose: Choose | undefine
 
 const wayOf = ({ from, to }: PathLink): ChosenWay['way'] => [from.value, to.value];
 const keyOf = ({ from, to }: PathLink): string => JSON.stringify([from.place, from.value, to.value]);
+
+/** A value of a place, as it is read. */
+const shown = (value: string | null): string => (value === null ? 'Others' : value === '' ? '(none)' : value);
+
+/** The values of a way, one after the other. */
+const wayName = (way: readonly (string | null)[]): string => way.map(shown).join(' → ');
 const linkName = ({ from, to, paths }: PathLink): string => `${wayName([from.value, to.value])}: ${number(paths)}`;
 
 interface PathNodeBoxProps {
@@ -213,3 +217,109 @@ const edgeColumns = (list: ListWay | undefined): Column<Edge>[] => [
       ),
   },
 ];
+
+/** A node or a link that was chosen, and where what can be done with it opens. */
+interface ChosenWay {
+  place: number;
+  /** The values that it goes through; null: others. */
+  way: (string | null)[];
+  paths: number;
+  x: number;
+  y: number;
+  /** What was pressed, which has the focus again afterwards. */
+  by: HTMLElement | SVGElement;
+}
+
+interface PathMenuProps {
+  chosen: ChosenWay;
+  /** Lists who goes this way; left out where nobody may be listed. */
+  onWho: (() => void) | undefined;
+  /** Shows the paths that begin with a value. */
+  onFrom: ((value: string) => void) | undefined;
+  onClose(): void;
+}
+
+const MENU_PX = 224;
+
+/** What can be done with a node or a link of paths. Escape and leaving it close it. */
+function PathMenu({ chosen, onWho, onFrom, onClose }: PathMenuProps): VNode {
+  const { way, paths, x, y, by } = chosen;
+  const root = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => root.current?.querySelector('button')?.focus(), [by]);
+  const values = valuesOf(way);
+  const act = (done: () => void) => (): void => {
+    by.focus();
+    onClose();
+    done();
+  };
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is of a form, and this is none.
+    <div
+      ref={root}
+      role="group"
+      class="menu-box path-menu"
+      aria-label={wayName(way)}
+      style={{ '--x': `${x}px`, '--y': `${y}px`, '--width': `${MENU_PX}px` }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        by.focus();
+        onClose();
+      }}
+      onFocusOut={({ relatedTarget: to }) => {
+        if (!(to instanceof Node && root.current?.contains(to) === true)) onClose();
+      }}
+    >
+      <p class="muted small cut">{wayName(way)}</p>
+      {onWho !== undefined && (
+        <button type="button" class="menu-item" onClick={act(onWho)}>
+          Show who ({number(paths)})
+        </button>
+      )}
+      {onFrom !== undefined &&
+        values.map((value) => (
+          <button key={value} type="button" class="menu-item cut" onClick={act(() => onFrom(value))}>
+            {way.length === 1 ? 'Paths from here' : `Paths from ${value}`}
+          </button>
+        ))}
+    </div>
+  );
+}
+
+/** The values that paths can begin with, each once. */
+const valuesOf = (way: ChosenWay['way']): string[] => [...new Set(way.flatMap((value) => value || []))];
+
+/** Whether the menu of a way has anything to choose. */
+const hasChoice = (way: ChosenWay['way'], may: { list: boolean; begin: boolean }): boolean =>
+  may.list || (may.begin && valuesOf(way).length > 0);
+
+interface SideScrollProps {
+  label: string;
+  /** What it holds may be wider than there is room. */
+  children: ComponentChildren;
+}
+
+/** A region that scrolls to the side, by keyboard as well, with a shadow at an edge behind which there is more. */
+function SideScroll({ label, children }: SideScrollProps): VNode {
+  const region = useRef<HTMLElement>(null);
+  const [more, setMore] = useState({ before: false, after: false });
+  const look = (): void => {
+    const seen = region.current;
+    if (seen === null) return;
+    const [before, after] = [seen.scrollLeft > 1, seen.scrollLeft + seen.clientWidth < seen.scrollWidth - 1];
+    setMore((known) => (known.before === before && known.after === after ? known : { before, after }));
+  };
+  // What it holds may have become wider with whatever drew it again.
+  useLayoutEffect(look);
+  useLayoutEffect(() => {
+    addEventListener('resize', look);
+    return () => removeEventListener('resize', look);
+  }, []);
+  return (
+    <div class={`side-scroll ${more.before ? 'more-before' : ''} ${more.after ? 'more-after' : ''}`}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      <section class="side-scroll-region" aria-label={label} tabIndex={0} ref={region} onScroll={look}>
+        {children}
+      </section>
+    </div>
+  );
+}

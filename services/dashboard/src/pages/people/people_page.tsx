@@ -1,19 +1,17 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { TopAnswer } from '#pipelines/analytics/top.ts';
-import type { Failure } from '../../api/api_answer.ts';
-import { ask } from '../../api/questions.ts';
-import { number } from '../../format.ts';
+import { ask, type Failure } from '../../api/request.ts';
+import { useAnswer } from '../../api/use_answer.ts';
+import { dateTime, number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { place, setQuery } from '../../router.ts';
-import { personAddress } from '../../site_address.ts';
+import { mayAt } from '../../session.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { TextField } from '../../ui/form_fields.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { FailureNote, Loading } from '../../ui/states.tsx';
-import { mayAt } from '../../who.ts';
-import { peopleQuestion, searchInAddress } from './find_people.ts';
-import { SeenLast } from './seen_last.tsx';
+import { personAddress } from '../../ui/identifiers.tsx';
+import { FailureNote, Loading, Panel, Shown } from '../../ui/panel.tsx';
+import { newestQuestion, pageText, peopleQuestion, type Seen, searchInAddress, seenLast } from './people.ts';
 
 type Found = TopAnswer['values'][number];
 
@@ -104,5 +102,42 @@ const columnsOf = (siteId: string): Column<Found>[] => [
     align: 'end',
     value: ({ events }) => events,
     cell: (row) => number(row.events),
+  },
+];
+
+/** Who was there last, by the newest events of the last day. */
+function SeenLast({ siteId }: { siteId: string }): VNode {
+  const asked = useAnswer(siteId, (signal) => ask(siteId, 'live', newestQuestion(Date.now()), signal));
+  return (
+    <Panel title="Seen last">
+      <Shown asked={asked} lines={8}>
+        {({ events }) => (
+          <DataTable
+            caption="People seen last"
+            columns={seenColumnsOf(siteId)}
+            rows={seenLast(events)}
+            keyOf={({ personId }) => personId}
+            csvName="people-seen-last"
+            emptyText="Nobody was there in the last 24 hours"
+          />
+        )}
+      </Shown>
+    </Panel>
+  );
+}
+
+const seenColumnsOf = (siteId: string): Column<Seen>[] => [
+  {
+    id: 'person',
+    title: 'Person',
+    value: ({ personId }) => personId,
+    cell: ({ personId }) => <a href={personAddress(siteId, personId)}>{personId}</a>,
+  },
+  { id: 'last', title: 'Last seen', value: ({ last }) => last.timestamp, cell: ({ last }) => dateTime(last.timestamp) },
+  { id: 'event', title: 'Last event', value: ({ last }) => last.event },
+  { id: 'page', title: 'Page', value: ({ last }) => pageText(last.properties) },
+  {
+    ...{ id: 'events', title: 'Newest events', align: 'end', value: ({ events }) => events },
+    cell: ({ events }) => number(events),
   },
 ];

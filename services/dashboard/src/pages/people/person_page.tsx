@@ -1,19 +1,16 @@
 import { Fragment, type VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { ask } from '../../api/questions.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
+import { type Answer, ask, request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
-import { dateTime, money, number } from '../../format.ts';
+import { dateTime, money, number, timeOfDay } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { CopyButton } from '../../ui/copy_button.tsx';
+import { addressOf } from '../../router.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { Empty, Shown } from '../../ui/states.tsx';
-import { Tabs } from '../../ui/tabs.tsx';
-import { deviceName } from './device_name.ts';
-import { lifeRange, ofPerson } from './find_people.ts';
-import { Merges } from './merges.tsx';
-import { boughtOf, boughtQuestion } from './person_facts.ts';
-import { Timeline } from './timeline.tsx';
+import { CopyButton, CountedAs } from '../../ui/identifiers.tsx';
+import { Empty, Panel, Shown, Tabs } from '../../ui/panel.tsx';
+import { boughtOf, boughtQuestion, deviceName, lifeRange, ofPerson, pageText } from './people.ts';
 
 const EVENTS_MAX = 1_000;
 
@@ -127,3 +124,154 @@ function Devices({ siteId, personId }: { siteId: string; personId: string }): VN
     </Shown>
   );
 }
+
+type ListedEvent = Listing['events'][number];
+
+const SHOWN = 100;
+const day = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
+
+interface TimelineProps {
+  siteId: string;
+  events: readonly ListedEvent[];
+}
+
+/** What a person did, newest first, by day. */
+function Timeline({ siteId, events }: TimelineProps): VNode {
+  const [shown, setShown] = useState(SHOWN);
+  const days = Map.groupBy(events.slice(0, shown), ({ timestamp }) => day.format(timestamp));
+  return (
+    <div class="timeline">
+      {[...days].map(([name, some]) => (
+        <section key={name} aria-label={name}>
+          <h3>{name}</h3>
+          <ol>
+            {some.map((event) => (
+              <TimelineEvent key={event.event_id} siteId={siteId} event={event} />
+            ))}
+          </ol>
+        </section>
+      ))}
+      {events.length > shown && (
+        <button type="button" class="button" onClick={() => setShown(shown + SHOWN)}>
+          Show {Math.min(SHOWN, events.length - shown)} more
+        </button>
+      )}
+    </div>
+  );
+}
+
+function TimelineEvent({ siteId, event }: { siteId: string; event: ListedEvent }): VNode {
+  const { event_id, timestamp, value, currency, action_source, distinct_id, properties } = event;
+  const page = pageText(properties);
+  const address = addressOf(`/sites/${encodeURIComponent(siteId)}/events/${encodeURIComponent(event_id)}`);
+  return (
+    <li class="timeline-event">
+      <span class="muted timeline-time">{timeOfDay(timestamp)}</span>
+      <div class="timeline-body">
+        <span class="row">
+          <a class="strong wraps" href={address}>
+            {event.event}
+          </a>
+          <CountedAs event={event.event} />
+          {value !== null && <span class="badge">{money(value, currency)}</span>}
+          <span class="muted small">{action_source}</span>
+          <span class="muted small cut">{distinct_id}</span>
+        </span>
+        {page !== '' && <span class="muted small wraps">{page}</span>}
+        {Object.keys(properties).length > 0 && (
+          <details>
+            <summary class="small">Properties</summary>
+            <pre class="block">{JSON.stringify(properties, null, 2)}</pre>
+          </details>
+        )}
+      </div>
+    </li>
+  );
+}
+
+interface MergesProps {
+  siteId: string;
+  events: Listing['events'];
+}
+
+/** A distinct id of a person: how often it is in the events shown, and what is known of why it belongs here. */
+interface OwnId {
+  distinctId: string;
+  events: number;
+  last: number;
+  person: EventTrace['person'];
+}
+
+/** How many ids are traced; each takes a question of its own. */
+const TRACED_MAX = 20;
+
+/** The distinct ids of a person, the identifiers by which they said who it is, and what was merged when. */
+function Merges({ siteId, events }: MergesProps): VNode {
+  const ids = [...Map.groupBy(events, ({ distinct_id }) => distinct_id)].slice(0, TRACED_MAX);
+  const asked = useAnswer(`${siteId} ${ids.map(([id]) => id).join(' ')}`, async (signal): Promise<Answer<OwnId[]>> => {
+    const found: OwnId[] = [];
+    for (const [distinctId, own] of ids) {
+      const [newest] = own;
+      if (newest === undefined) continue;
+      const path = `/v1/query/${encodeURIComponent(siteId)}/events/${encodeURIComponent(newest.event_id)}`;
+      const trace = await request<EventTrace>('GET', path, { signal });
+      if (!trace.ok) return trace;
+      found.push({ distinctId, events: own.length, last: newest.timestamp, person: trace.value.person });
+    }
+    return { ok: true, value: found, version: null };
+  });
+  return (
+    <Shown asked={asked} lines={5}>
+      {(found) => {
+        const links = new Map(found.flatMap(({ person }) => person?.links ?? []).map((link) => [link.person_id, link]));
+        const merged = [...links.values()].filter(({ person_id, target }) => person_id !== target);
+        return (
+          <div class="stack">
+            <DataTable
+              caption="Distinct ids"
+              columns={ID_COLUMNS}
+              rows={found}
+              keyOf={({ distinctId }) => distinctId}
+              csvName="ids"
+            />
+            <h3>Merges</h3>
+            <DataTable
+              caption="Merges"
+              columns={LINK_COLUMNS}
+              rows={merged}
+              keyOf={({ person_id }) => person_id}
+              emptyText="Nobody else became part of this person"
+            />
+          </div>
+        );
+      }}
+    </Shown>
+  );
+}
+
+const ID_COLUMNS: Column<OwnId>[] = [
+  { id: 'id', title: 'Distinct id', value: ({ distinctId }) => distinctId },
+  {
+    id: 'events',
+    title: 'Events shown',
+    align: 'end',
+    value: ({ events }) => events,
+    cell: (row) => number(row.events),
+  },
+  { id: 'last', title: 'Last seen', value: ({ last }) => last, cell: ({ last }) => dateTime(last) },
+  { id: 'by', title: 'Said who it is by', value: ({ person }) => identifiedBy(person) },
+];
+
+/** By which identifiers events of a distinct id said who it is, each with the beginning of its hash. */
+function identifiedBy(person: EventTrace['person']): string {
+  const by = person?.identified_by ?? [];
+  return by.map(({ identifier, digest_begin }) => `${identifier} ${digest_begin}…`).join(', ') || '–';
+}
+
+type Link = NonNullable<EventTrace['person']>['links'][number];
+
+const LINK_COLUMNS: Column<Link>[] = [
+  { id: 'person', title: 'Person', value: ({ person_id }) => person_id },
+  { id: 'target', title: 'Became part of', value: ({ target }) => target },
+  { id: 'since', title: 'Since', value: ({ since }) => since, cell: ({ since }) => dateTime(since) },
+];

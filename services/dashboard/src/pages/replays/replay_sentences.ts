@@ -1,7 +1,6 @@
 import type { NewReplayBody, ReplayItem } from '#services/control_api/redelivery.ts';
-import { typedNumber } from '../../api/typed_number.ts';
-import { events, number, span } from '../../format.ts';
-import type { BadgeKind } from '../../ui/badge.tsx';
+import { events, number, span, typedNumber } from '../../format.ts';
+import type { BadgeKind } from '../../ui/panel.tsx';
 
 const REPLAY_STATES: Readonly<Record<ReplayItem['state'], { label: string; badge: BadgeKind }>> = {
   waiting: { label: 'Waits to begin', badge: 'plain' },

@@ -1,19 +1,15 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ReplayItem } from '#services/control_api/redelivery.ts';
-import { listAll } from '../../api/lists.ts';
-import { request } from '../../api/request.ts';
+import { listAll, request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { dateTime, number } from '../../format.ts';
 import { place, setQuery } from '../../router.ts';
-import { Badge } from '../../ui/badge.tsx';
+import { mayAt } from '../../session.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { Empty, Shown } from '../../ui/states.tsx';
-import { mayAt } from '../../who.ts';
+import { Badge, Empty, Panel, Shown } from '../../ui/panel.tsx';
 import type { Kind } from '../destinations/setting_form.ts';
-import { NewReplay } from './new_replay.tsx';
-import { ReplayDialog } from './replay_dialog.tsx';
+import { NewReplay, ReplayDialog } from './replay_dialog.tsx';
 import { isOver, shareDone, shownState } from './replay_sentences.ts';
 
 const RUNNING_EVERY_MS = 1_000;

@@ -1,7 +1,13 @@
 import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
-import { type FilterDraft, filtersIn, type SelectionDraft, selectionIn } from '../../questions/condition_draft.ts';
-import { objectIn, oneOf } from '../../questions/from_address.ts';
-import { dayIn, dayStart } from '../../zoned_days.ts';
+import { dayIn, dayStart } from '../../period.ts';
+import {
+  type FilterDraft,
+  filtersIn,
+  objectIn,
+  oneOf,
+  type SelectionDraft,
+  selectionIn,
+} from '../../questions/conditions.ts';
 
 export const RETENTION_INTERVALS = ['day', 'week', 'month'] as const;
 export const MODES = ['first', 'first_ever', 'recurring'] as const;

@@ -1,12 +1,11 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Failure } from '../../api/api_answer.ts';
-import { finishReturn } from '../../api/providers.ts';
+import type { Failure } from '../../api/request.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { addressOf, go } from '../../router.ts';
-import { FailureNote, Loading } from '../../ui/states.tsx';
-import { toast } from '../../ui/toast.tsx';
-import { readSession } from '../../who.ts';
+import { finishReturn, readSession } from '../../session.ts';
+import { toast } from '../../ui/dialog.tsx';
+import { FailureNote, Loading } from '../../ui/panel.tsx';
 
 /** Where a provider sends the browser of somebody back to who is signed in already: to link an account, or anew. */
 export default function SignedInPage({ params }: PageProps): VNode {

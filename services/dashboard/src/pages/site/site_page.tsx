@@ -1,16 +1,18 @@
 import type { VNode } from 'preact';
-import type { SiteItem } from '#services/control_api/sites.ts';
-import { request } from '../../api/request.ts';
-import { useAnswer } from '../../api/use_answer.ts';
+import { useState } from 'preact/hooks';
+import type { DomainItem, SiteItem } from '#services/control_api/sites.ts';
+import { listAll, request } from '../../api/request.ts';
+import { useAction, useAnswer } from '../../api/use_answer.ts';
+import { dateTime } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { place, setQuery } from '../../router.ts';
+import { mayAt } from '../../session.ts';
 import { readSites } from '../../site_list.ts';
-import { Shown } from '../../ui/states.tsx';
-import { Tabs } from '../../ui/tabs.tsx';
-import { BlockRules } from './block_rules.tsx';
-import { ConsentForm } from './consent_form.tsx';
-import { Domains } from './domains.tsx';
-import { GeneralForm } from './general_form.tsx';
+import { Confirm, toast } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/form_fields.tsx';
+import { CopyButton } from '../../ui/identifiers.tsx';
+import { Badge, type BadgeKind, Empty, FailureNote, Panel, Shown, Tabs } from '../../ui/panel.tsx';
+import { BlockRules, ConsentForm, GeneralForm, type SitePartProps } from './site_settings.tsx';
 
 /** The settings of a site. */
 export default function SitePage({ params }: PageProps): VNode {
@@ -40,5 +42,176 @@ export default function SitePage({ params }: PageProps): VNode {
         );
       }}
     </Shown>
+  );
+}
+
+const STATES: Readonly<Record<DomainItem['state'], { label: string; badge: BadgeKind }>> = {
+  pending: { label: 'Waits for its DNS record', badge: 'warn' },
+  verified: { label: 'Verified', badge: 'good' },
+  failing: { label: 'Its DNS record is gone', badge: 'bad' },
+  lapsed: { label: 'Lapsed: not served any more', badge: 'bad' },
+};
+const EVERY_MS = 15_000;
+
+const domainPath = (siteId: string, domain: string, what = ''): string =>
+  `/v1/admin/sites/${encodeURIComponent(siteId)}/domains/${encodeURIComponent(domain)}${what}`;
+
+/** First-party domains of the site: the DNS record that proves each, and whether it was found. */
+function Domains({ site, onChanged }: SitePartProps): VNode {
+  const siteId = site.site_id;
+  const asked = useAnswer(
+    siteId,
+    (signal) => listAll<DomainItem>('/v1/admin/domains', { site_id: siteId }, 1_000, signal),
+    EVERY_MS,
+  );
+  const again = (): void => {
+    asked.again();
+    onChanged();
+  };
+  const mayChange = mayAt('site.change', siteId);
+  return (
+    <div class="stack">
+      <Panel
+        title="First-party domains"
+        note="A name of your own that leads to the edge, so that the tag is a part of your site."
+      >
+        <div class="stack">
+          {mayChange && <ClaimDomain siteId={siteId} onClaimed={again} />}
+          <Shown asked={asked}>
+            {({ items }) => (items.length === 0 ? <Empty title="No domain was claimed yet" /> : null)}
+          </Shown>
+        </div>
+      </Panel>
+      {(asked.value?.items ?? []).map((item) => (
+        <OneDomain key={item.domain} item={item} mayChange={mayChange} onChanged={again} />
+      ))}
+    </div>
+  );
+}
+
+function ClaimDomain({ siteId, onClaimed }: { siteId: string; onClaimed(): void }): VNode {
+  const [domain, setDomain] = useState('');
+  const action = useAction();
+  const claim = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const claimed = await action.run(() => request<DomainItem>('PUT', domainPath(siteId, domain.trim())));
+    if (claimed === null) return;
+    setDomain('');
+    onClaimed();
+  };
+  return (
+    <form class="stack narrow" onSubmit={(event) => void claim(event)}>
+      <TextField label="Domain" required placeholder="events.shop.example" value={domain} onValue={setDomain} />
+      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <div class="actions">
+        <button type="submit" class="button primary" disabled={action.isBusy}>
+          Claim the domain
+        </button>
+      </div>
+    </form>
+  );
+}
+
+interface OneDomainProps {
+  item: DomainItem;
+  mayChange: boolean;
+  onChanged(): void;
+}
+
+function OneDomain({ item, mayChange, onChanged }: OneDomainProps): VNode {
+  const { domain, state, records, verified_at, lapses_at } = item;
+  const needsRecord = state !== 'verified';
+  return (
+    <Panel title={domain} actions={mayChange && <DomainActions item={item} onChanged={onChanged} />}>
+      <div class="stack">
+        <p class="row">
+          <Badge kind={STATES[state].badge}>{STATES[state].label}</Badge>
+          {state === 'verified' && verified_at !== null && <span class="muted">since {dateTime(verified_at)}</span>}
+          {lapses_at !== null && <span class="muted">served until {dateTime(lapses_at)}</span>}
+        </p>
+        <details open={needsRecord}>
+          <summary>DNS record</summary>
+          <p class="muted">
+            {records.cname === null ? 'Set this record' : 'Set one of these records'}, and leave it there. It is looked
+            for every few minutes.
+          </p>
+          <DnsRecord type="TXT" {...records.txt} />
+          {records.cname !== null && <DnsRecord type="CNAME" {...records.cname} />}
+          <p class="muted">{withoutAlias(item)}</p>
+        </details>
+      </div>
+    </Panel>
+  );
+}
+
+/** What brings the traffic where the CNAME record does not. */
+function withoutAlias({ domain, records }: DomainItem): string {
+  const address = 'A or AAAA records with the addresses of the edge, which whoever runs the service names';
+  return records.cname === null
+    ? `For its traffic ${domain} needs ${address}, or a CNAME record to its name.`
+    : `Where ${domain} cannot have a CNAME record, as at the top of a zone, set the TXT record, and beside it ${address}.`;
+}
+
+function DnsRecord({ type, name, value }: { type: string; name: string; value: string }): VNode {
+  return (
+    <dl class="facts dns-record">
+      <dt>Type</dt>
+      <dd>{type}</dd>
+      <dt>Name</dt>
+      <dd class="secret">
+        <code>{name}</code>
+        <CopyButton text={name} what={`name of the ${type} record`} />
+      </dd>
+      <dt>Value</dt>
+      <dd class="secret">
+        <code>{value}</code>
+        <CopyButton text={value} what={`value of the ${type} record`} />
+      </dd>
+    </dl>
+  );
+}
+
+function DomainActions({ item, onChanged }: Pick<OneDomainProps, 'item' | 'onChanged'>): VNode {
+  const { site_id, domain } = item;
+  const [asks, setAsks] = useState(false);
+  const action = useAction();
+  const verify = async (): Promise<void> => {
+    const found = await action.run(() => request<DomainItem>('POST', domainPath(site_id, domain, '/verify')));
+    if (found === null) return;
+    toast(
+      found.state === 'verified' ? `${domain} is verified` : `The record of ${domain} was not found yet`,
+      found.state === 'verified' ? 'good' : 'bad',
+    );
+    onChanged();
+  };
+  const release = async (): Promise<void> => {
+    const released = await action.run(() => request<DomainItem>('DELETE', domainPath(site_id, domain)));
+    if (released === null) return;
+    setAsks(false);
+    toast(`${domain} was given up`);
+    onChanged();
+  };
+  return (
+    <>
+      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <button type="button" class="button small" disabled={action.isBusy} onClick={() => void verify()}>
+        Verify now
+      </button>
+      <button type="button" class="button small danger" onClick={() => setAsks(true)}>
+        Give up
+      </button>
+      {asks && (
+        <Confirm
+          title={`Give ${domain} up?`}
+          action="Give up"
+          isDangerous
+          isBusy={action.isBusy}
+          onConfirm={() => void release()}
+          onClose={() => setAsks(false)}
+        >
+          <p>It is served no more, and pages that load the tag from it send nothing.</p>
+        </Confirm>
+      )}
+    </>
   );
 }

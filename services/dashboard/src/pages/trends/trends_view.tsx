@@ -2,14 +2,13 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
-import { COLOURS } from '../../charts/series.ts';
+import { COLOURS, ZoneNote } from '../../charts/chart_table.tsx';
 import { TimeSeries } from '../../charts/time_series.tsx';
-import { ZoneNote } from '../../charts/zone_note.tsx';
 import { change, intervalStart, number } from '../../format.ts';
 import { API_ZONE } from '../../period.ts';
 import type { ListedPart } from '../../questions/actor_dialog.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
-import { startsOf, type TrendLine, trendLines } from './trend_lines.ts';
+import { startsOf, type TrendLine, trendLines } from './trends_draft.ts';
 
 interface TrendsViewProps {
   query: TrendsQuery;

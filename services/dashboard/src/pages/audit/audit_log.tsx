@@ -1,0 +1,193 @@
+import type { VNode } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { AuditItem, AuditPage } from '#services/control_api/audit.ts';
+import { type Answer, type Parameters, request } from '../../api/request.ts';
+import { useAnswer } from '../../api/use_answer.ts';
+import { dateTime } from '../../format.ts';
+import { dayEnd, dayStartOf } from '../../period.ts';
+import { place, setQuery } from '../../router.ts';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { SelectField, TextField } from '../../ui/form_fields.tsx';
+import { Panel, Shown } from '../../ui/panel.tsx';
+import { auditSentence } from './audit_sentence.ts';
+
+const PAGE = 200;
+
+/** Who did what: the newest changes, and more of them when asked. */
+export function AuditList(): VNode {
+  const { query } = place.value;
+  const filter = auditFilter(query);
+  const about = JSON.stringify(filter);
+  // Of another filter the newest come first again.
+  const [read, setRead] = useState({ about, pages: 1 });
+  const pages = read.about === about ? read.pages : 1;
+  const asked = useAnswer(JSON.stringify([filter, pages]), (signal) => changes(filter, pages * PAGE, signal));
+  const items = useMemo(() => asked.value?.items ?? [], [asked.value]);
+  const chosen = items.find(({ seq }) => String(seq) === query.get('change'));
+  return (
+    <Panel
+      title="Audit"
+      note="The newest 8,000, and beside them 2,000 sign-ins and refusals. Of secrets it says that they were changed, and never to what."
+    >
+      <div class="stack">
+        <AuditFilter />
+        <Shown asked={asked}>
+          {({ more }) => (
+            <DataTable
+              caption="Changes of settings"
+              columns={COLUMNS}
+              rows={items}
+              keyOf={({ seq }) => String(seq)}
+              csvName="changes"
+              emptyText="No change is like this"
+              more={more ? { load: () => setRead({ about, pages: pages + 1 }), asks: asked.asks } : undefined}
+            />
+          )}
+        </Shown>
+      </div>
+      {chosen !== undefined && <ChangeDialog change={chosen} />}
+    </Panel>
+  );
+}
+
+async function changes(
+  filter: Parameters,
+  max: number,
+  signal: AbortSignal,
+): Promise<Answer<{ items: AuditItem[]; more: boolean }>> {
+  const items: AuditItem[] = [];
+  let before: number | null = null;
+  do {
+    const query: Parameters = { ...filter, before, limit: PAGE };
+    const answer: Answer<AuditPage> = await request('GET', '/v1/admin/audit', { query, signal });
+    if (!answer.ok) return answer;
+    items.push(...answer.value.items);
+    before = answer.value.next;
+  } while (before !== null && items.length < max);
+  return { ok: true, value: { items, more: before !== null }, version: null };
+}
+
+const COLUMNS: readonly Column<AuditItem>[] = [
+  {
+    id: 'when',
+    title: 'When',
+    value: ({ changed_at }) => changed_at,
+    cell: ({ seq, changed_at }) => (
+      <button type="button" class="link" onClick={() => setQuery({ change: String(seq) }, 'push')}>
+        {dateTime(changed_at)}
+      </button>
+    ),
+  },
+  { id: 'sentence', title: 'What was done', value: auditSentence },
+  {
+    id: 'about',
+    title: 'About',
+    value: ({ setting_key }) => setting_key,
+    cell: ({ setting_key }) => <code>{shortKey(setting_key)}</code>,
+  },
+];
+
+/** Hashes say nothing to people, and would make the table wide. */
+const shortKey = (settingKey: string): string => settingKey.replace(/[0-9a-f]{64}$/, (hash) => `${hash.slice(0, 8)}…`);
+
+function ChangeDialog({ change }: { change: AuditItem }): VNode {
+  const { setting_key, changed_at, before, after, secrets_changed } = change;
+  return (
+    <Dialog title={shortKey(setting_key)} kind="side" onClose={() => setQuery({ change: null }, 'push')}>
+      <div class="stack">
+        <p>
+          {auditSentence(change)}, {dateTime(changed_at)}
+        </p>
+        {secrets_changed.length > 0 && <p>Secrets that were set, replaced or removed: {secrets_changed.join(', ')}</p>}
+        <Side title="Before" fields={before} />
+        <Side title="After" fields={after} />
+      </div>
+    </Dialog>
+  );
+}
+
+function Side({ title, fields }: { title: string; fields: AuditItem['before'] }): VNode | null {
+  if (fields === null) return null;
+  return (
+    <section class="stack-small">
+      <h3>{title}</h3>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      <pre class="block" tabIndex={0}>
+        {JSON.stringify(fields, null, 2)}
+      </pre>
+    </section>
+  );
+}
+
+const KINDS = [
+  { value: '', label: 'Everything' },
+  { value: 'change', label: 'Changes and deeds' },
+  { value: 'sign_in', label: 'Sign-ins' },
+  { value: 'refusal', label: 'Refusals' },
+];
+
+/** What the address asks for, as the API takes it. */
+function auditFilter(query: URLSearchParams): Record<string, string | number | null> {
+  return {
+    ...{ setting_key: query.get('setting'), changed_by: query.get('by'), kind: query.get('kind') },
+    ...{ since: dayStartOf(query.get('since')), until: dayEnd(query.get('until')) },
+  };
+}
+
+function fieldsIn(query: URLSearchParams) {
+  const asked = (name: string): string => query.get(name) ?? '';
+  return {
+    setting: asked('setting'),
+    by: asked('by'),
+    kind: asked('kind'),
+    since: asked('since'),
+    until: asked('until'),
+  };
+}
+
+/** Asks for what, by whom, about what and when. */
+function AuditFilter(): VNode {
+  const { query } = place.value;
+  const inAddress = JSON.stringify(fieldsIn(query));
+  const [typed, setTyped] = useState(() => fieldsIn(query));
+  // The way back and forward changes them too. What else the address says, such as a change that is opened, leaves what is typed.
+  useEffect(() => setTyped(fieldsIn(place.peek().query)), [inAddress]);
+  const field = (name: keyof typeof typed) => ({
+    value: typed[name],
+    onValue: (value: string) => setTyped({ ...typed, [name]: value }),
+  });
+  const { setting, by, kind, since, until } = typed;
+  const isWrong = since !== '' && until !== '' && since > until;
+  return (
+    <form
+      class="form-row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!isWrong) setQuery({ setting: setting.trim(), by: by.trim(), kind, since, until }, 'push');
+      }}
+    >
+      <SelectField label="What" options={KINDS} {...field('kind')} />
+      <TextField label="By whom" type="search" hint="A user, or the label of a token." {...field('by')} />
+      <TextField
+        label="About"
+        type="search"
+        placeholder="site/shop or destination/shop/"
+        hint="One thing, or with / at its end all below it."
+        {...field('setting')}
+      />
+      <TextField label="First day" type="date" {...field('since')} />
+      <TextField
+        label="Last day"
+        type="date"
+        {...field('until')}
+        problem={isWrong ? 'The last day must not lie before the first.' : ''}
+      />
+      <div class="field-button">
+        <button type="submit" class="button">
+          Filter
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,374 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { AttemptItem } from '#services/control_api/destinations.ts';
+import type { LetterDetails, LetterItem, ResendAnswer, ResolveAnswer } from '#services/control_api/redelivery.ts';
+import { type Answer, request } from '../../api/request.ts';
+import { useAction, useAnswer } from '../../api/use_answer.ts';
+import { dateTime, number } from '../../format.ts';
+import { mayAt, mayEverywhere } from '../../session.ts';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { Confirm, Dialog, toast } from '../../ui/dialog.tsx';
+import { FormActions, problemOf, TextField } from '../../ui/form_fields.tsx';
+import { EventLink } from '../../ui/identifiers.tsx';
+import { Badge, FailureNote, Shown } from '../../ui/panel.tsx';
+import { ATTEMPT_COLUMNS } from '../destinations/delivery_attempts.tsx';
+import { isAllSettled, isOpen, portions, resentSentence, stateOf } from './dead_letter_groups.ts';
+
+interface LetterDialogProps {
+  id: string;
+  onChanged(): void;
+  onClose(): void;
+}
+
+/** One dead letter: why it died, whose events it holds, and what is done about it. */
+export function LetterDialog({ id, onChanged, onClose }: LetterDialogProps): VNode {
+  const path = `/v1/admin/dead-letters/${encodeURIComponent(id)}`;
+  const asked = useAnswer(id, (signal) => request<LetterDetails>('GET', path, { signal }));
+  const onDone = (): void => {
+    asked.again();
+    onChanged();
+  };
+  return (
+    <Dialog title={`Dead letter ${id}`} kind="side" onClose={onClose}>
+      <Shown asked={asked} lines={8}>
+        {(letter) => (
+          <div class="stack">
+            <Steps letter={letter} onDone={onDone} />
+            <Facts letter={letter} />
+            <Contents details={letter} />
+            <Attempts attempts={letter.attempts} />
+          </div>
+        )}
+      </Shown>
+    </Dialog>
+  );
+}
+
+/** What was done about the letter, and what can be. */
+function Steps({ letter, onDone }: { letter: LetterItem; onDone(): void }): VNode {
+  const action = useAction();
+  const mayChange = mayChangeLetter(letter);
+  const send = async (): Promise<void> => {
+    const outcomes = await action.run(() => resend([letter.id]));
+    if (outcomes === null) return;
+    tellResent(outcomes);
+    onDone();
+  };
+  const reopen = async (): Promise<void> => {
+    const items = await action.run(() => markLetters('reopen', [letter.id]));
+    if (items === null) return;
+    // Somebody else may have opened it meanwhile.
+    const isReopened = items.some(({ outcome }) => outcome === 'reopened');
+    toast(isReopened ? 'The letter is open again' : 'The letter was open already, or is kept no more');
+    onDone();
+  };
+  return (
+    <>
+      <p class="row">
+        <LetterState letter={letter} />
+        {mayChange && letter.resendable && letter.resent_at === null && (
+          <button type="button" class="button primary" disabled={action.isBusy} onClick={() => void send()}>
+            Send in again
+          </button>
+        )}
+        {mayChange && letter.resolved === null && <ResolveLetters ids={[letter.id]} label="Resolve" onDone={onDone} />}
+        {mayChange && letter.resolved !== null && (
+          <button type="button" class="button small" disabled={action.isBusy} onClick={() => void reopen()}>
+            Open it again
+          </button>
+        )}
+      </p>
+      {letter.resolved !== null && (
+        <div class="note note-good">
+          <div>
+            <p class="wraps">{letter.resolved.note}</p>
+            <p class="muted small">
+              {letter.resolved.by}, {dateTime(letter.resolved.at)}
+            </p>
+          </div>
+        </div>
+      )}
+      {action.failure !== null && <FailureNote failure={action.failure} />}
+    </>
+  );
+}
+
+function Facts({ letter }: { letter: LetterItem }): VNode {
+  const { stage, destination, reason, detail, topic, partition, offset, index, died_at, bytes_total, cut, resent_at } =
+    letter;
+  return (
+    <dl class="facts">
+      <dt>Stage</dt>
+      <dd>{destination === null ? stage : `${stage} to ${destination}`}</dd>
+      {letter.site_ids.length > 0 && (
+        <>
+          <dt>Site</dt>
+          <dd>{letter.site_ids.join(', ')}</dd>
+        </>
+      )}
+      {letter.event !== null && (
+        <>
+          <dt>Event</dt>
+          <dd>
+            <EventLink siteId={letter.site_ids[0] ?? ''} eventId={letter.event.event_id}>
+              {letter.event.event || letter.event.event_id}
+            </EventLink>
+          </dd>
+        </>
+      )}
+      <dt>Reason</dt>
+      <dd>
+        <code>{reason}</code>
+      </dd>
+      {detail !== '' && (
+        <>
+          <dt>Detail</dt>
+          <dd>{detail}</dd>
+        </>
+      )}
+      <dt>Died</dt>
+      <dd>{dateTime(died_at)}</dd>
+      {resent_at !== null && (
+        <>
+          <dt>Sent in again</dt>
+          <dd>{dateTime(resent_at)}</dd>
+        </>
+      )}
+      <dt>Stands in</dt>
+      <dd>
+        <code>{topic}</code>, partition {partition}, offset {offset}
+        {index >= 0 && `, event ${index}`}
+      </dd>
+      <dt>Size</dt>
+      <dd>
+        {number(bytes_total)} bytes{cut && ', of which only the first 512 KiB are kept: it cannot be sent in again'}
+      </dd>
+    </dl>
+  );
+}
+
+/** The attempts at the destination with what its platform answered. */
+function Attempts({ attempts }: Pick<LetterDetails, 'attempts'>): VNode | null {
+  if (attempts === null || attempts.length === 0) return null;
+  return (
+    <section aria-labelledby="letter-attempts">
+      <h3 id="letter-attempts">Attempts at the destination</h3>
+      <DataTable
+        caption="Each attempt with its answer"
+        columns={LETTER_ATTEMPTS}
+        rows={attempts}
+        keyOf={({ attempt, attempted_at }) => `${attempt} ${attempted_at}`}
+        heightPx={240}
+      />
+    </section>
+  );
+}
+
+type Content = NonNullable<LetterDetails['contents']>[number];
+
+function Contents({ details }: { details: LetterDetails }): VNode {
+  const { contents, sha256 } = details;
+  if (contents === null) {
+    return (
+      <p class="muted">
+        What it holds cannot be read as events. SHA-256 <code class="wraps">{sha256}</code>
+      </p>
+    );
+  }
+  return (
+    <section aria-labelledby="letter-events">
+      <h3 id="letter-events">Events in it</h3>
+      <DataTable
+        caption="Events in the letter"
+        columns={CONTENT_COLUMNS}
+        rows={contents}
+        keyOf={({ event_id }) => event_id}
+        heightPx={360}
+      />
+    </section>
+  );
+}
+
+const CONTENT_COLUMNS: readonly Column<Content>[] = [
+  { id: 'site', title: 'Site', value: ({ site_id }) => site_id },
+  {
+    id: 'received',
+    title: 'Received',
+    value: ({ received_at }) => received_at,
+    cell: ({ received_at }) => dateTime(received_at),
+  },
+  {
+    id: 'event',
+    title: 'Event',
+    value: ({ event }) => event,
+    cell: ({ site_id, event_id, event }) => (
+      <EventLink siteId={site_id} eventId={event_id}>
+        {event || event_id}
+      </EventLink>
+    ),
+  },
+  {
+    id: 'event_id',
+    title: 'Event id',
+    value: ({ event_id }) => event_id,
+    cell: ({ event_id }) => <code>{event_id}</code>,
+  },
+  { id: 'visitor', title: 'Distinct id', value: ({ distinct_id }) => distinct_id },
+];
+
+const LETTER_ATTEMPTS: readonly Column<AttemptItem>[] = [
+  ATTEMPT_COLUMNS.when,
+  ATTEMPT_COLUMNS.attempt,
+  ATTEMPT_COLUMNS.outcome,
+  ATTEMPT_COLUMNS.reason,
+  ATTEMPT_COLUMNS.answer,
+];
+
+/** What was done about a letter, or can be. */
+export function LetterState({ letter }: { letter: LetterItem }): VNode {
+  const kind = !isOpen(letter) ? 'good' : letter.resendable ? 'warn' : 'plain';
+  return <Badge kind={kind}>{stateOf(letter)}</Badge>;
+}
+
+/** Whether the person may send in or resolve a letter: at each of its sites, or everywhere where these are not known. */
+export const mayChangeLetter = ({ site_ids }: LetterItem): boolean =>
+  site_ids.length === 0
+    ? mayEverywhere('dead_letters.change')
+    : site_ids.every((siteId) => mayAt('dead_letters.change', siteId));
+
+type Outcomes = ResendAnswer['items'];
+
+/** Sends letters in again, a portion at a time; those before a portion that failed are sent. */
+async function resend(ids: readonly string[]): Promise<Answer<Outcomes>> {
+  const outcomes: Outcomes = [];
+  for (const portion of portions(ids)) {
+    const answer = await request<ResendAnswer>('POST', '/v1/admin/dead-letters/resend', { body: { ids: portion } });
+    if (!answer.ok) return answer;
+    outcomes.push(...answer.value.items);
+  }
+  return { ok: true, value: outcomes, version: null };
+}
+
+/** Tells what became of letters. */
+function tellResent(outcomes: Outcomes): void {
+  toast(resentSentence(outcomes), isAllSettled(outcomes) ? 'good' : 'bad');
+}
+
+/** Sends in again letters that can be, after asking. */
+export function ResendAll({ letters, onDone }: { letters: readonly LetterItem[]; onDone(): void }): VNode | null {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const action = useAction();
+  if (letters.length === 0) return null;
+  // What died since was not looked at.
+  const left = letters.flatMap(({ id }) => (chosen.has(id) ? [id] : []));
+  const close = (): void => setChosen(new Set());
+  const send = async (): Promise<void> => {
+    const outcomes = await action.run(() => resend(left));
+    // Those before a portion that failed are sent: the list says which are left.
+    if (outcomes === null) return onDone();
+    close();
+    tellResent(outcomes);
+    onDone();
+  };
+  return (
+    <>
+      <button type="button" class="button small" onClick={() => setChosen(new Set(letters.map(({ id }) => id)))}>
+        Send all in again ({number(letters.length)})
+      </button>
+      {left.length > 0 && (
+        <Confirm
+          title={`Send ${number(left.length)} ${left.length === 1 ? 'letter' : 'letters'} in again?`}
+          action={action.isBusy ? 'Sending' : 'Send in again'}
+          isBusy={action.isBusy}
+          onConfirm={() => void send()}
+          onClose={close}
+        >
+          <p>
+            Each goes in once, however often this is asked. Where the cause is not gone it dies again, as a letter of
+            its own. Events that were counted before are not counted twice, and what a destination has by now is not
+            sent to it.
+          </p>
+          {action.failure !== null && <FailureNote failure={action.failure} />}
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+/** Says of letters that somebody is done with them, or that they are open again, a portion at a time. */
+async function markLetters(
+  what: 'resolve' | 'reopen',
+  ids: readonly string[],
+  more: { note?: string } = {},
+): Promise<Answer<ResolveAnswer['items']>> {
+  const items: ResolveAnswer['items'] = [];
+  for (const portion of portions(ids)) {
+    const body = { ids: portion, ...more };
+    const answer = await request<ResolveAnswer>('POST', `/v1/admin/dead-letters/${what}`, { body });
+    if (!answer.ok) return answer;
+    items.push(...answer.value.items);
+  }
+  return { ok: true, value: items, version: null };
+}
+
+interface ResolveLettersProps {
+  ids: readonly string[];
+  /** What the button says. */
+  label: string;
+  onDone(): void;
+}
+
+/** A button that asks why nothing more is to be done about letters that the person may change, and notes it with who said so. */
+export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNode | null {
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const [note, setNote] = useState('');
+  const action = useAction();
+  if (ids.length === 0) return null;
+  // What died since was not looked at, and what is resolved by now needs nothing.
+  const left = chosen.filter((id) => ids.includes(id));
+  const close = (): void => {
+    setChosen([]);
+    // What was said of these letters is not said of the next.
+    setNote('');
+    action.clear();
+  };
+  const resolve = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const items = await action.run(() => markLetters('resolve', left, { note: note.trim() }));
+    // Those before a portion that failed are resolved: the list says which are left.
+    if (items === null) return onDone();
+    close();
+    const done = items.filter(({ outcome }) => outcome === 'resolved').length;
+    toast(`${number(done)} ${done === 1 ? 'letter is' : 'letters are'} resolved`);
+    onDone();
+  };
+  return (
+    <>
+      <button type="button" class="button small" onClick={() => setChosen(ids)}>
+        {label}
+      </button>
+      {left.length > 0 && (
+        <Dialog
+          title={left.length === 1 ? 'Resolve the letter' : `Resolve ${number(left.length)} letters`}
+          isChanged={note.trim() !== ''}
+          onClose={close}
+        >
+          <form class="stack" onSubmit={(event) => void resolve(event)}>
+            <p>It stays where it is, and counts as open no more. It can be opened again.</p>
+            <TextField
+              label="Why nothing more is to be done"
+              required
+              lines={3}
+              hint="Others read it: up to 500 characters, without addresses and numbers of people."
+              problem={problemOf(action.failure, 'note')}
+              value={note}
+              onValue={setNote}
+            />
+            {action.failure !== null && <FailureNote failure={action.failure} />}
+            <FormActions action="Resolve" disabled={action.isBusy || note.trim() === ''} onClose={close} />
+          </form>
+        </Dialog>
+      )}
+    </>
+  );
+}

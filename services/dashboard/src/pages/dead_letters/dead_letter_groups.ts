@@ -1,0 +1,125 @@
+import type { LetterItem, ResendAnswer } from '#services/control_api/redelivery.ts';
+import { number } from '../../format.ts';
+
+/** Dead letters of one stage and one reason. */
+export interface LetterGroup {
+  stage: LetterItem['stage'];
+  reason: string;
+  count: number;
+  events: number;
+  firstMs: number;
+  lastMs: number;
+  /** Letters by the day they died on, in UTC: beginning of the day, and how many. */
+  days: readonly { dayMs: number; count: number }[];
+}
+
+const DAY_MS = 86_400_000;
+
+/** Groups of letters, the largest first. */
+export function letterGroups(letters: readonly LetterItem[]): LetterGroup[] {
+  const groups = Map.groupBy(letters, ({ stage, reason }) => `${stage} ${reason}`);
+  return [...groups.values()]
+    .flatMap((alike) => {
+      const [first] = alike;
+      return first === undefined ? [] : [groupOf(first, alike)];
+    })
+    .sort((a, b) => b.count - a.count);
+}
+
+function groupOf({ stage, reason }: LetterItem, alike: readonly LetterItem[]): LetterGroup {
+  const times = alike.map(({ died_at }) => died_at);
+  const days = Map.groupBy(times, (ms) => Math.floor(ms / DAY_MS) * DAY_MS);
+  return {
+    ...{ stage, reason, count: alike.length },
+    events: alike.reduce((sum, { events }) => sum + (events ?? 0), 0),
+    firstMs: times.reduce((least, ms) => Math.min(least, ms), Number.POSITIVE_INFINITY),
+    lastMs: times.reduce((most, ms) => Math.max(most, ms), 0),
+    days: [...days].map(([dayMs, ones]) => ({ dayMs, count: ones.length })).sort((a, b) => a.dayMs - b.dayMs),
+  };
+}
+
+/** Letters of every day of a span, also of days that have none. */
+export function countsByDay(group: LetterGroup, fromMs: number, toMs: number): number[] {
+  const first = Math.floor(fromMs / DAY_MS);
+  const last = Math.floor((toMs - 1) / DAY_MS);
+  const counts = new Map(group.days.map(({ dayMs, count }) => [dayMs / DAY_MS, count]));
+  return Array.from({ length: Math.max(1, last - first + 1) }, (_, at) => counts.get(first + at) ?? 0);
+}
+
+/** Letters about which nobody did anything yet, and whose events their destination has not taken since. */
+export const isOpen = ({
+  resent_at,
+  resolved,
+  delivery,
+}: Pick<LetterItem, 'resent_at' | 'resolved' | 'delivery'>): boolean =>
+  resent_at === null && resolved === null && delivery !== 'delivered';
+
+/** Letters that a button may send in again. */
+export const resendable = (letters: readonly LetterItem[]): LetterItem[] =>
+  letters.filter((letter) => letter.resendable && isOpen(letter));
+
+/** Requests may name so many letters at once. */
+const AT_ONCE_MAX = 100;
+
+/** Ids in the portions that one request takes. */
+export function portions(ids: readonly string[]): string[][] {
+  return Array.from({ length: Math.ceil(ids.length / AT_ONCE_MAX) }, (_, at) =>
+    ids.slice(at * AT_ONCE_MAX, (at + 1) * AT_ONCE_MAX),
+  );
+}
+
+/** What the page of letters is asked with for all that are open and hold events of a site: as long as any is kept. */
+export const openLettersQuery = (siteId: string | null): Record<string, string> => ({
+  period: '90d',
+  ...(siteId !== null && { site: siteId }),
+});
+
+/** Which letters a list has, by what was done about them. */
+export const LETTER_FILTERS = [
+  { value: 'open', label: 'Open', takes: isOpen },
+  { value: 'resent', label: 'Sent in again', takes: ({ resent_at }: LetterItem) => resent_at !== null },
+  { value: 'delivered', label: 'Delivered since', takes: ({ delivery }: LetterItem) => delivery === 'delivered' },
+  { value: 'resolved', label: 'Resolved', takes: ({ resolved }: LetterItem) => resolved !== null },
+  { value: 'all', label: 'All', takes: () => true },
+] as const;
+
+type Outcomes = ResendAnswer['items'];
+
+/** What was done about a letter, or can be, in words. */
+export function stateOf({ resent_at, resolved, delivery, resendable: isResendable }: LetterItem): string {
+  if (resolved !== null) return 'Resolved';
+  if (delivery === 'delivered') return 'Delivered since';
+  if (delivery === 'waiting') return 'Waits to be tried again';
+  if (resent_at !== null) return 'Sent in again';
+  if (delivery === 'unknown') return 'Open; whether it was delivered is not known';
+  return isResendable ? 'Can be sent in again' : 'Cannot be sent in again';
+}
+
+const REASONS: readonly { outcome: Outcomes[number]['outcome']; text: string }[] = [
+  { outcome: 'resent_before', text: 'had been before' },
+  { outcome: 'delivered', text: 'not, as the destination has them by now' },
+  { outcome: 'waiting', text: 'not, as they are tried again by themselves' },
+  { outcome: 'no_destination', text: 'not, as the destination is switched off or gone' },
+  { outcome: 'replay_runs', text: 'not yet, as a replay to the destination is not over' },
+  { outcome: 'not_known', text: 'not yet, as it is not known whether the destination has them: try again in a moment' },
+];
+
+/** What became of letters, in a sentence. */
+export function resentSentence(outcomes: Outcomes): string {
+  const count = (wanted: string): number => outcomes.filter(({ outcome }) => outcome === wanted).length;
+  const sent = count('resent');
+  const told = REASONS.map(({ outcome, text }) => ({ found: count(outcome), text }));
+  const others = outcomes.length - sent - told.reduce((sum, { found }) => sum + found, 0);
+  return [
+    sent === 0
+      ? 'No letter was sent in again'
+      : `${number(sent)} ${sent === 1 ? 'letter was' : 'letters were'} sent in again`,
+    ...told.filter(({ found }) => found > 0).map(({ found, text }) => `${number(found)} ${text}`),
+    ...(others > 0 ? [`${number(others)} could not be`] : []),
+  ].join(', ');
+}
+
+const SETTLED: ReadonlySet<string> = new Set(['resent', 'resent_before', 'delivered', 'waiting']);
+
+/** Whether nothing is left to be done about letters that were to be sent in again. */
+export const isAllSettled = (outcomes: Outcomes): boolean => outcomes.every(({ outcome }) => SETTLED.has(outcome));

@@ -1,0 +1,237 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { AttemptItem, TestAnswer } from '#services/control_api/destinations.ts';
+import { request } from '../../api/request.ts';
+import { useAction, useAnswer } from '../../api/use_answer.ts';
+import { dateTime, span } from '../../format.ts';
+import { addressOf } from '../../router.ts';
+import { Combobox } from '../../ui/combobox.tsx';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { SelectField, TextField } from '../../ui/form_fields.tsx';
+import { EventLink } from '../../ui/identifiers.tsx';
+import { Badge, type BadgeKind, Empty, FailureNote, Shown } from '../../ui/panel.tsx';
+import { type DestinationRow, testAdvice } from './destination_rows.ts';
+import type { Kind } from './setting_form.ts';
+
+const EVERY_MS = 10_000;
+const SHOWN = 100;
+const HEIGHT_PX = 480;
+
+/** What came of an attempt, in words. */
+const attemptOutcomes: Readonly<Record<AttemptItem['outcome'], { label: string; badge: BadgeKind }>> = {
+  delivered: { label: 'Delivered', badge: 'good' },
+  diverted: { label: 'In retry', badge: 'warn' },
+  paused: { label: 'Waits', badge: 'warn' },
+  dead: { label: 'Failed', badge: 'bad' },
+  skipped: { label: 'Skipped', badge: 'plain' },
+};
+
+const FILTERS = [
+  { value: '', label: 'All but skipped' },
+  ...Object.entries(attemptOutcomes).map(([value, { label }]) => ({ value, label })),
+];
+
+/** The newest attempts to deliver to a destination, with what its platform answered. */
+export function DestinationAttempts({ siteId, row }: DestinationDialogProps): VNode {
+  const [outcome, setOutcome] = useState('');
+  const path = `${destinationPath(siteId, row.item.name)}/attempts`;
+  const query = { outcome: outcome === '' ? null : outcome, limit: SHOWN };
+  const asked = useAnswer(
+    outcome,
+    (signal) => request<{ items: AttemptItem[] }>('GET', path, { query, signal }),
+    EVERY_MS,
+  );
+  return (
+    <div class="stack">
+      <SelectField label="Which attempts" value={outcome} onValue={setOutcome} options={FILTERS} />
+      <Shown asked={asked}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title="No such attempt in the last 30 days" />
+          ) : (
+            <DataTable
+              caption="Newest attempts"
+              columns={columnsOf(siteId)}
+              rows={items}
+              keyOf={({ event_id, attempt, attempted_at }) => `${event_id} ${attempt} ${attempted_at}`}
+              csvName={`attempts-${row.item.name}`}
+              heightPx={HEIGHT_PX}
+            />
+          )
+        }
+      </Shown>
+    </div>
+  );
+}
+
+/** Columns of an attempt to deliver, wherever attempts are listed. */
+export const ATTEMPT_COLUMNS = {
+  when: {
+    id: 'when',
+    title: 'When',
+    value: ({ attempted_at }) => attempted_at,
+    cell: ({ attempted_at }) => dateTime(attempted_at),
+  },
+  outcome: {
+    id: 'outcome',
+    title: 'Outcome',
+    value: ({ outcome }) => attemptOutcomes[outcome].label,
+    cell: ({ outcome }) => <Badge kind={attemptOutcomes[outcome].badge}>{attemptOutcomes[outcome].label}</Badge>,
+  },
+  reason: {
+    id: 'reason',
+    title: 'Reason',
+    value: ({ reason }) => reason,
+    cell: ({ reason }) => (reason === '' ? '–' : <code>{reason}</code>),
+  },
+  answer: {
+    id: 'answer',
+    title: 'Answer',
+    value: attemptAnswer,
+    cell: (one) => <span class="wraps">{attemptAnswer(one)}</span>,
+  },
+  attempt: { id: 'attempt', title: 'Try', align: 'end', value: ({ attempt }) => attempt },
+} as const satisfies Record<string, Column<AttemptItem>>;
+
+const columnsOf = (siteId: string): readonly Column<AttemptItem>[] => [
+  ATTEMPT_COLUMNS.when,
+  {
+    id: 'event',
+    title: 'Event',
+    value: ({ event, event_id }) => `${event} ${event_id}`,
+    cell: ({ event, event_id }) => (
+      <EventLink siteId={siteId} eventId={event_id}>
+        {event}
+      </EventLink>
+    ),
+  },
+  ATTEMPT_COLUMNS.outcome,
+  ATTEMPT_COLUMNS.reason,
+  ATTEMPT_COLUMNS.answer,
+  ATTEMPT_COLUMNS.attempt,
+  {
+    id: 'took',
+    title: 'Took',
+    align: 'end',
+    value: ({ took_ms }) => took_ms,
+    cell: ({ took_ms }) => (took_ms === 0 ? '–' : span(took_ms)),
+  },
+];
+
+/** What the platform answered, in a line. */
+function attemptAnswer({ answer }: Pick<AttemptItem, 'answer'>): string {
+  return answer === null ? 'None' : `${answer.status} ${answer.body}`.trim();
+}
+
+const EVENTS = ['page_view', 'generate_lead', 'add_to_cart', 'purchase'].map((value) => ({ value }));
+const CODE = 'test_event_code';
+
+interface SendTestProps extends DestinationDialogProps {
+  /** Whether settings were changed and not saved. */
+  isUnsaved: boolean;
+}
+
+/** Sends one event that is marked as a test, and shows what the platform answered. */
+export function SendTest({ siteId, row, kind, isUnsaved }: SendTestProps): VNode {
+  const [event, setEvent] = useState('page_view');
+  const [code, setCode] = useState('');
+  const [answer, setAnswer] = useState<TestAnswer | null>(null);
+  const action = useAction();
+  const takesCode = kind?.schema.properties?.[CODE] !== undefined;
+  const isTest = takesCode && (code.trim() !== '' || (row.item.settings[CODE] ?? '') !== '');
+  const send = async (submitted: Event): Promise<void> => {
+    submitted.preventDefault();
+    setAnswer(null);
+    const body = { event, ...(takesCode && code.trim() !== '' && { test_event_code: code.trim() }) };
+    const path = `${destinationPath(siteId, row.item.name)}/test`;
+    setAnswer(await action.run(() => request<TestAnswer>('POST', path, { body })));
+  };
+  return (
+    <form class="stack" onSubmit={(submitted) => void send(submitted)}>
+      <Combobox label="Event" value={event} options={EVENTS} onValue={setEvent} takesOthers />
+      {takesCode && (
+        <TextField
+          label="Test event code (optional)"
+          hint="Of the platform's page for tests. Without one the event counts there like any other."
+          value={code}
+          onValue={setCode}
+        />
+      )}
+      {isUnsaved && (
+        <p class="note note-warn">Settings were changed and not saved: this goes out with those that are stored.</p>
+      )}
+      {!isTest && (
+        <p class="note note-warn">
+          The platform is not told that this is a test: it counts there. It is of nobody, and worth 1 euro where it has
+          a value.
+        </p>
+      )}
+      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <div class="actions">
+        <button type="submit" class="button primary" disabled={action.isBusy}>
+          {action.isBusy ? 'Sending' : 'Send a test event'}
+        </button>
+      </div>
+      <div role="status">{answer !== null && <Outcome answer={answer} />}</div>
+    </form>
+  );
+}
+
+const OUTCOMES = {
+  delivered: { label: 'Delivered', badge: 'good' },
+  skipped: { label: 'Skipped', badge: 'warn' },
+  diverted: { label: 'Not delivered', badge: 'bad' },
+  dead: { label: 'Refused', badge: 'bad' },
+  paused: { label: 'Not sent: the settings are refused', badge: 'bad' },
+} as const;
+
+function Outcome({ answer }: { answer: TestAnswer }): VNode {
+  const { event_id, outcome, reason, detail, took_ms, answer: said } = answer;
+  return (
+    <div class="stack">
+      <p class="row">
+        <Badge kind={OUTCOMES[outcome].badge}>{OUTCOMES[outcome].label}</Badge>
+        {reason !== '' && <code>{reason}</code>}
+        {took_ms > 0 && <span class="muted">after {span(took_ms)}</span>}
+      </p>
+      {outcome !== 'delivered' && outcome !== 'skipped' && <p>{testAdvice(reason, outcome === 'paused')}</p>}
+      <dl class="facts">
+        {detail !== '' && (
+          <>
+            <dt>Detail</dt>
+            <dd>{detail}</dd>
+          </>
+        )}
+        <dt>Event id</dt>
+        <dd>
+          <code>{event_id}</code>
+        </dd>
+        <dt>Answer</dt>
+        <dd>{said === null ? 'None' : `${said.status} ${said.body}`}</dd>
+      </dl>
+    </div>
+  );
+}
+
+/** What is shown of one destination, and what may be done with it. */
+export interface DestinationDialogProps {
+  siteId: string;
+  row: DestinationRow;
+  /** Undefined where kinds are not known, or this one is there no more. */
+  kind: Kind | undefined;
+  mayChange: boolean;
+  onChanged(): void;
+  onClose(): void;
+}
+
+/** The path of a destination in the API. */
+export const destinationPath = (siteId: string, name: string): string =>
+  `/v1/admin/sites/${encodeURIComponent(siteId)}/destinations/${encodeURIComponent(name)}`;
+
+/** The address of a new replay of the dead letters of a destination, all that are kept. */
+export const replayAddress = (siteId: string, name: string): string =>
+  addressOf('/replays', new URLSearchParams({ new: '1', destination: name, site: siteId, source: 'dead_letters' }));
+
+/** The address of what a destination refused for good, letter by letter. */
+export const lettersAddress = (siteId: string, name: string): string =>
+  addressOf('/dead-letters', new URLSearchParams({ period: '24h', site: siteId, destination: name }));

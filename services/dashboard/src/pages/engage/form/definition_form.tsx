@@ -1,0 +1,260 @@
+import type { VNode } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
+import type { Definition } from '#pipelines/engage/definition_problems.ts';
+import { element, type Panel, panelFrame } from '#services/engage_panels/panel_frame.ts';
+import { showForm, showPromo, showSurvey } from '#services/engage_panels/panels.ts';
+import type { ShownItem } from '#services/engage_panels/shown_item.ts';
+import { SiteNamesContext, useSiteNames } from '../../../questions/site_names.ts';
+import { mayAt } from '../../../session.ts';
+import { SelectField } from '../../../ui/form_fields.tsx';
+import { FailureNote } from '../../../ui/panel.tsx';
+import { idOf } from '../../site/site_form.ts';
+import { DefinitionActions, type DefinitionFormProps, type DefinitionTabProps } from '../definition_actions.tsx';
+import {
+  itemNames,
+  type Path,
+  pathName,
+  readObject,
+  textAt,
+  textOf,
+  textWith,
+  translatedNames,
+  withNames,
+  withValue,
+} from '../engage_item.ts';
+import { checkDefinition, languagesOf, previewItem } from './definition_values.ts';
+import { FormFields, PromoFields, SurveyFields } from './kind_fields.tsx';
+import { DefinitionContext } from './path_fields.tsx';
+import { AppearanceFields, FrequencyFields, NameFields, TargetingFields, TimeFields } from './targeting_fields.tsx';
+
+/** A definition as a form, and beside it what visitors see. */
+export function DefinitionForm(props: DefinitionFormProps): VNode {
+  const read = readObject(props.form.draft.text);
+  const used = useUsedNames(props.item, read.ok ? read.value : null);
+  if (read.ok) return <Fields {...props} typed={read.value} used={used} />;
+  return <p class="muted">What stands under Advanced is no JSON: {read.message}</p>;
+}
+
+interface FieldsProps extends DefinitionFormProps {
+  typed: object;
+  used: ReadonlySet<string>;
+}
+
+function Fields({ typed, used, ...props }: FieldsProps): VNode {
+  const { siteId, spec, item, form, isSeen } = props;
+  const [isTried, setTried] = useState(false);
+  const [look, setLook] = useState<Look>({ at: 0, times: 0 });
+  const fields = useRef<HTMLFormElement>(null);
+  const names = useSiteNames(siteId);
+  const checked = checkDefinition(spec.kind, typed);
+  const own = isTried ? checked.problems : [];
+  const problems = [...own, ...(form.failure?.problems ?? [])];
+  const failure = own.length > 0 ? { ...NOT_SENT, problems: own } : form.failure;
+  const set = useSetter(props, typed);
+  const save = (enabled?: boolean): void => {
+    setTried(checked.problems.length > 0);
+    if (checked.problems.length > 0) requestAnimationFrame(() => focusProblem(fields.current));
+    else void form.save(enabled === undefined ? {} : { text: textWith(form.draft.text, ['enabled'], enabled) });
+  };
+  useEffect(() => {
+    if (form.failure !== null && isSeen) focusProblem(fields.current);
+  }, [form.failure]);
+  return (
+    <div class="editor">
+      <form
+        class="stack"
+        ref={fields}
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          save();
+        }}
+      >
+        <DefinitionContext.Provider value={{ filled: checked.filled, used, problems, set }}>
+          <SiteNamesContext.Provider value={names}>
+            <fieldset class="stack" disabled={!mayAt('engage.change', siteId) || form.isBusy}>
+              <NameFields isNew={item === null} />
+              <KindFields
+                kind={spec.kind}
+                onLook={(at) => setLook((now) => (now.at === at && now.times === 0 ? now : { at, times: 0 }))}
+              />
+              <AppearanceFields />
+              <TargetingFields />
+              <FrequencyFields />
+              <TimeFields />
+            </fieldset>
+          </SiteNamesContext.Provider>
+        </DefinitionContext.Provider>
+        {failure !== null && (
+          <div data-failure tabIndex={-1}>
+            <FailureNote failure={failure} />
+          </div>
+        )}
+        <DefinitionActions {...props} onSave={save} />
+      </form>
+      <Preview
+        kind={spec.kind}
+        drawable={checked.drawable}
+        look={look}
+        onRestart={() => setLook({ ...look, times: look.times + 1 })}
+      />
+    </div>
+  );
+}
+
+function KindFields({ kind, onLook }: { kind: EngageKind; onLook(index: number): void }): VNode {
+  if (kind === 'survey') return <SurveyFields onLook={onLook} />;
+  return kind === 'promo' ? <PromoFields /> : <FormFields />;
+}
+
+const NOT_SENT = { status: 0, code: 'definition_unfinished', message: 'Nothing was saved: some fields are not right.' };
+
+/** Puts the focus on the first field that is not right, and unfolds what it is in; where none is, on what is said of it. */
+function focusProblem(form: HTMLFormElement | null): void {
+  const found =
+    form?.querySelector<HTMLElement>('[aria-invalid="true"], [data-problem]') ??
+    form?.querySelector<HTMLElement>('[data-failure]');
+  for (let part = found?.parentElement ?? null; part !== null && part !== form; part = part.parentElement) {
+    if (part instanceof HTMLDetailsElement) part.open = true;
+  }
+  found?.focus();
+}
+
+/** How fields change a definition. @param typed As it is now. */
+function useSetter({ item, form }: Pick<DefinitionTabProps, 'item' | 'form'>, typed: object) {
+  const last = useRef({ name: '', before: typed, text: '' });
+  return (path: Path, value: unknown): void => {
+    const name = pathName(path);
+    // An id may be that of another item on the way to the one that somebody types: its texts go along from where it began.
+    const isMore = last.current.name === name && last.current.text === form.draft.text;
+    const before = isMore ? last.current.before : typed;
+    const changed = withNames(before, path, value);
+    const follows = item === null && name === 'name' && textAt(typed, ['id']) === idOf(textAt(typed, ['name']));
+    const text = textOf(follows ? withValue(changed, ['id'], idOf(String(value))) : changed);
+    last.current = { name, before, text };
+    form.edit({ text });
+  };
+}
+
+/**
+ * Names of all items that a definition had since its form was opened, or that something is known of: under an id that was
+ * used before, another question would take over the translations and the results of a removed one.
+ *
+ * @param definitions As it is stored, and as it is typed.
+ */
+function useUsedNames(...definitions: readonly unknown[]): ReadonlySet<string> {
+  const used = useRef(new Set<string>()).current;
+  for (const one of definitions) for (const name of [...itemNames(one), ...translatedNames(one)]) used.add(name);
+  return used;
+}
+
+interface PreviewProps {
+  kind: EngageKind;
+  /** Null: it cannot be drawn as it is typed now; the last that could be stays. */
+  drawable: Definition | null;
+  look: Look;
+  onRestart(): void;
+}
+
+/** What of a definition is looked at. */
+interface Look {
+  /** The question that is worked on. */
+  at: number;
+  /** How often it was begun anew since then; 0: it begins with that question. */
+  times: number;
+}
+
+/** What a visitor sees of a definition, drawn by the code that draws it for visitors. */
+function Preview({ kind, drawable, look: { at, times }, onRestart }: PreviewProps): VNode {
+  const pane = useRef<HTMLDivElement>(null);
+  const last = useRef(drawable);
+  if (drawable !== null) last.current = drawable;
+  const shown = last.current;
+  const [locale, setLocale] = useState('');
+  const [isClosed, setClosed] = useState(false);
+  const languages = shown === null ? [] : languagesOf(shown);
+  const language = languages.includes(locale) ? locale : (languages[0] ?? '');
+  const item = shown === null ? null : previewItem(kind, shown, language);
+  useEffect(() => {
+    if (pane.current === null || item === null) return;
+    const first = 'questions' in item.content && times === 0 ? Math.min(at, item.content.questions.length - 1) : 0;
+    setClosed(false);
+    drawPreview(pane.current, item, first, () => {
+      pane.current?.replaceChildren();
+      setClosed(true);
+    });
+  }, [JSON.stringify(item), at, times]);
+  return (
+    <section class="preview" aria-label="Preview">
+      <div class="preview-head">
+        <h3>Preview</h3>
+        <button type="button" class="button small" onClick={onRestart}>
+          From the beginning
+        </button>
+      </div>
+      {languages.length > 1 && (
+        <SelectField
+          label="Language"
+          value={language}
+          options={languages.map((value) => ({ value, label: value }))}
+          onValue={setLocale}
+        />
+      )}
+      <div class="preview-pane" ref={pane} />
+      {isClosed && <p class="muted small">The visitor has closed it.</p>}
+      {drawable === null && (
+        <p class="muted small">
+          Some fields cannot be shown as they are now.{shown !== null && ' What you see is how it was before.'}
+        </p>
+      )}
+      <p class="hint">Nothing that is filled in here is sent. Links lead nowhere, and a grey picture stands for one.</p>
+    </section>
+  );
+}
+
+/** The panel stays within the preview, which is its page. */
+const WITHIN =
+  '.panel{max-height:calc(100% - 32px)}.popover,.modal{width:min(var(--svc-width),100% - 32px)}.modal{height:fit-content}';
+/** Stands for a picture: the dashboard's policy loads none of another host. */
+const PICTURE = `data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="320"><rect width="640" height="320" fill="#c9ced6"/><path d="M60 280l150-150 90 90 70-70 210 130z" fill="#868e99"/></svg>',
+)}`;
+
+/**
+ * Draws an item in an element of the dashboard by the tag's own code. Texts stay texts, links lead nowhere and nothing is
+ * sent; a shadow root keeps its styles from the dashboard's.
+ *
+ * @param at Place of the question that a survey begins with.
+ * @param closed It was closed, or came to its end without a word.
+ */
+function drawPreview(pane: HTMLElement, item: ShownItem, at: number, closed: () => void): void {
+  const [host, root, box, body] = panelFrame(item, closed);
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(WITHIN);
+  root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+  if ('showModal' in box) box.setAttribute('open', '');
+  for (const type of ['click', 'auxclick']) root.addEventListener(type, stayHere, true);
+  const panel: Panel = {
+    fill: (...content) => body.replaceChildren(element('div', { className: 'body' }, ...content)),
+    appear: () => undefined,
+    close: closed,
+  };
+  fillIn(panel, item, at, closed);
+  pane.replaceChildren(host);
+}
+
+function stayHere(event: Event): void {
+  if (event.target instanceof Element && event.target.closest('a') !== null) event.preventDefault();
+}
+
+function fillIn(panel: Panel, item: ShownItem, at: number, closed: () => void): void {
+  const { words } = item;
+  if (item.kind === 'survey') {
+    showSurvey(panel, item.content, words, { at, answers: {} }, () => undefined, closed);
+  } else if (item.kind === 'promo') {
+    const { image_url: address, image_alt: alt } = item.content;
+    const picture = address === '' ? undefined : element('img', { alt, src: PICTURE });
+    showPromo(panel, item.content, picture, words, () => undefined);
+  } else showForm(panel, item.content, words, (_filled, settled) => settled('taken', item.content.message));
+}

@@ -1,0 +1,323 @@
+import { type ComponentChildren, createContext, type VNode } from 'preact';
+import { useContext } from 'preact/hooks';
+import { OUR_NAMES } from '#pipelines/analytics/event_names.ts';
+import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
+import { request } from '../../api/request.ts';
+import { useAnswer } from '../../api/use_answer.ts';
+import { dateTime, isSearched, number } from '../../format.ts';
+import { addressOf } from '../../router.ts';
+import { mayAt } from '../../session.ts';
+import { CopyButton, LinkWhere, personAddress, siteAddress } from '../../ui/identifiers.tsx';
+import { Shown } from '../../ui/panel.tsx';
+
+const HeadingLevel = createContext<'h2' | 'h3'>('h2');
+
+/** An event that is on its way changes: it is asked for again so often. */
+const EVERY_MS = 5_000;
+
+interface EventWayProps {
+  siteId: string;
+  eventId: string;
+  /** Level of the headings: below that of what it stands in. */
+  heading?: 'h2' | 'h3';
+}
+
+/** What became of an event: accepted, a duplicate or not, whose it is, its row, and what each destination said. */
+export function EventWay({ siteId, eventId, heading = 'h2' }: EventWayProps): VNode {
+  const path = `/v1/query/${encodeURIComponent(siteId)}/events/${encodeURIComponent(eventId)}`;
+  const asked = useAnswer(path, (signal) => request<EventTrace>('GET', path, { signal }), EVERY_MS);
+  return (
+    <div class="stack">
+      <p class="event-id">
+        <span class="mono wraps">{eventId}</span>
+        <CopyButton text={eventId} what="event id" />
+      </p>
+      <Shown asked={asked} lines={12}>
+        {(trace) => (
+          <HeadingLevel.Provider value={heading}>
+            <Way siteId={siteId} trace={trace} />
+          </HeadingLevel.Provider>
+        )}
+      </Shown>
+    </div>
+  );
+}
+
+function Way({ siteId, trace }: { siteId: string; trace: EventTrace }): VNode {
+  const { accepted, duplicates, person, row, rows_stored, destinations, dead_letters } = trace;
+  return (
+    <ol class="way">
+      <Station title="Accepted" state={accepted === null ? 'open' : 'good'}>
+        {accepted === null ? <p>No row of it is stored.</p> : <Accepted siteId={siteId} accepted={accepted} />}
+      </Station>
+      <Station title="Duplicates" state={duplicates.seen === 0 ? 'good' : 'warn'}>
+        <Duplicates siteId={siteId} duplicates={duplicates} />
+      </Station>
+      {(dead_letters ?? []).map((letter) => (
+        <Station
+          key={letter.id}
+          title={`Dead letter of ${letter.stage}`}
+          state={letter.resent_at === null ? 'bad' : 'warn'}
+        >
+          <p>
+            <code>{letter.reason}</code> since {dateTime(letter.died_at)}
+            {letter.resent_at !== null && `, sent in again ${dateTime(letter.resent_at)}`}
+          </p>
+          <p class="mono small wraps">
+            <LinkWhere isAllowed={mayAt('dead_letters.read', siteId)} href={letterAddress(letter.id)}>
+              {letter.id}
+            </LinkWhere>
+          </p>
+        </Station>
+      ))}
+      <Station title="Person" state={person === null ? 'open' : 'good'}>
+        {person === null ? (
+          <p class="muted">Not known before its row is stored.</p>
+        ) : (
+          <Person siteId={siteId} person={person} />
+        )}
+      </Station>
+      <Station title="Row" state={row === null ? 'open' : 'good'}>
+        {rows_stored > 1 && (
+          <p>
+            It stands in {number(rows_stored)} rows, as it was sent again after its id was forgotten. Queries count one.
+          </p>
+        )}
+        {row === null ? <p class="muted">Not stored.</p> : <RowFacts siteId={siteId} row={row} />}
+      </Station>
+      {destinations.map((destination) => (
+        <Station key={destination.destination} title={destination.destination} state={STATES[destination.state]}>
+          <DestinationWay siteId={siteId} destination={destination} />
+        </Station>
+      ))}
+      {destinations.length === 0 && (
+        <Station title="Destinations" state="open">
+          <p class="muted">The site has none.</p>
+        </Station>
+      )}
+    </ol>
+  );
+}
+
+/** Where a dead letter is read. */
+const letterAddress = (id: string): string =>
+  addressOf('/dead-letters', new URLSearchParams({ state: 'all', letter: id }));
+
+type OfSite<Props> = Props & { siteId: string };
+
+type StationState = 'good' | 'warn' | 'bad' | 'open';
+
+const STATES: Readonly<Record<EventTrace['destinations'][number]['state'], StationState>> = {
+  delivered: 'good',
+  waiting: 'warn',
+  dead: 'bad',
+  skipped: 'open',
+  not_attempted: 'open',
+};
+
+interface StationProps {
+  title: string;
+  state: StationState;
+  children: ComponentChildren;
+}
+
+function Station({ title, state, children }: StationProps): VNode {
+  const Heading = useContext(HeadingLevel);
+  return (
+    <li class={`station station-${state}`}>
+      <Heading>{title}</Heading>
+      {children}
+    </li>
+  );
+}
+
+interface KeyLinkProps {
+  siteId: string;
+  known: NonNullable<EventTrace['accepted']>['key'];
+}
+
+function KeyLink({ siteId, known: key }: KeyLinkProps): VNode {
+  if (key === null) return <>a key that was not kept</>;
+  if (key.shown_prefix === null) return <>a key that is no more, {key.key_id}…</>;
+  return (
+    <LinkWhere isAllowed={mayAt('keys.read', siteId)} href={siteAddress(siteId, 'keys', { key: key.key_id })}>
+      {key.shown_prefix}…{key.label === null || key.label === '' ? '' : ` (${key.label})`}
+    </LinkWhere>
+  );
+}
+
+function Accepted({ siteId, accepted }: OfSite<{ accepted: NonNullable<EventTrace['accepted']> }>): VNode {
+  const { partition, offset, index } = accepted.coordinate;
+  return (
+    <>
+      <p>
+        {dateTime(accepted.received_at)} with the {accepted.caller} key{' '}
+        <span class="mono wraps">
+          <KeyLink siteId={siteId} known={accepted.key} />
+        </span>
+      </p>
+      {offset >= 0 && (
+        <p class="muted small">
+          events.raw {partition}/{offset}, event {index}
+        </p>
+      )}
+    </>
+  );
+}
+
+function Duplicates({ siteId, duplicates }: OfSite<{ duplicates: EventTrace['duplicates'] }>): VNode {
+  if (duplicates.seen === 0) return <p>None came.</p>;
+  return (
+    <>
+      <p>{duplicates.seen === 1 ? 'One more copy was' : `${number(duplicates.seen)} more copies were`} dropped.</p>
+      <ul class="small">
+        {duplicates.copies.map(({ received_at, key, times, coordinate }) => (
+          <li key={`${coordinate.partition}/${coordinate.offset}/${coordinate.index}`}>
+            {dateTime(received_at)} with{' '}
+            <span class="mono wraps">
+              <KeyLink siteId={siteId} known={key} />
+            </span>
+            {times > 1 && `, ${number(times)} times`}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Person({ siteId, person }: OfSite<{ person: NonNullable<EventTrace['person']> }>): VNode {
+  const { person_id, distinct_person_id, links, identified_by } = person;
+  const link = links.find((one) => one.person_id === distinct_person_id) ?? links[0];
+  return (
+    <>
+      <p class="mono wraps">
+        <LinkWhere isAllowed={mayAt('query.persons', siteId)} href={personAddress(siteId, person_id)}>
+          {person_id}
+        </LinkWhere>
+      </p>
+      {person_id === distinct_person_id ? (
+        <p class="muted small">Its distinct id stands for this person by itself.</p>
+      ) : (
+        <p class="muted small">
+          {link === undefined
+            ? 'No link says why yet.'
+            : `Whom its distinct id stands for became part of them ${dateTime(link.since)}.`}
+        </p>
+      )}
+      {(identified_by ?? []).map(({ identifier, digest_begin, since }) => (
+        <p class="muted small" key={identifier + digest_begin}>
+          First identified by {identifier.replace('_', ' ')} ({identifier === 'phone' ? 'keyed hash' : 'SHA-256'}{' '}
+          {digest_begin}…) {dateTime(since)}
+        </p>
+      ))}
+    </>
+  );
+}
+
+type Destination = EventTrace['destinations'][number];
+
+const WORDS: Readonly<Record<Destination['state'], string>> = {
+  delivered: 'Delivered',
+  waiting: 'Waits for another attempt',
+  dead: 'Failed',
+  skipped: 'Skipped',
+  not_attempted: 'Not attempted',
+};
+const BADGES: Readonly<Record<Destination['state'], string>> = {
+  delivered: 'badge-good',
+  waiting: 'badge-warn',
+  dead: 'badge-bad',
+  skipped: '',
+  not_attempted: '',
+};
+
+/** What a destination did with an event, attempt by attempt, with the answers of its platform. */
+function DestinationWay({ siteId, destination: item }: { siteId: string; destination: Destination }): VNode {
+  const { destination, state, reason, attempts } = item;
+  return (
+    <>
+      {mayAt('destinations.read', siteId) && (
+        <p class="small">
+          <a href={siteAddress(siteId, 'destinations', { destination })}>Open the destination</a>
+        </p>
+      )}
+      <p class="row">
+        <span class={`badge ${BADGES[state]}`}>{WORDS[state]}</span>
+        {reason !== '' && <code>{reason}</code>}
+      </p>
+      {attempts.length > 0 && (
+        <ol class="attempts">
+          {attempts.map((attempt) => (
+            <li key={`${attempt.attempt} ${attempt.attempted_at}`}>
+              <p class="small">
+                <span class="strong">{attempt.attempt}</span> · {dateTime(attempt.attempted_at)} · {attempt.outcome}
+                {attempt.reason !== '' && ` (${attempt.reason})`}
+                {attempt.took_ms > 0 && ` · ${number(attempt.took_ms)} ms`}
+              </p>
+              {attempt.answer !== null && (
+                <pre class="block small">{`HTTP ${attempt.answer.status}\n${attempt.answer.body}`}</pre>
+              )}
+            </li>
+          ))}
+        </ol>
+      )}
+    </>
+  );
+}
+
+type Row = NonNullable<EventTrace['row']>;
+
+/** What a row says, its properties as they are stored. What is empty is left out. */
+function RowFacts({ siteId, row }: { siteId: string; row: Row }): VNode {
+  const maySearch = mayAt('query.persons', siteId);
+  const properties = JSON.stringify(row.properties, null, 2);
+  const facts = factsOf(row).filter(([, text]) => text !== '');
+  return (
+    <>
+      <dl class="facts">
+        {facts.map(([name, text]) => (
+          <div class="fact" key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <LinkWhere
+                isAllowed={maySearch && isSearched(name, text)}
+                href={siteAddress(siteId, 'people', { id: text })}
+              >
+                {text}
+              </LinkWhere>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <details>
+        <summary>Properties</summary>
+        <div class="row">
+          <CopyButton text={properties} what="properties" />
+        </div>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+        <pre class="block" tabIndex={0}>
+          {properties}
+        </pre>
+      </details>
+    </>
+  );
+}
+
+function factsOf(row: Row): [name: string, text: string][] {
+  const { original_timestamp: sent, identifiers } = row;
+  return [
+    ['Event', row.event],
+    ['Counted as', OUR_NAMES.get(row.event) ?? ''],
+    ['Happened', dateTime(row.timestamp) + (sent === null ? '' : ` (${sent} was sent)`)],
+    ['Distinct id', row.distinct_id],
+    ['Source', row.action_source],
+    ['Mode', row.mode],
+    ['Value', row.value === null ? '' : `${number(row.value)} ${row.currency}`],
+    ['Order id', row.order_id],
+    ['Identifies', row.identify ? 'yes: its identifiers may link people' : ''],
+    ...Object.entries(identifiers).map(([name, begin]): [string, string] => [name, `SHA-256 ${begin}…`]),
+    ['Place', [row.zip, row.city, row.state, row.country].filter((part) => part !== '').join(', ')],
+    ['Address', row.client_ip],
+    ['Browser', row.client_user_agent],
+  ];
+}

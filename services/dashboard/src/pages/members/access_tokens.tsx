@@ -1,0 +1,288 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { IssuedTokenItem, TokenItem, UserItem } from '#services/control_api/users.ts';
+import { type Answer, type Failure, listAll, request } from '../../api/request.ts';
+import { type Asked, askedWhere, useAction, useAnswer } from '../../api/use_answer.ts';
+import { isSame } from '../../editing/differences.ts';
+import { dateTime } from '../../format.ts';
+import { mayAt, mayEverywhere, who } from '../../session.ts';
+import { sites } from '../../site_list.ts';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { Confirm, Dialog, toast } from '../../ui/dialog.tsx';
+import { CheckField, FormActions, problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { IssuedSecret } from '../../ui/identifiers.tsx';
+import { Badge, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { DAYS, grantAt, isGivable, LIFETIMES, type TokenDraft, tokenBody, tokenMayText } from './grants.ts';
+import { GrantList } from './member_grants.tsx';
+
+const STATES = {
+  active: { label: 'Active', badge: 'good' },
+  expired: { label: 'Expired', badge: 'plain' },
+  revoked: { label: 'Revoked', badge: 'bad' },
+} as const;
+
+/** The tokens by which programs use the API. */
+export function Tokens(): VNode {
+  const asked = useAnswer('tokens', (signal) => listAll<TokenItem>('/v1/admin/tokens', {}, 10_000, signal));
+  const [issues, setIssues] = useState(false);
+  const [revoked, setRevoked] = useState<TokenItem | null>(null);
+  return (
+    <Panel
+      title="Tokens of programs"
+      note="A token stands for whoever holds it: changes made with it carry its label."
+      actions={
+        <button type="button" class="button primary" onClick={() => setIssues(true)}>
+          Issue a token
+        </button>
+      }
+    >
+      <Shown asked={asked}>
+        {({ items }) => (
+          <DataTable
+            caption="Tokens"
+            columns={columnsOf(setRevoked)}
+            rows={items}
+            keyOf={({ token_hash }) => token_hash}
+            csvName="tokens"
+          />
+        )}
+      </Shown>
+      {issues && <IssueToken onIssued={asked.again} onClose={() => setIssues(false)} />}
+      {revoked !== null && <RevokeToken token={revoked} onRevoked={asked.again} onClose={() => setRevoked(null)} />}
+    </Panel>
+  );
+}
+
+const columnsOf = (revoke: (token: TokenItem) => void): readonly Column<TokenItem>[] => [
+  { id: 'label', title: 'Label', value: ({ label }) => label },
+  {
+    id: 'token',
+    title: 'Token',
+    value: ({ shown_prefix }) => shown_prefix,
+    cell: ({ shown_prefix }) => <code>{shown_prefix}…</code>,
+  },
+  { id: 'may', title: 'May', value: ({ grants }) => tokenMayText(grants) },
+  {
+    id: 'state',
+    title: 'State',
+    value: ({ state }) => STATES[state].label,
+    cell: ({ state }) => <Badge kind={STATES[state].badge}>{STATES[state].label}</Badge>,
+  },
+  { id: 'issuer', title: 'Issued by', value: ({ issued_by }) => issued_by ?? '' },
+  {
+    id: 'created',
+    title: 'Issued',
+    value: ({ created_at }) => created_at,
+    cell: ({ created_at }) => dateTime(created_at),
+  },
+  {
+    id: 'ends',
+    title: 'Ends',
+    value: ({ expires_at }) => expires_at,
+    cell: ({ expires_at }) => (expires_at === null ? 'Never' : dateTime(expires_at)),
+  },
+  {
+    id: 'revoke',
+    title: 'Action',
+    align: 'end',
+    cell: (token) =>
+      token.state === 'active' && (
+        <button
+          type="button"
+          class="button small quiet"
+          aria-label={`Revoke the token ${token.label}`}
+          onClick={() => revoke(token)}
+        >
+          Revoke
+        </button>
+      ),
+  },
+];
+
+interface RevokeTokenProps {
+  token: TokenItem;
+  onRevoked(): void;
+  onClose(): void;
+}
+
+function RevokeToken({ token, onRevoked, onClose }: RevokeTokenProps): VNode {
+  const action = useAction();
+  const revoke = async (): Promise<void> => {
+    const done = await action.run(() => revokeToken(token));
+    if (done === null) return;
+    toast(`The token ${token.label} was revoked`);
+    onRevoked();
+    onClose();
+  };
+  return (
+    <Confirm
+      title={`Revoke the token ${token.label}?`}
+      action="Revoke"
+      isDangerous
+      isBusy={action.isBusy}
+      onConfirm={() => void revoke()}
+      onClose={onClose}
+    >
+      <p>It stops at once and for good: whatever program uses it is refused.</p>
+      {action.failure !== null && <FailureNote failure={action.failure} />}
+    </Confirm>
+  );
+}
+
+const EMPTY: TokenDraft = { label: '', isAll: false, grants: [], days: DAYS };
+
+/** Issues a token and shows it, once. */
+function IssueToken({ onIssued, onClose }: { onIssued(): void; onClose(): void }): VNode {
+  const [draft, setDraft] = useState(EMPTY);
+  const [secret, setSecret] = useState<string | null>(null);
+  const action = useAction();
+  const giver = who.value?.grants ?? [];
+  const mayGiveAll = isGivable(giver, grantAt('owner', ''), 'tokens.manage', sites.value ?? []);
+  const issue = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const body = tokenBody(draft, Date.now());
+    const issued = await action.run(() => request<IssuedTokenItem>('POST', '/v1/admin/tokens', { body }));
+    if (issued === null) return;
+    setSecret(issued.secret);
+    onIssued();
+  };
+  if (secret !== null) {
+    return <IssuedSecret secret={secret} what="token" onClose={onClose} />;
+  }
+  return (
+    <Dialog title="Issue a token" isChanged={!isSame(draft, EMPTY)} onClose={onClose}>
+      <form class="stack" onSubmit={(event) => void issue(event)}>
+        <TextField
+          label="Label"
+          required
+          hint="What program it is for; it stands beside every change made with it."
+          problem={problemOf(action.failure, 'label')}
+          value={draft.label}
+          onValue={(label) => setDraft({ ...draft, label })}
+        />
+        {mayGiveAll && (
+          <CheckField
+            label="Everything"
+            hint="As an owner of the installation"
+            checked={draft.isAll}
+            onChecked={(isAll) => setDraft({ ...draft, isAll })}
+          />
+        )}
+        {!draft.isAll && (
+          <GrantList
+            label="What it may"
+            permission="tokens.manage"
+            grants={draft.grants}
+            onGrants={(grants) => setDraft({ ...draft, grants })}
+          />
+        )}
+        <SelectField
+          label="It works for"
+          options={LIFETIMES}
+          value={draft.days}
+          onValue={(days) => setDraft({ ...draft, days })}
+        />
+        {action.failure !== null && <FailureNote failure={action.failure} />}
+        <FormActions
+          action="Issue"
+          disabled={action.isBusy || !(draft.isAll || draft.grants.length > 0)}
+          onClose={onClose}
+        />
+      </form>
+    </Dialog>
+  );
+}
+
+/** The tokens that a user has issued and that still work, as far as the person manages tokens; null where they manage none. */
+export function useIssuedTokens(userId: string): Asked<TokenItem[] | null> {
+  const managesTokens = mayAt('tokens.manage', null);
+  return useAnswer(
+    `${userId} ${managesTokens}`,
+    askedWhere(managesTokens, (signal) => issuedTokens(userId, signal)),
+  );
+}
+
+async function issuedTokens(userId: string, signal: AbortSignal): Promise<Answer<TokenItem[]>> {
+  const all = await listAll<TokenItem>('/v1/admin/tokens', {}, 10_000, signal);
+  if (!all.ok) return all;
+  const theirs = all.value.items.filter(({ issued_by, state }) => issued_by === userId && state === 'active');
+  return { ...all, value: theirs };
+}
+
+const revokeToken = ({ token_hash }: TokenItem): Promise<Answer<TokenItem>> =>
+  request('POST', `/v1/admin/tokens/${token_hash}/revoke`);
+
+/** Revokes all that can be; answers why one could not. */
+async function revokeTokens(tokens: readonly TokenItem[]): Promise<Answer<null>> {
+  const answers: Answer<TokenItem>[] = [];
+  for (const token of tokens) answers.push(await revokeToken(token));
+  return answers.find((answer) => !answer.ok) ?? { ok: true, value: null, version: null };
+}
+
+/** Tokens, one on a line, with what each may. */
+export function TokenLines({ tokens }: { tokens: readonly TokenItem[] }): VNode {
+  return (
+    <>
+      <ul class="lines">
+        {tokens.map(({ token_hash, label, shown_prefix, grants, created_at }) => (
+          <li key={token_hash}>
+            <span>
+              {label} <code>{shown_prefix}…</code>
+            </span>
+            <span class="muted small">
+              {tokenMayText(grants)}, issued {dateTime(created_at)}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {!mayEverywhere('tokens.manage') && (
+        <p class="muted small">Those of places where you do not manage tokens are not listed.</p>
+      )}
+    </>
+  );
+}
+
+interface MemberTokensProps {
+  member: UserItem;
+  issued: Asked<TokenItem[] | null>;
+}
+
+/** What a user has issued and goes on working without them. */
+export function MemberTokens({ member: { user_id, disabled_at }, issued }: MemberTokensProps): VNode {
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const revoke = async (tokens: readonly TokenItem[]): Promise<void> => {
+    setBusy(true);
+    const answer = await revokeTokens(tokens);
+    setFailure(answer.ok ? null : answer.failure);
+    setBusy(false);
+    if (answer.ok) toast(`The tokens that ${user_id} issued were revoked`);
+    issued.again();
+  };
+  return (
+    <section class="stack-small" aria-labelledby="member-tokens">
+      <h3 id="member-tokens">Tokens they issued</h3>
+      {failure !== null && <FailureNote failure={failure} />}
+      <Shown asked={issued} lines={1}>
+        {(tokens) =>
+          tokens === null ? (
+            <p class="muted">Only who manages tokens sees them.</p>
+          ) : tokens.length === 0 ? (
+            <p class="muted">None that still works</p>
+          ) : (
+            <>
+              <TokenLines tokens={tokens} />
+              {disabled_at !== null && (
+                <div class="actions">
+                  <button type="button" class="button danger" disabled={isBusy} onClick={() => void revoke(tokens)}>
+                    Revoke them
+                  </button>
+                </div>
+              )}
+            </>
+          )
+        }
+      </Shown>
+    </section>
+  );
+}

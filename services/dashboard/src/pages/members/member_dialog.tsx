@@ -1,0 +1,434 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { randomPassword } from '#pipelines/settings/secrets.ts';
+import type { ChangedUser, Invitation, RevokedIssued, TokenItem, UserItem } from '#services/control_api/users.ts';
+import { request } from '../../api/request.ts';
+import { type Asked, useAction, useAnswer } from '../../api/use_answer.ts';
+import type { Facts } from '../../editing/differences.ts';
+import { ConflictDialog, useEditing, useSaving } from '../../editing/editing.tsx';
+import { dateTime } from '../../format.ts';
+import { addressOf } from '../../router.ts';
+import { mayAt, readProviders, who } from '../../session.ts';
+import { sites } from '../../site_list.ts';
+import { Confirm, Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
+import { CheckField, problemOf, TextField } from '../../ui/form_fields.tsx';
+import { IssuedSecret } from '../../ui/identifiers.tsx';
+import { Badge, FailureNote, Shown } from '../../ui/panel.tsx';
+import { MemberTokens, TokenLines, useIssuedTokens } from './access_tokens.tsx';
+import { MemberAnalysts } from './analysts.tsx';
+import { type GrantItem, isGivable, memberText, signInFacts } from './grants.ts';
+import {
+  browserBytes,
+  changeMember,
+  endSessionsOf,
+  GrantList,
+  HandedOver,
+  readMember,
+  SessionTable,
+  sessionsOf,
+} from './member_grants.tsx';
+
+interface MemberProps {
+  member: UserItem;
+  onChanged(): void;
+}
+
+/** One user: roles, name, sessions, a new password, and whether they may sign in. */
+export function MemberDialog({ member, onChanged, onClose }: MemberProps & { onClose(): void }): VNode {
+  const { user_id, name, disabled_at, created_at, second_factor } = member;
+  const issued = useIssuedTokens(user_id);
+  const giver = who.value?.grants ?? [];
+  const known = sites.value ?? [];
+  const isManaged =
+    !member.has_other_grants && member.grants.every((grant) => isGivable(giver, grant, 'users.manage', known));
+  return (
+    <Dialog title={name === user_id ? user_id : `${name} (${user_id})`} kind="side" onClose={onClose}>
+      <div class="stack">
+        <p>
+          <Badge kind={disabled_at === null ? 'good' : 'plain'}>
+            {disabled_at === null ? 'Active' : `Disabled ${dateTime(disabled_at)}`}
+          </Badge>
+        </p>
+        <dl class="facts">
+          <dt>Made</dt>
+          <dd>{dateTime(created_at)}</dd>
+          <dt>Signs in by</dt>
+          <dd>{signsInBy(member)}</dd>
+          <dt>Second factor</dt>
+          <dd>{second_factor ? `Yes, with ${member.recovery_codes_left} recovery codes left` : 'No'}</dd>
+        </dl>
+        <Roles member={member} onChanged={onChanged} />
+        <hr />
+        {isManaged ? (
+          <>
+            <Name member={member} onChanged={onChanged} />
+            <hr />
+            <Sessions member={member} onChanged={onChanged} />
+            <hr />
+            <InviteMember userId={user_id} />
+            <MemberSignIn member={member} issued={issued} onChanged={onChanged} />
+            <hr />
+            <MemberTokens member={member} issued={issued} />
+            <MemberAnalysts member={member} />
+          </>
+        ) : (
+          <p class="muted">
+            Their name, password, second factor and sessions are in the hands of those who could give all that this user
+            may; that is more than your role gives.
+          </p>
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+const signsInBy = ({ has_password, provider_links: links }: UserItem): string =>
+  [...(has_password ? ['a password'] : []), ...(links > 0 ? [`${links} linked at a provider`] : [])].join(', ') ||
+  'nothing yet';
+
+function Roles({ member, onChanged }: MemberProps): VNode {
+  const form = useEditing<UserItem, { roles: GrantItem[] }>({
+    item: member,
+    draftOf: ({ grants }) => ({ roles: grants }),
+    read: () => readMember(member.user_id),
+    write: ({ roles }, base) => changeMember(base, { grants: roles }),
+    onSaved() {
+      toast(`The roles of ${member.user_id} were changed`);
+      onChanged();
+    },
+    onTheirs: onChanged,
+  });
+  useUnsaved(form.isChanged);
+  return (
+    <div class="stack-small">
+      <GrantList
+        label="Roles"
+        permission="users.manage"
+        grants={form.draft.roles}
+        onGrants={(roles) => form.edit({ roles })}
+      />
+      {member.has_other_grants && <p class="muted">They also have roles where you do not manage users.</p>}
+      {form.failure !== null && <FailureNote failure={form.failure} />}
+      <div class="actions">
+        <button
+          type="button"
+          class="button primary"
+          disabled={form.isBusy || !form.isChanged}
+          onClick={() => void form.save()}
+        >
+          Save the roles
+        </button>
+      </div>
+      <ConflictDialog saving={form} what={member.user_id} textOf={memberText} />
+    </div>
+  );
+}
+
+function Name({ member, onChanged }: MemberProps): VNode {
+  const form = useEditing<UserItem, { name: string }>({
+    item: member,
+    draftOf: ({ name }) => ({ name }),
+    read: () => readMember(member.user_id),
+    write: ({ name }, base) => changeMember(base, { name: name.trim() }),
+    onSaved() {
+      toast('Saved the name');
+      onChanged();
+    },
+    onTheirs: onChanged,
+  });
+  useUnsaved(form.isChanged);
+  return (
+    <form
+      class="form-row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void form.save();
+      }}
+    >
+      <TextField
+        label="Name"
+        required
+        problem={problemOf(form.failure, 'name')}
+        value={form.draft.name}
+        onValue={(name) => form.edit({ name })}
+      />
+      <div class="field-button">
+        <button type="submit" class="button" disabled={form.isBusy || !form.isChanged}>
+          Save the name
+        </button>
+      </div>
+      {form.failure !== null && form.failure.problems.length === 0 && <FailureNote failure={form.failure} />}
+      <ConflictDialog saving={form} what={member.user_id} />
+    </form>
+  );
+}
+
+function Sessions({ member, onChanged }: MemberProps): VNode {
+  const asked = useAnswer(member.user_id, (signal) => sessionsOf(member.user_id, signal));
+  const action = useAction();
+  const end = async (): Promise<void> => {
+    const ended = await action.run(() => endSessionsOf(member.user_id));
+    if (ended === null) return;
+    toast(`The sessions of ${member.user_id} were ended`);
+    asked.again();
+    onChanged();
+  };
+  return (
+    <section class="stack-small" aria-labelledby="member-sessions">
+      <h3 id="member-sessions">Sessions</h3>
+      <Shown asked={asked}>
+        {({ items }) => (
+          <>
+            <SessionTable sessions={items} />
+            {action.failure !== null && <FailureNote failure={action.failure} />}
+            {items.length > 0 && (
+              <div class="actions">
+                <button type="button" class="button" disabled={action.isBusy} onClick={() => void end()}>
+                  End all sessions
+                </button>
+              </div>
+            )}
+          </>
+        )}
+      </Shown>
+    </section>
+  );
+}
+
+/** Makes an address by which a user links their account at a provider, once; nothing where there are no providers. */
+function InviteMember({ userId }: { userId: string }): VNode | null {
+  const asked = useAnswer('providers', readProviders);
+  const [made, setMade] = useState<Invitation | null>(null);
+  const action = useAction();
+  const path = `/v1/admin/users/${encodeURIComponent(userId)}/invitation`;
+  if ((asked.value?.items ?? []).length === 0) return null;
+  return (
+    <div class="stack-small">
+      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <div class="actions spread">
+        <button
+          type="button"
+          class="button"
+          disabled={action.isBusy}
+          onClick={() => void action.run(() => request<Invitation>('POST', path, { body: {} })).then(setMade)}
+        >
+          Invite to sign in at a provider
+        </button>
+      </div>
+      {made !== null && (
+        <IssuedSecret
+          secret={`${location.origin}${addressOf('/')}#invitation=${made.invitation}`}
+          what="invitation"
+          onClose={() => setMade(null)}
+        >
+          <p>
+            Whoever opens it links their account at a provider to {userId}, once, until {dateTime(made.expires_at)}.
+          </p>
+        </IssuedSecret>
+      )}
+    </div>
+  );
+}
+
+interface MemberSignInProps {
+  member: UserItem;
+  /** Tokens that they issued and that still work. */
+  issued: Asked<TokenItem[] | null>;
+  onChanged(): void;
+}
+
+const QUESTIONS = {
+  password: {
+    title: 'Give a new password?',
+    action: 'Give a new password',
+    text: 'The one they have stops at once, and their sessions end. The new one is shown once.',
+  },
+  factor: {
+    title: 'Remove the second factor?',
+    action: 'Remove',
+    text: 'As of a lost phone: the password alone signs in until they set up another one.',
+  },
+} as const;
+
+type Act = keyof typeof QUESTIONS | 'enable';
+
+const AFTER: Readonly<Record<Act, Facts>> = {
+  password: { has_password: true },
+  factor: { second_factor: false },
+  enable: { disabled: false },
+};
+
+/** Whether and how somebody signs in: a new password, no second factor any more, disabling and enabling. */
+function MemberSignIn({ member, issued, onChanged }: MemberSignInProps): VNode {
+  const [asks, setAsks] = useState<keyof typeof QUESTIONS | null>(null);
+  const [password, setPassword] = useState<string | null>(null);
+  const saving = useSaving();
+  const change = async (what: Act): Promise<void> => {
+    const fresh = randomPassword(browserBytes);
+    const bodies = {
+      password: { password: fresh },
+      factor: { second_factor: false },
+      enable: { disabled: false },
+    } as const;
+    await saving.save<UserItem>({
+      loaded: member,
+      factsOf: signInFacts,
+      kept: (base) => ({ ...signInFacts(base), ...AFTER[what] }),
+      read: () => readMember(member.user_id),
+      write: (base) => changeMember(base, bodies[what]),
+      onSaved() {
+        setAsks(null);
+        if (what === 'password') setPassword(fresh);
+        else toast(`The user ${member.user_id} was changed`);
+        onChanged();
+      },
+      onTheirs() {
+        setAsks(null);
+        onChanged();
+      },
+    });
+  };
+  return (
+    <section class="stack-small" aria-labelledby="member-signs-in">
+      <h3 id="member-signs-in">Signing in</h3>
+      {asks === null && saving.failure !== null && <FailureNote failure={saving.failure} />}
+      <Acts
+        member={member}
+        issued={issued}
+        onChanged={onChanged}
+        isBusy={saving.isBusy}
+        onAct={(what) => (what === 'enable' ? void change(what) : setAsks(what))}
+      />
+      {asks !== null && (
+        <Confirm
+          title={QUESTIONS[asks].title}
+          action={QUESTIONS[asks].action}
+          isDangerous
+          isBusy={saving.isBusy}
+          onConfirm={() => void change(asks)}
+          onClose={() => setAsks(null)}
+        >
+          <p>{QUESTIONS[asks].text}</p>
+          {saving.failure !== null && <FailureNote failure={saving.failure} />}
+        </Confirm>
+      )}
+      {password !== null && (
+        <HandedOver
+          title={`The new password of ${member.user_id}`}
+          userId={member.user_id}
+          password={password}
+          onClose={() => setPassword(null)}
+        />
+      )}
+      <ConflictDialog saving={saving} what={member.user_id} textOf={memberText} />
+    </section>
+  );
+}
+
+interface ActsProps extends MemberSignInProps {
+  isBusy: boolean;
+  onAct(what: Act): void;
+}
+
+/** What can be done about it as it is. */
+function Acts({ member, issued, onChanged, isBusy, onAct }: ActsProps): VNode {
+  return (
+    <div class="actions spread">
+      <button type="button" class="button" onClick={() => onAct('password')}>
+        Give a new password
+      </button>
+      {member.second_factor && (
+        <button type="button" class="button" onClick={() => onAct('factor')}>
+          Remove the second factor
+        </button>
+      )}
+      {member.disabled_at === null ? (
+        <DisableMember member={member} issued={issued} onChanged={onChanged} />
+      ) : (
+        <button type="button" class="button" disabled={isBusy} onClick={() => onAct('enable')}>
+          Enable
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface DisableMemberProps {
+  member: UserItem;
+  issued: Asked<TokenItem[] | null>;
+  onChanged(): void;
+}
+
+/** Disables a user, and with them, unless it is not wanted, what they issued: that would go on working. */
+function DisableMember({ member, issued, onChanged }: DisableMemberProps): VNode {
+  const [asks, setAsks] = useState(false);
+  const [revokes, setRevokes] = useState(true);
+  const saving = useSaving();
+  const tokens = issued.value ?? [];
+  const managesTokens = mayAt('tokens.manage', null);
+  const finish = ({ revoked_issued }: ChangedUser): void => {
+    setAsks(false);
+    const said = `The user ${member.user_id} was disabled`;
+    if (revoked_issued === undefined) toast(said);
+    else if (isAll(revoked_issued)) toast(`${said}, and what they issued was revoked`);
+    else toast(`${said}, but not all that they issued could be revoked: see below`, 'bad');
+    issued.again();
+    onChanged();
+  };
+  const disable = (): Promise<void> =>
+    saving.save<UserItem>({
+      loaded: member,
+      factsOf: signInFacts,
+      kept: (base) => ({ ...signInFacts(base), disabled: true }),
+      read: () => readMember(member.user_id),
+      write: (base) => changeMember(base, { disabled: true, ...(revokes && managesTokens && { revoke_issued: true }) }),
+      onSaved: (saved) => finish(saved as ChangedUser),
+      onTheirs() {
+        setAsks(false);
+        onChanged();
+      },
+    });
+  return (
+    <>
+      <button type="button" class="button danger" onClick={() => setAsks(true)}>
+        Disable
+      </button>
+      {asks && (
+        <Confirm
+          title="Disable the user?"
+          action="Disable"
+          isDangerous
+          isBusy={saving.isBusy || issued.waits}
+          onConfirm={() => void disable()}
+          onClose={() => setAsks(false)}
+        >
+          <p>Nobody signs in as them any more, and their sessions end at once. They can be enabled again.</p>
+          {tokens.length > 0 && (
+            <>
+              <p>These tokens that they issued go on working:</p>
+              <TokenLines tokens={tokens} />
+            </>
+          )}
+          {managesTokens && (
+            <CheckField
+              label="Revoke what they issued too"
+              hint="Their tokens and the users of ClickHouse that they made, at once and for good: programs that use them are refused."
+              checked={revokes}
+              onChecked={setRevokes}
+            />
+          )}
+          {issued.failure !== null && (
+            <>
+              <p>Which tokens they issued is not known now. Those go on working until somebody revokes them.</p>
+              <FailureNote failure={issued.failure} again={issued.again} />
+            </>
+          )}
+          {saving.failure !== null && <FailureNote failure={saving.failure} />}
+        </Confirm>
+      )}
+      <ConflictDialog saving={saving} what={member.user_id} textOf={memberText} />
+    </>
+  );
+}
+
+const isAll = ({ tokens_left, analysts_left }: RevokedIssued): boolean => !tokens_left && !analysts_left;

@@ -1,0 +1,211 @@
+import type { VNode } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import type { SessionList, UserItem } from '#services/control_api/users.ts';
+import { type Answer, request } from '../../api/request.ts';
+import { ago, dateTime } from '../../format.ts';
+import { who } from '../../session.ts';
+import { sites } from '../../site_list.ts';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { SelectField } from '../../ui/form_fields.tsx';
+import { IssuedSecret } from '../../ui/identifiers.tsx';
+import { Badge } from '../../ui/panel.tsx';
+import {
+  type GrantItem,
+  grantAt,
+  grantText,
+  isGivable,
+  isSame,
+  placeOptions,
+  placeValue,
+  roleOptions,
+} from './grants.ts';
+
+interface GrantListProps {
+  label: string;
+  permission: 'users.manage' | 'tokens.manage';
+  grants: readonly GrantItem[];
+  onGrants(grants: GrantItem[]): void;
+}
+
+/** Roles in places: those that are given, each to be taken away, and fields for one more. */
+export function GrantList({ label, permission, grants, onGrants }: GrantListProps): VNode {
+  const id = useId();
+  const giver = who.value?.grants ?? [];
+  const known = sites.value ?? [];
+  return (
+    <section class="stack-small" aria-labelledby={id}>
+      <h3 id={id}>{label}</h3>
+      {grants.length === 0 ? (
+        <p class="muted">None</p>
+      ) : (
+        <ul class="lines">
+          {grants.map((grant) => (
+            <li key={`${grant.role} ${placeValue(grant)}`}>
+              <span>{grantText(grant)}</span>
+              {isGivable(giver, grant, permission, known) ? (
+                <button
+                  type="button"
+                  class="button small quiet"
+                  aria-label={`Take away: ${grantText(grant)}`}
+                  onClick={() => onGrants(grants.filter((one) => !isSame(one, grant)))}
+                >
+                  Take away
+                </button>
+              ) : (
+                <span class="muted small">Not yours to take away</span>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      <OneMore
+        permission={permission}
+        onGrant={(grant) => onGrants([...grants.filter((one) => !isSame(one, grant)), grant])}
+      />
+    </section>
+  );
+}
+
+/** A role in a place that the person may give. */
+function OneMore({ permission, onGrant }: Pick<GrantListProps, 'permission'> & { onGrant(grant: GrantItem): void }) {
+  const giver = who.value?.grants ?? [];
+  const known = sites.value ?? [];
+  const places = placeOptions(giver, permission, known);
+  const [chosenPlace, setPlace] = useState<string | null>(null);
+  const [chosenRole, setRole] = useState('viewer');
+  const place = chosenPlace ?? places.at(-1)?.value ?? '';
+  const roles = roleOptions(giver, place, permission, known);
+  const role = roles.some(({ value }) => value === chosenRole) ? chosenRole : (roles[0]?.value ?? '');
+  return (
+    <div class="form-row">
+      <SelectField label="Where" options={places} value={place} onValue={setPlace} />
+      <SelectField label="Role" options={roles} value={role} onValue={setRole} />
+      <div class="field-button">
+        <button type="button" class="button" disabled={role === ''} onClick={() => onGrant(grantAt(role, place))}>
+          Give the role
+        </button>
+      </div>
+    </div>
+  );
+}
+
+type SessionItem = SessionList['items'][number];
+
+interface SessionTableProps {
+  sessions: readonly SessionItem[];
+  /** Ends one of them; left out where single ones cannot be ended. */
+  onEnd?: (session: SessionItem) => void;
+  isBusy?: boolean;
+}
+
+/** Sessions that go on, with where each began. */
+export function SessionTable({ sessions, onEnd, isBusy = false }: SessionTableProps): VNode {
+  const ending: Column<SessionItem>[] =
+    onEnd === undefined
+      ? []
+      : [
+          {
+            id: 'end',
+            title: 'Action',
+            align: 'end',
+            cell: (session) =>
+              !session.current && (
+                <button
+                  type="button"
+                  class="button small quiet"
+                  disabled={isBusy}
+                  aria-label={`End the session of ${session.browser}, begun ${dateTime(session.created_at)}`}
+                  onClick={() => onEnd(session)}
+                >
+                  End
+                </button>
+              ),
+          },
+        ];
+  return (
+    <DataTable
+      caption="Sessions that go on"
+      columns={[...COLUMNS, ...ending]}
+      rows={sessions}
+      keyOf={({ id }) => id}
+      emptyText="No session goes on"
+    />
+  );
+}
+
+const COLUMNS: readonly Column<SessionItem>[] = [
+  {
+    id: 'browser',
+    title: 'Browser',
+    value: ({ browser }) => browser,
+    cell: ({ browser, current }) => (
+      <>
+        {browser} {current && <Badge kind="good">This one</Badge>}
+      </>
+    ),
+  },
+  { id: 'network', title: 'From', value: ({ network }) => network },
+  {
+    id: 'seen',
+    title: 'Last used',
+    value: ({ seen_at }) => seen_at,
+    cell: ({ seen_at }) => ago(seen_at, Date.now()),
+  },
+  {
+    id: 'began',
+    title: 'Began',
+    value: ({ created_at }) => created_at,
+    cell: ({ created_at }) => dateTime(created_at),
+  },
+];
+
+interface HandedOverProps {
+  title: string;
+  userId: string;
+  password: string;
+  onClose(): void;
+}
+
+/** A password that was just set for somebody, to be handed over. */
+export function HandedOver({ title, userId, password, onClose }: HandedOverProps): VNode {
+  return (
+    <IssuedSecret title={title} secret={password} what="password" onClose={onClose}>
+      <p>
+        Hand it over to whoever signs in as <code>{userId}</code>. They change it after signing in, under Account, You.
+      </p>
+    </IssuedSecret>
+  );
+}
+
+/** Random bytes of the browser. */
+export const browserBytes = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
+
+const pathOf = (userId: string, rest = ''): string => `/v1/admin/users/${encodeURIComponent(userId)}${rest}`;
+
+/** What the service is to change of a user. */
+interface MemberChange {
+  name?: string;
+  grants?: readonly UserItem['grants'][number][];
+  disabled?: boolean;
+  password?: string;
+  second_factor?: false;
+  revoke_issued?: true;
+}
+
+/** A user as they are now. */
+export const readMember = (userId: string): Promise<Answer<UserItem>> => request('GET', pathOf(userId));
+
+/** Changes a user, unless somebody else did since it was read. */
+export function changeMember({ user_id, version }: UserItem, body: MemberChange): Promise<Answer<UserItem>> {
+  return request('PATCH', pathOf(user_id), { body, version });
+}
+
+/** The sessions of a user that go on. */
+export function sessionsOf(userId: string, signal: AbortSignal): Promise<Answer<SessionList>> {
+  return request('GET', pathOf(userId, '/sessions'), { signal });
+}
+
+/** Ends all sessions of a user. */
+export function endSessionsOf(userId: string): Promise<Answer<UserItem>> {
+  return request('DELETE', pathOf(userId, '/sessions'));
+}

@@ -1,0 +1,171 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { randomPassword } from '#pipelines/settings/secrets.ts';
+import type { UserItem } from '#services/control_api/users.ts';
+import { listAll, request } from '../../api/request.ts';
+import { useAction, useAnswer } from '../../api/use_answer.ts';
+import { dateTime } from '../../format.ts';
+import { place, setQuery } from '../../router.ts';
+import { who } from '../../session.ts';
+import { sites } from '../../site_list.ts';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { FormActions, problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { Badge, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { type GrantItem, grantsAt, grantText, placeOptions, roleCounts } from './grants.ts';
+import { MemberDialog } from './member_dialog.tsx';
+import { browserBytes, GrantList, HandedOver } from './member_grants.tsx';
+
+const ANYWHERE = 'anywhere';
+
+/** Who may sign in, and which role they have where. */
+export function Members(): VNode {
+  const asked = useAnswer('users', (signal) => listAll<UserItem>('/v1/admin/users', {}, 10_000, signal));
+  const [adds, setAdds] = useState(false);
+  const { query } = place.value;
+  const at = query.get('at') ?? ANYWHERE;
+  const places = placeOptions(who.value?.grants ?? [], 'users.manage', sites.value ?? []);
+  const chosen = asked.value?.items.find(({ user_id }) => user_id === query.get('user'));
+  return (
+    <Panel
+      title="Members"
+      note="Those who may something where you manage users, with their roles there. A user is disabled and not removed: the audit goes on naming them."
+      actions={
+        <button type="button" class="button primary" onClick={() => setAdds(true)}>
+          Add a user
+        </button>
+      }
+    >
+      <div class="stack">
+        <div class="form-row">
+          <SelectField
+            label="Who may something in"
+            options={[{ value: ANYWHERE, label: 'Any place' }, ...places]}
+            value={at}
+            onValue={(value) => setQuery({ at: value === ANYWHERE ? null : value })}
+          />
+        </div>
+        <Shown asked={asked}>{({ items }) => <MemberTable items={items} at={at} />}</Shown>
+      </div>
+      {adds && <NewMember onMade={asked.again} onClose={() => setAdds(false)} />}
+      {chosen !== undefined && (
+        <MemberDialog
+          key={chosen.user_id}
+          member={chosen}
+          onChanged={asked.again}
+          onClose={() => setQuery({ user: null }, 'push')}
+        />
+      )}
+    </Panel>
+  );
+}
+
+interface MemberTableProps {
+  items: readonly UserItem[];
+  /** A place, as its field has it. */
+  at: string;
+}
+
+/** Those who may something in the place, and above them how many have each role there. */
+function MemberTable({ items, at }: MemberTableProps): VNode {
+  const known = sites.value ?? [];
+  const there = items
+    .map((item) => ({ item, grants: at === ANYWHERE ? item.grants : grantsAt(item.grants, at, known) }))
+    .filter(({ grants }) => at === ANYWHERE || grants.length > 0);
+  return (
+    <>
+      <p class="muted">{roleCounts(there.map(({ item, grants }) => ({ grants, disabled_at: item.disabled_at })))}</p>
+      <DataTable
+        caption="Users with their roles"
+        columns={COLUMNS}
+        rows={there.map(({ item }) => item)}
+        keyOf={({ user_id }) => user_id}
+        csvName="members"
+        emptyText="Nobody has a role there"
+      />
+    </>
+  );
+}
+
+const rolesOf = ({ grants, has_other_grants }: UserItem): string =>
+  [...grants.map(grantText), ...(has_other_grants ? ['and elsewhere'] : [])].join(', ');
+
+const COLUMNS: readonly Column<UserItem>[] = [
+  {
+    id: 'user',
+    title: 'User',
+    value: ({ user_id }) => user_id,
+    cell: ({ user_id }) => (
+      <button type="button" class="link" onClick={() => setQuery({ user: user_id }, 'push')}>
+        {user_id}
+      </button>
+    ),
+  },
+  { id: 'name', title: 'Name', value: ({ name }) => name },
+  { id: 'roles', title: 'Roles', value: rolesOf },
+  {
+    id: 'state',
+    title: 'State',
+    value: ({ disabled_at }) => (disabled_at === null ? 'Active' : 'Disabled'),
+    cell: ({ disabled_at }) => (
+      <Badge kind={disabled_at === null ? 'good' : 'plain'}>{disabled_at === null ? 'Active' : 'Disabled'}</Badge>
+    ),
+  },
+  { id: 'factor', title: 'Second factor', value: ({ second_factor }) => (second_factor ? 'Yes' : 'No') },
+  {
+    id: 'created',
+    title: 'Made',
+    value: ({ created_at }) => created_at,
+    cell: ({ created_at }) => dateTime(created_at),
+  },
+];
+
+/** Makes a user with a password of random letters and digits, which is shown once. */
+function NewMember({ onMade, onClose }: { onMade(): void; onClose(): void }): VNode {
+  const [userId, setUserId] = useState('');
+  const [name, setName] = useState('');
+  const [grants, setGrants] = useState<GrantItem[]>([]);
+  const [password, setPassword] = useState<string | null>(null);
+  const action = useAction();
+  const make = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const fresh = randomPassword(browserBytes);
+    const body = {
+      ...{ user_id: userId.trim(), grants, password: fresh },
+      ...(name.trim() !== '' && { name: name.trim() }),
+    };
+    const made = await action.run(() => request<UserItem>('POST', '/v1/admin/users', { body }));
+    if (made === null) return;
+    setPassword(fresh);
+    onMade();
+  };
+  if (password !== null) {
+    const id = userId.trim();
+    return <HandedOver title={`The user ${id} was made`} userId={id} password={password} onClose={onClose} />;
+  }
+  return (
+    <Dialog title="Add a user" isChanged={userId + name !== '' || grants.length > 0} onClose={onClose}>
+      <form class="stack" onSubmit={(event) => void make(event)}>
+        <TextField
+          label="User id"
+          required
+          hint="They sign in with it, and it stands beside what they change. Small letters, digits, - and _; no e-mail address."
+          problem={problemOf(action.failure, 'user_id')}
+          value={userId}
+          onValue={setUserId}
+        />
+        <TextField
+          label="Name"
+          hint="What people know them by"
+          problem={problemOf(action.failure, 'name')}
+          value={name}
+          onValue={setName}
+        />
+        <GrantList label="Roles" permission="users.manage" grants={grants} onGrants={setGrants} />
+        {action.failure !== null && <FailureNote failure={action.failure} />}
+        {grants.length === 0 && <p class="muted small">A user needs a role: choose one, and “Give the role”.</p>}
+        <FormActions action="Add" disabled={action.isBusy || grants.length === 0} onClose={onClose} />
+      </form>
+    </Dialog>
+  );
+}

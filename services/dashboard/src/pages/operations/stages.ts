@@ -1,0 +1,85 @@
+import type { StageItem } from '#services/control_api/operations.ts';
+import type { LetterItem } from '#services/control_api/redelivery.ts';
+import { type Answer, listAll } from '../../api/request.ts';
+import { number, span } from '../../format.ts';
+import type { BadgeKind } from '../../ui/panel.tsx';
+
+const WHAT: Readonly<Record<string, string>> = {
+  dedup: 'Drops repetitions',
+  quota: 'Counts the allowance',
+  identity: 'Finds out who a visitor is',
+  warehouse: 'Writes to ClickHouse',
+};
+
+/** What a stage does, for people. */
+export const purposeOf = (stage: string): string =>
+  WHAT[stage] ?? (stage.startsWith('delivery.') ? 'Sends to the destination' : '');
+
+/** A stage that is so much behind is late. */
+const LATE_MS = 60_000;
+
+/** How a stage does, in a word, and why. */
+export function stageState({ consumers, lag, waits_longer_than_ms: waitsMs }: StageItem): {
+  label: string;
+  badge: BadgeKind;
+} {
+  if (consumers === 0) return { label: 'Not running', badge: 'bad' };
+  if (lag === null) return { label: 'Nothing taken yet', badge: 'plain' };
+  if (waitsMs !== null && waitsMs >= LATE_MS) return { label: 'Behind', badge: 'warn' };
+  return { label: 'Keeps up', badge: 'good' };
+}
+
+/** How long the oldest record waits, short enough for a column. */
+export const waitText = ({ lag, waits_longer_than_ms: waitsMs }: StageItem): string => {
+  if (waitsMs !== null) return `> ${span(waitsMs)}`;
+  return lag === null || lag === 0 ? '–' : '< 10 s';
+};
+
+/** How much died in a stage; `more`: at least. */
+export interface Died {
+  count: number;
+  more: boolean;
+}
+
+const STAGES = ['dedup', 'quota', 'identity', 'warehouse', 'delivery'] as const satisfies LetterItem['stage'][];
+const LETTERS_MAX = 1_000;
+
+/**
+ * What died since a moment, by stage, and of deliveries by destination, as `delivery.meta`. Each stage is asked for by itself: pages come stage by stage, so that many letters of
+ * one would leave those of the next out.
+ */
+export async function diedSince(sinceMs: number, signal: AbortSignal): Promise<Answer<Readonly<Record<string, Died>>>> {
+  const died: Record<string, Died> = {};
+  for (const stage of STAGES) {
+    const query = { since: sinceMs, stage };
+    const answer = await listAll<LetterItem>('/v1/admin/dead-letters', query, LETTERS_MAX, signal);
+    if (!answer.ok) return answer;
+    const { items, more } = answer.value;
+    // A destination whose letters were not reached may have some all the same.
+    if (stage !== 'delivery') died[stage] = { count: items.length, more };
+    else for (const [name, letters] of byDestination(items)) died[name] = { count: letters.length, more };
+  }
+  return { ok: true, value: died, version: null };
+}
+
+const byDestination = (letters: readonly LetterItem[]): Map<string, LetterItem[]> =>
+  Map.groupBy(letters, ({ destination }) => `delivery.${destination ?? ''}`);
+
+export const diedText = ({ count, more }: Died): string => (more ? `${number(count)} or more` : number(count));
+
+/** Open letters that hold events of a site; null: of those that cannot be read. */
+export interface SiteLetters {
+  siteId: string | null;
+  count: number;
+  stages: string[];
+}
+
+/** How many letters each site has, the most first; one of several sites counts for each. */
+export function openBySite(letters: readonly LetterItem[]): SiteLetters[] {
+  const all = letters.flatMap(({ site_ids, stage }) =>
+    (site_ids.length === 0 ? [null] : site_ids).map((siteId) => ({ siteId, stage })),
+  );
+  return [...Map.groupBy(all, ({ siteId }) => siteId)]
+    .map(([siteId, ones]) => ({ siteId, count: ones.length, stages: [...new Set(ones.map(({ stage }) => stage))] }))
+    .sort((a, b) => b.count - a.count);
+}

@@ -1,0 +1,179 @@
+import type { VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { RefusalSampleItem, RefusalsItem } from '#services/control_api/operations.ts';
+import { request } from '../../api/request.ts';
+import { useAnswer } from '../../api/use_answer.ts';
+import { TimeSeries } from '../../charts/time_series.tsx';
+import { dateTime, number } from '../../format.ts';
+import type { PageProps } from '../../page_spec.ts';
+import { type Period, readPeriod, timeZone } from '../../period.ts';
+import { place } from '../../router.ts';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { Badge, Empty, Panel, Shown } from '../../ui/panel.tsx';
+import { KINDS, keptPart, reasonText, refusalChart } from './rejection_reasons.ts';
+
+const EVERY_MS = 30_000;
+
+/** What the edge did not accept of a site, why, and what to do about it. */
+export default function RefusalsPage({ params }: PageProps): VNode {
+  const siteId = params['site'] ?? '';
+  const nowMs = Date.now();
+  const period = readPeriod(place.value.query, nowMs);
+  const asked = useAnswer(
+    `${siteId} ${period.from} ${period.lastDay}`,
+    (signal) => {
+      const query = { ...keptPart(period, Date.now()), interval: 'hour' };
+      return request<RefusalsItem>('GET', `/v1/admin/sites/${encodeURIComponent(siteId)}/refusals`, { query, signal });
+    },
+    EVERY_MS,
+  );
+  return (
+    <Shown asked={asked} lines={10}>
+      {(refusals) => <RefusalsView siteId={siteId} refusals={refusals} period={period} />}
+    </Shown>
+  );
+}
+
+interface ViewProps {
+  siteId: string;
+  refusals: RefusalsItem;
+  period: Period;
+}
+
+function RefusalsView({ siteId, refusals, period }: ViewProps): VNode {
+  if (refusals.totals.length === 0) return <NothingFound refusals={refusals} />;
+  return (
+    <div class="stack">
+      <Panel title="By reason" note={<KnownSince refusals={refusals} />}>
+        <DataTable
+          caption="What was not accepted, by reason"
+          columns={COLUMNS}
+          rows={refusals.totals}
+          keyOf={({ kind, code }) => `${kind} ${code}`}
+          csvName={`not-accepted-${siteId}`}
+        />
+      </Panel>
+      <Course refusals={refusals} interval={period.interval === 'hour' ? 'hour' : 'day'} />
+      <RefusalSamples siteId={siteId} samples={refusals.samples} />
+    </div>
+  );
+}
+
+/** That nothing was found is good only where it was looked for. */
+function NothingFound({ refusals }: Pick<ViewProps, 'refusals'>): VNode {
+  if (refusals.from >= refusals.to) return <Empty title="What was not accepted is kept for 7 days" />;
+  if (refusals.known_since === null) return <Empty title="No edge has counted yet, so nothing is known" />;
+  return (
+    <Empty title="Everything was accepted in this time">
+      <KnownSince refusals={refusals} />
+    </Empty>
+  );
+}
+
+function KnownSince({ refusals: { known_since, from } }: Pick<ViewProps, 'refusals'>): VNode {
+  const since = dateTime(Math.max(known_since ?? from, from));
+  return <>Events, and requests of which nothing was taken, since {since}. They are kept for 7 days.</>;
+}
+
+function Course({ refusals, interval }: { refusals: RefusalsItem; interval: 'hour' | 'day' }): VNode {
+  const zone = timeZone();
+  const { starts, series } = useMemo(() => refusalChart(refusals, interval, zone), [refusals, interval, zone]);
+  return (
+    <Panel title={`Over time, by ${interval}`}>
+      <div class="chart-room">
+        <TimeSeries
+          title={`What was not accepted, by ${interval}`}
+          starts={starts}
+          interval={interval}
+          timeZone={zone}
+          series={series}
+        />
+      </div>
+    </Panel>
+  );
+}
+
+type Total = RefusalsItem['totals'][number];
+
+const COLUMNS: readonly Column<Total>[] = [
+  {
+    id: 'kind',
+    title: 'Kind',
+    value: ({ kind }) => KINDS[kind].counted,
+    cell: ({ kind }) => <Badge kind={KINDS[kind].badge}>{KINDS[kind].counted}</Badge>,
+  },
+  { id: 'code', title: 'Reason', value: ({ code }) => code, cell: ({ code }) => <code>{code}</code> },
+  { id: 'count', title: 'How many', align: 'end', value: ({ count }) => count, cell: ({ count }) => number(count) },
+  {
+    id: 'text',
+    title: 'What it means, and what to do',
+    value: ({ code }) => reasonText(code),
+    cell: ({ code }) => <span class="wraps">{reasonText(code)}</span>,
+  },
+];
+
+interface SamplesProps {
+  siteId: string;
+  /** Null: they are not for the role of who looks. */
+  samples: readonly RefusalSampleItem[] | null;
+}
+
+/** Some of what was not accepted: names alone, which strangers chose. */
+function RefusalSamples({ siteId, samples }: SamplesProps): VNode {
+  return (
+    <Panel
+      title="Samples"
+      note="The newest of each reason, at most 100. Names are cleaned of e-mail addresses and phone numbers; values are not kept."
+    >
+      {samples === null ? (
+        <p class="muted">Samples are not for your role to see.</p>
+      ) : (
+        <DataTable
+          caption="Samples of what was not accepted"
+          columns={SAMPLE_COLUMNS}
+          rows={samples.map((sample, place) => ({ ...sample, place }))}
+          keyOf={({ at, place }) => `${at} ${place}`}
+          csvName={`not-accepted-samples-${siteId}`}
+          emptyText="No samples of this time"
+        />
+      )}
+    </Panel>
+  );
+}
+
+type Row = RefusalSampleItem & { place: number };
+
+const SAMPLE_COLUMNS: readonly Column<Row>[] = [
+  {
+    id: 'at',
+    title: 'When',
+    value: ({ at }) => new Date(at).toISOString(),
+    cell: ({ at }) => dateTime(at),
+  },
+  {
+    id: 'kind',
+    title: 'Kind',
+    value: ({ kind }) => KINDS[kind].label,
+    cell: ({ kind }) => <Badge kind={KINDS[kind].badge}>{KINDS[kind].label}</Badge>,
+  },
+  { id: 'code', title: 'Reason', value: ({ code }) => code, cell: ({ code }) => <code>{code}</code> },
+  { id: 'event', title: 'Event', value: ({ event }) => event, cell: ({ event }) => event ?? '–' },
+  { id: 'index', title: 'Place', align: 'end', value: ({ index }) => index, cell: ({ index }) => index ?? '–' },
+  {
+    id: 'key',
+    title: 'Key',
+    value: keyName,
+    cell: (row) => (row.key === null ? '–' : <span class="mono">{keyName(row)}</span>),
+  },
+  { id: 'caller', title: 'Source', value: ({ caller }) => caller, cell: ({ caller }) => caller ?? '–' },
+  {
+    id: 'fields',
+    title: 'Fields',
+    value: ({ fields }) => fields.join(' '),
+    cell: ({ fields }) => <span class="wraps">{fields.length === 0 ? '–' : fields.join(', ')}</span>,
+  },
+];
+
+function keyName({ key }: Row): string | null {
+  return key === null ? null : (key.shown_prefix ?? key.key_id);
+}

@@ -1,0 +1,281 @@
+import type { VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { Providers, Who } from '#services/control_api/users.ts';
+import { type Failure, request } from '../../api/request.ts';
+import { useAction, useAnswer } from '../../api/use_answer.ts';
+import { addressOf, go, matchPath, place } from '../../router.ts';
+import {
+  finishReturn,
+  giveUpSession,
+  RETURN_PATH,
+  readProviders,
+  readSession,
+  signIn,
+  signInAt,
+  signInBeside,
+  who,
+} from '../../session.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { FormActions, problemOf, TextField } from '../../ui/form_fields.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { FailureNote, Shown } from '../../ui/panel.tsx';
+
+/** Asks who it is. */
+export function SignInPage(): VNode {
+  const [failure, setFailure] = useState<Failure | null>(null);
+  useEffect(() => {
+    document.title = 'Sign in · Dashboard';
+    const returned = matchPath(RETURN_PATH, place.value.path);
+    if (returned !== null) void finishAtProvider(returned['provider'] ?? '', setFailure);
+  }, []);
+  return (
+    <main class="sign-in" id="main">
+      <div class="sign-in-box">
+        <p class="brand">
+          <Icon name="pulse" /> Events
+        </p>
+        <h1>Sign in</h1>
+        <SignInForm user={null} said={failure} />
+      </div>
+    </main>
+  );
+}
+
+/** Ends a sign-in at a provider that sent the browser back here; what it sent is of no use a second time. */
+async function finishAtProvider(provider: string, onFailure: (failure: Failure) => void): Promise<void> {
+  const sent = location.search.slice(1);
+  go(addressOf('/'), 'replace');
+  const { answer } = await finishReturn(provider, sent);
+  if (answer.ok) await readSession();
+  else onFailure(answer.failure);
+}
+
+const SECOND_FACTOR = 'second_factor_needed';
+
+interface SignInFormProps {
+  /** The id of the user who signs in; null: it is asked for. */
+  user: string | null;
+  /** What a provider's sign-in failed by. */
+  said: Failure | null;
+}
+
+/** Asks for the password, and for the code of the second factor where the user has one. */
+function SignInForm({ user, said }: SignInFormProps): VNode {
+  const [userId, setUserId] = useState(user ?? '');
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const [needsCode, setNeedsCode] = useState(false);
+  useEffect(() => setFailure(said), [said]);
+
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    const answer = await signIn({ user_id: userId.trim(), password, ...(needsCode && { code: code.trim() }) });
+    setBusy(false);
+    if (answer.ok) return;
+    const asksForCode = answer.failure.code === SECOND_FACTOR;
+    setNeedsCode(needsCode || asksForCode);
+    setFailure(asksForCode && !needsCode ? null : answer.failure);
+  };
+  return (
+    <form class="stack" onSubmit={(event) => void send(event)}>
+      {failure !== null && <FailureNote failure={failure} />}
+      {user === null ? (
+        <TextField label="User" name="username" autocomplete="username" required value={userId} onValue={setUserId} />
+      ) : (
+        // For what remembers passwords.
+        <input type="hidden" name="username" autocomplete="username" value={userId} />
+      )}
+      <TextField
+        label="Password"
+        type="password"
+        name="password"
+        autocomplete="current-password"
+        required
+        value={password}
+        onValue={setPassword}
+      />
+      {needsCode && (
+        <TextField
+          label="Code"
+          name="code"
+          autocomplete="one-time-code"
+          inputMode="numeric"
+          required
+          hint="Of the app on your phone, or one of your recovery codes"
+          value={code}
+          onValue={setCode}
+        />
+      )}
+      <button type="submit" class="button primary wide" disabled={isBusy}>
+        Sign in
+      </button>
+      <ProviderButtons onFailure={setFailure} />
+    </form>
+  );
+}
+
+interface ProviderButtonsProps {
+  onFailure(failure: Failure): void;
+}
+
+/** The providers at which people sign in in place of a password. An invitation stands in the address, after its #. */
+function ProviderButtons({ onFailure }: ProviderButtonsProps): VNode | null {
+  const [providers, setProviders] = useState<Providers['items']>([]);
+  const [isBusy, setBusy] = useState(false);
+  useEffect(() => {
+    // Without an answer the password is still there.
+    void readProviders().then((answer) => answer.ok && setProviders(answer.value.items));
+  }, []);
+  if (providers.length === 0) return null;
+  const invitation = new URLSearchParams(location.hash.slice(1)).get('invitation');
+  const begin = async (id: string): Promise<void> => {
+    setBusy(true);
+    const answer = await signInAt(id, invitation);
+    if (answer.ok) return;
+    setBusy(false);
+    onFailure(answer.failure);
+  };
+  return (
+    <div class="stack-small">
+      <p class="muted">
+        {invitation === null
+          ? 'Or by your account at'
+          : 'You were invited: choose where you have an account. From then on it signs you in.'}
+      </p>
+      {providers.map(({ id, label }) => (
+        <button key={id} type="button" class="button wide" disabled={isBusy} onClick={() => void begin(id)}>
+          {label}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Asks whoever was signed in for their password over the page, which keeps what they typed. */
+export function SignInAgain({ who }: { who: Who }): VNode {
+  return (
+    <Dialog title="Sign in again" staysOpen onClose={giveUpSession}>
+      <p>
+        The session of {who.name} has ended. The page is kept as it is until you sign in with your password; a provider
+        and another user begin anew.
+      </p>
+      <SignInForm user={who.id} said={null} />
+      <button type="button" class="button quiet wide" onClick={giveUpSession}>
+        Sign in as somebody else
+      </button>
+    </Dialog>
+  );
+}
+
+interface ProofProps {
+  /** Hears whether they have proven it; then what they wanted is done. */
+  onSettled(isProven: boolean): void;
+}
+
+/** Asks whoever is signed in to prove that it is them, over a page that keeps what they typed. */
+export function ProofDialog({ onSettled }: ProofProps): VNode {
+  const hasPassword = who.value?.has_password !== false;
+  return (
+    <Dialog title="Is it you?" onClose={() => onSettled(false)}>
+      <div class="stack">
+        <p>
+          This decides who gets in and what they may. It takes a proof of the last quarter of an hour that it is you, as
+          somebody else may have found this page open. What you typed stays.
+        </p>
+        {hasPassword ? <ByPassword onSettled={onSettled} /> : <ByProvider onSettled={onSettled} />}
+      </div>
+    </Dialog>
+  );
+}
+
+function ByPassword({ onSettled }: ProofProps): VNode {
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const action = useAction();
+  const prove = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const proven = await action.run(() =>
+      request<object>('POST', '/v1/session/proof', { body: proofBody(password, code) }),
+    );
+    if (proven !== null) onSettled(true);
+  };
+  return (
+    <form class="stack" onSubmit={(event) => void prove(event)}>
+      {/* For what remembers passwords. */}
+      <input type="hidden" name="username" autocomplete="username" value={who.value?.id ?? ''} />
+      <TextField
+        label="Your password"
+        type="password"
+        name="password"
+        autocomplete="current-password"
+        required
+        problem={problemOf(action.failure, 'password')}
+        value={password}
+        onValue={setPassword}
+      />
+      <CodeOfProof code={code} onCode={setCode} />
+      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <FormActions action="Go on" disabled={action.isBusy} onClose={() => onSettled(false)} />
+    </form>
+  );
+}
+
+/** Signing in anew is the proof of who has no password. Another tab does it, so that this page stays. */
+function ByProvider({ onSettled }: ProofProps): VNode {
+  const asked = useAnswer('providers', readProviders);
+  const action = useAction();
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSettled(true);
+      }}
+    >
+      <p>You have no password here: sign in at your provider again, in a new tab, and then go on here.</p>
+      <Shown asked={asked} lines={1}>
+        {({ items }) => (
+          <div class="stack-small">
+            {items.map(({ id, label }) => (
+              <button
+                key={id}
+                type="button"
+                class="button wide"
+                disabled={action.isBusy}
+                onClick={() => void action.run(() => signInBeside(id))}
+              >
+                Sign in at {label} in a new tab
+              </button>
+            ))}
+          </div>
+        )}
+      </Shown>
+      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <FormActions action="Go on" disabled={action.isBusy} onClose={() => onSettled(false)} />
+    </form>
+  );
+}
+
+/** Asks for a code beside the password, where the person has a second factor. */
+export function CodeOfProof({ code, onCode }: { code: string; onCode(code: string): void }): VNode | null {
+  if (who.value?.second_factor !== true) return null;
+  return (
+    <TextField
+      label="Code"
+      name="code"
+      autocomplete="one-time-code"
+      required
+      hint="Of the app, or a recovery code"
+      value={code}
+      onValue={onCode}
+    />
+  );
+}
+
+/** What proves who somebody is, as requests carry it. */
+export function proofBody(password: string, code: string): { password: string; code?: string } {
+  return who.value?.second_factor === true ? { password, code: code.trim() } : { password };
+}

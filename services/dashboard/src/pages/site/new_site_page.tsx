@@ -1,0 +1,125 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { AccountItem, SiteItem } from '#services/control_api/sites.ts';
+import { type Answer, type Failure, listAll, request } from '../../api/request.ts';
+import { useAction, useAnswer } from '../../api/use_answer.ts';
+import { typedNumber } from '../../format.ts';
+import { addressOf, go } from '../../router.ts';
+import { mayEverywhere, who } from '../../session.ts';
+import { readSites } from '../../site_list.ts';
+import { problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { ALLOWANCE_USUAL, accountsWith, type SiteDraft, siteIdOf } from './site_form.ts';
+
+const NEW_ACCOUNT = { value: '', label: 'A new account of its own' };
+
+/** Makes a site, and its account where there is none yet; the next step is its key and the line for its pages. */
+export default function NewSitePage(): VNode {
+  const asked = useAnswer('accounts', (signal) => listAll<AccountItem>('/v1/admin/accounts', {}, 10_000, signal));
+  return (
+    <Panel title="A site" note="What is measured together: its events, keys and destinations are its own.">
+      <Shown asked={asked}>{({ items }) => <SiteForm accounts={items} onAccountMade={asked.again} />}</Shown>
+    </Panel>
+  );
+}
+
+interface SiteFormProps {
+  accounts: readonly AccountItem[];
+  onAccountMade(): void;
+}
+
+function SiteForm({ accounts, onAccountMade }: SiteFormProps): VNode {
+  const own = accountsWith('site.create', accounts, who.value?.grants ?? []).map(({ account_id, name }) => ({
+    value: account_id,
+    label: name === account_id ? name : `${name} (${account_id})`,
+  }));
+  const options = mayEverywhere('account.create') ? [...own, NEW_ACCOUNT] : own;
+  const [draft, setDraft] = useState<SiteDraft>(() => ({
+    ...{ name: '', siteId: null, accountId: options[0]?.value ?? '', allowance: ALLOWANCE_USUAL },
+  }));
+  const action = useAction();
+  const send = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const site = await action.run(() =>
+      makeSite(draft, (accountId) => {
+        // Where the site is refused after this, the next try is for the account that is there now.
+        setDraft({ ...draft, accountId });
+        onAccountMade();
+      }),
+    );
+    if (site === null) return;
+    await readSites();
+    go(addressOf(`/sites/${encodeURIComponent(site.site_id)}/install`));
+  };
+  if (options.length === 0) return <Empty title="There is no account in which you may make a site" />;
+  return (
+    <form class="stack narrow" onSubmit={(event) => void send(event)}>
+      <Fields draft={draft} accounts={options} failure={action.failure} onDraft={setDraft} />
+      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <div class="actions">
+        <button type="submit" class="button primary" disabled={action.isBusy || siteIdOf(draft) === ''}>
+          Make the site
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** Makes a site, and before that its account where none was chosen. */
+async function makeSite(draft: SiteDraft, onAccount: (accountId: string) => void): Promise<Answer<SiteItem>> {
+  const [site_id, name] = [siteIdOf(draft), draft.name.trim()];
+  if (draft.accountId === '') {
+    const body = { account_id: site_id, name, monthly_allowance: typedNumber(draft.allowance) };
+    const made = await request<AccountItem>('POST', '/v1/admin/accounts', { body });
+    if (!made.ok) return made;
+    onAccount(site_id);
+  }
+  const body = { site_id, name, account_id: draft.accountId === '' ? site_id : draft.accountId };
+  return request<SiteItem>('POST', '/v1/admin/sites', { body });
+}
+
+interface FieldsProps {
+  draft: SiteDraft;
+  accounts: readonly { value: string; label: string }[];
+  failure: Failure | null;
+  onDraft(draft: SiteDraft): void;
+}
+
+function Fields({ draft, accounts, failure, onDraft }: FieldsProps): VNode {
+  return (
+    <>
+      <TextField
+        label="Name"
+        required
+        problem={problemOf(failure, 'name')}
+        value={draft.name}
+        onValue={(name) => onDraft({ ...draft, name })}
+      />
+      <TextField
+        label="Id"
+        required
+        hint="For programs and addresses; it stays as it is. Up to 64 of a-z, 0-9, _ and -."
+        problem={problemOf(failure, 'site_id')}
+        value={siteIdOf(draft)}
+        onValue={(siteId) => onDraft({ ...draft, siteId })}
+      />
+      <SelectField
+        label="Account"
+        hint="Whose monthly allowance its events count against."
+        options={accounts}
+        value={draft.accountId}
+        onValue={(accountId) => onDraft({ ...draft, accountId })}
+      />
+      {draft.accountId === '' && (
+        <TextField
+          label="Events a month"
+          inputMode="numeric"
+          required
+          problem={problemOf(failure, 'monthly_allowance')}
+          value={draft.allowance}
+          onValue={(allowance) => onDraft({ ...draft, allowance })}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,337 @@
+import type { ComponentChildren, VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { SiteChange, SiteItem } from '#services/control_api/sites.ts';
+import { type Answer, request } from '../../api/request.ts';
+import { isSame } from '../../editing/differences.ts';
+import { ConflictDialog, type Editing, type Saving, useEditing, useSaving } from '../../editing/editing.tsx';
+import { addressOf } from '../../router.ts';
+import { mayAt } from '../../session.ts';
+import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { toast } from '../../ui/dialog.tsx';
+import { CheckField, problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { FailureNote, Panel } from '../../ui/panel.tsx';
+import { CATEGORIES, type GeneralDraft, generalChange, generalDraft } from './site_form.ts';
+
+const MODES = [
+  { value: 'online', label: 'Online: visitors can be recognised' },
+  { value: 'offline', label: 'Offline: anonymous, identifiers are stripped' },
+];
+
+const NAMES: Readonly<Record<keyof GeneralDraft, string>> = {
+  name: 'Name',
+  mode: 'Mode',
+  category: 'Category',
+  country: 'Country',
+  identifyEvents: 'Events that say who a visitor is',
+  clarity: 'Clarity project',
+  gtm: 'Tag Manager container',
+};
+
+/** Name, mode, category, country and what other tools need. */
+export function GeneralForm(props: SitePartProps): VNode {
+  const { site } = props;
+  const form = useSiteForm(props, { draftOf: generalDraft, changeOf: generalChange, said: 'Saved the site' });
+  const field = (name: keyof GeneralDraft, ofBody: string) => ({
+    value: form.draft[name],
+    onValue: (value: string) => form.edit({ [name]: value }),
+    problem: problemOf(form.failure, ofBody),
+  });
+  return (
+    <Panel title="About the site" note={`Site ${site.site_id} of account ${site.account_id}`}>
+      <SiteForm site={site} form={form} names={NAMES}>
+        <TextField label={NAMES.name} required {...field('name', 'name')} />
+        <SelectField
+          label={NAMES.mode}
+          options={MODES}
+          hint="In offline mode nothing that could tell who a visitor is goes beyond the edge, from the next event on."
+          {...field('mode', 'mode')}
+        />
+        <div class="form-row">
+          <SelectField label={NAMES.category} options={CATEGORIES} {...field('category', 'business_category')} />
+          <TextField
+            label={`${NAMES.country} (optional)`}
+            placeholder="AT"
+            hint="Two letters; reads phone numbers written without a country code."
+            {...field('country', 'default_country')}
+          />
+        </div>
+        <TextField
+          label={`${NAMES.identifyEvents} (optional)`}
+          lines={3}
+          hint="One on a line; empty: the standard list."
+          {...field('identifyEvents', 'identify_events')}
+        />
+        <div class="form-row">
+          <TextField label={`${NAMES.clarity} (optional)`} {...field('clarity', 'clarity_project_id')} />
+          <TextField label={`${NAMES.gtm} (optional)`} placeholder="GTM-ABC123" {...field('gtm', 'gtm_container_id')} />
+        </div>
+      </SiteForm>
+    </Panel>
+  );
+}
+
+type Tag = SiteItem['tag'];
+
+const CHOICES: readonly { name: keyof Tag; label: string; hint: string }[] = [
+  {
+    name: 'consent_required',
+    label: 'Measure nothing before the visitor agrees',
+    hint: 'Until the page says svc.consent({ analytics: true }), nothing is sent and nothing is kept in the browser.',
+  },
+  {
+    name: 'consent_queue',
+    label: 'Send what happened before, once the visitor agrees',
+    hint: 'Events wait in the page, and are gone with it where the visitor does not agree.',
+  },
+  {
+    name: 'respect_gpc',
+    label: 'Respect Global Privacy Control',
+    hint: 'Events of browsers that ask for it go to no advertising platform.',
+  },
+  { name: 'respect_dnt', label: 'Take Do Not Track for a refusal', hint: 'Such browsers are not measured at all.' },
+  { name: 'web_vitals', label: 'Measure loading times', hint: 'The Core Web Vitals of each page view.' },
+  {
+    name: 'inventory',
+    label: 'Look over the elements of pages',
+    hint: 'So that event definitions can be made of what is there.',
+  },
+];
+
+const CONSENT_NAMES = Object.fromEntries(CHOICES.map(({ name, label }) => [name, label]));
+
+/** What is sent: the choices that are not as they were. */
+function tagChange(draft: Tag, { tag }: SiteItem): SiteChange {
+  const changed = CHOICES.filter(({ name }) => draft[name] !== tag[name]);
+  return { tag: Object.fromEntries(changed.map(({ name }) => [name, draft[name]])) };
+}
+
+/** How the browser tag behaves, and what needs the visitor's consent. */
+export function ConsentForm(props: SitePartProps): VNode {
+  const { site } = props;
+  const form = useSiteForm<Tag>(props, {
+    draftOf: ({ tag }) => tag,
+    changeOf: tagChange,
+    said: 'Saved what the tag does',
+  });
+  return (
+    <Panel title="What the tag does" note="Browsers take a change within minutes.">
+      <SiteForm site={site} form={form} names={CONSENT_NAMES}>
+        {CHOICES.map(({ name, label, hint }) => (
+          <CheckField
+            key={name}
+            label={label}
+            hint={hint}
+            checked={form.draft[name]}
+            onChecked={(checked) => form.edit({ [name]: checked })}
+          />
+        ))}
+      </SiteForm>
+    </Panel>
+  );
+}
+
+type Rule = SiteItem['block_rules'][number];
+
+const KINDS: readonly { value: Rule['kind']; label: string; hint: string }[] = [
+  { value: 'ip', label: 'Address', hint: 'An address, or a range such as 203.0.113.0/24.' },
+  { value: 'user_agent', label: 'User agent', hint: 'A part of the browser’s user agent.' },
+  { value: 'country', label: 'Country', hint: 'Two capital letters; T1 is Tor.' },
+  { value: 'event', label: 'Event', hint: 'The name of an event.' },
+  { value: 'property', label: 'Property', hint: 'The value of a property; empty: whenever the property is there.' },
+  { value: 'distinct_id', label: 'Distinct id', hint: 'The id of one visitor.' },
+];
+const labelOf = (kind: Rule['kind']): string => KINDS.find(({ value }) => value === kind)?.label ?? kind;
+
+/** A rule as a line. */
+const ruleText = ({ kind, value, property }: Rule): string =>
+  [labelOf(kind), ...(property === null ? [] : [property]), value].join(' ');
+
+/** Changes the rules, whatever they are by then. */
+function useRules({ site, onChanged }: SitePartProps): Saving & {
+  change(to: (rules: readonly Rule[]) => Rule[], said: string, onSaved?: () => void): void;
+} {
+  const saving = useSaving();
+  return {
+    ...saving,
+    change: (to, said, onSaved = () => undefined) =>
+      void saving.save<SiteItem>({
+        loaded: site,
+        factsOf: ({ block_rules }) => ({ rules: block_rules.map(ruleText) }),
+        kept: ({ block_rules }) => ({ rules: to(block_rules).map(ruleText) }),
+        read: () => readSite(site.site_id),
+        write: (base) => patchSite(base, { block_rules: to(base.block_rules) }),
+        onSaved() {
+          onSaved();
+          toast(said);
+          onChanged();
+        },
+        onTheirs: onChanged,
+      }),
+  };
+}
+
+/** Events that the edge drops. */
+export function BlockRules(props: SitePartProps): VNode {
+  const { site } = props;
+  const rules = useRules(props);
+  const mayChange = mayAt('block_rules.change', site.site_id);
+  const remove = (rule: Rule): void =>
+    rules.change((before) => before.filter((one) => !isSame(one, rule)), 'The rule was removed');
+  return (
+    <Panel title="Events that are dropped" note="The edge drops what any rule is about; dropped events are counted.">
+      <div class="stack">
+        {mayChange && <NewRule {...props} />}
+        {rules.failure !== null && <FailureNote failure={rules.failure} />}
+        <ConflictDialog saving={rules} what="the site" />
+        <DataTable
+          caption="Block rules"
+          columns={columnsOf(mayChange, rules.isBusy, remove)}
+          rows={site.block_rules}
+          keyOf={({ kind, value, property }) => `${kind} ${property} ${value}`}
+          csvName="block-rules"
+          emptyText="Nothing is dropped"
+        />
+        {mayAt('query.aggregates', site.site_id) && (
+          <p>
+            <a href={addressOf(`/sites/${encodeURIComponent(site.site_id)}/refusals`)}>Events that were dropped</a>
+          </p>
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+function columnsOf(mayChange: boolean, isBusy: boolean, remove: (rule: Rule) => void): readonly Column<Rule>[] {
+  const shown: Column<Rule>[] = [
+    { id: 'kind', title: 'What', value: ({ kind }) => labelOf(kind) },
+    { id: 'property', title: 'Property', value: ({ property }) => property ?? '' },
+    { id: 'value', title: 'Value', value: ({ value }) => value },
+  ];
+  if (!mayChange) return shown;
+  const cell = (rule: Rule): VNode => (
+    <button
+      type="button"
+      class="button small quiet"
+      disabled={isBusy}
+      aria-label={`Remove the rule for ${labelOf(rule.kind)} ${rule.value}`}
+      onClick={() => remove(rule)}
+    >
+      Remove
+    </button>
+  );
+  return [...shown, { id: 'remove', title: 'Action', align: 'end', cell }];
+}
+
+function NewRule(props: SitePartProps): VNode {
+  const [kind, setKind] = useState<Rule['kind']>('ip');
+  const [value, setValue] = useState('');
+  const [property, setProperty] = useState('');
+  const rules = useRules(props);
+  const add = (event: Event): void => {
+    event.preventDefault();
+    const rule: Rule = { kind, value: value.trim(), property: kind === 'property' ? property.trim() : null };
+    rules.change(
+      (before) => [...before, rule],
+      'The rule was added',
+      () => setValue(''),
+    );
+  };
+  return (
+    <form class="stack" onSubmit={add}>
+      <div class="form-row">
+        <SelectField label="What" value={kind} onValue={(one) => setKind(one as Rule['kind'])} options={KINDS} />
+        {kind === 'property' && <TextField label="Property" required value={property} onValue={setProperty} />}
+        <TextField
+          label="Value"
+          required={kind !== 'property'}
+          hint={KINDS.find((one) => one.value === kind)?.hint}
+          problem={problemOf(rules.failure, 'block_rules')}
+          value={value}
+          onValue={setValue}
+        />
+      </div>
+      {rules.failure !== null && rules.failure.problems.length === 0 && <FailureNote failure={rules.failure} />}
+      <ConflictDialog saving={rules} what="the site" />
+      <div class="actions">
+        <button type="submit" class="button primary" disabled={rules.isBusy}>
+          Add the rule
+        </button>
+      </div>
+    </form>
+  );
+}
+
+const sitePath = (siteId: string): string => `/v1/admin/sites/${encodeURIComponent(siteId)}`;
+
+/** The settings of a site as they are now. */
+const readSite = (siteId: string): Promise<Answer<SiteItem>> => request('GET', sitePath(siteId));
+
+/** Changes fields of a site that is still as it was read. */
+const patchSite = ({ site_id, version }: SiteItem, body: SiteChange): Promise<Answer<SiteItem>> =>
+  request('PATCH', sitePath(site_id), { body, version });
+
+interface SiteFormOf<Draft> {
+  draftOf(site: SiteItem): Draft;
+  changeOf(draft: Draft, site: SiteItem): SiteChange;
+  /** What is said when it is saved. */
+  said: string;
+}
+
+/** A form over some fields of the site. */
+function useSiteForm<Draft extends object>(
+  { site, onChanged }: SitePartProps,
+  { draftOf, changeOf, said }: SiteFormOf<Draft>,
+): Editing<Draft> {
+  return useEditing<SiteItem, Draft>({
+    item: site,
+    draftOf,
+    read: () => readSite(site.site_id),
+    write: (draft, base) => patchSite(base, changeOf(draft, base)),
+    onSaved() {
+      toast(said);
+      onChanged();
+    },
+    onTheirs: onChanged,
+  });
+}
+
+interface SiteFormProps {
+  site: SiteItem;
+  form: Pick<Editing<object>, 'isBusy' | 'failure' | 'conflict' | 'isChanged' | 'save'>;
+  /** What its fields are called. */
+  names: Readonly<Record<string, string>>;
+  children: ComponentChildren;
+}
+
+/** A form over fields of the site, which only those who may change can edit. */
+function SiteForm({ site, form, names, children }: SiteFormProps): VNode {
+  const mayChange = mayAt('site.change', site.site_id);
+  return (
+    <form
+      class="stack narrow"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void form.save();
+      }}
+    >
+      <fieldset class="stack" disabled={!mayChange}>
+        {children}
+      </fieldset>
+      {form.failure !== null && <FailureNote failure={form.failure} />}
+      {mayChange && (
+        <div class="actions">
+          <button type="submit" class="button primary" disabled={!form.isChanged || form.isBusy}>
+            Save
+          </button>
+        </div>
+      )}
+      <ConflictDialog saving={form} what="the site" names={names} />
+    </form>
+  );
+}
+
+/** What a part of the page needs. */
+export interface SitePartProps {
+  site: SiteItem;
+  onChanged(): void;
+}

@@ -1,0 +1,269 @@
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { Column, Condition, Field } from '#pipelines/analytics/filters.ts';
+
+/** What a condition is about: a column, a property, elements of an array, or a value of the person. */
+export type FilteredField = Condition['field'];
+
+/** A condition that somebody is about to write; it is asked once it is finished. */
+export interface ConditionDraft {
+  field: FilteredField;
+  is: Condition['is'];
+  to?: string | number | (string | number | boolean)[];
+  ignore_case?: boolean;
+}
+
+/** A condition or a group of them. Groups come with saved questions; here they are shown and removed. */
+export type FilterDraft = ConditionDraft | { all: FilterDraft[] } | { any: FilterDraft[] };
+
+/** Events of some names that pass filters, as they are being written. */
+export interface SelectionDraft {
+  events?: string[];
+  filters?: FilterDraft[];
+}
+
+/** Columns that an event may be told by, as people call them. */
+const COLUMN_LABELS: Readonly<Record<Column, string>> = {
+  event: 'Event',
+  country: 'Country',
+  city: 'City',
+  state: 'State or region',
+  zip: 'Postcode',
+  action_source: 'Action source',
+  mode: 'Mode',
+  caller: 'Sent by',
+  value: 'Value',
+  currency: 'Currency',
+  identify: 'Identification',
+  order_id: 'Order id',
+  event_id: 'Event id',
+  distinct_id: 'Distinct id',
+  person_id: 'Person id',
+  client_user_agent: 'User agent',
+  client_ip: 'Network address',
+  email_sha256: 'E-mail (SHA-256)',
+  phone_hmac: 'Phone (keyed hash)',
+  external_id_sha256: 'External id (SHA-256)',
+};
+
+/** Every column as a field, in the order of their labels. */
+export const COLUMN_FIELDS: readonly Field[] = (Object.keys(COLUMN_LABELS) as Column[]).map((column) => ({ column }));
+
+/** What people call a field. */
+export function fieldLabel(field: FilteredField): string {
+  if ('person' in field) return `${fieldLabel(field.person)}, the person's ${field.seen}`;
+  if ('column' in field) return COLUMN_LABELS[field.column] ?? String(field.column);
+  const path = field.property.join('.');
+  if ('each' in field) return [`${path}[]`, ...field.each].join('.');
+  return field.part === undefined ? path : `${path}, the ${field.part.replace('_', ' ')}`;
+}
+
+/** A field as the value of an option. */
+export const fieldKey = (field: FilteredField): string => JSON.stringify(field);
+
+/** The field that an option or a typed text names: a text is the path of a property, its parts apart by dots. */
+export function fieldNamed(text: string): FilteredField {
+  const option = text.startsWith('{"') ? parsed(text) : null;
+  return isField(option) ? option : { property: text.split('.').filter((part) => part !== '') };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // A property may be named like the beginning of an option.
+    return null;
+  }
+}
+
+/** The same where the values of events alone may be named. */
+export function plainFieldNamed(text: string): Field | null {
+  if (text === '') return null;
+  const field = fieldNamed(text);
+  return 'person' in field || 'each' in field ? null : field;
+}
+
+/** What a condition may say, and what it says it of. */
+export const OPERATORS: readonly {
+  is: Condition['is'];
+  label: string;
+  takes: 'texts' | 'text' | 'number' | 'date' | 'nothing';
+}[] = [
+  { is: 'equal', label: 'is', takes: 'texts' },
+  { is: 'not_equal', label: 'is not', takes: 'texts' },
+  { is: 'containing', label: 'contains', takes: 'text' },
+  { is: 'not_containing', label: 'does not contain', takes: 'text' },
+  { is: 'starting_with', label: 'begins with', takes: 'text' },
+  { is: 'ending_with', label: 'ends with', takes: 'text' },
+  { is: 'matching', label: 'matches the pattern', takes: 'text' },
+  { is: 'not_matching', label: 'does not match the pattern', takes: 'text' },
+  { is: 'set', label: 'is set', takes: 'nothing' },
+  { is: 'not_set', label: 'is not set', takes: 'nothing' },
+  { is: 'above', label: 'is above', takes: 'number' },
+  { is: 'at_least', label: 'is at least', takes: 'number' },
+  { is: 'below', label: 'is below', takes: 'number' },
+  { is: 'at_most', label: 'is at most', takes: 'number' },
+  { is: 'after', label: 'is after', takes: 'date' },
+  { is: 'before', label: 'is before', takes: 'date' },
+  { is: 'at_or_after', label: 'is at or after', takes: 'date' },
+  { is: 'at_or_before', label: 'is at or before', takes: 'date' },
+];
+
+/** What a condition is compared with. */
+export const takenBy = (is: Condition['is']): (typeof OPERATORS)[number]['takes'] =>
+  OPERATORS.find((one) => one.is === is)?.takes ?? 'text';
+
+/** A condition in words. */
+export function conditionText(filter: FilterDraft): string {
+  if ('all' in filter) return `(${filter.all.map(conditionText).join(' and ')})`;
+  if ('any' in filter) return `(${filter.any.map(conditionText).join(' or ')})`;
+  const { field, is, to } = filter;
+  const label = OPERATORS.find((one) => one.is === is)?.label ?? is;
+  const compared = Array.isArray(to) ? to.join(' or ') : String(to ?? '');
+  const what = 'person' in field ? `the person's ${field.seen} ${fieldLabel(field.person)}` : fieldLabel(field);
+  return `${what} ${label} ${compared}`.trim();
+}
+
+function isFinished(filter: FilterDraft): boolean {
+  if (!('field' in filter)) return true;
+  const { field, is, to } = filter;
+  if ('property' in field && field.property.length === 0) return false;
+  const takes = takenBy(is);
+  if (takes === 'nothing') return true;
+  if (takes === 'texts') return Array.isArray(to) && to.length > 0;
+  return takes === 'number' ? typeof to === 'number' && Number.isFinite(to) : typeof to === 'string' && to !== '';
+}
+
+/** What of a question can be asked: without conditions and names that nobody has finished. */
+export function finished<Value>(value: Value): Value {
+  if (Array.isArray(value)) return value.map(finished) as Value;
+  if (typeof value !== 'object' || value === null) return value;
+  const parts = Object.entries(value).flatMap(([name, part]): [string, unknown][] => {
+    if (part === undefined) return [];
+    if (name === 'filters') return [[name, (part as FilterDraft[]).filter(isFinished)]];
+    if (name !== 'events') return [[name, finished(part)]];
+    const names = (part as string[]).filter((one) => one !== '');
+    return names.length === 0 ? [] : [[name, names]];
+  });
+  return Object.fromEntries(parts) as Value;
+}
+
+/** A selection out of an address. Whether its conditions can be asked the service says. */
+export function selectionIn(value: unknown): SelectionDraft {
+  const { events, filters } = objectIn(value);
+  const names = Array.isArray(events) ? events.filter((name) => typeof name === 'string') : [];
+  const conditions = filtersIn(filters);
+  return { ...(names.length > 0 && { events: names }), ...(conditions.length > 0 && { filters: conditions }) };
+}
+
+/** Filters out of an address. */
+export function filtersIn(value: unknown): FilterDraft[] {
+  return objectsIn(value).flatMap((filter): FilterDraft[] => {
+    if (Array.isArray(filter['all'])) return [{ all: filtersIn(filter['all']) }];
+    if (Array.isArray(filter['any'])) return [{ any: filtersIn(filter['any']) }];
+    return isField(filter['field']) && OPERATORS.some(({ is }) => is === filter['is'])
+      ? [filter as unknown as ConditionDraft]
+      : [];
+  });
+}
+
+/** Whether something out of an address can be shown as a field. */
+export function isField(value: unknown): value is FilteredField {
+  const { column, property, person, each } = objectIn(value);
+  if (person !== undefined) return isField(person);
+  const isPath = (path: unknown): boolean => Array.isArray(path) && path.every((part) => typeof part === 'string');
+  return typeof column === 'string' || (isPath(property) && (each === undefined || isPath(each)));
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** An object out of an address, which anybody may have written; an empty one where it is none. */
+export const objectIn = (value: unknown): Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
+
+/** The objects of a list out of an address. */
+export const objectsIn = (value: unknown): Json[] => (Array.isArray(value) ? value.map(objectIn) : []);
+
+/** One of some texts, or the first of them. */
+export function oneOf<Text extends string>(value: unknown, texts: readonly [Text, ...Text[]]): Text {
+  return texts.find((text) => text === value) ?? texts[0];
+}
+
+/** Where events may not be read one by one these are offered; any other name can be typed. */
+const USUAL_PROPERTIES = ['utm_source', 'utm_medium', 'utm_campaign', '$current_url', '$referrer', '$browser', '$os'];
+
+/** Paths into properties, the commonest first, one level deep into objects. */
+export function propertyNames(properties: readonly Record<string, unknown>[]): string[][] {
+  const counts = new Map<string, number>();
+  const count = (path: string[]): void => {
+    const key = JSON.stringify(path);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  };
+  for (const one of properties) {
+    for (const [name, value] of Object.entries(one)) {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) count([name]);
+      else for (const inner of Object.keys(value)) count([name, inner]);
+    }
+  }
+  const found = [...counts].sort(([, a], [, b]) => b - a).map(([key]) => JSON.parse(key) as string[]);
+  const usual = USUAL_PROPERTIES.filter((name) => !counts.has(JSON.stringify([name]))).map((name) => [name]);
+  return [...found, ...usual];
+}
+
+/** Properties that are web addresses, which differ by far more than what people ask about. */
+const ADDRESSES: readonly (Field & { property: string[] })[] = [
+  { property: ['$current_url'], part: 'page' },
+  { property: ['page_location'], part: 'page' },
+  { property: ['$referrer'], part: 'host' },
+  { property: ['page_referrer'], part: 'host' },
+];
+
+/** Columns that are read from the property of their name (pipelines/intake/take_event.ts). */
+const FROM_PROPERTY: readonly Column[] = ['value', 'currency', 'order_id'];
+
+/** The properties that are not offered as one of the columns already. */
+export function otherProperties(properties: readonly string[][], columns: readonly Field[]): string[][] {
+  const same = new Set(
+    columns.flatMap((field) => ('column' in field && FROM_PROPERTY.includes(field.column) ? [`${field.column}`] : [])),
+  );
+  return properties.filter((path) => path.length > 1 || !same.has(path[0] ?? ''));
+}
+
+const EXAMPLES = 3;
+const EXAMPLE_CHARACTERS = 24;
+
+/** What tells more about fields: values that some events have, and which property a column is of. */
+export function fieldNotes(events: Listing['events']): (field: Field) => string | undefined {
+  const found = new Map<string, Set<string>>();
+  const add = (field: Field, value: unknown): void => {
+    const key = JSON.stringify(field);
+    const known = found.get(key) ?? new Set();
+    found.set(key, known);
+    const isValue =
+      typeof value === 'number' || typeof value === 'boolean' || (typeof value === 'string' && value !== '');
+    if (isValue && known.size < EXAMPLES) known.add(String(value).slice(0, EXAMPLE_CHARACTERS));
+  };
+  for (const { properties, ...columns } of events) {
+    for (const [column, value] of Object.entries(columns)) add({ column: column as Column }, value);
+    for (const [name, value] of Object.entries(properties)) {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) add({ property: [name] }, value);
+      else for (const [inner, one] of Object.entries(value)) add({ property: [name, inner] }, one);
+    }
+  }
+  return (field) => {
+    const values = [...(found.get(JSON.stringify(field)) ?? [])];
+    const isOfProperty = 'column' in field && FROM_PROPERTY.includes(field.column);
+    const notes = [
+      ...(isOfProperty ? [`the property ${field.column}`] : []),
+      ...(values.length > 0 ? [`such as ${values.join(', ')}`] : []),
+    ];
+    return notes.length === 0 ? undefined : notes.join('; ');
+  };
+}
+
+/** The properties as fields, and behind an address the part of it that people mean. */
+export function propertyFields(properties: readonly string[][]): Field[] {
+  return properties.flatMap((property) => [
+    { property },
+    ...ADDRESSES.filter((address) => address.property[0] === property[0] && property.length === 1),
+  ]);
+}

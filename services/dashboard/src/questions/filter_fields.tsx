@@ -1,0 +1,395 @@
+import type { VNode } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import type { Field } from '#pipelines/analytics/filters.ts';
+import { Combobox } from '../ui/combobox.tsx';
+import { useTypedText } from '../ui/form_fields.tsx';
+import { Icon, IconButton } from '../ui/icon.tsx';
+import {
+  type ConditionDraft,
+  conditionText,
+  type FilterDraft,
+  fieldKey,
+  fieldLabel,
+  fieldNamed,
+  OPERATORS,
+  plainFieldNamed,
+  takenBy,
+} from './conditions.ts';
+import { type Offered, useFieldValues, useNames } from './site_names.ts';
+
+interface FilterListProps {
+  /** What is filtered: "Step 2". */
+  what: string;
+  filters: readonly FilterDraft[] | undefined;
+  /** Names of the events whose values are offered. */
+  events?: readonly string[] | undefined;
+  onFilters(filters: FilterDraft[]): void;
+}
+
+/** The conditions that events must meet, all of them. */
+export function FilterList({ what, filters = [], events, onFilters }: FilterListProps): VNode | null {
+  if (filters.length === 0) return null;
+  return (
+    <ul class="filters" aria-label={`${what}: filters`}>
+      {filters.map((filter, at) => {
+        const name = `${what}, filter ${at + 1}`;
+        return (
+          <li class="filter" key={at}>
+            <span class="muted small filter-joint">{at === 0 ? 'where' : 'and'}</span>
+            {'field' in filter ? (
+              <ConditionRow
+                name={name}
+                condition={filter}
+                events={events}
+                onCondition={(changed) => onFilters(filters.map((one, index) => (index === at ? changed : one)))}
+              />
+            ) : (
+              <span class="wraps">{conditionText(filter)}</span>
+            )}
+            <IconButton
+              icon="close"
+              label={`Remove ${name.toLowerCase()}`}
+              onClick={() => onFilters(filters.filter((_, index) => index !== at))}
+            />
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** A condition that is still to be written. */
+const newCondition = (): ConditionDraft => ({ field: { property: [] }, is: 'equal', to: [] });
+
+/** Adds a condition to a list of them. */
+export function AddFilter({ what, filters = [], onFilters }: Omit<FilterListProps, 'events'>): VNode {
+  return (
+    <button
+      type="button"
+      class="button small quiet"
+      aria-label={`${what}: add a filter`}
+      onClick={() => onFilters([...filters, newCondition()])}
+    >
+      <Icon name="plus" /> Filter
+    </button>
+  );
+}
+
+interface ConditionRowProps {
+  name: string;
+  condition: ConditionDraft;
+  events: readonly string[] | undefined;
+  onCondition(condition: ConditionDraft): void;
+}
+
+function ConditionRow({ name, condition, events, onCondition }: ConditionRowProps): VNode {
+  const { filtered } = useNames();
+  const { field, is } = condition;
+  const isEmpty = 'property' in field && field.property.length === 0;
+  const key = isEmpty ? '' : fieldKey(field);
+  const isKnown = isEmpty || filtered.some(({ value }) => value === key);
+  const takes = takenBy(is);
+  return (
+    <>
+      <Combobox
+        label={`${name}: property`}
+        hidesLabel
+        takesOthers
+        value={key}
+        placeholder="Choose a property"
+        options={isKnown ? filtered : [{ value: key, label: fieldLabel(field) }, ...filtered]}
+        onValue={(text) => onCondition({ ...condition, field: fieldNamed(text) })}
+      />
+      <select
+        class="select"
+        aria-label={`${name}: comparison`}
+        value={is}
+        onChange={(event) => onCondition(compared(condition, event.currentTarget.value as ConditionDraft['is']))}
+      >
+        {OPERATORS.map((operator) => (
+          <option key={operator.is} value={operator.is}>
+            {operator.label}
+          </option>
+        ))}
+      </select>
+      {takes !== 'nothing' && (
+        <ConditionValue name={name} condition={condition} events={events} onCondition={onCondition} />
+      )}
+    </>
+  );
+}
+
+/** The same condition by another comparison, with what can be kept of what it compares with. */
+function compared({ field, to }: ConditionDraft, is: ConditionDraft['is']): ConditionDraft {
+  const takes = takenBy(is);
+  if (takes === 'nothing') return { field, is };
+  const texts = (Array.isArray(to) ? to : to === undefined || to === '' ? [] : [to]).map(String);
+  if (takes === 'texts') return { field, is, to: texts };
+  const first = texts[0] ?? '';
+  if (takes !== 'number') return { field, is, to: first };
+  return first === '' || Number.isNaN(Number(first)) ? { field, is } : { field, is, to: Number(first) };
+}
+
+function ConditionValue({ name, condition, events, onCondition }: ConditionRowProps): VNode {
+  const { field, is, to } = condition;
+  const values = useFieldValues(field, events);
+  const takes = takenBy(is);
+  const label = `${name}: value`;
+  if (takes === 'texts') {
+    const texts = (Array.isArray(to) ? to : []).map(String);
+    return (
+      <TokenField
+        label={label}
+        values={texts}
+        options={values}
+        onValues={(chosen) => onCondition({ ...condition, to: chosen })}
+      />
+    );
+  }
+  if (takes === 'number') {
+    const onNumber = (number: number | null): void =>
+      onCondition({ field, is, ...(number !== null && { to: number }) });
+    return <NumberValue label={label} number={typeof to === 'number' ? to : null} onNumber={onNumber} />;
+  }
+  return (
+    <div class="field">
+      <input
+        type="text"
+        aria-label={label}
+        placeholder={takes === 'date' ? '2026-03-31' : 'Text'}
+        value={String(to ?? '')}
+        onInput={(event) => onCondition({ ...condition, to: event.currentTarget.value })}
+      />
+    </div>
+  );
+}
+
+interface NumberValueProps {
+  label: string;
+  number: number | null;
+  onNumber(number: number | null): void;
+}
+
+function NumberValue({ label, number, onNumber }: NumberValueProps): VNode {
+  const typed = useTypedText(number, (one) => String(one ?? ''));
+  return (
+    <div class="field">
+      <input
+        type="number"
+        step="any"
+        aria-label={label}
+        placeholder="0"
+        value={typed.text}
+        onInput={(event) => {
+          const text = event.currentTarget.value;
+          const read = text === '' ? null : Number(text);
+          typed.type(text, read);
+          onNumber(read);
+        }}
+      />
+    </div>
+  );
+}
+
+/** Any event, as an option; it is no name. */
+const ANY: Offered = { value: '', label: 'Any event' };
+
+interface EventPickerProps {
+  /** What the picker chooses for: "Step 2". */
+  what: string;
+  events: readonly string[] | undefined;
+  onEvents(events: string[]): void;
+  /** How many names may be chosen, any one of which counts. */
+  max?: number;
+}
+
+/** Chooses the names of events: any of them counts, and without one every event does. */
+export function EventPicker({ what, events = [], onEvents, max = 50 }: EventPickerProps): VNode {
+  const { events: known } = useNames();
+  const chosen = events.length === 0 ? [''] : events;
+  const change = (at: number, name: string): void => onEvents(chosen.map((one, index) => (index === at ? name : one)));
+  return (
+    <div class="event-picker">
+      {chosen.map((name, at) => (
+        <div class="row event-choice" key={at}>
+          {at > 0 && <span class="muted small">or</span>}
+          <Combobox
+            label={at === 0 ? `${what}: event` : `${what}: event ${at + 1}`}
+            hidesLabel
+            takesOthers
+            takesFirst
+            unknown={known.length === 0 ? undefined : 'No such event in the last 30 days'}
+            value={name}
+            options={at === 0 ? [ANY, ...known] : known}
+            placeholder="Choose an event"
+            onValue={(value) => change(at, value)}
+          />
+          {at > 0 && (
+            <IconButton
+              icon="close"
+              label={`${what}: remove ${name || `event ${at + 1}`}`}
+              isSmall
+              onClick={() => onEvents(chosen.filter((_, index) => index !== at))}
+            />
+          )}
+        </div>
+      ))}
+      {max > chosen.length && chosen.at(-1) !== '' && (
+        <button
+          type="button"
+          class="button small quiet"
+          aria-label={`${what}: or another event`}
+          onClick={() => onEvents([...chosen, ''])}
+        >
+          or …
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface FieldPickerProps {
+  label: string;
+  field: Field | null;
+  /** What having none is called; null: one must be chosen. */
+  none: string | null;
+  /** Whether the label is heard only. */
+  hidesLabel?: boolean;
+  onField(field: Field | null): void;
+}
+
+/** Chooses a column or a property; another property can be typed, its parts apart by dots. */
+export function FieldPicker({ label, field, none, hidesLabel = false, onField }: FieldPickerProps): VNode {
+  const { fields } = useNames();
+  const key = field === null ? '' : fieldKey(field);
+  const isKnown = field === null || fields.some(({ value }) => value === key);
+  const options = [
+    ...(none === null ? [] : [{ value: '', label: none }]),
+    ...(isKnown || field === null ? [] : [{ value: key, label: fieldLabel(field) }]),
+    ...fields,
+  ];
+  return (
+    <Combobox
+      label={label}
+      hidesLabel={hidesLabel}
+      takesOthers
+      takesFirst
+      value={key}
+      options={options}
+      placeholder="Choose a property"
+      onValue={(text) => onField(plainFieldNamed(text === none ? '' : text))}
+    />
+  );
+}
+
+interface TokenFieldProps {
+  label: string;
+  values: readonly string[];
+  options: readonly Offered[];
+  onValues(values: string[]): void;
+}
+
+/** Several values, each with a button that takes it away, and a field that adds one. */
+function TokenField({ label, values, options, onValues }: TokenFieldProps): VNode {
+  const left = options.filter(({ value }) => !values.includes(value));
+  return (
+    <div class="tokens">
+      {values.map((value) => (
+        <span class="token" key={value}>
+          <span class="cut">{value}</span>
+          <button
+            type="button"
+            class="token-remove"
+            aria-label={`${label}: remove ${value}`}
+            onClick={() => onValues(values.filter((one) => one !== value))}
+          >
+            <Icon name="close" />
+          </button>
+        </span>
+      ))}
+      <Combobox
+        label={label}
+        hidesLabel
+        takesOthers
+        value=""
+        options={left}
+        placeholder={values.length === 0 ? 'Choose or type a value' : 'or …'}
+        onValue={(value) => {
+          if (value !== '' && !values.includes(value)) onValues([...values, value]);
+        }}
+      />
+    </div>
+  );
+}
+
+interface SpanFieldProps {
+  label: string;
+  ms: number;
+  problem?: string;
+  onMs(ms: number): void;
+}
+
+const UNITS = [
+  { ms: 86_400_000, label: 'days' },
+  { ms: 3_600_000, label: 'hours' },
+  { ms: 60_000, label: 'minutes' },
+  { ms: 1_000, label: 'seconds' },
+] as const;
+
+/** The greatest unit of which a span of time is a whole number. */
+const unitOf = (ms: number): number => UNITS.find((unit) => ms % unit.ms === 0)?.ms ?? 1_000;
+
+/** A span of time as a number and its unit. */
+export function SpanField({ label, ms, problem = '', onMs }: SpanFieldProps): VNode {
+  const id = useId();
+  const [unit, setUnit] = useState(() => unitOf(ms));
+  // Another question may have a span that is no whole number of the unit that was chosen.
+  const fitting = ms % unit === 0 ? unit : unitOf(ms);
+  const typed = useTypedText(ms, (one) => String(one / fitting));
+  // Whoever types 1.5 means the unit that stands beside it.
+  const shown = typed.isTyped ? unit : fitting;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <span class="span-field">
+        <input
+          id={id}
+          type="number"
+          min={0}
+          step="any"
+          value={typed.text}
+          {...(problem !== '' && { 'aria-invalid': 'true' as const, 'aria-describedby': `${id}p` })}
+          onInput={(event) => {
+            const text = event.currentTarget.value;
+            const read = text === '' || Number(text) < 0 ? ms : Math.round(Number(text) * shown);
+            typed.type(text, read);
+            setUnit(shown);
+            if (read !== ms) onMs(read);
+          }}
+          onBlur={typed.leave}
+        />
+        <select
+          aria-label={`${label}: unit`}
+          value={String(shown)}
+          onChange={(event) => {
+            const chosen = Number(event.currentTarget.value);
+            typed.leave();
+            setUnit(chosen);
+            onMs((ms / shown) * chosen);
+          }}
+        >
+          {UNITS.map((one) => (
+            <option key={one.ms} value={String(one.ms)}>
+              {one.label}
+            </option>
+          ))}
+        </select>
+      </span>
+      {problem !== '' && (
+        <p class="problem" id={`${id}p`} role="alert">
+          {problem}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,121 @@
+// Ids and secrets as pages show them: as links, shortened, to copy, and what is shown once.
+
+import type { ComponentChildren, VNode } from 'preact';
+import { OUR_NAMES } from '#pipelines/analytics/event_names.ts';
+import { addressOf } from '../router.ts';
+import { mayAt } from '../session.ts';
+import { Dialog, toast, useLoss } from './dialog.tsx';
+import { IconButton } from './icon.tsx';
+
+/** The address of a page of a site, by its path after that of the site. */
+export const siteAddress = (siteId: string, page: string, query: Readonly<Record<string, string>> = {}): string =>
+  addressOf(`/sites/${encodeURIComponent(siteId)}/${page}`, new URLSearchParams(query));
+
+/** Where a person's page is. */
+export const personAddress = (siteId: string, personId: string): string =>
+  siteAddress(siteId, `people/${encodeURIComponent(personId)}`);
+
+/** Where the way of an event is. */
+export const eventAddress = (siteId: string, eventId: string): string =>
+  siteAddress(siteId, `events/${encodeURIComponent(eventId)}`);
+
+interface EventLinkProps {
+  siteId: string;
+  eventId: string;
+  children: ComponentChildren;
+}
+
+/** A link to what became of an event; only its text for who may not see single events of the site. */
+export function EventLink({ siteId, eventId, children }: EventLinkProps): VNode {
+  if (!mayAt('query.events', siteId)) return <>{children}</>;
+  const address = addressOf(`/sites/${encodeURIComponent(siteId)}/events/${encodeURIComponent(eventId)}`);
+  return <a href={address}>{children}</a>;
+}
+
+interface LinkWhereProps {
+  /** Whether whoever looks may see what is there. */
+  isAllowed: boolean;
+  href: string;
+  children: ComponentChildren;
+}
+
+/** A link for those who may follow it, and the same words for the others. */
+export function LinkWhere({ isAllowed, href, children }: LinkWhereProps): VNode {
+  return isAllowed ? <a href={href}>{children}</a> : <span>{children}</span>;
+}
+
+/** The name under which questions count an event that was sent under another; nothing where it is the same. */
+export function CountedAs({ event }: { event: string }): VNode | null {
+  const name = OUR_NAMES.get(event);
+  return name === undefined ? null : <span class="muted small"> counted as {name}</span>;
+}
+
+const BEGIN = 8;
+const END = 6;
+
+/** An id without its middle, which tells nobody anything; its title has all of it. */
+export function ShortId({ id }: { id: string }): VNode {
+  const isShort = id.length <= BEGIN + END + 1;
+  return (
+    <span class="mono" title={id}>
+      {isShort ? id : `${id.slice(0, BEGIN)}…${id.slice(-END)}`}
+    </span>
+  );
+}
+
+/** Copies a text. `what` names it: "Copy event id". */
+export function CopyButton({ text, what }: { text: string; what: string }): VNode {
+  const copy = (): void => {
+    navigator.clipboard.writeText(text).then(
+      () => toast(`Copied the ${what}`),
+      () => toast('The browser did not let it be copied', 'bad'),
+    );
+  };
+  return <IconButton icon="copy" label={`Copy ${what}`} onClick={copy} />;
+}
+
+/** A secret that is shown this once, to be copied. `what` names it: "key". */
+function SecretOnce({ secret, what }: { secret: string; what: string }): VNode {
+  useLoss(true);
+  return (
+    <div class="stack">
+      <p>Copy the {what} now. It is stored nowhere and cannot be shown again.</p>
+      <div class="secret">
+        <code>{secret}</code>
+        <CopyButton text={secret} what={what} />
+      </div>
+    </div>
+  );
+}
+
+interface IssuedSecretProps {
+  secret: string;
+  /** What it is: "key". */
+  what: string;
+  /** In place of "The key was issued". */
+  title?: string;
+  onClose(): void;
+  /** What else there is to know. */
+  children?: ComponentChildren;
+}
+
+/** The dialog in which a secret that was just issued is shown; only its button closes it. */
+export function IssuedSecret({
+  secret,
+  what,
+  title = `The ${what} was issued`,
+  onClose,
+  children,
+}: IssuedSecretProps): VNode {
+  return (
+    <Dialog title={title} staysOpen onClose={onClose}>
+      <SecretOnce secret={secret} what={what} />
+      {children}
+      <div class="actions">
+        <button type="button" class="button primary" onClick={onClose}>
+          I have copied it
+        </button>
+      </div>
+    </Dialog>
+  );
+}
