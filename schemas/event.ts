@@ -5,7 +5,7 @@ export type SiteMode = 'online' | 'offline';
 export type Caller = 'browser' | 'server';
 
 /** Where an event stands in events.raw: it travels with the event for life. */
-export interface Coordinate {
+export interface SourcePosition {
   partition: number;
   offset: number;
   index: number;
@@ -68,7 +68,7 @@ export interface Event {
 
 /** An event with what the stages have attached to it. */
 export interface EventEntry {
-  coordinate: Coordinate | null;
+  coordinate: SourcePosition | null;
   person: Person | null;
   event: Event;
 }

@@ -1,6 +1,6 @@
 import avsc from 'avsc';
 import { type AvroType, endOfValue, schemaType } from './avro.ts';
-import type { Caller, Coordinate, Event, EventEntry, Identifiers, Person } from './event.ts';
+import type { Caller, Event, EventEntry, Identifiers, Person, SourcePosition } from './event.ts';
 import { eventBytesBound, writeEvent } from './event_encoder.ts';
 import { type Cursor, longBytes, MalformedError, readLong, readString, WIRE_HEADER_BYTES, writeLong } from './wire.ts';
 
@@ -19,7 +19,7 @@ const BATCH_EVENTS_MAX = 100_000;
 
 /** One event of a batch: its head decoded, the rest as the bytes that were read. */
 export interface EntryView {
-  readonly coordinate: Coordinate | null;
+  readonly coordinate: SourcePosition | null;
   /** The person union as encoded, its branch byte included. */
   readonly personBytes: Buffer;
   readonly eventBytes: Buffer;
@@ -160,7 +160,7 @@ function readEntry(cursor: Cursor, knownEnd: number | null): EntryView {
   return { coordinate, personBytes, eventBytes, siteId, eventId, distinctId, receivedAtMs };
 }
 
-function readCoordinate(cursor: Cursor): Coordinate | null {
+function readCoordinate(cursor: Cursor): SourcePosition | null {
   const branch = readLong(cursor);
   if (branch === 0) return null;
   if (branch !== 1) throw new MalformedError('unknown coordinate branch');
@@ -184,7 +184,7 @@ export interface BatchWriter {
   /** Encodes an event straight into the batch, with nothing attached yet. */
   addEvent(event: Event): void;
   /** Adds an event that was encoded before, with what the stage attaches. */
-  add(coordinate: Coordinate | null, personBytes: Buffer, eventBytes: Buffer): void;
+  add(coordinate: SourcePosition | null, personBytes: Buffer, eventBytes: Buffer): void;
   /** The record value: wire header and body. The writer must not be used after it. */
   finish(): Buffer;
 }
@@ -238,12 +238,12 @@ export function createBatchWriter(schemaId: number, initialBytes = 4096): BatchW
   };
 }
 
-function coordinateBytes(coordinate: Coordinate | null): number {
+function coordinateBytes(coordinate: SourcePosition | null): number {
   if (coordinate === null) return 1;
   return 1 + longBytes(coordinate.partition) + longBytes(coordinate.offset) + longBytes(coordinate.index);
 }
 
-function writeCoordinate(buffer: Buffer, at: number, coordinate: Coordinate | null): number {
+function writeCoordinate(buffer: Buffer, at: number, coordinate: SourcePosition | null): number {
   if (coordinate === null) return writeLong(buffer, at, 0);
   let end = writeLong(buffer, at, 1);
   end = writeLong(buffer, end, coordinate.partition);

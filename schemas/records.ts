@@ -45,7 +45,7 @@ export interface Duplicate {
   raw_partition: number;
   raw_offset: number;
   raw_index: number;
-  /** Coordinate of the event that holds the claim. */
+  /** Source position of the event that holds the claim. */
   first_partition: number;
   first_offset: number;
   first_index: number;

@@ -8,7 +8,7 @@ import { insertBlock, readError, type Warehouse, WarehouseError } from './client
 const TRIES_MAX = 4;
 
 /** What became of the rows of a block. */
-export interface TakenUp {
+export interface RetryResult {
   /** Events that were stored before and sent again; the stored row stays. */
   sentAgain: number;
   /** Rows that the table does not keep, because they are older than its retention. */
@@ -23,13 +23,13 @@ export interface TakenUp {
  *
  * @throws WarehouseError
  */
-export async function insertBlockAgain(
+export async function retryInsert(
   warehouse: Warehouse,
   table: string,
   token: string,
   rows: readonly Row[],
   progressed: () => void = () => undefined,
-): Promise<TakenUp> {
+): Promise<RetryResult> {
   if (!isLookedFor(table)) {
     await insertBlock(warehouse, table, `${token}/${randomUUID()}`, rows);
     return { sentAgain: 0, gone: 0 };
@@ -58,7 +58,7 @@ export async function insertBlockFirst(
   rows: readonly Row[],
   isLate: (row: Row) => boolean,
   progressed: () => void = () => undefined,
-): Promise<TakenUp> {
+): Promise<RetryResult> {
   const late = rows.filter(isLate);
   const { there, elsewhere } =
     late.length === 0 ? { there: [], elsewhere: [] } : await storedRows(warehouse, table, late, progressed);

@@ -1,22 +1,22 @@
 import { readError, type Warehouse } from './client.ts';
 
 /** The coordinates of events. */
-export interface LedgerPlace {
+export interface LedgerPosition {
   partition: number;
   offset: number;
   index: number;
 }
 
-export interface LedgerQuestion {
+export interface LedgerQuery {
   destination: string;
   siteIds: readonly string[];
   /** There was no attempt before this time; milliseconds since 1970 UTC. */
   sinceMs: number;
-  places: readonly LedgerPlace[];
+  places: readonly LedgerPosition[];
 }
 
 /** What the outcomes of one event at one destination say. */
-export interface LedgerRow extends LedgerPlace {
+export interface LedgerRow extends LedgerPosition {
   delivered: boolean;
   latest: string;
 }
@@ -36,7 +36,7 @@ const CLOCK_MARGIN_MS = 3_600_000;
  * The outcomes of some events from `delivery_outcomes`; events without one are left out. The number of coordinates asked for
  * limits the size of the answer. @throws WarehouseError
  */
-export async function askLedger(warehouse: Warehouse, question: LedgerQuestion): Promise<LedgerRow[]> {
+export async function queryLedger(warehouse: Warehouse, question: LedgerQuery): Promise<LedgerRow[]> {
   const { destination, siteIds, sinceMs, places } = question;
   if (places.length === 0) return [];
   const tuples = places.map(({ partition, offset, index }) => `(${partition},${offset},${index})`).join(',');

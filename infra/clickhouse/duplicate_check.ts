@@ -48,7 +48,7 @@ interface Unchecked {
  *
  * Two processes may do it at once, to no harm: what is noted stays true. @throws WarehouseError
  */
-export async function checkRepeats(warehouse: Warehouse, cluster: string | null = null): Promise<RepeatCheck> {
+export async function checkDuplicates(warehouse: Warehouse, cluster: string | null = null): Promise<RepeatCheck> {
   const places = await uncheckedPlaces(warehouse, cluster);
   if (places.length === 0) return { rows: 0, repeated: 0 };
   const before = await foundEvents(warehouse);
@@ -171,7 +171,7 @@ const PAUSES = 20;
  * Looks every now and then which new events stand in the table more than once, until it is stopped. Of several processes the
  * one looks that comes first. A failure is told and tried again.
  */
-export function watchRepeats(options: RepeatWatchOptions): { stop(): void } {
+export function watchDuplicates(options: RepeatWatchOptions): { stop(): void } {
   const { warehouse, cluster, report, logger, nowMs } = options;
   let isStopped = false;
   let pauseMs = options.pauseMs;
@@ -180,7 +180,7 @@ export function watchRepeats(options: RepeatWatchOptions): { stop(): void } {
   async function look(): Promise<void> {
     if ((await msSinceCheck(warehouse)) < pauseMs / 2) return;
     const fromMs = nowMs();
-    const check = await checkRepeats(warehouse, cluster);
+    const check = await checkDuplicates(warehouse, cluster);
     const tookMs = nowMs() - fromMs;
     pauseMs = Math.max(options.pauseMs, PAUSES * tookMs);
     report(check, tookMs / 1000);

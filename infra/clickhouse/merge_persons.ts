@@ -34,7 +34,7 @@ interface NightlyMerge {
  */
 export async function mergeNightly(warehouse: Warehouse, cluster: string | null = null): Promise<NightlyMerge> {
   const splitRows = await correctSplitRows(warehouse, cluster);
-  const days = await forgetMerges(warehouse, cluster);
+  const days = await dropAppliedMerges(warehouse, cluster);
   if (!(await isLoadedLately(warehouse))) await reloadPersons(warehouse, cluster);
   const { rows, months } = await mergePersons(warehouse, cluster);
   return { rows, months, daysForgotten: days.length, splitRows };
@@ -70,7 +70,7 @@ export async function mergePersons(
  * Drops old days of merges that no row needs any more, from the oldest to the first day that one still needs: if a day
  * between were dropped, an older change of a person would count again. Resolves to the days. @throws WarehouseError
  */
-export async function forgetMerges(warehouse: Warehouse, cluster: string | null = null): Promise<string[]> {
+export async function dropAppliedMerges(warehouse: Warehouse, cluster: string | null = null): Promise<string[]> {
   const old = `SELECT DISTINCT toString(toDate(changed_at)) AS day FROM merged_persons WHERE changed_at < ${KEPT_SINCE}`;
   const days = (await selectLong<{ day: string }>(warehouse, `${old} ORDER BY day`)).map(({ day }) => day);
   if (days.length === 0) return [];

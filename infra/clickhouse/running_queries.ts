@@ -86,7 +86,7 @@ interface QueryName {
 }
 
 /** Who asks. */
-export interface Asker {
+export interface QueryCaller {
   label: string;
   /** Aborted when nobody waits for the answer any more. */
   signal: AbortSignal;

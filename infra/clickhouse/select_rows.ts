@@ -190,7 +190,7 @@ type EstimateRows = (siteId: string, span: Span) => Promise<number | null>;
 const DAY_MS = 86_400_000;
 /** A site that grows does not change its order of magnitude sooner. */
 const KEPT_MS = 300_000;
-const KEPT_MAX = 5_000;
+const CACHE_SIZE = 5_000;
 
 /**
  * Estimates by the primary key, which ClickHouse has in memory: no row is read. Of a cluster one shard is looked at, which has
@@ -221,7 +221,7 @@ export function createRowEstimates(warehouse: Warehouse, cluster: string | null,
     kept.delete(name);
     kept.set(name, { atMs: nowMs(), rows });
     const [oldest] = kept.keys();
-    if (kept.size > KEPT_MAX && oldest !== undefined) kept.delete(oldest);
+    if (kept.size > CACHE_SIZE && oldest !== undefined) kept.delete(oldest);
     return rows;
   };
 }

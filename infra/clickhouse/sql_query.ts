@@ -3,7 +3,7 @@
 import { ClickHouseError, extractErrorAtTheEndOfChunk } from '@clickhouse/client';
 import { SQL_SETTINGS, TIME_VIEWS } from './analyst_rights.ts';
 import { createWarehouse, readError, type Warehouse } from './client.ts';
-import { type Asker, newQueryId } from './running_queries.ts';
+import { newQueryId, type QueryCaller } from './running_queries.ts';
 import { isCancelled, isTooHeavy, QueryCancelledError, QueryTooHeavyError } from './select_rows.ts';
 
 /** Added to the time limit of a query for the network, so that the server's own limit ends it first. */
@@ -27,10 +27,10 @@ type SqlFormat = 'JSONCompact' | 'Parquet';
  *
  * @throws SqlRefusedError, QueryTooHeavyError, QueryCancelledError, SqlBusyError, WarehouseError
  */
-export type AskSql = (siteId: string, sql: string, format: SqlFormat, asker: Asker) => Promise<Buffer>;
+export type RunSql = (siteId: string, sql: string, format: SqlFormat, asker: QueryCaller) => Promise<Buffer>;
 
 /** Asks as the user of the address, who has the rights of `sql_rights.ts`. */
-export function createSqlAsker(url: string): { ask: AskSql; close(): Promise<void> } {
+export function createSqlRunner(url: string): { ask: RunSql; close(): Promise<void> } {
   const warehouse = createWarehouse(url);
   return {
     async ask(siteId, sql, format, asker) {
@@ -64,7 +64,7 @@ const BYTES_MAX: Record<SqlFormat, number> = { JSONCompact: READ_BYTES_MAX, Parq
 async function answerTo(
   warehouse: Warehouse,
   siteId: string,
-  { label, signal }: Asker,
+  { label, signal }: QueryCaller,
   query: string,
   bytesMax: number,
 ): Promise<Buffer> {

@@ -23,7 +23,7 @@ import { createPoisonPillGuard, type PoisonPillGuard, type ProcessingStep } from
 import {
   createGroupOffsets,
   type GroupOffsets,
-  type OffsetMarks,
+  type OffsetBackup,
   openOffsetMarks,
   openTopicIds,
   type TopicIds,
@@ -335,13 +335,13 @@ async function resume<Row>(
   const plan = found === null || !isOurs ? null : readPlan(found.metadata, at.partition);
   const own = plan?.get(at.partition);
   if (plan === null || own === undefined) return found === null ? null : found.offset;
-  await finishOnce(sink, at.topic, plan, tokenOf(at.topic, plan, planned), progressed);
+  await recoverBlock(sink, at.topic, plan, tokenOf(at.topic, plan, planned), progressed);
   sink.open.set(nameOf(at), gatherFrom(own.last + 1, 0));
   return own.last + 1;
 }
 
 /** Finishes a block once for all its partitions; each that waits for it is told of its progress. */
-function finishOnce<Row>(
+function recoverBlock<Row>(
   { finished, options }: SinkState<Row>,
   topic: string,
   plan: BlockPlan,
@@ -424,7 +424,7 @@ interface Writing {
 function createSinkState<Row>(
   options: SinkOptions<Row>,
   logs: Pick<TopicIds, 'of'>,
-  marks: OffsetMarks,
+  marks: OffsetBackup,
 ): SinkState<Row> {
   return {
     options,

@@ -1,7 +1,7 @@
 import type { Kafka } from 'kafkajs';
 import { recoveryOf } from '#infra/errors.ts';
 import { topicOffsets } from './offsets.ts';
-import { type ReadingAlone, readAlone } from './read_topic.ts';
+import { type ReadingAlone, readWithoutGroup } from './read_topic.ts';
 
 export interface FollowOptions {
   kafka: Kafka;
@@ -65,7 +65,7 @@ export async function followTopic(options: FollowOptions): Promise<Following> {
       if (crashes === from) fail(error);
     }
   }
-  const reading = await readAlone({
+  const reading = await readWithoutGroup({
     kafka,
     topic,
     groupPrefix: `${options.groupPrefix}.table`,

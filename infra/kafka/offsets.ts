@@ -20,7 +20,7 @@ export interface GroupOffsets {
 }
 
 /** The offsets of a group in a process that commits some of them. */
-export function createGroupOffsets(admin: Admin, groupId: string, marks: OffsetMarks): GroupOffsets {
+export function createGroupOffsets(admin: Admin, groupId: string, marks: OffsetBackup): GroupOffsets {
   const own = createOwnCommits();
   const noted = async (at: TopicPartition): Promise<Committed | null> => {
     const offset = await marks.of(at);
@@ -99,7 +99,7 @@ export function createOwnCommits(): OwnCommits {
 }
 
 /** What a group has done, noted beside what it has committed. */
-export interface OffsetMarks {
+export interface OffsetBackup {
   note(at: TopicPartition, offset: number): void;
   /** What was noted last of this very topic; null where nothing was. */
   of(at: TopicPartition): Promise<number | null>;
@@ -119,7 +119,7 @@ const marksGroup = (groupId: string): string => `${groupId}.marks`;
 export async function openOffsetMarks(
   { kafka, admin, groupId, logger }: { kafka: Kafka; admin: Admin; groupId: string; logger: Logger },
   ids: Pick<TopicIds, 'of'>,
-): Promise<OffsetMarks & { close(): Promise<void> }> {
+): Promise<OffsetBackup & { close(): Promise<void> }> {
   const cluster = await openCluster(kafka);
   const group = marksGroup(groupId);
   let notes = new Map<string, Map<number, number>>();

@@ -16,7 +16,7 @@ export interface KeyedProducer {
 export async function createKeyedProducer(kafka: Kafka, watchdogMs = WATCHDOG_MS): Promise<KeyedProducer> {
   const producer = kafka.producer({
     allowAutoTopicCreation: false,
-    createPartitioner: chosenPartition,
+    createPartitioner: explicitPartitioner,
     maxInFlightRequests: 1,
   });
   await producer.connect();
@@ -73,7 +73,7 @@ export async function openFencedProducer(kafka: Kafka, transactionalId: string):
     maxInFlightRequests: 1,
     transactionTimeout: TRANSACTION_TIMEOUT_MS,
     allowAutoTopicCreation: false,
-    createPartitioner: chosenPartition,
+    createPartitioner: explicitPartitioner,
   });
   try {
     await producer.connect();
@@ -129,7 +129,7 @@ export class PartitionUnchosenError extends Error {
 }
 
 /** The partition of a record is always chosen by us. */
-export const chosenPartition: ICustomPartitioner =
+export const explicitPartitioner: ICustomPartitioner =
   () =>
   ({ message }) => {
     if (message.partition === undefined) throw new PartitionUnchosenError('record without a partition');

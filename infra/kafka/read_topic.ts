@@ -145,7 +145,7 @@ export async function readPartitions({
   const { promise: done, resolve, reject } = Promise.withResolvers<void>();
   let failed = false;
   const leftIn = (partition: number, { end }: Span): number => Math.max(end - (next.get(partition) ?? end), 0);
-  const reading = await readAlone({
+  const reading = await readWithoutGroup({
     ...options,
     groupPrefix: `${options.groupPrefix}.once`,
     next,
@@ -222,7 +222,7 @@ const CLOSE_MS_MAX = 5_000;
  * Each start has a group of its own: in the old group it would wait for the crashed member until that one's session ends.
  * Only one consumer at a time hands over records: the next one starts when the work of the one before is done.
  */
-export async function readAlone(options: ReadAloneOptions): Promise<ReadingAlone> {
+export async function readWithoutGroup(options: ReadAloneOptions): Promise<ReadingAlone> {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let reader: Reader | null = null;

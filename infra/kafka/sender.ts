@@ -1,7 +1,7 @@
 import type { Kafka, Producer } from 'kafkajs';
 import { createWatchdog, type Watchdog } from '#infra/concurrency/time_limits.ts';
 import { COMPRESSION } from './client.ts';
-import { chosenPartition } from './producers.ts';
+import { explicitPartitioner } from './producers.ts';
 
 export interface SenderOptions {
   kafka: Kafka;
@@ -92,7 +92,7 @@ export async function createSender(options: SenderOptions): Promise<PartitionSen
 }
 
 async function connect(options: SenderOptions): Promise<SenderState> {
-  const producer = options.kafka.producer({ allowAutoTopicCreation: false, createPartitioner: chosenPartition });
+  const producer = options.kafka.producer({ allowAutoTopicCreation: false, createPartitioner: explicitPartitioner });
   await producer.connect();
   const watchdog = createWatchdog({
     limitMs: options.watchdogMs,

@@ -9,12 +9,12 @@ import { failpoint } from '#infra/failpoint.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { COMPRESSION } from './client.ts';
 import { consume } from './consumer/consume.ts';
-import { type ConsumeOptions, type Consumption, endOf, type InBatch, type Leave } from './consumer/consumption.ts';
+import { type ConsumeOptions, type Consumption, type Deferral, endOf, type InBatch } from './consumer/consumption.ts';
 import { transactionalId } from './consumer/group_consumer.ts';
 import { nameOf, type TopicPartition } from './consumer/partition_state.ts';
 import { createPoisonPillGuard, type PoisonPillGuard } from './consumer/poison_pill_guard.ts';
 import { createGroupOffsets, type GroupOffsets, openOffsetMarks, openTopicIds } from './offsets.ts';
-import { chosenPartition } from './producers.ts';
+import { explicitPartitioner } from './producers.ts';
 import type { OutRecord } from './record.ts';
 
 /**
@@ -120,7 +120,7 @@ async function passOn(
   stage: StageState,
   batch: InBatch,
   transform: TransactionalStageOptions['transform'],
-): Promise<Leave | undefined> {
+): Promise<Deferral | undefined> {
   const group = groupAt(stage, batch);
   const made = Promise.withResolvers<TransformResult>();
   await group.gather.run(async () => {
@@ -140,7 +140,7 @@ export interface TransformResult {
   /** Called once the transaction has committed: the place to count. */
   committed(): void;
   /** Where records are left for later; absent if all were taken. */
-  leave?: Leave;
+  leave?: Deferral;
 }
 
 /**
@@ -245,7 +245,7 @@ async function takeTransactionalId(
     maxInFlightRequests: 1,
     transactionTimeout: TRANSACTION_TIMEOUT_MS,
     allowAutoTopicCreation: false,
-    createPartitioner: chosenPartition,
+    createPartitioner: explicitPartitioner,
     retry: { retries: 0 },
   });
   await producer.connect();

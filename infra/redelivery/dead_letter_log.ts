@@ -8,8 +8,8 @@ import { deadTopic, STAGES, type Stage, TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Codec, EventBatchReader } from '#infra/registry/codec.ts';
 import { RegistryError } from '#infra/registry/schema_registry.ts';
-import { type LetterPlace, letterId, letterKey, presentReason } from '#pipelines/redelivery/dead_letter.ts';
-import type { LetterMarks, MarkOutcome, Resolution } from '#pipelines/redelivery/resend.ts';
+import { deadLetterId, deadLetterKey, type LetterPlace, presentReason } from '#pipelines/redelivery/dead_letter.ts';
+import type { DeadLetterStatus, MarkOutcome, Resolution } from '#pipelines/redelivery/resend.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeadResolution } from '#schemas/records.ts';
 
@@ -76,7 +76,7 @@ export async function readLetters(
     const read = await codec.decode(record.value);
     if (!read.ok) continue;
     const reason = presentReason(read.value.reason);
-    letters.push({ id: letterId(place), place, letter: { ...read.value, reason } });
+    letters.push({ id: deadLetterId(place), place, letter: { ...read.value, reason } });
   }
   return letters;
 }
@@ -88,7 +88,7 @@ export async function findLetters(
   { session, codec }: { session: KafkaSession; codec: Codec<DeadLetter> },
   places: readonly LetterPlace[],
 ): Promise<Letter[]> {
-  const wanted = new Set(places.map(letterId));
+  const wanted = new Set(places.map(deadLetterId));
   const letters: Letter[] = [];
   for (const [stage, ones] of Map.groupBy(places, (place) => place.stage)) {
     if (!isStage(stage)) continue;
@@ -98,7 +98,7 @@ export async function findLetters(
       const to = Math.min(end, Math.max(...offsets) + 1);
       return offsets.length > 0 && from < to ? [{ partition, first: from, end: to }] : [];
     });
-    letters.push(...(await readLetters(session, codec, stage, windows, (place) => wanted.has(letterId(place)))));
+    letters.push(...(await readLetters(session, codec, stage, windows, (place) => wanted.has(deadLetterId(place)))));
   }
   return letters;
 }
@@ -135,8 +135,8 @@ export interface Marks {
 const PARTITION = 0;
 const WRITE_RETRIES = 8;
 
-export function marksOf({ id, letter }: Pick<Letter, 'id' | 'letter'>, marks: Marks): LetterMarks {
-  const key = letterKey(id, letter);
+export function marksOf({ id, letter }: Pick<Letter, 'id' | 'letter'>, marks: Marks): DeadLetterStatus {
+  const key = deadLetterKey(id, letter);
   return { resentAtMs: marks.resentAtMs.get(key) ?? null, resolution: marks.resolutions.get(key) ?? null };
 }
 
@@ -158,7 +158,7 @@ export async function readResent({
 }
 
 /** The record of a letter that was resent: all of the letter but its value. */
-export function resentNote(letter: DeadLetter, nowMs: number): DeadLetter {
+export function resentRecord(letter: DeadLetter, nowMs: number): DeadLetter {
   return { ...letter, died_at: nowMs, bytes: Buffer.alloc(0) };
 }
 
@@ -187,7 +187,7 @@ async function writeMarks(
       letters.map(({ id, letter }) => ({
         topic: TOPICS.resolved,
         partition: PARTITION,
-        key: letterKey(id, letter),
+        key: deadLetterKey(id, letter),
         value: resolutions.encode({ ...mark, letter_id: id }),
       })),
     );
@@ -231,7 +231,7 @@ function outcomesOf(
   found: readonly Letter[],
   outcomeOf: (letter: Letter) => MarkOutcome,
 ): Map<string, MarkOutcome> {
-  const outcomes = new Map<string, MarkOutcome>(places.map((place) => [letterId(place), 'unknown']));
+  const outcomes = new Map<string, MarkOutcome>(places.map((place) => [deadLetterId(place), 'unknown']));
   for (const one of found) outcomes.set(one.id, outcomeOf(one));
   return outcomes;
 }

@@ -7,16 +7,15 @@ import type { Logger } from '#infra/log/logger.ts';
 import { createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import {
+  deadLetterId,
+  deadLetterKey,
   isOfDelivery,
   type LetterPlace,
-  letterId,
-  letterKey,
   presentReason,
 } from '#pipelines/redelivery/dead_letter.ts';
 import {
-  coordinateAgain,
+  type DeadLetterStatus,
   isInState,
-  type LetterMarks,
   type LetterState,
   type MarkOutcome,
   mayHoldEvents,
@@ -24,6 +23,7 @@ import {
   type ResendingStage,
   type ResendOutcome,
   refusedAsIs,
+  sourcePosition,
 } from '#pipelines/redelivery/resend.ts';
 import { createBatchWriter, decodeEventName, type EntryView } from '#schemas/event_batch.ts';
 import { type DeadLetter, type DeadResolution, reservedHeaders } from '#schemas/records.ts';
@@ -38,7 +38,7 @@ import {
   readMarks,
   readResent,
   reopenLetters,
-  resentNote,
+  resentRecord,
   resolveLetters,
   windowsOf,
 } from './dead_letter_log.ts';
@@ -50,7 +50,7 @@ interface LetterEvent extends EntryView {
 }
 
 /** A dead letter, what was done about it, and its events if they can be read. */
-export interface ShownLetter extends Letter, LetterMarks {
+export interface DeadLetterView extends Letter, DeadLetterStatus {
   views: LetterEvent[] | null;
 }
 
@@ -72,7 +72,7 @@ interface ListQuery {
 }
 
 interface LettersPage {
-  letters: ShownLetter[];
+  letters: DeadLetterView[];
   /** Where the next page begins; null after the last. A page may be short or empty without being the last. */
   next: LetterPlace | null;
 }
@@ -81,9 +81,9 @@ interface LettersPage {
 export interface DeadLetterStore {
   list(query: ListQuery): Promise<LettersPage>;
   /** Those that there are of some, in one reading. */
-  read(places: readonly LetterPlace[]): Promise<ShownLetter[]>;
+  read(places: readonly LetterPlace[]): Promise<DeadLetterView[]>;
   /** Those of dedup, identity and warehouse that hold an event, among the newest of each partition. @throws SearchBusyError */
-  ofEvent(siteId: string, eventId: string): Promise<ShownLetter[]>;
+  ofEvent(siteId: string, eventId: string): Promise<DeadLetterView[]>;
   /**
    * Resends letters, each only once, however often and by whomever that is asked: the transaction that resends it records it.
    */
@@ -140,7 +140,7 @@ export function createDeadLetterStore(
   /** What waits for a delivery keeps nothing else waiting. */
   const deliveries = createMutex();
   async function resendAll(places: readonly LetterPlace[], rules: ResendRules): Promise<Map<string, ResendOutcome>> {
-    const outcomes = new Map<string, ResendOutcome>(places.map((place) => [letterId(place), 'unknown']));
+    const outcomes = new Map<string, ResendOutcome>(places.map((place) => [deadLetterId(place), 'unknown']));
     const others = places.filter((place) => !isOfDelivery(place));
     if (others.length > 0) {
       const resent = await mutex.run(async () => resend(await open(), others, rules.accountOf));
@@ -189,7 +189,7 @@ function unavailable(error: unknown): never {
 async function list(world: StoreWorld, query: ListQuery): Promise<LettersPage> {
   const { stage, reason, state, sinceMs, after, limit } = query;
   const marks = await readMarks(world);
-  const letters: ShownLetter[] = [];
+  const letters: DeadLetterView[] = [];
   let left = SCANNED_MAX;
   const room = createPageRoom(PAGE_BYTES_MAX);
   const stages = stage === null ? STAGES : [stage];
@@ -218,9 +218,9 @@ async function list(world: StoreWorld, query: ListQuery): Promise<LettersPage> {
   return { letters, next: null };
 }
 
-async function ofEvent(world: StoreWorld, siteId: string, eventId: string): Promise<ShownLetter[]> {
+async function ofEvent(world: StoreWorld, siteId: string, eventId: string): Promise<DeadLetterView[]> {
   const marks = await readMarks(world);
-  const found: ShownLetter[] = [];
+  const found: DeadLetterView[] = [];
   for (const stage of RESENDING_STAGES) {
     for (const letter of await newestLetters(world, stage)) {
       const one = await shown(world, letter, marks);
@@ -239,14 +239,14 @@ async function newestLetters({ session, codec }: StoreWorld, stage: Stage): Prom
   return readLetters(session, codec, stage, windows, () => true);
 }
 
-async function readSome(world: StoreWorld, places: readonly LetterPlace[]): Promise<ShownLetter[]> {
+async function readSome(world: StoreWorld, places: readonly LetterPlace[]): Promise<DeadLetterView[]> {
   const found = await findLetters(world, places);
   if (found.length === 0) return [];
   const marks = await readMarks(world);
   return Promise.all(found.map((one) => shown(world, one, marks)));
 }
 
-async function shown({ reader }: StoreWorld, found: Letter, marks: Marks): Promise<ShownLetter> {
+async function shown({ reader }: StoreWorld, found: Letter, marks: Marks): Promise<DeadLetterView> {
   const views = mayHoldEvents(found.letter) ? await eventsOf(reader, found.letter) : null;
   const named = views?.map((view) => ({ ...view, name: decodeEventName(view.eventBytes) ?? '' })) ?? null;
   return { ...found, ...marksOf(found, marks), views: named };
@@ -263,10 +263,10 @@ async function resend(
   const producer = await openFencedProducer(kafka, session.groupOf('control.resend'));
   try {
     const resent = await readResent(world);
-    const outcomes = new Map<string, ResendOutcome>(places.map((place) => [letterId(place), 'unknown']));
+    const outcomes = new Map<string, ResendOutcome>(places.map((place) => [deadLetterId(place), 'unknown']));
     const outputs: PartitionRecords[] = [];
     for (const found of await findLetters(world, places)) {
-      const key = letterKey(found.id, found.letter);
+      const key = deadLetterKey(found.id, found.letter);
       const records = resent.has(key) ? 'resent_before' : await recordsOf(world, found.letter, accountOf);
       outcomes.set(found.id, typeof records === 'string' ? records : 'resent');
       if (typeof records === 'string') continue;
@@ -274,7 +274,7 @@ async function resend(
       outputs.push(records, [
         TOPICS.resent,
         0,
-        [{ key, value: world.codec.encode(resentNote(found.letter, world.nowMs())) }],
+        [{ key, value: world.codec.encode(resentRecord(found.letter, world.nowMs())) }],
       ]);
     }
     if (outputs.length > 0) await producer.appendAll(outputs);
@@ -297,7 +297,7 @@ async function recordsOf(
   if (views === null || first === undefined) return 'unreadable';
   const writer = createBatchWriter(reader.schemaId);
   for (const [index, view] of views.entries()) {
-    writer.add(coordinateAgain(letter, view, index), view.personBytes, view.eventBytes);
+    writer.add(sourcePosition(letter, view, index), view.personBytes, view.eventBytes);
   }
   const topic = TAKEN_AGAIN[letter.stage as ResendingStage];
   const partition = topic === TOPICS.raw ? letter.partition : letter.partition % SMALL_PARTITIONS;
@@ -333,14 +333,14 @@ export function createEventSearches<Found>(search: SearchEvent<Found>): SearchEv
 }
 
 /** How many bytes of letters are held for one page. */
-interface PageRoom {
+interface PageBudget {
   /** Whether the letter at an offset is held as well: letters are, in their order, up to the one that fills the room. */
   take(offset: number, bytes: number): boolean;
   /** The offset of the letter that filled it; null while there is room. */
   readonly fullAt: number | null;
 }
 
-export function createPageRoom(bytesMax: number): PageRoom {
+export function createPageRoom(bytesMax: number): PageBudget {
   let bytesLeft = bytesMax;
   let fullAt: number | null = null;
   return {

@@ -107,7 +107,7 @@ async function offsetsAt({ admin }: KafkaSession, topic: string, timeMs: number)
 }
 
 /** Offsets behind what a group has done with a topic; transaction markers count too. */
-export async function offsetsLeft(session: KafkaSession, groupId: string, topic: string): Promise<number> {
+export async function remainingOffsets(session: KafkaSession, groupId: string, topic: string): Promise<number> {
   const left = await leftOf(session, groupId, topic);
   return [...left.values()].reduce((sum, { next, high }) => sum + high - next, 0);
 }
@@ -122,7 +122,7 @@ export async function isCaughtUp(session: KafkaSession, groupId: string, topic: 
 }
 
 /** Whether a group does what stands on a topic now before a time (milliseconds since 1970 UTC). What comes meanwhile is not waited for. */
-export async function hasComeTo(
+export async function hasReached(
   session: KafkaSession,
   groupId: string,
   topic: string,

@@ -4,18 +4,18 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
-import { letterKey } from '#pipelines/redelivery/dead_letter.ts';
+import { deadLetterKey } from '#pipelines/redelivery/dead_letter.ts';
 import {
-  chooseUndelivered,
   type EventOutcome,
   placeOf,
   type ResendOutcome,
   refusedAsIs,
+  selectUndelivered,
 } from '#pipelines/redelivery/resend.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeliveryJobRecord } from '#schemas/records.ts';
-import { eventsOf, type Letter, type MarksWorld, readResent, resentNote } from './dead_letter_log.ts';
-import { hasComeTo, jobRecords } from './replay_topics.ts';
+import { eventsOf, type Letter, type MarksWorld, readResent, resentRecord } from './dead_letter_log.ts';
+import { hasReached, jobRecords } from './replay_topics.ts';
 
 /** What others than Kafka know of what is to be delivered after all. */
 export interface UndeliveredRules {
@@ -97,8 +97,8 @@ async function resendTo(
 async function isSettled({ session, nowMs, untilMs }: WaitingWorld, destination: string): Promise<boolean> {
   const delivery = session.groupOf(`delivery.${destination}`);
   return (
-    (await hasComeTo(session, delivery, replayTopic(destination), untilMs, nowMs)) &&
-    (await hasComeTo(session, session.groupOf('warehouse'), TOPICS.outcomes, untilMs, nowMs))
+    (await hasReached(session, delivery, replayTopic(destination), untilMs, nowMs)) &&
+    (await hasReached(session, session.groupOf('warehouse'), TOPICS.outcomes, untilMs, nowMs))
   );
 }
 
@@ -117,15 +117,15 @@ async function choose(
   const chosen = new Map<string, EntryView>();
   const notes: PartitionRecords[] = [];
   for (const { id, letter } of letters) {
-    const key = letterKey(id, letter);
+    const key = deadLetterKey(id, letter);
     const found = resent.has(key)
       ? 'resent_before'
-      : chooseUndelivered(letter, views.get(id) ?? [], known, (siteId) => rules.hasDestination(siteId, destination));
+      : selectUndelivered(letter, views.get(id) ?? [], known, (siteId) => rules.hasDestination(siteId, destination));
     outcomes.set(id, typeof found === 'string' ? found : 'resent');
     if (typeof found === 'string') continue;
     resent.set(key, world.nowMs());
     for (const [at, view] of found.entries()) chosen.set(placeOf(view) ?? `${id}/${at}`, view);
-    notes.push([TOPICS.resent, 0, [{ key, value: world.codec.encode(resentNote(letter, world.nowMs())) }]]);
+    notes.push([TOPICS.resent, 0, [{ key, value: world.codec.encode(resentRecord(letter, world.nowMs())) }]]);
   }
   return { outcomes, chosen: [...chosen.values()], notes };
 }

@@ -3,7 +3,7 @@ import type { Admission, AdmissionRequest, LimitKind, RateLimits, RateVerdict } 
 import { createScript, gather, type Redis, tooLate, within } from './client.ts';
 
 /** Rate limits and reservations that all edges share. Everything throws RedisUnavailableError. */
-export interface AdmissionStore {
+export interface RateLimitStore {
   /** Checks a request against both rate limits and reserves its events of the month, in one round trip. */
   admit(request: AdmissionRequest): Promise<Admission>;
   /** Releases what was reserved and certainly not produced. */
@@ -27,7 +27,7 @@ export interface AdmissionStoreOptions {
  * once, under load many share its cost. In a cluster a request is three parallel calls, and a request that one limit
  * refuses may count for the other.
  */
-export function createAdmissionStore(redis: Redis, options: AdmissionStoreOptions): AdmissionStore {
+export function createAdmissionStore(redis: Redis, options: AdmissionStoreOptions): RateLimitStore {
   const admitScript = createScript(redis, 'admit.lua');
   const releaseScript = createScript(redis, 'release.lua');
   const leaseScript = createScript(redis, 'lease.lua');

@@ -1,9 +1,9 @@
 // The index of event ids seen, packed into small hashes.
 
 import type { Redis as IoRedis } from 'ioredis';
-import type { Claim, ClaimStore, PastClaim } from '#pipelines/dedup/claim.ts';
+import type { ClaimStore, DedupKey, StoredKey } from '#pipelines/dedup/claim.ts';
 import { asked, createIndexScript, type Redis } from './client.ts';
-import { type Attempt, createIncarnation, type Incarnation, openAttempt } from './rebuildable_index.ts';
+import { type Attempt, createIndexEpoch, type IndexEpoch, openAttempt } from './rebuildable_index.ts';
 
 interface ClaimOptions {
   /** How long an id stays claimed at least, in whole hours; 8 days cover reports that come up to 7 days late. */
@@ -25,10 +25,10 @@ const HOUR_MS = 3_600_000;
 const ROUNDS_IN_WINDOW = 4;
 
 /** Claims in Redis. Throws IndexLostError if some claims may be missing. */
-export interface ClaimIndex extends ClaimStore {
-  readonly incarnation: Incarnation;
+export interface DedupIndex extends ClaimStore {
+  readonly incarnation: IndexEpoch;
   /** Restores claims that were made in the past; one that is there stays as it is. */
-  restore(claims: readonly PastClaim[]): Promise<void>;
+  restore(claims: readonly StoredKey[]): Promise<void>;
   /**
    * Opens the rebuild that a process has begun, with its progress. If a new one begins, claims of other layouts are
    * dropped.
@@ -43,14 +43,14 @@ const SHARDS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_
  * Claims packed into small hashes: about 30 bytes a claim while a hash stays below Redis's listpack limit, against 161 for
  * a key of its own. Redis 7.0 has no expiry per field, so a claim carries its hour, by the clock of Redis, and the calls sweep the buckets in turn.
  */
-export function createClaimStore(redis: IoRedis, options: ClaimOptions): ClaimIndex {
+export function createDedupIndex(redis: IoRedis, options: ClaimOptions): DedupIndex {
   const claimScript = createIndexScript(redis, 'claim_buckets.lua', 'claim.lua');
   const restoreScript = createIndexScript(redis, 'claim_buckets.lua', 'restore_claims.lua');
   const groupsOf = options.cluster ? shards : whole;
   const prefixes = options.cluster ? CLUSTER_PREFIXES : SINGLE_PREFIX;
   const layout = layoutOf(options);
   return {
-    incarnation: createIncarnation(redis, prefixes, layout),
+    incarnation: createIndexEpoch(redis, prefixes, layout),
     attempt: () => openAttempt(redis, prefixes, layout, () => dropOtherBuckets(redis, prefixes, options.bucketChars)),
     async claim(claims) {
       const answers: (string | null)[] = new Array(claims.length).fill(null);
@@ -79,7 +79,7 @@ function layoutOf({ windowMs, bucketChars }: ClaimOptions): string {
 }
 
 /** Runs the claims of each shard in order, in several calls, and the shards side by side. */
-async function eachChunk<T extends Claim>(
+async function eachChunk<T extends DedupKey>(
   groups: readonly [shard: string, members: Member<T>[]][],
   run: (shard: string, members: readonly Member<T>[]) => Promise<void>,
 ): Promise<void> {
@@ -93,7 +93,7 @@ async function eachChunk<T extends Claim>(
   );
 }
 
-interface Member<T extends Claim = Claim> {
+interface Member<T extends DedupKey = DedupKey> {
   claim: T;
   /** Its index among the requested claims. */
   index: number;
@@ -123,15 +123,15 @@ function argumentsOf(
   return [windowMs, turnMs, shard, chars, members.length, lines];
 }
 
-function restoredLine({ bucket, field, coordinate, claimedAtMs }: PastClaim): string {
+function restoredLine({ bucket, field, coordinate, claimedAtMs }: StoredKey): string {
   return `${bucket} ${field} ${coordinate} ${claimedAtMs}\n`;
 }
 
-function whole<T extends Claim>(claims: readonly T[]): [shard: string, members: Member<T>[]][] {
+function whole<T extends DedupKey>(claims: readonly T[]): [shard: string, members: Member<T>[]][] {
   return [[NO_SHARD, claims.map((claim, index) => ({ claim, index }))]];
 }
 
-function shards<T extends Claim>(claims: readonly T[]): [shard: string, members: Member<T>[]][] {
+function shards<T extends DedupKey>(claims: readonly T[]): [shard: string, members: Member<T>[]][] {
   const groups = Map.groupBy(
     claims.map((claim, index) => ({ claim, index })),
     ({ claim }) => claim.bucket.charAt(0),

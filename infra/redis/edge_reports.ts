@@ -28,7 +28,7 @@ const SAMPLES_MAX = 100;
 const SINCE = 'refusals.since';
 
 /** Adds what an edge did not accept to what is remembered of a site. @throws RedisUnavailableError */
-export function createRefusalNoting(redis: Redis): (siteId: string, notes: RefusalNotes) => Promise<void> {
+export function createRejectionReporter(redis: Redis): (siteId: string, notes: RefusalNotes) => Promise<void> {
   const script = createScript(redis, 'refusals.lua');
   return async (siteId, { counts, samples }) => {
     const told = samples.map((sample) => [sample.atMs, `${reasonOf(sample)} ${JSON.stringify(sample)}`]);
@@ -43,7 +43,7 @@ export async function markRefusalsCounted(redis: Redis, nowMs: number): Promise<
 }
 
 /** What was not accepted of a site. @throws RedisUnavailableError */
-export async function readRefusalRecord(redis: Redis, siteId: string): Promise<RefusalRecord> {
+export async function readRejections(redis: Redis, siteId: string): Promise<RefusalRecord> {
   const [counts, samples] = refusalKeys(siteId);
   const [since, byField, newest] = await Promise.all([
     asked(redis.get(SINCE)),
@@ -88,7 +88,7 @@ const DEFINITIONS_MAX = 400;
 const REPORTED_DAYS = 7;
 
 /** Adds what an edge has seen to what is remembered of a site. @throws RedisUnavailableError */
-export function createTagNoting(redis: Redis): (siteId: string, notes: TagNotes) => Promise<void> {
+export function createTagReporter(redis: Redis): (siteId: string, notes: TagNotes) => Promise<void> {
   const script = createScript(redis, 'tag_health.lua');
   return async (siteId, notes) => {
     const { lastMs, hours, pages, reported } = notes;
@@ -152,7 +152,7 @@ export type KeyUses = ReadonlyMap<string, number>;
 const NAME = 'keys.used';
 
 /** Notes uses; a later time that is noted already stays. @throws RedisUnavailableError */
-export async function noteKeyUses(redis: Redis, uses: KeyUses): Promise<void> {
+export async function recordKeyUses(redis: Redis, uses: KeyUses): Promise<void> {
   const pairs = [...uses].flatMap(([keyHash, usedAtMs]) => [usedAtMs, keyHash]);
   if (pairs.length > 0) await asked(redis.zadd(NAME, 'GT', ...pairs));
 }

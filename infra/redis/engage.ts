@@ -7,7 +7,7 @@ import { createScript, gather, type Redis, tooLate, within } from './client.ts';
 import { personsPrefix } from './identity_index.ts';
 
 /** Something that a visitor saw or did. */
-export type EngageNote =
+export type Impression =
   /** `id`: the UUID under which it was shown; the same again is not counted. */
   | { kind: 'shown'; name: string; id: string }
   | { kind: 'done'; name: string }
@@ -22,7 +22,7 @@ export type EngageNote =
 export interface EngageMemoryStore {
   /** What is remembered of the person that a distinct id stands for, whatever id it was noted under. */
   read(siteId: string, distinctId: string): Promise<EngageMemory>;
-  note(siteId: string, distinctId: string, notes: readonly EngageNote[], nowMs: number): Promise<void>;
+  note(siteId: string, distinctId: string, notes: readonly Impression[], nowMs: number): Promise<void>;
 }
 
 const TTL_S = MEMORY_DAYS * 86_400;
@@ -34,7 +34,7 @@ const READS_AT_ONCE = 50;
 /** Visitors of a site that wait for a call: twenty calls are not over in time. */
 const READS_WAITING_MAX = 1_000;
 
-export function createEngageMemory(redis: Redis): EngageMemoryStore {
+export function createVisitorStateStore(redis: Redis): EngageMemoryStore {
   const readScript = createScript(redis, 'engage_read.lua');
   const noteScript = createScript(redis, 'engage_note.lua');
   const prefixOf = (siteId: string): string => `engage:{${siteId}}:`;
@@ -56,7 +56,7 @@ export function createEngageMemory(redis: Redis): EngageMemoryStore {
   };
 }
 
-function argumentsOf(note: EngageNote): (string | number)[] {
+function argumentsOf(note: Impression): (string | number)[] {
   if (note.kind === 'event') return [`${EVENT}${note.name}`, note.kind, note.atMs];
   return [note.name, note.kind, note.kind === 'shown' ? note.id : ''];
 }

@@ -1,15 +1,15 @@
 import type { Redis } from 'ioredis';
 import {
   type IdentityAnswer,
-  type IdentityQuestion,
+  type IdentityLookup,
   type IdentityStore,
-  nodesSaid,
   type SplitPlan,
+  statedNodes,
 } from '#pipelines/identity/identity.ts';
 import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityLink } from '#schemas/records.ts';
 import { createIndexScript } from './client.ts';
-import { createIncarnation, type Incarnation } from './rebuildable_index.ts';
+import { createIndexEpoch, type IndexEpoch } from './rebuildable_index.ts';
 
 /** Most distinct ids of one person: a shared address (of a till, of a family) joins no more people than that. */
 export const DISTINCT_IDS_PER_PERSON_MAX = 100;
@@ -36,7 +36,7 @@ export interface GroupedPerson {
 
 /** The identity graph in Redis. Throws IndexLostError if a part of it may be missing. */
 export interface IdentityIndex extends IdentityStore {
-  readonly incarnation: Incarnation;
+  readonly incarnation: IndexEpoch;
   /**
    * Restores what records of identity.links say of one site. Within each of RESTORE_PASSES the order does not matter.
    */
@@ -45,7 +45,7 @@ export interface IdentityIndex extends IdentityStore {
    * Restores the identifiers that events of one site had when they were identified; which persons are one and whose an
    * identifier is, links say, which are restored before.
    */
-  restoreQuestions(siteId: string, questions: readonly IdentityQuestion[]): Promise<void>;
+  restoreQuestions(siteId: string, questions: readonly IdentityLookup[]): Promise<void>;
   /** All who are one with any of some persons, each with whom it is part of and when it was first seen. */
   groupsOf(siteId: string, persons: readonly string[]): Promise<GroupedPerson[]>;
   /** Splits people as planned; what is to be written down of it, or null where they are no longer all of who they were. */
@@ -72,7 +72,7 @@ export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_
   const resolveSite = sharedScripts((calls) => askSites(calls, RESOLVING));
   const restoreSite = (siteId: string, questions: readonly object[]) => askSites([{ siteId, questions }], RESTORING);
 
-  async function resolveSome(siteId: string, questions: readonly IdentityQuestion[]): Promise<IdentityAnswer[]> {
+  async function resolveSome(siteId: string, questions: readonly IdentityLookup[]): Promise<IdentityAnswer[]> {
     const { items, places } = asItems(questions);
     const asked = items.map((item) => ('question' in item ? toScript(item.question) : { p: item.lookups }));
     const answers = (await resolveSite(siteId, asked)) as (ScriptAnswer | LookupAnswer[])[];
@@ -81,7 +81,7 @@ export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_
   }
 
   return {
-    incarnation: createIncarnation(redis, [PREFIX]),
+    incarnation: createIndexEpoch(redis, [PREFIX]),
     async resolve(siteId, questions) {
       const answers: IdentityAnswer[] = [];
       for (let at = 0; at < questions.length; at += QUESTIONS_PER_SCRIPT) {
@@ -194,12 +194,12 @@ function linkToScript(link: IdentityLink): object {
   return { b, n: [target], i: null, t, d: link.decision ?? 'unknown' };
 }
 
-function toScript(question: IdentityQuestion): object {
+function toScript(question: IdentityLookup): object {
   return {
     b: question.basePersonId,
     n: question.nodes,
     i: question.identifiers === null ? null : withoutNulls(question.identifiers),
-    j: nodesSaid(question),
+    j: statedNodes(question),
     t: question.receivedAtMs,
     c: question.coordinate,
     w: question.claim?.node,
@@ -224,7 +224,7 @@ function toAnswers(siteId: string, item: Item, answer: ScriptAnswer | LookupAnsw
   });
 }
 
-function toAnswer(siteId: string, question: IdentityQuestion, answer: ScriptAnswer): IdentityAnswer {
+function toAnswer(siteId: string, question: IdentityLookup, answer: ScriptAnswer): IdentityAnswer {
   const [personId, identifiers, members, version, capped, others] = answer;
   return {
     personId,
@@ -237,7 +237,7 @@ function toAnswer(siteId: string, question: IdentityQuestion, answer: ScriptAnsw
 /** None of what another user's claim forbade, which is an edge and forbids it again, or of what was not believed of a browser's key. */
 function edges(
   siteId: string,
-  question: IdentityQuestion,
+  question: IdentityLookup,
   capped: readonly number[],
   others: readonly number[],
 ): IdentityLink[] {
@@ -294,7 +294,7 @@ interface Asked {
 }
 
 /** A question that links, or persons of whom nothing is said and each is asked for once. */
-type Item = { question: IdentityQuestion } | { lookups: string[] };
+type Item = { question: IdentityLookup } | { lookups: string[] };
 
 interface Place {
   item: number;
@@ -306,7 +306,7 @@ interface Place {
  * Most events say nothing of who their visitor is, and a visitor has many events. Those between two questions that link go
  * into one question with each person once, and each gets the answer that it would have got alone.
  */
-function asItems(questions: readonly IdentityQuestion[]): Asked {
+function asItems(questions: readonly IdentityLookup[]): Asked {
   const items: Item[] = [];
   let lookups: string[] = [];
   let seen = new Map<string, number>();

@@ -5,11 +5,11 @@ import { asked, type Redis, within } from './client.ts';
 /** A text that several processes would work out alike, and for how long it holds. */
 export interface SharedAnswer {
   text: string;
-  keptMs: number;
+  cacheTtlMs: number;
 }
 
 /** Answers that one process works out for all, where Redis can be asked. */
-export interface SharedAnswers {
+export interface SharedQueryCache {
   /**
    * Resolves to what a process has answered to a question, or answers once it has; null: nobody did, and the caller is to
    * work it out and hand it in.
@@ -33,7 +33,7 @@ const BYTES_A_MINUTE = 16 * 1024 ** 2;
 const MINUTE_MS = 60_000;
 
 /** @param nowMs Milliseconds of a clock that only goes forward. */
-export function createSharedAnswers(redis: Redis, nowMs: () => number): SharedAnswers {
+export function createSharedAnswers(redis: Redis, nowMs: () => number): SharedQueryCache {
   const held = new Map<string, { token: string; renewing: NodeJS.Timeout }>();
   let minute = { since: nowMs(), bytes: 0 };
   const quickly = <T>(command: Promise<T>): Promise<T> => within(REDIS_MS_MAX, asked(command));
@@ -75,8 +75,8 @@ export function createSharedAnswers(redis: Redis, nowMs: () => number): SharedAn
       clearInterval(own.renewing);
       held.delete(lease);
       try {
-        if (answer !== null && answer.keptMs > 0 && mayPut(Buffer.byteLength(answer.text))) {
-          await quickly(redis.set(name, answer.text, 'PX', Math.min(answer.keptMs, KEPT_MS_MAX)));
+        if (answer !== null && answer.cacheTtlMs > 0 && mayPut(Buffer.byteLength(answer.text))) {
+          await quickly(redis.set(name, answer.text, 'PX', Math.min(answer.cacheTtlMs, KEPT_MS_MAX)));
         }
         if ((await quickly(redis.get(lease))) === own.token) await quickly(redis.del(lease));
       } catch {

@@ -11,7 +11,7 @@ interface RebuildableIndexOptions {
   /** The index's name in the log. */
   name: string;
   redis: Redis;
-  incarnation: Incarnation;
+  incarnation: IndexEpoch;
   /**
    * Writes again what was written from `sinceMs` on (milliseconds since 1970 UTC), or everything if that is null; `nowMs` is
    * the time, by the clock of Redis as well. Before it reads the log it must make sure that nothing that rests on the lost
@@ -107,7 +107,7 @@ async function makeWhole(options: RebuildableIndexOptions): Promise<void> {
 }
 
 /** Rebuilds with the lock held. False if the index was lost again meanwhile. */
-async function rebuild(options: RebuildableIndexOptions, { sinceMs, servers }: LostIndex): Promise<boolean> {
+async function rebuild(options: RebuildableIndexOptions, { sinceMs, servers }: IncompleteIndex): Promise<boolean> {
   const { name, incarnation, logger, token, monotonicMs } = options;
   const begunMs = monotonicMs();
   logger.warn({ index: name, sinceMs }, 'redis lost what it held, rebuilding the index');
@@ -139,9 +139,9 @@ interface IndexServer {
 }
 
 /** `sinceMs`: what was written before that time is there, what was written later may be lost; null: everything is lost. */
-type IndexState = { kind: 'whole' } | LostIndex;
+type IndexState = { kind: 'whole' } | IncompleteIndex;
 
-interface LostIndex {
+interface IncompleteIndex {
   kind: 'lost';
   sinceMs: number | null;
   servers: IndexServer[];
@@ -152,7 +152,7 @@ interface LostIndex {
  * the scripts that use the index compare the two in the same call. A server that kept its data over a restart, or took over
  * from another, may lack only the last writes, so the time of the last use says from when on to rebuild.
  */
-export interface Incarnation {
+export interface IndexEpoch {
   state(): Promise<IndexState>;
   /** Takes the rebuild lock, for `forMs` milliseconds. False if another process has it. */
   take(token: string, forMs: number): Promise<boolean>;
@@ -170,7 +170,7 @@ export interface Incarnation {
  * The incarnation of an index whose keys begin with one of the prefixes; in a cluster each prefix lies on a node of its own.
  * `layout`, without spaces, names what decides where things are found: under another one the whole index counts as lost.
  */
-export function createIncarnation(redis: Redis, prefixes: readonly string[], layout = ''): Incarnation {
+export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layout = ''): IndexEpoch {
   const stateScript = createIndexScript(redis, 'incarnation_state.lua');
   const keepScript = createIndexScript(redis, 'incarnation_keep.lua');
   const completeScript = createIndexScript(redis, 'incarnation_complete.lua');

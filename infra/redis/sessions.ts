@@ -28,7 +28,7 @@ export interface SessionStore {
   list(userId: string): Promise<Session[]>;
   /** Notes for a while that whoever is in a session has proven who they are. */
   prove(id: string, forMs: number): Promise<void>;
-  isProven(id: string): Promise<boolean>;
+  isRecentlyAuthenticated(id: string): Promise<boolean>;
   /** Keeps the sealed secret of a second factor that is being set up in a session, for a while; a newer one takes its place. */
   holdFactor(id: string, sealed: string, forMs: number): Promise<void>;
   /** What is kept so; null: nothing, or no more. */
@@ -95,7 +95,7 @@ export function createSessionStore(redis: Redis, seal: RecordSeal, nowMs: () => 
     async prove(id, forMs) {
       await asked(redis.set(proofOf(id), seal.seal('session_proof', id, String(nowMs() + forMs)), 'PX', forMs));
     },
-    async isProven(id) {
+    async isRecentlyAuthenticated(id) {
       const sealed = await asked(redis.get(proofOf(id)));
       const untilMs = sealed === null ? null : seal.open('session_proof', id, sealed);
       return untilMs !== null && nowMs() < Number(untilMs);
@@ -121,7 +121,7 @@ function leftMs({ createdMs, seenMs }: Session, now: number): number {
 }
 
 /** Notes under secrets, each to be taken once; every call throws RedisUnavailableError where Redis does not answer. */
-export interface OneTimeNotes {
+export interface OneTimeTokens {
   put(kind: NoteKind, secret: string, note: object, forMs: number): Promise<void>;
   /** The note, which is gone then; null where there is none, or no more. */
   take(kind: NoteKind, secret: string): Promise<unknown>;
@@ -135,7 +135,7 @@ const idOf = (secret: string): string => hash('sha256', secret);
 const noteKey = (kind: NoteKind, id: string): string => `once:${kind}:${id}`;
 
 /** @param seal Tells notes of control services from what else somebody who may write Redis put there, which is no note. */
-export function createOneTimeNotes(redis: Redis, seal: RecordSeal, nowMs: () => number): OneTimeNotes {
+export function createOneTimeNotes(redis: Redis, seal: RecordSeal, nowMs: () => number): OneTimeTokens {
   return {
     async put(kind, secret, note, forMs) {
       const id = idOf(secret);

@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 import { allOf, inScope, selects } from './filter_sql.ts';
-import { type LiveQuery, type Scope, type Selection, scopeOf, type TimelineQuery } from './query_schemas.ts';
+import { type RecentEventsQuery, type Scope, type Selection, scopeOf, type TimelineQuery } from './query_schemas.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
 const LIVE_LIMIT = 50;
@@ -34,7 +34,7 @@ export interface LivePlan {
   limit: number;
 }
 
-export function livePlan(query: LiveQuery, nowMs: number): LivePlan {
+export function livePlan(query: RecentEventsQuery, nowMs: number): LivePlan {
   const { received_after, received_before, limit = LIVE_LIMIT, ...selection } = query;
   const receivedAfterMs = received_after ?? (received_before ?? nowMs) - LIVE_MS;
   return { selection, receivedAfterMs, receivedBeforeMs: received_before ?? null, limit };

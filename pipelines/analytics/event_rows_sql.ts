@@ -145,7 +145,7 @@ interface Cut {
 }
 
 /** A question's own time. */
-export function askedSpan({ from, to }: Pick<Cut, 'from' | 'to'>, binder: Binder): TimeSpan {
+export function querySpan({ from, to }: Pick<Cut, 'from' | 'to'>, binder: Binder): TimeSpan {
   return { from: binder.time(from), to: binder.time(to) };
 }
 

@@ -1,7 +1,7 @@
 // Lifecycle: the plan, its statement and its answer.
 
 import { type Static, Type } from 'typebox';
-import { askedSpan, calendarSql, differentPlaces, firstRowsSql, intervalsUntil, SPILLED } from './event_rows_sql.ts';
+import { calendarSql, differentPlaces, firstRowsSql, intervalsUntil, querySpan, SPILLED } from './event_rows_sql.ts';
 import { conditionOf, selects } from './filter_sql.ts';
 import { type LifecycleQuery, type Scope, type Selection, scopeOf } from './query_schemas.ts';
 import { createBinder, type Statement } from './statement.ts';
@@ -72,7 +72,7 @@ const EARLIER = -2;
  */
 export function lifecycleStatement(siteId: string, plan: LifecyclePlan): Statement {
   const binder = createBinder();
-  const span = askedSpan(plan, binder);
+  const span = querySpan(plan, binder);
   const placeOf = (time: string): string =>
     intervalsUntil(plan.interval, { from: span.from, to: time }, plan.timeZone, binder);
   const inTime = `timestamp >= ${span.from}`;

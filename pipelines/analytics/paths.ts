@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox';
 import { type Problem, unless } from '#pipelines/settings/problems.ts';
 import { OUR_NAMES } from './event_names.ts';
-import { askedSpan, firstRowsSql } from './event_rows_sql.ts';
+import { firstRowsSql, querySpan } from './event_rows_sql.ts';
 import { allOf, conditionOf, selects, textOf } from './filter_sql.ts';
 import { closed, type Field, fieldShape } from './filters.ts';
 import { SESSION_GAP_MS } from './funnels/query.ts';
@@ -225,7 +225,7 @@ function sum(rows: readonly PathRow[]): number {
  */
 export function pathsStatement(siteId: string, plan: PathsPlan, leastPersons = 1): Statement {
   const binder = createBinder();
-  const listed = textsSql(siteId, askedSpan(plan, binder), plan.by, binder, {
+  const listed = textsSql(siteId, querySpan(plan, binder), plan.by, binder, {
     leastPersons,
     filters: plan.filters,
   });
@@ -330,7 +330,7 @@ function sequencesSql(siteId: string, plan: PathsPlan, binder: Binder, isListed 
   const entries = firstRowsSql(
     {
       siteId,
-      span: askedSpan(plan, binder),
+      span: querySpan(plan, binder),
       selections: [isBySession ? {} : plan.selection],
       conditions: isBySession ? [] : [passes],
       columns: {

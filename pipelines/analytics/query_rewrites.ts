@@ -106,7 +106,7 @@ interface Asked extends TimeRead {
 
 /** The time whose events a query reads, which may begin before the one it is about; null where it has none. */
 export function timeRead(query: object): TimeRead | null {
-  const asked = askedOf(query);
+  const asked = timedPart(query);
   if (asked === null) return null;
   return looksAtPersons(query) ? sinceEver(asked) : timeAskedAbout(asked);
 }
@@ -124,8 +124,8 @@ const DAY_MS = 86_400_000;
  * A time before which no event is that a query asks about, be it for the time before its own; 0 where it has none. The time
  * before is as many intervals earlier by the calendar: of months these may be a tenth longer, and two more are touched.
  */
-export function askedSince(query: object): number {
-  const asked = askedOf(query);
+export function queriedSince(query: object): number {
+  const asked = timedPart(query);
   if (asked === null) return 0;
   const { from, to, compare } = asked;
   const longer = compare === undefined ? 0 : 0.11 * (to - from) + 62 * DAY_MS;
@@ -136,10 +136,10 @@ export function askedSince(query: object): number {
 export const sinceEver = ({ to }: Pick<TimeRead, 'to'>): TimeRead => ({ from: 0, to });
 
 /** The part of a query that has a time: itself, or the chart that it lists a part of. */
-function askedOf(query: object): Asked | null {
+function timedPart(query: object): Asked | null {
   if ('from' in query && 'to' in query) return query as Asked;
   for (const part of Object.values(query)) {
-    const asked = typeof part === 'object' && part !== null && !Array.isArray(part) ? askedOf(part) : null;
+    const asked = typeof part === 'object' && part !== null && !Array.isArray(part) ? timedPart(part) : null;
     if (asked !== null) return asked;
   }
   return null;
@@ -153,7 +153,7 @@ const looksAtPersons = (query: object): boolean =>
  * How long an answer may be kept. Late events and merges change the past too, but seldom: what ended a week ago is kept for
  * ten minutes, what ended a day ago for one, and what still goes on for five seconds.
  */
-export function keptMs(toMs: number, nowMs: number): number {
+export function cacheTtlMs(toMs: number, nowMs: number): number {
   if (toMs <= nowMs - 7 * DAY_MS) return 600_000;
   return toMs <= nowMs - DAY_MS ? 60_000 : 5_000;
 }

@@ -220,7 +220,7 @@ export const liveShape = closed({
   received_before: Type.Optional(time('Only events that arrived earlier: the page before what is known')),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: ROWS_MAX, default: 50 })),
 });
-export type LiveQuery = Static<typeof liveShape>;
+export type RecentEventsQuery = Static<typeof liveShape>;
 
 export const engageQueryShape = closed({
   ...common,

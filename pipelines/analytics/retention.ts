@@ -1,7 +1,7 @@
 // Retention: the plan, its statement and its answer.
 
 import { type Static, Type } from 'typebox';
-import { askedSpan, firstRowsSql, intervalsUntil, SPILLED, startOf } from './event_rows_sql.ts';
+import { firstRowsSql, intervalsUntil, querySpan, SPILLED, startOf } from './event_rows_sql.ts';
 import { conditionOf, inRange, selects } from './filter_sql.ts';
 import { type RetentionQuery, type Scope, type Selection, scopeOf } from './query_schemas.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
@@ -100,7 +100,7 @@ export function startsAndReturnsSql(
   binder: Binder,
   more: Readonly<Record<string, string>> = {},
 ): string {
-  const span = askedSpan(plan, binder);
+  const span = querySpan(plan, binder);
   const start = selects(plan.start, binder);
   const back = selects(plan.back, binder);
   const filters = plan.filters.map((filter) => conditionOf(filter, binder));

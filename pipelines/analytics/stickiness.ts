@@ -1,7 +1,7 @@
 // Stickiness: the plan, its statement and its answer.
 
 import { type Static, Type } from 'typebox';
-import { askedSpan, calendarSql, differentPlaces, firstRowsSql, intervalsUntil, SPILLED } from './event_rows_sql.ts';
+import { calendarSql, differentPlaces, firstRowsSql, intervalsUntil, querySpan, SPILLED } from './event_rows_sql.ts';
 import { conditionOf, selects } from './filter_sql.ts';
 import { type Scope, type Selection, type StickinessQuery, scopeOf } from './query_schemas.ts';
 import { createBinder, type Statement } from './statement.ts';
@@ -71,7 +71,7 @@ function seriesOf(rows: readonly StickinessRow[]): StickinessAnswer['series'][nu
 /** The statement of stickiness. Rows: StickinessRow. */
 export function stickinessStatement(siteId: string, plan: StickinessPlan): Statement {
   const binder = createBinder();
-  const span = askedSpan(plan, binder);
+  const span = querySpan(plan, binder);
   const isOne = plan.series.length === 1;
   const conditions = plan.series.map((series) => selects(series, binder));
   const filters = plan.filters.map((filter) => conditionOf(filter, binder));

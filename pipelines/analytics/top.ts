@@ -1,7 +1,7 @@
 // Top values of a field: the plan, its statement and its answer.
 
 import { type Static, Type } from 'typebox';
-import { askedSpan, firstRowsSql, SPILLED } from './event_rows_sql.ts';
+import { firstRowsSql, querySpan, SPILLED } from './event_rows_sql.ts';
 import { conditionOf, selects, textOf } from './filter_sql.ts';
 import type { Field } from './filters.ts';
 import { hasValuesOfFew } from './personal_fields.ts';
@@ -86,7 +86,7 @@ export function topStatement(siteId: string, plan: TopPlan, leastPersons = 1): S
   const rows = firstRowsSql(
     {
       siteId,
-      span: askedSpan(plan, binder),
+      span: querySpan(plan, binder),
       selections: [selection],
       conditions: [...filters.map((filter) => conditionOf(filter, binder)), selects(selection, binder)],
       columns: { found: `cityHash64(${text})`, text, person: 'actor', amount: unitsOf('value') },

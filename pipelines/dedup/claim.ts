@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
-import type { Coordinate } from '#schemas/event.ts';
+import type { SourcePosition } from '#schemas/event.ts';
 
 /**
  * First right to an event id. The id (with its site) becomes a digest of 88 bits and more: `bucket` says in which packed
  * hash the claim lies, `field` where in it. Two ids of one site meeting in a digest: below 1 in 10 million for 8 days
  * of 10,000 events a second.
  */
-export interface Claim {
+export interface DedupKey {
   bucket: string;
   field: string;
   /** The event's own coordinate, in the shortest text: a claim found with it was made by this very event before a crash. */
@@ -14,7 +14,7 @@ export interface Claim {
 }
 
 /** A claim of an event that passed, to be made again. */
-export interface PastClaim extends Claim {
+export interface StoredKey extends DedupKey {
   /** When it was made or a little later; milliseconds since 1970 UTC. */
   claimedAtMs: number;
 }
@@ -23,7 +23,7 @@ const FIELD_CHARS = 12;
 const RADIX = 36;
 
 /** `bucketChars` base64url characters choose the bucket: 3 make 262,144 of them. */
-export function claimOf(siteId: string, eventId: string, coordinate: Coordinate, bucketChars: number): Claim {
+export function dedupKey(siteId: string, eventId: string, coordinate: SourcePosition, bucketChars: number): DedupKey {
   const { partition, offset, index } = coordinate;
   const digest = hash('sha256', `${siteId}\n${eventId}`, 'base64url');
   return {
@@ -34,7 +34,7 @@ export function claimOf(siteId: string, eventId: string, coordinate: Coordinate,
 }
 
 /** The coordinate that a claim's text names. */
-export function coordinateOfClaim(text: string): Coordinate {
+export function positionOfKey(text: string): SourcePosition {
   const [partition = -1, offset = -1, index = -1] = text.split(':').map((part) => Number.parseInt(part, RADIX));
   return { partition, offset, index };
 }
@@ -42,10 +42,10 @@ export function coordinateOfClaim(text: string): Coordinate {
 /** Where claims are kept. Throws when it cannot be said who claimed. */
 export interface ClaimStore {
   /** For each claim, in order: null where it is new and now ours, else the coordinate that holds it. */
-  claim(claims: readonly Claim[]): Promise<(string | null)[]>;
+  claim(claims: readonly DedupKey[]): Promise<(string | null)[]>;
 }
 
 /** Whether the event that made this claim passes, given what the store answered. */
-export function passes(claim: Claim, holder: string | null): boolean {
+export function passes(claim: DedupKey, holder: string | null): boolean {
   return holder === null || holder === claim.coordinate;
 }

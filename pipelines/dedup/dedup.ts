@@ -1,13 +1,13 @@
 // Deduplication: the first right to an event id, and what copies leave behind.
-import type { Coordinate } from '#schemas/event.ts';
+import type { SourcePosition } from '#schemas/event.ts';
 import { decodeEvent, type EntryView } from '#schemas/event_batch.ts';
 import type { Duplicate } from '#schemas/records.ts';
-import { type Claim, type ClaimStore, claimOf, coordinateOfClaim, type PastClaim, passes } from './claim.ts';
+import { type ClaimStore, type DedupKey, dedupKey, passes, positionOfKey, type StoredKey } from './claim.ts';
 
 /** An event of events.raw with its coordinate: the place it stands in, or stood in when it was first taken. */
 export interface RawEntry {
   view: EntryView;
-  coordinate: Coordinate;
+  coordinate: SourcePosition;
   /** Of the record it stands in now. */
   recordOffset: number;
 }
@@ -15,7 +15,7 @@ export interface RawEntry {
 /** An event whose id was claimed before, and the coordinate of the event that holds the claim. */
 export interface DroppedEvent {
   entry: RawEntry;
-  first: Coordinate;
+  first: SourcePosition;
 }
 
 export interface Deduplicated {
@@ -29,21 +29,21 @@ export async function deduplicate(
   store: ClaimStore,
   bucketChars: number,
 ): Promise<Deduplicated> {
-  const claims = entries.map(({ view, coordinate }) => claimOf(view.siteId, view.eventId, coordinate, bucketChars));
+  const claims = entries.map(({ view, coordinate }) => dedupKey(view.siteId, view.eventId, coordinate, bucketChars));
   const holders = claims.length === 0 ? [] : await store.claim(claims);
-  const passed = entries.filter((_, index) => passes(claims[index] as Claim, holders[index] ?? null));
+  const passed = entries.filter((_, index) => passes(claims[index] as DedupKey, holders[index] ?? null));
   return { passed, dropped: passed.length === entries.length ? [] : droppedOf(entries, claims, holders) };
 }
 
 function droppedOf(
   entries: readonly RawEntry[],
-  claims: readonly Claim[],
+  claims: readonly DedupKey[],
   holders: readonly (string | null)[],
 ): DroppedEvent[] {
   return entries.flatMap((entry, index) => {
     const holder = holders[index] ?? null;
-    if (holder === null || passes(claims[index] as Claim, holder)) return [];
-    return [{ entry, first: coordinateOfClaim(holder) }];
+    if (holder === null || passes(claims[index] as DedupKey, holder)) return [];
+    return [{ entry, first: positionOfKey(holder) }];
   });
 }
 
@@ -51,9 +51,9 @@ function droppedOf(
  * The claims of the events that one record of events.unique holds: each passed with the coordinate that it carries.
  * An event without one was not written by dedup and claims nothing.
  */
-export function pastClaims(views: readonly EntryView[], bucketChars: number, claimedAtMs: number): PastClaim[] {
+export function pastClaims(views: readonly EntryView[], bucketChars: number, claimedAtMs: number): StoredKey[] {
   return views.flatMap(({ siteId, eventId, coordinate }) =>
-    coordinate === null ? [] : [{ ...claimOf(siteId, eventId, coordinate, bucketChars), claimedAtMs }],
+    coordinate === null ? [] : [{ ...dedupKey(siteId, eventId, coordinate, bucketChars), claimedAtMs }],
   );
 }
 

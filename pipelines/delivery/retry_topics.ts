@@ -2,7 +2,7 @@
 import { RETRY_AFTER_MS_MAX } from './breaker.ts';
 
 /** Retry lanes in order, with the wait before an attempt in milliseconds. The names are part of topic names. */
-export const LANES = [
+export const RETRY_DELAYS = [
   { name: '5s', delayMs: 5_000 },
   { name: '1m', delayMs: 60_000 },
   { name: '10m', delayMs: 600_000 },
@@ -11,7 +11,7 @@ export const LANES = [
 ] as const;
 /** The lane of sites whose destinations answer slowly: all on it is due, and waits for others of its kind alone. */
 const SLOW_LANE = 'slow';
-export type Lane = (typeof LANES)[number]['name'] | typeof SLOW_LANE;
+export type RetryDelay = (typeof RETRY_DELAYS)[number]['name'] | typeof SLOW_LANE;
 
 /** How long after its first attempt an event is still retried. */
 export const RETRY_AGE_MAX_MS = 72 * 3_600_000;
@@ -31,15 +31,15 @@ export interface LaneQuestion {
   random: number;
 }
 
-export type LaneChoice = { kind: 'lane'; lane: Lane; dueAtMs: number } | { kind: 'dead'; reason: string };
+export type LaneChoice = { kind: 'lane'; lane: RetryDelay; dueAtMs: number } | { kind: 'dead'; reason: string };
 
 /** The lane of an attempt is the shortest that the platform's wish allows; the last lane takes what waits longer. */
-function delayOf(question: LaneQuestion): { lane: Lane; delayMs: number } {
-  const byAttempt = LANES[Math.min(Math.max(question.attempt, 1), LANES.length) - 1] ?? LANES[0];
+function delayOf(question: LaneQuestion): { lane: RetryDelay; delayMs: number } {
+  const byAttempt = RETRY_DELAYS[Math.min(Math.max(question.attempt, 1), RETRY_DELAYS.length) - 1] ?? RETRY_DELAYS[0];
   const wishMs = Math.min(question.retryAfterMs ?? 0, RETRY_AFTER_MS_MAX);
   const delayMs = Math.round(Math.max(byAttempt.delayMs, wishMs) * (1 + JITTER * question.random));
   if (wishMs <= byAttempt.delayMs) return { lane: byAttempt.name, delayMs };
-  const byWish = LANES.findLast((lane) => lane.delayMs <= wishMs) ?? byAttempt;
+  const byWish = RETRY_DELAYS.findLast((lane) => lane.delayMs <= wishMs) ?? byAttempt;
   return { lane: byWish.name, delayMs };
 }
 
@@ -48,7 +48,7 @@ function delayOf(question: LaneQuestion): { lane: Lane; delayMs: number } {
  * platform's Retry-After, of which six hours count at the most, and up to a fifth longer by jitter. Dead reasons: `too_old` when the platform's age window
  * would be closed by then, `retries_exhausted` when 72 hours have passed since the first attempt.
  */
-export function nextLane(question: LaneQuestion): LaneChoice {
+export function nextRetry(question: LaneQuestion): LaneChoice {
   const { lane, delayMs } = delayOf(question);
   return choiceOf(question, lane, question.nowMs + delayMs);
 }
@@ -56,7 +56,7 @@ export function nextLane(question: LaneQuestion): LaneChoice {
 /** The lane, unless the event may not wait there until then. */
 function choiceOf(
   { firstAttemptedAtMs, deadlineMs }: Pick<LaneQuestion, 'firstAttemptedAtMs' | 'deadlineMs'>,
-  lane: Lane,
+  lane: RetryDelay,
   dueAtMs: number,
 ): LaneChoice {
   if (deadlineMs !== null && dueAtMs >= deadlineMs) return { kind: 'dead', reason: 'too_old' };
@@ -72,7 +72,7 @@ export const PAUSED_LANE_MS_MIN = 600_000;
  * over (`waits_since` of its job makes it due then), so its lane is a long one: the longest whose delay is at most what
  * it has waited already, or what its trouble asks for, ten minutes at least. In 72 hours it is written anew some
  * twenty times, where a look at each try of the destination made it thousands. A lane behind whose delay it would be
- * too old makes way for a shorter one; dead reasons as in `nextLane`, where even the shortest comes too late.
+ * too old makes way for a shorter one; dead reasons as in `nextRetry`, where even the shortest comes too late.
  */
 export function pausedLane(question: Omit<LaneQuestion, 'attempt'>): LaneChoice {
   const { nowMs, firstAttemptedAtMs, retryAfterMs } = question;
@@ -84,21 +84,21 @@ export function probeLane(question: Omit<LaneQuestion, 'attempt'>): LaneChoice {
   return longestLane(question, question.retryAfterMs ?? 0);
 }
 
-/** Where an event of a slow site goes; dead reasons as in `nextLane`. */
+/** Where an event of a slow site goes; dead reasons as in `nextRetry`. */
 export function slowLane(question: Omit<LaneQuestion, 'attempt'>): LaneChoice {
   return choiceOf(question, SLOW_LANE, question.nowMs);
 }
 
 function longestLane(question: Omit<LaneQuestion, 'attempt'>, delayMsMax: number): LaneChoice {
   const { nowMs, random } = question;
-  const lanes = LANES.filter(({ delayMs }, place) => place === 0 || delayMs <= delayMsMax);
+  const lanes = RETRY_DELAYS.filter(({ delayMs }, place) => place === 0 || delayMs <= delayMsMax);
   const choices = lanes.map(({ name, delayMs }) =>
     choiceOf(question, name, nowMs + Math.round(delayMs * (1 + JITTER * random))),
   );
   return choices.findLast(({ kind }) => kind === 'lane') ?? (choices[0] as LaneChoice);
 }
 
-export const retryTopic = (destination: string, lane: Lane): string => `delivery.${destination}.retry.${lane}`;
+export const retryTopic = (destination: string, lane: RetryDelay): string => `delivery.${destination}.retry.${lane}`;
 /** Whether records of a topic wait there to be tried again, or to be replayed. */
 export const isLaneTopic = (topic: string): boolean => /^delivery\.\w+\.(?:retry\.|replay$)/.test(topic);
 export const slowTopic = (destination: string): string => retryTopic(destination, SLOW_LANE);
@@ -106,12 +106,12 @@ export const replayTopic = (destination: string): string => `delivery.${destinat
 
 /** The wait of the lane that a topic of a destination is; 0 for those of slow sites and of replays, where all is due at once. */
 export function delayOfTopic(destination: string, topic: string): number {
-  return LANES.find(({ name }) => retryTopic(destination, name) === topic)?.delayMs ?? 0;
+  return RETRY_DELAYS.find(({ name }) => retryTopic(destination, name) === topic)?.delayMs ?? 0;
 }
 
 /** Every topic a destination needs beside the ones all share. */
 export const topicsOf = (destination: string): string[] => [
-  ...LANES.map(({ name }) => retryTopic(destination, name)),
+  ...RETRY_DELAYS.map(({ name }) => retryTopic(destination, name)),
   slowTopic(destination),
   replayTopic(destination),
 ];
@@ -122,7 +122,7 @@ const SPREAD = 1.2;
 const REST_MS_MIN = 500;
 
 /** What is to be done with the records of a lane that were read, by their places, from 0. */
-export interface LaneLook {
+export interface RetryPoll {
   /** Due: to be attempted. */
   take: number[];
   /** Not due, and in the way of what is behind them: to be written again at the end of the lane. */
@@ -151,7 +151,7 @@ interface LaneQuestionOfRecords {
  * lane's wait make way for what lies behind what was read; they go round in steps, so that a lane of nothing else is not
  * written without a pause. A pass over the lane goes on without one.
  */
-export function lookAtLane({ duesMs, nowMs, delayMs, isMoreBehind, passing }: LaneQuestionOfRecords): LaneLook {
+export function lookAtLane({ duesMs, nowMs, delayMs, isMoreBehind, passing }: LaneQuestionOfRecords): RetryPoll {
   const last = Math.max(
     duesMs.findLastIndex((dueMs) => dueMs <= nowMs),
     isMoreBehind ? passing - 1 : -1,

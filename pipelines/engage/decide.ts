@@ -1,4 +1,4 @@
-import { keyedHash } from '#pipelines/privacy/hash_identifiers.ts';
+import { hmacSha256 } from '#pipelines/privacy/hash_identifiers.ts';
 import { matchesAddress, type PageAddress } from '#pipelines/settings/url_pattern.ts';
 import type { ReadyItem } from './site_engage.ts';
 import { type EngageMemory, type SeenItem, stricter } from './visitor_memory.ts';
@@ -115,7 +115,7 @@ export function inShare(items: readonly ReadyItem[], shareId: string, secret: Bu
 
 function isInShare({ name, definition: { share_percent } }: ReadyItem, shareId: string, secret: Buffer): boolean {
   if (share_percent >= 100) return true;
-  const drawn = keyedHash(secret, `share\0${name}\0${shareId}`).readUInt32BE(0) / 2 ** 32;
+  const drawn = hmacSha256(secret, `share\0${name}\0${shareId}`).readUInt32BE(0) / 2 ** 32;
   return drawn * 100 < share_percent;
 }
 

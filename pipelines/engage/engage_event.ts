@@ -3,7 +3,7 @@ import { given, pageArrival } from '#pipelines/intake/compat/mapped_call.ts';
 import { readShortText } from '#pipelines/intake/rejections.ts';
 import { readTimestamp, type TimedRequest } from '#pipelines/intake/timestamp.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import { hashedSecretly, keyedHash, normalisePhone } from '#pipelines/privacy/hash_identifiers.ts';
+import { hmacSha256, normalisePhone, pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { normaliseEmail } from '#pipelines/privacy/normalise_text.ts';
 import { holdsGroupedCard, redactCards } from '#pipelines/privacy/redact_cards.ts';
 import type { Promo } from './definition_problems.ts';
@@ -130,7 +130,7 @@ function eventIdOf(request: RespondRequest, secret: Buffer): string {
   // Whoever comes back to an answer gives it once more: its place tells it from a repeated request, else its time.
   const place = revision ?? [timestamp ?? null, elapsed_ms ?? null];
   // Under a secret: by a digest that anybody can make, what was written could be tried out.
-  const digest = keyedHash(secret, `partial\0${JSON.stringify([place, answers])}`).toString('base64url');
+  const digest = hmacSha256(secret, `partial\0${JSON.stringify([place, answers])}`).toString('base64url');
   return showingEventId(submission_id, name, `partial:${digest.slice(0, 12)}`);
 }
 
@@ -362,7 +362,7 @@ function keptField(
 ): [string, unknown][] {
   if (value === undefined) return [];
   if (map === 'email' || map === 'phone') return [[map, value]];
-  if (map === '' && store === 'hash') return [[`field_${name}`, hashedSecretly(value.toLowerCase(), secret)]];
+  if (map === '' && store === 'hash') return [[`field_${name}`, pseudonym(value.toLowerCase(), secret)]];
   if (map === '' && store === 'drop') return [];
   const clean = redactCards(value);
   const isNumber = clean === value && (map === 'value' || (map === '' && type === 'number'));

@@ -1,7 +1,7 @@
 // Proofs that come with a submission: the token of what was shown, and a solved challenge.
 
 import { hash, timingSafeEqual } from 'node:crypto';
-import { keyedHash } from '#pipelines/privacy/hash_identifiers.ts';
+import { hmacSha256 } from '#pipelines/privacy/hash_identifiers.ts';
 import type { Proof } from './engage_request.ts';
 import type { ItemName } from './visitor_memory.ts';
 
@@ -54,7 +54,7 @@ export function nonceOf(check: TokenCheck): string | null {
 }
 
 function macOf(secret: Buffer, { siteId, name, version }: TokenSubject, issued: string, nonce: string): Buffer {
-  return keyedHash(secret, `token\0${siteId}\0${name}\0${version}\0${issued}\0${nonce}`).subarray(0, MAC_BYTES);
+  return hmacSha256(secret, `token\0${siteId}\0${name}\0${version}\0${issued}\0${nonce}`).subarray(0, MAC_BYTES);
 }
 
 /** Numbers that a browser has to try at most: some 0.2 s of one core. */
@@ -97,5 +97,5 @@ export function isSolved(secret: Buffer, submissionId: string, proof: Proof | un
 const digestOf = (salt: string, number: number): string => hash('sha256', `${salt}${number}`, 'hex');
 
 function sign(secret: Buffer, submissionId: string, salt: string, challenge: string): string {
-  return keyedHash(secret, `challenge\0${submissionId}\0${salt}\0${challenge}`).toString('hex');
+  return hmacSha256(secret, `challenge\0${submissionId}\0${salt}\0${challenge}`).toString('hex');
 }

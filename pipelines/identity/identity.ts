@@ -2,13 +2,13 @@
 
 import { createHmac, hash } from 'node:crypto';
 import { memoize } from '#pipelines/stage.ts';
-import type { Coordinate, Identifiers, Person } from '#schemas/event.ts';
+import type { Identifiers, Person, SourcePosition } from '#schemas/event.ts';
 import { decodeIdentityPart, type EntryView, type IdentityPart } from '#schemas/event_batch.ts';
 import type { IdentityLink } from '#schemas/records.ts';
 
 interface IdentifiedEntry {
   view: EntryView;
-  coordinate: Coordinate;
+  coordinate: SourcePosition;
   /** The same object for all events of a batch that were answered together. */
   person: Person;
 }
@@ -27,7 +27,7 @@ class CoordinateMissingError extends Error {
 
 /** Says of each event who it belongs to, asking the store once a site. */
 export async function identify(views: readonly EntryView[], store: IdentityStore, secret: Buffer): Promise<Identified> {
-  const questions = allQuestionsOf(views, secret);
+  const questions = allLookups(views, secret);
   const personOf = memoize(
     ({ personId, identifiers }: IdentityAnswer): Person => ({ person_id: personId, identifiers }),
   );
@@ -56,18 +56,18 @@ interface EventQuestion {
   index: number;
   /** Whether the answer says whose the event is; else it is of another id of the same visitor. */
   isOfVisitor: boolean;
-  question: IdentityQuestion;
+  question: IdentityLookup;
 }
 
 /** What identity asks of events, in their order. */
-export function allQuestionsOf(views: readonly EntryView[], secret: Buffer): EventQuestion[] {
+export function allLookups(views: readonly EntryView[], secret: Buffer): EventQuestion[] {
   const persons = memoize((siteId: string) => memoize((distinctId: string) => basePersonId(siteId, distinctId)));
   const all: EventQuestion[] = [];
   views.forEach((view, index) => {
     const { siteId, distinctId, receivedAtMs } = view;
     const visitor = persons(siteId)(distinctId);
     const event = { siteId, distinctId, basePersonId: visitor, receivedAtMs, coordinate: coordinateOf(view) };
-    const questions = questionsOf(secret, event, decodeIdentityPart(view.eventBytes));
+    const questions = lookupsOf(secret, event, decodeIdentityPart(view.eventBytes));
     questions.forEach((question, at) => {
       all.push({ index, isOfVisitor: at === questions.length - 1, question });
     });
@@ -75,7 +75,7 @@ export function allQuestionsOf(views: readonly EntryView[], secret: Buffer): Eve
   return all;
 }
 
-function coordinateOf(view: EntryView): Coordinate {
+function coordinateOf(view: EntryView): SourcePosition {
   if (view.coordinate === null) throw new CoordinateMissingError('event without a coordinate');
   return view.coordinate;
 }
@@ -96,7 +96,7 @@ export function basePersonId(siteId: string, distinctId: string): string {
 }
 
 /** One event's question to the identity store. */
-export interface IdentityQuestion {
+export interface IdentityLookup {
   siteId: string;
   basePersonId: string;
   /** Keyed identifiers that link, first those of `identifiers` in the order of JOINING; empty where the event may not stitch. */
@@ -135,14 +135,14 @@ export interface IdentityAnswer {
  */
 export interface IdentityStore {
   /** Questions of one site in the order of their events; answers in the same order, some of which may be one object. */
-  resolve(siteId: string, questions: readonly IdentityQuestion[]): Promise<IdentityAnswer[]>;
+  resolve(siteId: string, questions: readonly IdentityLookup[]): Promise<IdentityAnswer[]>;
 }
 
 /** Identifiers that join people. Names do not. */
 const JOINING = ['email', 'phone', 'external_id'] as const;
 
 /** By identifier of a question the node that it links by. */
-export function nodesSaid({ identifiers, nodes }: IdentityQuestion): Partial<Record<keyof Identifiers, string>> {
+export function statedNodes({ identifiers, nodes }: IdentityLookup): Partial<Record<keyof Identifiers, string>> {
   const said = JOINING.filter((kind) => identifiers !== null && identifiers[kind] !== null);
   return Object.fromEntries(said.map((kind, at) => [kind, nodes[at]]));
 }
@@ -184,7 +184,7 @@ export interface AskingEvent {
   distinctId: string;
   basePersonId: string;
   receivedAtMs: number;
-  coordinate: Coordinate;
+  coordinate: SourcePosition;
 }
 
 /**
@@ -193,7 +193,7 @@ export interface AskingEvent {
  * node, which nobody else can have taken; then who the visitor is after that. A browser that is a user's already is no other's,
  * whoever logs in there next, as in PostHog; only `$merge_dangerously` of a server joins users.
  */
-export function questionsOf(secret: Buffer, event: AskingEvent, part: IdentityPart): IdentityQuestion[] {
+export function lookupsOf(secret: Buffer, event: AskingEvent, part: IdentityPart): IdentityLookup[] {
   const { siteId, distinctId, basePersonId: visitor, receivedAtMs } = event;
   const { partition, offset, index } = event.coordinate;
   const isPublic = part.caller === 'browser';

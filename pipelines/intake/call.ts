@@ -6,9 +6,9 @@ import {
   anonymousId,
   copyIdentifier,
   customerAnonymousId,
-  hashedSecretly,
   noIdentifiers,
   normalisePhone,
+  pseudonym,
   putIdentifier,
 } from '#pipelines/privacy/hash_identifiers.ts';
 import { normaliseIp } from '#pipelines/privacy/ip_addresses.ts';
@@ -43,7 +43,7 @@ export interface IntakeContext extends TimedRequest {
   /** A new UUIDv7. */
   randomEventId(): string;
   /** The events were made here of what visitors did with surveys, promos and forms. */
-  isOfShowings?: boolean;
+  isEngageEvent?: boolean;
 }
 
 /** Why an event does not count. */
@@ -197,11 +197,11 @@ export function cleanDistinctId(
   if (!holdsPersonalText(sent, countries, idEffort(effort))) return { distinctId: sent, identifier: null };
   const plain = plainText(decoded(sent), EVERYTHING);
   const email = normaliseEmail(plain);
-  if (email !== null) return { distinctId: hashedSecretly(email, secret), identifier: { kind: 'email', raw: email } };
+  if (email !== null) return { distinctId: pseudonym(email, secret), identifier: { kind: 'email', raw: email } };
   const isPhone = PHONE_MARK.test(plain) || redactText(plain, false, countries, idEffort(effort)) === REDACTED;
   const phone = isPhone ? normalisePhone(plain, site.default_country) : null;
-  if (phone !== null) return { distinctId: hashedSecretly(phone, secret), identifier: { kind: 'phone', raw: phone } };
-  return { distinctId: hashedSecretly(sent, secret), identifier: null };
+  if (phone !== null) return { distinctId: pseudonym(phone, secret), identifier: { kind: 'phone', raw: phone } };
+  return { distinctId: pseudonym(sent, secret), identifier: null };
 }
 
 function decoded(text: string): string {

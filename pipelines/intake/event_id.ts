@@ -1,7 +1,7 @@
 // The id of an event: the sender's, or a digest of what it says.
 import { isShowingEventId } from '#pipelines/engage/visitor_memory.ts';
 import { type Effort, idEffort } from '#pipelines/privacy/effort.ts';
-import { hashedSecretly, keyedHash } from '#pipelines/privacy/hash_identifiers.ts';
+import { hmacSha256, pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import type { Event } from '#schemas/event.ts';
@@ -46,14 +46,14 @@ export function sentId(text: string): string {
 /**
  * The sent uuid as event_id: a well-formed UUID in lower case, one that holds personal text as a keyed hash; or null.
  *
- * @param isOfShowings The event was made here of what was shown to a visitor. Nobody else's has an id as those have.
+ * @param isEngageEvent The event was made here of what was shown to a visitor. Nobody else's has an id as those have.
  */
 export function readUuid(
   sent: unknown,
   secret: Buffer,
   countries: readonly string[],
   effort?: Effort,
-  isOfShowings = false,
+  isEngageEvent = false,
 ): string | null {
   const whole = typeof sent === 'string' ? uuidOrNull(sent) : null;
   if (whole !== null) return whole;
@@ -61,8 +61,8 @@ export function readUuid(
   if (uuid === null) return null;
   const trimmed = uuidOrNull(uuid);
   if (trimmed !== null) return trimmed;
-  if (isShowingEventId(uuid)) return isOfShowings ? uuid : hashedSecretly(uuid, secret);
-  return holdsPersonalText(uuid, countries, idEffort(effort)) ? hashedSecretly(uuid, secret) : uuid;
+  if (isShowingEventId(uuid)) return isEngageEvent ? uuid : pseudonym(uuid, secret);
+  return holdsPersonalText(uuid, countries, idEffort(effort)) ? pseudonym(uuid, secret) : uuid;
 }
 
 /** The event's event_id: what it came with, else a digest if it says when it happened, else a new one. */
@@ -83,7 +83,7 @@ export function eventIdOf(sent: SentEvent, device: Device, call: Call): string {
  * number among the properties could be guessed.
  */
 export function digestId(text: string, secret: Buffer): string {
-  const bytes = keyedHash(secret, text).subarray(0, 16);
+  const bytes = hmacSha256(secret, text).subarray(0, 16);
   bytes[6] = (bytes.readUInt8(6) & 0x0f) | 0x80;
   bytes[8] = (bytes.readUInt8(8) & 0x3f) | 0x80;
   const hex = bytes.toString('hex');

@@ -38,7 +38,7 @@ const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x
  * of the calls at the cost of a look at each byte: it builds nothing, whatever the text holds, and ends where it is too
  * deep or holds too many values to be parsed for anybody.
  */
-export class OutlineReader {
+export class JsonScanner {
   private readonly text: Buffer;
   private readonly places: KeyPlaces;
   /** The brackets that close what is open, by depth. */

@@ -1,6 +1,6 @@
 // Why an event is not taken, and the rules of names and short texts.
 import type { Effort } from '#pipelines/privacy/effort.ts';
-import { hashedSecretly } from '#pipelines/privacy/hash_identifiers.ts';
+import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 
 /** Why an event, or a request body as a whole, was not taken. Messages never repeat what was sent. */
@@ -46,7 +46,7 @@ export function readEventName(sent: unknown): EventNameOutcome {
 /** The name as it may be stored: an address in it is redacted, a name that is an address becomes a keyed hash. */
 export function cleanEventName(name: string, secret: Buffer, countries: readonly string[], effort?: Effort): string {
   const clean = redactText(name, false, countries, effort);
-  return clean !== name && WHOLE_EMAIL.test(name) ? hashedSecretly(name, secret) : clean;
+  return clean !== name && WHOLE_EMAIL.test(name) ? pseudonym(name, secret) : clean;
 }
 
 const SHORT_TEXT_CHARACTERS_MAX = 200;

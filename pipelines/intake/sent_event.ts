@@ -29,7 +29,7 @@ export function readSentEvent(
   const isUuidAbsent = isAbsent(sent['uuid']) || isPlaceholderText(sent['uuid']);
   const uuid = isUuidAbsent
     ? null
-    : readUuid(sent['uuid'], context.identitySecret, idCountries(context.site), effort, context.isOfShowings);
+    : readUuid(sent['uuid'], context.identitySecret, idCountries(context.site), effort, context.isEngageEvent);
   if (uuid === null && !isUuidAbsent) return refuse('uuid_invalid');
   const distinctId = isAbsent(sent['distinct_id']) ? null : readShortText(sent['distinct_id']);
   if (distinctId === null && !isAbsent(sent['distinct_id'])) return refuse('distinct_id_invalid');
@@ -78,8 +78,8 @@ function isObject(value: unknown): value is JsonObject {
 }
 
 /** Of another product's call its own word, which was put there with the call (`clockOf`); of ours that of the request. */
-function sentAtOf(sent: JsonObject, { isForeign = false, sentAtMs = null }: IntakeContext): number | null {
-  if (!isForeign) return sentAtMs;
+function sentAtOf(sent: JsonObject, { isCrossOrigin = false, sentAtMs = null }: IntakeContext): number | null {
+  if (!isCrossOrigin) return sentAtMs;
   return typeof sent['sent_at'] === 'number' ? sent['sent_at'] : null;
 }
 

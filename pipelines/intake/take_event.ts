@@ -2,7 +2,7 @@
 import { cleanProperties, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { Found } from '#pipelines/privacy/collect_identifiers.ts';
 import { type Effort, idEffort, startEvent } from '#pipelines/privacy/effort.ts';
-import { hashedSecretly } from '#pipelines/privacy/hash_identifiers.ts';
+import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { isReachableAddress } from '#pipelines/privacy/ip_addresses.ts';
 import { isPlaceholderId, isRounded, numberId } from '#pipelines/privacy/placeholder_ids.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
@@ -309,7 +309,7 @@ function readOrderId(sent: unknown, secret: Buffer, countries: readonly string[]
   const id = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? numberId(sent) : sent);
   // Platforms count one order by an id once.
   if (id === null || isPlaceholderId(id)) return null;
-  return holdsPersonalText(id, countries, idEffort(effort)) ? hashedSecretly(id, secret) : id;
+  return holdsPersonalText(id, countries, idEffort(effort)) ? pseudonym(id, secret) : id;
 }
 
 /** A number of so many digits may not fit 64 bits. */

@@ -15,7 +15,7 @@ export interface TimedRequest {
   /** When its sender says to have sent it, by the clock that made the events' times. */
   sentAtMs?: number | null;
   /** It came by another product's protocol, which loses no event for its time and takes numbers. */
-  isForeign?: boolean;
+  isCrossOrigin?: boolean;
 }
 
 /** Why the time that was sent gave way to that of the arrival. */
@@ -38,11 +38,11 @@ export function readTimestamp(
   request: TimedRequest,
   sentAtMs: number | null = request.sentAtMs ?? null,
 ): TimestampOutcome {
-  const { receivedAtMs, caller, isForeign = false } = request;
+  const { receivedAtMs, caller, isCrossOrigin = false } = request;
   if (sent === undefined || sent === null) return arrival(receivedAtMs, null, null);
-  const said = isForeign ? readForeignTime(sent) : typeof sent === 'string' ? parseIso8601(sent) : null;
+  const said = isCrossOrigin ? readForeignTime(sent) : typeof sent === 'string' ? parseIso8601(sent) : null;
   if (said === null) {
-    return isForeign ? arrival(receivedAtMs, null, 'timestamp_invalid') : { ok: false, code: 'timestamp_invalid' };
+    return isCrossOrigin ? arrival(receivedAtMs, null, 'timestamp_invalid') : { ok: false, code: 'timestamp_invalid' };
   }
   const offMs = sentAtMs === null ? 0 : clockOffMs(said, sentAtMs, request);
   const timestamp = said + offMs;
@@ -68,9 +68,9 @@ export function writtenTime(sent: unknown): string | null {
 }
 
 /** What would put an event where none can be was not said by the clock that made its time, and says nothing. */
-function clockOffMs(said: number, sentAtMs: number, { receivedAtMs, isForeign = false }: TimedRequest): number {
+function clockOffMs(said: number, sentAtMs: number, { receivedAtMs, isCrossOrigin = false }: TimedRequest): number {
   const offMs = receivedAtMs - sentAtMs;
-  if (!isForeign && Math.abs(offMs) <= CLOCK_OFF_MS) return 0;
+  if (!isCrossOrigin && Math.abs(offMs) <= CLOCK_OFF_MS) return 0;
   return isAhead(said + offMs, receivedAtMs) || isTooOld(said + offMs, receivedAtMs) ? 0 : offMs;
 }
 

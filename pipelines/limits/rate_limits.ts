@@ -155,7 +155,7 @@ function forgetFirst(windows: Map<string, Window>): void {
  * What one edge grants of a month by itself, while nobody can be asked: from the usage it knew last and its own count.
  * Several edges together may then pass the limit by what each of them grants.
  */
-interface OwnCount {
+interface LocalQuota {
   /** Takes what is known of a month; what was granted before is in it. */
   learn(accountId: string, month: string, known: number): void;
   /** How many of the wanted events may be taken. */
@@ -167,7 +167,7 @@ interface OwnCount {
 /** Beyond so many months the one that was learnt first is forgotten. */
 const MONTHS_MAX = 100_000;
 
-export function createOwnCount(): OwnCount {
+export function createOwnCount(): LocalQuota {
   /** Used and held when last heard of, and what was granted since. */
   const months = new Map<string, { known: number; granted: number }>();
 

@@ -1,4 +1,4 @@
-import { type Found, feed, foundNothing, MEMBERS_MAX, settlePerson } from './collect_identifiers.ts';
+import { emptyCollection, type Found, feed, MEMBERS_MAX, resolvePerson } from './collect_identifiers.ts';
 import { allowEffort, type Effort, jsonIn, spend } from './effort.ts';
 import {
   arePairs,
@@ -67,7 +67,7 @@ interface Walk extends Cleaning {
 export function cleanProperties(properties: JsonObject, cleaning: Cleaning): PropertiesOutcome {
   const walk: Walk = {
     ...cleaning,
-    found: foundNothing(),
+    found: emptyCollection(),
     effort: cleaning.effort ?? allowEffort(),
     texts: 0,
     valuesLeft: VALUES_MAX,
@@ -75,7 +75,7 @@ export function cleanProperties(properties: JsonObject, cleaning: Cleaning): Pro
     renamed: 0,
   };
   const cleaned = cleanObject(properties, 'top', 1, walk);
-  settlePerson(walk.found, walk.found.country, walk.defaultCountry);
+  resolvePerson(walk.found, walk.found.country, walk.defaultCountry);
   return walk.problem === null
     ? { ok: true, properties: cleaned, found: walk.found }
     : { ok: false, problem: walk.problem };

@@ -15,7 +15,7 @@ import {
 import { isReachableAddress, writtenAddress } from './ip_addresses.ts';
 import { type Feed, RANKS } from './key_words.ts';
 import { REDACTED } from './normalise_text.ts';
-import { isCookielessId, isPlaceholderHash, isPlaceholderId, isUnstated, numberId } from './placeholder_ids.ts';
+import { isCookielessId, isMissingId, isPlaceholderHash, isPlaceholderId, numberId } from './placeholder_ids.ts';
 import { redactText } from './redact_text.ts';
 
 const PLACE_CHARACTERS_MAX = 100;
@@ -25,7 +25,7 @@ const LETTER = /\p{L}/u;
 const DIGIT = /\p{Nd}/gu;
 
 /** What the properties said about the event's person and device. */
-export interface Found extends FoundPerson {
+export interface Found extends CollectedPerson {
   client_ip: string | null;
   client_user_agent: string | null;
   city: string | null;
@@ -34,7 +34,7 @@ export interface Found extends FoundPerson {
   country: string | null;
 }
 
-export function foundNothing(): Found {
+export function emptyCollection(): Found {
   return {
     ...foundNobody(),
     client_ip: null,
@@ -112,7 +112,7 @@ function readAddress(text: string): string | null {
   return addresses.find(isReachableAddress) ?? addresses[0] ?? null;
 }
 
-type Column = Exclude<keyof Found, keyof FoundPerson>;
+type Column = Exclude<keyof Found, keyof CollectedPerson>;
 
 function put(found: Found, kind: Column, value: string | null, rank: number): boolean {
   if (value === null) return false;
@@ -122,7 +122,7 @@ function put(found: Found, kind: Column, value: string | null, rank: number): bo
 }
 
 function read(kind: Exclude<Column, 'client_ip'>, text: string, { countries, effort }: Search): string | null {
-  if (isUnstated(text)) return null;
+  if (isMissingId(text)) return null;
   if (kind === 'client_user_agent') return cleanUserAgent(text, effort);
   const given = asSha256(text.trim());
   if (given !== null) return given;
@@ -152,7 +152,7 @@ interface Phone {
  * What an event says of who its person is. Of several addresses or numbers the first of the highest rank leads and joins
  * people; the others only help to match.
  */
-interface FoundPerson {
+interface CollectedPerson {
   identifiers: Identifiers | null;
   further: Identifiers[];
   /** How far what is taken goes before what comes later. */
@@ -165,7 +165,7 @@ interface FoundPerson {
   hasPlaceholder: boolean;
 }
 
-const foundNobody = (): FoundPerson => ({
+const foundNobody = (): CollectedPerson => ({
   identifiers: null,
   further: [],
   ranks: {},
@@ -177,21 +177,21 @@ const foundNobody = (): FoundPerson => ({
 const NO_COUNTRY: Countries = { own: null, sites: null };
 
 /** Takes an identifier, before what is there if that has a lower rank; whether it could be read. */
-function feedPerson(person: FoundPerson, kind: Exclude<Identifier, 'phone'>, text: string, rank: number): boolean {
+function feedPerson(person: CollectedPerson, kind: Exclude<Identifier, 'phone'>, text: string, rank: number): boolean {
   if (isNobodys(person, kind, text)) return false;
   return take(person, kind, text, rank, NO_COUNTRY);
 }
 
 /** Whether the text would make one person of all for whom it is sent. */
-function isNobodys(person: FoundPerson, kind: Identifier, text: string): boolean {
+function isNobodys(person: CollectedPerson, kind: Identifier, text: string): boolean {
   const isPlaceholder = kind === 'external_id' ? isPlaceholderId(text) : isPlaceholderHash(text);
   person.hasPlaceholder ||= isPlaceholder;
-  if (kind === 'first_name' || kind === 'last_name') return isPlaceholder || isUnstated(text);
+  if (kind === 'first_name' || kind === 'last_name') return isPlaceholder || isMissingId(text);
   return isPlaceholder || (kind === 'external_id' && isCookielessId(text));
 }
 
 /** The same of a phone number, which waits to be read. Of too many the last of the lowest rank gives way. */
-function feedPhone(person: FoundPerson, text: string, rank: number, isSure: boolean): boolean {
+function feedPhone(person: CollectedPerson, text: string, rank: number, isSure: boolean): boolean {
   if (isNobodys(person, 'phone', text)) return false;
   const { phones } = person;
   if (phones.length >= FURTHER_MAX) {
@@ -206,7 +206,7 @@ function feedPhone(person: FoundPerson, text: string, rank: number, isSure: bool
   return true;
 }
 
-function take(person: FoundPerson, kind: Identifier, text: string, rank: number, countries: Countries): boolean {
+function take(person: CollectedPerson, kind: Identifier, text: string, rank: number, countries: Countries): boolean {
   const known = person.identifiers;
   const isTaken = known !== null && known[kind] !== null;
   const leads = !isTaken || rank > (person.ranks[kind] ?? 0);
@@ -225,7 +225,7 @@ function take(person: FoundPerson, kind: Identifier, text: string, rank: number,
 }
 
 /** The one that does not lead is kept beside, once; the one that leads is there no more. */
-function keepFurther(person: FoundPerson, kind: Identifier, beside: Identifiers, leading: Identifiers): void {
+function keepFurther(person: CollectedPerson, kind: Identifier, beside: Identifiers, leading: Identifiers): void {
   const kept = person.further.filter((one) => one[kind] !== leading[kind]);
   if (kept.length < FURTHER_MAX && !kept.some((one) => one[kind] === beside[kind])) kept.push(only(kind, beside));
   person.further = kept;
@@ -238,7 +238,7 @@ function only(kind: Identifier, of: Identifiers): Identifiers {
 }
 
 /** Reads the numbers that waited, by the event's own country before the site's. */
-export function settlePerson(person: FoundPerson, country: string | null, siteCountry: string | null): void {
+export function resolvePerson(person: CollectedPerson, country: string | null, siteCountry: string | null): void {
   if (person.phones.length > 0) {
     const countries = { own: countryCode(country), sites: siteCountry };
     for (const { text, rank, isSure } of person.phones) {
@@ -251,7 +251,7 @@ export function settlePerson(person: FoundPerson, country: string | null, siteCo
 }
 
 /** Of the identifiers those that only say whom the goods go to. */
-export function recipientsKinds({ ranks }: Pick<FoundPerson, 'ranks'>) {
+export function recipientsKinds({ ranks }: Pick<CollectedPerson, 'ranks'>) {
   const kinds = ['email', 'phone', 'first_name', 'last_name'] as const;
   return kinds.filter((kind) => ranks[kind] === RANKS.recipient);
 }
@@ -260,7 +260,7 @@ export function recipientsKinds({ ranks }: Pick<FoundPerson, 'ranks'>) {
  * Whom the goods go to may be somebody else. Where the person's own address or number is known, theirs only help to match,
  * and their name says nothing.
  */
-function setRecipientAside(person: FoundPerson): void {
+function setRecipientAside(person: CollectedPerson): void {
   const { identifiers, ranks, others } = person;
   const isOwn = (kind: 'email' | 'phone'): boolean => (ranks[kind] ?? RANKS.recipient) > RANKS.recipient;
   if (identifiers === null || (!isOwn('email') && !isOwn('phone'))) return;

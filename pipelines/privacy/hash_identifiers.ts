@@ -256,11 +256,11 @@ function parse(text: string, region: CountryCode | null): PhoneNumber | undefine
 }
 
 /** In North America no area begins with 0 or 1: such a number is one of another country. */
-const isForeign = ({ number }: PhoneNumber): boolean => /^\+1[01]/.test(number);
+const isCrossOrigin = ({ number }: PhoneNumber): boolean => /^\+1[01]/.test(number);
 
 function firstE164(numbers: readonly (PhoneNumber | undefined)[], possibleSuffices: boolean): string | null {
   const found = numbers.find((number) => e164(number, possibleSuffices) !== null);
-  return found === undefined || isForeign(found) ? null : e164(found, possibleSuffices);
+  return found === undefined || isCrossOrigin(found) ? null : e164(found, possibleSuffices);
 }
 
 function e164(number: PhoneNumber | undefined, possibleSuffices: boolean): string | null {
@@ -314,7 +314,7 @@ const padsOfKey = new WeakMap<Buffer, Pads>();
  *
  * @param key Not to be changed once it was used.
  */
-export function keyedHash(key: Buffer, message: string): Buffer {
+export function hmacSha256(key: Buffer, message: string): Buffer {
   const pads = padsOf(key);
   const inner = Buffer.allocUnsafe(BLOCK_BYTES + Buffer.byteLength(message));
   pads.inner.copy(inner);
@@ -346,7 +346,7 @@ const ID_BYTES = 16;
  */
 export function anonymousId(salt: Buffer, siteId: string, ip: string | null, userAgent: string | null): string {
   const network = ip === null ? '' : networkOf(ip);
-  return `anon_${base32(keyedHash(salt, `${siteId}\0${network}\0${userAgent ?? ''}`))}`;
+  return `anon_${base32(hmacSha256(salt, `${siteId}\0${network}\0${userAgent ?? ''}`))}`;
 }
 
 /**
@@ -354,7 +354,7 @@ export function anonymousId(salt: Buffer, siteId: string, ip: string | null, use
  * stable per customer, where the reporting server's own address would make one visitor of all its customers.
  */
 export function customerAnonymousId(secret: Buffer, siteId: string, hashedIdentifier: string): string {
-  return `anon_${base32(keyedHash(secret, `${siteId}\0customer\0${hashedIdentifier}`))}`;
+  return `anon_${base32(hmacSha256(secret, `${siteId}\0customer\0${hashedIdentifier}`))}`;
 }
 
 function base32(bytes: Buffer): string {
@@ -373,6 +373,6 @@ function base32(bytes: Buffer): string {
 }
 
 /** What stands for an id that was an e-mail address or a phone number: `h_` and HMAC-SHA256 in hex, 66 characters. */
-export function hashedSecretly(text: string, secret: Buffer): string {
-  return `h_${keyedHash(secret, text).toString('hex')}`;
+export function pseudonym(text: string, secret: Buffer): string {
+  return `h_${hmacSha256(secret, text).toString('hex')}`;
 }

@@ -295,7 +295,7 @@ function isPersonal(field: unknown, answer: unknown): boolean {
 }
 
 /** Whether the value that a text gives under a name is an identifier or a secret, for an anonymous site also of a visitor. */
-export function mustGo({ removal, secret }: KeyMeaning, value: string, anonymous: boolean): boolean {
+export function isRedacted({ removal, secret }: KeyMeaning, value: string, anonymous: boolean): boolean {
   if (value === '') return false;
   if (secret !== null && isSecret(secret, value)) return true;
   if (removal === 'if_bare_phone') return isBarePhone(value);

@@ -63,7 +63,7 @@ const UNSTATED: ReadonlySet<string> = new Set(
 );
 
 /** Whether what stands for a name, a place or a user agent says that there is none. */
-export function isUnstated(sent: string): boolean {
+export function isMissingId(sent: string): boolean {
   const text = sent.trim();
   if (text.length > CHARACTERS_MAX) return false;
   return (

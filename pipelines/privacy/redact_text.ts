@@ -2,7 +2,7 @@
 
 import { isIP } from 'node:net';
 import { allowEffort, type Effort, spend } from './effort.ts';
-import { keyMeaning, mustGo } from './key_meaning.ts';
+import { isRedacted, keyMeaning } from './key_meaning.ts';
 import type { Names } from './key_words.ts';
 import {
   HOLDS_AT,
@@ -129,7 +129,7 @@ function redactParameters(text: string, anonymous: boolean, effort: Effort): str
     const meaning = keyMeaning(nameBefore(text, equals, kept), effort);
     if (
       (meaning.removal !== 'never' || meaning.secret !== null) &&
-      mustGo(meaning, valueStart(text, start), anonymous)
+      isRedacted(meaning, valueStart(text, start), anonymous)
     ) {
       clean += text.slice(kept, start) + REDACTED;
       kept = valueEnd(text, start);
@@ -199,7 +199,7 @@ function redactMembers(text: string, anonymous: boolean, effort: Effort): string
     const name: string = quotedName ?? bareName;
     const written: string = quotedValue ?? bareValue;
     const value = written.replace(OPENED, '');
-    if (!mustGo(keyMeaning(name, effort), value, anonymous)) return member;
+    if (!isRedacted(keyMeaning(name, effort), value, anonymous)) return member;
     return member.slice(0, member.length - value.length) + (value === written ? '0' : REDACTED);
   });
 }

@@ -1,5 +1,5 @@
 // Dead-letter events: their records and ids.
-import type { Coordinate } from '#schemas/event.ts';
+import type { SourcePosition } from '#schemas/event.ts';
 import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
@@ -37,7 +37,7 @@ export function presentReason(reason: string): string {
   return FORMER_REASONS.get(reason) ?? reason;
 }
 
-interface DeadPlace {
+interface FailedAt {
   stage: string;
   topic: string;
   partition: number;
@@ -48,7 +48,7 @@ interface DeadPlace {
 
 /** A dead letter for a record or event. `detail` must hold no personal data. */
 export function deadLetter(
-  place: DeadPlace,
+  place: FailedAt,
   reason: DeadReason,
   detail: string,
   value: Buffer | null,
@@ -60,7 +60,7 @@ export function deadLetter(
 /** A dead letter for an event that a delivery gives up; its reason is that of the event's outcome, or of the lanes. */
 export function undeliveredLetter(
   destination: string,
-  place: DeadPlace,
+  place: FailedAt,
   { reason, detail }: Pick<DeadLetter, 'reason' | 'detail'>,
   value: Buffer,
   diedAtMs: number,
@@ -88,11 +88,12 @@ export interface PoisonPill {
  */
 export function poisonPillLetters(pill: PoisonPill, diedAtMs: number): DeadLetter[] {
   const { stage, topic, partition, offset, value, views, rawTopic, schemaId } = pill;
-  const letter = (place: DeadPlace, bytes: Buffer | null): DeadLetter =>
+  const letter = (place: FailedAt, bytes: Buffer | null): DeadLetter =>
     letterOf(place, 'poison_pill', '', bytes, diedAtMs);
   if (views === null || views.length === 0) return [letter({ stage, topic, partition, offset, index: -1 }, value)];
   return views.map((view, index) => {
-    const coordinate: Coordinate | null = view.coordinate ?? (topic === rawTopic ? { partition, offset, index } : null);
+    const coordinate: SourcePosition | null =
+      view.coordinate ?? (topic === rawTopic ? { partition, offset, index } : null);
     const writer = createBatchWriter(schemaId);
     writer.add(coordinate, view.personBytes, view.eventBytes);
     const place = coordinate === null ? { topic, partition, offset, index } : { topic: rawTopic, ...coordinate };
@@ -100,13 +101,7 @@ export function poisonPillLetters(pill: PoisonPill, diedAtMs: number): DeadLette
   });
 }
 
-function letterOf(
-  place: DeadPlace,
-  reason: string,
-  detail: string,
-  value: Buffer | null,
-  diedAtMs: number,
-): DeadLetter {
+function letterOf(place: FailedAt, reason: string, detail: string, value: Buffer | null, diedAtMs: number): DeadLetter {
   const bytes = value ?? Buffer.alloc(0);
   return {
     ...place,
@@ -128,7 +123,7 @@ export interface LetterPlace {
 const FORM = /^([a-z]{1,20})-(\d{1,5})-(\d{1,15})$/;
 
 /** The id by which an operator names a dead letter. */
-export function letterId({ stage, partition, offset }: LetterPlace): string {
+export function deadLetterId({ stage, partition, offset }: LetterPlace): string {
   return `${stage}-${partition}-${offset}`;
 }
 
@@ -136,7 +131,7 @@ export function letterId({ stage, partition, offset }: LetterPlace): string {
 export const isOfDelivery = ({ stage }: Pick<LetterPlace, 'stage'>): boolean => stage === 'delivery';
 
 /** Reads an id; null where it is none. */
-export function parseLetterId(id: string): LetterPlace | null {
+export function parseDeadLetterId(id: string): LetterPlace | null {
   const [, stage, partition, offset] = FORM.exec(id) ?? [];
   return stage === undefined ? null : { stage, partition: Number(partition), offset: Number(offset) };
 }
@@ -145,6 +140,6 @@ export function parseLetterId(id: string): LetterPlace | null {
  * Under what it is noted that a letter was sent in again, or is resolved. The warehouse may write a letter twice, so that there the record
  * that it is about counts; other stages write it with their offset, and an event may die in them once more.
  */
-export function letterKey(id: string, { stage, topic, partition, offset, index }: DeadLetter): string {
+export function deadLetterKey(id: string, { stage, topic, partition, offset, index }: DeadLetter): string {
   return stage === 'warehouse' ? `${stage}/${topic}/${partition}/${offset}/${index}` : id;
 }

@@ -1,5 +1,5 @@
 // Dead-letter events sent again: their states, and which are meant.
-import type { Coordinate } from '#schemas/event.ts';
+import type { SourcePosition } from '#schemas/event.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
@@ -72,7 +72,7 @@ export function isCut({ bytes, bytes_total }: DeadLetter): boolean {
  * The events of a delivery's letter that are to be written for the destination again, or why none is. `known` has what is known
  * of them by their places; null: nothing is known.
  */
-export function chooseUndelivered(
+export function selectUndelivered(
   { died_at }: Pick<DeadLetter, 'died_at'>,
   views: readonly EntryView[],
   known: ReadonlyMap<string, EventOutcome> | null,
@@ -93,11 +93,11 @@ export function chooseUndelivered(
  * The coordinate with which an event of a letter goes in again: its own. In a record that died before dedup the events
  * have none yet, and some may have been claimed by their places there.
  */
-export function coordinateAgain(
+export function sourcePosition(
   { stage, partition, offset }: DeadLetter,
   view: EntryView,
   index: number,
-): Coordinate | null {
+): SourcePosition | null {
   if (view.coordinate !== null) return view.coordinate;
   return stage === 'dedup' ? { partition, offset, index } : null;
 }
@@ -114,7 +114,7 @@ export const LETTER_STATES = ['open', 'resent', 'resolved'] as const;
 export type LetterState = (typeof LETTER_STATES)[number];
 
 /** What is known of a letter beside itself. */
-export interface LetterMarks {
+export interface DeadLetterStatus {
   /** When it was resent, in milliseconds since 1970 UTC; null if it was not. */
   resentAtMs: number | null;
   /** Null while nobody is done with it. */
@@ -122,7 +122,7 @@ export interface LetterMarks {
 }
 
 /** Whether a letter is in a state; one that was sent in again and is resolved is in both. */
-export function isInState({ resentAtMs, resolution }: LetterMarks, state: LetterState): boolean {
+export function isInState({ resentAtMs, resolution }: DeadLetterStatus, state: LetterState): boolean {
   switch (state) {
     case 'open':
       return resentAtMs === null && resolution === null;

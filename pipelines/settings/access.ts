@@ -107,7 +107,7 @@ export function may(
 }
 
 /** Whether somebody may do something anywhere: then lists are cut to where. */
-export function mayAnywhere({ grants }: Pick<Principal, 'grants'>, permission: Permission): boolean {
+export function hasPermissionAnywhere({ grants }: Pick<Principal, 'grants'>, permission: Permission): boolean {
   return grants.some((grant) => permissionsOf(grant).includes(permission));
 }
 
@@ -115,7 +115,7 @@ export function mayAnywhere({ grants }: Pick<Principal, 'grants'>, permission: P
  * Whether somebody may give a grant to a user or a token, or take it away: who manages them in a place gives what is
  * held there, and the ownership of a place only its owners.
  */
-export function mayGive(
+export function canGrant(
   giver: Pick<Principal, 'grants'>,
   grant: Grant,
   permission: 'tokens.manage' | 'users.manage',

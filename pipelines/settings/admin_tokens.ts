@@ -163,7 +163,7 @@ const surplus = <T>(oldestFirst: readonly T[], max: number): T[] =>
   oldestFirst.slice(0, Math.max(0, oldestFirst.length - max));
 
 /** Facts that remove the longest dead keys of a site, some at a time, beyond those remembered; the audit has each. */
-export function forgottenKeys(table: SettingsTable, siteId: string, nowMs: number): Fact[] {
+export function expiredKeysToDrop(table: SettingsTable, siteId: string, nowMs: number): Fact[] {
   const dead = deadOf([...table.keysOfSite(siteId).values()], nowMs);
   const forgotten = surplus(dead, DEAD_KEYS_MAX).slice(0, FORGOTTEN_AT_ONCE_MAX);
   return forgotten.map(({ key_hash }) => ({ removedKey: apiKeyKey(key_hash) }));
@@ -175,7 +175,7 @@ export function forgottenKeys(table: SettingsTable, siteId: string, nowMs: numbe
  * are, as they count with those of its issuer. A token that nobody issued stays: the configured first one would come
  * back with the next start.
  */
-export function forgottenTokens(table: SettingsTable, owners: readonly Owner[], nowMs: number): Fact[] {
+export function expiredTokensToDrop(table: SettingsTable, owners: readonly Owner[], nowMs: number): Fact[] {
   const all = table.adminTokens();
   const dead = deadOf(all, nowMs).filter(({ issuer }) => (issuer ?? null) !== null);
   const forgotten = new Set(surplus(dead, inAllMax(DEAD_TOKENS_MAX)));

@@ -3,7 +3,7 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Grant, User } from '#schemas/setting.ts';
-import { isRole, may, mayGive, type Principal, placeOf, type Role } from './access.ts';
+import { canGrant, isRole, may, type Principal, placeOf, type Role } from './access.ts';
 import { isPlainText, type Problem, problem, unless } from './problems.ts';
 import type { RandomBytes } from './secrets.ts';
 import type { SettingsTable } from './table.ts';
@@ -113,7 +113,7 @@ export function seesGrant(manager: Pick<Principal, 'grants'>, grant: Grant, tabl
  */
 export function managesUser(manager: Pick<Principal, 'grants'>, user: User, table: SettingsTable): boolean {
   if (user.grants.length === 0) return seesAll(manager, table);
-  return user.grants.every((grant) => mayGive(manager, grant, 'users.manage', table));
+  return user.grants.every((grant) => canGrant(manager, grant, 'users.manage', table));
 }
 
 const seesAll = (manager: Pick<Principal, 'grants'>, table: SettingsTable): boolean =>
@@ -157,7 +157,7 @@ function grantsAfter(
   const hidden = before.filter((grant) => !seesGrant(manager, grant, table));
   const taken = before.filter((grant) => !has(hidden, grant) && !has(given, grant));
   const added = given.filter((grant) => !has(before, grant));
-  const isTheirs = [...taken, ...added].every((grant) => mayGive(manager, grant, 'users.manage', table));
+  const isTheirs = [...taken, ...added].every((grant) => canGrant(manager, grant, 'users.manage', table));
   return isTheirs ? [...hidden, ...given.filter((grant) => !has(hidden, grant))] : null;
 }
 

@@ -4,7 +4,7 @@ import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
 import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
 import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/query.ts';
-import type { LiveQuery, TimelineQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { RecentEventsQuery, TimelineQuery } from '#pipelines/analytics/query_schemas.ts';
 import type { SplitAnswer, SplitInput } from '#services/control_api/sites.ts';
 import { renderNumber, renderTable, renderTime, renderValue } from '#services/stage/terminal.ts';
 import {
@@ -63,11 +63,11 @@ export const listingCommands: Command[] = [
 ];
 
 async function showLive(args: Arguments, { client }: Context): Promise<Outcome> {
-  const query: Partial<LiveQuery> = given({
+  const query: Partial<RecentEventsQuery> = given({
     events: optional(args.texts('event')),
     filters: readFilters(args),
     limit: readCount(args, 'limit'),
-  }) as LiveQuery;
+  }) as RecentEventsQuery;
   const answer = await client.query<Listing>(args.subject, 'live', query);
   const rows = answer.events.map((one) => [renderTime(one.received_at), ...eventCells(one), one.person_id]);
   const headings = ['ARRIVED', ...EVENT_HEADINGS, 'PERSON'];

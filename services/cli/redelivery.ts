@@ -1,7 +1,7 @@
 // Commands of dead letters and replays.
 import type {
+  DeadLetterItem,
   LetterDetails,
-  LetterItem,
   ReplayItem,
   ResendAnswer,
   ResolveAnswer,
@@ -40,7 +40,7 @@ const FAILURES: ReadonlySet<string> = new Set([
 const IDS_PER_REQUEST = 100;
 
 /** Whether nobody did anything about it yet, and its destination has not taken it since. */
-const isOpen = ({ resent_at, resolved, delivery }: LetterItem): boolean =>
+const isOpen = ({ resent_at, resolved, delivery }: DeadLetterItem): boolean =>
   resent_at === null && resolved === null && delivery !== 'delivered';
 
 export const deadCommands: Command[] = [
@@ -113,7 +113,7 @@ async function listLetters(args: Arguments, context: Context): Promise<Outcome> 
 }
 
 interface Page {
-  items: LetterItem[];
+  items: DeadLetterItem[];
   next: string | null;
 }
 
@@ -122,8 +122,8 @@ async function findLetters(
   args: Arguments,
   { client, nowMs }: Context,
   limit: number,
-  isWanted: (letter: LetterItem) => boolean,
-): Promise<LetterItem[]> {
+  isWanted: (letter: DeadLetterItem) => boolean,
+): Promise<DeadLetterItem[]> {
   const since = args.text('since');
   const filters = given({
     stage: args.text('stage'),
@@ -133,7 +133,7 @@ async function findLetters(
     destination: args.text('destination'),
     since: since === undefined ? undefined : readMoment(since, 'since', nowMs),
   });
-  const found: LetterItem[] = [];
+  const found: DeadLetterItem[] = [];
   let after: string | undefined;
   do {
     const page: Page = await client.get('/dead-letters', { ...filters, after });
@@ -143,7 +143,7 @@ async function findLetters(
   return found.slice(0, limit);
 }
 
-function letterRow(letter: LetterItem): string[] {
+function letterRow(letter: DeadLetterItem): string[] {
   const { id, reason, died_at, topic, partition, offset, index, events, bytes_total, resent_at, resolved } = letter;
   const { site_ids, delivery } = letter;
   return [
@@ -217,7 +217,7 @@ async function markLetters(what: string, ids: readonly string[], more: object, {
 async function chosen(
   args: Arguments,
   context: Context,
-  isWanted: (letter: LetterItem) => boolean,
+  isWanted: (letter: DeadLetterItem) => boolean,
 ): Promise<readonly string[]> {
   const isAll = args.flag('all');
   if (isAll === args.subjects.length > 0) {

@@ -19,8 +19,8 @@ import {
   authenticate,
   type Caller,
   CSRF_HEADER,
-  isDeliberate,
-  isForeign,
+  hasCsrfHeader,
+  isCrossOrigin,
   isOwnHost,
   type RequestFacts,
 } from './auth.ts';
@@ -113,8 +113,8 @@ async function refusalOf(
 ): Promise<ControlErrorCode | null> {
   const facts = factsOf(request);
   if (route.access === 'open') {
-    if (isForeign(facts, options.ownNames)) return 'origin_foreign';
-    return isDeliberate(facts, options.ownNames) ? null : 'csrf_missing';
+    if (isCrossOrigin(facts, options.ownNames)) return 'origin_foreign';
+    return hasCsrfHeader(facts, options.ownNames) ? null : 'csrf_missing';
   }
   const { authorization, cookie: cookies } = request.headers;
   const found = await authenticate(options, { ...facts, authorization, cookies });

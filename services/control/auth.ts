@@ -4,8 +4,8 @@
 import { isIP } from 'node:net';
 import type { Session } from '#infra/redis/sessions.ts';
 import {
+  hasPermissionAnywhere,
   may,
-  mayAnywhere,
   OWNER_OF_ALL,
   type Permission,
   type Place,
@@ -17,7 +17,7 @@ import type { SettingsJournal, SettingsView } from '#pipelines/settings/journal.
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { AdminToken, User } from '#schemas/setting.ts';
 import type { ControlErrorCode } from './errors.ts';
-import type { SessionKeeper, SignInParts } from './users/sign_in.ts';
+import type { CachedSessionStore, SignInParts } from './users/sign_in.ts';
 
 /** Who sent a request, and the session that they are in; a token is in none. */
 export interface Caller {
@@ -37,7 +37,7 @@ interface Credentials extends RequestFacts {
 
 interface AuthenticationParts {
   journal: SettingsJournal;
-  sessions: SessionKeeper;
+  sessions: CachedSessionStore;
   ownNames: OwnNames;
   nowMs(): number;
 }
@@ -47,12 +47,12 @@ interface AuthenticationParts {
  * requests of any page, so with it a change must be asked for by a page of our own.
  */
 export async function authenticate(parts: AuthenticationParts, credentials: Credentials): Promise<Authentication> {
-  if (isForeign(credentials, parts.ownNames)) return { ok: false, code: 'origin_foreign' };
+  if (isCrossOrigin(credentials, parts.ownNames)) return { ok: false, code: 'origin_foreign' };
   if (credentials.authorization !== undefined) return byToken(parts, credentials.authorization);
-  const place = signInPlace(credentials.host, parts.ownNames);
+  const place = sessionCookieFor(credentials.host, parts.ownNames);
   const value = place === null ? null : cookieValue(credentials.cookies, place.cookie);
   if (value === null) return { ok: false, code: 'token_missing' };
-  if (!isDeliberate(credentials, parts.ownNames)) return { ok: false, code: 'csrf_missing' };
+  if (!hasCsrfHeader(credentials, parts.ownNames)) return { ok: false, code: 'csrf_missing' };
   const session = await parts.sessions.find(value);
   return session === null ? { ok: false, code: 'session_over' } : inSession(parts.journal.view().table, session);
 }
@@ -142,7 +142,7 @@ export function isOwnHost(host: string | undefined, names: OwnNames): boolean {
 }
 
 /** Where people sign in, if it is where this request was sent: under the public URL, or on this machine itself. */
-export function signInPlace(host: string | undefined, names: OwnNames): SignInPlace | null {
+export function sessionCookieFor(host: string | undefined, names: OwnNames): SignInPlace | null {
   if (host === undefined) return null;
   const { publicUrl } = names;
   const asked = plainHost(host, names);
@@ -156,14 +156,14 @@ export function signInPlace(host: string | undefined, names: OwnNames): SignInPl
 }
 
 /** Whether a request comes from a page of another origin. Programs send no Origin. */
-export function isForeign({ host, origin, fetchSite }: RequestFacts, names: OwnNames): boolean {
-  if (origin !== undefined && origin !== signInPlace(host, names)?.origin) return true;
+export function isCrossOrigin({ host, origin, fetchSite }: RequestFacts, names: OwnNames): boolean {
+  if (origin !== undefined && origin !== sessionCookieFor(host, names)?.origin) return true;
   return fetchSite !== undefined && fetchSite !== 'same-origin' && fetchSite !== 'none';
 }
 
 /** Whether a request may change something with a cookie: its page is of this origin, and said so on purpose. */
-export function isDeliberate(facts: RequestFacts, names: OwnNames): boolean {
-  if (isForeign(facts, names)) return false;
+export function hasCsrfHeader(facts: RequestFacts, names: OwnNames): boolean {
+  if (isCrossOrigin(facts, names)) return false;
   if (facts.method === 'GET') return true;
   const isOfOwnPage = facts.origin !== undefined || facts.fetchSite === 'same-origin';
   return isOfOwnPage && facts.csrf === '1';
@@ -187,7 +187,7 @@ export function setCookie(place: SignInPlace, value: string | null, maxAgeS: num
 }
 
 /** The cookie of a sign-in that is under way at a provider, beside that of the session. */
-export function flowPlace(place: SignInPlace): SignInPlace {
+export function oidcCookieFor(place: SignInPlace): SignInPlace {
   return { ...place, cookie: place.isSecure ? SECURE_FLOW_COOKIE : LOOPBACK_FLOW_COOKIE };
 }
 
@@ -209,17 +209,19 @@ function plainHost(host: string, { publicUrl }: OwnNames): string {
 }
 
 /** Who asks as they are by some settings, or why they may not; `place`: where they lack the permission. */
-type Judged = { ok: true; caller: Caller } | { ok: false; code: ControlErrorCode; place: Place | 'listed' | null };
+type AuthorizationResult =
+  | { ok: true; caller: Caller }
+  | { ok: false; code: ControlErrorCode; place: Place | 'listed' | null };
 
 /** Judges whether who asked may do it, by the settings that are given. */
-export type Judge = (view: SettingsView) => Judged;
+export type Judge = (view: SettingsView) => AuthorizationResult;
 
 /**
  * Whoever asked may be disabled, or their token revoked, or they be given less, while a body arrives, a password is hashed or
  * other changes have their turn: what they ask for is judged again by the very settings that it changes. Who lacks a second factor
  * that their role takes may do what everybody known may, which is to set one up.
  */
-export function judgeOf(
+export function authorizerFor(
   access: Access,
   input: Input,
   arrived: Caller,
@@ -233,7 +235,7 @@ export function judgeOf(
     if (user !== undefined && lacksSecondFactor(user, secondFactorRoles)) {
       return { ok: false, code: 'second_factor_required', place: null };
     }
-    const lacked = lacking(access, input, still.caller.principal, view);
+    const lacked = missingPermission(access, input, still.caller.principal, view);
     return lacked === null ? still : { ok: false, code: 'permission_missing', place: lacked.place };
   };
 }
@@ -256,7 +258,7 @@ export interface Needs {
 export type Access = 'open' | 'known' | Needs;
 
 /** The permission that somebody lacks for a route, and where; null: they may. */
-export function lacking(
+export function missingPermission(
   access: Access,
   input: Input,
   principal: Principal,
@@ -265,7 +267,7 @@ export function lacking(
   if (access === 'open' || access === 'known') return null;
   const permission = access.choose?.(input, view) ?? access.permission;
   const found = access.of(input, view, principal);
-  if (found === 'listed') return mayAnywhere(principal, permission) ? null : { permission, place: found };
+  if (found === 'listed') return hasPermissionAnywhere(principal, permission) ? null : { permission, place: found };
   const places = Array.isArray(found) ? (found as readonly Place[]) : [found as Place];
   const place = places.find((one) => !may(principal, permission, one, view.table));
   return place === undefined ? null : { permission, place };

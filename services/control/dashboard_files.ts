@@ -17,9 +17,9 @@ interface DashboardFiles {
 /** The dashboard's files, or null where they cannot be made. */
 export type LoadDashboard = () => Promise<DashboardFiles | null>;
 
-const ENTRY = join(import.meta.dirname, '#services/dashboard/src/main.tsx');
+const ENTRY = join(import.meta.dirname, '../dashboard/src/main.tsx');
 /** The page that most visits begin with. */
-const FIRST = join(import.meta.dirname, '#services/dashboard/src/pages/overview/overview_page.tsx');
+const FIRST = join(import.meta.dirname, '../dashboard/src/pages/overview/overview_page.tsx');
 const BASE = '/dashboard';
 const ASSETS = `${BASE}/assets`;
 const ICON =

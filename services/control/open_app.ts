@@ -6,7 +6,7 @@ import { createWarehouse, databaseOf, watchWarehouse } from '#infra/clickhouse/c
 import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
 import { createRunningQueries, newQueryId, type RunningQueries } from '#infra/clickhouse/running_queries.ts';
 import { createRowEstimates, levelOf, QUERY_LIMITS, selectRows, workloadOf } from '#infra/clickhouse/select_rows.ts';
-import { createSqlAsker } from '#infra/clickhouse/sql_query.ts';
+import { createSqlRunner } from '#infra/clickhouse/sql_query.ts';
 import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import type { ControlConfig } from '#infra/config/control_config.ts';
 import { createDnsResolver } from '#infra/egress/dns_resolver.ts';
@@ -20,8 +20,8 @@ import { createPersonSplits } from '#infra/persons/person_splits.ts';
 import { createDeadLetterStore } from '#infra/redelivery/dead_letter_store.ts';
 import { followReplays } from '#infra/redelivery/replay_topics.ts';
 import { createRedis, type Redis, RedisUnavailableError } from '#infra/redis/client.ts';
-import { createKeyUseView, type RefusalRecord, readRefusalRecord, readTagRecord } from '#infra/redis/edge_reports.ts';
-import { createSharedAnswers, type SharedAnswers } from '#infra/redis/query_cache.ts';
+import { createKeyUseView, type RefusalRecord, readRejections, readTagRecord } from '#infra/redis/edge_reports.ts';
+import { createSharedAnswers, type SharedQueryCache } from '#infra/redis/query_cache.ts';
 import { createMonthUseView } from '#infra/redis/quota.ts';
 import { createOneTimeNotes, createSessionStore, createSignInLimits } from '#infra/redis/sessions.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
@@ -39,13 +39,13 @@ import type { LoadDashboard } from './dashboard_files.ts';
 import { createTestSender } from './destinations/test_sender.ts';
 import { createStageView } from './operations/stage_view.ts';
 import {
-  type AskRows,
   createQueryAnswers,
   createQueryGate,
   createSqlAnswers,
   type QueryGateLimits,
+  type RunQuery,
 } from './queries/answers.ts';
-import { gateLetters } from './redelivery/dead_letter_routes.ts';
+import { limitDeadLetterReads } from './redelivery/dead_letter_routes.ts';
 import type { ControlOptions } from './request_handler.ts';
 import type { QueryAnswers } from './route.ts';
 import { watchDomains } from './sites/domains.ts';
@@ -137,7 +137,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     analysts: queries.analysts,
     stages: createStageView({ admin: session.admin, groupOf: session.groupOf, nowMs: Date.now }),
     sendTest: createTestSender({ ring, egress, baseUrls: config.deliveryBaseUrls, nowMs: Date.now, monotonicMs }),
-    deadLetters: gateLetters(createDeadLetterStore(session, registry, logger, Date.now)),
+    deadLetters: limitDeadLetterReads(createDeadLetterStore(session, registry, logger, Date.now)),
     dataReads: { read: dataReads.read, list: gateDataReads(dataReadLog) },
     replayProgress: (id) => replays.states.get(id),
     replaysNow: replays.readAllNow,
@@ -167,7 +167,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
 
 async function readRefusalsOf(redis: Redis, siteId: string): Promise<RefusalRecord | null> {
   try {
-    return await readRefusalRecord(redis, siteId);
+    return await readRejections(redis, siteId);
   } catch (error) {
     if (error instanceof RedisUnavailableError) return null;
     throw error;
@@ -196,7 +196,7 @@ interface QueryParts {
   /** The address as the user that makes users of analysts; null: there is none. */
   analystsUrl: string | null;
   limits: QueryGateLimits;
-  shared: SharedAnswers | null;
+  shared: SharedQueryCache | null;
   logger: Logger;
 }
 
@@ -211,18 +211,18 @@ export function openQueries({
 }: QueryParts): OpenQueries {
   const warehouse = createWarehouse(clickhouseUrl);
   // Of its own connections: long questions take all of the other one's.
-  const overseer = createWarehouse(clickhouseUrl);
+  const adminClient = createWarehouse(clickhouseUrl);
   const probe = watchWarehouse(clickhouseUrl);
   const gate = createQueryGate(limits);
   const writeParquet = createParquetWriter(clickhouseUrl);
-  const estimate = createRowEstimates(overseer, cluster, monotonicMs);
-  const running = createRunningQueries(overseer, cluster);
-  const sql = sqlUrl === null ? null : createSqlAsker(sqlUrl);
+  const estimate = createRowEstimates(adminClient, cluster, monotonicMs);
+  const running = createRunningQueries(adminClient, cluster);
+  const sql = sqlUrl === null ? null : createSqlRunner(sqlUrl);
   const access = analystsUrl === null ? null : createWarehouse(analystsUrl);
   const analysts = access && createAnalystUsers(access, databaseOf(clickhouseUrl));
-  const notAnswered = (error: unknown): void => logger.warn({ err: error }, 'query not answered');
+  const onQueryError = (error: unknown): void => logger.warn({ err: error }, 'query not answered');
 
-  const ask: AskRows = (statement, { siteId, about, reads }, { label, signal }) =>
+  const ask: RunQuery = (statement, { siteId, about, reads }, { label, signal }) =>
     gate.pass(siteId, signal, () =>
       probe.guard(async () => {
         const rows = reads === null ? 0 : await estimate(siteId, reads);
@@ -234,14 +234,14 @@ export function openQueries({
     answers: createQueryAnswers(
       ask,
       Date.now,
-      notAnswered,
+      onQueryError,
       (table) => probe.guard(() => writeParquet(table)),
       createSqlAnswers(
         sql &&
           ((siteId, text, format, asker) =>
             gate.pass(siteId, asker.signal, () => probe.guard(() => sql.ask(siteId, text, format, asker)))),
         Date.now,
-        notAnswered,
+        onQueryError,
       ),
       shared,
     ),
@@ -253,7 +253,7 @@ export function openQueries({
     async close() {
       await probe.stop();
       await warehouse.close();
-      await overseer.close();
+      await adminClient.close();
       await sql?.close();
       await access?.close();
     },

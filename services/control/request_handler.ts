@@ -2,7 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
-import type { Asker, RunningQueries } from '#infra/clickhouse/running_queries.ts';
+import type { QueryCaller, RunningQueries } from '#infra/clickhouse/running_queries.ts';
 import { clientAddress, type HttpReply, type HttpRequestIn } from '#infra/http/http_server.ts';
 import type { RequestErrors } from '#infra/http/request_errors.ts';
 import type { KeyUseView, TagRecord } from '#infra/redis/edge_reports.ts';
@@ -25,38 +25,38 @@ import type { Problem } from '#pipelines/settings/problems.ts';
 import { accountKey, siteKey } from '#pipelines/settings/setting_address.ts';
 import type { DataReadAudit, ListDataReads } from './audit/routes.ts';
 import {
+  authorizerFor,
   type Caller,
   cookieValue,
-  flowPlace,
   type Input,
   type Judge,
-  judgeOf,
-  lacking,
+  missingPermission,
   type OwnNames,
+  oidcCookieFor,
+  sessionCookieFor,
   setCookie,
-  signInPlace,
 } from './auth.ts';
 import type { LoadDashboard } from './dashboard_files.ts';
 import type { SendTest } from './destinations/test_sender.ts';
 import { type ControlErrorCode, refuse } from './errors.ts';
 import type { StageView } from './operations/stage_view.ts';
 import { formatOf } from './queries/formats.ts';
-import type { LettersFor } from './redelivery/dead_letter_routes.ts';
+import type { DeadLettersFor } from './redelivery/dead_letter_routes.ts';
 import {
   type ChangePlan,
-  changeAs,
+  type ControlServices,
+  commitAs,
   type Outcome,
   type QueryAnswers,
   type Refused,
+  type RequestContext,
   type Route,
   readQuery,
   refused,
-  type Sources,
   schemaProblems,
-  type World,
 } from './route.ts';
 import { FLOW_MS } from './users/oidc.ts';
-import { isProven } from './users/own_session.ts';
+import { isRecentlyAuthenticated } from './users/own_session.ts';
 import type { SignInParts } from './users/sign_in.ts';
 
 /** Answers a request of a route: reads its input, does what it asks for, and sends what came of it. */
@@ -70,12 +70,14 @@ export async function answer(
   const read = readInput(route, request);
   if (!read.ok) return refuse(reply, read.code, read.problems);
   if (arrived === null) return answerInSession(options, route, null, read.input, reply);
-  if (await lacksProof(options, route, arrived, read.input)) return refuse(reply, 'proof_needed');
-  const judge = judgeOf(route.access, read.input, arrived, options);
+  if (await lacksReauthentication(options, route, arrived, read.input)) return refuse(reply, 'proof_needed');
+  const judge = authorizerFor(route.access, read.input, arrived, options);
   const judged = judge(options.journal.view());
   if (!judged.ok) {
     const { place } = judged;
-    return place === null ? refuse(reply, judged.code) : refuseLacking(options, route, arrived.principal, place, reply);
+    return place === null
+      ? refuse(reply, judged.code)
+      : denyMissingPermission(options, route, arrived.principal, place, reply);
   }
   const { caller } = judged;
   if (route.inSession !== undefined) return answerInSession(options, route, caller, read.input, reply);
@@ -96,20 +98,21 @@ interface Asked {
  * Whether somebody in a session would do what a session that was found open must not be enough for. Tokens are asked for no
  * proof, and neither is who may not do it anyway.
  */
-async function lacksProof(
+async function lacksReauthentication(
   options: ControlOptions,
-  { access, needsProof }: Route,
+  { access, requiresReauthentication }: Route,
   { principal, session }: Caller,
   input: Input,
 ): Promise<boolean> {
   const view = options.journal.view();
-  if (session === null || needsProof?.(input, { view, adapters: options.adapters }) !== true) return false;
-  if (lacking(access, input, principal, view) !== null) return false;
-  return !(await isProven(options, session));
+  if (session === null || requiresReauthentication?.(input, { view, adapters: options.adapters }) !== true)
+    return false;
+  if (missingPermission(access, input, principal, view) !== null) return false;
+  return !(await isRecentlyAuthenticated(options, session));
 }
 
 /** Says who may do what in 403, and keeps it in the audit. */
-function refuseLacking(
+function denyMissingPermission(
   { signInAudit }: ControlOptions,
   route: Route,
   principal: Principal,
@@ -150,7 +153,7 @@ async function answerSettings(
   }
 
   function change(): Promise<Outcome> {
-    return changeAs(options, judge, (view, now): ChangePlan<Outcome> => {
+    return commitAs(options, judge, (view, now): ChangePlan<Outcome> => {
       const result = route.run(input, { ...worldOf(options, view, now), proofFinding });
       const facts = result.kind === 'done' ? result.facts : [];
       const records = auditedRecords(view, facts, now.actor, options.nowMs());
@@ -181,7 +184,7 @@ async function refreshMonthUse({ monthUse, journal }: ControlOptions): Promise<v
   await monthUse.refresh(accounts.map(({ account_id }) => account_id));
 }
 
-function worldOf(options: ControlOptions, view: SettingsView, principal: Principal): World {
+function worldOf(options: ControlOptions, view: SettingsView, principal: Principal): RequestContext {
   const {
     adapters,
     seal,
@@ -222,14 +225,14 @@ function worldOf(options: ControlOptions, view: SettingsView, principal: Princip
 }
 
 /** The world with who asks as they are now, or why they may not ask it any more. */
-function worldNow(options: ControlOptions, judge: Judge): World | Refused {
+function worldNow(options: ControlOptions, judge: Judge): RequestContext | Refused {
   const view = options.journal.view();
   const judged = judge(view);
   return judged.ok ? worldOf(options, view, judged.caller.principal) : refused(judged.code);
 }
 
 /** Who asks, for as long as the connection is there that the answer goes to. */
-function askerOf(label: string, reply: HttpReply): Asker {
+function askerOf(label: string, reply: HttpReply): QueryCaller {
   const gone = new AbortController();
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) gone.abort();
@@ -265,9 +268,9 @@ async function answerInSession(
   reply: HttpReply,
 ): Promise<HttpReply> {
   const { headers } = reply.request;
-  const place = signInPlace(headers.host, options.ownNames);
+  const place = sessionCookieFor(headers.host, options.ownNames);
   const cookie = place === null ? null : cookieValue(headers.cookie, place.cookie);
-  const flow = place === null ? null : cookieValue(headers.cookie, flowPlace(place).cookie);
+  const flow = place === null ? null : cookieValue(headers.cookie, oidcCookieFor(place).cookie);
   const network = wideNetworkOf(clientAddress(reply.request));
   const browser = browserName(headers['user-agent']);
   // Elsewhere a cookie could be read on its way.
@@ -277,11 +280,11 @@ async function answerInSession(
   const answered = await route.inSession?.(input, asked);
   if (answered === undefined) return refuse(reply, 'not_found');
   if (answered.flow !== undefined && place !== null) {
-    reply.header('set-cookie', setCookie(flowPlace(place), answered.flow, FLOW_MS / 1000));
+    reply.header('set-cookie', setCookie(oidcCookieFor(place), answered.flow, FLOW_MS / 1000));
   }
   if (answered.kind === 'refused') {
     const isLacking = answered.code === 'permission_missing' && caller !== null;
-    if (isLacking) return refuseLacking(options, route, caller.principal, 'listed', reply);
+    if (isLacking) return denyMissingPermission(options, route, caller.principal, 'listed', reply);
     return refuse(reply, answered.code, answered.problems, answered.waitMs);
   }
   if (answered.version !== undefined) reply.header('etag', `"${answered.version}"`);
@@ -299,14 +302,14 @@ async function answerGathered(
 ): Promise<HttpReply> {
   const { deadLetters, queries, running, analysts, splits, stages, sendTest, replaysNow, readRefusals, dataReads } =
     options;
-  const now = (): World | Refused => worldNow(options, judge);
+  const now = (): RequestContext | Refused => worldNow(options, judge);
   const asker = askerOf(principal.actor, reply);
-  const listDataReads: Sources['listDataReads'] = (query) => dataReads.list(query, asker);
+  const listDataReads: ControlServices['listDataReads'] = (query) => dataReads.list(query, asker);
   const known = { queries, running, analysts, splits, stages, replaysNow, readRefusals, listDataReads };
-  const wasRead: Sources['wasRead'] = (site_id, kind, rows) =>
+  const wasRead: ControlServices['wasRead'] = (site_id, kind, rows) =>
     dataReads.read({ read_by: principal.actor, site_id, kind, format: 'json', rows });
   const note = noting(options, judge, route);
-  const sources: Sources = { ...known, letters: deadLetters(asker), sendTest, asker, wasRead, now, note };
+  const sources: ControlServices = { ...known, letters: deadLetters(asker), sendTest, asker, wasRead, now, note };
   const answered = await route.gather?.(input, sources, worldOf(options, options.journal.view(), principal));
   if (answered === undefined) return refuse(reply, 'not_found');
   if (answered.kind === 'refused') return refuseLate(options, route, principal, answered, reply);
@@ -314,9 +317,9 @@ async function answerGathered(
 }
 
 /** Has the audit say what is about to be done, by who asks as they are then. */
-function noting(options: ControlOptions, judge: Judge, { protects }: Route): Sources['note'] {
+function noting(options: ControlOptions, judge: Judge, { protects }: Route): ControlServices['note'] {
   return async (about, what) => {
-    const refusal = await changeAs<null>(options, judge, (view, { actor, grants }) => ({
+    const refusal = await commitAs<null>(options, judge, (view, { actor, grants }) => ({
       records: [
         notedRecord(view, about, what, { actor, accountId: accountOfGrants(grants, view.table) }, options.nowMs()),
       ],
@@ -336,7 +339,7 @@ function refuseLate(
   reply: HttpReply,
 ): HttpReply {
   // What is given on is known only when the rest is: a grant, a token, a user.
-  if (code === 'permission_missing') return refuseLacking(options, route, principal, 'listed', reply);
+  if (code === 'permission_missing') return denyMissingPermission(options, route, principal, 'listed', reply);
   return refuse(reply, code, problems);
 }
 
@@ -351,26 +354,26 @@ export interface ControlOptions extends SignInParts {
   analysts: AnalystUsers | null;
   stages: StageView;
   sendTest: SendTest;
-  deadLetters: LettersFor;
+  deadLetters: DeadLettersFor;
   dataReads: Pick<DataReadAudit, 'read'> & { list: ListDataReads };
-  replayProgress: World['replayProgress'];
-  replaysNow: Sources['replaysNow'];
+  replayProgress: RequestContext['replayProgress'];
+  replaysNow: ControlServices['replaysNow'];
   /** What is remembered of a site's tag; where it is not to be had, throws what says so by its code. */
   readTagRecord(siteId: string): Promise<TagRecord>;
-  readRefusals: Sources['readRefusals'];
-  seal: World['seal'];
-  phoneHmacs: World['phoneHmacs'];
-  keyedIdentifier: World['keyedIdentifier'];
-  visitorNode: World['visitorNode'];
-  splits: Sources['splits'];
+  readRefusals: ControlServices['readRefusals'];
+  seal: RequestContext['seal'];
+  phoneHmacs: RequestContext['phoneHmacs'];
+  keyedIdentifier: RequestContext['keyedIdentifier'];
+  visitorNode: RequestContext['visitorNode'];
+  splits: ControlServices['splits'];
   /** Hosts under which the service is asked; it answers no others. */
   ownNames: OwnNames;
   /** CIDR ranges of proxies whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[];
-  isAddressAllowed: World['isAddressAllowed'];
+  isAddressAllowed: RequestContext['isAddressAllowed'];
   dns: DnsResolver;
-  domainRules: World['domainRules'];
-  edgeUrl: World['edgeUrl'];
+  domainRules: RequestContext['domainRules'];
+  edgeUrl: RequestContext['edgeUrl'];
   /** Whether changes can be written as far as is known. */
   healthy(): boolean;
   errors: RequestErrors;

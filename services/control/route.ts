@@ -4,7 +4,7 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import type { AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
-import type { Asker, RunningQueries } from '#infra/clickhouse/running_queries.ts';
+import type { QueryCaller, RunningQueries } from '#infra/clickhouse/running_queries.ts';
 import type { Span } from '#infra/clickhouse/select_rows.ts';
 import type { PersonSplits } from '#infra/persons/person_splits.ts';
 import type { DeadLetterStore } from '#infra/redelivery/dead_letter_store.ts';
@@ -29,7 +29,7 @@ import { changesMadeKey } from '#pipelines/settings/setting_address.ts';
 import type { ReplayProgress } from '#schemas/records.ts';
 import type { ChangesMade, Setting } from '#schemas/setting.ts';
 import { type Meta, PAGE_ITEMS, problemsOfErrors, type SchemaError } from '#services/control_api/fields.ts';
-import { type Access, type Caller, type Input, type Judge, judgeOf, type SignInPlace } from './auth.ts';
+import { type Access, authorizerFor, type Caller, type Input, type Judge, type SignInPlace } from './auth.ts';
 import type { SendTest } from './destinations/test_sender.ts';
 import type { ControlErrorCode } from './errors.ts';
 import type { StageView } from './operations/stage_view.ts';
@@ -45,7 +45,7 @@ export interface DomainRules {
 }
 
 /** Everything a route may use beside the request. */
-export interface World {
+export interface RequestContext {
   view: SettingsView;
   /** Milliseconds since 1970 UTC. */
   nowMs: number;
@@ -113,7 +113,7 @@ export type Question =
       /** Whether other control services may have the answer: not where it lists persons or their events. */
       isShared: boolean;
       /** How long the answer may be kept; 0: no kept one will do. */
-      keptMs: number;
+      cacheTtlMs: number;
       answer(rows: readonly unknown[]): object;
     }
   | SqlQuestion
@@ -131,13 +131,13 @@ export type Answered = { ok: true; body: object } | { ok: false; code: ControlEr
 
 /** Answers to queries; equal questions share an answer for as long as it may be kept. */
 export interface QueryAnswers {
-  answer(question: Extract<Question, { kind: 'ask' }>, asker: Asker): Promise<Answered>;
+  answer(question: Extract<Question, { kind: 'ask' }>, asker: QueryCaller): Promise<Answered>;
   /** The answer as it is sent. */
-  write(question: Exclude<Question, { kind: 'refused' }>, format: Format, asker: Asker): Promise<Sent>;
+  write(question: Exclude<Question, { kind: 'refused' }>, format: Format, asker: QueryCaller): Promise<Sent>;
 }
 
 /** What is asked of others than the settings, in more than one step. */
-export interface Sources {
+export interface ControlServices {
   letters: DeadLetterStore;
   queries: QueryAnswers;
   running: RunningQueries;
@@ -150,7 +150,7 @@ export interface Sources {
   replaysNow(): Promise<ReadonlyMap<string, ReplayProgress>>;
   /** What was not accepted of a site; null where Redis does not answer. */
   readRefusals(siteId: string): Promise<RefusalRecord | null>;
-  asker: Asker;
+  asker: QueryCaller;
   listDataReads: DataReadLog['list'];
   /** Has the audit say that who asks was shown so many rows about people of a site. */
   wasRead(siteId: string, kind: string, rows: number): void;
@@ -158,13 +158,13 @@ export interface Sources {
    * The world as it is now, or why who asks may not do it any more: for what is about to be done after something was waited
    * for.
    */
-  now(): World | Refused;
+  now(): RequestContext | Refused;
   /**
    * Notes in the audit what is about to be done: what it is about, and with what; answers the world as it is then, or why who asks
    * may not do it any more. Only what there is, and may be done, is noted, so that nobody fills the audit by what they make
    * up. @throws JournalError
    */
-  note(about: string, what: Record<string, unknown>): Promise<World | Refused>;
+  note(about: string, what: Record<string, unknown>): Promise<RequestContext | Refused>;
 }
 
 /** What a request to such sources comes to. */
@@ -179,7 +179,7 @@ export interface Route {
   /** Who may use it, and where. */
   access: Access;
   /** Whether an input takes that a session's user has proven lately who they are; left out: none does. */
-  needsProof?(input: Input, known: Pick<World, 'view' | 'adapters'>): boolean;
+  requiresReauthentication?(input: Input, known: Pick<RequestContext, 'view' | 'adapters'>): boolean;
   tag: string;
   summary: string;
   params: TObject;
@@ -200,13 +200,13 @@ export interface Route {
   looksForProof?: true;
   /** Codes that only this route answers; those of every route are added. */
   errors: readonly ControlErrorCode[];
-  run(input: Input, world: World): Outcome;
+  run(input: Input, world: RequestContext): Outcome;
   /** What stands in the answer beside what is shown, by others than the settings, once the change is written. */
-  beside?(input: Input, sources: Pick<Sources, 'analysts' | 'note'>, world: World): Promise<object>;
+  beside?(input: Input, sources: Pick<ControlServices, 'analysts' | 'note'>, world: RequestContext): Promise<object>;
   /** Of a query: what is asked, in the place of `run`. */
-  ask?(input: Input, world: World): Question;
+  ask?(input: Input, world: RequestContext): Question;
   /** Of dead letters and single events: what their sources are asked, in the place of `run`. */
-  gather?(input: Input, sources: Sources, world: World): Promise<GatheredAnswer>;
+  gather?(input: Input, sources: ControlServices, world: RequestContext): Promise<GatheredAnswer>;
   /** Of sessions and sign-ins: what they come to, in the place of `run`. */
   inSession?(input: Input, asked: SessionAsked): Promise<SessionAnswer>;
 }
@@ -216,7 +216,7 @@ interface RouteSpec<Params extends TObject, Query extends TObject, Body extends 
   params: Params;
   query: Query;
   body: Body | null;
-  run(input: Input<Static<Params>, Static<Query>, Static<Body>>, world: World): Outcome;
+  run(input: Input<Static<Params>, Static<Query>, Static<Body>>, world: RequestContext): Outcome;
 }
 
 /** Declares a route. Its function is only called with what its schemas have checked, so its types are theirs. */
@@ -241,7 +241,7 @@ export function sessionRoute<Params extends TObject, Query extends TObject, Body
     async inSession(input, asked) {
       const { caller } = asked;
       if (caller === null) throw new Error('nobody is known on a route that needs somebody');
-      const judge = judgeOf(spec.access, input, caller, asked.parts);
+      const judge = authorizerFor(spec.access, input, caller, asked.parts);
       return answer(input as Parameters<typeof answer>[0], { ...asked, caller, judge });
     },
   };
@@ -315,7 +315,7 @@ export type ChangePlan<T> = Planned<T> & { protects?: boolean };
  * @param plan What is written, by the settings and who asks as they are then.
  * @throws JournalError
  */
-export function changeAs<T>(
+export function commitAs<T>(
   { journal, nowMs }: ChangeParts,
   judge: Judge,
   plan: (view: SettingsView, principal: Principal) => ChangePlan<T>,
@@ -364,7 +364,7 @@ export function shownWith<Body extends object>(view: SettingsView, key: string, 
  * Refuses a change of a fact that is not what its reader saw (412). Where If-Match must be sent and was not, that is
  * refused too (428): a change made blindly would undo another's.
  */
-export function refuseStale(
+export function checkIfMatch(
   view: SettingsView,
   key: string,
   ifMatch: string | null,

@@ -100,7 +100,7 @@ export function errorsOf(route: Route): ControlErrorCode[] {
     ...(route.access === 'open' ? [] : OF_CALLERS),
     ...(typeof route.access === 'string' ? [] : (['permission_missing'] as const)),
     ...(route.method === 'GET' || route.access === 'open' ? [] : (['csrf_missing'] as const)),
-    ...(route.needsProof === undefined ? [] : (['proof_needed'] as const)),
+    ...(route.requiresReauthentication === undefined ? [] : (['proof_needed'] as const)),
     ...(route.method === 'GET' ? [] : WITH_BODY),
     ...route.errors,
     ...(route.ifMatch === 'none' ? [] : (['version_conflict'] as const)),

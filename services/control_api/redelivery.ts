@@ -51,8 +51,8 @@ const letterFields = {
       'Of a delivery: what became of its events since. delivered: the destination has them, and the letter is open no more; waiting: tried again by itself; unknown: ClickHouse does not answer. Null: of another stage, or not readable',
   }),
 };
-export const letterShape = Type.Object(letterFields);
-export type LetterItem = Static<typeof letterShape>;
+export const deadLetterSchema = Type.Object(letterFields);
+export type DeadLetterItem = Static<typeof deadLetterSchema>;
 
 const eventShape = Type.Object({
   site_id: Type.String(),

@@ -10,7 +10,7 @@ import { fenceStage } from '#infra/kafka/producers.ts';
 import { readBack } from '#infra/kafka/read_topic.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { type ClaimIndex, createClaimStore } from '#infra/redis/dedup_index.ts';
+import { createDedupIndex, type DedupIndex } from '#infra/redis/dedup_index.ts';
 import { createProgress, createRebuildableIndex } from '#infra/redis/rebuildable_index.ts';
 import type { EventBatchReader } from '#infra/registry/codec.ts';
 import { type Deduplicated, deduplicate, pastClaims, type RawEntry } from '#pipelines/dedup/dedup.ts';
@@ -32,7 +32,7 @@ export async function openClaims(
 ): Promise<Claims> {
   const { session, logger, stage } = runtime;
   const { redis, probe } = openRedis(runtime, parts);
-  const claims = createClaimStore(redis, {
+  const claims = createDedupIndex(redis, {
     windowMs: claimWindowMs,
     bucketChars: claimBucketChars,
     cluster: parts.redisCluster,
@@ -63,7 +63,7 @@ interface RebuildOptions {
   session: KafkaSession;
   groupId: string;
   reader: EventBatchReader;
-  claims: ClaimIndex;
+  claims: DedupIndex;
   windowMs: number;
   bucketChars: number;
   logger: Logger;

@@ -44,7 +44,7 @@ interface Calls {
 }
 
 /** Opens the way to a platform: connections, breakers, the watch over outages, and what was answered but not committed. */
-export function openCalls(
+export function openDeliveries(
   { metrics, logger, onStop }: Runtime,
   adapter: Adapter,
   table: SettingsTable,

@@ -1,4 +1,4 @@
-import type { InBatch, Leave } from '#infra/kafka/consumer/consumption.ts';
+import type { Deferral, InBatch } from '#infra/kafka/consumer/consumption.ts';
 import type { InRecord, OutRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { type Codec, createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
@@ -37,7 +37,7 @@ export interface TakenJobs {
   /** Records of a lane that make way for those behind them, with the offsets they had. */
   moved: { offset: number; record: OutRecord }[];
   /** Set where records of a lane are not due yet. */
-  leave?: Leave;
+  leave?: Deferral;
 }
 
 export interface JobReader {

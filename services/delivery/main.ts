@@ -10,7 +10,7 @@ import type { DeadLetter } from '#schemas/records.ts';
 import { deadLetterResult } from '#services/stage/batches.ts';
 import { openSettings } from '#services/stage/runtime.ts';
 import { consumerOptions, runStage } from '#services/stage/stage.ts';
-import { openCalls } from './attempts.ts';
+import { openDeliveries } from './attempts.ts';
 import { createJobReader } from './job_reader.ts';
 import { createDeliveryOutput } from './output.ts';
 import { createLanePasses, type Releases, retryOnRelease, watchReleases } from './retry_topics.ts';
@@ -33,7 +33,13 @@ runStage(stageOf, readConfig, async (runtime, config) => {
   const lanes = topicsOf(adapter.name);
   const settings = await openSettings(runtime);
   const returned = (siteId: string): void => releases.returned(siteId, Date.now());
-  const { attempts, watch, uncommitted, isInTrouble } = openCalls(runtime, adapter, settings.table, returned, config);
+  const { attempts, watch, uncommitted, isInTrouble } = openDeliveries(
+    runtime,
+    adapter,
+    settings.table,
+    returned,
+    config,
+  );
   let assigned = (): number => 0;
   const passes = createLanePasses({
     beganMs: Date.now(),

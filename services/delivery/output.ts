@@ -8,12 +8,12 @@ import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
 import { deliveryDeadlineMs } from '#pipelines/delivery/deliver.ts';
 import { givenUp, isHandedOver, isSlowed, type Source } from '#pipelines/delivery/delivery_run.ts';
 import {
-  LANES,
-  type Lane,
   type LaneChoice,
-  nextLane,
+  nextRetry,
   pausedLane,
   probeLane,
+  RETRY_DELAYS,
+  type RetryDelay,
   replayTopic,
   retryTopic,
   slowLane,
@@ -99,7 +99,7 @@ export async function createDeliveryOutput(
   function write(attempts: readonly Attempted[], dead: readonly DeadLetter[], nowMs: number): Written {
     const tally = emptyTally();
     tally.in = attempts.length;
-    const jobs = new Map<string, { lane: Lane; dueAtMs: number; members: Attempted[] }>();
+    const jobs = new Map<string, { lane: RetryDelay; dueAtMs: number; members: Attempted[] }>();
     const letters = dead.map((letter): DeadLetter => ({ ...letter, destination: adapter.name }));
     const probing = new Map<string, number>();
     const isProbed = (siteId: string): boolean => probing.has(siteId) || (probes.get(siteId) ?? 0) > nowMs;
@@ -184,7 +184,7 @@ function pauseOf(outcome: EntryOutcome): string {
 
 /** What was only not begun is due at once, wherever it came from. */
 function laneOf(adapter: Adapter, one: Attempted, isProbe: boolean, nowMs: number, random: number): LaneChoice {
-  if (isHandedOver(one.outcome)) return { kind: 'lane', lane: LANES[0].name, dueAtMs: nowMs };
+  if (isHandedOver(one.outcome)) return { kind: 'lane', lane: RETRY_DELAYS[0].name, dueAtMs: nowMs };
   const question = {
     attempt: one.attempt,
     firstAttemptedAtMs: one.firstAttemptedAtMs,
@@ -194,7 +194,7 @@ function laneOf(adapter: Adapter, one: Attempted, isProbe: boolean, nowMs: numbe
     random,
   };
   if (isSlowed(one.outcome)) return slowLane(question);
-  if (pauseOf(one.outcome) === '') return nextLane(question);
+  if (pauseOf(one.outcome) === '') return nextRetry(question);
   return isProbe ? probeLane(question) : pausedLane(question);
 }
 
@@ -207,7 +207,7 @@ function batchOf(codecs: Codecs, members: readonly Attempted[]): Buffer {
 function jobRecord(
   codecs: Codecs,
   destination: string,
-  lane: Lane,
+  lane: RetryDelay,
   dueAtMs: number,
   members: readonly Attempted[],
 ): { out: OutRecord; record: LaneRecord } {

@@ -1,5 +1,5 @@
 import { failpoint } from '#infra/failpoint.ts';
-import { endOf, type InBatch, type Leave } from '#infra/kafka/consumer/consumption.ts';
+import { type Deferral, endOf, type InBatch } from '#infra/kafka/consumer/consumption.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { TransformResult } from '#infra/kafka/transactional_stage.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
@@ -62,7 +62,7 @@ async function attempt(options: TransformOptions, batch: InBatch, isProbe: boole
     uncommitted.forget(batch);
     return leaving(batch.records[0]?.offset ?? 0, awayUntilMs);
   }
-  const { attempted, unreadable, thrown, moved, leave } = handOver(work, batch, nowMs());
+  const { attempted, unreadable, thrown, moved, leave } = resolveBatch(work, batch, nowMs());
   const { outputs, tally, committed } = output.write(attempted, [...unreadable, ...thrown], nowMs());
   return {
     outputs: [...outputs, ...moved.map(({ record }) => record)],
@@ -128,7 +128,7 @@ export interface BatchWork {
   /** Letters of events that made the work throw. */
   thrown: readonly DeadLetter[];
   moved: TakenJobs['moved'];
-  leave?: Leave;
+  leave?: Deferral;
 }
 
 /** Where the partition is still ours after all, as the group was only silent for long, it is not looked at again at once. */
@@ -141,7 +141,7 @@ const FINAL: ReadonlySet<string> = new Set(['delivered', 'diverted', 'dead']);
  * Cuts a batch that was broken off to what has to be committed: records behind the last one of which anything was
  * done stay where they are, for the partition's next owner. What was not begun before that goes to a lane, due at once.
  */
-export function handOver(work: BatchWork, { records }: Pick<InBatch, 'records'>, nowMs: number): BatchWork {
+export function resolveBatch(work: BatchWork, { records }: Pick<InBatch, 'records'>, nowMs: number): BatchWork {
   // Where an event that threw stands is not known any more; it is rare enough that the rest goes to the lane.
   if (work.thrown.length > 0 || !work.attempted.some(({ outcome }) => isHandedOver(outcome))) return work;
   const done = work.attempted.filter(({ outcome }) => FINAL.has(outcome.outcome)).map(({ offset }) => offset);

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import type { AdmissionStore } from '#infra/redis/admission.ts';
+import type { RateLimitStore } from '#infra/redis/admission.ts';
 import {
   type Admission,
   type AdmissionRequest,
@@ -38,7 +38,7 @@ export interface Reservation {
 export type Admitted = { ok: true; reservation: Reservation; rate: RateState | null } | Limited;
 
 /** Both rate limits and the month's allowance. */
-export interface Admitter {
+export interface RateLimiter {
   /** Whether it is known, without asking, that a request would be refused. */
   limited(requester: Requester): Limited | null;
   /** Counts a request and reserves what it wants of the month its events arrive in. */
@@ -62,7 +62,7 @@ interface AdmitterOptions extends SharedLimitsOptions {
  * Asks Redis, which all edges share. While it does not answer, the same limits hold in this process alone, and the month
  * goes on from the usage known last: nothing waits for Redis to come back.
  */
-export async function createAdmitter(options: AdmitterOptions): Promise<Admitter> {
+export async function createAdmitter(options: AdmitterOptions): Promise<RateLimiter> {
   const { store, leases, addressOf } = options;
   const counters = createCounters(options.metrics);
   const blocked = createBlocked(options.nowMs);
@@ -126,7 +126,7 @@ function createCounters(metrics: Metrics) {
 }
 
 /** Callers known to be limited until some time. */
-interface Blocked {
+interface LimitedCallers {
   add(limited: Limited, address: string | null, keyHash: string): void;
   find(address: string | null, keyHash: string): Limited | null;
 }
@@ -144,7 +144,7 @@ interface Entry {
  *
  * @param nowMs Milliseconds of a clock that only goes forward.
  */
-export function createBlocked(nowMs: () => number): Blocked {
+export function createBlocked(nowMs: () => number): LimitedCallers {
   const byKind: Record<LimitKind, Map<string, Entry>> = { ip: new Map(), key: new Map() };
 
   function look(kind: LimitKind, subject: string | null): Limited | null {
@@ -180,7 +180,7 @@ interface SharedLimits {
 }
 
 interface SharedLimitsOptions {
-  store: AdmissionStore;
+  store: RateLimitStore;
   memory: MemoryLimits;
   leases: ReservationLeases;
   /** Milliseconds of a clock that only goes forward. */

@@ -3,7 +3,7 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { type HttpRequestIn, requestHost } from '#infra/http/http_server.ts';
 import { createMemoryLimits, type Limited } from '#pipelines/limits/rate_limits.ts';
-import { keyedHash } from '#pipelines/privacy/hash_identifiers.ts';
+import { hmacSha256 } from '#pipelines/privacy/hash_identifiers.ts';
 import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/callers.ts';
 import { canonicalDomain } from '#pipelines/settings/domains.ts';
@@ -61,7 +61,7 @@ export function pageOrigin({ headers }: HttpRequestIn): string | null {
 const OTHER_ORIGINS: ReadonlySet<string> = new Set(['cross-site', 'same-site']);
 const NO_ORIGIN = 'null';
 
-export interface CallerSigns {
+export interface RequestSignals {
   userAgent: string | null;
   browserSigns: boolean;
   prefetch: boolean;
@@ -75,7 +75,7 @@ export interface CallerSigns {
  * Sec-Fetch-Mode says nothing: Node's fetch, which libraries for servers use, sends it too, while no browser leaves out
  * Sec-Fetch-Site.
  */
-export function callerSigns(request: HttpRequestIn): CallerSigns {
+export function requestSignals(request: HttpRequestIn): RequestSignals {
   const { headers } = request;
   return {
     userAgent: headers['user-agent'] ?? null,
@@ -108,7 +108,7 @@ export function createAddressNamer(secret: Buffer, exempt: BlockList): (clientIp
   const cache = new Map<string, string | null>();
   const nameOf = (clientIp: string): string | null => {
     if (isIP(clientIp) !== 0 && exempt.check(clientIp, isIPv6(clientIp) ? 'ipv6' : 'ipv4')) return null;
-    return keyedHash(secret, networkOf(clientIp)).toString('base64url').slice(0, DIGEST_CHARACTERS);
+    return hmacSha256(secret, networkOf(clientIp)).toString('base64url').slice(0, DIGEST_CHARACTERS);
   };
   return (clientIp) => {
     const known = cache.get(clientIp);
@@ -135,7 +135,7 @@ export function blockListOf(ranges: readonly string[]): BlockList {
 }
 
 /** Requests whose body had to be looked at for a key, and had none that is valid. */
-export interface Strangers {
+export interface AnonymousLimiter {
   /** Whether an address has sent so many that no more of its bodies are looked at now. */
   limited(clientIp: string): Limited | null;
   /** Counts one. */
@@ -153,7 +153,7 @@ interface StrangersOptions {
 }
 
 /** Counted in this process alone: what it protects is this process. */
-export function createStrangers({ requestsMax, windowMs, addressOf, nowMs }: StrangersOptions): Strangers {
+export function createStrangers({ requestsMax, windowMs, addressOf, nowMs }: StrangersOptions): AnonymousLimiter {
   const limits = createMemoryLimits({ windowMs, perIp: requestsMax, perKey: 0 });
   const blocked = createBlocked(nowMs);
   return {

@@ -2,18 +2,18 @@ import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/http_serv
 import type { RequestErrors } from '#infra/http/request_errors.ts';
 import type { RefusedCaller } from '#pipelines/settings/callers.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
-import { checkCaller, type Strangers } from './auth.ts';
+import { type AnonymousLimiter, checkCaller } from './auth.ts';
 import { BODY_BYTES_MAX, payloadReader } from './body.ts';
 import type { Permit } from './concurrency_limiter.ts';
 import { type EdgeErrorCode, refuse } from './errors.ts';
-import type { Acceptor, IngestCaller } from './ingest_service.ts';
+import type { IngestCaller, IngestService } from './ingest_service.ts';
 import type { Refusals } from './site_activity.ts';
 
 /** What the groups of routes get from the process. */
 export interface EdgeParts {
   table: SettingsTable;
-  acceptor: Acceptor;
-  strangers: Strangers;
+  ingestService: IngestService;
+  strangers: AnonymousLimiter;
   errors: RequestErrors;
   refusals: Refusals;
   /** Called with the hash of every key that was let in. */

@@ -36,7 +36,7 @@ type Answer = (code: EdgeErrorCode, request: HttpRequestIn, reply: HttpReply) =>
  * Answers errors inside requests: those of the caller by `answer`, those that nobody foresaw by 500. Itself it never
  * throws, as the server's own answer would quote the error.
  */
-export function faultHandler(errors: RequestErrors, refuse: Refuse, answer: Answer) {
+export function errorHandler(errors: RequestErrors, refuse: Refuse, answer: Answer) {
   return async (error: unknown, request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> => {
     try {
       const code = faultOf(error);
@@ -73,7 +73,7 @@ export function answerUnrouted(app: HttpServer, errors: RequestErrors): void {
   });
   app.setNotFoundHandler(unrouted);
   app.setErrorHandler(
-    faultHandler(errors, refuse, async (code, request, reply) =>
+    errorHandler(errors, refuse, async (code, request, reply) =>
       code === 'method_not_allowed' ? unrouted(request, reply) : refuse(reply, code),
     ),
   );

@@ -1,9 +1,9 @@
 import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import { readEnvelope } from '#pipelines/intake/take_event.ts';
-import { callerSigns } from './auth.ts';
+import { requestSignals } from './auth.ts';
 import { hasBody, parseJson, sentBody } from './body.ts';
 import type { EdgeContext, RequestHook } from './edge_context.ts';
-import { faultHandler } from './error_handler.ts';
+import { errorHandler } from './error_handler.ts';
 import { type Answer, errorAnswer, limitedAnswer, refusal, sendAnswer, withoutBody } from './errors.ts';
 import { type Acceptance, EVENTS_MAX, refuseCounted } from './ingest_service.ts';
 
@@ -12,23 +12,23 @@ import { type Acceptance, EVENTS_MAX, refuseCounted } from './ingest_service.ts'
  * its content counts against the rate all the same, and is refused for its rate where that is exceeded.
  */
 export function mountIngest(app: HttpServer, context: EdgeContext): void {
-  const { acceptor, keyed, callerOf } = context;
+  const { ingestService, keyed, callerOf } = context;
   const limitedBeforeBody: RequestHook = async (request, reply) => {
-    const known = acceptor.limited(clientAddress(request), callerOf(request));
+    const known = ingestService.limited(clientAddress(request), callerOf(request));
     return known === null ? undefined : sendAnswer(reply, limitedAnswer(known));
   };
   const refused = (request: HttpRequestIn, answer: Answer): Promise<Answer> =>
-    refuseCounted(acceptor, request, callerOf(request), answer);
+    refuseCounted(ingestService, request, callerOf(request), answer);
   const ingest = async (request: HttpRequestIn): Promise<Answer> => {
     const read = readEvents(request);
     if (!read.ok) return refused(request, read.answer);
-    const peer = { clientIp: clientAddress(request), sentAtMs: read.sentAtMs, ...callerSigns(request) };
-    return answerOf(await acceptor.accept(read.events, peer, callerOf(request)), read.events.length);
+    const peer = { clientIp: clientAddress(request), sentAtMs: read.sentAtMs, ...requestSignals(request) };
+    return answerOf(await ingestService.accept(read.events, peer, callerOf(request)), read.events.length);
   };
 
   void app.register(async (scope) => {
     scope.setErrorHandler(
-      faultHandler(context.errors, context.refuse, async (code, request, reply) => {
+      errorHandler(context.errors, context.refuse, async (code, request, reply) => {
         if (code === 'overloaded' || context.knownCaller(request) === undefined) return context.refuse(reply, code);
         return sendAnswer(reply, await refused(request, refusal(code)));
       }),

@@ -15,8 +15,8 @@ import { createBatchWriter } from '#schemas/event_batch.ts';
 import { reservedHeaders } from '#schemas/records.ts';
 import type { Account, ApiKey, Site } from '#schemas/setting.ts';
 import { visitorPartition } from '#schemas/wire.ts';
-import type { Admitter, Reservation } from './admission.ts';
-import type { CallerSigns } from './auth.ts';
+import type { RateLimiter, Reservation } from './admission.ts';
+import type { RequestSignals } from './auth.ts';
 import { type Answer, type EdgeErrorCode, errorCodeOf, limitedAnswer } from './errors.ts';
 import type { AnsweredEvents, Refusals, Sender } from './site_activity.ts';
 
@@ -30,7 +30,7 @@ export interface AcceptOptions {
   sender: PartitionSender;
   schemaId: number;
   partitions: number;
-  admitter: Admitter;
+  rateLimiter: RateLimiter;
   anonymousSalt(nowMs: number): Buffer;
   identitySecret: Buffer;
   randomEventId(): string;
@@ -50,14 +50,14 @@ export interface IngestCaller {
 }
 
 /** Where a request comes from. */
-interface Peer extends CallerSigns {
+interface RequestOrigin extends RequestSignals {
   clientIp: string;
   /** When it says to have been sent. */
   sentAtMs?: number | null;
   /** It came by another product's protocol. */
-  isForeign?: boolean;
+  isCrossOrigin?: boolean;
   /** The events were made here of what visitors did with surveys, promos and forms. */
-  isOfShowings?: boolean;
+  isEngageEvent?: boolean;
 }
 
 /** What became of events: what Kafka holds of them, or why it cannot be said that it holds all. */
@@ -76,13 +76,18 @@ export type Acceptance =
   | { ok: false; code: 'rate_limited'; limited: Limited };
 
 /** The one way in for events, whatever protocol they came by. */
-export interface Acceptor {
+export interface IngestService {
   /**
    * Takes the events of one request.
    *
    * @param places The place in the request that each event came of; absent: its own.
    */
-  accept(events: readonly unknown[], peer: Peer, caller: IngestCaller, places?: readonly number[]): Promise<Acceptance>;
+  accept(
+    events: readonly unknown[],
+    peer: RequestOrigin,
+    caller: IngestCaller,
+    places?: readonly number[],
+  ): Promise<Acceptance>;
   /** Whether a request would be refused for its rate; to be asked before its body is read. */
   limited(clientIp: string, caller: IngestCaller): Limited | null;
   /**
@@ -98,8 +103,8 @@ export interface Acceptor {
  * 50, and answers when Kafka has acknowledged every record. Where one is not, the client sends all again, and dedup drops
  * those that were held. Over the allowance it is the last events of a request that are dropped.
  */
-export function createAcceptor(options: AcceptOptions): Acceptor {
-  const { admitter, metrics, refusals } = options;
+export function createIngestService(options: AcceptOptions): IngestService {
+  const { rateLimiter, metrics, refusals } = options;
   const countAnswered = createAnsweredCount(metrics, refusals);
   const reusedIn = createIdMemory();
 
@@ -110,7 +115,7 @@ export function createAcceptor(options: AcceptOptions): Acceptor {
 
   /** For a reason nobody foresaw; some of the events may have been produced. */
   function countFailed(reservation: Reservation, events: number): void {
-    admitter.doubt(reservation);
+    rateLimiter.doubt(reservation);
     metrics.in(events);
     metrics.dropped('internal', events);
   }
@@ -120,19 +125,19 @@ export function createAcceptor(options: AcceptOptions): Acceptor {
       const { key, site, account } = caller;
       const receivedAtMs = options.nowMs();
       const requester = { key, account, clientIp: peer.clientIp };
-      const admitted = await admitter.admit(requester, receivedAtMs, events.length);
+      const admitted = await rateLimiter.admit(requester, receivedAtMs, events.length);
       if (!admitted.ok) return { ok: false, code: refusedFor(caller, 'rate_limited'), limited: admitted };
       const { reservation, rate } = admitted;
       const context = contextOf(peer, caller, receivedAtMs, options);
-      const batch = await takeBatchInTurns(events, context, openTurns()).catch((error: unknown) => {
-        admitter.release(reservation, reservation.granted);
+      const batch = await takeBatchInTurns(events, context, openTimeSlices()).catch((error: unknown) => {
+        rateLimiter.release(reservation, reservation.granted);
         throw error;
       });
       await chargeFor(batch.steps, events.length, requester, options);
       const { taken } = batch;
       const dropped = Math.max(0, taken.length - reservation.granted);
       if (dropped > 0) taken.length = reservation.granted;
-      if (taken.length < reservation.granted) admitter.release(reservation, reservation.granted - taken.length);
+      if (taken.length < reservation.granted) rateLimiter.release(reservation, reservation.granted - taken.length);
       const refusal =
         taken.length === 0
           ? null
@@ -152,13 +157,13 @@ export function createAcceptor(options: AcceptOptions): Acceptor {
       return { ok: true, accepted: taken.length, dropped, blocked, rejected: batch.rejected, rate };
     },
     limited(clientIp, caller) {
-      const limited = admitter.limited({ key: caller.key, account: caller.account, clientIp });
+      const limited = rateLimiter.limited({ key: caller.key, account: caller.account, clientIp });
       if (limited !== null) refusedFor(caller, 'rate_limited');
       return limited;
     },
     async countRefused(clientIp, caller, code) {
       const requester = { key: caller.key, account: caller.account, clientIp };
-      const admitted = await admitter.admit(requester, options.nowMs(), 0);
+      const admitted = await rateLimiter.admit(requester, options.nowMs(), 0);
       const refused = admitted.ok ? code : 'rate_limited';
       if (refused !== null) refusedFor(caller, refused);
       return admitted.ok ? null : admitted;
@@ -174,15 +179,15 @@ const STEPS_PER_REQUEST = 5_000;
 async function chargeFor(
   steps: number,
   events: number,
-  requester: Parameters<Admitter['admit']>[0],
-  { admitter, nowMs }: AcceptOptions,
+  requester: Parameters<RateLimiter['admit']>[0],
+  { rateLimiter, nowMs }: AcceptOptions,
 ): Promise<void> {
   const requests = Math.floor((steps - events * EVENT_STEPS_FREE) / STEPS_PER_REQUEST);
-  await Promise.all(Array.from({ length: Math.max(0, requests) }, () => admitter.admit(requester, nowMs(), 0)));
+  await Promise.all(Array.from({ length: Math.max(0, requests) }, () => rateLimiter.admit(requester, nowMs(), 0)));
 }
 
 function contextOf(
-  peer: Peer,
+  peer: RequestOrigin,
   { key, site }: IngestCaller,
   receivedAtMs: number,
   { anonymousSalt, identitySecret, randomEventId }: AcceptOptions,
@@ -218,10 +223,10 @@ function settle(
   { code }: Extract<SendResult, { ok: false }>,
   events: number,
   reservation: Reservation,
-  { admitter }: AcceptOptions,
+  { rateLimiter }: AcceptOptions,
 ): void {
-  if (code === 'not_acknowledged') admitter.doubt(reservation);
-  else admitter.release(reservation, events);
+  if (code === 'not_acknowledged') rateLimiter.doubt(reservation);
+  else rateLimiter.release(reservation, events);
 }
 
 interface RawRecord {
@@ -265,7 +270,7 @@ function createAnsweredCount(metrics: Metrics, refusals: Refusals): (sender: Sen
 const TURN_MS = 5;
 
 /** Turns of this process, the first of which begins now. */
-export function openTurns(): Turns {
+export function openTimeSlices(): Turns {
   let beganMs = performance.now();
   return {
     isOver: () => performance.now() - beganMs >= TURN_MS,
@@ -281,11 +286,11 @@ export function openTurns(): Turns {
  * is exceeded, that is the answer instead.
  */
 export async function refuseCounted(
-  acceptor: Acceptor,
+  ingestService: IngestService,
   request: HttpRequestIn,
   caller: IngestCaller,
   answer: Answer,
 ): Promise<Answer> {
-  const limited = await acceptor.countRefused(clientAddress(request), caller, errorCodeOf(answer));
+  const limited = await ingestService.countRefused(clientAddress(request), caller, errorCodeOf(answer));
   return limited === null ? answer : limitedAnswer(limited);
 }

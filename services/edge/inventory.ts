@@ -8,7 +8,7 @@ import type { InventoryRecord } from '#schemas/records.ts';
 import { partitionOf } from '#schemas/wire.ts';
 import { BODY_BYTES_MAX, decompress, hasBody, parseJson } from './body.ts';
 import type { EdgeContext, RequestHook } from './edge_context.ts';
-import { faultHandler } from './error_handler.ts';
+import { errorHandler } from './error_handler.ts';
 import { type Answer, errorAnswer, errorCodeOf, limitedAnswer, refusal, sendAnswer } from './errors.ts';
 import { type IngestCaller, refuseCounted } from './ingest_service.ts';
 
@@ -26,14 +26,14 @@ export type InventoryIntake = (request: HttpRequestIn, caller: IngestCaller) => 
 
 /** POST /v1/inventory. Each request counts against the rate, also where nothing of it is taken. */
 export function mountInventory(app: HttpServer, context: EdgeContext, inventory: InventoryIntake): void {
-  const { acceptor, keyed, sized, callerOf, refusals } = context;
+  const { ingestService, keyed, sized, callerOf, refusals } = context;
   const limitedBeforeBody: RequestHook = async (request, reply) => {
-    const known = acceptor.limited(clientAddress(request), callerOf(request));
+    const known = ingestService.limited(clientAddress(request), callerOf(request));
     return known === null ? undefined : sendAnswer(reply, limitedAnswer(known));
   };
   const answerOf = async (request: HttpRequestIn): Promise<Answer> => {
     const caller = callerOf(request);
-    const limited = await acceptor.countRefused(clientAddress(request), caller, null);
+    const limited = await ingestService.countRefused(clientAddress(request), caller, null);
     if (limited !== null) return limitedAnswer(limited);
     const answer = hasBody(request) ? await inventory(request, caller) : refusal('content_type_unsupported');
     const code = errorCodeOf(answer);
@@ -42,10 +42,10 @@ export function mountInventory(app: HttpServer, context: EdgeContext, inventory:
   };
   void app.register(async (scope) => {
     scope.setErrorHandler(
-      faultHandler(context.errors, context.refuse, async (code, request, reply) => {
+      errorHandler(context.errors, context.refuse, async (code, request, reply) => {
         const caller = code === 'overloaded' ? undefined : context.knownCaller(request);
         if (caller === undefined) return context.refuse(reply, code);
-        return sendAnswer(reply, await refuseCounted(acceptor, request, caller, refusal(code)));
+        return sendAnswer(reply, await refuseCounted(ingestService, request, caller, refusal(code)));
       }),
     );
     scope.post('/v1/inventory', { onRequest: [keyed, sized, limitedBeforeBody] }, async (request, reply) =>

@@ -13,8 +13,13 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import { createAdmissionStore } from '#infra/redis/admission.ts';
 import type { Redis } from '#infra/redis/client.ts';
 import { createDaySalts } from '#infra/redis/day_salts.ts';
-import { createRefusalNoting, createTagNoting, markRefusalsCounted, noteKeyUses } from '#infra/redis/edge_reports.ts';
-import { createEngageGuard, createEngageMemory } from '#infra/redis/engage.ts';
+import {
+  createRejectionReporter,
+  createTagReporter,
+  markRefusalsCounted,
+  recordKeyUses,
+} from '#infra/redis/edge_reports.ts';
+import { createEngageGuard, createVisitorStateStore } from '#infra/redis/engage.ts';
 import { createInventoryMemory } from '#infra/redis/inventory.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { createMemoryLimits } from '#pipelines/limits/rate_limits.ts';
@@ -22,13 +27,13 @@ import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { InventoryRecord } from '#schemas/records.ts';
 import { openRedis, openSettings, type Runtime, runProcess } from '#services/stage/runtime.ts';
-import { type Admitter, createAdmitter, createReservationLeases } from './admission.ts';
+import { createAdmitter, createReservationLeases, type RateLimiter } from './admission.ts';
 import { createApp } from './app.ts';
 import { blockListOf, createAddressNamer, createStrangers } from './auth.ts';
 import { createConcurrencyLimiter } from './concurrency_limiter.ts';
 import type { EngageParts } from './engage/submission.ts';
 import { createAudienceNotes, createEngageMemories, createSpamWatch } from './engage/visitor_memory.ts';
-import { type AcceptOptions, type Acceptor, createAcceptor } from './ingest_service.ts';
+import { type AcceptOptions, createIngestService, type IngestService } from './ingest_service.ts';
 import { createInventory, type InventoryIntake } from './inventory.ts';
 import { createScriptCache, type ScriptCache } from './loaders/routes.ts';
 import {
@@ -72,7 +77,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
   const senders = openSenders(runtime, config);
   const sender = await senders.open(TOPICS.raw);
   const addressOf = createAddressNamer(config.identitySecret, blockListOf(config.ipExempt));
-  const admitter = await openAdmitter(runtime, config, redis, addressOf);
+  const rateLimiter = await openAdmitter(runtime, config, redis, addressOf);
   const engage = openEngage(runtime, redis, config.identitySecret, addressOf);
   const noteAudience = createAudienceNotes(table, engage.memory);
   const app = createApp({
@@ -81,9 +86,9 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
     trustedProxies: config.trustedProxies,
     limiter: createConcurrencyLimiter({ requestsMax: config.openRequestsMax, bytesMax: config.openBytesMax }),
     isExempt: (clientIp) => addressOf(clientIp) === null,
-    acceptor: await openAcceptor(runtime, config, {
+    ingestService: await openIngestService(runtime, config, {
       redis,
-      admitter,
+      rateLimiter,
       sender,
       refusals,
       onAccepted(siteId, events) {
@@ -98,7 +103,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
     vendorScripts: openVendorScripts(runtime, config),
     refusals,
     onKeyUsed: keyUse.saw,
-    sharesLimits: () => admitter.isShared(),
+    sharesLimits: () => rateLimiter.isShared(),
     healthy: () => runtime.clusterAlive() && sender.oldestMs() < config.acknowledgeMs,
     nowMs: Date.now,
     strangers: createStrangers({
@@ -115,19 +120,19 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
 });
 
 function openKeyUse({ onStop }: Runtime, redis: Redis): KeyUse {
-  const keyUse = createKeyUse({ note: (uses) => noteKeyUses(redis, uses), nowMs: Date.now });
+  const keyUse = createKeyUse({ note: (uses) => recordKeyUses(redis, uses), nowMs: Date.now });
   onStop(() => keyUse.stop());
   return keyUse;
 }
 
 function openTagHealth({ onStop }: Runtime, redis: Redis, table: SettingsTable): TagHealth {
-  const tagHealth = createTagHealth({ table, note: createTagNoting(redis), nowMs: Date.now });
+  const tagHealth = createTagHealth({ table, note: createTagReporter(redis), nowMs: Date.now });
   onStop(() => tagHealth.stop());
   return tagHealth;
 }
 
 function openRefusals({ onStop }: Runtime, redis: Redis, secret: Buffer): Refusals {
-  const note = createRefusalNoting(redis);
+  const note = createRejectionReporter(redis);
   const markCounted = (): Promise<void> => markRefusalsCounted(redis, Date.now());
   const refusals = createRefusals({ note, markCounted, secret, nowMs: Date.now });
   onStop(() => refusals.stop());
@@ -170,7 +175,7 @@ async function openAdmitter(
   config: EdgeConfig,
   redis: Redis,
   addressOf: (clientIp: string) => string | null,
-): Promise<Admitter> {
+): Promise<RateLimiter> {
   const partitions = session.config.eventPartitions;
   const limits = { windowMs: RATE_WINDOW_MS, perIp: config.requestsPerIp, perKey: config.requestsPerKey };
   const store = createAdmissionStore(redis, {
@@ -179,7 +184,7 @@ async function openAdmitter(
     checkpointsWanted: partitions,
     deadlineMs: ADMISSION_MS_MAX,
   });
-  const admitter = await createAdmitter({
+  const rateLimiter = await createAdmitter({
     store,
     memory: createMemoryLimits(limits),
     leases: createReservationLeases({
@@ -192,28 +197,28 @@ async function openAdmitter(
     metrics,
     logger,
   });
-  onStop(async () => admitter.stop());
-  return admitter;
+  onStop(async () => rateLimiter.stop());
+  return rateLimiter;
 }
 
 /** The way in for events, by which every protocol goes. */
-async function openAcceptor(
+async function openIngestService(
   { registry, session, metrics, logger, onStop }: Runtime,
   { identitySecret }: EdgeConfig,
   parts: {
     redis: Redis;
-    admitter: Admitter;
+    rateLimiter: RateLimiter;
     sender: PartitionSender;
     refusals: AcceptOptions['refusals'];
     onAccepted: AcceptOptions['onAccepted'];
   },
-): Promise<Acceptor> {
+): Promise<IngestService> {
   const schemaId = await registry.idOf(TOPICS.raw, 'event_batch');
   const salts = await createDaySalts(parts.redis, logger, Date.now);
   onStop(async () => salts.stop());
-  return createAcceptor({
+  return createIngestService({
     sender: parts.sender,
-    admitter: parts.admitter,
+    rateLimiter: parts.rateLimiter,
     schemaId,
     partitions: session.config.eventPartitions,
     anonymousSalt: (nowMs) => salts.at(nowMs),
@@ -260,7 +265,7 @@ function openEngage(
   identitySecret: Buffer,
   addressOf: EngageParts['addressOf'],
 ): EngageParts {
-  const memory = createEngageMemories(createEngageMemory(redis), metrics, Date.now);
+  const memory = createEngageMemories(createVisitorStateStore(redis), metrics, Date.now);
   const spam = createSpamWatch(createEngageGuard(redis), metrics);
   return { memory, spam, addressOf, secret: engageSecret(identitySecret), identitySecret, randomBytes };
 }

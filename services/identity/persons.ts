@@ -15,9 +15,9 @@ import { createIdentityStore, type IdentityIndex } from '#infra/redis/identity_i
 import { createProgress, createRebuildableIndex } from '#infra/redis/rebuildable_index.ts';
 import type { Codec, EventBatchReader } from '#infra/registry/codec.ts';
 import {
-  allQuestionsOf,
+  allLookups,
   type Identified,
-  type IdentityQuestion,
+  type IdentityLookup,
   identify,
   isUndecided,
   RESTORE_PASSES,
@@ -125,7 +125,7 @@ async function rebuildIdentity(options: RebuildOptions, sinceMs: number | null):
   await readAll(TOPICS.identified, async (record) => {
     const read = await reader.read(record.value);
     if (!read.ok) return [];
-    return allQuestionsOf(read.value, secret).flatMap(({ question }) =>
+    return allLookups(read.value, secret).flatMap(({ question }) =>
       question.identifiers === null ? [] : [{ siteId: question.siteId, question }],
     );
   });
@@ -134,7 +134,7 @@ async function rebuildIdentity(options: RebuildOptions, sinceMs: number | null):
 
 type Taught =
   | { siteId: string; link: IdentityLink; question?: never }
-  | { siteId: string; question: IdentityQuestion; link?: never };
+  | { siteId: string; question: IdentityLookup; link?: never };
 
 async function teach(store: IdentityIndex, siteId: string, ones: readonly Taught[]): Promise<void> {
   const links = ones.flatMap(({ link }) => (link === undefined ? [] : [link]));

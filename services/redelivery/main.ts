@@ -7,7 +7,7 @@ import { createCodec } from '#infra/registry/codec.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
 import type { DeliveryJobRecord } from '#schemas/records.ts';
 import { openSettings, type Runtime, runProcess } from '#services/stage/runtime.ts';
-import { createReplayRunner, joinLeaders } from './replay_runner.ts';
+import { createReplayRunner, joinLeaderElection } from './replay_runner.ts';
 import type { ReplayContext } from './replay_source.ts';
 
 const POLL_MS = 250;
@@ -19,7 +19,7 @@ runProcess('replay', replayConfig, async (runtime, config) => {
   const replays = await followReplays(session, registry, logger, fatal);
   onStop(() => replays.stop());
   const context = await openContext(runtime, config.parts, table, replays);
-  const leaders = await joinLeaders(session, logger, fatal);
+  const leaders = await joinLeaderElection(session, logger, fatal);
   let stopping = false;
   const leads = (): boolean => !stopping && leaders.isLeader();
   const runner = createReplayRunner({ context, replays, leads, onFatal: fatal });

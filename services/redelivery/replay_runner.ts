@@ -106,7 +106,7 @@ async function deleteProgress({ session }: ReplayContext, ids: readonly string[]
 }
 
 /** Whose turn it is at each destination. */
-interface ReplayTurns {
+interface ReplayScheduler {
   /** Begins the turn of the replay that is to be carried on; undefined where there is none. */
   begin(destination: string): Replay | undefined;
   /** Whether a replay whose turn began then makes way for that of another account. */
@@ -119,7 +119,7 @@ interface ReplayTurnsOptions {
   nowMs(): number;
 }
 
-function createReplayTurns({ table, phaseOf, nowMs }: ReplayTurnsOptions): ReplayTurns {
+function createReplayTurns({ table, phaseOf, nowMs }: ReplayTurnsOptions): ReplayScheduler {
   /** When each account last had its turn, by destination. */
   const lastTurns = new Map<string, Map<string | null, number>>();
 
@@ -169,7 +169,7 @@ interface Leaders {
  * Joins those that may lead. The group gives the one partition of delivery.replays to one of its members; that one
  * leads. What an earlier leader has under way is fenced when a replay is taken up, so that it need not know it lost.
  */
-export async function joinLeaders(
+export async function joinLeaderElection(
   session: KafkaSession,
   logger: Logger,
   onFatal: (error: unknown) => void,

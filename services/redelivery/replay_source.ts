@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Warehouse } from '#infra/clickhouse/client.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';
 import { consume } from '#infra/kafka/consumer/consume.ts';
-import type { InBatch, Leave } from '#infra/kafka/consumer/consumption.ts';
+import type { Deferral, InBatch } from '#infra/kafka/consumer/consumption.ts';
 import { topicOffsets } from '#infra/kafka/offsets.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
@@ -128,9 +128,9 @@ export async function readRange(
   const partOf = (partition: number): ReplayPartition | undefined =>
     options.partitions().find((one) => one.partition === partition);
 
-  async function process(batch: InBatch): Promise<Leave | undefined> {
+  async function process(batch: InBatch): Promise<Deferral | undefined> {
     const part = partOf(batch.partition);
-    const rest = (offset: number): Leave => ({ offset, notBeforeMs: nowMs() + REST_MS });
+    const rest = (offset: number): Deferral => ({ offset, notBeforeMs: nowMs() + REST_MS });
     if (part === undefined) return rest(batch.records[0]?.offset ?? 0);
     const wanted = batch.records.filter(({ offset }) => offset < part.end);
     for (let at = 0; at < wanted.length; at += options.recordsMax) {

@@ -5,14 +5,14 @@ import { createMutex } from '#infra/concurrency/gates.ts';
 import { monotonicMs, wallMsOf } from '#infra/concurrency/time_limits.ts';
 import { type FencedProducer, openFencedProducer, type PartitionRecords } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import { isCaughtUp, jobRecords, offsetsLeft } from '#infra/redelivery/replay_topics.ts';
+import { isCaughtUp, jobRecords, remainingOffsets } from '#infra/redelivery/replay_topics.ts';
 import type { Codec } from '#infra/registry/codec.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
 import { addCounts, beginReading, counted, inPhase, isOver } from '#pipelines/redelivery/replay.ts';
 import type { DeliveryJobRecord, ReplayPhase, ReplayProgress } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
 import { openSource, planRange, type ReplayContext, readRange, type Slice, type Source } from './replay_source.ts';
-import { createJudge, type Judgement } from './select_events.ts';
+import { createSelector, type EventSelection } from './select_events.ts';
 
 export interface RunOptions {
   context: ReplayContext;
@@ -103,7 +103,7 @@ async function count(run: ReplayRun): Promise<boolean> {
   const { nowMs } = run.context;
   await log.note((now) => beginReading(now, 'counting', now.partitions, nowMs()));
   let savedMs = Number.NEGATIVE_INFINITY;
-  const judge = createJudge(run.context, run.replay, run.source);
+  const judge = createSelector(run.context, run.replay, run.source);
   const take = async (slice: Slice): Promise<null> => {
     const add = added(slice, await judge(slice, nextOf(log.now(), slice.partition)), nowMs);
     const isDue = monotonicMs() - savedMs >= SAVE_MS;
@@ -122,7 +122,7 @@ async function send(run: ReplayRun): Promise<boolean> {
   const { context, replay, log } = run;
   const { nowMs } = context;
   const rateLimit = createRateLimit(replay.rate);
-  const judge = createJudge(context, replay, run.source);
+  const judge = createSelector(context, replay, run.source);
   const blockedUntilMs = createBackpressure(context, replay.destination);
   const step = createMutex();
   /** One slice of all partitions after the other, so that none exceeds the rate. */
@@ -168,7 +168,7 @@ function read(
   });
 }
 
-function added({ partition }: Slice, { next, counts }: Judgement, nowMs: () => number) {
+function added({ partition }: Slice, { next, counts }: EventSelection, nowMs: () => number) {
   return (now: ReplayProgress): ReplayProgress => addCounts(now, partition, next, counts, nowMs());
 }
 
@@ -211,7 +211,7 @@ function createBackpressure({ session }: ReplayContext, destination: string): ()
   return async () => {
     if (monotonicMs() - askedMs < ASK_MS) return untilMs;
     askedMs = monotonicMs();
-    const waiting = await offsetsLeft(session, group, replayTopic(destination));
+    const waiting = await remainingOffsets(session, group, replayTopic(destination));
     untilMs = waiting > WAITING_MAX ? monotonicMs() + ASK_MS : 0;
     return untilMs;
   };

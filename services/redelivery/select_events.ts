@@ -1,6 +1,6 @@
 // Which events a replay sends: by the filter, and by what is known of their deliveries.
 import type { Warehouse } from '#infra/clickhouse/client.ts';
-import { askLedger, type LedgerPlace, type LedgerRow } from '#infra/clickhouse/delivery_ledger.ts';
+import { type LedgerPosition, type LedgerRow, queryLedger } from '#infra/clickhouse/delivery_ledger.ts';
 import type { ReadCounts } from '#pipelines/redelivery/replay.ts';
 import { choose, isMeant, type Known, placeOf } from '#pipelines/redelivery/resend.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
@@ -12,7 +12,7 @@ class ReplayFailedError extends Error {
   readonly code = 'too_many_letters';
 }
 
-export interface Judgement {
+export interface EventSelection {
   chosen: EntryView[];
   counts: ReadCounts;
   /** Behind the slice. */
@@ -26,11 +26,11 @@ const PLACES_MAX = 500_000;
  * Judges slices of one reading: which events are to be sent. Records before `done` were judged earlier; where the source
  * repeats events, their places are remembered, so that none is sent twice.
  */
-export function createJudge(
+export function createSelector(
   context: ReplayContext,
   replay: Replay,
   source: Source,
-): (slice: Slice, done: number) => Promise<Judgement> {
+): (slice: Slice, done: number) => Promise<EventSelection> {
   const places = new Set<string>();
   const hasDestination = (siteId: string): boolean =>
     context.table.destination(siteId, replay.destination)?.enabled === true;
@@ -107,11 +107,11 @@ export async function knownOf(
   const known = new Map<string, Known>();
   for (let at = 0; at < views.length; at += PLACES_PER_QUERY) {
     const some = views.slice(at, at + PLACES_PER_QUERY);
-    const rows = await askLedger(warehouse, {
+    const rows = await queryLedger(warehouse, {
       destination,
       siteIds: [...new Set(some.map(({ siteId }) => siteId))],
       sinceMs: Math.min(...some.map(({ receivedAtMs }) => receivedAtMs)),
-      places: some.flatMap(({ coordinate }): LedgerPlace[] => (coordinate === null ? [] : [coordinate])),
+      places: some.flatMap(({ coordinate }): LedgerPosition[] => (coordinate === null ? [] : [coordinate])),
     });
     for (const row of rows) known.set(`${row.partition}/${row.offset}/${row.index}`, knownBy(row));
   }

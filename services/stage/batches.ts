@@ -8,7 +8,7 @@ import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { Codec, EventBatchReader } from '#infra/registry/codec.ts';
 import { deadLetter, poisonPillLetters } from '#pipelines/redelivery/dead_letter.ts';
 import { isolate } from '#pipelines/stage.ts';
-import type { Coordinate } from '#schemas/event.ts';
+import type { SourcePosition } from '#schemas/event.ts';
 import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
@@ -98,7 +98,7 @@ export async function deadLetterResult(
 /** An event to be written on, with what the stage attaches and the partition it belongs to. */
 interface OutEntry {
   partition: number;
-  coordinate: Coordinate;
+  coordinate: SourcePosition;
   personBytes: Buffer;
   eventBytes: Buffer;
 }
@@ -149,10 +149,10 @@ interface Isolated<R> {
 export async function isolatePoisonPills<T, R>(
   { stage, batch, schemaId, nowMs }: EventWork,
   events: readonly T[],
-  viewOf: (event: T) => { view: EntryView; coordinate: Coordinate | null },
+  viewOf: (event: T) => { view: EntryView; coordinate: SourcePosition | null },
   work: (events: readonly T[]) => Promise<R>,
 ): Promise<Isolated<R>> {
-  const { results, poisonPills } = await isolate(events, work, isNotForeseen);
+  const { results, poisonPills } = await isolate(events, work, isUnexpected);
   const dead = poisonPills.map(({ item, error }) => {
     const { view, coordinate } = viewOf(item);
     const writer = createBatchWriter(schemaId);
@@ -165,7 +165,7 @@ export async function isolatePoisonPills<T, R>(
 }
 
 /** An error without a way to recover. */
-export function isNotForeseen(error: unknown): boolean {
+export function isUnexpected(error: unknown): boolean {
   const says = error instanceof Error && 'recovery' in error;
   return !says && recoveryOf(error) === 'stop';
 }

@@ -5,7 +5,7 @@ import type { OutRecord } from '#infra/kafka/record.ts';
 import { deadTopic, SMALL_PARTITIONS } from '#infra/kafka/topics.ts';
 import { runTransactionalStage, type TransformResult } from '#infra/kafka/transactional_stage.ts';
 import { createCodec, type EventBatchReader } from '#infra/registry/codec.ts';
-import type { Coordinate } from '#schemas/event.ts';
+import type { SourcePosition } from '#schemas/event.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import {
@@ -28,7 +28,7 @@ import { consumerOptions, runStage } from './stage.ts';
 export interface StageEvent {
   view: EntryView;
   /** Null where the event came without one. */
-  coordinate: Coordinate | null;
+  coordinate: SourcePosition | null;
 }
 
 /** A batch of a partition, and the records of it that could be read. */

@@ -1,6 +1,6 @@
 // Inserts a block: again where it failed, without the rows that ClickHouse refuses, and with the time a table keeps others waiting.
 import { type Warehouse, WarehouseError } from '#infra/clickhouse/client.ts';
-import { insertBlockAgain, insertBlockFirst } from '#infra/clickhouse/deduplicated_insert.ts';
+import { insertBlockFirst, retryInsert } from '#infra/clickhouse/deduplicated_insert.ts';
 import { ColumnarEvent } from '#infra/clickhouse/event_columns.ts';
 import type { SinkOptions } from '#infra/kafka/block_sink.ts';
 import type { Logger } from '#infra/log/logger.ts';
@@ -41,7 +41,7 @@ export function createInsert(options: InsertOptions): SinkOptions<Row>['insert']
     const table = tables.tableOf(topic);
     const insert = async (part: string, some: readonly Row[]): Promise<void> => {
       const { sentAgain, gone } = await (again
-        ? insertBlockAgain(warehouse, table, part, some, progressed)
+        ? retryInsert(warehouse, table, part, some, progressed)
         : insertBlockFirst(warehouse, table, part, some, mayBeStored, progressed));
       // They are among what is committed, too.
       metrics.in(sentAgain);

@@ -16,7 +16,7 @@ import {
   isOfNode,
   type QuotaUsage,
 } from '#schemas/records.ts';
-import { isNotForeseen, kindOf } from '#services/stage/batches.ts';
+import { isUnexpected, kindOf } from '#services/stage/batches.ts';
 import { batchOf, type DeadLetters } from './dead_letters.ts';
 
 export type Row = ColumnarEvent | Readonly<Record<string, unknown>>;
@@ -145,7 +145,7 @@ export async function createRowReader(
       }
       return read.value.rows;
     } catch (error) {
-      if (!isNotForeseen(error)) throw error;
+      if (!isUnexpected(error)) throw error;
       await deadLetters.write(at, 'transform_failed', kindOf(error), record.value);
       return [];
     }

@@ -1,6 +1,6 @@
 // ClickHouse beside the inserts: retention, nightly merges, duplicate checks, person dictionaries.
 import { createWarehouse, type Warehouse, watchWarehouse } from '#infra/clickhouse/client.ts';
-import { watchRepeats } from '#infra/clickhouse/duplicate_check.ts';
+import { watchDuplicates } from '#infra/clickhouse/duplicate_check.ts';
 import { mergeNightly } from '#infra/clickhouse/merge_persons.ts';
 import {
   BASE_DICTIONARY,
@@ -106,7 +106,7 @@ function lookForRepeats(
     [],
     CHECK_SECONDS,
   );
-  const watch = watchRepeats({
+  const watch = watchDuplicates({
     warehouse,
     cluster,
     pauseMs: CHECK_PAUSE_MS,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { KafkaConfig } from '#infra/config/service_config.ts';
 import { createKafka, type Kafka } from '#infra/kafka/client.ts';
-import { chosenPartition } from '#infra/kafka/producers.ts';
+import { explicitPartitioner } from '#infra/kafka/producers.ts';
 import { provisionTopics } from '#infra/kafka/provision.ts';
 import { createLogger, type Logger } from '#infra/log/logger.ts';
 
@@ -52,7 +52,7 @@ export interface Text {
 
 /** Appends texts, a send for each partition. */
 export async function produce(kafka: Kafka, topic: string, texts: readonly Text[]): Promise<void> {
-  const producer = kafka.producer({ allowAutoTopicCreation: false, createPartitioner: chosenPartition });
+  const producer = kafka.producer({ allowAutoTopicCreation: false, createPartitioner: explicitPartitioner });
   await producer.connect();
   for (const [partition, group] of Map.groupBy(texts, (text) => text.partition)) {
     const messages = group.map(({ key, value }) => ({ partition, value, key: key ?? null }));

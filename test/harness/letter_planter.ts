@@ -1,5 +1,5 @@
 import { Kafka, logLevel } from 'kafkajs';
-import { chosenPartition } from '#infra/kafka/producers.ts';
+import { explicitPartitioner } from '#infra/kafka/producers.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { createRegistry } from '#infra/registry/schema_registry.ts';
@@ -30,7 +30,7 @@ export async function plantLetters(
     return { partition: 0, value: codec.encode({ ...letter, reason }) };
   });
   const kafka = new Kafka({ brokers: ready.kafka.split(','), logLevel: logLevel.NOTHING });
-  const producer = kafka.producer({ createPartitioner: chosenPartition, allowAutoTopicCreation: false });
+  const producer = kafka.producer({ createPartitioner: explicitPartitioner, allowAutoTopicCreation: false });
   await producer.connect();
   try {
     await producer.send({ topic, acks: -1, messages });

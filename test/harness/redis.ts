@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, inject } from 'vitest';
 import { createRedis, type Redis } from '#infra/redis/client.ts';
-import type { Incarnation } from '#infra/redis/rebuildable_index.ts';
+import type { IndexEpoch } from '#infra/redis/rebuildable_index.ts';
 import { quiet } from './kafka.ts';
 import { REDIS_DATABASES } from './shared_parts.ts';
 
@@ -27,7 +27,7 @@ async function takeRedisDatabase(): Promise<string> {
 }
 
 /** Makes an index whole as it is, for a test that has nothing to rebuild. */
-export async function beginIncarnation(incarnation: Incarnation): Promise<void> {
+export async function beginIncarnation(incarnation: IndexEpoch): Promise<void> {
   const state = await incarnation.state();
   if (state.kind === 'whole') return;
   await incarnation.take('test', 5_000);

@@ -38,7 +38,7 @@ interface PartitionHandlers {
    */
   acquire(partition: TopicPartition, generation: number, progressed: () => void): Promise<number | null>;
   /** Processes a batch. The next batch comes when it resolves; the handler commits by itself. */
-  process(batch: InBatch): Promise<Leave | undefined>;
+  process(batch: InBatch): Promise<Deferral | undefined>;
 }
 
 export interface ConsumeOptions {
@@ -95,7 +95,7 @@ export interface InBatch extends TopicPartition {
 }
 
 /** Records from `offset` on are left for later, not before a time (milliseconds since 1970 UTC). */
-export interface Leave {
+export interface Deferral {
   offset: number;
   notBeforeMs: number;
 }

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EachBatchPayload } from 'kafkajs';
 import { recoveryOf, StageFailedError } from '#infra/errors.ts';
-import type { InBatch, Leave } from './consumption.ts';
+import type { Deferral, InBatch } from './consumption.ts';
 import { toFetched } from './group_consumer.ts';
 import { type Member, slotOf } from './member.ts';
 import {
@@ -229,7 +229,7 @@ function fetchFrom(member: Member, slot: Slot, offset: number): void {
 }
 
 /** Reads nothing of the partition until the time comes, then reads from the offset that was left. */
-function restUntil(member: Member, slot: Slot, { offset, notBeforeMs }: Leave): void {
+function restUntil(member: Member, slot: Slot, { offset, notBeforeMs }: Deferral): void {
   fetchFrom(member, slot, offset);
   slot.acquired = -1;
   slot.timer = setTimeout(

@@ -2,28 +2,28 @@
 import { createMutex } from '#infra/concurrency/gates.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { InRecord } from '../record.ts';
-import type { InBatch, Leave } from './consumption.ts';
+import type { Deferral, InBatch } from './consumption.ts';
 import { nameOf, type TopicPartition } from './partition_state.ts';
 
 interface PoisonPillGuardOptions {
   /** Commits an offset, before which all is done, with metadata that the next start reads if the process dies now. */
   commitMetadata(batch: InBatch, offset: number, metadata: string): Promise<void>;
   /** Processes a batch in which no poison pill is looked for. */
-  process(batch: InBatch): Promise<Leave | undefined>;
+  process(batch: InBatch): Promise<Deferral | undefined>;
   /**
    * Processes records that may kill the process, with the metadata of the step at their committed offset. When it resolves
    * that metadata is gone, and unless the step is `batch` the records are committed.
    */
-  processSearched(batch: InBatch, kind: ProcessingStep['kind']): Promise<Leave | undefined>;
+  processSearched(batch: InBatch, kind: ProcessingStep['kind']): Promise<Deferral | undefined>;
   /** Makes a dead letter of the one record of a batch and commits it. Absent: such a record is tried for ever. */
-  deadLetter?: ((batch: InBatch) => Promise<Leave | undefined>) | undefined;
+  deadLetter?: ((batch: InBatch) => Promise<Deferral | undefined>) | undefined;
   logger: Logger;
 }
 
 export interface PoisonPillGuard {
   /** Takes the metadata at a partition's committed offset; to be called whenever the partition is acquired. */
   acquired(at: TopicPartition, metadata: string): void;
-  process(batch: InBatch): Promise<Leave | undefined>;
+  process(batch: InBatch): Promise<Deferral | undefined>;
 }
 
 /**
@@ -38,7 +38,7 @@ export function createPoisonPillGuard(options: PoisonPillGuardOptions): PoisonPi
   const searches = new Map<string, SearchStep>();
   const known = new Set<string>();
 
-  async function processNoted(batch: InBatch, offset: number, step: ProcessingStep): Promise<Leave | undefined> {
+  async function processNoted(batch: InBatch, offset: number, step: ProcessingStep): Promise<Deferral | undefined> {
     await commitMetadata(batch, offset, metadataOf(step));
     // Not before it is written down: a start whose commit of it fails has to count too.
     searches.delete(nameOf(batch));
@@ -55,7 +55,7 @@ export function createPoisonPillGuard(options: PoisonPillGuardOptions): PoisonPi
     batch: InBatch,
     { records, step }: Piece<InRecord>,
     makeDeadLetter: NonNullable<PoisonPillGuardOptions['deadLetter']>,
-  ): Promise<Leave | undefined> {
+  ): Promise<Deferral | undefined> {
     const piece = { ...batch, records };
     const first = records[0]?.offset ?? 0;
     if (step.kind === 'batch') return processNoted(piece, first, step);
@@ -73,7 +73,7 @@ export function createPoisonPillGuard(options: PoisonPillGuardOptions): PoisonPi
     batch: InBatch,
     step: SearchStep,
     makeDeadLetter: NonNullable<PoisonPillGuardOptions['deadLetter']>,
-  ): Promise<Leave | undefined> {
+  ): Promise<Deferral | undefined> {
     const [first, ...more] = batch.records.filter(({ offset }) => offset <= step.last);
     const pieces = first === undefined ? [] : piecesOf([first, ...more], step);
     for (const piece of pieces) {

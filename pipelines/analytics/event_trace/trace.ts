@@ -51,10 +51,10 @@ export interface IdentifiedRow {
   by_event: string;
 }
 
-export type TracedLetter = NonNullable<EventTrace['dead_letters']>[number];
+export type TracedDeadLetter = NonNullable<EventTrace['dead_letters']>[number];
 
 /** Everything that is found of one event. */
-export interface FoundOfEvent {
+export interface TraceSources {
   siteId: string;
   eventId: string;
   /** The row that counts first. */
@@ -65,7 +65,7 @@ export interface FoundOfEvent {
   /** Null where that could not be found in time. */
   identified: readonly IdentifiedRow[] | null;
   /** Null where none was looked for. */
-  letters: readonly TracedLetter[] | null;
+  letters: readonly TracedDeadLetter[] | null;
   /** The site's destinations, by its settings. */
   destinations: readonly TracedDestination[];
   /** The site's keys, those that were revoked too. */
@@ -78,7 +78,7 @@ export function personsOf(siteId: string, { distinct_id, arrived_person }: Store
 }
 
 /** What became of an event; null where nothing is known of it. */
-export function eventTrace(found: FoundOfEvent): EventTrace | null {
+export function eventTrace(found: TraceSources): EventTrace | null {
   const { siteId, eventId, rows, attempts, letters, duplicates } = found;
   const [first] = rows;
   if ([rows, attempts, letters ?? [], duplicates].every(({ length }) => length === 0)) return null;
@@ -156,7 +156,7 @@ function rowOf(row: StoredEventRow): NonNullable<EventTrace['row']> {
 
 const MICROSECONDS = 1_000;
 
-function personOf({ siteId, links, identified }: FoundOfEvent, row: StoredEventRow): NonNullable<EventTrace['person']> {
+function personOf({ siteId, links, identified }: TraceSources, row: StoredEventRow): NonNullable<EventTrace['person']> {
   return {
     person_id: row.person,
     arrived_person_id: row.arrived_person,

@@ -1,5 +1,5 @@
 // Funnels: how far each actor comes, in order or in any order, from the arrays of its events.
-import { askedSpan, firstRowsSql, type TimeSpan, type WantedRows } from '../event_rows_sql.ts';
+import { firstRowsSql, querySpan, type TimeSpan, type WantedRows } from '../event_rows_sql.ts';
 import { allOf, conditionOf, selects, textOf } from '../filter_sql.ts';
 import { EXCLUSIONS_MAX, type Selection, STEPS_MAX } from '../query_schemas.ts';
 import { digestOf, digestOfText, maskOf, NO_DIGEST, packed, personArraysSql, textsSql, timeOf } from '../sql_values.ts';
@@ -308,7 +308,7 @@ function rowsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
 
 /** The time whose events are looked at. */
 function lookedSpan({ from, to, lookbackMs }: FunnelPlan, binder: Binder): TimeSpan {
-  return askedSpan({ from: from - (lookbackMs ?? 0), to }, binder);
+  return querySpan({ from: from - (lookbackMs ?? 0), to }, binder);
 }
 
 /** `digest` and `text` of all values that the breakdown of a funnel may have. */

@@ -1,5 +1,5 @@
 // Who is in a part of a chart: the statement for each kind of chart.
-import { askedSpan, intervalsUntil, SPILLED, spanBefore, startOf, type TimeSpan } from '../event_rows_sql.ts';
+import { intervalsUntil, querySpan, SPILLED, spanBefore, startOf, type TimeSpan } from '../event_rows_sql.ts';
 import { allOf, FIRST_ROW } from '../filter_sql.ts';
 import { breakdownTextsSql } from '../funnels/levels_sql.ts';
 import type { FunnelPlan } from '../funnels/query.ts';
@@ -42,7 +42,7 @@ FROM event_rows WHERE site_id = ${binder.bind(siteId, 'String')} AND timestamp >
 
 /** When the events happened that actors are there by. */
 function spanOf(part: ListedPart, binder: Binder): TimeSpan {
-  return part.kind === 'trends' && part.before ? spanBefore(part.plan, binder) : askedSpan(part.plan, binder);
+  return part.kind === 'trends' && part.before ? spanBefore(part.plan, binder) : querySpan(part.plan, binder);
 }
 
 /** `actor`, `part` (0, or which session of the actor), and `at` and `mark` of the event that each is there by. */
@@ -124,7 +124,7 @@ FROM (SELECT person AS actor, min(moment) AS entry FROM (${events}) WHERE ${allO
 /** Who is in a cohort, by the event that began it; or came back in a later interval, by the first event of that. */
 function cohortActorsSql(siteId: string, { plan, cohort, period }: Part<'retention'>, binder: Binder): string {
   const start = binder.time(cohort);
-  const { from } = askedSpan(plan, binder);
+  const { from } = querySpan(plan, binder);
   const place = intervalsUntil(plan.interval, { from, to: start }, plan.timeZone, binder);
   const later = `${place} + ${binder.bind(period ?? 0, 'Int64')}`;
   const inCohort = [
@@ -181,6 +181,6 @@ function shownSql(siteId: string, plan: PathsPlan, places: readonly number[], bi
 FROM (${pathsSql(siteId, plan, binder)}) ARRAY JOIN given AS value, range(first - anchor, first - anchor + length(given)) AS place
 WHERE place IN (${places.join(', ')}) GROUP BY place, value`;
   const ranked = `SELECT place, value, row_number() OVER (PARTITION BY place ORDER BY total DESC, texts.text) AS rank
-FROM (${values}) AS counted LEFT JOIN (${textsSql(siteId, askedSpan(plan, binder), plan.by, binder)}) AS texts ON counted.value = texts.digest`;
+FROM (${values}) AS counted LEFT JOIN (${textsSql(siteId, querySpan(plan, binder), plan.by, binder)}) AS texts ON counted.value = texts.digest`;
   return `SELECT groupArray((place, value)) FROM (${ranked}) WHERE rank <= ${plan.top}`;
 }

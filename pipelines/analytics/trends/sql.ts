@@ -1,8 +1,8 @@
 // Trends: the statement, and the events of its series.
 import {
-  askedSpan,
   calendarSql,
   firstRowsSql,
+  querySpan,
   SPILLED,
   spanBefore,
   startOf,
@@ -23,7 +23,7 @@ const QUANTILE_ERROR = 0.005;
  */
 export function trendsStatement(siteId: string, plan: TrendsPlan, leastPersons = 1): Statement {
   const binder = createBinder();
-  const asked = askedSpan(plan, binder);
+  const asked = querySpan(plan, binder);
   const spans: [TimeSpan, TimeSpan?] = plan.compares ? [asked, spanBefore(plan, binder)] : [asked];
   const all = seriesEventsSql(siteId, plan, spans, binder);
   const counted = plan.breakdown === null ? plainSql(plan, all) : byValueSql(plan, all, leastPersons);
@@ -65,7 +65,7 @@ const ofSeries = ({ breakdown }: TrendsPlan): string =>
 
 /** Whether an event of a series is of a value that is not given one by one; over what seriesEventsSql selects. */
 export function isRestSql(siteId: string, plan: TrendsPlan, binder: Binder): string {
-  const asked = seriesEventsSql(siteId, plan, [askedSpan(plan, binder)], binder);
+  const asked = seriesEventsSql(siteId, plan, [querySpan(plan, binder)], binder);
   return `${ofSeries(plan)} NOT IN (SELECT of FROM (${greatestSql(plan, `(${asked})`)}))`;
 }
 

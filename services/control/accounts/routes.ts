@@ -21,18 +21,18 @@ import {
 } from '#services/control_api/sites.ts';
 import { inAccount, inAll, type Needs, ofListed } from '../auth.ts';
 import {
+  checkIfMatch,
   done,
   metaOf,
   type Outcome,
   page,
+  type RequestContext,
   type Route,
   refused,
   refusedFor,
-  refuseStale,
   route,
   type Shown,
   shownWith,
-  type World,
 } from '../route.ts';
 
 const ACCOUNTS_MAX = 10_000;
@@ -137,25 +137,26 @@ export const accountRoutes: Route[] = [
       const before = view.table.account(account_id);
       if (before === undefined) return refused('account_unknown');
       return (
-        refuseStale(view, accountKey(account_id), ifMatch, 'required') ?? written({ ...before, ...body }, before, world)
+        checkIfMatch(view, accountKey(account_id), ifMatch, 'required') ??
+        written({ ...before, ...body }, before, world)
       );
     },
   }),
 ];
 
-function written(account: Account, before: Account | null, world: World): Outcome {
+function written(account: Account, before: Account | null, world: RequestContext): Outcome {
   return refusedFor(accountProblems(account, before)) ?? done([{ body: { account } }], show(account.account_id, world));
 }
 
 /** What is shown is read after the change is written, from the view of then. */
-function show(accountId: string, world: World): (view: SettingsView) => Shown {
+function show(accountId: string, world: RequestContext): (view: SettingsView) => Shown {
   return (view) => {
     const used_this_month = world.monthUsed(accountId);
     return shownWith(view, accountKey(accountId), { ...view.table.account(accountId), used_this_month });
   };
 }
 
-function itemOf(account: Account, { view, monthUsed }: World): AccountItem {
+function itemOf(account: Account, { view, monthUsed }: RequestContext): AccountItem {
   const { account_id } = account;
   return { ...account, used_this_month: monthUsed(account_id), ...metaOf(view, accountKey(account_id)) };
 }
@@ -192,7 +193,7 @@ export const accountUsageRoute: Route = {
       isShared: true,
       asked: { account_id, month },
       statement: usageStatement(siteIds, month),
-      keptMs: USAGE_KEPT_MS,
+      cacheTtlMs: USAGE_KEPT_MS,
       answer(rows) {
         const days = usageByDay(month, rows as SiteDayCount[], nowMs);
         return { account_id, month, events: days.reduce((sum, { events }) => sum + events, 0), days };

@@ -1,5 +1,5 @@
 // The audit: who changed what, and who read data of persons, which is recorded here beside the answers.
-import type { Asker } from '#infra/clickhouse/running_queries.ts';
+import type { QueryCaller } from '#infra/clickhouse/running_queries.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { DataReadLog } from '#infra/settings/data_read_log.ts';
 import { OWNER_OF_ALL, type Place, placeOf } from '#pipelines/settings/access.ts';
@@ -197,7 +197,7 @@ export function createDataReadAudit(
 /** Looks up who read what, for somebody who asks. */
 export type ListDataReads = (
   query: Parameters<DataReadLog['list']>[0],
-  asker: Asker,
+  asker: QueryCaller,
 ) => ReturnType<DataReadLog['list']>;
 
 /** Each reads Kafka anew, by a group of its own. */

@@ -26,7 +26,15 @@ import {
 } from '#services/control_api/destinations.ts';
 import { nothing, timeField } from '#services/control_api/fields.ts';
 import { type Input, inSite, ofListed } from '../auth.ts';
-import { done, type GatheredAnswer, type Route, refused, route, type Sources, type World } from '../route.ts';
+import {
+  type ControlServices,
+  done,
+  type GatheredAnswer,
+  type RequestContext,
+  type Route,
+  refused,
+  route,
+} from '../route.ts';
 
 const DAY_MS = 86_400_000;
 /** Answers are shared for this long. */
@@ -72,7 +80,7 @@ export const deliveryHealthRoutes: Route[] = [
           siteId: site_id,
           destination,
         }),
-        keptMs: isWhole ? HEALTH_KEPT_MS : 0,
+        cacheTtlMs: isWhole ? HEALTH_KEPT_MS : 0,
         answer: (rows) => ({
           items: (rows as HealthRow[])
             .filter((row) => isWhole || may('destinations.read', { site: row.site_id }))
@@ -136,7 +144,7 @@ export const newestAttemptsRoute: Route = {
       isShared: false,
       asked: { destination, outcome, limit },
       statement: newestAttemptsStatement({ siteId, destination, outcome, sinceMs, limit }),
-      keptMs: ATTEMPTS_KEPT_MS,
+      cacheTtlMs: ATTEMPTS_KEPT_MS,
       answer: (rows) => ({ items: (rows as NewestAttemptRow[]).map(attemptItem) }),
     };
   },
@@ -177,8 +185,8 @@ export const destinationTestRoute: Route = route({
 
 async function sendTestEvent(
   { params, body }: Input,
-  { sendTest, note }: Sources,
-  before: World,
+  { sendTest, note }: ControlServices,
+  before: RequestContext,
 ): Promise<GatheredAnswer> {
   const { site_id: siteId, name } = params as Params;
   const { event = EVENT, test_event_code: code } = body as Body;
@@ -210,7 +218,7 @@ async function sendTestEvent(
 }
 
 /** What a test event is sent with, as the settings are; null where there is no such destination. */
-function toTest(siteId: string, name: string, { view: { table }, adapters }: World) {
+function toTest(siteId: string, name: string, { view: { table }, adapters }: RequestContext) {
   const [site, destination] = [table.site(siteId), table.destination(siteId, name)];
   const adapter = adapters.find((one) => one.name === name);
   return site === undefined || destination === undefined || adapter === undefined

@@ -21,17 +21,17 @@ import { nothing, pageOf } from '#services/control_api/fields.ts';
 import { siteParams } from '#services/control_api/sites.ts';
 import { inSite, ofListed } from '../auth.ts';
 import {
+  checkIfMatch,
   done,
   metaOf,
   type Outcome,
   page,
+  type RequestContext,
   type Route,
   refused,
   refusedFor,
-  refuseStale,
   route,
   type Shown,
-  type World,
 } from '../route.ts';
 
 const tag = 'Destinations';
@@ -87,7 +87,7 @@ export const destinationRoutes: Route[] = [
     path: base,
     operationId: 'createDestination',
     access: inSite('destinations.change'),
-    needsProof: ({ body }, { adapters }) => {
+    requiresReauthentication: ({ body }, { adapters }) => {
       const { name, settings = {} } = body as Static<typeof newDestination>;
       return callsAnew(adapters, { name, settings: {} }, settings);
     },
@@ -130,7 +130,7 @@ export const destinationRoutes: Route[] = [
     path: `${base}/{name}`,
     operationId: 'changeDestination',
     access: inSite('destinations.change'),
-    needsProof({ params, body }, { adapters, view }) {
+    requiresReauthentication({ params, body }, { adapters, view }) {
       const { site_id, name } = params as Static<typeof destinationParams>;
       const before = view.table.destination(site_id, name) ?? { name, settings: {} };
       return callsAnew(adapters, before, (body as Static<typeof destinationChange>).settings ?? {});
@@ -147,7 +147,7 @@ export const destinationRoutes: Route[] = [
     run({ params: { site_id, name }, body, ifMatch }, world) {
       const found = find(world.view, site_id, name);
       if ('kind' in found) return found;
-      const stale = refuseStale(world.view, destinationKey(site_id, name), ifMatch, 'required');
+      const stale = checkIfMatch(world.view, destinationKey(site_id, name), ifMatch, 'required');
       if (stale !== null) return stale;
       const { enabled = found.enabled, ...change } = body;
       const before = { ...found, enabled };
@@ -173,7 +173,7 @@ export const destinationRoutes: Route[] = [
       const found = find(view, site_id, name);
       if ('kind' in found) return found;
       const removedKey = destinationKey(site_id, name);
-      const stale = refuseStale(view, removedKey, ifMatch, 'required');
+      const stale = checkIfMatch(view, removedKey, ifMatch, 'required');
       if (stale !== null) return stale;
       const body = itemOf(view, found);
       return done([{ removedKey }], () => ({ body }));
@@ -208,7 +208,7 @@ export function isCalledByAddress(adapters: readonly Adapter[], { name, settings
 }
 
 /** Null removes a setting or secret, a text sets it, and what is not named is kept. */
-function changed(before: Destination, change: Change, world: World): Outcome {
+function changed(before: Destination, change: Change, world: RequestContext): Outcome {
   const { settings = {}, secrets = {} } = change;
   const adapter = world.adapters.find(({ name }) => name === before.name);
   if (adapter === undefined) return refused('settings_invalid', [unknownKind(world.adapters)]);
@@ -236,7 +236,7 @@ function changed(before: Destination, change: Change, world: World): Outcome {
 function addressProblems(
   { schema }: Adapter,
   given: Readonly<Record<string, string>>,
-  { isAddressAllowed }: World,
+  { isAddressAllowed }: RequestContext,
 ): Problem[] {
   const called = calledNames(schema);
   return Object.entries(given)
@@ -283,7 +283,7 @@ function textsOf(values: Record<string, string | null>): Record<string, string> 
   return Object.fromEntries(Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
 }
 
-function sealed({ site_id: siteId, name }: Destination, given: Record<string, string>, world: World) {
+function sealed({ site_id: siteId, name }: Destination, given: Record<string, string>, world: RequestContext) {
   const entries = Object.entries(given);
   return Object.fromEntries(
     entries.map(([field, value]) => [field, world.seal({ siteId, destination: name, field }, value)]),

@@ -17,6 +17,7 @@ import { closed, nothing, pageFields, pageOf } from '#services/control_api/field
 import { siteParams } from '#services/control_api/sites.ts';
 import { inSite } from '../auth.ts';
 import {
+  checkIfMatch,
   done,
   metaOf,
   type Outcome,
@@ -24,7 +25,6 @@ import {
   type Route,
   refused,
   refusedFor,
-  refuseStale,
   route,
   type Shown,
 } from '../route.ts';
@@ -142,7 +142,7 @@ function replaceRoute(kind: EngageKind): Route {
     run({ params: { site_id, id }, body, ifMatch }, { view }) {
       const found = known(view, site_id, kind, id);
       if (!('version' in found)) return found;
-      const stale = refuseStale(view, engageKey(site_id, kind, id), ifMatch, 'required');
+      const stale = checkIfMatch(view, engageKey(site_id, kind, id), ifMatch, 'required');
       if (stale !== null) return stale;
       const read = readDefinition(kind, body);
       if (!read.ok) return refused('settings_invalid', read.problems);
@@ -174,7 +174,7 @@ function removeRoute(kind: EngageKind): Route {
       if (!('version' in found)) return found;
       const key = engageKey(site_id, kind, id);
       const body = viewOf(view, found);
-      return refuseStale(view, key, ifMatch, 'required') ?? done([{ removedKey: key }], () => ({ body }));
+      return checkIfMatch(view, key, ifMatch, 'required') ?? done([{ removedKey: key }], () => ({ body }));
     },
   });
 }

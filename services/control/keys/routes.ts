@@ -1,5 +1,5 @@
 // API keys of sites: issued, changed, rotated, revoked.
-import { forgottenKeys } from '#pipelines/settings/admin_tokens.ts';
+import { expiredKeysToDrop } from '#pipelines/settings/admin_tokens.ts';
 import { type IssuedKey, issueKey, lifetimeRefusal } from '#pipelines/settings/callers.ts';
 import { canonicalAllowedOrigin } from '#pipelines/settings/domains.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
@@ -20,16 +20,16 @@ import {
 } from '#services/control_api/sites.ts';
 import { inBodySite, inKeySite, ofListed } from '../auth.ts';
 import {
+  checkIfMatch,
   done,
   metaOf,
   type Outcome,
   page,
+  type RequestContext,
   type Route,
   refused,
   refusedFor,
-  refuseStale,
   route,
-  type World,
 } from '../route.ts';
 
 const ACTIVE_KEYS_PER_SITE_MAX = 100;
@@ -92,7 +92,7 @@ export const keyRoutes: Route[] = [
       if (isRaised(null, key) && !world.may('account.change', 'installation')) return refused('permission_missing');
       return (
         refusedFor(keyProblems(key, world.view.table)) ??
-        done([{ body: { key } }, ...forgottenKeys(world.view.table, body.site_id, world.nowMs)], (view) => {
+        done([{ body: { key } }, ...expiredKeysToDrop(world.view.table, body.site_id, world.nowMs)], (view) => {
           const item = itemOf(view, key, world);
           return { body: { secret: issued.secret, key: item }, version: item.version };
         })
@@ -135,7 +135,7 @@ export const keyRoutes: Route[] = [
     run({ params: { key_hash }, body, ifMatch }, world) {
       const before = world.view.table.keyByHash(key_hash);
       if (before === undefined) return refused('key_unknown');
-      const stale = refuseStale(world.view, apiKeyKey(key_hash), ifMatch, 'required');
+      const stale = checkIfMatch(world.view, apiKeyKey(key_hash), ifMatch, 'required');
       if (stale !== null) return stale;
       const key = withChange(before, body);
       if (isRaised(before, key) && !world.may('account.change', 'installation')) return refused('permission_missing');
@@ -161,7 +161,7 @@ export const keyRoutes: Route[] = [
       const before = world.view.table.keyByHash(key_hash);
       if (before === undefined) return refused('key_unknown');
       const key = { ...before, revoked_at: before.revoked_at ?? world.nowMs };
-      return refuseStale(world.view, apiKeyKey(key_hash), ifMatch, 'optional') ?? written([key], key, world);
+      return checkIfMatch(world.view, apiKeyKey(key_hash), ifMatch, 'optional') ?? written([key], key, world);
     },
   }),
   route({
@@ -181,7 +181,7 @@ export const keyRoutes: Route[] = [
     run({ params: { key_hash }, body, ifMatch }, world) {
       const before = world.view.table.keyByHash(key_hash);
       if (before === undefined) return refused('key_unknown');
-      const stale = refuseStale(world.view, apiKeyKey(key_hash), ifMatch, 'optional');
+      const stale = checkIfMatch(world.view, apiKeyKey(key_hash), ifMatch, 'optional');
       if (stale !== null) return stale;
       if (lifetimeRefusal(before, world.nowMs) !== null) return refused('key_not_active');
       if (isFull(world, before.site_id)) return refused('limit_reached');
@@ -190,13 +190,13 @@ export const keyRoutes: Route[] = [
   }),
 ];
 
-function rotated(before: ApiKey, overlapMs: number, expiresAt: number | null, world: World): Outcome {
+function rotated(before: ApiKey, overlapMs: number, expiresAt: number | null, world: RequestContext): Outcome {
   const { nowMs } = world;
   const issued = issueKey(before.caller, world.randomBytes);
   const { label, allowed_origins, rate_limit } = before;
   const key: ApiKey = { ...blankKey(issued, before, nowMs), label, allowed_origins, rate_limit, expires_at: expiresAt };
   const ends = Math.min(nowMs + overlapMs, before.expires_at ?? Number.POSITIVE_INFINITY);
-  const forgotten = forgottenKeys(world.view.table, before.site_id, nowMs);
+  const forgotten = expiredKeysToDrop(world.view.table, before.site_id, nowMs);
   const previous = overlapMs === 0 ? { ...before, revoked_at: nowMs } : { ...before, expires_at: ends };
   return (
     refusedFor(keyProblems(key, world.view.table, before)) ??
@@ -240,7 +240,7 @@ function withChange(key: ApiKey, { label, allowed_origins, expires_at, rate_limi
   };
 }
 
-function written(changed: ApiKey[], key: ApiKey, world: World): Outcome {
+function written(changed: ApiKey[], key: ApiKey, world: RequestContext): Outcome {
   return done(
     changed.map((item) => ({ body: { key: item } })),
     (view) => {
@@ -250,12 +250,12 @@ function written(changed: ApiKey[], key: ApiKey, world: World): Outcome {
   );
 }
 
-function isFull({ view, nowMs }: World, siteId: string): boolean {
+function isFull({ view, nowMs }: RequestContext, siteId: string): boolean {
   const active = view.table.keys().filter((key) => key.site_id === siteId && lifetimeRefusal(key, nowMs) === null);
   return active.length >= ACTIVE_KEYS_PER_SITE_MAX;
 }
 
-function itemOf(view: SettingsView, key: ApiKey, { nowMs, lastUsed }: World) {
+function itemOf(view: SettingsView, key: ApiKey, { nowMs, lastUsed }: RequestContext) {
   const refusal = lifetimeRefusal(key, nowMs);
   const state = refusal === null ? 'active' : refusal === 'key_revoked' ? 'revoked' : 'expired';
   return { ...key, last_used_at: lastUsed(key.key_hash), state, ...metaOf(view, apiKeyKey(key.key_hash)) } as const;

@@ -26,7 +26,15 @@ import {
 } from '#services/control_api/operations.ts';
 import { siteParams } from '#services/control_api/sites.ts';
 import { type Input, inAll, inSite, ofListed } from '../auth.ts';
-import { done, type GatheredAnswer, type Route, refused, route, type Sources, type World } from '../route.ts';
+import {
+  type ControlServices,
+  done,
+  type GatheredAnswer,
+  type RequestContext,
+  type Route,
+  refused,
+  route,
+} from '../route.ts';
 
 const STAGES = ['dedup', 'quota', 'identity', 'warehouse'] as const;
 
@@ -118,15 +126,15 @@ export const runningRoutes: Route[] = [
 
 /** The query of that id; what is of others is as what is not there. */
 async function managedQuery(
-  running: Sources['running'],
+  running: ControlServices['running'],
   { id }: RunningParams,
-  world: World,
+  world: RequestContext,
 ): Promise<RunningQuery | undefined> {
   return (await running.list()).find((one) => one.id === id && isManagedQuery(one, world));
 }
 
 /** A query about all sites is the installation's. */
-function isManagedQuery({ siteId }: RunningQuery, { may }: World): boolean {
+function isManagedQuery({ siteId }: RunningQuery, { may }: RequestContext): boolean {
   return may('queries.manage', siteId === ALL_SITES ? 'installation' : { site: siteId });
 }
 
@@ -219,7 +227,11 @@ export const refusalRoutes: Route[] = [
   }),
 ];
 
-async function readRefusals({ params, query }: Input, sources: Sources, world: World): Promise<GatheredAnswer> {
+async function readRefusals(
+  { params, query }: Input,
+  sources: ControlServices,
+  world: RequestContext,
+): Promise<GatheredAnswer> {
   const { site_id: siteId } = params as Static<typeof siteParams>;
   const { to = world.nowMs, from = Math.max(0, to - WEEK_MS), interval = 'day' } = query as Static<typeof refusalQuery>;
   // Of no other name, or Redis would be asked for names out of a request.
@@ -240,7 +252,7 @@ function samplesOf(
   { samples }: RefusalRecord,
   { from, to }: { from: number; to: number },
   siteId: string,
-  { view }: World,
+  { view }: RequestContext,
 ): RefusalSampleItem[] {
   const keys = new Map([...view.table.keysOfSite(siteId).values()].map((key) => [keyIdOf(key.key_hash), key]));
   return samples.filter(({ atMs }) => atMs >= from && atMs < to).map((sample) => sampleItem(sample, keys));

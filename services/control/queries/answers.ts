@@ -2,11 +2,11 @@
 // code.
 import { WarehouseError } from '#infra/clickhouse/client.ts';
 import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
-import type { Asker } from '#infra/clickhouse/running_queries.ts';
+import type { QueryCaller } from '#infra/clickhouse/running_queries.ts';
 import { QueryCancelledError, QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/select_rows.ts';
-import { type AskSql, SqlBusyError, SqlRefusedError } from '#infra/clickhouse/sql_query.ts';
+import { type RunSql, SqlBusyError, SqlRefusedError } from '#infra/clickhouse/sql_query.ts';
 import { createFairGate, GateBusyError } from '#infra/concurrency/gates.ts';
-import type { SharedAnswer, SharedAnswers } from '#infra/redis/query_cache.ts';
+import type { SharedAnswer, SharedQueryCache } from '#infra/redis/query_cache.ts';
 import { readSqlRows, sqlTable } from '#pipelines/analytics/sql_rows.ts';
 import { problem } from '#pipelines/settings/problems.ts';
 import type { ControlErrorCode } from '../errors.ts';
@@ -19,10 +19,10 @@ type Asked = Extract<Question, { kind: 'ask' }>;
  * Asks ClickHouse, until the asker's signal ends it.
  * @throws QueryTooHeavyError, QueryPatternError, QueryCancelledError, QueryBusyError, WarehouseError
  */
-export type AskRows = (
+export type RunQuery = (
   statement: Asked['statement'],
   question: Pick<Asked, 'siteId' | 'about' | 'reads'>,
-  asker: Asker,
+  asker: QueryCaller,
 ) => Promise<unknown[]>;
 
 /** A question that was asked, for whoever asks the same meanwhile or soon after. */
@@ -37,7 +37,7 @@ interface Kept {
   stop: AbortController;
 }
 
-const KEPT_MAX = 500;
+const CACHE_SIZE = 500;
 const REFUSED_MS = 1_000;
 
 /**
@@ -45,12 +45,12 @@ const REFUSED_MS = 1_000;
  * @param shared By which processes share answers; null: each has its own.
  */
 export function createQueryAnswers(
-  ask: AskRows,
+  ask: RunQuery,
   nowMs: () => number,
   onFailure: (error: unknown) => void,
   writeParquet: WriteParquet,
   answerSql: SqlAnswers,
-  shared: SharedAnswers | null = null,
+  shared: SharedQueryCache | null = null,
 ): QueryAnswers {
   /** In the order in which they were asked. */
   const kept = new Map<string, Kept>();
@@ -63,18 +63,18 @@ export function createQueryAnswers(
     const stop = new AbortController();
     const { signal } = stop;
     const askNow = (): Promise<Answered> => askClickhouse(ask, question, { label, signal }, nowMs(), onFailure);
-    const isShared = shared !== null && question.isShared && question.keptMs > 0;
-    const answered = isShared ? askedOnce(shared, name, question.keptMs, signal, askNow) : askNow();
+    const isShared = shared !== null && question.isShared && question.cacheTtlMs > 0;
+    const answered = isShared ? singleFlight(shared, name, question.cacheTtlMs, signal, askNow) : askNow();
     const one = { askedAtMs: nowMs(), answered, waiting: 0, isOver: false, stop };
     keep(kept, name, one);
     return one;
   }
 
-  async function answer(question: Asked, asker: Asker): Promise<Answered> {
+  async function answer(question: Asked, asker: QueryCaller): Promise<Answered> {
     const name = JSON.stringify([question.asked, question.statement]);
     const before = kept.get(name);
     // The time of day may be set back: an answer from ahead is no fresh one.
-    const isFresh = before !== undefined && Math.abs(nowMs() - before.askedAtMs) < question.keptMs;
+    const isFresh = before !== undefined && Math.abs(nowMs() - before.askedAtMs) < question.cacheTtlMs;
     const one = isFresh ? before : begin(name, question, asker.label);
     return wait(one, asker.signal, () => forget(name, one));
   }
@@ -126,16 +126,16 @@ function keep(kept: Map<string, Kept>, name: string, one: Kept): void {
   kept.delete(name);
   kept.set(name, one);
   for (const oldest of kept.keys()) {
-    if (kept.size <= KEPT_MAX) break;
+    if (kept.size <= CACHE_SIZE) break;
     kept.delete(oldest);
   }
 }
 
 /** What another process has answered, or else what is answered here and handed to the others. */
-async function askedOnce(
-  shared: SharedAnswers,
+async function singleFlight(
+  shared: SharedQueryCache,
   name: string,
-  keptMs: number,
+  cacheTtlMs: number,
   signal: AbortSignal,
   ask: () => Promise<Answered>,
 ): Promise<Answered> {
@@ -146,20 +146,20 @@ async function askedOnce(
     answered = await ask();
     return answered;
   } finally {
-    await shared.done(name, answered === null ? null : sharedOf(answered, keptMs));
+    await shared.done(name, answered === null ? null : sharedOf(answered, cacheTtlMs));
   }
 }
 
 /** Those who wait meanwhile are told too that it is too much, instead of asking one after the other. */
-function sharedOf(answered: Answered, keptMs: number): SharedAnswer | null {
-  if (answered.ok) return { text: JSON.stringify(answered), keptMs };
-  return answered.code === 'query_too_heavy' ? { text: JSON.stringify(answered), keptMs: REFUSED_MS } : null;
+function sharedOf(answered: Answered, cacheTtlMs: number): SharedAnswer | null {
+  if (answered.ok) return { text: JSON.stringify(answered), cacheTtlMs };
+  return answered.code === 'query_too_heavy' ? { text: JSON.stringify(answered), cacheTtlMs: REFUSED_MS } : null;
 }
 
 async function askClickhouse(
-  ask: AskRows,
+  ask: RunQuery,
   question: Asked,
-  asker: Asker,
+  asker: QueryCaller,
   nowMs: number,
   onFailure: (error: unknown) => void,
 ): Promise<Answered> {
@@ -188,7 +188,7 @@ function codeOf(error: unknown): ControlErrorCode | null {
 }
 
 /** Answers what analysts write in SQL. */
-type SqlAnswers = (question: SqlQuestion, format: Format, asker: Asker) => Promise<Sent>;
+type SqlAnswers = (question: SqlQuestion, format: Format, asker: QueryCaller) => Promise<Sent>;
 
 /** Queries of one site at once, so that no site takes all that ClickHouse gives to SQL. */
 const SQL_AT_ONCE = 2;
@@ -198,7 +198,7 @@ const SQL_AT_ONCE = 2;
  * @param onFailure Hears of what ClickHouse did not answer, but not of what it refused: that quotes the analyst.
  */
 export function createSqlAnswers(
-  ask: AskSql | null,
+  ask: RunSql | null,
   nowMs: () => number,
   onFailure: (error: unknown) => void,
 ): SqlAnswers {
@@ -222,10 +222,10 @@ export function createSqlAnswers(
 }
 
 async function writtenSql(
-  ask: AskSql,
+  ask: RunSql,
   { siteId, sql }: SqlQuestion,
   format: Format,
-  asker: Asker,
+  asker: QueryCaller,
   nowMs: number,
 ): Promise<Written> {
   if (format === 'parquet') {

@@ -1,7 +1,7 @@
 // What became of one event, from the edge to each destination.
 
 import { type Static, Type } from 'typebox';
-import type { ShownLetter } from '#infra/redelivery/dead_letter_store.ts';
+import type { DeadLetterView } from '#infra/redelivery/dead_letter_store.ts';
 import { type EventTrace, eventTraceShape } from '#pipelines/analytics/event_trace/answer.ts';
 import {
   type AttemptRow,
@@ -16,9 +16,9 @@ import {
   personsOf,
   type StoredEventRow,
   storedEventStatement,
+  type TracedDeadLetter,
   type TracedDestination,
   type TracedKey,
-  type TracedLetter,
 } from '#pipelines/analytics/event_trace/trace.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';
 import { sentId } from '#pipelines/intake/event_id.ts';
@@ -26,7 +26,15 @@ import { keyIdOf } from '#pipelines/settings/callers.ts';
 import { closed, idField, nothing, timeField } from '#services/control_api/fields.ts';
 import { type Input, inSite } from '../auth.ts';
 import type { ControlErrorCode } from '../errors.ts';
-import { done, type GatheredAnswer, type Route, refused, route, type Sources, type World } from '../route.ts';
+import {
+  type ControlServices,
+  done,
+  type GatheredAnswer,
+  type RequestContext,
+  type Route,
+  refused,
+  route,
+} from '../route.ts';
 
 const EVENT_ID_CHARACTERS_MAX = 200;
 /** Equal questions of one second share an answer. */
@@ -175,7 +183,7 @@ export const eventTraceRoutes: Route[] = [
   }),
 ];
 
-async function traceEvent(input: Input, sources: Sources, world: World): Promise<GatheredAnswer> {
+async function traceEvent(input: Input, sources: ControlServices, world: RequestContext): Promise<GatheredAnswer> {
   const { site_id: siteId, event_id: sent } = input.params as Static<typeof eventParams>;
   if (world.view.table.site(siteId) === undefined) return refused('site_unknown');
   try {
@@ -189,7 +197,7 @@ async function traceEvent(input: Input, sources: Sources, world: World): Promise
   }
 }
 
-async function gatherTrace(siteId: string, eventId: string, sources: Sources, world: World) {
+async function gatherTrace(siteId: string, eventId: string, sources: ControlServices, world: RequestContext) {
   const { letters } = sources;
   const ask = async <Row>(statement: Statement): Promise<Row[]> => {
     const answered = await askRows<Row>(siteId, sources, statement);
@@ -218,29 +226,29 @@ async function gatherTrace(siteId: string, eventId: string, sources: Sources, wo
 /** Rows, or the code by which the statement was refused. */
 async function askRows<Row>(
   siteId: string,
-  { queries, asker }: Sources,
+  { queries, asker }: ControlServices,
   statement: Statement,
 ): Promise<Row[] | ControlErrorCode> {
   const about = { siteId, about: 'event', asked: { rows_of: 'event' }, reads: null, isShared: false };
   const answered = await queries.answer(
-    { kind: 'ask', ...about, statement, keptMs: KEPT_MS, answer: (rows) => ({ rows }) },
+    { kind: 'ask', ...about, statement, cacheTtlMs: KEPT_MS, answer: (rows) => ({ rows }) },
     asker,
   );
   return answered.ok ? (answered.body as { rows: Row[] }).rows : answered.code;
 }
 
-function settingsOf(siteId: string, world: World) {
+function settingsOf(siteId: string, world: RequestContext) {
   return { destinations: destinationsOf(siteId, world), keys: keysOf(siteId, world) };
 }
 
-function destinationsOf(siteId: string, { view }: World): TracedDestination[] {
+function destinationsOf(siteId: string, { view }: RequestContext): TracedDestination[] {
   return view.table
     .destinations()
     .filter(({ site_id }) => site_id === siteId)
     .map(({ name, enabled, created_at }) => ({ name, enabled, createdAtMs: created_at ?? null }));
 }
 
-function keysOf(siteId: string, { view }: World): TracedKey[] {
+function keysOf(siteId: string, { view }: RequestContext): TracedKey[] {
   return [...view.table.keysOfSite(siteId).values()].map(({ key_hash, shown_prefix, label }) => ({
     keyId: keyIdOf(key_hash),
     shownPrefix: shown_prefix,
@@ -248,7 +256,7 @@ function keysOf(siteId: string, { view }: World): TracedKey[] {
   }));
 }
 
-function letterOf({ id, letter, resentAtMs }: ShownLetter): TracedLetter {
+function letterOf({ id, letter, resentAtMs }: DeadLetterView): TracedDeadLetter {
   const { stage, reason, died_at } = letter;
   return { id, stage, reason, died_at, resent_at: resentAtMs };
 }

@@ -75,8 +75,8 @@ import {
 import { actorsStatement } from '#pipelines/analytics/people/sql.ts';
 import { namesPersons } from '#pipelines/analytics/personal_fields.ts';
 import {
-  askedSince,
-  keptMs,
+  cacheTtlMs,
+  queriedSince,
   sinceEver,
   timeRead,
   withPersonsOf,
@@ -132,7 +132,7 @@ import type { Problem } from '#pipelines/settings/problems.ts';
 import { closed, idField, timeField } from '#services/control_api/fields.ts';
 import { siteParams } from '#services/control_api/sites.ts';
 import { type Input, inSite, type Needs } from '../auth.ts';
-import { type Question, type Route, refused, route, type World } from '../route.ts';
+import { type Question, type RequestContext, type Route, refused, route } from '../route.ts';
 import { formatQuery, OTHER_FORMATS } from './formats.ts';
 
 /** Of fewer a value may tell who they are. */
@@ -153,7 +153,7 @@ interface QuerySpec<Query extends TObject | TUnion, Plan, Row> {
   /** @param leastPersons Persons that a value has at the least to be told. */
   statement(siteId: string, plan: Plan, leastPersons: number): Statement;
   answer(query: Static<Query>, rows: readonly Row[], leastPersons: number): object;
-  keptMs(query: Static<Query>, nowMs: number): number;
+  cacheTtlMs(query: Static<Query>, nowMs: number): number;
   /** Whether values that few persons have are left to those who may see persons. */
   hidesFew?: true;
   /** Whether the answer lists persons or their events. */
@@ -204,7 +204,7 @@ function queryRoute<Query extends TObject | TUnion, Plan, Row>(spec: QuerySpec<Q
 function askQuery<Query extends TObject | TUnion, Plan, Row>(
   spec: QuerySpec<Query, Plan, Row>,
   input: Input,
-  world: World,
+  world: RequestContext,
 ): Question {
   const { site_id: siteId } = input.params as Static<typeof queryParams>;
   if (world.view.table.site(siteId) === undefined) return refused('site_unknown');
@@ -213,7 +213,7 @@ function askQuery<Query extends TObject | TUnion, Plan, Row>(
   if (problems.length > 0) return refused('settings_invalid', problems);
   const isCut = spec.hidesFew === true && !world.may('query.persons', { site: siteId });
   const leastPersons = isCut ? LEAST_PERSONS : 1;
-  const since = spec.reads === undefined ? askedSince(query as object) : (spec.reads(query)?.from ?? 0);
+  const since = spec.reads === undefined ? queriedSince(query as object) : (spec.reads(query)?.from ?? 0);
   return {
     kind: 'ask',
     siteId,
@@ -227,7 +227,7 @@ function askQuery<Query extends TObject | TUnion, Plan, Row>(
       spec.plan(withPersonsOf(withEveryName(query), siteId, since), world.nowMs),
       leastPersons,
     ),
-    keptMs: spec.keptMs(query, world.nowMs),
+    cacheTtlMs: spec.cacheTtlMs(query, world.nowMs),
     answer: (rows) => spec.answer(query, rows as Row[], leastPersons),
   };
 }
@@ -242,7 +242,7 @@ interface Ranged {
 }
 
 /** How long an answer about a time may be kept. */
-const byRange = ({ to, fresh }: Ranged, nowMs: number): number => (fresh === true ? 0 : keptMs(to, nowMs));
+const byRange = ({ to, fresh }: Ranged, nowMs: number): number => (fresh === true ? 0 : cacheTtlMs(to, nowMs));
 
 const LIVE_KEPT_MS = 1_000;
 
@@ -257,7 +257,7 @@ export const queryRoutes: Route[] = [
     plan: funnelPlan,
     statement: funnelStatement,
     answer: funnelAnswer,
-    keptMs: byRange,
+    cacheTtlMs: byRange,
     hidesFew: true,
   }),
   queryRoute<typeof correlationShape, CorrelationPlan, CorrelationRow>({
@@ -270,7 +270,7 @@ export const queryRoutes: Route[] = [
     plan: correlationPlan,
     statement: correlationStatement,
     answer: correlationAnswer,
-    keptMs: byRange,
+    cacheTtlMs: byRange,
     hidesFew: true,
   }),
   queryRoute<typeof trendsShape, TrendsPlan, TrendRow>({
@@ -283,7 +283,7 @@ export const queryRoutes: Route[] = [
     plan: trendsPlan,
     statement: trendsStatement,
     answer: trendsAnswer,
-    keptMs: byRange,
+    cacheTtlMs: byRange,
     hidesFew: true,
   }),
   queryRoute<typeof retentionShape, RetentionPlan, RetentionRow>({
@@ -296,7 +296,7 @@ export const queryRoutes: Route[] = [
     plan: retentionPlan,
     statement: retentionStatement,
     answer: (_query, rows) => retentionAnswer(rows),
-    keptMs: byRange,
+    cacheTtlMs: byRange,
   }),
   queryRoute<typeof stickinessShape, StickinessPlan, StickinessRow>({
     name: 'stickiness',
@@ -308,7 +308,7 @@ export const queryRoutes: Route[] = [
     plan: stickinessPlan,
     statement: stickinessStatement,
     answer: stickinessAnswer,
-    keptMs: byRange,
+    cacheTtlMs: byRange,
   }),
   queryRoute<typeof lifecycleShape, LifecyclePlan, LifecycleRow>({
     name: 'lifecycle',
@@ -320,7 +320,7 @@ export const queryRoutes: Route[] = [
     plan: lifecyclePlan,
     statement: lifecycleStatement,
     answer: (_query, rows) => lifecycleAnswer(rows),
-    keptMs: byRange,
+    cacheTtlMs: byRange,
     reads: sinceEver,
   }),
   queryRoute<typeof topShape, TopPlan, TopRow>({
@@ -333,7 +333,7 @@ export const queryRoutes: Route[] = [
     plan: topPlan,
     statement: topStatement,
     answer: topAnswer,
-    keptMs: byRange,
+    cacheTtlMs: byRange,
     hidesFew: true,
   }),
   queryRoute<typeof liveShape, LivePlan, ListedRow>({
@@ -348,7 +348,7 @@ export const queryRoutes: Route[] = [
     plan: livePlan,
     statement: liveStatement,
     answer: (_query, rows) => listingAnswer(rows),
-    keptMs: () => LIVE_KEPT_MS,
+    cacheTtlMs: () => LIVE_KEPT_MS,
   }),
   queryRoute<typeof timelineShape, TimelinePlan, ListedRow>({
     name: 'timeline',
@@ -362,7 +362,7 @@ export const queryRoutes: Route[] = [
     plan: timelinePlan,
     statement: timelineStatement,
     answer: (_query, rows) => listingAnswer(rows),
-    keptMs: byRange,
+    cacheTtlMs: byRange,
     // By the places of one person's rows.
     reads: () => null,
   }),
@@ -376,7 +376,7 @@ export const queryRoutes: Route[] = [
     plan: engagePlan('survey'),
     statement: engageStatement,
     answer: surveyResults,
-    keptMs: byRange,
+    cacheTtlMs: byRange,
     hidesFew: true,
   }),
   queryRoute<typeof engageQueryShape, EngagePlan, EngageRow>({
@@ -389,7 +389,7 @@ export const queryRoutes: Route[] = [
     plan: engagePlan('promo'),
     statement: engageStatement,
     answer: promoResults,
-    keptMs: byRange,
+    cacheTtlMs: byRange,
   }),
   queryRoute<typeof engageQueryShape, EngagePlan, EngageRow>({
     name: 'form',
@@ -401,7 +401,7 @@ export const queryRoutes: Route[] = [
     plan: engagePlan('form'),
     statement: engageStatement,
     answer: formResults,
-    keptMs: byRange,
+    cacheTtlMs: byRange,
   }),
 ];
 
@@ -419,7 +419,7 @@ export const actorQueryRoutes: Route[] = [
     plan: actorsPlan,
     statement: actorsStatement,
     answer: actorsAnswer,
-    keptMs: (query, nowMs) => byRange(listedQuery(query), nowMs),
+    cacheTtlMs: (query, nowMs) => byRange(listedQuery(query), nowMs),
   }),
   queryRoute<typeof pathsShape, PathsPlan, PathRow>({
     name: 'paths',
@@ -431,7 +431,7 @@ export const actorQueryRoutes: Route[] = [
     plan: pathsPlan,
     statement: pathsStatement,
     answer: pathsAnswer,
-    keptMs: byRange,
+    cacheTtlMs: byRange,
     hidesFew: true,
   }),
 ];

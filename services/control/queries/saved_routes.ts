@@ -12,19 +12,19 @@ import { savedInputs, savedParams, savedShapes } from '#services/control_api/que
 import { siteParams } from '#services/control_api/sites.ts';
 import { inSite, type Needs } from '../auth.ts';
 import {
+  checkIfMatch,
   done,
   metaOf,
   type Outcome,
   page,
   type Question,
+  type RequestContext,
   type Route,
   refused,
   refusedFor,
-  refuseStale,
   route,
   type Shown,
   schemaProblems,
-  type World,
 } from '../route.ts';
 import { formatQuery, OTHER_FORMATS } from './formats.ts';
 import { actorQueryRoutes, queryRoutes, sqlRoute } from './routes.ts';
@@ -160,7 +160,7 @@ function replaceRoute(kind: SavedKind): Route {
     errors: ['site_unknown', KINDS[kind].unknown],
     run({ params: { site_id, id }, body, ifMatch }, world) {
       return withItem(world.view, site_id, kind, id, (item) => {
-        const stale = refuseStale(world.view, savedKey(site_id, kind, id), ifMatch, 'required');
+        const stale = checkIfMatch(world.view, savedKey(site_id, kind, id), ifMatch, 'required');
         if (stale !== null) return stale;
         if (body.id !== id) {
           return refused('settings_invalid', [problem('id_malformed', 'id', 'is not the id in the path')]);
@@ -191,7 +191,7 @@ function removeRoute(kind: SavedKind): Route {
     run({ params: { site_id, id }, ifMatch }, { view }) {
       return withItem(view, site_id, kind, id, (item) => {
         const key = savedKey(site_id, kind, id);
-        const stale = refuseStale(view, key, ifMatch, 'required');
+        const stale = checkIfMatch(view, key, ifMatch, 'required');
         if (stale !== null) return stale;
         if (kind === 'question' && isOnBoard(view, site_id, id)) return refused('question_on_board');
         const body = viewOf(view, item);
@@ -201,7 +201,7 @@ function removeRoute(kind: SavedKind): Route {
   });
 }
 
-function written(world: World, item: SavedItem): Outcome {
+function written(world: RequestContext, item: SavedItem): Outcome {
   const { site_id, kind, id, definition } = item;
   const problems = [
     ...unless(definition.length <= DEFINITION_CHARACTERS_MAX, 'too_large', kind, 'is more than 32 KiB of JSON'),
@@ -278,14 +278,14 @@ interface Saved {
 }
 
 /** What of a saved question could not be asked. */
-function questionProblems(siteId: string, saved: Saved, world: World): Problem[] {
+function questionProblems(siteId: string, saved: Saved, world: RequestContext): Problem[] {
   const question = questionOf(siteId, saved, world);
   if (question.kind !== 'refused') return [];
   const { problems } = question;
   return problems.map((one) => ({ ...one, field: one.field === 'query' ? one.field : `question.${one.field}` }));
 }
 
-function questionOf(siteId: string, { query, question }: Saved, world: World): Question {
+function questionOf(siteId: string, { query, question }: Saved, world: RequestContext): Question {
   const asked = ASKED.get(query);
   if (asked?.ask === undefined || asked.body === null) {
     return invalid([problem('not_there', 'query', `is none of: ${[...ASKED.keys()].join(', ')}`)]);

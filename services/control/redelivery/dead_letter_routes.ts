@@ -2,8 +2,8 @@
 
 import { hash } from 'node:crypto';
 import type { Static } from 'typebox';
-import { ALL_SITES, type Asker } from '#infra/clickhouse/running_queries.ts';
-import type { DeadLetterStore, ResendRules, ShownLetter } from '#infra/redelivery/dead_letter_store.ts';
+import { ALL_SITES, type QueryCaller } from '#infra/clickhouse/running_queries.ts';
+import type { DeadLetterStore, DeadLetterView, ResendRules } from '#infra/redelivery/dead_letter_store.ts';
 import {
   type LetterOutcomeRow,
   letterOutcomesStatement,
@@ -11,7 +11,7 @@ import {
 } from '#pipelines/analytics/delivery_outcomes.ts';
 import { type AttemptRow, attemptsStatement } from '#pipelines/analytics/event_trace/trace.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
-import { isOfDelivery, type LetterPlace, letterId, parseLetterId } from '#pipelines/redelivery/dead_letter.ts';
+import { deadLetterId, isOfDelivery, type LetterPlace, parseDeadLetterId } from '#pipelines/redelivery/dead_letter.ts';
 import { isReplayed } from '#pipelines/redelivery/replay.ts';
 import {
   type EventOutcome,
@@ -27,12 +27,12 @@ import type { EntryView } from '#schemas/event_batch.ts';
 import type { AttemptItem } from '#services/control_api/destinations.ts';
 import { nothing, pageOf } from '#services/control_api/fields.ts';
 import {
+  type DeadLetterItem,
+  deadLetterSchema,
   type LetterDetails,
-  type LetterItem,
   letterDetails,
   letterParams,
   letterQuery,
-  letterShape,
   reopenBody,
   resendBody,
   resendShape,
@@ -42,7 +42,15 @@ import {
 import { ofListed } from '../auth.ts';
 import { attemptItem } from '../destinations/delivery.ts';
 import { createQueryGate } from '../queries/answers.ts';
-import { done, type GatheredAnswer, type Route, refused, route, type Sources, type World } from '../route.ts';
+import {
+  type ControlServices,
+  done,
+  type GatheredAnswer,
+  type RequestContext,
+  type Route,
+  refused,
+  route,
+} from '../route.ts';
 
 const tag = 'Dead letters';
 const base = '/v1/admin/dead-letters';
@@ -70,7 +78,7 @@ export const deadLetterRoutes: Route[] = [
     query: letterQuery,
     body: null,
     ifMatch: 'none',
-    success: { status: 200, schema: pageOf(letterShape), description: 'Dead letters, without what they hold' },
+    success: { status: 200, schema: pageOf(deadLetterSchema), description: 'Dead letters, without what they hold' },
     errors: READING_ERRORS,
     run: () => done([], () => ({ body: {} })),
     gather: listLetters,
@@ -115,7 +123,7 @@ export const deadLetterRoutes: Route[] = [
 ];
 
 /** A letter may be of several sites: it is for those who may see all of them. What cannot be read may be of any. */
-function isSeen({ views }: ShownLetter, permission: Permission, { may }: World): boolean {
+function isSeen({ views }: DeadLetterView, permission: Permission, { may }: RequestContext): boolean {
   if (may(permission, 'installation')) return true;
   return views !== null && views.length > 0 && views.every(({ siteId }) => may(permission, { site: siteId }));
 }
@@ -123,7 +131,7 @@ function isSeen({ views }: ShownLetter, permission: Permission, { may }: World):
 /** What is done about letters, and how the audit notes it. */
 interface LetterChange<Outcome> {
   noted(ids: readonly string[]): Record<string, unknown>;
-  change(own: readonly LetterPlace[], world: World): Promise<Map<string, Outcome>>;
+  change(own: readonly LetterPlace[], world: RequestContext): Promise<Map<string, Outcome>>;
 }
 
 /**
@@ -132,17 +140,18 @@ interface LetterChange<Outcome> {
  */
 async function changeLetters<Outcome>(
   ids: readonly string[],
-  { letters, note, now }: Sources,
+  { letters, note, now }: ControlServices,
   { noted, change }: LetterChange<Outcome>,
 ): Promise<GatheredAnswer> {
-  const places = ids.flatMap((id) => parseLetterId(id) ?? []);
+  const places = ids.flatMap((id) => parseDeadLetterId(id) ?? []);
   const found = await letters.read(places);
   const before = now();
   if ('kind' in before) return before;
-  const isOwn = (letter: ShownLetter, world: World): boolean => isSeen(letter, 'dead_letters.change', world);
+  const isOwn = (letter: DeadLetterView, world: RequestContext): boolean =>
+    isSeen(letter, 'dead_letters.change', world);
   const named = found.filter((letter) => isOwn(letter, before));
   const answered = (outcomes: ReadonlyMap<string, Outcome>): GatheredAnswer => {
-    const items = [...new Set(places.map(letterId))].map((id) => ({ id, outcome: outcomes.get(id) ?? 'unknown' }));
+    const items = [...new Set(places.map(deadLetterId))].map((id) => ({ id, outcome: outcomes.get(id) ?? 'unknown' }));
     return { kind: 'answered', body: { items } };
   };
   if (named.length === 0) return answered(new Map());
@@ -159,8 +168,8 @@ async function changeLetters<Outcome>(
   );
 }
 
-async function showLetter(id: string, sources: Sources, world: World): Promise<GatheredAnswer> {
-  const place = parseLetterId(id);
+async function showLetter(id: string, sources: ControlServices, world: RequestContext): Promise<GatheredAnswer> {
+  const place = parseDeadLetterId(id);
   const [found] = place === null ? [] : await sources.letters.read([place]);
   if (found === undefined || !isSeen(found, 'dead_letters.read', world)) return refused('dead_letter_unknown');
   const [deliveries, attempts] = await Promise.all([deliveriesOf([found], sources), attemptsOf(found, sources)]);
@@ -169,31 +178,38 @@ async function showLetter(id: string, sources: Sources, world: World): Promise<G
   return { kind: 'answered', body: { ...detailsOf(found, deliveries), attempts } };
 }
 
-async function listLetters({ query }: { query: unknown }, sources: Sources, world: World): Promise<GatheredAnswer> {
+async function listLetters(
+  { query }: { query: unknown },
+  sources: ControlServices,
+  world: RequestContext,
+): Promise<GatheredAnswer> {
   const asked = query as Static<typeof letterQuery>;
   const { stage = null, reason = null, state = null, since = null, limit = LIMIT, after } = asked;
-  const place: LetterPlace | null = after === undefined ? null : parseLetterId(after);
+  const place: LetterPlace | null = after === undefined ? null : parseDeadLetterId(after);
   const marked = state === 'delivered' ? null : state;
   const page = await sources.letters.list({ stage, reason, state: marked, sinceMs: since, after: place, limit });
   const seen = page.letters.filter((letter) => isAskedFor(letter, asked) && isSeen(letter, 'dead_letters.read', world));
   const deliveries = await deliveriesOf(seen, sources);
   const items = seen.map((letter) => itemOf(letter, deliveries)).filter((item) => isInState(item, state));
-  return { kind: 'answered', body: { items, next: page.next === null ? null : letterId(page.next) } };
+  return { kind: 'answered', body: { items, next: page.next === null ? null : deadLetterId(page.next) } };
 }
 
 /** Whether a letter is of the site and the destination that a list is asked for. */
-function isAskedFor({ letter, views }: ShownLetter, { site_id, destination }: Static<typeof letterQuery>): boolean {
+function isAskedFor({ letter, views }: DeadLetterView, { site_id, destination }: Static<typeof letterQuery>): boolean {
   if (destination !== undefined && letter.destination !== destination) return false;
   return site_id === undefined || views?.some(({ siteId }) => siteId === site_id) === true;
 }
 
 /** Whether a letter is in a state as far as its events' deliveries say. */
-function isInState({ delivery }: LetterItem, state: Static<typeof letterQuery>['state'] | null): boolean {
+function isInState({ delivery }: DeadLetterItem, state: Static<typeof letterQuery>['state'] | null): boolean {
   if (state === 'open') return delivery !== 'delivered';
   return state !== 'delivered' || delivery === 'delivered';
 }
 
-function itemOf({ id, letter, resentAtMs, resolution, views }: ShownLetter, deliveries: LetterDeliveries): LetterItem {
+function itemOf(
+  { id, letter, resentAtMs, resolution, views }: DeadLetterView,
+  deliveries: LetterDeliveries,
+): DeadLetterItem {
   const { stage, destination = '', reason, detail, topic, partition, offset, index, died_at, bytes_total } = letter;
   const [only] = views ?? [];
   const delivery = deliveries.get(id) ?? null;
@@ -201,7 +217,7 @@ function itemOf({ id, letter, resentAtMs, resolution, views }: ShownLetter, deli
   return {
     ...{
       id,
-      stage: stage as LetterItem['stage'],
+      stage: stage as DeadLetterItem['stage'],
       destination: destination === '' ? null : destination,
       reason,
       detail,
@@ -224,7 +240,7 @@ function itemOf({ id, letter, resentAtMs, resolution, views }: ShownLetter, deli
 }
 
 /** Whose events they are and what they are called, and nothing of what they say. */
-function detailsOf(found: ShownLetter, deliveries: LetterDeliveries): Omit<LetterDetails, 'attempts'> {
+function detailsOf(found: DeadLetterView, deliveries: LetterDeliveries): Omit<LetterDetails, 'attempts'> {
   const shown = found.views?.slice(0, EVENTS_SHOWN_MAX);
   const contents = shown?.map(({ siteId, eventId, name, distinctId, receivedAtMs }) => ({
     site_id: siteId,
@@ -297,10 +313,10 @@ const isPersonal = (note: string): boolean => holdsPersonalText(note);
 type LetterDeliveries = ReadonlyMap<string, LetterDelivery>;
 const ATTEMPTS_SHOWN_MAX = 20;
 
-type Asking = Pick<Sources, 'queries' | 'asker'>;
+type Asking = Pick<ControlServices, 'queries' | 'asker'>;
 
 /** What became of the events of deliveries' letters since. */
-async function deliveriesOf(letters: readonly ShownLetter[], sources: Asking): Promise<LetterDeliveries> {
+async function deliveriesOf(letters: readonly DeadLetterView[], sources: Asking): Promise<LetterDeliveries> {
   const ofDelivery = letters.filter(({ letter, views }) => letter.stage === 'delivery' && (views?.length ?? 0) > 0);
   const events = ofDelivery.flatMap(({ letter, views }) => outcomePlaces(letter.destination ?? '', views ?? []));
   const known = await outcomesOf(events, sources, OUTCOMES_KEPT_MS);
@@ -340,7 +356,7 @@ function keyOfEvent(destination: string, { siteId, coordinate }: EntryView): str
 async function outcomesOf(
   events: readonly AskedEvent[],
   { queries, asker }: Asking,
-  keptMs: number,
+  cacheTtlMs: number,
 ): Promise<Map<string, EventOutcome> | null> {
   const known = new Map<string, EventOutcome>();
   for (let at = 0; at < events.length; at += PLACES_MAX) {
@@ -353,7 +369,7 @@ async function outcomesOf(
     const answered = await queries.answer(
       {
         ...{ kind: 'ask', siteId: ALL_SITES, about: 'letters', asked: { rows_of: 'letters' }, reads: null },
-        ...{ isShared: false, statement, keptMs, answer: (rows) => ({ rows }) },
+        ...{ isShared: false, statement, cacheTtlMs, answer: (rows) => ({ rows }) },
       },
       asker,
     );
@@ -371,13 +387,16 @@ async function outcomesOf(
 }
 
 /** The attempts to deliver the only event of a delivery's letter, the newest first; null where they are not known. */
-async function attemptsOf({ letter, views }: ShownLetter, { queries, asker }: Asking): Promise<AttemptItem[] | null> {
+async function attemptsOf(
+  { letter, views }: DeadLetterView,
+  { queries, asker }: Asking,
+): Promise<AttemptItem[] | null> {
   const [event] = views ?? [];
   if (letter.stage !== 'delivery' || event === undefined || views?.length !== 1) return null;
   const answered = await queries.answer(
     {
       ...{ kind: 'ask', siteId: event.siteId, about: 'letters', asked: { rows_of: 'attempts' }, reads: null },
-      ...{ isShared: false, statement: attemptsStatement(event.siteId, event.eventId), keptMs: OUTCOMES_KEPT_MS },
+      ...{ isShared: false, statement: attemptsStatement(event.siteId, event.eventId), cacheTtlMs: OUTCOMES_KEPT_MS },
       answer: (rows) => ({ rows }),
     },
     asker,
@@ -392,7 +411,7 @@ async function attemptsOf({ letter, views }: ShownLetter, { queries, asker }: As
 }
 
 /** What the settings, replays and ClickHouse know of letters that are to be resent. */
-function resendRules(sources: Sources, world: World): ResendRules {
+function resendRules(sources: ControlServices, world: RequestContext): ResendRules {
   return {
     accountOf: (siteId) => world.view.table.site(siteId)?.account_id ?? '',
     hasDestination: (siteId, destination) => world.view.table.destination(siteId, destination)?.enabled === true,
@@ -416,7 +435,7 @@ function resendRules(sources: Sources, world: World): ResendRules {
 }
 
 /** Dead letters, for somebody who asks. */
-export type LettersFor = (asker: Asker) => DeadLetterStore;
+export type DeadLettersFor = (asker: QueryCaller) => DeadLetterStore;
 
 /** Each reads Kafka anew and holds a page of letters, 8 MiB, in memory. */
 const READS_AT_ONCE = 4;
@@ -431,7 +450,7 @@ const RESENDS_OF_DELIVERIES = { atOnce: 1, siteAtOnce: 1 };
  *
  * @param waitingMsMax How long one may wait before it is refused with QueryBusyError.
  */
-export function gateLetters(letters: DeadLetterStore, waitingMsMax?: number): LettersFor {
+export function limitDeadLetterReads(letters: DeadLetterStore, waitingMsMax?: number): DeadLettersFor {
   const gate = createQueryGate({ atOnce: READS_AT_ONCE, siteAtOnce: ASKER_READS_AT_ONCE }, waitingMsMax);
   const deliveries = createQueryGate(RESENDS_OF_DELIVERIES, waitingMsMax);
   return ({ label, signal }) => {

@@ -20,7 +20,17 @@ import {
 } from '#services/control_api/redelivery.ts';
 import { inBodySite, inReplaySite, ofListed, placeOfSite } from '../auth.ts';
 import { isCalledByAddress } from '../destinations/routes.ts';
-import { done, metaOf, page, type Route, refused, refuseStale, route, type Shown, type World } from '../route.ts';
+import {
+  checkIfMatch,
+  done,
+  metaOf,
+  page,
+  type RequestContext,
+  type Route,
+  refused,
+  route,
+  type Shown,
+} from '../route.ts';
 
 const tag = 'Replays';
 const base = '/v1/admin/replays';
@@ -64,7 +74,7 @@ export const replayRoutes: Route[] = [
     path: base,
     operationId: 'createReplay',
     access: inBodySite('replays.change'),
-    needsProof: ({ body }, known) => tellsAnAddress(body as Static<typeof newReplay>, known),
+    requiresReauthentication: ({ body }, known) => tellsAnAddress(body as Static<typeof newReplay>, known),
     tag,
     summary: 'Send again what a destination has not taken, of a range of time',
     params: nothing,
@@ -129,21 +139,21 @@ export const replayRoutes: Route[] = [
       const replay = world.view.table.replay(replay_id);
       if (replay === undefined) return refused('replay_unknown');
       if (isEnded(world, replay)) return refused('replay_over');
-      const stale = refuseStale(world.view, replayKey(replay_id), ifMatch, 'optional');
+      const stale = checkIfMatch(world.view, replayKey(replay_id), ifMatch, 'optional');
       if (stale !== null) return stale;
       return done([{ body: { replay: { ...replay, wanted: body.wanted } } }], show(world, replay_id));
     },
   }),
 ];
 
-function isEnded({ replayProgress }: World, { replay_id, wanted }: Replay): boolean {
+function isEnded({ replayProgress }: RequestContext, { replay_id, wanted }: Replay): boolean {
   return wanted === 'cancelled' || isOver(replayProgress(replay_id)?.phase ?? 'waiting');
 }
 
 /** Whether what events say of persons would be sent to an address that somebody has set. */
 function tellsAnAddress(
   { destination, site_id, dry_run = false }: Static<typeof newReplay>,
-  { view, adapters }: Pick<World, 'view' | 'adapters'>,
+  { view, adapters }: Pick<RequestContext, 'view' | 'adapters'>,
 ): boolean {
   const of = [...view.table.destinationsNamed(destination).values()];
   const sent = of.filter((one) => (site_id ?? one.site_id) === one.site_id);
@@ -151,7 +161,7 @@ function tellsAnAddress(
 }
 
 function replayProblems(
-  { view, adapters }: World,
+  { view, adapters }: RequestContext,
   destination: string,
   siteId: string | null,
   from: number,
@@ -166,7 +176,7 @@ function replayProblems(
 }
 
 /** Facts that make room for one more of a site, or of all; null where there is none. Those of its own account go first. */
-function makeRoom(world: World, siteId: string | null): Fact[] | null {
+function makeRoom(world: RequestContext, siteId: string | null): Fact[] | null {
   const { table } = world.view;
   const ownerOf = (id: string | null): Owner => ownersOf([placeOfSite(id)], table)[0] ?? null;
   const isOwn = ({ site_id }: Replay): boolean => ownerOf(site_id) === ownerOf(siteId);
@@ -182,7 +192,7 @@ function makeRoom(world: World, siteId: string | null): Fact[] | null {
 }
 
 const show =
-  (world: World, replayId: string) =>
+  (world: RequestContext, replayId: string) =>
   (view: SettingsView): Shown => {
     const replay = view.table.replay(replayId);
     if (replay === undefined) throw new Error(`no replay ${replayId} after it was written`);
@@ -190,7 +200,7 @@ const show =
     return { body: item, version: item.version };
   };
 
-function itemOf({ replayProgress }: World, view: SettingsView, replay: Replay): ReplayItem {
+function itemOf({ replayProgress }: RequestContext, view: SettingsView, replay: Replay): ReplayItem {
   const progress = replayProgress(replay.replay_id);
   return { ...replay, ...progressItem(replay, progress), ...metaOf(view, replayKey(replay.replay_id)) };
 }

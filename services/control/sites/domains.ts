@@ -29,7 +29,7 @@ import type { DomainProof, Site } from '#schemas/setting.ts';
 import { closed, idField, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { type DomainItem, domainParams, domainShape } from '#services/control_api/sites.ts';
 import { inSite, ofListed } from '../auth.ts';
-import { type DomainRules, done, page, type Route, refused, refusedFor, route, type World } from '../route.ts';
+import { type DomainRules, done, page, type RequestContext, type Route, refused, refusedFor, route } from '../route.ts';
 
 const tag = 'Sites';
 const base = '/v1/admin/sites/{site_id}/domains/{domain}';
@@ -71,7 +71,7 @@ export const domainRoutes: Route[] = [
     success: shown('The domain'),
     errors: ['site_unknown', 'domain_unknown'],
     run({ params }, world) {
-      const found = claimOf(world.view, params);
+      const found = dedupKey(world.view, params);
       return 'code' in found ? refused(found.code) : answered([], found, world);
     },
   }),
@@ -105,7 +105,7 @@ export const domainRoutes: Route[] = [
     looksForProof: true,
     errors: ['site_unknown', 'domain_unknown', 'claimed_elsewhere', 'dns_unavailable'],
     run({ params }, world) {
-      const found = claimOf(world.view, params);
+      const found = dedupKey(world.view, params);
       if ('code' in found) return refused(found.code);
       if (isTaken(world.view, found)) return refused('claimed_elsewhere', [takenProblem(found)]);
       if (world.proofFinding === null || world.proofFinding === 'unavailable') return refused('dns_unavailable');
@@ -123,7 +123,7 @@ export const domainRoutes: Route[] = [
     success: shown('The domain that was given up'),
     errors: ['site_unknown', 'domain_unknown'],
     run({ params }, world) {
-      const found = claimOf(world.view, params);
+      const found = dedupKey(world.view, params);
       if ('code' in found) return refused(found.code);
       const site = world.view.table.site(found.site_id) as Site;
       const domains = site.domains.filter((domain) => domain !== found.domain);
@@ -146,7 +146,7 @@ function foundFacts(
   nowMs: number,
   graceMs: number,
 ): Fact[] {
-  const found = claimOf(view, claim);
+  const found = dedupKey(view, claim);
   if ('code' in found) return [];
   // Where two were proven at the same moment, one of them is served.
   if (isTaken(view, found)) return found.verified_at === null ? [] : proofFacts(view.table, unproven(found));
@@ -182,14 +182,14 @@ function proofOf(table: SettingsTable, siteId: string, domain: string): DomainPr
 
 type FoundClaim = DomainProof | { code: 'site_unknown' | 'domain_unknown' };
 
-function claimOf({ table }: SettingsView, { site_id, domain }: { site_id: string; domain: string }): FoundClaim {
+function dedupKey({ table }: SettingsView, { site_id, domain }: { site_id: string; domain: string }): FoundClaim {
   const site = table.site(site_id);
   if (site === undefined) return { code: 'site_unknown' };
   const name = canonicalDomain(domain) ?? domain;
   return site.domains.includes(name) ? proofOf(table, site_id, name) : { code: 'domain_unknown' };
 }
 
-function answered(facts: Fact[], proof: DomainProof, { domainRules }: World) {
+function answered(facts: Fact[], proof: DomainProof, { domainRules }: RequestContext) {
   return done(facts, () => ({ body: itemOf(proof, domainRules) }));
 }
 
@@ -225,7 +225,7 @@ const DAY_MS = 86_400_000;
  * Looks for the records of every claim that is due, and writes what has changed. Where two control services do so, the second
  * finds nothing to write. What cannot be stored is found again the next time.
  */
-export async function checkDomains(options: DomainWatchOptions, rounds: LookRounds): Promise<void> {
+export async function checkDomains(options: DomainWatchOptions, rounds: BackoffSchedule): Promise<void> {
   const next = rounds.begin(allClaims(options.journal.view().table)).values();
   const worker = async (): Promise<void> => {
     for (const claim of next) {
@@ -302,7 +302,7 @@ export function watchDomains(
 type PolledDomain = Pick<DomainProof, 'site_id' | 'domain' | 'verified_at'>;
 
 /** Which claims are looked for in one of the rounds over all. */
-interface LookRounds {
+interface BackoffSchedule {
   /** Begins a round: of all claims those that are due. */
   begin<Item extends PolledDomain>(claims: readonly Item[]): Item[];
   /** A claim that is not verified was looked for. */
@@ -317,7 +317,7 @@ const ROUNDS_MAX = 144;
  * stands, and anybody may claim anything: it is looked for after twice as many rounds each time. Nothing is written of that,
  * so that a process begins with all of them.
  */
-export function createLookRounds(): LookRounds {
+export function createLookRounds(): BackoffSchedule {
   let round = 0;
   let known = new Map<string, { due: number; gap: number }>();
   const nameOf = ({ site_id, domain }: PolledDomain): string => `${site_id} ${domain}`;

@@ -16,13 +16,13 @@ import { nothing } from '#services/control_api/fields.ts';
 import { definitionInput, definitionParams, siteParams } from '#services/control_api/sites.ts';
 import { inSite } from '../auth.ts';
 import {
+  checkIfMatch,
   done,
   metaOf,
   type Outcome,
   type Route,
   refused,
   refusedFor,
-  refuseStale,
   route,
   type Shown,
 } from '../route.ts';
@@ -69,7 +69,7 @@ export const definitionRoutes: Route[] = [
     run({ params: { site_id }, body, ifMatch }, { view }) {
       const site = view.table.site(site_id);
       if (site === undefined) return refused('site_unknown');
-      const stale = refuseStale(view, siteKey(site_id), ifMatch, 'optional');
+      const stale = checkIfMatch(view, siteKey(site_id), ifMatch, 'optional');
       if (stale !== null) return stale;
       const before = definitionsOf(site);
       if (before.some(({ id }) => id === body.id)) return refused('event_definition_exists');
@@ -110,7 +110,7 @@ export const definitionRoutes: Route[] = [
     run({ params: { site_id, definition_id }, body, ifMatch }, { view }) {
       const found = find(view, site_id, definition_id);
       if ('kind' in found) return found;
-      const stale = refuseStale(view, siteKey(site_id), ifMatch, 'required');
+      const stale = checkIfMatch(view, siteKey(site_id), ifMatch, 'required');
       if (stale !== null) return stale;
       if (body.id !== definition_id) {
         return refused('settings_invalid', [problem('id_malformed', 'id', 'is not the id in the path')]);
@@ -136,7 +136,7 @@ export const definitionRoutes: Route[] = [
     run({ params: { site_id, definition_id }, ifMatch }, { view }) {
       const found = find(view, site_id, definition_id);
       if ('kind' in found) return found;
-      const stale = refuseStale(view, siteKey(site_id), ifMatch, 'required');
+      const stale = checkIfMatch(view, siteKey(site_id), ifMatch, 'required');
       if (stale !== null) return stale;
       const left = definitionsOf(found.site).filter(({ id }) => id !== definition_id);
       return done([{ body: { site: withDefinitions(found.site, left) } }], () => ({ body: found.definition }));

@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox';
 import type { AnalystUser } from '#infra/clickhouse/analyst_users.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
-import { mayGive } from '#pipelines/settings/access.ts';
+import { canGrant } from '#pipelines/settings/access.ts';
 import { lifetimeRefusal } from '#pipelines/settings/callers.ts';
 import { canonicalDomain } from '#pipelines/settings/domains.ts';
 import { readEventDefinition } from '#pipelines/settings/event_definitions.ts';
@@ -32,21 +32,21 @@ import {
 } from '#services/control_api/sites.ts';
 import { type Input, inSite, type Needs, ofListed } from '../auth.ts';
 import {
+  type ControlServices,
+  checkIfMatch,
   done,
   type GatheredAnswer,
   metaOf,
   type Outcome,
   page,
   type Refused,
+  type RequestContext,
   type Route,
   refused,
   refusedFor,
-  refuseStale,
   route,
   type Shown,
-  type Sources,
   shownWith,
-  type World,
 } from '../route.ts';
 import { analystsOfSite } from '../users/analysts.ts';
 import { isActive } from '../users/tokens.ts';
@@ -152,7 +152,7 @@ export const siteRoutes: Route[] = [
     query: nothing,
     body: siteChange,
     // Whoever may read the account that it moves to reads its events from then on.
-    needsProof: ({ body }) => (body as SiteChange).account_id !== undefined,
+    requiresReauthentication: ({ body }) => (body as SiteChange).account_id !== undefined,
     ifMatch: 'required',
     success: { status: 200, schema: changedSiteShape, description: 'The site as it is now' },
     errors: ['site_unknown', 'claimed_elsewhere', 'limit_reached'],
@@ -161,7 +161,7 @@ export const siteRoutes: Route[] = [
       const before = view.table.site(site_id);
       if (before === undefined) return refused('site_unknown');
       return (
-        refuseStale(view, siteKey(site_id), ifMatch, 'required') ??
+        checkIfMatch(view, siteKey(site_id), ifMatch, 'required') ??
         refuseMove(before, body, world) ??
         withFacts(changedSite(before, body, world, before), endedAccess(site_id, end_access, world))
       );
@@ -183,7 +183,7 @@ const withFacts = (outcome: Outcome, facts: readonly Fact[]): Outcome =>
  * Who administers a site alone does not decide whose it is: the account that it leaves would lose it, and the other one pay
  * for it. Null: it stays, or may move.
  */
-function refuseMove(before: Site, { account_id: to }: SiteChange, { view, may }: World): Outcome | null {
+function refuseMove(before: Site, { account_id: to }: SiteChange, { view, may }: RequestContext): Outcome | null {
   if (to === undefined || to === before.account_id) return null;
   const isTheirs = may('site.change', { account: before.account_id }) && may('site.create', { account: to });
   if (!isTheirs) return refused('permission_missing');
@@ -217,7 +217,12 @@ function blankSite(siteId: string): Site {
  * Domains are brought into their canonical form; what has none is left for the check to refuse. `stored` is null for a new
  * site.
  */
-function changedSite(before: Site, change: SiteChange, { view, domainRules }: World, stored: Site | null): Outcome {
+function changedSite(
+  before: Site,
+  change: SiteChange,
+  { view, domainRules }: RequestContext,
+  stored: Site | null,
+): Outcome {
   const { event_definitions: given, domains, block_rules, tag: tagChange, ...rest } = change;
   const definitions = given === undefined ? { texts: before.event_definitions, problems: [] } : definitionTexts(given);
   if (definitions.problems.length > 0) return refused('settings_invalid', definitions.problems);
@@ -256,7 +261,7 @@ const showSite =
     return shownWith(view, siteKey(siteId), site === undefined ? {} : shownSite(site, withVisitors));
   };
 
-const mayReadRules = (may: World['may'], site: string): boolean => may('block_rules.change', { site });
+const mayReadRules = (may: RequestContext['may'], site: string): boolean => may('block_rules.change', { site });
 
 /** @param withVisitors Whether block rules say whom they block. */
 function shownSite(site: Site, withVisitors: boolean): object {
@@ -290,11 +295,11 @@ function givenIn(siteId: string, { table }: SettingsView, nowMs: number): Given 
 }
 
 /** Facts that end what is given in a site, as far as who asks may take it back: a token ends with all that it may elsewhere. */
-function endedAccess(siteId: string, kinds: readonly SiteAccessKind[], world: World): Fact[] {
+function endedAccess(siteId: string, kinds: readonly SiteAccessKind[], world: RequestContext): Fact[] {
   const { view, nowMs, principal, may } = world;
   const { users, tokens, keys } = givenIn(siteId, view, nowMs);
   const isTakenBack = (grants: readonly Grant[], permission: 'users.manage' | 'tokens.manage'): boolean =>
-    grants.every((grant) => mayGive(principal, grant, permission, view.table));
+    grants.every((grant) => canGrant(principal, grant, permission, view.table));
   const facts: Fact[] = [];
   if (kinds.includes('grants')) {
     for (const user of users) {
@@ -329,8 +334,8 @@ async function withAnalysts(
   siteId: string,
   kinds: readonly SiteAccessKind[],
   access: SiteAccess,
-  { analysts, note }: Pick<Sources, 'analysts' | 'note'>,
-  world: World,
+  { analysts, note }: Pick<ControlServices, 'analysts' | 'note'>,
+  world: RequestContext,
 ): Promise<StillWorks> {
   const left = await analystsOfSite(siteId, kinds.includes('analysts'), analysts, world, async (about, what) => {
     const noted = await note(about, what);
@@ -375,7 +380,7 @@ export const loaderPrefixRoutes: Route[] = [
   }),
 ];
 
-function withPrefix({ view }: World, siteId: string, loader_prefix: string | null): Outcome {
+function withPrefix({ view }: RequestContext, siteId: string, loader_prefix: string | null): Outcome {
   const site = view.table.site(siteId);
   return site === undefined
     ? refused('site_unknown')
@@ -392,7 +397,7 @@ export const splitRoutes: Route[] = [
     path: '/v1/admin/sites/{site_id}/persons/{person_id}/split',
     operationId: 'splitPerson',
     access: inSite('site.change'),
-    needsProof: () => true,
+    requiresReauthentication: () => true,
     tag: 'Persons',
     summary: 'Take distinct ids out of a person whom they were joined to wrongly, with their rows, for good',
     params: splitParams,
@@ -406,7 +411,11 @@ export const splitRoutes: Route[] = [
   }),
 ];
 
-async function splitPerson(input: Input, { splits, note }: Sources, before: World): Promise<GatheredAnswer> {
+async function splitPerson(
+  input: Input,
+  { splits, note }: ControlServices,
+  before: RequestContext,
+): Promise<GatheredAnswer> {
   const { site_id: siteId, person_id: named } = input.params as Static<typeof splitParams>;
   const { distinct_ids, identifiers = [], dry_run: isDry = false } = input.body as SplitInput;
   if (before.view.table.site(siteId) === undefined) return refused('site_unknown');

@@ -24,7 +24,7 @@ import {
   newAnalyst,
 } from '#services/control_api/queries.ts';
 import { ofListed } from '../auth.ts';
-import { done, type Refused, type Route, refused, route, type World } from '../route.ts';
+import { done, type Refused, type RequestContext, type Route, refused, route } from '../route.ts';
 
 /** Of each account whose sites they read. */
 const ANALYSTS_MAX = 200;
@@ -70,7 +70,7 @@ export const analystRoutes: Route[] = [
       permission: 'tokens.manage',
       of: ({ body }) => (body as NewAnalyst).site_ids.map((site) => ({ site })),
     },
-    needsProof: () => true,
+    requiresReauthentication: () => true,
     tag,
     summary: 'Make a user of ClickHouse that reads some sites, and show its password, once',
     params: nothing,
@@ -147,7 +147,7 @@ type NoteRevoking = (about: string, what: Record<string, unknown>) => Promise<bo
 export async function revokeAnalystsOf(
   userId: string,
   analysts: AnalystUsers | null,
-  world: Pick<World, 'may' | 'view'>,
+  world: Pick<RequestContext, 'may' | 'view'>,
   note: NoteRevoking,
 ): Promise<{ revoked: string[]; kept: number } | null> {
   const ended = await revokeSome(analysts, (one) => makerOf(one, world.view) === userId, world, note);
@@ -159,7 +159,7 @@ export async function analystsOfSite(
   siteId: string,
   isRevoked: boolean,
   analysts: AnalystUsers | null,
-  world: Pick<World, 'may'>,
+  world: Pick<RequestContext, 'may'>,
   note: NoteRevoking,
 ): Promise<AnalystUser[] | null> {
   const isOfSite = (one: AnalystUser): boolean => one.siteIds.includes(siteId) && isManaged(one, world);
@@ -171,7 +171,7 @@ export async function analystsOfSite(
 async function revokeSome(
   analysts: AnalystUsers | null,
   isMeant: (one: AnalystUser) => boolean,
-  world: Pick<World, 'may'>,
+  world: Pick<RequestContext, 'may'>,
   note: NoteRevoking,
 ): Promise<{ revoked: AnalystUser[]; kept: AnalystUser[] } | null> {
   if (analysts === null) return { revoked: [], kept: [] };
@@ -190,7 +190,11 @@ async function revokeSome(
 }
 
 /** Why an analyst of some sites is not made, by those that there are. */
-function refusalOf(siteIds: readonly string[], known: readonly AnalystUser[], world: World | Refused): Refused | null {
+function refusalOf(
+  siteIds: readonly string[],
+  known: readonly AnalystUser[],
+  world: RequestContext | Refused,
+): Refused | null {
   if ('kind' in world) return world;
   const { table } = world.view;
   if (siteIds.some((id) => table.site(id) === undefined)) return refused('site_unknown');
@@ -203,19 +207,23 @@ const placesOf = (siteIds: readonly string[]): Place[] =>
   siteIds.length === 0 ? ['installation'] : siteIds.map((site) => ({ site }));
 
 /** The analyst of that id; what is of others is as what is not there. */
-async function managed(analysts: AnalystUsers, { analyst_id }: Params, world: World): Promise<AnalystUser | undefined> {
+async function managed(
+  analysts: AnalystUsers,
+  { analyst_id }: Params,
+  world: RequestContext,
+): Promise<AnalystUser | undefined> {
   return (await analysts.list()).find((one) => one.analystId === analyst_id && isManaged(one, world));
 }
 
 /**
  * Whoever manages tokens of one of its sites, as it reads that one; one that does not say which they are is the installation's.
  */
-function isManaged({ siteIds }: AnalystUser, { may }: Pick<World, 'may'>): boolean {
+function isManaged({ siteIds }: AnalystUser, { may }: Pick<RequestContext, 'may'>): boolean {
   return placesOf(siteIds).some((place) => may('tokens.manage', place));
 }
 
 /** Of its sites those where who asks manages tokens. */
-function itemOf(analyst: AnalystUser, { may, view }: World): AnalystItem {
+function itemOf(analyst: AnalystUser, { may, view }: RequestContext): AnalystItem {
   const { analystId, user, siteIds, createdMs, createdBy, expiresMs } = analyst;
   const site_ids = siteIds.filter((site) => may('tokens.manage', { site }));
   return {

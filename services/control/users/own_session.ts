@@ -26,7 +26,7 @@ import {
 } from '#services/control_api/users.ts';
 import type { ControlErrorCode } from '../errors.ts';
 import {
-  changeAs,
+  commitAs,
   type KnownAsked,
   type Refused,
   type Route,
@@ -52,7 +52,7 @@ const ISSUER = 'Event ingest';
 const FACTOR_MS = 15 * 60_000;
 
 /** What may come of sending a password again, with a code where the user has a second factor. */
-export const proving = [
+export const withReauthentication = [
   'session_needed',
   'password_refused',
   'second_factor_needed',
@@ -116,7 +116,7 @@ export const ownSessionRoutes: Route[] = [
     body: passwordChange,
     ifMatch: 'none',
     success: { status: 200, schema: closed({}), description: 'It is changed' },
-    errors: [...proving],
+    errors: [...withReauthentication],
     answer: ({ body: { password, code, new_password } }, asked) =>
       proven(asked, { password, code }, async (user, session) => {
         const sealed = await hashed(asked.parts, user.user_id, new_password, 'known');
@@ -161,7 +161,7 @@ export const ownSessionRoutes: Route[] = [
     body: totpConfirmation,
     ifMatch: 'none',
     success: { status: 200, schema: recoveryCodesShape, description: 'Codes for when the app is lost' },
-    errors: [...proving, 'second_factor_exists', 'second_factor_not_begun'],
+    errors: [...withReauthentication, 'second_factor_exists', 'second_factor_not_begun'],
     answer: ({ body: { code, password } }, asked) =>
       asUser(asked, async ({ totp: had }) => {
         if (had !== null) return refused('second_factor_exists');
@@ -180,7 +180,7 @@ export const ownSessionRoutes: Route[] = [
     body: totpRemoval,
     ifMatch: 'none',
     success: { status: 200, schema: closed({}), description: 'It is removed' },
-    errors: [...proving, 'second_factor_required'],
+    errors: [...withReauthentication, 'second_factor_required'],
     answer: ({ body }, asked) =>
       proven(asked, body, async (user, session) => {
         if (user.totp === null) return refused('second_factor_refused');
@@ -218,7 +218,7 @@ export async function anew(
   body: object,
 ): Promise<SessionAnswer> {
   const { journal, nowMs, sessions } = parts;
-  const refusal = await changeAs<Refused | null>(parts, judge, (view, principal) => {
+  const refusal = await commitAs<Refused | null>(parts, judge, (view, principal) => {
     const user = view.table.user(userId);
     if (!isSessionValid(user, createdMs)) return notChanged('session_over');
     const changed = change(user, view.table);
@@ -285,7 +285,7 @@ export const proofRoute: Route = sessionRoute({
   body: sessionProof,
   ifMatch: 'none',
   success: { status: 200, schema: closed({}), description: 'It is proven' },
-  errors: [...proving.filter((code) => code !== 'settings_not_stored')],
+  errors: [...withReauthentication.filter((code) => code !== 'settings_not_stored')],
   answer: ({ body }, asked) =>
     proven(asked, body, async (_user, { id }) => {
       await asked.parts.sessions.prove(id, PROOF_MS);
@@ -294,11 +294,11 @@ export const proofRoute: Route = sessionRoute({
 });
 
 /** Whether it was proven lately who is in a session, as it began or by the password. @throws SessionsUnavailableError */
-export async function isProven(
+export async function isRecentlyAuthenticated(
   { sessions, nowMs }: Pick<SignInParts, 'sessions' | 'nowMs'>,
   { id, provenMs }: Session,
 ): Promise<boolean> {
-  return (provenMs !== null && nowMs() - provenMs <= PROOF_MS) || sessions.isProven(id);
+  return (provenMs !== null && nowMs() - provenMs <= PROOF_MS) || sessions.isRecentlyAuthenticated(id);
 }
 
 /** For a user in a session, and for no token. */

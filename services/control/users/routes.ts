@@ -1,7 +1,14 @@
 // Users as those manage them who may: made, changed, invited, disabled.
 
 import type { Static } from 'typebox';
-import { may, mayGive, OWNER_OF_ALL, type Permission, type Place, type Principal } from '#pipelines/settings/access.ts';
+import {
+  canGrant,
+  may,
+  OWNER_OF_ALL,
+  type Permission,
+  type Place,
+  type Principal,
+} from '#pipelines/settings/access.ts';
 import { issuerKey } from '#pipelines/settings/admin_tokens.ts';
 import { accountOfGrants } from '#pipelines/settings/audit.ts';
 import {
@@ -40,7 +47,8 @@ import {
 } from '#services/control_api/users.ts';
 import { type Needs, ofListed, type PrincipalId } from '../auth.ts';
 import {
-  changeAs,
+  checkIfMatch,
+  commitAs,
   done,
   type KnownAsked,
   metaOf,
@@ -48,7 +56,6 @@ import {
   type Refused,
   type Route,
   refused,
-  refuseStale,
   route,
   type SessionAnswer,
   sessionRoute,
@@ -105,7 +112,7 @@ export const userRoutes: Route[] = [
     path: base,
     operationId: 'createUser',
     access: ofListed('users.manage'),
-    needsProof: () => true,
+    requiresReauthentication: () => true,
     tag,
     summary: 'Make a user, who may no more than who makes it',
     params: nothing,
@@ -120,7 +127,7 @@ export const userRoutes: Route[] = [
       const change = { name, grants: grants.map(fullGrant), ...(sealed === undefined ? {} : { password: sealed }) };
       return written(asked, user_id, (view, before, principal) => {
         // First, as whoever may not make the user is not told that there is one.
-        const isGiven = change.grants.every((grant) => mayGive(principal, grant, 'users.manage', view.table));
+        const isGiven = change.grants.every((grant) => canGrant(principal, grant, 'users.manage', view.table));
         if (!isGiven) return refused('permission_missing');
         if (before !== undefined) return refused('user_exists');
         return isFull(principal, view) ? refused('limit_reached') : change;
@@ -153,7 +160,7 @@ export const userRoutes: Route[] = [
     path: `${base}/{user_id}`,
     operationId: 'changeUser',
     access: ofUser,
-    needsProof: ({ body }) => letsIn(body as Static<typeof userChange>),
+    requiresReauthentication: ({ body }) => letsIn(body as Static<typeof userChange>),
     tag,
     summary:
       'Change what is given of a user: grants, name, password, or whether it may sign in; and revoke what they issued',
@@ -183,7 +190,7 @@ export const userRoutes: Route[] = [
         (view, before, principal) => {
           if (before === undefined) return refused('user_unknown');
           if (!seesUser(principal, before, view.table)) return refused('permission_missing');
-          return refuseStale(view, userKey(user_id), ifMatch, 'optional') ?? change;
+          return checkIfMatch(view, userKey(user_id), ifMatch, 'optional') ?? change;
         },
         (view, principal) => {
           if (revoke_issued === true) tokens = revokedIssued(user_id, view, principal, asked.parts.nowMs());
@@ -248,7 +255,7 @@ export const userRoutes: Route[] = [
     path: `${base}/{user_id}/invitation`,
     operationId: 'inviteUser',
     access: ofUser,
-    needsProof: () => true,
+    requiresReauthentication: () => true,
     tag,
     summary: 'Make an invitation, by which a user links their account at a provider once; it is shown once',
     params: userParams,
@@ -259,7 +266,7 @@ export const userRoutes: Route[] = [
     errors: ['user_unknown', 'sessions_unavailable', 'settings_not_stored'],
     async answer({ params: { user_id } }, asked) {
       const { parts } = asked;
-      const noted = await changeAs<Invited | Refused>(parts, asked.judge, (view, principal) => {
+      const noted = await commitAs<Invited | Refused>(parts, asked.judge, (view, principal) => {
         const user = view.table.user(user_id);
         if (user === undefined) return { records: [], result: refused('user_unknown') };
         if (!managesUser(principal, user, view.table)) return { records: [], result: refused('permission_missing') };
@@ -311,7 +318,7 @@ function analystsRevoked({ parts, judge, caller, analysts }: KnownAsked, userId:
   const { principal } = caller;
   const world = { view, may: (permission: Permission, at: Place) => may(principal, permission, at, view.table) };
   return revokeAnalystsOf(userId, analysts, world, async (about, what) => {
-    const refusal = await changeAs<null>(parts, judge, (now, { actor, grants }) => {
+    const refusal = await commitAs<null>(parts, judge, (now, { actor, grants }) => {
       const who = { actor, accountId: accountOfGrants(grants, now.table) };
       return { records: [notedRecord(now, about, what, who, parts.nowMs())], result: null, protects: true };
     });
@@ -327,7 +334,7 @@ async function written(
   also: (view: SettingsView, principal: Principal) => Fact[] = () => [],
 ): Promise<SessionAnswer> {
   const { journal, nowMs } = parts;
-  const problem = await changeAs<Refused | null>(parts, judge, (view, principal) => {
+  const problem = await commitAs<Refused | null>(parts, judge, (view, principal) => {
     const before = view.table.user(userId);
     const change = plan(view, before, principal);
     if ('kind' in change) return { records: [], result: change };

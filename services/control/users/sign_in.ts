@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import type { Logger } from '#infra/log/logger.ts';
 import type { ProviderClient } from '#infra/oidc/provider_client.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
-import type { OneTimeNotes, Session, SessionStore, SignInLimits } from '#infra/redis/sessions.ts';
+import type { OneTimeTokens, Session, SessionStore, SignInLimits } from '#infra/redis/sessions.ts';
 import { type PasswordLine, type Passwords, PasswordsBusyError } from '#infra/secrets/password.ts';
 import { type KeyRing, openSecret, type SecretPlace, sealSecret } from '#infra/secrets/seal.ts';
 import type { Principal, Role } from '#pipelines/settings/access.ts';
@@ -25,13 +25,13 @@ export interface UserSecrets {
 
 export interface SignInParts {
   journal: SettingsJournal;
-  sessions: SessionKeeper;
+  sessions: CachedSessionStore;
   limits: SignInLimits;
   passwords: Passwords;
   userSecrets: UserSecrets;
   signInAudit: SignInAudit;
   /** Sign-ins at providers. */
-  oidc: { providers: readonly ProviderClient[]; notes: OneTimeNotes };
+  oidc: { providers: readonly ProviderClient[]; notes: OneTimeTokens };
   /** Of whoever has one of them and a password, a second factor is required. */
   secondFactorRoles: readonly Role[];
   randomBytes: RandomBytes;
@@ -171,7 +171,7 @@ export class SessionsUnavailableError extends Error {
 }
 
 /** Sessions by what browsers keep of them. Every call may throw SessionsUnavailableError. */
-export interface SessionKeeper {
+export interface CachedSessionStore {
   /** Begins a session; its value is for the browser alone. Sessions from before `notBeforeMs` would be over. */
   begin(
     of: Pick<Session, 'userId' | 'network' | 'browser' | 'provenMs'>,
@@ -182,7 +182,7 @@ export interface SessionKeeper {
   list(userId: string): Promise<Session[]>;
   /** Notes for a while that whoever is in the session has proven who they are. */
   prove(id: string, forMs: number): Promise<void>;
-  isProven(id: string): Promise<boolean>;
+  isRecentlyAuthenticated(id: string): Promise<boolean>;
   /** Keeps the sealed secret of a second factor that is being set up in the session, for a while. */
   holdFactor(id: string, sealed: string, forMs: number): Promise<void>;
   heldFactor(id: string): Promise<string | null>;
@@ -196,7 +196,11 @@ const REMEMBERED_MAX = 10_000;
 /** After Redis did not answer, it is not waited for again so soon. */
 const AWAY_MS = 2_000;
 
-export function createSessionKeeper(store: SessionStore, randomBytes: RandomBytes, nowMs: () => number): SessionKeeper {
+export function createSessionKeeper(
+  store: SessionStore,
+  randomBytes: RandomBytes,
+  nowMs: () => number,
+): CachedSessionStore {
   /** Sessions with when Redis last said that they go on, the longest ago first. */
   const remembered = new Map<string, { session: Session; atMs: number }>();
   let awayMs = Number.NEGATIVE_INFINITY;
@@ -242,7 +246,7 @@ export function createSessionKeeper(store: SessionStore, randomBytes: RandomByte
     },
     list: (userId) => reached(store.list(userId)),
     prove: (id, forMs) => reached(store.prove(id, forMs)),
-    isProven: (id) => reached(store.isProven(id)),
+    isRecentlyAuthenticated: (id) => reached(store.isRecentlyAuthenticated(id)),
     holdFactor: (id, sealed, forMs) => reached(store.holdFactor(id, sealed, forMs)),
     heldFactor: (id) => reached(store.heldFactor(id)),
     async end(userId, id) {

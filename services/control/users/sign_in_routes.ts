@@ -24,8 +24,8 @@ import { principalOfUser } from '../auth.ts';
 import type { ControlErrorCode } from '../errors.ts';
 import { type KnownAsked, type Route, refused, route, type SessionAnswer, sessionRoute } from '../route.ts';
 import { beginAtProvider, type ProviderReturn, provenLink, signInByProvider } from './oidc.ts';
-import { anew, asUser, isProven, proven, proving } from './own_session.ts';
-import { type SessionKeeper, signIn } from './sign_in.ts';
+import { anew, asUser, isRecentlyAuthenticated, proven, withReauthentication } from './own_session.ts';
+import { type CachedSessionStore, signIn } from './sign_in.ts';
 
 const tag = 'Session';
 const sessionPath = '/v1/session';
@@ -110,7 +110,7 @@ export const sessionRoutes: Route[] = [
 ];
 
 /** A session that the same browser had ends with the new one. */
-async function endReplaced(sessions: SessionKeeper, cookie: string | null): Promise<void> {
+async function endReplaced(sessions: CachedSessionStore, cookie: string | null): Promise<void> {
   const before = cookie === null ? null : await sessions.find(cookie);
   if (before !== null) await sessions.end(before.userId, before.id);
 }
@@ -222,12 +222,12 @@ export const oidcRoutes: Route[] = [
     body: linkStart,
     ifMatch: 'none',
     success: { status: 200, schema: startedShape, description: 'Where the browser goes' },
-    errors: [...new Set([...proving, ...BEGINNING_ERRORS, 'proof_needed' as const])],
+    errors: [...new Set([...withReauthentication, ...BEGINNING_ERRORS, 'proof_needed' as const])],
     answer: ({ body: { provider, password = '', code } }, asked) =>
       asUser(asked, async ({ user_id: userId, password: sealed }, session) => {
         const begin = async () => providerStarted(await beginAtProvider(asked, provider, { kind: 'link', userId }));
         if (sealed !== null) return proven(asked, { password, code }, begin);
-        return (await isProven(asked.parts, session)) ? begin() : refused('proof_needed');
+        return (await isRecentlyAuthenticated(asked.parts, session)) ? begin() : refused('proof_needed');
       }),
   }),
   sessionRoute({
@@ -257,7 +257,7 @@ export const oidcRoutes: Route[] = [
     body: unlinking,
     ifMatch: 'none',
     success: { status: 200, schema: closed({}), description: 'The password alone signs you in' },
-    errors: [...proving],
+    errors: [...withReauthentication],
     answer: ({ body }, asked) =>
       proven(asked, body, (_user, session) => anew(asked, session, () => ({ oidc_subjects: [] }), {})),
   }),

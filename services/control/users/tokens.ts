@@ -2,9 +2,9 @@
 
 import type { Static } from 'typebox';
 import type { ControlConfig } from '#infra/config/control_config.ts';
-import { hasRoom, mayGive, OWNER_OF_ALL, ownersOf, type Principal, placeOf } from '#pipelines/settings/access.ts';
+import { canGrant, hasRoom, OWNER_OF_ALL, ownersOf, type Principal, placeOf } from '#pipelines/settings/access.ts';
 import {
-  forgottenTokens,
+  expiredTokensToDrop,
   issuerKey,
   issueToken,
   issuingUser,
@@ -17,7 +17,7 @@ import type { AdminToken, Grant } from '#schemas/setting.ts';
 import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { issuedTokenShape, newToken, type TokenItem, tokenParams, tokenShape } from '#services/control_api/users.ts';
 import { type Needs, ofListed } from '../auth.ts';
-import { done, metaOf, type Outcome, page, type Route, refused, refusedFor, refuseStale, route } from '../route.ts';
+import { checkIfMatch, done, metaOf, type Outcome, page, type Route, refused, refusedFor, route } from '../route.ts';
 
 /** Of each account that they may something in, and of the installation itself. */
 const ACTIVE_TOKENS_MAX = 100;
@@ -67,7 +67,7 @@ export const tokenRoutes: Route[] = [
     path: base,
     operationId: 'issueToken',
     access: ofListed('tokens.manage'),
-    needsProof: () => true,
+    requiresReauthentication: () => true,
     tag,
     summary: 'Issue an admin token and show it, once',
     params: nothing,
@@ -79,7 +79,7 @@ export const tokenRoutes: Route[] = [
     run({ body }, { view, nowMs, randomBytes, principal }) {
       const grants = body.grants === undefined ? [OWNER_OF_ALL] : body.grants.map(fullGrant);
       const malformed = grantProblems(grants, view.table);
-      const isGiven = grants.every((grant) => mayGive(principal, grant, 'tokens.manage', view.table));
+      const isGiven = grants.every((grant) => canGrant(principal, grant, 'tokens.manage', view.table));
       if (!isGiven) return refused('permission_missing');
       if (malformed.length > 0) return refused('settings_invalid', malformed);
       const active = activeTokens(view, nowMs);
@@ -100,7 +100,7 @@ export const tokenRoutes: Route[] = [
       };
       return (
         refusedFor(tokenProblems(token)) ??
-        done([{ body: { admin_token: token } }, ...forgottenTokens(view.table, owners, nowMs)], (after) => {
+        done([{ body: { admin_token: token } }, ...expiredTokensToDrop(view.table, owners, nowMs)], (after) => {
           const item = itemOf(after, token, nowMs);
           return { body: { secret: issued.secret, token: item }, version: item.version };
         })
@@ -142,9 +142,9 @@ export const tokenRoutes: Route[] = [
     run({ params: { token_hash }, ifMatch }, { view, nowMs, principal }) {
       const before = view.table.adminToken(token_hash);
       if (before === undefined) return refused('token_unknown');
-      const stale = refuseStale(view, adminTokenKey(token_hash), ifMatch, 'optional');
+      const stale = checkIfMatch(view, adminTokenKey(token_hash), ifMatch, 'optional');
       if (stale !== null) return stale;
-      const isTakenBack = grantsOf(before).every((grant) => mayGive(principal, grant, 'tokens.manage', view.table));
+      const isTakenBack = grantsOf(before).every((grant) => canGrant(principal, grant, 'tokens.manage', view.table));
       if (!isTakenBack) return refused('permission_missing');
       if (isLast(before, activeTokens(view, nowMs))) return refused('token_last');
       const token = { ...before, revoked_at: before.revoked_at ?? nowMs };
@@ -192,7 +192,7 @@ export function revokedIssued(
   const theirs = active.filter((token) => issuingUser(view, token) === userId);
   const revoked: AdminToken[] = [];
   for (const token of theirs) {
-    const isTakenBack = grantsOf(token).every((grant) => mayGive(principal, grant, 'tokens.manage', view.table));
+    const isTakenBack = grantsOf(token).every((grant) => canGrant(principal, grant, 'tokens.manage', view.table));
     if (!isTakenBack || isLast(token, active)) continue;
     active = active.filter(({ token_hash }) => token_hash !== token.token_hash);
     revoked.push({ ...token, revoked_at: nowMs });

@@ -93,7 +93,7 @@ function covers({ account_id, site_id }: Who['grants'][number], siteId: string |
 }
 
 /** Where somebody is asked to prove that it is them: what is called with whether they have. */
-export const proofAsked = signal<((isProven: boolean) => void) | null>(null);
+export const proofAsked = signal<((isRecentlyAuthenticated: boolean) => void) | null>(null);
 
 let waiting: Promise<boolean> | null = null;
 
@@ -101,12 +101,12 @@ let waiting: Promise<boolean> | null = null;
 export function followProofs(): void {
   whenProofNeeded(() => {
     waiting ??= new Promise((resolve) => {
-      const settle = (isProven: boolean): void => {
+      const settle = (isRecentlyAuthenticated: boolean): void => {
         // A late answer to one question must not settle the next, which somebody else may have been asked.
         if (proofAsked.value !== settle) return;
         waiting = null;
         proofAsked.value = null;
-        resolve(isProven);
+        resolve(isRecentlyAuthenticated);
       };
       proofAsked.value = settle;
     });

@@ -22,7 +22,7 @@ import {
 } from '#pipelines/engage/spam.ts';
 import { itemName } from '#pipelines/engage/visitor_memory.ts';
 import { canonicalJson } from '#pipelines/intake/json_text.ts';
-import { keyedHash } from '#pipelines/privacy/hash_identifiers.ts';
+import { hmacSha256 } from '#pipelines/privacy/hash_identifiers.ts';
 import { networkOf, wideNetworkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { normaliseEmail } from '#pipelines/privacy/normalise_text.ts';
 import type { EdgeContext } from '../edge_context.ts';
@@ -32,6 +32,7 @@ import { readFormBody, type SentForm } from './form_body.ts';
 import {
   acceptEngage,
   challengeFor,
+  checkToken,
   digestOf,
   type EngageParts,
   type EngageRate,
@@ -39,7 +40,6 @@ import {
   invalidBody,
   SENT_NONCE_HELD_MS,
   textDigest,
-  tokenProblem,
   visitorDigest,
 } from './submission.ts';
 
@@ -66,7 +66,7 @@ export type FormOutcome =
     }
   | { kind: 'refused'; answer: Answer };
 
-/** Judges forms and hands those that are no spam to the acceptor. */
+/** Judges forms and hands those that are no spam to the ingestService. */
 export function createFormIntake(
   context: EdgeContext,
   rate: EngageRate,
@@ -88,7 +88,7 @@ export function createFormIntake(
     { form, token, version, submissionId, request: body }: SubmittedForm,
     status: 'shown' | 'dismissed',
   ): Promise<FormOutcome> {
-    const reason = await tokenProblem(parts, context.callerOf(request), token, submissionId, body.visitor);
+    const reason = await checkToken(parts, context.callerOf(request), token, submissionId, body.visitor);
     if (reason !== null) return spamOutcome(form, reason);
     const event = formStatusEvent(form, status, version, submissionId, body);
     const notes = [{ kind: 'shown', name: itemName('form', form.id), id: submissionId } as const];
@@ -167,7 +167,7 @@ function submittedForm(
 function derivedId(request: HttpRequestIn, siteId: string, { form_id, fields }: FormRequest, secret: Buffer): string {
   const device = `${networkOf(clientAddress(request))}\0${request.headers['user-agent'] ?? ''}`;
   const facts = canonicalJson([siteId, form_id, device, fields ?? {}]);
-  const hex = keyedHash(secret, `submission\0${facts}`).toString('hex').slice(0, 32);
+  const hex = hmacSha256(secret, `submission\0${facts}`).toString('hex').slice(0, 32);
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 

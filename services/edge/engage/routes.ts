@@ -1,6 +1,6 @@
 // Routes of surveys, promos and forms: what a visitor is shown, and what they did with promos.
 import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
-import type { EngageNote } from '#infra/redis/engage.ts';
+import type { Impression } from '#infra/redis/engage.ts';
 import { decide, fitting, inShare, type Look, overOn } from '#pipelines/engage/decide.ts';
 import type { Promo } from '#pipelines/engage/definition_problems.ts';
 import { circumstancesProblem, promoEvent } from '#pipelines/engage/engage_event.ts';
@@ -18,7 +18,7 @@ import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
 import { itemName, type SeenItem } from '#pipelines/engage/visitor_memory.ts';
 import type { Site } from '#schemas/setting.ts';
 import type { EdgeContext, RequestHook } from '../edge_context.ts';
-import { faultHandler } from '../error_handler.ts';
+import { errorHandler } from '../error_handler.ts';
 import { type Answer, limitedAnswer, refusal, sendAnswer } from '../errors.ts';
 import type { IngestCaller } from '../ingest_service.ts';
 import { FORM_CONTENT_TYPES, wantsPage } from './form_body.ts';
@@ -26,6 +26,7 @@ import { mountForm, sendPlainRefusal } from './form_routes.ts';
 import {
   acceptEngage,
   type BodyRead,
+  checkToken,
   createEngageRate,
   type EngageMount,
   type EngageParts,
@@ -36,7 +37,6 @@ import {
   SENT_NONCE_HELD_MS,
   SPAM_ANSWER,
   shareIdOf,
-  tokenProblem,
 } from './submission.ts';
 import { mountRespond } from './survey_response.ts';
 
@@ -44,16 +44,16 @@ const JSON_TYPES = ['application/json', 'text/plain'];
 
 /** The routes of surveys, promos and forms. Each request counts against the rate, also where nothing of it is taken. */
 export function mountEngage(app: HttpServer, context: EdgeContext, parts: EngageParts): void {
-  const { acceptor, callerOf, keyed } = context;
+  const { ingestService, callerOf, keyed } = context;
   const limitedBeforeBody: RequestHook = async (request, reply) => {
-    const known = acceptor.limited(clientAddress(request), callerOf(request));
+    const known = ingestService.limited(clientAddress(request), callerOf(request));
     if (known === null) return undefined;
     const answer = limitedAnswer(known);
     return wantsPage(request) ? sendPlainRefusal(request, reply, answer) : sendAnswer(reply, answer);
   };
   const hooks = [keyed, limitedBeforeBody];
   const rate = createEngageRate(context);
-  const onFault = faultHandler(context.errors, context.refuse, async (code, request, reply) => {
+  const onFault = errorHandler(context.errors, context.refuse, async (code, request, reply) => {
     const isKnown = code !== 'overloaded' && context.knownCaller(request) !== undefined;
     const answer = isKnown ? await rate.settle(request, refusal(code)) : refusal(code);
     return wantsPage(request) ? sendPlainRefusal(request, reply, answer) : sendAnswer(reply, answer);
@@ -177,7 +177,7 @@ function mountTrack(app: HttpServer, context: EdgeContext, { parts, rate, hooks 
     const subject = { siteId: caller.site.site_id, name: item.name, version };
     const token = checkEngageToken(parts.secret, subject, sent, context.nowMs());
     const heldMs = wasDone(action) ? SENT_NONCE_HELD_MS : undefined;
-    const reason = await tokenProblem(parts, caller, token, action.impression_id, action.visitor, heldMs);
+    const reason = await checkToken(parts, caller, token, action.impression_id, action.visitor, heldMs);
     if (reason !== null) parts.spam.found('promo', reason);
     return reason === null;
   }
@@ -226,7 +226,7 @@ function readActions(request: HttpRequestIn): BodyRead<PromoAction[]> {
 /** Whether it is more than that the promo was seen. */
 const wasDone = ({ action }: PromoAction): boolean => action !== 'view' && action !== 'dismiss';
 
-function notesOf(told: PromoAction): EngageNote[] {
+function notesOf(told: PromoAction): Impression[] {
   const { promo_id, impression_id, action } = told;
   const name = itemName('promo', promo_id);
   const shown = { kind: 'shown', name, id: impression_id.toLowerCase() } as const;

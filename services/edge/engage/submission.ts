@@ -1,6 +1,6 @@
 // What submissions of visitors share: body, ids, token, proof of work, rate, and the way in for their events.
 import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
-import type { EngageNote } from '#infra/redis/engage.ts';
+import type { Impression } from '#infra/redis/engage.ts';
 import type { Look } from '#pipelines/engage/decide.ts';
 import { type EngageEvent, visitorId } from '#pipelines/engage/engage_event.ts';
 import {
@@ -23,13 +23,13 @@ import { coreOfText, readableText, type SpamReason } from '#pipelines/engage/spa
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { cleanDistinctId } from '#pipelines/intake/call.ts';
 import { readShortText } from '#pipelines/intake/rejections.ts';
-import { keyedHash } from '#pipelines/privacy/hash_identifiers.ts';
+import { hmacSha256 } from '#pipelines/privacy/hash_identifiers.ts';
 import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { isNobodysId } from '#pipelines/privacy/placeholder_ids.ts';
 import { redactCards } from '#pipelines/privacy/redact_cards.ts';
 import { readPageAddress } from '#pipelines/settings/url_pattern.ts';
 import type { Site } from '#schemas/setting.ts';
-import { callerSigns } from '../auth.ts';
+import { requestSignals } from '../auth.ts';
 import { decompress, hasBody, parseJson } from '../body.ts';
 import type { EdgeContext, RequestHook } from '../edge_context.ts';
 import { type Answer, errorAnswer, errorCodeOf, limitedAnswer, refusal } from '../errors.ts';
@@ -59,7 +59,7 @@ export interface EngageMount {
 /** An event of a survey, promo or form, and what it tells of the visitor. */
 export interface Happened {
   event: EngageEvent;
-  notes: readonly EngageNote[];
+  notes: readonly Impression[];
   /** A person waits for what becomes of it, and would be thanked. */
   isAwaited: boolean;
 }
@@ -69,7 +69,7 @@ export const LATER_S = 600;
 
 type Taken = { ok: true; accepted: number; acceptance: Acceptance } | { ok: false; answer: Answer };
 
-/** Hands events to the acceptor, and notes what the visitor saw once Kafka holds them. */
+/** Hands events to the ingestService, and notes what the visitor saw once Kafka holds them. */
 export async function acceptEngage(
   request: HttpRequestIn,
   caller: IngestCaller,
@@ -190,7 +190,7 @@ const SHOWN_NONCE_HELD_MS = TOKEN_MS + AHEAD_MS;
  * Why what is told of a showing proves nothing: its token is none of ours or older than a week, or came with another
  * submission before, or with more visitors than one who says who they are. What is one showing has one token and one id. Null: it proves it.
  */
-export async function tokenProblem(
+export async function checkToken(
   parts: Pick<EngageParts, 'spam' | 'secret' | 'identitySecret'>,
   caller: Pick<IngestCaller, 'site' | 'key'>,
   token: TokenCheck,
@@ -226,7 +226,7 @@ const TEXT_COUNTED_FROM = 30;
 
 /** What stands for something that is counted: nobody without the secret can tell what it is. */
 export function digestOf(secret: Buffer, text: string): string {
-  return keyedHash(secret, `count\0${text}`).toString('base64url').slice(0, 22);
+  return hmacSha256(secret, `count\0${text}`).toString('base64url').slice(0, 22);
 }
 
 /** What stands for texts that were written together, small changes left out; null: they are too short to tell anything. */
@@ -250,9 +250,9 @@ export function challengeFor(
 
 /** Counts each request of these routes once against the rates of its address and key, whatever becomes of it. */
 export interface EngageRate {
-  /** Hands events to the acceptor of all others, which counts the request. */
+  /** Hands events to the ingestService of all others, which counts the request. */
   accept(request: HttpRequestIn, events: readonly unknown[]): Promise<Acceptance>;
-  /** The answer to a request that was judged: where the acceptor has not counted it and its rate is exceeded, that it is. */
+  /** The answer to a request that was judged: where the ingestService has not counted it and its rate is exceeded, that it is. */
   settle(request: HttpRequestIn, answer: Answer): Promise<Answer>;
   /**
    * The answer to a request that exceeds its rate; null: it does not, or was counted before.
@@ -262,22 +262,25 @@ export interface EngageRate {
   refusal(request: HttpRequestIn, answer?: Answer): Promise<Answer | null>;
 }
 
-export function createEngageRate({ acceptor, callerOf }: Pick<EdgeContext, 'acceptor' | 'callerOf'>): EngageRate {
+export function createEngageRate({
+  ingestService,
+  callerOf,
+}: Pick<EdgeContext, 'ingestService' | 'callerOf'>): EngageRate {
   const counted = new WeakSet<HttpRequestIn>();
   async function refusalOf(request: HttpRequestIn, answer?: Answer): Promise<Answer | null> {
     if (counted.has(request)) return null;
     counted.add(request);
     const code = answer === undefined ? null : errorCodeOf(answer);
-    const limited = await acceptor.countRefused(clientAddress(request), callerOf(request), code);
+    const limited = await ingestService.countRefused(clientAddress(request), callerOf(request), code);
     return limited === null ? null : limitedAnswer(limited);
   }
   return {
     accept(request, events) {
       counted.add(request);
-      const signs = callerSigns(request);
+      const signs = requestSignals(request);
       const userAgent = signs.userAgent === null ? null : redactCards(signs.userAgent);
-      const peer = { clientIp: clientAddress(request), ...signs, userAgent, isOfShowings: true };
-      return acceptor.accept(events, peer, callerOf(request));
+      const peer = { clientIp: clientAddress(request), ...signs, userAgent, isEngageEvent: true };
+      return ingestService.accept(events, peer, callerOf(request));
     },
     settle: async (request, answer) => (await refusalOf(request, answer)) ?? answer,
     refusal: refusalOf,

@@ -1,6 +1,6 @@
 // POST /v1/surveys/respond, and whether a response is spam.
 import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
-import type { EngageNote } from '#infra/redis/engage.ts';
+import type { Impression } from '#infra/redis/engage.ts';
 import { circumstancesProblem, surveyEvent } from '#pipelines/engage/engage_event.ts';
 import { bodyReader, type RespondRequest, respondShape } from '#pipelines/engage/engage_request.ts';
 import { type Challenge, checkEngageToken, nonceOf, type TokenCheck } from '#pipelines/engage/engage_token.ts';
@@ -15,6 +15,7 @@ import type { IngestCaller } from '../ingest_service.ts';
 import {
   acceptEngage,
   challengeFor,
+  checkToken,
   digestOf,
   type EngageMount,
   type EngageParts,
@@ -23,7 +24,6 @@ import {
   SENT_NONCE_HELD_MS,
   SPAM_ANSWER,
   textDigest,
-  tokenProblem,
   visitorDigest,
 } from './submission.ts';
 
@@ -82,7 +82,7 @@ function missingOf(
   return missingAnswer(definition as Survey, answers ?? []);
 }
 
-function notesOf({ survey_id, submission_id, status }: RespondRequest): EngageNote[] {
+function notesOf({ survey_id, submission_id, status }: RespondRequest): Impression[] {
   const name = itemName('survey', survey_id);
   const shown = { kind: 'shown', name, id: submission_id.toLowerCase() } as const;
   return status === 'completed' ? [shown, { kind: 'done', name }] : [shown];
@@ -112,7 +112,7 @@ async function judgeResponse(
   const { caller, token, body } = sent;
   const submissionId = body.submission_id.toLowerCase();
   if (body.status !== 'partial' && body.status !== 'completed') {
-    const reason = await tokenProblem(parts, caller, token, submissionId, body.visitor);
+    const reason = await checkToken(parts, caller, token, submissionId, body.visitor);
     return reason === null ? { kind: 'clean' } : { kind: 'spam', reason };
   }
   const others = await amongOthers(request, sent, parts);

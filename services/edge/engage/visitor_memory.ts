@@ -1,6 +1,6 @@
 // What is remembered of visitors and their submissions, where Redis may be away.
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import type { CountedSubmission, EngageGuard, EngageMemoryStore, EngageNote } from '#infra/redis/engage.ts';
+import type { CountedSubmission, EngageGuard, EngageMemoryStore, Impression } from '#infra/redis/engage.ts';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { siteEngage } from '#pipelines/engage/site_engage.ts';
 import type { SpamCounts, SpamReason } from '#pipelines/engage/spam.ts';
@@ -13,7 +13,7 @@ export interface EngageMemories {
   /** Null where it is not known: then the browser's memory decides. */
   read(siteId: string, distinctId: string): Promise<EngageMemory | null>;
   /** Nobody waits for it. */
-  note(siteId: string, distinctId: string, notes: readonly EngageNote[]): void;
+  note(siteId: string, distinctId: string, notes: readonly Impression[]): void;
 }
 
 /** Notes under way at a time; beyond these one is not made. */

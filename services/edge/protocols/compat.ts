@@ -5,11 +5,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import { type Arrival, CALL_PROBLEMS, type MappedCall } from '#pipelines/intake/compat/mapped_call.ts';
 import {
+  JsonScanner,
   type KeyPlaces,
   LIST,
   type Outline,
   type OutlineRead,
-  OutlineReader,
   type Piece,
   withoutByteOrderMark,
 } from '#pipelines/intake/json_text.ts';
@@ -17,12 +17,12 @@ import type { Turns } from '#pipelines/intake/take_event.ts';
 import type { Limited } from '#pipelines/limits/rate_limits.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/callers.ts';
 import type { Caller } from '#schemas/event.ts';
-import { callerSigns, checkCaller, pageOrigin } from '../auth.ts';
+import { checkCaller, pageOrigin, requestSignals } from '../auth.ts';
 import { type Decoded, type DecodeProblem, decompress, parseJson, sentBytes, sentQuery } from '../body.ts';
 import type { EdgeContext } from '../edge_context.ts';
-import { faultHandler } from '../error_handler.ts';
+import { errorHandler } from '../error_handler.ts';
 import { type Answer, type EdgeErrorCode, limitedHeaders, retryAfterOf, sendAnswer } from '../errors.ts';
-import { type IngestCaller, openTurns } from '../ingest_service.ts';
+import { type IngestCaller, openTimeSlices } from '../ingest_service.ts';
 
 /**
  * The routes of a foreign protocol, on the same path as our own. A key in a header or in the query is checked before the
@@ -34,7 +34,7 @@ export function mountDialect(app: HttpServer, dialect: Dialect, context: EdgeCon
     const checked = new WeakMap<HttpRequestIn, KeyCheck>();
     const refuse = (reply: HttpReply, code: EdgeErrorCode): HttpReply => sendAnswer(reply, refused(dialect, code));
     scope.setErrorHandler(
-      faultHandler(context.errors, refuse, async (code, request, reply) => {
+      errorHandler(context.errors, refuse, async (code, request, reply) => {
         if (code === 'overloaded') return refuse(reply, code);
         return sendAnswer(reply, await refusedCounted(dialect, context, request, checked.get(request), code));
       }),
@@ -48,7 +48,7 @@ export function mountDialect(app: HttpServer, dialect: Dialect, context: EdgeCon
       }
       if (check.ok) context.letIn(request);
       const address = clientAddress(request);
-      const known = check.ok ? context.acceptor.limited(address, check) : context.strangers.limited(address);
+      const known = check.ok ? context.ingestService.limited(address, check) : context.strangers.limited(address);
       return known === null ? undefined : sendAnswer(reply, limitedIn(dialect, known));
     };
     const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> =>
@@ -69,12 +69,12 @@ function limitedIn(dialect: Dialect, limited: Limited): Answer {
 /** Refuses a request for its content, unless its caller's rate is exceeded: it counts all the same. */
 async function refusedCounted(
   dialect: Dialect,
-  { acceptor }: EdgeContext,
+  { ingestService }: EdgeContext,
   request: HttpRequestIn,
   caller: KeyCheck | undefined,
   code: EdgeErrorCode,
 ): Promise<Answer> {
-  const known = caller?.ok === true ? await acceptor.countRefused(clientAddress(request), caller, code) : null;
+  const known = caller?.ok === true ? await ingestService.countRefused(clientAddress(request), caller, code) : null;
   return known === null ? refused(dialect, code) : limitedIn(dialect, known);
 }
 
@@ -152,9 +152,9 @@ async function takeCalls(
   caller: IngestCaller,
   read: Extract<ForeignRequest, { ok: true }>,
 ): Promise<Answer> {
-  const mapped = await mapCalls(read, caller.key.caller, context.nowMs(), openTurns());
-  const peer = { clientIp: clientAddress(request), isForeign: true, ...callerSigns(request) };
-  const accepted = await context.acceptor.accept(mapped.events, peer, caller, mapped.origins);
+  const mapped = await mapCalls(read, caller.key.caller, context.nowMs(), openTimeSlices());
+  const peer = { clientIp: clientAddress(request), isCrossOrigin: true, ...requestSignals(request) };
+  const accepted = await context.ingestService.accept(mapped.events, peer, caller, mapped.origins);
   if (!accepted.ok) {
     return accepted.code === 'rate_limited' ? limitedIn(dialect, accepted.limited) : refused(dialect, accepted.code);
   }
@@ -324,7 +324,7 @@ function startsWith(bytes: Buffer, start: Buffer): boolean {
 const STEP_BYTES = 256 * 1024;
 
 async function outlineOf(text: Buffer, places: KeyPlaces): Promise<OutlineRead> {
-  const reader = new OutlineReader(text, places);
+  const reader = new JsonScanner(text, places);
   for (;;) {
     const read = reader.step(STEP_BYTES);
     if (read !== null) return read;

@@ -20,10 +20,10 @@ import {
   type MeasurementSite,
   type RefusedCaller,
 } from '#pipelines/settings/callers.ts';
-import { callerSigns, checkCaller, KEY_REPEATED, pageOrigin, presentsKey } from '../auth.ts';
+import { checkCaller, KEY_REPEATED, pageOrigin, presentsKey, requestSignals } from '../auth.ts';
 import { BODY_BYTES_MAX, type Decoded, parseJson, sentBody, sentPath, sentQuery } from '../body.ts';
 import type { EdgeContext } from '../edge_context.ts';
-import { faultHandler } from '../error_handler.ts';
+import { errorHandler } from '../error_handler.ts';
 import { type Answer, type EdgeErrorCode, limitedAnswer, refusal, sendAnswer, withoutBody } from '../errors.ts';
 import { answerOf, answerOfHits } from '../ingest.ts';
 import { type IngestCaller, refuseCounted } from '../ingest_service.ts';
@@ -50,7 +50,7 @@ export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buff
     checks.set(request, check);
     if (check.ok) context.letIn(request);
     const address = clientAddress(request);
-    const limited = check.ok ? context.acceptor.limited(address, check) : context.strangers.limited(address);
+    const limited = check.ok ? context.ingestService.limited(address, check) : context.strangers.limited(address);
     if (limited !== null) return sendAnswer(reply, limitedAnswer(limited));
     const mayBeInBody = !check.ok && check.code === 'measurement_id_missing' && request.method === 'POST';
     return check.ok || mayBeInBody ? undefined : sendAnswer(reply, refuseUnauthenticated(context, request, check));
@@ -66,14 +66,14 @@ export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buff
     context.letIn(request);
     context.onKeyUsed(check.key.key_hash);
     const events = eventsOfHits(read.hits, { caller: check.key.caller, secret });
-    const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
-    return answerOfHits(await context.acceptor.accept(events, peer, check), events.length);
+    const peer = { clientIp: clientAddress(request), ...requestSignals(request) };
+    return answerOfHits(await context.ingestService.accept(events, peer, check), events.length);
   };
 
   void app.register(async (scope) => {
     context.collectBodies(scope, '*', BODY_BYTES_MAX);
     scope.setErrorHandler(
-      faultHandler(context.errors, context.refuse, async (code, request, reply) => {
+      errorHandler(context.errors, context.refuse, async (code, request, reply) => {
         if (code === 'overloaded') return context.refuse(reply, code);
         return sendAnswer(reply, await refuseKnown(context, request, known(request), code));
       }),
@@ -126,7 +126,7 @@ async function refuseKnown(
   code: EdgeErrorCode,
 ): Promise<Answer> {
   if (caller === null) return refuseUnauthenticated(context, request, { code });
-  return refuseCounted(context.acceptor, request, caller, refusal(code));
+  return refuseCounted(context.ingestService, request, caller, refusal(code));
 }
 
 /** Where GA4's tags send their hits; the second is where those before it did. */
@@ -166,7 +166,7 @@ export function mountMeasurements(app: HttpServer, context: EdgeContext, secret:
   const callers = new WeakMap<HttpRequestIn, IngestCaller>();
   const counted = async (request: HttpRequestIn, answer: Answer): Promise<Answer> => {
     const caller = callers.get(request);
-    return caller === undefined ? answer : refuseCounted(context.acceptor, request, caller, answer);
+    return caller === undefined ? answer : refuseCounted(context.ingestService, request, caller, answer);
   };
   const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
     const check = checkSecret(context, request);
@@ -177,14 +177,14 @@ export function mountMeasurements(app: HttpServer, context: EdgeContext, secret:
     callers.set(request, check);
     context.letIn(request);
     context.onKeyUsed(check.key.key_hash);
-    const limited = context.acceptor.limited(clientAddress(request), check);
+    const limited = context.ingestService.limited(clientAddress(request), check);
     return limited === null ? undefined : sendAnswer(reply, limitedAnswer(limited));
   };
   const collect = async (request: HttpRequestIn): Promise<Answer> => {
     const read = measurementsOf(request, secret);
     if (!read.ok) return counted(request, read.answer);
-    const peer = { clientIp: clientAddress(request), isForeign: true, ...callerSigns(request) };
-    const accepted = await context.acceptor.accept(read.events, peer, callers.get(request) as IngestCaller);
+    const peer = { clientIp: clientAddress(request), isCrossOrigin: true, ...requestSignals(request) };
+    const accepted = await context.ingestService.accept(read.events, peer, callers.get(request) as IngestCaller);
     return withoutBody(answerOf(accepted, read.events.length));
   };
   const debug = async (request: HttpRequestIn): Promise<Answer> => {
@@ -196,7 +196,7 @@ export function mountMeasurements(app: HttpServer, context: EdgeContext, secret:
   void app.register(async (scope) => {
     context.collectBodies(scope, '*', BODY_BYTES_MAX);
     scope.setErrorHandler(
-      faultHandler(context.errors, context.refuse, async (code, request, reply) => {
+      errorHandler(context.errors, context.refuse, async (code, request, reply) => {
         if (code === 'overloaded') return context.refuse(reply, code);
         return sendAnswer(reply, await counted(request, refusal(code)));
       }),

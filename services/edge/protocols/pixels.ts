@@ -12,10 +12,10 @@ import { metaPixels, vendorIds } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { visitorOf } from '#pipelines/tag/http.ts';
 import type { ApiKey, Site } from '#schemas/setting.ts';
-import { callerSigns, pageOrigin, servedSite } from '../auth.ts';
+import { pageOrigin, requestSignals, servedSite } from '../auth.ts';
 import { BODY_BYTES_MAX, isMultipart, parseJson, readMultipart, sentBody, sentPath } from '../body.ts';
 import type { EdgeContext } from '../edge_context.ts';
-import { faultHandler } from '../error_handler.ts';
+import { errorHandler } from '../error_handler.ts';
 import { type Answer, type EdgeErrorCode, limitedAnswer, refusal, sendAnswer } from '../errors.ts';
 import { answerOfHits } from '../ingest.ts';
 import { type IngestCaller, refuseCounted } from '../ingest_service.ts';
@@ -41,13 +41,13 @@ export function mountCollectors(app: HttpServer, context: EdgeContext, secret: B
     }
     callers.set(request, check);
     context.letIn(request);
-    const limited = context.acceptor.limited(clientAddress(request), check);
+    const limited = context.ingestService.limited(clientAddress(request), check);
     return limited === null ? undefined : sendAnswer(reply, limitedAnswer(limited));
   };
   const counted = async (request: HttpRequestIn, code: EdgeErrorCode): Promise<Answer> => {
     const caller = callers.get(request);
     if (caller === undefined) return refusal(code);
-    return refuseCounted(context.acceptor, request, caller, refusal(code));
+    return refuseCounted(context.ingestService, request, caller, refusal(code));
   };
   const collect = async (request: HttpRequestIn, path: CollectorPath): Promise<Answer> => {
     const caller = callers.get(request) as IngestCaller;
@@ -56,14 +56,14 @@ export function mountCollectors(app: HttpServer, context: EdgeContext, secret: B
     const read = await READERS[path](request, { table: context.table, site, key, visitor, secret });
     if (!read.ok) return counted(request, read.code);
     context.onKeyUsed(key.key_hash);
-    const peer = { clientIp: clientAddress(request), ...callerSigns(request) };
-    return answerOfHits(await context.acceptor.accept(read.events, peer, caller), read.events.length);
+    const peer = { clientIp: clientAddress(request), ...requestSignals(request) };
+    return answerOfHits(await context.ingestService.accept(read.events, peer, caller), read.events.length);
   };
 
   void app.register(async (scope) => {
     context.collectBodies(scope, '*', BODY_BYTES_MAX);
     scope.setErrorHandler(
-      faultHandler(context.errors, context.refuse, async (code, request, reply) =>
+      errorHandler(context.errors, context.refuse, async (code, request, reply) =>
         code === 'overloaded' ? context.refuse(reply, code) : sendAnswer(reply, await counted(request, code)),
       ),
     );

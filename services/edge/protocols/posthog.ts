@@ -9,7 +9,7 @@ import { checkKey } from '#pipelines/settings/callers.ts';
 import { pageOrigin } from '../auth.ts';
 import { sentBytes } from '../body.ts';
 import type { EdgeContext } from '../edge_context.ts';
-import { faultHandler } from '../error_handler.ts';
+import { errorHandler } from '../error_handler.ts';
 import { type Answer, type EdgeErrorCode, errorAnswer, limitedHeaders, retryAfterOf, sendAnswer } from '../errors.ts';
 import { type Dialect, type DialectAnswer, type ForeignRequest, type RefusedCall, readForeignText } from './compat.ts';
 
@@ -108,7 +108,7 @@ export function mountFlags(app: HttpServer, context: EdgeContext): void {
       const answer = posthogRefusal(code, []);
       return sendAnswer(reply, { ...answer, ...retryAfterOf(answer.status) });
     };
-    scope.setErrorHandler(faultHandler(context.errors, refuse, async (code, _request, reply) => refuse(reply, code)));
+    scope.setErrorHandler(errorHandler(context.errors, refuse, async (code, _request, reply) => refuse(reply, code)));
     const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> => {
       const address = clientAddress(request);
       const limited = context.strangers.limited(address);
@@ -120,7 +120,8 @@ export function mountFlags(app: HttpServer, context: EdgeContext): void {
       const check = checkKey(context.table, key, pageOrigin(request), context.nowMs());
       if (check.ok) {
         const over =
-          context.acceptor.limited(address, check) ?? (await context.acceptor.countRefused(address, check, null));
+          context.ingestService.limited(address, check) ??
+          (await context.ingestService.countRefused(address, check, null));
         return over === null ? reply.send(NO_FLAGS) : sendAnswer(reply, flagsLimited(over));
       }
       context.strangers.saw(address);

@@ -1,5 +1,5 @@
 import { startDefinitions } from './fire_definitions.ts';
-import { handOver } from './own_script.ts';
+import { resolveBatch } from './own_script.ts';
 import type { PartHost } from './types.ts';
 
-handOver((host: PartHost) => startDefinitions(host.config.events, host));
+resolveBatch((host: PartHost) => startDefinitions(host.config.events, host));

@@ -12,7 +12,7 @@ import {
 import { isOnPage, type ShowingHost } from './engage/widget.ts';
 import { attempt, guarded, listen } from './guarded.ts';
 import { VISITOR_S } from './limits.ts';
-import { handOver } from './own_script.ts';
+import { resolveBatch } from './own_script.ts';
 import { covered } from './redact.ts';
 import { ask } from './requests.ts';
 import { readCookie, writeCookie } from './storage.ts';
@@ -44,7 +44,7 @@ const TRIES = 50;
 /** Asks on each page what of the site's surveys, promos and forms is shown there, and shows it. */
 const startShowing = (host: PartHost): void => whenAllowed(host, () => showAll(host));
 
-handOver(startShowing);
+resolveBatch(startShowing);
 
 interface EngageAnswer {
   items: ShownItem[];

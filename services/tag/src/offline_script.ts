@@ -1,4 +1,4 @@
-import { handOver } from './own_script.ts';
+import { resolveBatch } from './own_script.ts';
 import { impersonal } from './redact.ts';
 
-handOver(() => impersonal);
+resolveBatch(() => impersonal);

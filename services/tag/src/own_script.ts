@@ -7,4 +7,4 @@ export const ownScript = Reflect.get(Document.prototype, 'currentScript', docume
 };
 
 /** Gives what a script is for to the tag that loaded it, which waits under `svc` of the script's element. */
-export const handOver = (made: unknown): void => ownScript.svc?.(made);
+export const resolveBatch = (made: unknown): void => ownScript.svc?.(made);

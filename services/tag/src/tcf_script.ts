@@ -1,5 +1,5 @@
 import { guarded } from './guarded.ts';
-import { handOver } from './own_script.ts';
+import { resolveBatch } from './own_script.ts';
 import type { PartHost } from './types.ts';
 
 /** What the IAB's TCF (version 2.2) says of a visitor. */
@@ -20,7 +20,7 @@ function signalsOf({ eventStatus, gdprApplies, purpose }: TcData): object {
 }
 
 /** Follows the page's TCF. @returns that it does. */
-handOver(({ hear }: PartHost) => {
+resolveBatch(({ hear }: PartHost) => {
   const follow = guarded(() =>
     (window as TcfWindow).__tcfapi?.('addEventListener', 2, (data, success) => {
       hear(success ? signalsOf(data) : undefined);

@@ -1,5 +1,5 @@
 import { CLICK_S, VISITOR_S } from './limits.ts';
-import { handOver } from './own_script.ts';
+import { resolveBatch } from './own_script.ts';
 import { ask } from './requests.ts';
 import { readCookie, writeCookie } from './storage.ts';
 import type { PartHost, SiteConfig, VendorEvent, Vendors, VendorsHost } from './types.ts';
@@ -24,7 +24,7 @@ const pageOf = ({ $current_url }: VendorEvent['properties']): URL =>
 
 const VISITOR = 'svc_did';
 
-handOver((host: PartHost) => {
+resolveBatch((host: PartHost) => {
   renewVisitor(host);
   if (host.config.facebook) host.makeAdIds = makeMetaIds;
   return createVendors(host.config, host);

@@ -1,5 +1,5 @@
-import { handOver } from './own_script.ts';
+import { resolveBatch } from './own_script.ts';
 import type { PartHost } from './types.ts';
 import { watchVitals } from './web_vitals.ts';
 
-handOver(({ track }: PartHost) => watchVitals((vitals) => track('$web_vitals', { ...vitals })));
+resolveBatch(({ track }: PartHost) => watchVitals((vitals) => track('$web_vitals', { ...vitals })));

@@ -1,6 +1,6 @@
 import { createLogger } from '#infra/log/logger.ts';
 import { createRedis } from '#infra/redis/client.ts';
-import { createEngageMemory } from '#infra/redis/engage.ts';
+import { createVisitorStateStore } from '#infra/redis/engage.ts';
 import { EDGE_NODE_ARGS } from '#services/local/start/processes.ts';
 import { type BenchChild, startChild } from '../edge/child.ts';
 import { type EdgeAlone, type Preparation, say, withEdgeParts } from '../edge_alone.ts';
@@ -61,7 +61,7 @@ async function measure({ env, addresses, shop }: EdgeAlone): Promise<void> {
 /** What most visitors saw before; every third one bought something. */
 async function remember(redisUrl: string, siteId: string): Promise<void> {
   const redis = createRedis(redisUrl, createLogger('bench', 'warn'));
-  const memory = createEngageMemory(redis);
+  const memory = createVisitorStateStore(redis);
   for (let at = 0; at < VISITORS; at += 1) {
     if (at % 5 === 0) continue;
     const shown = { kind: 'shown', name: 'promo:winter', id: `i-${at}` } as const;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
-import { checkRepeats } from '#infra/clickhouse/duplicate_check.ts';
+import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
 import { funnelPlan } from '#pipelines/analytics/funnels/query.ts';
@@ -44,7 +44,7 @@ export async function benchQuery(): Promise<void> {
     await migrate(warehouse, parts.addresses.clickhouseUrl);
     say(`inserting ${EVENTS} events, ${SITE_EVENTS} of them of the site`);
     await fill(warehouse);
-    await checkRepeats(warehouse);
+    await checkDuplicates(warehouse);
     await measure(warehouse);
   } finally {
     await warehouse.close();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
-import { checkRepeats } from '#infra/clickhouse/duplicate_check.ts';
+import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
 import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
@@ -55,7 +55,7 @@ async function settle(warehouse: Warehouse): Promise<void> {
     await sleep(1_000);
   }
   const begun = performance.now();
-  const { rows } = await checkRepeats(warehouse);
+  const { rows } = await checkDuplicates(warehouse);
   if (rows > 0) say(`${rows} rows looked at for repeats in ${((performance.now() - begun) / 1_000).toFixed(1)} s`);
 }
 

@@ -13,8 +13,8 @@ beforeAll(async () => {
 afterAll(() => dashboard.close());
 
 /** An API that issues tokens to who has proven that it is them. */
-function withProof(): { api: StubApi; state: { isProven: boolean }; sent: (object | null)[] } {
-  const state = { isProven: false };
+function withProof(): { api: StubApi; state: { isRecentlyAuthenticated: boolean }; sent: (object | null)[] } {
+  const state = { isRecentlyAuthenticated: false };
   const sent: (object | null)[] = [];
   const api = withMembers(withAccount(startStubApi()));
   const issue = api.answer.bind(api, 'POST', new URL('http://stub/v1/admin/tokens'));
@@ -22,11 +22,11 @@ function withProof(): { api: StubApi; state: { isProven: boolean }; sent: (objec
   api
     .on('POST', '/v1/admin/tokens', (body) => {
       sent.push(body);
-      return state.isProven ? { status: 201, body: issued } : refusal(403, 'proof_needed');
+      return state.isRecentlyAuthenticated ? { status: 201, body: issued } : refusal(403, 'proof_needed');
     })
     .on('POST', '/v1/session/proof', (body) => {
-      state.isProven = (body as { password: string }).password === 'right';
-      return state.isProven ? {} : refusal(403, 'password_refused', 'The password is not right.');
+      state.isRecentlyAuthenticated = (body as { password: string }).password === 'right';
+      return state.isRecentlyAuthenticated ? {} : refusal(403, 'password_refused', 'The password is not right.');
     });
   return { api, state, sent };
 }
@@ -79,7 +79,7 @@ test('without a password one signs in at the provider again, in a tab of its own
     .on('GET', '/v1/session', { ...(body as object), has_password: false })
     .on('GET', '/v1/session/oidc', { items: [{ id: 'acme', label: 'Acme' }] })
     .on('POST', '/v1/session/oidc/start', (body) => {
-      state.isProven = (body as { proof?: boolean }).proof === true;
+      state.isRecentlyAuthenticated = (body as { proof?: boolean }).proof === true;
       return { url: `${dashboard.url}/dashboard/account?view=you` };
     });
   const { page, context, faults } = await dashboard.visit('/account?view=tokens', api);

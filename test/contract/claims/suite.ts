@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Claim, type ClaimStore, claimOf } from '#pipelines/dedup/claim.ts';
+import { type ClaimStore, type DedupKey, dedupKey } from '#pipelines/dedup/claim.ts';
 import { cases } from '#test/harness/environment.ts';
 
 export const DAY_MS = 86_400_000;
@@ -9,13 +9,13 @@ const START_MS = Date.UTC(2026, 9, 1);
 export const BUCKET_CHARS = 2;
 
 /** A claim of an id by the event at an offset. */
-export function claim(eventId: string, offset: number): Claim {
-  return claimOf('shop', eventId, { partition: 0, offset, index: 0 }, BUCKET_CHARS);
+export function claim(eventId: string, offset: number): DedupKey {
+  return dedupKey('shop', eventId, { partition: 0, offset, index: 0 }, BUCKET_CHARS);
 }
 
 /** A store whose clock a test sets with each call. */
 export interface TimedClaims {
-  claim(claims: readonly Claim[], nowMs: number): Promise<(string | null)[]>;
+  claim(claims: readonly DedupKey[], nowMs: number): Promise<(string | null)[]>;
 }
 
 /** The store that `open` makes, which goes by the clock it is given. */
@@ -63,7 +63,7 @@ export function claimStoreSuite(name: string, create: () => TimedClaims): void {
 
     test('sites do not share ids', async () => {
       const store = create();
-      const other = claimOf('other', 'a', { partition: 0, offset: 2, index: 0 }, BUCKET_CHARS);
+      const other = dedupKey('other', 'a', { partition: 0, offset: 2, index: 0 }, BUCKET_CHARS);
       expect(await store.claim([claim('a', 1), other], START_MS)).toEqual([null, null]);
     });
 

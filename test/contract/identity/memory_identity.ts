@@ -1,8 +1,8 @@
 import {
   type IdentityAnswer,
-  type IdentityQuestion,
+  type IdentityLookup,
   type IdentityStore,
-  nodesSaid,
+  statedNodes,
 } from '#pipelines/identity/identity.ts';
 import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityLink } from '#schemas/records.ts';
@@ -48,7 +48,7 @@ export function createMemoryIdentity(personsMax: number): IdentityStore {
   };
 }
 
-function answer(site: Site, siteId: string, question: IdentityQuestion, personsMax: number): IdentityAnswer {
+function answer(site: Site, siteId: string, question: IdentityLookup, personsMax: number): IdentityAnswer {
   const linked = question.nodes.length > 0 ? link(site, question, personsMax) : null;
   const leader = linked?.leader ?? leaderOf(site, question.basePersonId);
   const { known = {}, members = new Map(), changedBy = null } = site.groups.get(leader) ?? {};
@@ -85,7 +85,7 @@ interface Linked {
   others: string[];
 }
 
-function link(site: Site, question: IdentityQuestion, personsMax: number): Linked {
+function link(site: Site, question: IdentityLookup, personsMax: number): Linked {
   const { basePersonId: person, nodes, receivedAtMs, coordinate, claim } = question;
   let leader = leaderOf(site, person);
   const merged = [leader];
@@ -146,8 +146,8 @@ const VALUES = [
   ['last_name', 'last_name_google'],
 ] as const satisfies (keyof Identifiers)[][];
 
-function remember(site: Site, question: IdentityQuestion, leader: string, { known }: Group): void {
-  const nodes = nodesSaid(question);
+function remember(site: Site, question: IdentityLookup, leader: string, { known }: Group): void {
+  const nodes = statedNodes(question);
   const isTheirs = (node: string): boolean => leaderOf(site, site.holders.get(node) ?? '') === leader;
   const areAllTheirs = Object.values(nodes).every(isTheirs);
   for (const fields of VALUES) {
@@ -169,7 +169,7 @@ function replace(known: Group['known'], fields: readonly (keyof Identifiers)[], 
 }
 
 /** Oldest first seen, then smallest id, leads: that depends on the people alone, not on the order they came in. */
-function store(site: Site, members: Map<string, number>, merged: readonly string[], by: IdentityQuestion): string {
+function store(site: Site, members: Map<string, number>, merged: readonly string[], by: IdentityLookup): string {
   const [first] = [...members].toSorted(([a, seenA], [b, seenB]) => seenA - seenB || (a < b ? -1 : 1));
   const leader = first?.[0] ?? '';
   const known: Group['known'] = {};

@@ -1,11 +1,11 @@
-import type { IdentityQuestion } from '#pipelines/identity/identity.ts';
+import type { IdentityLookup } from '#pipelines/identity/identity.ts';
 import type { IdentityLink } from '#schemas/records.ts';
 
 /**
  * Who belongs together after all questions, found by walking from person to person over shared nodes: each person that
  * linked, with the leading person of its group (oldest first seen, then smallest id).
  */
-export function expectedLeaders(questions: readonly IdentityQuestion[]): Map<string, string> {
+export function expectedLeaders(questions: readonly IdentityLookup[]): Map<string, string> {
   const linking = questions.filter(({ nodes }) => nodes.length > 0);
   const firstSeen = new Map<string, number>();
   for (const { basePersonId, receivedAtMs } of linking) {
@@ -21,7 +21,7 @@ export function expectedLeaders(questions: readonly IdentityQuestion[]): Map<str
   return leaders;
 }
 
-function groupOf(person: string, questions: readonly IdentityQuestion[]): Set<string> {
+function groupOf(person: string, questions: readonly IdentityLookup[]): Set<string> {
   const group = new Set([person]);
   const nodes = new Set<string>();
   for (let size = 0; size !== group.size + nodes.size; ) {

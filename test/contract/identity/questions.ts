@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { IdentityQuestion } from '#pipelines/identity/identity.ts';
+import type { IdentityLookup } from '#pipelines/identity/identity.ts';
 import type { Identifiers } from '#schemas/event.ts';
 
 export const NO_IDENTIFIERS: Identifiers = {
@@ -16,7 +16,7 @@ export const NO_IDENTIFIERS: Identifiers = {
 };
 
 /** A question of a person; what it links by and when can be given. */
-export function question(siteId: string, person: string, changes: Partial<IdentityQuestion> = {}): IdentityQuestion {
+export function question(siteId: string, person: string, changes: Partial<IdentityLookup> = {}): IdentityLookup {
   return {
     siteId,
     basePersonId: person,
@@ -30,7 +30,7 @@ export function question(siteId: string, person: string, changes: Partial<Identi
 }
 
 /** Questions of events by which few users log in on few browsers, and say their address now and then. */
-export function claimLists(siteId: string): fc.Arbitrary<IdentityQuestion[]> {
+export function claimLists(siteId: string): fc.Arbitrary<IdentityLookup[]> {
   const person = fc.integer({ min: 0, max: 7 });
   const one = fc.record({ user: person, previous: person, email: fc.option(person), isForced: fc.boolean() });
   return fc.array(one, { minLength: 1, maxLength: 12 }).map((ones) =>
@@ -47,7 +47,7 @@ export function claimLists(siteId: string): fc.Arbitrary<IdentityQuestion[]> {
 }
 
 /** Questions of few persons over few nodes, so that many of them meet; each from an event of its own. */
-export function questionLists(siteId: string): fc.Arbitrary<IdentityQuestion[]> {
+export function questionLists(siteId: string): fc.Arbitrary<IdentityLookup[]> {
   const one = fc.record({
     person: fc.integer({ min: 0, max: 7 }),
     nodes: fc.uniqueArray(fc.integer({ min: 0, max: 6 }), { maxLength: 3 }),

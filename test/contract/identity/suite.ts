@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { basePersonId, type IdentityQuestion, type IdentityStore, questionsOf } from '#pipelines/identity/identity.ts';
+import { basePersonId, type IdentityLookup, type IdentityStore, lookupsOf } from '#pipelines/identity/identity.ts';
 import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityPart } from '#schemas/event_batch.ts';
 import type { IdentityLink } from '#schemas/records.ts';
@@ -179,7 +179,7 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
             previous_distinct_id: null,
             event: '$identify',
           } as const;
-          return questionsOf(Buffer.alloc(32), event, { ...part, caller: 'server', ...changes });
+          return lookupsOf(Buffer.alloc(32), event, { ...part, caller: 'server', ...changes });
         };
         const customers = Array.from({ length: 5 }, (_, at) => `${at}`);
         const orders = customers.flatMap((id) =>
@@ -227,7 +227,7 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
       const ANNA = said({ email: hash('a'), email_google: hash('b'), phone: hash('1') });
 
       /** What is known of Anna after events, whose identifiers link by their own hashes. */
-      async function knownAfter(events: readonly Partial<IdentityQuestion>[], personsMax = NO_CAP) {
+      async function knownAfter(events: readonly Partial<IdentityLookup>[], personsMax = NO_CAP) {
         const store = create(personsMax);
         const site = randomUUID();
         const all = [{ identifiers: ANNA }, ...events].map((changes, at) => {
@@ -239,7 +239,7 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
         return answers.at(-1)?.identifiers;
       }
 
-      test.for<[string, Partial<IdentityQuestion>[], Identifiers, number?]>([
+      test.for<[string, Partial<IdentityLookup>[], Identifiers, number?]>([
         [
           'is not what somebody else says on her laptop by a browser’s key',
           [
@@ -355,7 +355,7 @@ function inBatches<T>(all: readonly T[], size: number): T[][] {
 async function leadersIn(
   store: IdentityStore,
   site: string,
-  questions: readonly IdentityQuestion[],
+  questions: readonly IdentityLookup[],
 ): Promise<Map<string, string>> {
   const persons = [...expectedLeaders(questions).keys()];
   const answers = await store.resolve(

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
-import { askLedger } from '#infra/clickhouse/delivery_ledger.ts';
-import { checkRepeats } from '#infra/clickhouse/duplicate_check.ts';
+import { queryLedger } from '#infra/clickhouse/delivery_ledger.ts';
+import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
 import { mergeNightly } from '#infra/clickhouse/merge_persons.ts';
 import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
 import { dictionaryFigures, reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
@@ -12,7 +12,7 @@ import { createRunningQueries } from '#infra/clickhouse/running_queries.ts';
 import { createRowEstimates } from '#infra/clickhouse/select_rows.ts';
 import { partsConfig } from '#infra/config/service_config.ts';
 import { createKafka, type Kafka } from '#infra/kafka/client.ts';
-import { chosenPartition, openFencedProducer } from '#infra/kafka/producers.ts';
+import { explicitPartitioner, openFencedProducer } from '#infra/kafka/producers.ts';
 import { createRedis } from '#infra/redis/client.ts';
 import { loginsOf } from '#services/local/parts/clickhouse/users.ts';
 import { processEnvironment } from '#services/local/start/processes.ts';
@@ -85,7 +85,7 @@ test.for([
   ['warehouse', 'events.raw'],
   ['replay', 'audit'],
 ])('%s cannot write %s', async ([name = '', topic = '']) => {
-  const producer = kafkaAs(name).producer({ allowAutoTopicCreation: false, createPartitioner: chosenPartition });
+  const producer = kafkaAs(name).producer({ allowAutoTopicCreation: false, createPartitioner: explicitPartitioner });
   await producer.connect();
   onTestFinished(() => producer.disconnect());
   const messages = [{ key: 'nobody', value: 'nothing', partition: 0 }];
@@ -155,7 +155,7 @@ test('the warehouse may look after its tables', async () => {
     'merged_persons_base',
     'merged_persons_recent',
   ]);
-  await checkRepeats(warehouse);
+  await checkDuplicates(warehouse);
   expect(await mergeNightly(warehouse)).toMatchObject({ daysForgotten: 0 });
 });
 
@@ -174,6 +174,6 @@ test('the control service may ask what it asks beside questions', async () => {
 test('replays may ask what was delivered', async () => {
   const places = [{ partition: 0, offset: 0, index: 0 }];
   expect(
-    await askLedger(warehouseAs('replay'), { destination: 'meta', siteIds: ['nobody'], sinceMs: 0, places }),
+    await queryLedger(warehouseAs('replay'), { destination: 'meta', siteIds: ['nobody'], sinceMs: 0, places }),
   ).toEqual([]);
 });

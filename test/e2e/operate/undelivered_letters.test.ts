@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ControlClient, createControlClient, httpTransport } from '#services/control_api/client.ts';
 import type { HealthItem } from '#services/control_api/destinations.ts';
-import type { LetterDetails, LetterItem, ReplayItem, ResendAnswer } from '#services/control_api/redelivery.ts';
+import type { DeadLetterItem, LetterDetails, ReplayItem, ResendAnswer } from '#services/control_api/redelivery.ts';
 import { newEvent, postEvents, type SentEvent } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
@@ -63,9 +63,9 @@ async function send(to: TestSite, number: number): Promise<string[]> {
 }
 
 /** Of all pages: one that looked at other sites' letters only is empty. */
-const listed = (query: Record<string, string>): Promise<LetterItem[]> =>
-  operator.list<LetterItem>('/dead-letters', query);
-const openOnes = (): Promise<LetterItem[]> => listed({ state: 'open', site_id: site.site });
+const listed = (query: Record<string, string>): Promise<DeadLetterItem[]> =>
+  operator.list<DeadLetterItem>('/dead-letters', query);
+const openOnes = (): Promise<DeadLetterItem[]> => listed({ state: 'open', site_id: site.site });
 const health = async (): Promise<HealthItem | undefined> =>
   (await operator.get<{ items: HealthItem[] }>('/delivery-health', { site_id: site.site })).items[0];
 
@@ -99,7 +99,7 @@ test('an operator sees what their webhook refused, sends one and then, with a co
   expect((await listed({})).every(({ site_ids }) => site_ids.join() === site.site)).toBe(true);
 
   await until('what is lost', health, (found) => found?.failed === 4, { timeoutMs: WAIT_MS });
-  const [first, ...rest] = letters as [LetterItem, ...LetterItem[]];
+  const [first, ...rest] = letters as [DeadLetterItem, ...DeadLetterItem[]];
   const opened = await operator.get<LetterDetails>(`/dead-letters/${first.id}`);
   expect(opened).toMatchObject({
     delivery: 'dead',

@@ -1,5 +1,5 @@
 import { type Admin, type IHeaders, Kafka, logLevel, type Producer } from 'kafkajs';
-import { chosenPartition } from '#infra/kafka/producers.ts';
+import { explicitPartitioner } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { replayTopic, retryTopic } from '#pipelines/delivery/retry_topics.ts';
 import { createBatchWriter, decodeEvent, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
@@ -62,7 +62,7 @@ export const POISON: Row = {
   async fault({ world, random, planted, untilSent, events }) {
     await untilSent(events / 3);
     const kafka = new Kafka({ brokers: world.addresses.kafkaBrokers.split(','), logLevel: logLevel.NOTHING });
-    const producer = kafka.producer({ createPartitioner: chosenPartition });
+    const producer = kafka.producer({ createPartitioner: explicitPartitioner });
     const admin = kafka.admin();
     await Promise.all([producer.connect(), admin.connect()]);
     try {
@@ -96,7 +96,7 @@ export const POISON_EVENT: Row = {
   async fault({ world, site, ledger, planted, broken, untilSent, events }) {
     await untilSent(events / 3);
     const kafka = new Kafka({ brokers: world.addresses.kafkaBrokers.split(','), logLevel: logLevel.NOTHING });
-    const producer = kafka.producer({ createPartitioner: chosenPartition });
+    const producer = kafka.producer({ createPartitioner: explicitPartitioner });
     await producer.connect();
     try {
       const { event, sent, partition, schemaId } = await oneOfLoad(world, site.site, ledger);

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
-import { insertBlockAgain, insertBlockFirst } from '#infra/clickhouse/deduplicated_insert.ts';
+import { insertBlockFirst, retryInsert } from '#infra/clickhouse/deduplicated_insert.ts';
 import { keepDays } from '#infra/clickhouse/retention.ts';
 import { startClickhouseProxy } from '#test/fault/world/clickhouse_proxy.ts';
 import { eventRow } from '#test/harness/event_row.ts';
@@ -99,10 +99,10 @@ async function withTable(table: string): Promise<Database & { topic: string }> {
 test.for(Object.entries(ROWS))('a block of %s goes in once, whether it was in or not', async ([table, rows]) => {
   const database = await withTable(table);
   const { warehouse, topic } = database;
-  await insertBlockAgain(warehouse, table, `${topic}/0/1-1`, rows(1));
+  await retryInsert(warehouse, table, `${topic}/0/1-1`, rows(1));
   await insertBlock(warehouse, table, `${topic}/0/2-2`, rows(2));
-  await insertBlockAgain(warehouse, table, `${topic}/0/2-2`, rows(2));
-  await insertBlockAgain(warehouse, table, `${topic}/0/2-2`, rows(2));
+  await retryInsert(warehouse, table, `${topic}/0/2-2`, rows(2));
+  await retryInsert(warehouse, table, `${topic}/0/2-2`, rows(2));
   expect(await countIn(database, table)).toBe(2 * COUNT);
 });
 
@@ -113,7 +113,7 @@ test.for(Object.entries(ROWS))('a block of %s whose token is there without its r
   await insertBlock(warehouse, table, `${topic}/0/2-2`, rows(1));
   await insertBlock(warehouse, table, `${topic}/0/2-2`, rows(2));
   expect(await countIn(database, table)).toBe(COUNT);
-  for (let times = 0; times < 2; times++) await insertBlockAgain(warehouse, table, `${topic}/0/2-2`, rows(2));
+  for (let times = 0; times < 2; times++) await retryInsert(warehouse, table, `${topic}/0/2-2`, rows(2));
   expect(await countIn(database, table)).toBe(2 * COUNT);
 });
 
@@ -139,7 +139,7 @@ test.for(Object.entries(ROWS))('a block of %s goes in once though its token is f
   await windowOf(4);
   await insertBlock(warehouse, table, `${topic}/0/1-1`, rows(1));
   for (const other of [2, 3, 4, 5, 6]) await insertBlock(warehouse, table, `${topic}/1/${other}-${other}`, rows(other));
-  for (let times = 0; times < 2; times++) await insertBlockAgain(warehouse, table, `${topic}/0/1-1`, rows(1));
+  for (let times = 0; times < 2; times++) await retryInsert(warehouse, table, `${topic}/0/1-1`, rows(1));
   expect(await countIn(database, table)).toBe(6 * COUNT);
   if (table === 'event_rows') expect(await countInHours(database)).toBe(6 * COUNT);
 });
@@ -151,7 +151,7 @@ test('what a roll-up lacks of a block that is there goes in while its token is k
   await warehouse.command({ query: 'DETACH TABLE event_hours_filled' });
   await insertBlock(warehouse, 'event_rows', `${topic}/0/1-1`, rows);
   await warehouse.command({ query: 'ATTACH TABLE event_hours_filled' });
-  for (let times = 0; times < 2; times++) await insertBlockAgain(warehouse, 'event_rows', `${topic}/0/1-1`, rows);
+  for (let times = 0; times < 2; times++) await retryInsert(warehouse, 'event_rows', `${topic}/0/1-1`, rows);
   expect([await countIn(database, 'event_rows'), await countInHours(database)]).toEqual([COUNT, COUNT]);
 });
 
@@ -172,7 +172,7 @@ test('an event that is sent again after its claim is forgotten changes nothing',
     sentAgain: 1,
     gone: 0,
   });
-  expect(await insertBlockAgain(warehouse, 'event_rows', `${topic}/0/2-3`, again)).toEqual({ sentAgain: 1, gone: 0 });
+  expect(await retryInsert(warehouse, 'event_rows', `${topic}/0/2-3`, again)).toEqual({ sentAgain: 1, gone: 0 });
   const sums = async () => [
     await rowsOf(database, 'SELECT sum(value) AS value, count() AS events FROM event_rows'),
     await rowsOf(database, 'SELECT sum(value) AS value, sum(events) AS events FROM event_hours'),
@@ -199,7 +199,7 @@ test('of a block that is there in part the rest goes in', async () => {
   const { topic } = database;
   const rows = ROWS['event_rows']?.(1) ?? [];
   await insertBlock(database.warehouse, 'event_rows', `${topic}/0/1-1`, rows.slice(0, 2));
-  await insertBlockAgain(database.warehouse, 'event_rows', `${topic}/0/1-1`, rows);
+  await retryInsert(database.warehouse, 'event_rows', `${topic}/0/1-1`, rows);
   expect(await countIn(database, 'event_rows')).toBe(COUNT);
 });
 
@@ -208,8 +208,7 @@ test('of many versions of a key in one block the newest is there', async () => {
   const { topic } = database;
   const [first = {}] = ROWS['quota_usage']?.(1) ?? [];
   const rows = Array.from({ length: 20 }, (_, index) => ({ ...first, used: index, settled_offset: index }));
-  for (let times = 0; times < 3; times++)
-    await insertBlockAgain(database.warehouse, 'quota_usage', `${topic}/0/1-1`, rows);
+  for (let times = 0; times < 3; times++) await retryInsert(database.warehouse, 'quota_usage', `${topic}/0/1-1`, rows);
   const query = 'SELECT max(used) AS used, uniqExact(partition) AS keys FROM quota_usage FINAL';
   expect(await rowsOf(database, query)).toEqual([{ used: 19, keys: 1 }]);
 });
@@ -222,7 +221,7 @@ test('an outcome of the same attempt at another time is a row of its own', async
   const delivered = { ...first, attempted_at: NOW + 5_000 };
   await insertBlock(database.warehouse, 'delivery_outcomes', `${topic}/0/1-1`, [paused]);
   await insertBlock(database.warehouse, 'delivery_outcomes', `${topic}/0/2-2`, [{ ...first, event_id: 'other' }]);
-  await insertBlockAgain(database.warehouse, 'delivery_outcomes', `${topic}/0/2-2`, [delivered]);
+  await retryInsert(database.warehouse, 'delivery_outcomes', `${topic}/0/2-2`, [delivered]);
   expect(await countIn(database, 'delivery_outcomes')).toBe(3);
 });
 
@@ -233,7 +232,7 @@ test('rows that the table keeps no more stop nothing', async () => {
   onTestFinished(() => keepDays(database.warehouse, 'event_rows', 0));
   await database.warehouse.command({ query: 'SYSTEM START MERGES event_rows' });
   const old = ROWS['event_rows']?.(1) ?? [];
-  const { gone } = await insertBlockAgain(database.warehouse, 'event_rows', `${topic}/0/1-1`, old);
+  const { gone } = await retryInsert(database.warehouse, 'event_rows', `${topic}/0/1-1`, old);
   expect(gone).toBeLessThanOrEqual(old.length);
 });
 
@@ -249,6 +248,6 @@ test('a large block is looked for through a front that takes no long address', a
   const [first = {}] = ROWS['event_rows']?.(1) ?? [];
   const rows = Array.from({ length: 1_000 }, (_, index) => ({ ...first, event_id: `${"'".repeat(240)}-${index}` }));
   for (let times = 0; times < 2; times++) {
-    expect((await insertBlockAgain(warehouse, 'event_rows', `${topic}/0/1-1`, rows)).gone).toBe(0);
+    expect((await retryInsert(warehouse, 'event_rows', `${topic}/0/1-1`, rows)).gone).toBe(0);
   }
 });

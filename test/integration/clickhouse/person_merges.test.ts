@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import {
   correctSplitRows,
-  forgetMerges,
+  dropAppliedMerges,
   MERGE_KEPT_DAYS,
   mergeNightly,
   mergePersons,
@@ -47,7 +47,7 @@ test('whatever merges, in whatever order, is known at once', { timeout: MANY_MS 
     }
     if (random.chance(0.2)) await reloadDictionary(warehouse, BASE_DICTIONARY);
     if (random.chance(0.1)) await mergePersons(warehouse);
-    if (random.chance(0.2)) await forgetMerges(warehouse);
+    if (random.chance(0.2)) await dropAppliedMerges(warehouse);
     expect(await personsNow(database), `step ${step}`).toEqual(people.expected());
   }
   const expected = people.expected();
@@ -57,7 +57,7 @@ test('whatever merges, in whatever order, is known at once', { timeout: MANY_MS 
   );
   await mergePersons(warehouse);
   await until('all rows to be written', async () => (await mergePersons(warehouse)).rows === 0);
-  await forgetMerges(warehouse);
+  await dropAppliedMerges(warehouse);
   await reloadPersons(warehouse);
   expect(await personsNow(database)).toEqual(expected);
   expect(kept?.first).toBeGreaterThan(0);
@@ -163,10 +163,10 @@ test('merges are forgotten when they are old and every row knows them, the oldes
   await reloadPersons(warehouse);
   const day = (days: number): string => new Date(old(days)).toISOString().slice(0, 10);
   // The event of person 2 does not say 9 yet.
-  expect(await forgetMerges(warehouse)).toEqual([day(9)]);
+  expect(await dropAppliedMerges(warehouse)).toEqual([day(9)]);
   await mergePersons(warehouse);
   await until('the rows to be changed', async () => (await mergePersons(warehouse)).rows === 0);
-  expect(await forgetMerges(warehouse)).toEqual([day(7), day(5)]);
+  expect(await dropAppliedMerges(warehouse)).toEqual([day(7), day(5)]);
   await reloadPersons(warehouse);
   expect(await personsNow(database)).toEqual({ a: person(9), b: person(9) });
   expect(await rowsOf(database, 'SELECT count() AS kept FROM merged_persons')).toEqual([{ kept: 1 }]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chosenPartition } from '#infra/kafka/producers.ts';
+import { explicitPartitioner } from '#infra/kafka/producers.ts';
 import { createTopic, produce, uniqueName } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
 import { COMPACT, follow, write } from './follow_fixture.ts';
@@ -40,7 +40,7 @@ test('a topic that ends with a transaction marker is read to its end', { timeout
   const producer = world.kafka.producer({
     transactionalId: uniqueName('follow'),
     maxInFlightRequests: 1,
-    createPartitioner: chosenPartition,
+    createPartitioner: explicitPartitioner,
   });
   await producer.connect();
   for (const end of ['commit', 'abort'] as const) {

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { followTopic } from '#infra/kafka/follow_topic.ts';
-import { chosenPartition } from '#infra/kafka/producers.ts';
+import { explicitPartitioner } from '#infra/kafka/producers.ts';
 import { kafkaOf, uniqueName } from '#test/harness/kafka.ts';
 import type { KafkaFixture } from './stage_fixture.ts';
 
@@ -33,7 +33,7 @@ export async function write(
   key: string,
   value: string | null,
 ): Promise<void> {
-  const producer = kafkaOf(brokers).producer({ createPartitioner: chosenPartition });
+  const producer = kafkaOf(brokers).producer({ createPartitioner: explicitPartitioner });
   await producer.connect();
   await producer.send({ topic, acks: -1, messages: [{ partition: 0, key, value }] });
   await producer.disconnect();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chosenPartition } from '#infra/kafka/producers.ts';
+import { explicitPartitioner } from '#infra/kafka/producers.ts';
 import { partitionsOf, provisionTopics } from '#infra/kafka/provision.ts';
 import { readBack } from '#infra/kafka/read_topic.ts';
 import type { TopicDeclaration } from '#infra/kafka/topics.ts';
@@ -55,7 +55,7 @@ test('records of a host 9 days ahead or behind are stamped by the broker, in a t
   const provisioned = (): ReturnType<typeof provisionTopics> => provisionTopics(world.kafka, [declared], 1);
   await until('nothing to alter', provisioned, ({ altered, mismatches }) => altered.length + mismatches.length === 0);
   const startedMs = Date.now();
-  const producer = world.kafka.producer({ createPartitioner: chosenPartition });
+  const producer = world.kafka.producer({ createPartitioner: explicitPartitioner });
   await producer.connect();
   const hosts = [startedMs + 9 * DAY_MS, startedMs - 9 * DAY_MS];
   for (const hostMs of hosts) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Kafka } from '#infra/kafka/client.ts';
-import { chosenPartition, openFencedProducer } from '#infra/kafka/producers.ts';
+import { explicitPartitioner, openFencedProducer } from '#infra/kafka/producers.ts';
 import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage.ts';
 import { kafkaOf, uniqueName } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
@@ -25,7 +25,7 @@ async function openLane(world: KafkaFixture) {
       const producer = world.kafka.producer({
         transactionalId: uniqueName('tx'),
         maxInFlightRequests: 1,
-        createPartitioner: chosenPartition,
+        createPartitioner: explicitPartitioner,
       });
       await producer.connect();
       const transaction = await producer.transaction();

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { chosenPartition, PartitionUnchosenError } from '#infra/kafka/producers.ts';
+import { explicitPartitioner, PartitionUnchosenError } from '#infra/kafka/producers.ts';
 import { createTopic, kafkaOf, readCommitted, uniqueName } from '#test/harness/kafka.ts';
 import { openSender, PARTITIONS } from './sender_fixture.ts';
 import { useKafka } from './stage_fixture.ts';
@@ -56,7 +56,7 @@ test('a full queue refuses at once and takes again when it has room', { timeout:
 test('a record without a partition is never sent', { timeout: TEST_MS }, async () => {
   const world = kafka();
   const topic = await createTopic(world.kafka, 'sender', PARTITIONS);
-  const producer = world.kafka.producer({ createPartitioner: chosenPartition });
+  const producer = world.kafka.producer({ createPartitioner: explicitPartitioner });
   await producer.connect();
   onTestFinished(() => producer.disconnect());
   await expect(producer.send({ topic, messages: [{ value: 'x' }] })).rejects.toThrow(PartitionUnchosenError);

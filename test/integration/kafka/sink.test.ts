@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { insertBlock, WarehouseError } from '#infra/clickhouse/client.ts';
-import { chosenPartition } from '#infra/kafka/producers.ts';
+import { explicitPartitioner } from '#infra/kafka/producers.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { numbered, produce, uniqueName } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
@@ -267,7 +267,7 @@ test('a planned block whose last record is gone takes none behind it', { timeout
   const producer = world.kafka.producer({
     transactionalId: uniqueName('gap'),
     maxInFlightRequests: 1,
-    createPartitioner: chosenPartition,
+    createPartitioner: explicitPartitioner,
   });
   await producer.connect();
   const planning = await producer.transaction();

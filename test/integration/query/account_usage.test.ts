@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkRepeats } from '#infra/clickhouse/duplicate_check.ts';
+import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
 import type { UsageAnswer } from '#services/control_api/sites.ts';
 import { storedRow } from './few_rows.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';
@@ -45,7 +45,7 @@ test("an account's days have each event of its sites once, by when it arrived", 
     ],
   };
   expect(shown(await usageOf(world, '2026-10'))).toEqual(october);
-  expect((await checkRepeats(world.database.warehouse)).repeated).toBe(3);
+  expect((await checkDuplicates(world.database.warehouse)).repeated).toBe(3);
   expect(shown(await usageOf(world, '2026-10'))).toEqual(october);
   expect(shown(await usageOf(world, '2026-09'))).toMatchObject({ events: 1, days: [{ day: '2026-09-30' }] });
 });

@@ -1,4 +1,4 @@
-import { checkRepeats } from '#infra/clickhouse/duplicate_check.ts';
+import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';
 import type { Ledger } from './reference/reference_ledger.ts';
 import { makeWorld } from './reference/reference_world.ts';
@@ -17,7 +17,7 @@ export function useFilledWorld(): (from: WorldSeed) => Promise<{ world: QueryWor
     // Of some worlds some rows were looked at for repeats when the others came.
     const looked = kind === 'uneven' || seed % 2 === 1 ? Math.ceil(blocks.length / 2) : 0;
     await world.store(blocks.slice(0, looked));
-    if (looked > 0) await checkRepeats(world.database.warehouse);
+    if (looked > 0) await checkDuplicates(world.database.warehouse);
     await world.store(blocks.slice(looked));
     await world.link(links);
     return { world, ledger };

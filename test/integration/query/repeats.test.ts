@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkRepeats, watchRepeats } from '#infra/clickhouse/duplicate_check.ts';
+import { checkDuplicates, watchDuplicates } from '#infra/clickhouse/duplicate_check.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { EventRow } from '#pipelines/warehouse/block.ts';
 import { until } from '#test/harness/until.ts';
@@ -32,13 +32,13 @@ test('an event whose block is inserted twice counts once: before anybody looked,
   await world.store([first, second, second.slice(10)]);
   expect(await storedOf(world)).toBe(90);
   expect(await eventsOf(world)).toBe(70);
-  expect(await checkRepeats(world.database.warehouse)).toEqual({ rows: 90, repeated: 20 });
+  expect(await checkDuplicates(world.database.warehouse)).toEqual({ rows: 90, repeated: 20 });
   expect(await eventsOf(world)).toBe(70);
-  expect(await checkRepeats(world.database.warehouse)).toEqual({ rows: 0, repeated: 0 });
+  expect(await checkDuplicates(world.database.warehouse)).toEqual({ rows: 0, repeated: 0 });
 
   await world.store([first.slice(0, 5), rows(70, 10)]);
   expect(await eventsOf(world)).toBe(80);
-  const { repeated } = await checkRepeats(world.database.warehouse);
+  const { repeated } = await checkDuplicates(world.database.warehouse);
   expect(repeated).toBe(5);
   expect(await eventsOf(world)).toBe(80);
 });
@@ -47,20 +47,20 @@ test('what was looked at stays so through merges, and what comes between is look
   const world = await create();
   const first = rows(0, 30);
   await world.store([first]);
-  await checkRepeats(world.database.warehouse);
+  await checkDuplicates(world.database.warehouse);
   await world.store([rows(30, 30)]);
   await world.database.warehouse.command({ query: 'OPTIMIZE TABLE event_rows FINAL' });
   await world.database.warehouse.command({ query: 'SYSTEM STOP MERGES event_rows' });
   // The merged part has rows that nobody looked at.
   await world.store([first.slice(0, 3)]);
   expect(await eventsOf(world)).toBe(60);
-  expect((await checkRepeats(world.database.warehouse)).repeated).toBe(3);
+  expect((await checkDuplicates(world.database.warehouse)).repeated).toBe(3);
   await world.database.warehouse.command({ query: 'SYSTEM START MERGES event_rows' });
   await world.database.warehouse.command({
     query:
       "ALTER TABLE event_rows UPDATE arrived_person_id = 'p_other' WHERE distinct_id = 'v1' SETTINGS mutations_sync = 2",
   });
-  expect((await checkRepeats(world.database.warehouse)).rows).toBe(0);
+  expect((await checkDuplicates(world.database.warehouse)).rows).toBe(0);
   expect(await eventsOf(world)).toBe(60);
 });
 
@@ -70,9 +70,9 @@ test('copies of another site, and of another day, are none', async () => {
   if (row === undefined) throw new Error('no row');
   const sameId = storedRow('v0', 'visit', 3 * DAY, { event_id: row.event_id });
   await world.store([[row], [{ ...row, site_id: 'other' }]]);
-  expect((await checkRepeats(world.database.warehouse)).repeated).toBe(0);
+  expect((await checkDuplicates(world.database.warehouse)).repeated).toBe(0);
   await world.store([[sameId]]);
-  expect((await checkRepeats(world.database.warehouse)).repeated).toBe(0);
+  expect((await checkDuplicates(world.database.warehouse)).repeated).toBe(0);
 });
 
 test('a table that was restored is looked at whole', async () => {
@@ -85,7 +85,7 @@ test('a table that was restored is looked at whole', async () => {
             WHERE database = currentDatabase() AND table = 'event_rows' AND active GROUP BY partition_id`,
   });
   expect(await eventsOf(world)).toBe(40);
-  expect(await checkRepeats(warehouse)).toEqual({ rows: 40, repeated: 20 });
+  expect(await checkDuplicates(warehouse)).toEqual({ rows: 40, repeated: 20 });
   expect(await eventsOf(world)).toBe(20);
 });
 
@@ -95,7 +95,7 @@ test('a process of the warehouse looks by itself, and says how many it found', a
   await world.store([first, first]);
   const found: number[] = [];
   const warned: object[] = [];
-  const watch = watchRepeats({
+  const watch = watchDuplicates({
     warehouse: world.database.warehouse,
     cluster: null,
     pauseMs: 50,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkRepeats } from '#infra/clickhouse/duplicate_check.ts';
+import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
 import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
 import type { Filter } from '#pipelines/analytics/filters.ts';
 import { withPersonsOf } from '#pipelines/analytics/query_rewrites.ts';
@@ -47,7 +47,7 @@ const seenLast = (name: string): Filter => ({
 test('earlier events are read only for persons whose later ones tell no value, and none to look for repeats', async () => {
   const world = await create();
   await world.store([rows(EARLY, -40, { plan: 'free', old: 'pro' }), rows(LATE, 0, { plan: 'pro' })]);
-  await checkRepeats(world.database.warehouse);
+  await checkDuplicates(world.database.warehouse);
   expect(await rowsRead(world)).toBeLessThanOrEqual(LATE + OTHERS_MAX);
   expect(await rowsRead(world, seenLast('plan'))).toBeLessThanOrEqual(2 * LATE + OTHERS_MAX);
   expect(await rowsRead(world, seenLast('old'))).toBeGreaterThan(EARLY);

@@ -23,7 +23,7 @@ async function opened() {
   const queries = openQueries({ ...parts, limits: { atOnce: 4, siteAtOnce: 2 } });
   onTestFinished(() => queries.close());
   const ask = (sql: string, siteId: string, signal = new AbortController().signal): Promise<Answered> => {
-    const asked = { siteId, about: 'top', reads: { from: 0, to: 1 }, asked: {}, isShared: false, keptMs: 0 };
+    const asked = { siteId, about: 'top', reads: { from: 0, to: 1 }, asked: {}, isShared: false, cacheTtlMs: 0 };
     const statement: Extract<Question, { kind: 'ask' }>['statement'] = { sql, parameters: {} };
     return queries.answers.answer(
       { kind: 'ask', ...asked, statement, answer: (rows) => ({ rows }) },

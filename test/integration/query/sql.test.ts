@@ -3,7 +3,7 @@ import { ANALYST_TABLES, SQL_ASKER, SQL_SETTINGS, sqlRightsStatements } from '#i
 import { createWarehouse, insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { newQueryId } from '#infra/clickhouse/running_queries.ts';
-import { type AskSql, createSqlAsker } from '#infra/clickhouse/sql_query.ts';
+import { createSqlRunner, type RunSql } from '#infra/clickhouse/sql_query.ts';
 import { localSqlUrl, makeLocalAnalyst } from '#services/local/parts/clickhouse/clickhouse.ts';
 import { useInstallation } from '#test/harness/installation.ts';
 import { until } from '#test/harness/until.ts';
@@ -16,7 +16,7 @@ const OTHERS = 12_347;
 const FOREIGN = 'zweitladen';
 const installation = useInstallation('database');
 let service: Warehouse;
-let asker: { ask: AskSql; close(): Promise<void> };
+let asker: { ask: RunSql; close(): Promise<void> };
 let direct: Warehouse;
 let api: Control;
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
   await migrate(service, clickhouseUrl);
   for (let times = 0; times < 2; times++) await makeLocalAnalyst(clickhouseUrl);
   const url = localSqlUrl(dataDir, clickhouseUrl);
-  asker = createSqlAsker(url);
+  asker = createSqlRunner(url);
   direct = createWarehouse(url);
   api = await control('tester', undefined, undefined, (...asked) => asker.ask(...asked));
   await api.call('POST', 'accounts', { body: { account_id: 'acme', monthly_allowance: 1000 } });

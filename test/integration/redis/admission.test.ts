@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import {
-  type AdmissionStore,
   type AdmissionStoreOptions,
   createAdmissionStore,
   quotaKey,
+  type RateLimitStore,
 } from '#infra/redis/admission.ts';
 import { createQuotaStore } from '#infra/redis/quota.ts';
 import type { AdmissionRequest } from '#pipelines/limits/rate_limits.ts';
@@ -15,7 +15,7 @@ import { redisByClock } from '#test/harness/redis_clock.ts';
 const redis = useRedis();
 const MONTH = '2026-10';
 
-function open(options: Partial<AdmissionStoreOptions> = {}, on = redis()): AdmissionStore {
+function open(options: Partial<AdmissionStoreOptions> = {}, on = redis()): RateLimitStore {
   const limits = { windowMs: 10_000, perIp: 0, perKey: 0 };
   return createAdmissionStore(on, { limits, cluster: false, checkpointsWanted: 0, deadlineMs: 60_000, ...options });
 }
@@ -58,7 +58,7 @@ for (const cluster of [false, true]) {
     const wanted = [50, 1, 0, 7, 50, 3, 50, 50];
     const admitted = await Promise.all(
       wanted.map((events, at) =>
-        (edges[at % 2] as AdmissionStore).admit(request({ accountId, wanted: events, lease: `edge ${at % 2}` })),
+        (edges[at % 2] as RateLimitStore).admit(request({ accountId, wanted: events, lease: `edge ${at % 2}` })),
       ),
     );
     expect(admitted.reduce((sum, { granted }) => sum + (granted ?? 0), 0)).toBe(100);

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { type ClaimIndex, createClaimStore } from '#infra/redis/dedup_index.ts';
+import { createDedupIndex, type DedupIndex } from '#infra/redis/dedup_index.ts';
 import { BUCKET_CHARS, claim, claimStoreSuite, DAY_MS, timedClaims, WINDOW_MS } from '#test/contract/claims/suite.ts';
 import { beginIncarnation, useRedis } from '#test/harness/redis.ts';
 import { redisByClock } from '#test/harness/redis_clock.ts';
@@ -15,7 +15,7 @@ let opened = 0;
 function create(cluster: boolean) {
   const mark = `${opened++}-`;
   return timedClaims((nowMs) => {
-    const store = createClaimStore(redisByClock(redis(), nowMs), { ...OPTIONS, cluster });
+    const store = createDedupIndex(redisByClock(redis(), nowMs), { ...OPTIONS, cluster });
     return {
       async claim(claims) {
         await beginIncarnation(store.incarnation);
@@ -29,17 +29,17 @@ claimStoreSuite('claims in Redis', () => create(false));
 claimStoreSuite('claims in Redis, cut for a cluster', () => create(true));
 
 /** A store in a Redis that holds nothing else. */
-async function alone(options: Partial<typeof OPTIONS> = {}): Promise<ClaimIndex> {
+async function alone(options: Partial<typeof OPTIONS> = {}): Promise<DedupIndex> {
   await redis().flushdb();
-  const store = createClaimStore(redis(), { ...OPTIONS, ...options });
+  const store = createDedupIndex(redis(), { ...OPTIONS, ...options });
   await beginIncarnation(store.incarnation);
   return store;
 }
 
 /** The same, and a clock that Redis goes by. */
-async function aloneAt(nowMs: () => number, options: Partial<typeof OPTIONS> = {}): Promise<ClaimIndex> {
+async function aloneAt(nowMs: () => number, options: Partial<typeof OPTIONS> = {}): Promise<DedupIndex> {
   await redis().flushdb();
-  const store = createClaimStore(redisByClock(redis(), nowMs), { ...OPTIONS, ...options });
+  const store = createDedupIndex(redisByClock(redis(), nowMs), { ...OPTIONS, ...options });
   await beginIncarnation(store.incarnation);
   return store;
 }
@@ -93,7 +93,7 @@ test('sweeping goes on after the window was made longer or shorter', async () =>
     let nowMs = NOW_MS;
     const first = await aloneAt(() => nowMs, { windowMs: before });
     await first.claim(some(200, 'old'));
-    const store = createClaimStore(
+    const store = createDedupIndex(
       redisByClock(redis(), () => nowMs),
       { ...OPTIONS, windowMs: after },
     );
@@ -114,7 +114,7 @@ test('a host 9 days ahead or behind claims and sweeps as the others do', { timeo
     expect(await store.claim(claims)).toEqual(claims.map(() => null));
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + days * DAY_MS });
     onTestFinished(() => void vi.useRealTimers());
-    const other = createClaimStore(redis(), OPTIONS);
+    const other = createDedupIndex(redis(), OPTIONS);
     const taken = some(1_000, 'taken');
     expect(await other.claim(taken)).toEqual(taken.map(() => null));
     // More calls than one round of all buckets takes, if they all swept as much as a call may.
@@ -155,11 +155,11 @@ test('claims made by another layout count as lost, all of them, and go when they
   const before = await alone();
   await before.claim(some(200, 'id'));
   for (const changed of [{ bucketChars: BUCKET_CHARS + 1 }, { windowMs: 2 * WINDOW_MS }]) {
-    const store = createClaimStore(redis(), { ...OPTIONS, ...changed });
+    const store = createDedupIndex(redis(), { ...OPTIONS, ...changed });
     expect(await store.incarnation.state()).toMatchObject({ kind: 'lost', sinceMs: null });
     await expect(store.claim([claim('id-1', 9)])).rejects.toMatchObject({ code: 'index_lost' });
   }
-  const longer = createClaimStore(redis(), { ...OPTIONS, bucketChars: BUCKET_CHARS + 1 });
+  const longer = createDedupIndex(redis(), { ...OPTIONS, bucketChars: BUCKET_CHARS + 1 });
   await longer.incarnation.take('test', 5_000);
   await longer.incarnation.invalidate('test');
   await expect(before.claim([claim('id-1', 9)])).rejects.toMatchObject({ code: 'index_lost' });
@@ -172,7 +172,7 @@ test('claims whose incarnation tells no layout are not trusted, and stay where t
   await before.claim(some(200, 'id'));
   const [runId = ''] = ((await redis().get('d:epoch')) ?? '').split(' ');
   await redis().set('d:epoch', runId);
-  const store = createClaimStore(redis(), OPTIONS);
+  const store = createDedupIndex(redis(), OPTIONS);
   await expect(store.claim([claim('id-1', 9)])).rejects.toMatchObject({ code: 'index_lost' });
   expect(await store.incarnation.state()).toMatchObject({ kind: 'lost', sinceMs: null });
   await store.incarnation.take('test', 5_000);
@@ -187,7 +187,7 @@ test('claims whose incarnation tells no layout are not trusted, and stay where t
 test('an attempt is gone on with while everything it restored is there, by the same layout', async () => {
   for (const cluster of [false, true]) {
     await redis().flushdb();
-    const store = createClaimStore(redis(), { ...OPTIONS, cluster });
+    const store = createDedupIndex(redis(), { ...OPTIONS, cluster });
     const first = await store.attempt();
     expect(first.passed.size).toBe(0);
     await first.pass(3, 700);
@@ -198,7 +198,7 @@ test('an attempt is gone on with while everything it restored is there, by the s
       [5, 20],
     ]);
     expect((await store.attempt()).passed).toEqual(passed);
-    const other = createClaimStore(redis(), { ...OPTIONS, cluster, bucketChars: BUCKET_CHARS + 1 });
+    const other = createDedupIndex(redis(), { ...OPTIONS, cluster, bucketChars: BUCKET_CHARS + 1 });
     expect((await other.attempt()).passed.size).toBe(0);
     await first.pass(3, 1_000);
     expect((await other.attempt()).passed.size).toBe(0);
@@ -212,15 +212,15 @@ test('an attempt inherits nothing from one before, wherever the process that beg
     [false, 1],
     [true, 29],
   ] as const) {
-    const store = createClaimStore(redis(), { ...OPTIONS, cluster });
+    const store = createDedupIndex(redis(), { ...OPTIONS, cluster });
     const changed = { ...OPTIONS, cluster, bucketChars: BUCKET_CHARS + 1 };
-    for (const next of [store, createClaimStore(redis(), changed)]) {
+    for (const next of [store, createDedupIndex(redis(), changed)]) {
       for (let writes = 0, isDead = true; isDead; writes += step) {
         await redis().flushdb();
         await store.restore([{ ...claim('id', 1), claimedAtMs: Date.now() }]);
         const former = await store.attempt();
         await former.pass(3, 1_000_000);
-        const dying = createClaimStore(dyingAfter(writes), changed).attempt();
+        const dying = createDedupIndex(dyingAfter(writes), changed).attempt();
         isDead = (await Promise.allSettled([dying]))[0]?.status === 'rejected';
         await former.pass(3, 1_000_000);
         // What the former holder noted counts for its own layout only, and only while nothing was dropped.
@@ -234,8 +234,8 @@ test('an attempt inherits nothing from one before, wherever the process that beg
 
 test('of two that begin an attempt side by side only the later one goes on', async () => {
   await redis().flushdb();
-  const store = createClaimStore(redis(), OPTIONS);
-  const other = createClaimStore(redis(), { ...OPTIONS, bucketChars: BUCKET_CHARS + 1 });
+  const store = createDedupIndex(redis(), OPTIONS);
+  const other = createDedupIndex(redis(), { ...OPTIONS, bucketChars: BUCKET_CHARS + 1 });
   const begun = await Promise.allSettled([store.attempt(), other.attempt()]);
   const refused = begun.filter(({ status }) => status === 'rejected');
   expect(refused).toMatchObject([{ reason: { code: 'index_lost' } }]);
@@ -243,7 +243,7 @@ test('of two that begin an attempt side by side only the later one goes on', asy
 
 test('a shard that was emptied takes the attempt with it', async () => {
   await redis().flushdb();
-  const store = createClaimStore(redis(), { ...OPTIONS, cluster: true });
+  const store = createDedupIndex(redis(), { ...OPTIONS, cluster: true });
   await (await store.attempt()).pass(3, 700);
   await redis().del('d:{Q}:attempt');
   expect((await store.attempt()).passed.size).toBe(0);
@@ -261,7 +261,7 @@ test('claims go to Redis some hundreds at a time, so that nobody else waits for 
       return typeof found === 'function' ? found.bind(target) : found;
     },
   });
-  const store = createClaimStore(counted, OPTIONS);
+  const store = createDedupIndex(counted, OPTIONS);
   expect(await store.claim(claims)).toEqual(claims.map(() => null));
   expect(await store.claim(again)).toEqual(claims.map(({ coordinate }) => coordinate));
   await store.restore(again.map((one) => ({ ...one, claimedAtMs: Date.now() })));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { createRedis } from '#infra/redis/client.ts';
-import { createEngageGuard, createEngageMemory } from '#infra/redis/engage.ts';
+import { createEngageGuard, createVisitorStateStore } from '#infra/redis/engage.ts';
 import { createIdentityStore } from '#infra/redis/identity_index.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { question } from '#test/contract/identity/questions.ts';
@@ -14,7 +14,7 @@ const redis = useRedis();
 const NAME = 'survey:nps';
 
 test('what was shown counts once under one id, also where another was shown meanwhile, and with when it was last', async () => {
-  const memory = createEngageMemory(redis());
+  const memory = createVisitorStateStore(redis());
   const site = randomUUID();
   for (const [id, at] of [
     ['a', 10],
@@ -43,7 +43,7 @@ test('what was shown counts once under one id, also where another was shown mean
 });
 
 test('of one thing no more than the last eight ids are kept', async () => {
-  const memory = createEngageMemory(redis());
+  const memory = createVisitorStateStore(redis());
   const site = randomUUID();
   for (const id of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'b', 'a']) {
     await memory.note(site, 'v', [{ kind: 'shown', name: NAME, id }], 10);
@@ -53,7 +53,7 @@ test('of one thing no more than the last eight ids are kept', async () => {
 
 test('it is forgotten after half a year, and holds no id of the visitor', async () => {
   const site = randomUUID();
-  await createEngageMemory(redis()).note(site, 'visitor-with-a-name', [{ kind: 'shown', name: NAME, id: 'a' }], 1);
+  await createVisitorStateStore(redis()).note(site, 'visitor-with-a-name', [{ kind: 'shown', name: NAME, id: 'a' }], 1);
   const keys = await redis().keys(`engage:{${site}}:*`);
   expect(keys).toHaveLength(1);
   expect(keys[0]).not.toContain('visitor-with-a-name');
@@ -61,7 +61,7 @@ test('it is forgotten after half a year, and holds no id of the visitor', async 
 });
 
 test('all ids of one person share it, whichever of them leads', async () => {
-  const memory = createEngageMemory(redis());
+  const memory = createVisitorStateStore(redis());
   const store = createIdentityStore(redis());
   await beginIncarnation(store.incarnation);
   for (const first of ['laptop', 'phone']) {
@@ -141,7 +141,7 @@ test('a Redis that hangs keeps no page waiting, however many ask', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const hung = createRedis(`redis://127.0.0.1:${(silent.address() as AddressInfo).port}`, quiet);
-  const memory = createEngageMemory(hung);
+  const memory = createVisitorStateStore(hung);
   const asked = await Promise.allSettled(Array.from({ length: 900 }, (_, at) => memory.read('shop', `v${at}`)));
   // Not the deadline of the connection, which is that of work nobody waits for.
   const reasons = asked.map((one) => one.status === 'rejected' && [one.reason.code, one.reason.message].join());
@@ -152,7 +152,7 @@ test('a Redis that hangs keeps no page waiting, however many ask', async () => {
 
 test('a Redis that is away is told', async () => {
   const away = createRedis('redis://127.0.0.1:1', quiet);
-  await expect(createEngageMemory(away).read('shop', 'v')).rejects.toMatchObject({ code: 'redis_unavailable' });
+  await expect(createVisitorStateStore(away).read('shop', 'v')).rejects.toMatchObject({ code: 'redis_unavailable' });
   await expect(createEngageGuard(away).count(submission())).rejects.toMatchObject({ code: 'redis_unavailable' });
   away.disconnect();
 });

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createIdentityStore, type IdentityIndex } from '#infra/redis/identity_index.ts';
 import {
   type IdentityAnswer,
-  type IdentityQuestion,
+  type IdentityLookup,
   type IdentityStore,
   RESTORE_PASSES,
   splitPlan,
@@ -29,7 +29,7 @@ identityStoreSuite('identity in Redis', (personsMax): IdentityStore => {
   };
 });
 
-async function learn(store: IdentityIndex, site: string, questions: readonly IdentityQuestion[]) {
+async function learn(store: IdentityIndex, site: string, questions: readonly IdentityLookup[]) {
   await beginIncarnation(store.incarnation);
   const answers = await store.resolve(site, questions);
   return answers.flatMap(({ links }) => links);

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { createKeyUseView, noteKeyUses } from '#infra/redis/edge_reports.ts';
+import { createKeyUseView, recordKeyUses } from '#infra/redis/edge_reports.ts';
 import { quiet } from '#test/harness/kafka.ts';
 import { useRedis } from '#test/harness/redis.ts';
 
@@ -12,15 +12,15 @@ beforeEach(() => {
 const view = () => createKeyUseView(redis(), quiet, () => nowMs);
 
 test('what was noted is read, and a later time is not undone by an earlier one', async () => {
-  await noteKeyUses(redis(), new Map([['test-a', 2_000]]));
-  await noteKeyUses(
+  await recordKeyUses(redis(), new Map([['test-a', 2_000]]));
+  await recordKeyUses(
     redis(),
     new Map([
       ['test-a', 1_000],
       ['test-b', 5],
     ]),
   );
-  await noteKeyUses(redis(), new Map());
+  await recordKeyUses(redis(), new Map());
   const uses = view();
   expect(uses.lastUsed('test-a')).toBeNull();
   await uses.refresh();
@@ -30,7 +30,7 @@ test('what was noted is read, and a later time is not undone by an earlier one',
 test('a reading serves for half a second', async () => {
   const uses = view();
   await uses.refresh();
-  await noteKeyUses(redis(), new Map([['test-d', 7]]));
+  await recordKeyUses(redis(), new Map([['test-d', 7]]));
   await uses.refresh();
   expect(uses.lastUsed('test-d')).toBeNull();
   nowMs += 500;
@@ -40,12 +40,12 @@ test('a reading serves for half a second', async () => {
 
 test('while Redis is away what was known stays', async () => {
   const own = redis().duplicate();
-  await noteKeyUses(own, new Map([['test-e', 9]]));
+  await recordKeyUses(own, new Map([['test-e', 9]]));
   const uses = createKeyUseView(own, quiet, () => nowMs);
   await uses.refresh();
   own.disconnect();
   nowMs += 1_000;
   await uses.refresh();
   expect(uses.lastUsed('test-e')).toBe(9);
-  await expect(noteKeyUses(own, new Map([['test-e', 10]]))).rejects.toMatchObject({ code: 'redis_unavailable' });
+  await expect(recordKeyUses(own, new Map([['test-e', 10]]))).rejects.toMatchObject({ code: 'redis_unavailable' });
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
-import { createRefusalNoting, markRefusalsCounted, readRefusalRecord } from '#infra/redis/edge_reports.ts';
+import { createRejectionReporter, markRefusalsCounted, readRejections } from '#infra/redis/edge_reports.ts';
 import {
   HOUR_MS,
   newRefusalNotes,
@@ -24,8 +24,8 @@ beforeEach(() => {
 });
 
 const note = (notes: RefusalNotes, nowMs = NOW_MS) =>
-  createRefusalNoting(redisByClock(redis(), () => nowMs))(siteId, notes);
-const read = () => readRefusalRecord(redis(), siteId);
+  createRejectionReporter(redisByClock(redis(), () => nowMs))(siteId, notes);
+const read = () => readRejections(redis(), siteId);
 const told = { keyId: 'k', caller: 'server', event: 'buy', index: 3, fields: ['event', 'properties.value'] } as const;
 
 function counted(...refusals: [Refusal, number][]): RefusalNotes {

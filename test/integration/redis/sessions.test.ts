@@ -65,7 +65,7 @@ describe('sessions', () => {
     await redis().set('session:moved', (await redis().get(`session:${own.id}`)) ?? '');
     await redis().set(`session_proof:${own.id}`, '1');
     for (const id of ['forged', 'moved', other.id]) expect(await store().find(id)).toBeNull();
-    expect(await store().isProven(own.id)).toBe(false);
+    expect(await store().isRecentlyAuthenticated(own.id)).toBe(false);
     expect(await store().find(own.id)).toEqual(own);
 
     const notes = createOneTimeNotes(redis(), seal, () => nowMs);
@@ -83,11 +83,14 @@ describe('sessions', () => {
     await store().prove(one.id, 90_000);
     nowMs += 61_000;
     await store().find(one.id);
-    expect([await store().isProven(one.id), await store().isProven(other.id)]).toEqual([true, false]);
+    expect([await store().isRecentlyAuthenticated(one.id), await store().isRecentlyAuthenticated(other.id)]).toEqual([
+      true,
+      false,
+    ]);
     const leftMs = await redis().pttl(`session_proof:${one.id}`);
     expect(leftMs > 0 && leftMs <= 90_000).toBe(true);
     nowMs += 29_000;
-    expect(await store().isProven(one.id)).toBe(false);
+    expect(await store().isRecentlyAuthenticated(one.id)).toBe(false);
   });
 
   test('hold the second factor that is set up in them, the last one alone, for as long as is said and they go on', async () => {

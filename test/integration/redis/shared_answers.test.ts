@@ -30,9 +30,9 @@ function service(shared: ReturnType<typeof shares> | null, nowMs = 5_000) {
   return { asked, answers };
 }
 
-const question = (sql: string, keptMs = 60_000, isShared = true) => ({
+const question = (sql: string, cacheTtlMs = 60_000, isShared = true) => ({
   kind: 'ask' as const,
-  ...{ siteId: 'shop', about: 'top', reads: null, asked: {}, isShared, keptMs },
+  ...{ siteId: 'shop', about: 'top', reads: null, asked: {}, isShared, cacheTtlMs },
   statement: { sql, parameters: {} },
   answer: (rows: readonly unknown[]) => ({ rows }),
 });
@@ -56,7 +56,7 @@ test('a service that died is not waited for, and one that has no answer to share
   const waiting = other.find(asking, signal);
   await one.done(asking, null);
   expect(await waiting).toBeNull();
-  await other.done(asking, { text: 'answer', keptMs: 60_000 });
+  await other.done(asking, { text: 'answer', cacheTtlMs: 60_000 });
   expect(await one.find(asking, signal)).toBe('answer');
   const dead = randomUUID();
   await redis().set(`query.lease:${hash('sha256', dead, 'hex')}`, 'dead', 'PX', 200);
@@ -65,12 +65,12 @@ test('a service that died is not waited for, and one that has no answer to share
 });
 
 test('what lists persons, is large or must be fresh is not shared', async () => {
-  for (const [keptMs, isShared] of [
+  for (const [cacheTtlMs, isShared] of [
     [0, true],
     [60_000, false],
   ] as const) {
     const [one, other] = [service(shares()), service(shares())];
-    const asking = question(randomUUID(), keptMs, isShared);
+    const asking = question(randomUUID(), cacheTtlMs, isShared);
     const both = [one, other].map(({ answers }) => answers.answer(asking, asker));
     for (const { asked } of [one, other]) asked[0]?.([1]);
     expect((await Promise.all(both)).map(({ ok }) => ok)).toEqual([true, true]);
@@ -78,7 +78,7 @@ test('what lists persons, is large or must be fresh is not shared', async () => 
   const [one, other] = [shares(), shares()];
   const large = randomUUID();
   expect(await one.find(large, signal)).toBeNull();
-  await one.done(large, { text: 'x'.repeat(100_000), keptMs: 1_000 });
+  await one.done(large, { text: 'x'.repeat(100_000), cacheTtlMs: 1_000 });
   expect(await other.find(large, signal)).toBeNull();
   await other.done(large, null);
 });

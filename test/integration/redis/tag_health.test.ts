@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
-import { createTagNoting, readTagRecord } from '#infra/redis/edge_reports.ts';
+import { createTagReporter, readTagRecord } from '#infra/redis/edge_reports.ts';
 import { DAY_MS, HOUR_MS, newNotes, noteEvent, type Signs, type TagNotes } from '#pipelines/tag/tag_health.ts';
 import { useRedis } from '#test/harness/redis.ts';
 import { redisByClock } from '#test/harness/redis_clock.ts';
@@ -14,7 +14,7 @@ beforeEach(() => {
   siteId = `test-${randomUUID()}`;
 });
 
-const note = (site: string, notes: TagNotes) => createTagNoting(redisByClock(redis(), () => NOW_MS))(site, notes);
+const note = (site: string, notes: TagNotes) => createTagReporter(redisByClock(redis(), () => NOW_MS))(site, notes);
 
 const notesOf = (...events: [Partial<Signs>, number][]): TagNotes => {
   const notes = newNotes();

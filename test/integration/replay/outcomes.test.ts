@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { askLedger } from '#infra/clickhouse/delivery_ledger.ts';
+import { queryLedger } from '#infra/clickhouse/delivery_ledger.ts';
 import type { AttemptItem, HealthItem } from '#services/control_api/destinations.ts';
-import type { LetterDetails, LetterItem } from '#services/control_api/redelivery.ts';
+import type { DeadLetterItem, LetterDetails } from '#services/control_api/redelivery.ts';
 import { knownOf } from '#services/redelivery/select_events.ts';
 import { NOW_MS } from '#test/unit/control/harness.ts';
 import { shownLetter } from '#test/unit/control/memory_letters.ts';
@@ -113,7 +113,7 @@ test('letters of deliveries are compared with the outcomes of their events', { t
     const of = { siteId: 'l', eventId: `e${offset}`, coordinate: { partition: 0, offset, index: 2 } };
     return { ...letter, views: (letter.views ?? []).map((view) => ({ ...view, ...of, receivedAtMs: NOW_MS })) };
   });
-  const { items } = (await control.call('GET', 'dead-letters')).body as { items: LetterItem[] };
+  const { items } = (await control.call('GET', 'dead-letters')).body as { items: DeadLetterItem[] };
   expect(items.map(({ id, delivery, resendable }) => [id, delivery, resendable])).toEqual([
     ['delivery-0-1', 'dead', true],
     ['delivery-0-2', 'delivered', false],
@@ -246,14 +246,14 @@ test('the ledger says what is delivered and what was last, of what is asked and 
   ]);
   const places = [1, 2, 3, 4].map((offset) => ({ partition: 0, offset, index: 2 }));
   const question = { destination: 'meta', siteIds: ['a'], sinceMs: NOW_MS - 60 * MINUTE_MS, places };
-  const found = await askLedger(database.warehouse, question);
+  const found = await queryLedger(database.warehouse, question);
   const inOrder = found.toSorted((one, other) => one.offset - other.offset);
   expect(inOrder.map(({ offset, delivered, latest }) => [offset, delivered, latest])).toEqual([
     [1, true, 'dead'],
     [2, false, 'diverted'],
     [3, false, 'dead'],
   ]);
-  expect(await askLedger(database.warehouse, { ...question, places: [] })).toEqual([]);
+  expect(await queryLedger(database.warehouse, { ...question, places: [] })).toEqual([]);
 });
 
 test('what is delivered, waits or was skipped is told apart from what was given up and what nobody tried', {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
-import { forgetMerges, mergePersons } from '#infra/clickhouse/merge_persons.ts';
+import { dropAppliedMerges, mergePersons } from '#infra/clickhouse/merge_persons.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
 import { randomFor } from '#services/local/demo/world/random.ts';
@@ -47,7 +47,7 @@ test('persons who merge while ClickHouse ends and starts again are known as befo
     expect(await personsNow(database), `step ${step}`).toEqual(people.expected());
   }
   await until('all rows to be written', async () => (await mergePersons(warehouse)).rows === 0);
-  await forgetMerges(warehouse);
+  await dropAppliedMerges(warehouse);
   await reloadPersons(warehouse);
   expect(await personsNow(database)).toEqual(people.expected());
 });

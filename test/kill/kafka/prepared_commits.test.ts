@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chosenPartition } from '#infra/kafka/producers.ts';
+import { explicitPartitioner } from '#infra/kafka/producers.ts';
 import { createTopic, differences, type Found, kafkaOf, readCommitted, uniqueName } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
 import { type KafkaFixture, useOwnKafka } from '#test/integration/kafka/stage_fixture.ts';
@@ -29,7 +29,7 @@ async function commitUntil(
     transactionalId: uniqueName('prepared'),
     maxInFlightRequests: 1,
     transactionTimeout: TRANSACTION_TIMEOUT_MS,
-    createPartitioner: chosenPartition,
+    createPartitioner: explicitPartitioner,
   });
   await producer.connect();
   const acknowledged: string[] = [];

@@ -1,7 +1,7 @@
 // A member of a transactional stage's group in a process of its own, so that it can be stalled or killed.
 import { writeSync } from 'node:fs';
 import type { InBatch } from '#infra/kafka/consumer/consumption.ts';
-import { chosenPartition } from '#infra/kafka/producers.ts';
+import { explicitPartitioner } from '#infra/kafka/producers.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
 import { runTransactionalStage, type TransformResult } from '#infra/kafka/transactional_stage.ts';
 import { kafkaOf, quiet, SESSION_TIMEOUT_MS } from '#test/harness/kafka.ts';
@@ -97,7 +97,7 @@ async function runNaive(): Promise<void> {
   const producer = kafka.producer({
     transactionalId: `${options.groupId}.${options.name}`,
     maxInFlightRequests: 1,
-    createPartitioner: chosenPartition,
+    createPartitioner: explicitPartitioner,
   });
   const consumer = kafka.consumer({ groupId: options.groupId, sessionTimeout: SESSION_TIMEOUT_MS });
   await producer.connect();

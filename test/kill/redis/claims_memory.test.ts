@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { createRedis, type Redis } from '#infra/redis/client.ts';
-import { createClaimStore } from '#infra/redis/dedup_index.ts';
-import { claimOf } from '#pipelines/dedup/claim.ts';
+import { createDedupIndex } from '#infra/redis/dedup_index.ts';
+import { dedupKey } from '#pipelines/dedup/claim.ts';
 import { quiet } from '#test/harness/kafka.ts';
 import { useOwnParts } from '#test/harness/own_parts.ts';
 import { beginIncarnation } from '#test/harness/redis.ts';
@@ -28,12 +28,12 @@ for (const { bucketChars, bytesPerClaimMax } of CASES) {
     const redis = createRedis(parts().addresses.redisUrl, quiet);
     onTestFinished(() => redis.disconnect());
     await redis.flushall();
-    const store = createClaimStore(redis, { windowMs: 8 * 86_400_000, bucketChars, cluster: false });
+    const store = createDedupIndex(redis, { windowMs: 8 * 86_400_000, bucketChars, cluster: false });
     await beginIncarnation(store.incarnation);
     const before = await usedBytes(redis);
     for (let at = 0; at < CLAIMS; at += BATCH) {
       const claims = Array.from({ length: BATCH }, (_, index) =>
-        claimOf('shop', randomUUID(), { partition: 3, offset: at + index, index: 7 }, bucketChars),
+        dedupKey('shop', randomUUID(), { partition: 3, offset: at + index, index: 7 }, bucketChars),
       );
       await store.claim(claims);
     }

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createRedis } from '#infra/redis/client.ts';
-import { createClaimStore } from '#infra/redis/dedup_index.ts';
+import { createDedupIndex } from '#infra/redis/dedup_index.ts';
 import { BUCKET_CHARS, claim, WINDOW_MS } from '#test/contract/claims/suite.ts';
 import { quiet } from '#test/harness/kafka.ts';
 import { useOwnParts } from '#test/harness/own_parts.ts';
@@ -15,7 +15,7 @@ const parts = useOwnParts('redis');
 async function open(nowMs: () => number) {
   const redis = createRedis(parts().addresses.redisUrl, quiet);
   onTestFinished(() => redis.disconnect());
-  const store = createClaimStore(redisByClock(redis, nowMs), {
+  const store = createDedupIndex(redisByClock(redis, nowMs), {
     windowMs: WINDOW_MS,
     bucketChars: BUCKET_CHARS,
     cluster: false,

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { asked, createRedis } from '#infra/redis/client.ts';
-import { createClaimStore } from '#infra/redis/dedup_index.ts';
+import { createDedupIndex } from '#infra/redis/dedup_index.ts';
 import { createIdentityStore } from '#infra/redis/identity_index.ts';
 import { BUCKET_CHARS, claim, WINDOW_MS } from '#test/contract/claims/suite.ts';
 import { question } from '#test/contract/identity/questions.ts';
@@ -17,7 +17,7 @@ const parts = useOwnParts('redis');
 async function open() {
   const redis = createRedis(parts().addresses.redisUrl, quiet);
   await until('a connection', () => redis.status === 'ready');
-  const claims = createClaimStore(redis, { windowMs: WINDOW_MS, bucketChars: BUCKET_CHARS, cluster: false });
+  const claims = createDedupIndex(redis, { windowMs: WINDOW_MS, bucketChars: BUCKET_CHARS, cluster: false });
   await beginIncarnation(claims.incarnation);
   const identity = createIdentityStore(redis);
   await beginIncarnation(identity.incarnation);

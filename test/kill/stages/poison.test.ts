@@ -8,19 +8,19 @@ import {
   type DeadLettersError,
   type ResendRules,
 } from '#infra/redelivery/dead_letter_store.ts';
-import { createClaimStore } from '#infra/redis/dedup_index.ts';
+import { createDedupIndex } from '#infra/redis/dedup_index.ts';
 import { createCodec } from '#infra/registry/codec.ts';
-import { claimOf } from '#pipelines/dedup/claim.ts';
+import { dedupKey } from '#pipelines/dedup/claim.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
 import {
   DEAD_BYTES_MAX,
   deadLetter,
+  deadLetterId,
   type LetterPlace,
-  letterId,
   undeliveredLetter,
 } from '#pipelines/redelivery/dead_letter.ts';
 import type { LetterState } from '#pipelines/redelivery/resend.ts';
-import type { Coordinate } from '#schemas/event.ts';
+import type { SourcePosition } from '#schemas/event.ts';
 import { createBatchWriter, encodeEvent, noPerson } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { writeWire } from '#schemas/wire.ts';
@@ -142,7 +142,7 @@ test('poison on every events topic dies by itself, and what lies beside it passe
 const NOWHERE = { partition: 0, offset: 9_000, index: 0 };
 
 /** A record of events with these coordinates, or without any. */
-async function batchOf(at: StageWorld, site: string, ids: readonly string[], coordinate: Coordinate | null) {
+async function batchOf(at: StageWorld, site: string, ids: readonly string[], coordinate: SourcePosition | null) {
   const writer = createBatchWriter(await at.registry.idOf(TOPICS.raw, 'event_batch'));
   for (const event of events(site, ids)) writer.add(coordinate, noPerson(), encodeEvent(event));
   return writer.finish();
@@ -195,8 +195,8 @@ test('letters that are sent in again pass once each, past the claims they hold t
   const stages = ['dedup', 'identity', 'warehouse'].map((name) => startStage(at, name));
   await Promise.all(stages.map(({ ready }) => ready));
   const [own = '', free = '', second = '', taken = '', joined = '', stored = '', last = ''] = newIds(7);
-  const claims = createClaimStore(at.redis, { windowMs: 192 * 3_600_000, bucketChars: 3, cluster: false });
-  const claimed = (id: string, coordinate: Coordinate) => claimOf('again', id, coordinate, 3);
+  const claims = createDedupIndex(at.redis, { windowMs: 192 * 3_600_000, bucketChars: 3, cluster: false });
+  const claimed = (id: string, coordinate: SourcePosition) => dedupKey('again', id, coordinate, 3);
   const before = [
     claimed(own, NOWHERE),
     claimed(second, { ...NOWHERE, index: 1 }),
@@ -240,8 +240,8 @@ test('letters that are sent in again pass once each, past the claims they hold t
     const { letters } = await open().list(query);
     return letters.filter(({ letter }) => letter.offset === NOWHERE.offset).map(({ id }) => id);
   };
-  expect(await inState('open')).toEqual([letterId(unreadable)]);
-  expect(await inState('resolved')).toEqual([letterId(cut)]);
+  expect(await inState('open')).toEqual([deadLetterId(unreadable)]);
+  expect(await inState('resolved')).toEqual([deadLetterId(cut)]);
   expect(await inState('resent')).toHaveLength(5);
   expect(await open().read([cut, missing])).toMatchObject([{ resolution: { note: 'Lost for good.', by: 'ada' } }]);
   const [sentIn, unread] = await store.read([unreadable, places[0] as LetterPlace]);

@@ -9,7 +9,7 @@ import type { Producer } from 'kafkajs';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { partsConfig } from '#infra/config/service_config.ts';
 import { type KafkaSession, openKafka } from '#infra/kafka/client.ts';
-import { chosenPartition } from '#infra/kafka/producers.ts';
+import { explicitPartitioner } from '#infra/kafka/producers.ts';
 import { createRedis, type Redis } from '#infra/redis/client.ts';
 import { createRegistry, type Registry } from '#infra/registry/schema_registry.ts';
 import { type LocalParts, startParts } from '#services/local/parts/parts.ts';
@@ -54,7 +54,7 @@ export function useStageWorld(settings: Record<string, string> = {}): () => Stag
     const config = partsConfig(env);
     await provision(config, quiet);
     const session = await openKafka(config.kafka, 'svc.test', quiet);
-    const producer = session.kafka.producer({ createPartitioner: chosenPartition, allowAutoTopicCreation: false });
+    const producer = session.kafka.producer({ createPartitioner: explicitPartitioner, allowAutoTopicCreation: false });
     await producer.connect();
     world = {
       parts: parts.parts,

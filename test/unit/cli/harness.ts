@@ -2,7 +2,7 @@ import type { SettingRecord } from '#pipelines/settings/journal.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { CliResult } from '#services/cli/command.ts';
 import { runCli } from '#services/cli/run_cli.ts';
-import type { AskRows } from '#services/control/queries/answers.ts';
+import type { RunQuery } from '#services/control/queries/answers.ts';
 import { createControlClient } from '#services/control_api/client.ts';
 import { type Control, control, TOKEN } from '#test/unit/control/harness.ts';
 
@@ -35,7 +35,7 @@ export interface Shop {
 }
 
 /** An empty installation: a command line, and a control service in memory behind it, whose queries go to `asks`. */
-export async function installation(asks?: AskRows): Promise<Shop> {
+export async function installation(asks?: RunQuery): Promise<Shop> {
   const world = await control('cli:tester', asks);
   const shop: Shop = {
     control: world,

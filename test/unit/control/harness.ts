@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { AnalystUser } from '#infra/clickhouse/analyst_users.ts';
 import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
 import type { RunningQuery } from '#infra/clickhouse/running_queries.ts';
-import type { AskSql } from '#infra/clickhouse/sql_query.ts';
+import type { RunSql } from '#infra/clickhouse/sql_query.ts';
 import { isAddressAllowed } from '#infra/egress/ssrf_guard.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
 import { createLogger } from '#infra/log/logger.ts';
@@ -12,7 +12,7 @@ import type { PlannedSplit } from '#infra/persons/person_splits.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
 import type { RefusalRecord, TagRecord } from '#infra/redis/edge_reports.ts';
 import type { GroupedPerson } from '#infra/redis/identity_index.ts';
-import type { OneTimeNotes } from '#infra/redis/sessions.ts';
+import type { OneTimeTokens } from '#infra/redis/sessions.ts';
 import { createPasswords } from '#infra/secrets/password.ts';
 import { parseKeyRing } from '#infra/secrets/seal.ts';
 import type { DataReadLog } from '#infra/settings/data_read_log.ts';
@@ -36,8 +36,8 @@ import type { User } from '#schemas/setting.ts';
 import { createControlApp } from '#services/control/app.ts';
 import { createDataReadAudit, gateDataReads } from '#services/control/audit/routes.ts';
 import type { TestSend } from '#services/control/destinations/test_sender.ts';
-import { type AskRows, createQueryAnswers, createSqlAnswers } from '#services/control/queries/answers.ts';
-import { gateLetters } from '#services/control/redelivery/dead_letter_routes.ts';
+import { createQueryAnswers, createSqlAnswers, type RunQuery } from '#services/control/queries/answers.ts';
+import { limitDeadLetterReads } from '#services/control/redelivery/dead_letter_routes.ts';
 import { createSessionKeeper, createSignInAudit, createUserSecrets } from '#services/control/users/sign_in.ts';
 import { ensureFirstToken } from '#services/control/users/tokens.ts';
 import type { Transport } from '#services/control_api/client.ts';
@@ -143,7 +143,7 @@ export interface Control {
   /** What Redis holds of sessions and sign-ins. */
   sessions: MemorySessions;
   /** Sign-ins that are under way at providers, and invitations. */
-  notes: OneTimeNotes;
+  notes: OneTimeTokens;
   /** Makes a user who may sign in with the password `PASSWORD`. */
   addUser(changes?: Partial<User>): Promise<User>;
   /** What the name servers hold, by kind and name; 'silent' under `*` where they are away. */
@@ -167,9 +167,9 @@ const neverAsked = (): never => {
 /** A control service in memory with one admin token; what is to be queried goes to `asks`. */
 export async function control(
   label = LABEL,
-  asks?: AskRows,
+  asks?: RunQuery,
   writeParquet?: WriteParquet,
-  askSql?: AskSql,
+  askSql?: RunSql,
 ): Promise<Control> {
   let randomness = 0;
   const clock = { nowMs: NOW_MS };
@@ -209,7 +209,7 @@ export async function control(
     secondFactorRoles,
     signInAudit: createSignInAudit(journal, quiet, () => clock.nowMs),
     adapters: [crm],
-    deadLetters: gateLetters(letters),
+    deadLetters: limitDeadLetterReads(letters),
     dataReads: {
       read: createDataReadAudit(dataReadLog, quiet, () => clock.nowMs).read,
       list: gateDataReads(dataReadLog),
@@ -361,7 +361,7 @@ export async function control(
 }
 
 /** A control service with an account `acme` and a site `shop`. */
-export async function controlWithShop(asks?: AskRows): Promise<Control> {
+export async function controlWithShop(asks?: RunQuery): Promise<Control> {
   const world = await control(LABEL, asks);
   await world.call('POST', 'accounts', { body: { account_id: 'acme', monthly_allowance: 1000 } });
   await world.call('POST', 'sites', { body: { site_id: 'shop', account_id: 'acme' } });

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { WarehouseError } from '#infra/clickhouse/client.ts';
-import type { ShownLetter } from '#infra/redelivery/dead_letter_store.ts';
+import type { DeadLetterView } from '#infra/redelivery/dead_letter_store.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';
 import { letterDelivery } from '#pipelines/redelivery/resend.ts';
 import { type Control, control, controlWithShop } from './harness.ts';
 import { shownLetter } from './memory_letters.ts';
 
 /** What died at a webhook of a site, at a place of its own. */
-function undelivered(offset: number, siteId = 'shop'): ShownLetter {
+function undelivered(offset: number, siteId = 'shop'): DeadLetterView {
   const letter = shownLetter(offset, { stage: 'delivery', destination: 'webhook', reason: 'http_400' });
   const views = (letter.views ?? []).map((view) => ({
     ...view,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { DeadLetterStore, ResendRules } from '#infra/redelivery/dead_letter_store.ts';
-import { type LetterPlace, letterId } from '#pipelines/redelivery/dead_letter.ts';
+import { deadLetterId, type LetterPlace } from '#pipelines/redelivery/dead_letter.ts';
 import { QueryBusyError } from '#services/control/queries/answers.ts';
-import { gateLetters } from '#services/control/redelivery/dead_letter_routes.ts';
+import { limitDeadLetterReads } from '#services/control/redelivery/dead_letter_routes.ts';
 import { memoryLetters } from './memory_letters.ts';
 
 const ask = { stage: null, reason: null, state: null, sinceMs: null, after: null, limit: 1 };
@@ -22,7 +22,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 test('two readings of one caller and four in all are under way at once, and others have their turn first', async () => {
   const { letters, ends } = heldUp();
-  const lettersFor = gateLetters(letters);
+  const lettersFor = limitDeadLetterReads(letters);
   const many = Array.from({ length: 6 }, () => lettersFor(asker('many')).list(ask));
   await turn();
   expect(ends).toHaveLength(2);
@@ -45,7 +45,7 @@ const rules: ResendRules = {
 
 test('who waits too long is told that it is busy, whatever they would have done', async () => {
   const { letters, ends } = heldUp();
-  const lettersFor = gateLetters(letters, 20);
+  const lettersFor = limitDeadLetterReads(letters, 20);
   const own = lettersFor(asker('ada'));
   const held = [own.list(ask), own.list(ask)];
   await turn();
@@ -65,9 +65,9 @@ test('who waits for deliveries keeps nobody else waiting but who does so too', a
   letters.resend = async (places) => {
     asked.push(places.map(({ stage }) => stage).join());
     if (places.some(({ stage }) => stage === 'delivery')) await new Promise<void>((resolve) => ends.push(resolve));
-    return new Map(places.map((place) => [letterId(place), 'resent']));
+    return new Map(places.map((place) => [deadLetterId(place), 'resent']));
   };
-  const lettersFor = gateLetters(letters, 20);
+  const lettersFor = limitDeadLetterReads(letters, 20);
   const [delivery, dedup] = ['delivery', 'dedup'].map((stage) => ({ stage, partition: 0, offset: 1 })) as [
     LetterPlace,
     LetterPlace,
@@ -83,8 +83,8 @@ test('who waits for deliveries keeps nobody else waiting but who does so too', a
   ends[0]?.();
   expect(await first).toEqual(
     new Map([
-      [letterId(delivery), 'resent'],
-      [letterId(dedup), 'resent'],
+      [deadLetterId(delivery), 'resent'],
+      [deadLetterId(dedup), 'resent'],
     ]),
   );
 });

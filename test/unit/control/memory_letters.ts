@@ -1,19 +1,19 @@
-import type { DeadLetterStore, ShownLetter } from '#infra/redelivery/dead_letter_store.ts';
-import { type LetterPlace, letterId } from '#pipelines/redelivery/dead_letter.ts';
+import type { DeadLetterStore, DeadLetterView } from '#infra/redelivery/dead_letter_store.ts';
+import { deadLetterId, type LetterPlace } from '#pipelines/redelivery/dead_letter.ts';
 import { isInState, type MarkOutcome, type ResendOutcome, refusedAsIs } from '#pipelines/redelivery/resend.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
 /** Dead letters in memory, which can be told to fail. */
 export interface MemoryLetters extends DeadLetterStore {
-  letters: ShownLetter[];
+  letters: DeadLetterView[];
   failure: Error | null;
   /** Accounts that events were sent in for. */
   accounts: string[];
 }
 
 export function memoryLetters(nowMs: () => number): MemoryLetters {
-  const find = (id: string): ShownLetter | undefined => store.letters.find((one) => one.id === id);
-  const outcomeOf = (found: ShownLetter | undefined): ResendOutcome => {
+  const find = (id: string): DeadLetterView | undefined => store.letters.find((one) => one.id === id);
+  const outcomeOf = (found: DeadLetterView | undefined): ResendOutcome => {
     if (found === undefined) return 'unknown';
     if (found.resentAtMs !== null) return 'resent_before';
     return refusedAsIs(found.letter) ?? (found.views === null ? 'unreadable' : 'resent');
@@ -24,7 +24,7 @@ export function memoryLetters(nowMs: () => number): MemoryLetters {
     accounts: [],
     async list({ stage, reason, state, after, limit }) {
       if (store.failure !== null) throw store.failure;
-      const from = after === null ? 0 : store.letters.findIndex(({ id }) => id === letterId(after)) + 1;
+      const from = after === null ? 0 : store.letters.findIndex(({ id }) => id === deadLetterId(after)) + 1;
       const rest = store.letters.slice(from);
       const letters = rest
         .filter(({ letter }) => (stage ?? letter.stage) === letter.stage && (reason ?? letter.reason) === letter.reason)
@@ -34,7 +34,7 @@ export function memoryLetters(nowMs: () => number): MemoryLetters {
     },
     async read(places) {
       if (store.failure !== null) throw store.failure;
-      return [...new Set(places.map(letterId))].flatMap((id) => find(id) ?? []);
+      return [...new Set(places.map(deadLetterId))].flatMap((id) => find(id) ?? []);
     },
     async ofEvent(siteId, eventId) {
       if (store.failure !== null) throw store.failure;
@@ -46,13 +46,13 @@ export function memoryLetters(nowMs: () => number): MemoryLetters {
       if (store.failure !== null) throw store.failure;
       return new Map(
         places.map((place) => {
-          const found = find(letterId(place));
+          const found = find(deadLetterId(place));
           const outcome = outcomeOf(found);
           if (found !== undefined && outcome === 'resent') {
             found.resentAtMs = nowMs();
             store.accounts.push(...(found.views ?? []).map(({ siteId }) => accountOf(siteId)));
           }
-          return [letterId(place), outcome] as const;
+          return [deadLetterId(place), outcome] as const;
         }),
       );
     },
@@ -70,13 +70,13 @@ export function memoryLetters(nowMs: () => number): MemoryLetters {
   };
   const marked = (
     places: readonly LetterPlace[],
-    mark: (found: ShownLetter) => MarkOutcome,
+    mark: (found: DeadLetterView) => MarkOutcome,
   ): Map<string, MarkOutcome> => {
     if (store.failure !== null) throw store.failure;
     return new Map(
       places.map((place) => {
-        const found = find(letterId(place));
-        return [letterId(place), found === undefined ? 'unknown' : mark(found)];
+        const found = find(deadLetterId(place));
+        return [deadLetterId(place), found === undefined ? 'unknown' : mark(found)];
       }),
     );
   };
@@ -84,7 +84,7 @@ export function memoryLetters(nowMs: () => number): MemoryLetters {
 }
 
 /** A dead letter of dedup with one event of a shop in it, but for what is given. */
-export function shownLetter(offset: number, letter: Partial<DeadLetter> = {}, isReadable = true): ShownLetter {
+export function shownLetter(offset: number, letter: Partial<DeadLetter> = {}, isReadable = true): DeadLetterView {
   const stage = letter.stage ?? 'dedup';
   const place = { stage, partition: 0, offset };
   const empty = Buffer.alloc(0);
@@ -107,7 +107,7 @@ export function shownLetter(offset: number, letter: Partial<DeadLetter> = {}, is
     ...letter,
   };
   return {
-    id: letterId(place),
+    id: deadLetterId(place),
     place,
     letter: dead,
     resentAtMs: null,

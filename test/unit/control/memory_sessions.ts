@@ -1,5 +1,5 @@
 import { RedisUnavailableError } from '#infra/redis/client.ts';
-import type { OneTimeNotes, Session, SessionStore, SignInLimits } from '#infra/redis/sessions.ts';
+import type { OneTimeTokens, Session, SessionStore, SignInLimits } from '#infra/redis/sessions.ts';
 
 /** Sessions in memory, and a Redis that can be away. */
 export interface MemorySessions {
@@ -49,7 +49,7 @@ export function memorySessions(nowMs: () => number): MemorySessions {
         reach(world);
         world.proofs.set(id, nowMs() + forMs);
       },
-      async isProven(id) {
+      async isRecentlyAuthenticated(id) {
         reach(world);
         return (world.proofs.get(id) ?? 0) > nowMs();
       },
@@ -100,7 +100,7 @@ export function memoryLimits(world: MemorySessions): SignInLimits {
 }
 
 /** Notes to be taken once, in the same Redis. */
-export function memoryNotes(world: MemorySessions, nowMs: () => number): OneTimeNotes {
+export function memoryNotes(world: MemorySessions, nowMs: () => number): OneTimeTokens {
   const notes = new Map<string, { text: string; untilMs: number }>();
   return {
     async put(kind, secret, note, forMs) {

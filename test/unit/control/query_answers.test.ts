@@ -2,13 +2,13 @@ import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { QueryCancelledError } from '#infra/clickhouse/select_rows.ts';
 import {
-  type AskRows,
   createQueryAnswers,
   createQueryGate,
   QueryBusyError,
+  type RunQuery,
 } from '#services/control/queries/answers.ts';
 
-const question = (text: string, keptMs = 1_000) => ({
+const question = (text: string, cacheTtlMs = 1_000) => ({
   kind: 'ask' as const,
   siteId: 'shop',
   about: 'top',
@@ -16,13 +16,13 @@ const question = (text: string, keptMs = 1_000) => ({
   isShared: true,
   asked: {},
   statement: { sql: text, parameters: {} },
-  keptMs,
+  cacheTtlMs,
   answer: (rows: readonly unknown[]) => ({ rows }),
 });
 const never = (): never => {
   throw new Error('never asked');
 };
-const answersOf = (ask: AskRows) => createQueryAnswers(ask, () => 0, never, never, never);
+const answersOf = (ask: RunQuery) => createQueryAnswers(ask, () => 0, never, never, never);
 const asker = (signal = new AbortController().signal) => ({ label: 'ann', signal });
 
 test('a question that all have gone from is ended, and asked anew by the next', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { isReservedActor } from '#pipelines/settings/dashboard_users.ts';
-import { isOwnHost, signInPlace } from '#services/control/auth.ts';
+import { isOwnHost, sessionCookieFor } from '#services/control/auth.ts';
 
 const names = { publicUrl: new URL('https://control.example'), hosts: ['inner.example:8090'] };
 
@@ -19,7 +19,7 @@ it.each([
 });
 
 it('people sign in under the public name, however its Host is written', () => {
-  expect(signInPlace('CONTROL.example:443', names)).toEqual({
+  expect(sessionCookieFor('CONTROL.example:443', names)).toEqual({
     origin: 'https://control.example',
     cookie: '__Host-svc_session',
     isSecure: true,
@@ -29,7 +29,7 @@ it('people sign in under the public name, however its Host is written', () => {
 it.each(['localhost:99999', '127.0.0.1:65536', '[::1]:70000'])(
   'nobody signs in at %s, a port that there is not',
   (host) => {
-    expect(signInPlace(host, names)).toBeNull();
+    expect(sessionCookieFor(host, names)).toBeNull();
   },
 );
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import type { LetterItem } from '#services/control_api/redelivery.ts';
+import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import {
   deliveryConcerns,
   letterConcerns,
   quotaConcerns,
-  tagConcerns,
+  tagAlerts,
 } from '#services/dashboard/src/pages/overview/concerns.ts';
 import { healthOf, tagOf } from '#test/browser/dashboard/harness/concern_answers.ts';
 
@@ -14,7 +14,7 @@ const account = (used_this_month: number | null) => ({
   ...{ account_id: 'acme', name: 'Acme', monthly_allowance: 1_000, used_this_month },
   ...{ version: 'v', changed_at: 0, changed_by: '' },
 });
-const letter = (resent_at: number | null, resolved: LetterItem['resolved'] = null) => ({
+const letter = (resent_at: number | null, resolved: DeadLetterItem['resolved'] = null) => ({
   ...{
     id: 'dedup-0-1',
     stage: 'dedup' as const,
@@ -33,7 +33,7 @@ const letter = (resent_at: number | null, resolved: LetterItem['resolved'] = nul
 test('nothing is wrong where all is well', () => {
   expect([
     ...deliveryConcerns('shop', [healthOf('meta'), healthOf('ga4', { state: 'idle' })], NOW_MS),
-    ...tagConcerns('shop', tagOf(), NOW_MS),
+    ...tagAlerts('shop', tagOf(), NOW_MS),
     ...quotaConcerns(account(100), NOW_MS),
     ...quotaConcerns(account(null), NOW_MS),
     ...quotaConcerns(account(300), NOW_MS),
@@ -65,7 +65,7 @@ test('what died and was delivered since is no concern, and advice names only wha
 
 test('a tag that never sent, fell quiet, was forbidden, or whose definition stopped', () => {
   const titles = (more: Parameters<typeof tagOf>[0]): string[] =>
-    tagConcerns('shop', tagOf(more), NOW_MS).map(({ title }) => title);
+    tagAlerts('shop', tagOf(more), NOW_MS).map(({ title }) => title);
   expect(titles({ state: 'never' })).toEqual(['No browser has sent an event yet']);
   expect(titles({ state: 'quiet', last_event_at: NOW_MS - 7_200_000 })).toEqual([
     'Browsers send far fewer events than usual, last 2 h ago',
@@ -94,7 +94,7 @@ test.for([
 });
 
 test('dead letters of the site that nobody sent in again, and that were not delivered since', () => {
-  const since = (delivery: LetterItem['delivery']): LetterItem => ({ ...letter(null), delivery });
+  const since = (delivery: DeadLetterItem['delivery']): DeadLetterItem => ({ ...letter(null), delivery });
   expect(letterConcerns('shop', [since('delivered'), since('dead'), since('unknown')], false)).toMatchObject([
     { title: '2 dead letters are open (dedup)', query: { site: 'shop', period: '90d' } },
   ]);

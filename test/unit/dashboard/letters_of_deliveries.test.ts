@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LetterItem, ResendAnswer } from '#services/control_api/redelivery.ts';
+import type { DeadLetterItem, ResendAnswer } from '#services/control_api/redelivery.ts';
 import {
   isAllSettled,
   isOpen,
@@ -9,14 +9,14 @@ import {
 } from '#services/dashboard/src/pages/dead_letters/dead_letter_groups.ts';
 import { openBySite } from '#services/dashboard/src/pages/operations/stages.ts';
 
-const letterOf = (change: Partial<LetterItem>): LetterItem =>
+const letterOf = (change: Partial<DeadLetterItem>): DeadLetterItem =>
   ({
     ...{ stage: 'delivery', resent_at: null, resolved: null, delivery: 'dead', resendable: true, site_ids: ['shop'] },
     ...change,
-  }) as LetterItem;
+  }) as DeadLetterItem;
 const resolved = { at: 1, by: 'ada', note: 'a test' };
 
-test.each<[Partial<LetterItem>, string, string[]]>([
+test.each<[Partial<DeadLetterItem>, string, string[]]>([
   [{}, 'Can be sent in again', ['open', 'all']],
   [{ delivery: 'unknown' }, 'Open; whether it was delivered is not known', ['open', 'all']],
   [{ delivery: 'waiting', resendable: false }, 'Waits to be tried again', ['open', 'all']],

@@ -4,8 +4,8 @@ import { createMetrics } from '#infra/metrics/metrics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { DEAD_BYTES_MAX, poisonPillLetters } from '#pipelines/redelivery/dead_letter.ts';
-import { coordinateAgain, mayHoldEvents, refusedAsIs } from '#pipelines/redelivery/resend.ts';
-import type { Coordinate } from '#schemas/event.ts';
+import { mayHoldEvents, refusedAsIs, sourcePosition } from '#pipelines/redelivery/resend.ts';
+import type { SourcePosition } from '#schemas/event.ts';
 import { createBatchWriter, type EntryView, readBatch } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
@@ -17,7 +17,7 @@ const DIED_AT = 1_800_000_000_000;
 const registry: Registry = { register: async () => 1, idOf: async () => 1, typeOf: async () => null };
 
 /** A record of so many events, the first of which may be large, with coordinates from a place on, or without. */
-function record(events: number, from: Coordinate | null, bytes = 0): { value: Buffer; views: EntryView[] } {
+function record(events: number, from: SourcePosition | null, bytes = 0): { value: Buffer; views: EntryView[] } {
   const writer = createBatchWriter(1);
   const noPerson = Buffer.from([0]);
   const plain = createBatchWriter(1);
@@ -34,7 +34,7 @@ function record(events: number, from: Coordinate | null, bytes = 0): { value: Bu
 
 const viewsOf = ({ bytes }: DeadLetter): EntryView[] => readBatch(bytes.subarray(WIRE_HEADER_BYTES));
 
-test.for<[string, { stage: string; topic: string; from: Coordinate | null }, Coordinate]>([
+test.for<[string, { stage: string; topic: string; from: SourcePosition | null }, SourcePosition]>([
   ['of raw, by their places in it', { stage: 'dedup', topic: RAW, from: null }, { partition: 3, offset: 70, index: 0 }],
   [
     'of a later topic, by their own coordinates',
@@ -51,7 +51,7 @@ test.for<[string, { stage: string; topic: string; from: Coordinate | null }, Coo
     new Set([`poison_pill ${DIED_AT}`]),
   );
   expect(letters.map(refusedAsIs)).toEqual(views.map(() => null));
-  const again = letters.map((letter) => viewsOf(letter).map((view) => coordinateAgain(letter, view, 0)));
+  const again = letters.map((letter) => viewsOf(letter).map((view) => sourcePosition(letter, view, 0)));
   expect(again).toEqual(views.map((_view, place) => [{ ...first, index: first.index + place }]));
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { claimOf } from '#pipelines/dedup/claim.ts';
+import { dedupKey } from '#pipelines/dedup/claim.ts';
 import { deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
 import { createMemoryClaims } from '#test/contract/claims/memory_claims.ts';
 
@@ -29,15 +29,15 @@ test('the first of each id passes, within a batch and over batches, and the rest
 
 test('a claim is a bucket of the wanted size, a short field and the coordinate', () => {
   const coordinate = { partition: 3, offset: 12, index: 5 };
-  const claim = claimOf('shop', 'id', coordinate, 3);
+  const claim = dedupKey('shop', 'id', coordinate, 3);
   expect(claim).toEqual({
     bucket: expect.stringMatching(/^[\w-]{3}$/),
     field: expect.stringMatching(/^[\w-]{12}$/),
     coordinate: '3:c:5',
   });
-  expect(claimOf('shop', 'id', { ...coordinate, offset: 13 }, 3)).toMatchObject({
+  expect(dedupKey('shop', 'id', { ...coordinate, offset: 13 }, 3)).toMatchObject({
     bucket: claim.bucket,
     field: claim.field,
   });
-  expect(claimOf('shop\nid', '', coordinate, 3).field).not.toBe(claim.field);
+  expect(dedupKey('shop\nid', '', coordinate, 3).field).not.toBe(claim.field);
 });

@@ -5,7 +5,7 @@ import { createMetrics } from '#infra/metrics/metrics.ts';
 import { OUTAGE_DEFAULTS } from '#pipelines/delivery/breaker.ts';
 import { destinationNamed } from '#pipelines/delivery/registry.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
-import { openCalls } from '#services/delivery/attempts.ts';
+import { openDeliveries } from '#services/delivery/attempts.ts';
 import type { Runtime } from '#services/stage/runtime.ts';
 
 const HOUR_MS = 3_600_000;
@@ -19,7 +19,7 @@ test('a time of day that is set back by an hour keeps nobody waiting for an hour
   const config = { baseUrl: null, allowLoopback: true, secretsKeys: `k1:${randomBytes(32).toString('base64')}` };
   const returned = (): void => undefined;
   const webhook = destinationNamed('webhook');
-  const { watch } = openCalls(runtime as unknown as Runtime, webhook, createSettingsTable(), returned, config);
+  const { watch } = openDeliveries(runtime as unknown as Runtime, webhook, createSettingsTable(), returned, config);
   for (let failures = 0; failures < 2 * OUTAGE_DEFAULTS.failuresMax; failures++) {
     watch.report(`site-${failures}`, { kind: 'failing', reason: 'http_500' });
   }

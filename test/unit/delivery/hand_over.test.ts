@@ -3,7 +3,7 @@ import type { EntryOutcome } from '#pipelines/delivery/contract.ts';
 import { handedOver, paused, skipped } from '#pipelines/delivery/delivery_run.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import type { Attempted } from '#services/delivery/attempts.ts';
-import { type BatchWork, handOver } from '#services/delivery/transform.ts';
+import { type BatchWork, resolveBatch } from '#services/delivery/transform.ts';
 
 const DELIVERED: EntryOutcome = { ...skipped(''), outcome: 'delivered' };
 const records = [10, 11, 13, 14].map((offset) => ({ offset })) as never[];
@@ -24,7 +24,7 @@ test('a batch in which all was begun is committed as it is', () => {
     [10, DELIVERED],
     [13, paused('breaker_open', '', 1)],
   ]);
-  expect(handOver(work, { records }, 1)).toBe(work);
+  expect(resolveBatch(work, { records }, 1)).toBe(work);
 });
 
 test('records behind the last of which something was done stay where they are', () => {
@@ -39,7 +39,7 @@ test('records behind the last of which something was done stay where they are', 
     ],
     { unreadable: [letterAt(11), letterAt(14)] },
   );
-  const cut = handOver(work, { records }, 7);
+  const cut = resolveBatch(work, { records }, 7);
   expect(offsetsOf(cut)).toEqual([[10, 10, 11], [11]]);
   expect(cut.leave).toEqual({ offset: 13, notBeforeMs: 1_007 });
 });
@@ -49,7 +49,7 @@ test('what was not begun before the last that was done goes to a lane', () => {
     [10, handedOver()],
     [14, DELIVERED],
   ]);
-  expect(handOver(work, { records }, 1)).toBe(work);
+  expect(resolveBatch(work, { records }, 1)).toBe(work);
 });
 
 test('a lane that is left earlier anyway is left there', () => {
@@ -60,7 +60,7 @@ test('a lane that is left earlier anyway is left there', () => {
     ],
     { leave: { offset: 13, notBeforeMs: 99 } },
   );
-  expect(handOver(work, { records }, 1)).toBe(work);
+  expect(resolveBatch(work, { records }, 1)).toBe(work);
 });
 
 test('beside an event that threw nothing is left, as its record cannot be told', () => {
@@ -71,5 +71,5 @@ test('beside an event that threw nothing is left, as its record cannot be told',
     ],
     { thrown: [letterAt(-1)] },
   );
-  expect(handOver(work, { records }, 1)).toBe(work);
+  expect(resolveBatch(work, { records }, 1)).toBe(work);
 });

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { type LaneLook, lookAtLane } from '#pipelines/delivery/retry_topics.ts';
+import { lookAtLane, type RetryPoll } from '#pipelines/delivery/retry_topics.ts';
 
 const NOW = 1_000_000;
 const DELAY = 60_000;
 
 /** Dues are given in seconds from now. */
-function look(duesS: number[], isMoreBehind = false, passing = 0): Omit<LaneLook, 'notBeforeMs'> & { restS: number } {
+function look(duesS: number[], isMoreBehind = false, passing = 0): Omit<RetryPoll, 'notBeforeMs'> & { restS: number } {
   const duesMs = duesS.map((s) => NOW + s * 1000);
   const { notBeforeMs, ...rest } = lookAtLane({ duesMs, nowMs: NOW, delayMs: DELAY, isMoreBehind, passing });
   return { ...rest, restS: (notBeforeMs - NOW) / 1000 };

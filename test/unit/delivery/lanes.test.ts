@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  LANES,
   type LaneQuestion,
-  nextLane,
+  nextRetry,
   pausedLane,
   probeLane,
   RETRY_AGE_MAX_MS,
+  RETRY_DELAYS,
   topicsOf,
 } from '#pipelines/delivery/retry_topics.ts';
 
@@ -31,7 +31,7 @@ describe('the lane of an attempt', () => {
     [6, '6h', 6 * HOUR_MS],
     [40, '6h', 6 * HOUR_MS],
   ])('after attempt %i is %s', (attempt, lane, dueAtMs) =>
-    expect(nextLane(question({ attempt }))).toEqual({ kind: 'lane', lane, dueAtMs }),
+    expect(nextRetry(question({ attempt }))).toEqual({ kind: 'lane', lane, dueAtMs }),
   );
 
   it.each([
@@ -43,11 +43,11 @@ describe('the lane of an attempt', () => {
     ['longer than all for as long as a breaker waits', 20 * HOUR_MS, '6h', 6 * HOUR_MS],
     ['of a week', 7 * 24 * HOUR_MS, '6h', 6 * HOUR_MS],
   ])('heeds a Retry-After %s', (_, retryAfterMs, lane, dueAtMs) =>
-    expect(nextLane(question({ retryAfterMs }))).toEqual({ kind: 'lane', lane, dueAtMs }),
+    expect(nextRetry(question({ retryAfterMs }))).toEqual({ kind: 'lane', lane, dueAtMs }),
   );
 
   it('never takes an attempt back to a shorter lane for a short Retry-After', () => {
-    expect(nextLane(question({ attempt: 4, retryAfterMs: 1_000 }))).toMatchObject({ lane: '1h', dueAtMs: HOUR_MS });
+    expect(nextRetry(question({ attempt: 4, retryAfterMs: 1_000 }))).toMatchObject({ lane: '1h', dueAtMs: HOUR_MS });
   });
 });
 
@@ -89,13 +89,16 @@ describe('the lane of an event of which nothing was asked', () => {
 describe('an event that has waited long enough', () => {
   it('is dead when 72 hours would have passed', () => {
     const nowMs = RETRY_AGE_MAX_MS - 6 * HOUR_MS;
-    expect(nextLane(question({ attempt: 9, nowMs })).kind).toBe('lane');
-    expect(nextLane(question({ attempt: 9, nowMs: nowMs + 1 }))).toEqual({ kind: 'dead', reason: 'retries_exhausted' });
+    expect(nextRetry(question({ attempt: 9, nowMs })).kind).toBe('lane');
+    expect(nextRetry(question({ attempt: 9, nowMs: nowMs + 1 }))).toEqual({
+      kind: 'dead',
+      reason: 'retries_exhausted',
+    });
   });
 
   it("is dead when the platform's window would be closed", () => {
-    expect(nextLane(question({ deadlineMs: 5_001 })).kind).toBe('lane');
-    expect(nextLane(question({ deadlineMs: 5_000 }))).toEqual({ kind: 'dead', reason: 'too_old' });
+    expect(nextRetry(question({ deadlineMs: 5_001 })).kind).toBe('lane');
+    expect(nextRetry(question({ deadlineMs: 5_000 }))).toEqual({ kind: 'dead', reason: 'too_old' });
   });
 });
 
@@ -110,9 +113,9 @@ it('delays by at least the lane and the wish, and at most a fifth more', () => {
   });
   fc.assert(
     fc.property(questions, (asked) => {
-      const choice = nextLane(asked);
+      const choice = nextRetry(asked);
       if (choice.kind === 'dead') return false;
-      const byAttempt = LANES[Math.min(asked.attempt, 5) - 1]?.delayMs ?? 0;
+      const byAttempt = RETRY_DELAYS[Math.min(asked.attempt, 5) - 1]?.delayMs ?? 0;
       const leastMs = Math.max(byAttempt, Math.min(asked.retryAfterMs ?? 0, 6 * HOUR_MS));
       const waitMs = choice.dueAtMs - asked.nowMs;
       return waitMs >= leastMs && waitMs <= Math.ceil(leastMs * 1.2);

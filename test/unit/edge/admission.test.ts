@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createLogger } from '#infra/log/logger.ts';
 import { createMetrics } from '#infra/metrics/metrics.ts';
-import type { AdmissionStore } from '#infra/redis/admission.ts';
+import type { RateLimitStore } from '#infra/redis/admission.ts';
 import { type Admission, createMemoryLimits } from '#pipelines/limits/rate_limits.ts';
-import { type Admitter, createAdmitter } from '#services/edge/admission.ts';
+import { createAdmitter, type RateLimiter } from '#services/edge/admission.ts';
 import { account, apiKey } from '#test/unit/settings/samples.ts';
 
 const NOW_MS = Date.UTC(2026, 9, 10);
@@ -15,10 +15,10 @@ const REQUESTER = {
 };
 
 interface World {
-  admitter: Admitter;
+  rateLimiter: RateLimiter;
   /** What Redis answers; an error: it is away. */
   answer: Admission | Error;
-  asked: Parameters<AdmissionStore['admit']>[0][];
+  asked: Parameters<RateLimitStore['admit']>[0][];
   released: unknown[];
   doubts: number;
 }
@@ -26,12 +26,18 @@ interface World {
 const open: Admission = { verdict: { ok: true, rate: null }, granted: 3, known: 8 };
 
 async function start(): Promise<World> {
-  const world: World = { admitter: undefined as unknown as Admitter, answer: open, asked: [], released: [], doubts: 0 };
+  const world: World = {
+    rateLimiter: undefined as unknown as RateLimiter,
+    answer: open,
+    asked: [],
+    released: [],
+    doubts: 0,
+  };
   const answered = async <T>(value: T): Promise<T> => {
     if (world.answer instanceof Error) throw world.answer;
     return value;
   };
-  world.admitter = await createAdmitter({
+  world.rateLimiter = await createAdmitter({
     store: {
       admit(request) {
         world.asked.push(request);
@@ -62,11 +68,11 @@ beforeEach(async () => {
   world = await start();
 });
 afterEach(() => {
-  world.admitter.stop();
+  world.rateLimiter.stop();
   vi.useRealTimers();
 });
 
-const admit = (wanted: number) => world.admitter.admit(REQUESTER, NOW_MS, wanted);
+const admit = (wanted: number) => world.rateLimiter.admit(REQUESTER, NOW_MS, wanted);
 
 test('what Redis grants is reserved in the month of arrival, with the grace', async () => {
   expect(await admit(5)).toEqual({
@@ -92,21 +98,21 @@ test('who is limited is refused from memory until the time that was said', async
   const rate = { limit: 2, remaining: 0, resetMs: 4_000 };
   const limited = { ok: false, kind: 'ip', waitMs: 4_000, rate } as const;
   world.answer = { verdict: limited, granted: 0, known: 0 };
-  expect(world.admitter.limited(REQUESTER)).toBe(null);
+  expect(world.rateLimiter.limited(REQUESTER)).toBe(null);
   expect(await admit(1)).toEqual(limited);
   vi.setSystemTime(NOW_MS + 1_500);
-  expect(world.admitter.limited(REQUESTER)).toMatchObject({ kind: 'ip', waitMs: 2_500, rate: { resetMs: 2_500 } });
-  expect(world.admitter.limited({ ...REQUESTER, clientIp: '203.0.113.2' })).toBe(null);
+  expect(world.rateLimiter.limited(REQUESTER)).toMatchObject({ kind: 'ip', waitMs: 2_500, rate: { resetMs: 2_500 } });
+  expect(world.rateLimiter.limited({ ...REQUESTER, clientIp: '203.0.113.2' })).toBe(null);
   vi.setSystemTime(NOW_MS + 4_000);
-  expect(world.admitter.limited(REQUESTER)).toBe(null);
+  expect(world.rateLimiter.limited(REQUESTER)).toBe(null);
 });
 
 test('without Redis the limits hold in memory and the month goes on from what was known', async () => {
   await admit(5);
   world.answer = new Error('away');
-  expect(world.admitter.isShared()).toBe(true);
+  expect(world.rateLimiter.isShared()).toBe(true);
   expect(await admit(3)).toMatchObject({ ok: true, reservation: { granted: 3, lease: '' } });
-  expect(world.admitter.isShared()).toBe(false);
+  expect(world.rateLimiter.isShared()).toBe(false);
   // What was asked may have been reserved all the same.
   expect(world.doubts).toBe(1);
   // 8 were used and held of 12, and 3 granted since.
@@ -116,7 +122,7 @@ test('without Redis the limits hold in memory and the month goes on from what wa
 
   world.answer = open;
   await vi.advanceTimersByTimeAsync(1_100);
-  expect(world.admitter.isShared()).toBe(true);
+  expect(world.rateLimiter.isShared()).toBe(true);
   expect(await admit(3)).toMatchObject({ reservation: { granted: 3, lease: 'lease' } });
 });
 
@@ -124,7 +130,7 @@ test('a month whose usage Redis does not know goes on from what was known', asyn
   await admit(5);
   world.answer = { ...open, granted: null, known: 0 };
   expect(await admit(5)).toMatchObject({ reservation: { granted: 4, lease: '' } });
-  expect(world.admitter.isShared()).toBe(true);
+  expect(world.rateLimiter.isShared()).toBe(true);
 });
 
 test('without Redis what was not produced is given back as well, and no more than was granted', async () => {
@@ -132,13 +138,13 @@ test('without Redis what was not produced is given back as well, and no more tha
   world.answer = new Error('away');
   for (let times = 0; times < 30; times++) {
     const requester = { ...REQUESTER, key: apiKey({ key_hash: `k${times}` }), clientIp: `203.0.113.${times}` };
-    const admitted = await world.admitter.admit(requester, NOW_MS, 50);
+    const admitted = await world.rateLimiter.admit(requester, NOW_MS, 50);
     expect(admitted).toMatchObject({ ok: true, reservation: { granted: 4, lease: '' } });
-    if (admitted.ok) world.admitter.release(admitted.reservation, 4);
+    if (admitted.ok) world.rateLimiter.release(admitted.reservation, 4);
   }
-  const last = await world.admitter.admit({ ...REQUESTER, clientIp: '203.0.114.1' }, NOW_MS, 50);
-  if (last.ok) world.admitter.release(last.reservation, 1_000);
-  const again = await world.admitter.admit({ ...REQUESTER, clientIp: '203.0.114.2' }, NOW_MS, 50);
+  const last = await world.rateLimiter.admit({ ...REQUESTER, clientIp: '203.0.114.1' }, NOW_MS, 50);
+  if (last.ok) world.rateLimiter.release(last.reservation, 1_000);
+  const again = await world.rateLimiter.admit({ ...REQUESTER, clientIp: '203.0.114.2' }, NOW_MS, 50);
   expect(again).toMatchObject({ ok: true, reservation: { granted: 4 } });
   expect(world.released).toEqual([]);
 });
@@ -146,16 +152,16 @@ test('without Redis what was not produced is given back as well, and no more tha
 test('what was not produced is released; where that fails there is doubt', async () => {
   const admitted = await admit(5);
   if (!admitted.ok) throw new Error('refused');
-  world.admitter.release(admitted.reservation, 2);
+  world.rateLimiter.release(admitted.reservation, 2);
   expect(world.released).toEqual([['a', '2026-10', 'lease', 2]]);
-  world.admitter.release({ ...admitted.reservation, lease: '' }, 2);
+  world.rateLimiter.release({ ...admitted.reservation, lease: '' }, 2);
   expect(world.released).toHaveLength(1);
   world.answer = new Error('away');
-  world.admitter.release(admitted.reservation, 1);
+  world.rateLimiter.release(admitted.reservation, 1);
   await vi.advanceTimersByTimeAsync(1);
   expect(world.doubts).toBe(1);
-  world.admitter.doubt({ ...admitted.reservation, lease: '' });
+  world.rateLimiter.doubt({ ...admitted.reservation, lease: '' });
   expect(world.doubts).toBe(1);
-  world.admitter.doubt(admitted.reservation);
+  world.rateLimiter.doubt(admitted.reservation);
   expect(world.doubts).toBe(2);
 });

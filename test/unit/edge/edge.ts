@@ -15,7 +15,7 @@ import { decodeEntry, readBatch } from '#schemas/event_batch.ts';
 import type { InventoryRecord } from '#schemas/records.ts';
 import type { Site } from '#schemas/setting.ts';
 import { readWire, writeWire } from '#schemas/wire.ts';
-import type { Admitter, Reservation } from '#services/edge/admission.ts';
+import type { RateLimiter, Reservation } from '#services/edge/admission.ts';
 import { createApp } from '#services/edge/app.ts';
 import { blockListOf, createAddressNamer, createStrangers } from '#services/edge/auth.ts';
 import {
@@ -24,7 +24,7 @@ import {
   createConcurrencyLimiter,
 } from '#services/edge/concurrency_limiter.ts';
 import { createAudienceNotes, createEngageMemories, createSpamWatch } from '#services/edge/engage/visitor_memory.ts';
-import { createAcceptor } from '#services/edge/ingest_service.ts';
+import { createIngestService } from '#services/edge/ingest_service.ts';
 import { createInventory } from '#services/edge/inventory.ts';
 import { createScriptCache } from '#services/edge/loaders/routes.ts';
 import { createRefusals } from '#services/edge/site_activity.ts';
@@ -72,7 +72,7 @@ export interface TestEdgeOptions {
   /** Absent: no address has a share of its own of what may be open. */
   isExempt?: (clientIp: string) => boolean;
   /** Absent: every request is admitted with all its events. */
-  admitter?: Admitter;
+  rateLimiter?: RateLimiter;
   /** Requests without a key that an address may send in 10 s; absent: any number. */
   strangersMax?: number;
   /** Pages that are kept of inventories; absent: any number. */
@@ -81,7 +81,7 @@ export interface TestEdgeOptions {
   tag?: TagScripts;
   /** Whose X-Forwarded-For is believed. */
   trustedProxies?: string[];
-  /** The clock of everything but the acceptor; absent: the real one. */
+  /** The clock of everything but the ingestService; absent: the real one. */
   nowMs?: () => number;
   /** What counts submissions; absent: this process. */
   engageGuard?: EngageGuard;
@@ -95,7 +95,7 @@ export interface TestEdgeOptions {
 
 const addressOf = createAddressNamer(Buffer.alloc(32, 3), blockListOf([]));
 
-const openAdmitter: Admitter = {
+const openAdmitter: RateLimiter = {
   limited({ clientIp }) {
     addressOf(clientIp);
     return null;
@@ -149,8 +149,8 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     secret: Buffer.alloc(32, 2),
     nowMs: options.nowMs ?? Date.now,
   });
-  const acceptor = createAcceptor({
-    admitter: options.admitter ?? { ...openAdmitter, doubt: options.onDoubt ?? (() => undefined) },
+  const ingestService = createIngestService({
+    rateLimiter: options.rateLimiter ?? { ...openAdmitter, doubt: options.onDoubt ?? (() => undefined) },
     sender: memorySender(answers, (value) => records.push(eventsOf(value))),
     schemaId: SCHEMA_ID,
     partitions: PARTITIONS,
@@ -172,7 +172,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     identitySecret: Buffer.alloc(32, 2),
     limiter,
     isExempt: options.isExempt ?? (() => true),
-    acceptor,
+    ingestService,
     refusals,
     sharesLimits: () => false,
     inventory: createInventory({

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Admitter } from '#services/edge/admission.ts';
+import type { RateLimiter } from '#services/edge/admission.ts';
 import { startEdge, type TestEdge } from './edge.ts';
 import { post } from './foreign.ts';
 
@@ -117,7 +117,7 @@ test.each([
 ])('requests to %s count against the rate', async (path, made) => {
   let left = 2;
   const rate = { limit: 2, remaining: 0, resetMs: 7_000 };
-  const admitter: Admitter = {
+  const rateLimiter: RateLimiter = {
     limited: () => null,
     async admit({ account: { account_id } }, _arrivedMs, wanted) {
       expect(wanted).toBe(0);
@@ -129,7 +129,7 @@ test.each([
     isShared: () => false,
     stop: () => undefined,
   };
-  const limited = await startEdge({ admitter });
+  const limited = await startEdge({ rateLimiter });
   const statuses: number[] = [];
   for (let request = 0; request < 3; request += 1) {
     const [body, headers] = made(limited.browserKey);

@@ -116,7 +116,7 @@ describe('what reaches the edge', () => {
     const reservation = { accountId: 'acme', month: '2026-01', granted: 1, lease: '' };
     const none = () => undefined;
     await open({
-      admitter: {
+      rateLimiter: {
         limited: () => null,
         admit: async () => ({ ok: true, reservation, rate: null }),
         release: none,
@@ -179,7 +179,7 @@ describe('what reaches the edge', () => {
     let isKnown = false;
     const none = () => undefined;
     await open({
-      admitter: {
+      rateLimiter: {
         limited: () => (isKnown ? limited : null),
         admit: async () => limited,
         release: none,

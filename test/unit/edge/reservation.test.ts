@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Limited, RateState } from '#pipelines/limits/rate_limits.ts';
-import type { Admitted, Admitter } from '#services/edge/admission.ts';
+import type { Admitted, RateLimiter } from '#services/edge/admission.ts';
 import { newEvent, postBody, postEvents, readAnswer } from '#test/harness/ingest.ts';
 import { startEdge, type TestEdge } from './edge.ts';
 import { post, posthogBatch, segmentBatch } from './foreign.ts';
@@ -21,7 +21,7 @@ afterEach(() => edge?.close());
 /** An edge that is granted at most so many events a request. */
 async function start(answers: { granted?: number; limited?: Limited; early?: Limited }): Promise<World> {
   const world = { asked: [] as number[], released: [] as number[], doubted: [] as string[] };
-  const admitter: Admitter = {
+  const rateLimiter: RateLimiter = {
     limited: () => answers.early ?? null,
     async admit(_requester, _arrivedMs, wanted): Promise<Admitted> {
       world.asked.push(wanted);
@@ -34,7 +34,7 @@ async function start(answers: { granted?: number; limited?: Limited; early?: Lim
     isShared: () => true,
     stop: () => undefined,
   };
-  edge = Object.assign(await startEdge({ admitter }), world);
+  edge = Object.assign(await startEdge({ rateLimiter }), world);
   return edge;
 }
 

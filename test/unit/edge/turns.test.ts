@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { createMetrics } from '#infra/metrics/metrics.ts';
-import type { Admitter } from '#services/edge/admission.ts';
-import { createAcceptor } from '#services/edge/ingest_service.ts';
+import type { RateLimiter } from '#services/edge/admission.ts';
+import { createIngestService } from '#services/edge/ingest_service.ts';
 import { createRefusals } from '#services/edge/site_activity.ts';
 import { newEvent } from '#test/harness/ingest.ts';
 import { account, apiKey, site } from '#test/unit/settings/samples.ts';
@@ -15,7 +15,7 @@ async function turnsUntilSent(events: number): Promise<number> {
     if (!isSent) setImmediate(count);
   };
   setImmediate(count);
-  const admitter: Admitter = {
+  const rateLimiter: RateLimiter = {
     limited: () => null,
     async admit(_requester, _arrivedMs, wanted) {
       return { ok: true, rate: null, reservation: { accountId: 'a', month: '2026-10', granted: wanted, lease: '' } };
@@ -25,8 +25,8 @@ async function turnsUntilSent(events: number): Promise<number> {
     isShared: () => false,
     stop: () => undefined,
   };
-  const acceptor = createAcceptor({
-    admitter,
+  const ingestService = createIngestService({
+    rateLimiter,
     sender: {
       async send() {
         isSent = true;
@@ -51,7 +51,7 @@ async function turnsUntilSent(events: number): Promise<number> {
   const peer = { clientIp: '203.0.113.9', userAgent: 'node', browserSigns: false, prefetch: false, gpc: false };
   const caller = { key: apiKey({ caller: 'server' }), site: site({}), account: account() };
   const sent = Array.from({ length: events }, () => newEvent());
-  expect(await acceptor.accept(sent, peer, caller)).toMatchObject({ ok: true, accepted: events });
+  expect(await ingestService.accept(sent, peer, caller)).toMatchObject({ ok: true, accepted: events });
   return turns;
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  allQuestionsOf,
+  allLookups,
   basePersonId,
   type Identified,
   type IdentityAnswer,
@@ -291,7 +291,7 @@ test('every event has one question of its visitor, the last of its own, in the o
   fc.assert(
     fc.property(eventLists, (events) => {
       const views = viewsOf(events);
-      const questions = allQuestionsOf(views, SECRET);
+      const questions = allLookups(views, SECRET);
       const indexes = questions.map(({ index }) => index);
       expect(indexes).toEqual(indexes.toSorted((a, b) => a - b));
       const ofVisitors = questions.filter(({ isOfVisitor }) => isOfVisitor);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type AskingEvent, basePersonId, nodesOf, questionsOf } from '#pipelines/identity/identity.ts';
+import { type AskingEvent, basePersonId, lookupsOf, nodesOf } from '#pipelines/identity/identity.ts';
 import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityPart } from '#schemas/event_batch.ts';
 import { NO_IDENTIFIERS } from '#test/contract/identity/questions.ts';
@@ -122,7 +122,7 @@ describe('the nodes of an event', () => {
 
 describe('the questions of an event', () => {
   test('are one of its visitor, with what it says of the person', () => {
-    expect(questionsOf(SECRET, eventOf(), partOf())).toEqual([
+    expect(lookupsOf(SECRET, eventOf(), partOf())).toEqual([
       {
         siteId: 'shop',
         isPublic: false,
@@ -138,17 +138,17 @@ describe('the questions of an event', () => {
 
   test('keep what only describes a person where something joins, and nothing where nothing does', () => {
     const names = { ...NO_IDENTIFIERS, first_name: '02'.repeat(32), email_google: '03'.repeat(32) };
-    const [alone] = questionsOf(SECRET, eventOf(), partOf({ identifiers: names }));
+    const [alone] = lookupsOf(SECRET, eventOf(), partOf({ identifiers: names }));
     expect(alone).toMatchObject({ nodes: [], identifiers: null });
     const withEmail = { ...names, email: EMAIL };
-    const [joined] = questionsOf(SECRET, eventOf(), partOf({ identifiers: withEmail }));
+    const [joined] = lookupsOf(SECRET, eventOf(), partOf({ identifiers: withEmail }));
     expect(joined?.identifiers).toEqual(withEmail);
-    const [refused] = questionsOf(SECRET, eventOf(), partOf({ identifiers: withEmail, identify: false }));
+    const [refused] = lookupsOf(SECRET, eventOf(), partOf({ identifiers: withEmail, identify: false }));
     expect(refused).toMatchObject({ nodes: [], identifiers: null });
   });
 
   test('are three where it names another id of its visitor, joined by a node that the visitor takes first', () => {
-    const [own, previous, after, ...more] = questionsOf(SECRET, eventOf(), partOf({ previous_distinct_id: 'a1' }));
+    const [own, previous, after, ...more] = lookupsOf(SECRET, eventOf(), partOf({ previous_distinct_id: 'a1' }));
     expect(more).toEqual([]);
     expect(after).toMatchObject({ basePersonId: own?.basePersonId, nodes: [], claim: null, identifiers: null });
     expect(previous).toMatchObject({ basePersonId: basePersonId('shop', 'a1'), identifiers: null });
@@ -157,7 +157,7 @@ describe('the questions of an event', () => {
     expect(own?.identifiers).toEqual(ALL);
     // By the same node whoever the other one is, and by another one at another site or of another visitor.
     const nodeFor = (event: Partial<AskingEvent>, previous_distinct_id: string) =>
-      questionsOf(SECRET, eventOf(event), partOf({ previous_distinct_id }))[1]?.nodes;
+      lookupsOf(SECRET, eventOf(event), partOf({ previous_distinct_id }))[1]?.nodes;
     expect(nodeFor({}, 'b1')).toEqual(previous?.nodes);
     expect(nodeFor({ distinctId: 'u2' }, 'a1')).not.toEqual(previous?.nodes);
     expect(nodeFor({ siteId: 'other' }, 'a1')).not.toEqual(previous?.nodes);
@@ -165,27 +165,27 @@ describe('the questions of an event', () => {
 
   test('claim both ids for the visitor, and the other one only where it is nobody else’s, unless a server merges users', () => {
     const claims = (changes: Partial<IdentityPart>) =>
-      questionsOf(SECRET, eventOf(), partOf({ previous_distinct_id: 'a1', ...changes })).map(
+      lookupsOf(SECRET, eventOf(), partOf({ previous_distinct_id: 'a1', ...changes })).map(
         ({ claim }) => claim?.yields,
       );
     expect(claims({ event: '$identify' })).toEqual([false, true, undefined]);
     expect(claims({ event: '$merge_dangerously', caller: 'browser' })).toEqual([false, true, undefined]);
     expect(claims({ event: '$merge_dangerously', caller: 'server' })).toEqual([false, false, undefined]);
-    const [own, previous] = questionsOf(SECRET, eventOf(), partOf({ previous_distinct_id: 'a1' }));
+    const [own, previous] = lookupsOf(SECRET, eventOf(), partOf({ previous_distinct_id: 'a1' }));
     expect([previous?.claim?.node, own?.claim?.node]).toEqual([previous?.nodes[0], own?.nodes.at(-1)]);
     expect(previous?.nodes[0]).toMatch(/^u:[\w-]{32}$/);
   });
 
   test('of a visitor without identifiers join the two all the same, and keep nothing', () => {
     const part = partOf({ identifiers: null, previous_distinct_id: 'a1' });
-    const [own, previous] = questionsOf(SECRET, eventOf(), part);
+    const [own, previous] = lookupsOf(SECRET, eventOf(), part);
     expect(own).toMatchObject({ nodes: previous?.nodes, identifiers: null });
   });
 
   test('do not ask of another id where the event may not stitch', () =>
     checkAll<Partial<IdentityPart>>([{ identify: false }, { mode: 'offline' }], (changes) => {
       const part = partOf({ previous_distinct_id: 'a1', ...changes });
-      expect(questionsOf(SECRET, eventOf(), part)).toMatchObject([
+      expect(lookupsOf(SECRET, eventOf(), part)).toMatchObject([
         { basePersonId: basePersonId('shop', 'u1'), nodes: [], identifiers: null },
       ]);
     }));
@@ -194,7 +194,7 @@ describe('the questions of an event', () => {
     fc.assert(
       fc.property(parts, fc.nat(), fc.nat(), (part, offset, receivedAtMs) => {
         const event = eventOf({ coordinate: { partition: 0, offset, index: 1 }, receivedAtMs });
-        const questions = questionsOf(SECRET, event, part);
+        const questions = lookupsOf(SECRET, event, part);
         expect(questions.at(-1)?.basePersonId).toBe(event.basePersonId);
         for (const question of questions) {
           expect(question).toMatchObject({ siteId: 'shop', receivedAtMs, coordinate: `0:${offset}:1` });

@@ -38,7 +38,7 @@ describe('an id as what was shown to visitors has', () => {
   });
 
   it('stays what it is where it was made here', () => {
-    const [event] = takeBatch([{ event: 'generate_lead', uuid }], server({ isOfShowings: true })).taken;
+    const [event] = takeBatch([{ event: 'generate_lead', uuid }], server({ isEngageEvent: true })).taken;
     expect(event?.event_id).toBe(uuid);
   });
 });

@@ -32,7 +32,7 @@ const each = (names: readonly string[], check: (name: string, value: unknown) =>
   });
 
 const INTAKE = namesIn('intake', 'privacy');
-const CALLERS = [browser({ isForeign: true }), server({ isForeign: true })];
+const CALLERS = [browser({ isCrossOrigin: true }), server({ isCrossOrigin: true })];
 
 function takeAll(events: readonly unknown[]): void {
   for (const context of CALLERS) takeBatch(events, context);

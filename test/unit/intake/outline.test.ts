@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type KeyPlaces, type OutlineRead, OutlineReader } from '#pipelines/intake/json_text.ts';
+import { JsonScanner, type KeyPlaces, type OutlineRead } from '#pipelines/intake/json_text.ts';
 
 const PLACES: KeyPlaces = [['api_key'], ['token'], ['properties', 'token']];
 
 function outlineOf(text: string, stepBytes = 1 << 20): OutlineRead {
-  const reader = new OutlineReader(Buffer.from(text), PLACES);
+  const reader = new JsonScanner(Buffer.from(text), PLACES);
   for (let steps = 0; steps < 1_000_000; steps++) {
     const read = reader.step(stepBytes);
     if (read !== null) return read;

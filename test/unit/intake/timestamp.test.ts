@@ -114,7 +114,7 @@ describe('a timestamp', () => {
 
   it('of a server that is older than two years is rejected, by whatever protocol it came', () => {
     const sent = new Date(RECEIVED_AT_MS - 731 * 24 * HOUR_MS - 1).toISOString();
-    for (const request of [SERVER, { ...SERVER, isForeign: true }]) {
+    for (const request of [SERVER, { ...SERVER, isCrossOrigin: true }]) {
       expect(readTimestamp(sent, request)).toEqual({ ok: false, code: 'timestamp_too_old' });
     }
   });
@@ -146,7 +146,7 @@ describe('a timestamp', () => {
       [0, -HOUR_MS, 1_795_789_942, RECEIVED_AT_MS - 3 * 365 * 24 * HOUR_MS, RECEIVED_AT_MS + 729 * 24 * HOUR_MS, 9e13],
       (sentAtMs) => {
         const sent = '2026-11-07T12:00:00.123Z';
-        for (const request of [BROWSER, SERVER, { ...BROWSER, isForeign: true }]) {
+        for (const request of [BROWSER, SERVER, { ...BROWSER, isCrossOrigin: true }]) {
           const read = readTimestamp(sent, { ...request, sentAtMs });
           expect(read).toEqual({ ok: true, timestamp: Date.parse(sent), original: null, warning: null });
         }
@@ -155,7 +155,7 @@ describe('a timestamp', () => {
 
   it('of a browser that speaks another product’s protocol is moved by the least that its clock is off', () => {
     const sent = '2026-11-10 11:00:00';
-    const read = readTimestamp(sent, { ...BROWSER, isForeign: true }, RECEIVED_AT_MS - 7);
+    const read = readTimestamp(sent, { ...BROWSER, isCrossOrigin: true }, RECEIVED_AT_MS - 7);
     const timestamp = Date.parse(`${sent}Z`) + 7;
     expect(read).toEqual({ ok: true, timestamp, original: sent, warning: null });
   });
@@ -164,21 +164,21 @@ describe('a timestamp', () => {
     checkAll(
       [1_794_312_000, '1794312000', 1_794_312_000_000, '1794312000000', 1_794_312_000_000_000, '1794312000000000000'],
       (sent) => {
-        expect(readTimestamp(sent, { ...SERVER, isForeign: true })).toMatchObject({ timestamp: 1_794_312_000_000 });
+        expect(readTimestamp(sent, { ...SERVER, isCrossOrigin: true })).toMatchObject({ timestamp: 1_794_312_000_000 });
         expect(readTimestamp(sent, SERVER)).toEqual({ ok: false, code: 'timestamp_invalid' });
       },
     ));
 
   it('that is none keeps the event of another product’s protocol, and nothing of what was sent', () =>
     checkAll(['garbage', 'jane@example.com', '', {}, true, -1, 1e20, Number.NaN, '-5', '1e9'], (sent) => {
-      const read = readTimestamp(sent, { ...SERVER, isForeign: true });
+      const read = readTimestamp(sent, { ...SERVER, isCrossOrigin: true });
       expect(read).toEqual({ ...ARRIVAL, original: null, warning: 'timestamp_invalid' });
       expect(readTimestamp(sent, BROWSER)).toEqual({ ok: false, code: 'timestamp_invalid' });
     }));
 });
 
 describe('an event without an id', () => {
-  const foreign = server({ isForeign: true });
+  const foreign = server({ isCrossOrigin: true });
   const idsOf = (timestamp: unknown): Set<string> =>
     new Set(
       [0, 1].map((at) => take({ event: 'e', timestamp }, { ...foreign, randomEventId: () => `id-${at}` }).event_id),

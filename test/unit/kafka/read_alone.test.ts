@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { type ReadAloneOptions, readAlone } from '#infra/kafka/read_topic.ts';
+import { type ReadAloneOptions, readWithoutGroup } from '#infra/kafka/read_topic.ts';
 import { fakeKafka } from './fake_consumer.ts';
 
 const MINUTE_MS = 60_000;
@@ -36,7 +36,7 @@ function reading(given: Parameters<typeof fakeKafka>[0] = {}) {
 
 test('a silent reader is replaced, and nothing of it is heard when it wakes', async () => {
   const { options, consumers, told } = reading({ disconnect: never });
-  const { stop } = await readAlone(options);
+  const { stop } = await readWithoutGroup(options);
   await consumers[0]?.fetch(0, 0, 1);
   await vi.advanceTimersByTimeAsync(2.5 * MINUTE_MS);
   expect(consumers).toHaveLength(2);
@@ -55,7 +55,7 @@ test('what a reader has in hand when it crashes is done before the next one begi
     told.push(`records ${records.map(({ offset }) => offset).join(',')}`);
     if (records[0]?.offset === 0) await gate.promise;
   };
-  const { stop } = await readAlone(options);
+  const { stop } = await readWithoutGroup(options);
   const slow = consumers[0]?.fetch(0, 0, 1);
   consumers[0]?.emit('CRASH', { error: Object.assign(new Error('gone'), { retriable: true }) });
   await vi.advanceTimersByTimeAsync(10 * PAUSE_MS);
@@ -78,7 +78,7 @@ test('a reader that is both silent and fails to begin is replaced by one', async
       return runs === 2 ? run.promise : Promise.resolve();
     },
   });
-  const { stop } = await readAlone(options);
+  const { stop } = await readWithoutGroup(options);
   consumers[0]?.emit('CRASH', { error: Object.assign(new Error('gone'), { retriable: true }) });
   await vi.advanceTimersByTimeAsync(2.5 * MINUTE_MS);
   run.reject(Object.assign(new Error('late'), { retriable: true }));
@@ -96,7 +96,7 @@ test('one that is stopped while it begins again is closed when it has begun, and
       return runs === 2 ? run.promise : Promise.resolve();
     },
   });
-  const { stop } = await readAlone(options);
+  const { stop } = await readWithoutGroup(options);
   consumers[0]?.emit('CRASH', { error: Object.assign(new Error('gone'), { retriable: true }) });
   await vi.advanceTimersByTimeAsync(2 * PAUSE_MS);
   await stop();

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import {
   type AttemptRow,
   eventTrace,
-  type FoundOfEvent,
   type StoredEventRow,
+  type TraceSources,
 } from '#pipelines/analytics/event_trace/trace.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 
@@ -31,7 +31,7 @@ const attempt = (
   ...changes,
 });
 
-function trace(changes: Partial<FoundOfEvent> = {}) {
+function trace(changes: Partial<TraceSources> = {}) {
   const nothing = {
     attempts: [],
     duplicates: [],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { askedSince, timeRead } from '#pipelines/analytics/query_rewrites.ts';
+import { queriedSince, timeRead } from '#pipelines/analytics/query_rewrites.ts';
 
 const time = { from: 10_000, to: 12_000 };
 const ever = { from: 0, to: 12_000 };
@@ -25,13 +25,13 @@ test.each([
   ['1970, for the first ever', { ...time, mode: 'first_ever' }, 0],
   ['1970, where it has none', { limit: 5, filters: [person] }, 0],
 ])('the time that a query asks about begins at: %s', (_what, query, expected) => {
-  expect(askedSince(query)).toBe(expected);
+  expect(queriedSince(query)).toBe(expected);
 });
 
 test('the time before has as many months, however long these are', () => {
   // Two intervals are touched: the last day of February and the first of March; so the time before begins in December.
   const from = Date.UTC(2026, 1, 28);
   const query = { from, to: Date.UTC(2026, 2, 2), interval: 'month', compare: 'previous' };
-  expect(askedSince(query)).toBeLessThanOrEqual(Date.UTC(2025, 11, 28));
-  expect(askedSince(query)).toBeGreaterThan(Date.UTC(2025, 11, 1) - 5 * 86_400_000);
+  expect(queriedSince(query)).toBeLessThanOrEqual(Date.UTC(2025, 11, 28));
+  expect(queriedSince(query)).toBeGreaterThan(Date.UTC(2025, 11, 1) - 5 * 86_400_000);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isReplayed } from '#pipelines/redelivery/replay.ts';
-import { chooseUndelivered, type EventOutcome, refusedAsIs } from '#pipelines/redelivery/resend.ts';
+import { type EventOutcome, refusedAsIs, selectUndelivered } from '#pipelines/redelivery/resend.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import { shownLetter } from '#test/unit/control/memory_letters.ts';
 
@@ -22,7 +22,7 @@ const everywhere = (): boolean => true;
 test('of a letter goes what its destination has not taken and does not try by itself', () => {
   const views = [1, 2, 3, 4, 5].map((offset) => viewAt(offset));
   const known = knownOf({ 1: delivered, 2: diverted, 3: dead, 4: outcome('skipped') });
-  const chosen = chooseUndelivered(letter, views, known, everywhere);
+  const chosen = selectUndelivered(letter, views, known, everywhere);
   expect(typeof chosen === 'string' ? chosen : chosen.map(({ eventId }) => eventId)).toEqual([
     ...['event-3', 'event-4', 'event-5'],
   ]);
@@ -31,7 +31,7 @@ test('of a letter goes what its destination has not taken and does not try by it
 test('of a letter goes what no lane took any more, though its attempt before that says that it waits', () => {
   const views = [1, 2, 3].map((offset) => viewAt(offset));
   const known = knownOf({ 1: outcome('diverted', 5), 2: outcome('paused', 4), 3: outcome('diverted', 6) });
-  expect(chooseUndelivered(letter, views, known, everywhere)).toEqual(views.slice(0, 2));
+  expect(selectUndelivered(letter, views, known, everywhere)).toEqual(views.slice(0, 2));
 });
 
 test.for([
@@ -42,12 +42,12 @@ test.for([
   ['not_known', [viewAt(1)], null],
   ['unreadable', [], knownOf({})],
 ] as const)('nothing of it goes where it is %s', ([outcome, views, known]) => {
-  expect(chooseUndelivered(letter, views, known, (siteId) => siteId === 'shop')).toBe(outcome);
+  expect(selectUndelivered(letter, views, known, (siteId) => siteId === 'shop')).toBe(outcome);
 });
 
 test('of a letter of several sites goes what is of those that have the destination', () => {
   const views = [viewAt(1), viewAt(2, 'other')];
-  expect(chooseUndelivered(letter, views, knownOf({}), (siteId) => siteId === 'shop')).toEqual(views.slice(0, 1));
+  expect(selectUndelivered(letter, views, knownOf({}), (siteId) => siteId === 'shop')).toEqual(views.slice(0, 1));
 });
 
 test('a letter of a delivery can go by itself unless nobody knows where to, or it was cut', () => {

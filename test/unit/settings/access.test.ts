@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
 import {
+  canGrant,
+  hasPermissionAnywhere,
   may,
-  mayAnywhere,
-  mayGive,
   OWNER_OF_ALL,
   PERMISSIONS,
   placeOf,
@@ -48,8 +48,8 @@ describe('a grant', () => {
     expect(['a1', 'a2', 'b1', 'gone'].filter((id) => reads({ site: id }))).toEqual(sites);
     expect(['a', 'b', 'gone'].filter((id) => reads({ account: id }))).toEqual(accounts);
     expect(reads('installation')).toBe(everywhere);
-    expect(mayAnywhere(holder, 'site.read')).toBe(true);
-    expect(mayAnywhere(holder, 'keys.read')).toBe(false);
+    expect(hasPermissionAnywhere(holder, 'site.read')).toBe(true);
+    expect(hasPermissionAnywhere(holder, 'keys.read')).toBe(false);
   });
 
   it('follows a site that has another account', () => {
@@ -64,7 +64,7 @@ describe('a grant', () => {
     for (const role of ['', 'Owner', 'root', '__proto__', 'constructor']) {
       expect(PERMISSIONS.filter((one) => may(of(grant(role)), one, 'installation', all))).toEqual([]);
     }
-    expect(PERMISSIONS.filter((one) => mayAnywhere(of(), one))).toEqual([]);
+    expect(PERMISSIONS.filter((one) => hasPermissionAnywhere(of(), one))).toEqual([]);
   });
 });
 
@@ -115,8 +115,8 @@ test('give what they have, where they were granted', () =>
       ['analyst of all', grant('analyst'), grant('viewer', SITE), false, false],
     ],
     ([_who, own, given, users, tokens]) => {
-      expect(mayGive(of(own), given, 'users.manage', table())).toBe(users);
-      expect(mayGive(of(own), given, 'tokens.manage', table())).toBe(tokens);
+      expect(canGrant(of(own), given, 'users.manage', table())).toBe(users);
+      expect(canGrant(of(own), given, 'tokens.manage', table())).toBe(tokens);
     },
   ));
 

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import {
   DEAD_KEYS_MAX,
   DEAD_TOKENS_MAX,
+  expiredKeysToDrop,
+  expiredTokensToDrop,
   FORGOTTEN_AT_ONCE_MAX,
-  forgottenKeys,
-  forgottenTokens,
 } from '#pipelines/settings/admin_tokens.ts';
 import { adminTokenKey, apiKeyKey } from '#pipelines/settings/setting_address.ts';
 import { createSettingsTable, type SettingsTable } from '#pipelines/settings/table.ts';
@@ -47,9 +47,9 @@ it('of a site the longest dead keys make room, and none that works', () => {
   putKey(table, 2, { revoked_at: NOW_MS, expires_at: 3 });
   for (let at = 3; at < DEAD_KEYS_MAX + 2; at++) putKey(table, at, { revoked_at: NOW_MS - at });
   putKey(table, 500, { site_id: 'other', revoked_at: 1 });
-  expect(forgottenKeys(table, 'shop', NOW_MS)).toEqual([]);
+  expect(expiredKeysToDrop(table, 'shop', NOW_MS)).toEqual([]);
   putKey(table, 300, { expires_at: 5 });
-  expect(forgottenKeys(table, 'shop', NOW_MS)).toEqual([{ removedKey: apiKeyKey(hashOf('a', 2)) }]);
+  expect(expiredKeysToDrop(table, 'shop', NOW_MS)).toEqual([{ removedKey: apiKeyKey(hashOf('a', 2)) }]);
 });
 
 it('of an account the longest dead tokens make room, and what they issued is their issuers', () => {
@@ -61,8 +61,8 @@ it('of an account the longest dead tokens make room, and what they issued is the
   dead(3, { issuer: null });
   dead(4, { grants: [{ role: 'viewer', account_id: 'of-other', site_id: null }] });
   for (let at = 10; at < DEAD_TOKENS_MAX + 10; at++) dead(at);
-  expect(forgottenTokens(table, ['of-other', null], NOW_MS)).toEqual([]);
-  expect(forgottenTokens(table, ['of-shop'], NOW_MS)).toEqual([
+  expect(expiredTokensToDrop(table, ['of-other', null], NOW_MS)).toEqual([]);
+  expect(expiredTokensToDrop(table, ['of-shop'], NOW_MS)).toEqual([
     { body: { admin_token: expect.objectContaining({ label: 't900', issuer: 'user/ada' }) } },
     { removedKey: adminTokenKey(hashOf('b', 1)) },
     { removedKey: adminTokenKey(hashOf('b', 2)) },
@@ -74,24 +74,24 @@ it('of all together ten times as many are remembered', () => {
   for (let at = 1; at <= 10 * DEAD_TOKENS_MAX + 1; at++) {
     putToken(table, at, { revoked_at: at, grants: [{ role: 'viewer', account_id: `gone-${at}`, site_id: null }] });
   }
-  expect(forgottenTokens(table, ['of-shop'], NOW_MS)).toEqual([{ removedKey: adminTokenKey(hashOf('b', 1)) }]);
+  expect(expiredTokensToDrop(table, ['of-shop'], NOW_MS)).toEqual([{ removedKey: adminTokenKey(hashOf('b', 1)) }]);
 });
 
 it('tokens that died within a day are remembered, as what they changed counts with what their issuer changes', () => {
   const table = withSites();
   for (let at = 0; at <= DEAD_TOKENS_MAX; at++) putToken(table, at, { revoked_at: NOW_MS - 86_400_000 + at });
-  expect(forgottenTokens(table, ['of-shop'], NOW_MS)).toEqual([]);
-  expect(forgottenTokens(table, ['of-shop'], NOW_MS + 1)).toEqual([{ removedKey: adminTokenKey(hashOf('b', 0)) }]);
+  expect(expiredTokensToDrop(table, ['of-shop'], NOW_MS)).toEqual([]);
+  expect(expiredTokensToDrop(table, ['of-shop'], NOW_MS + 1)).toEqual([{ removedKey: adminTokenKey(hashOf('b', 0)) }]);
 });
 
 it('many too many are forgotten by and by, so that whoever issues one more does not use up their day', () => {
   const table = withSites();
   for (let at = 0; at < 2_100; at++) putKey(table, at, { revoked_at: at });
-  const keys = forgottenKeys(table, 'shop', NOW_MS);
+  const keys = expiredKeysToDrop(table, 'shop', NOW_MS);
   expect(keys).toHaveLength(FORGOTTEN_AT_ONCE_MAX);
   expect(keys[0]).toEqual({ removedKey: apiKeyKey(hashOf('a', 0)) });
   for (let at = 0; at < 2_100; at++) putToken(table, at, { revoked_at: at });
-  expect(forgottenTokens(table, ['of-shop'], NOW_MS)).toEqual(
+  expect(expiredTokensToDrop(table, ['of-shop'], NOW_MS)).toEqual(
     Array.from({ length: FORGOTTEN_AT_ONCE_MAX }, (_, at) => ({ removedKey: adminTokenKey(hashOf('b', at)) })),
   );
 });
@@ -102,7 +102,7 @@ it('a token that issued many is forgotten once all of those are its issuer’s',
   for (let at = 500; at < 530; at++) putToken(table, at, { issuer: adminTokenKey(hashOf('b', 1)) });
   const rounds: number[] = [];
   while (table.adminToken(hashOf('b', 1)) !== undefined) {
-    const facts = forgottenTokens(table, ['of-shop'], NOW_MS);
+    const facts = expiredTokensToDrop(table, ['of-shop'], NOW_MS);
     rounds.push(facts.length);
     for (const fact of facts) {
       if ('removedKey' in fact) table.apply(fact.removedKey, null);

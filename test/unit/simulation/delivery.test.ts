@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LANES, nextLane } from '#pipelines/delivery/retry_topics.ts';
+import { nextRetry, RETRY_DELAYS } from '#pipelines/delivery/retry_topics.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import type { Pause } from './actor.ts';
 import { firstFailure, type Outcome, runChaos } from './chaos.ts';
@@ -12,7 +12,7 @@ const STEPS = 250;
 const BATCH = 3;
 /** The topic itself, then a partition for each lane. */
 const MAIN = 0;
-const PARTITIONS = 1 + LANES.length;
+const PARTITIONS = 1 + RETRY_DELAYS.length;
 const TICK_MS_MAX = 120_000;
 const HOUR_MS = 3_600_000;
 const DOWN_MS_MAX = 10 * HOUR_MS;
@@ -53,9 +53,9 @@ async function simulate(random: Random, broken: Broken): Promise<Outcome> {
     const firstAttemptedAtMs = job.firstAttemptedAtMs ?? time.nowMs;
     const { attempt } = job;
     const question = { attempt, firstAttemptedAtMs, nowMs: time.nowMs, retryAfterMs: null, deadlineMs: null };
-    const choice = nextLane({ ...question, random: random.next() });
+    const choice = nextRetry({ ...question, random: random.next() });
     if (choice.kind === 'dead') return () => void dead.push(job.event);
-    const lane = 1 + LANES.findIndex(({ name }) => name === choice.lane);
+    const lane = 1 + RETRY_DELAYS.findIndex(({ name }) => name === choice.lane);
     const next = { event: job.event, attempt: attempt + 1, firstAttemptedAtMs, dueAtMs: choice.dueAtMs };
     return () => log.append(lane, next);
   }

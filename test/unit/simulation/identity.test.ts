@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { IdentityQuestion, IdentityStore } from '#pipelines/identity/identity.ts';
+import type { IdentityLookup, IdentityStore } from '#pipelines/identity/identity.ts';
 import type { IdentityLink } from '#schemas/records.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts';
@@ -28,7 +28,7 @@ interface Broken {
 
 /** The stage from events.unique to events.identified and identity.links, people meeting across all partitions. */
 async function simulate(random: Random, broken: Broken): Promise<Outcome> {
-  const unique = createLog<IdentityQuestion>({
+  const unique = createLog<IdentityLookup>({
     partitions: PARTITIONS,
     ...(broken.unfenced ? { unfenced: true } : {}),
   });
@@ -83,7 +83,7 @@ function sayingOnce(people: IdentityStore): IdentityStore {
     async resolve(siteId, questions) {
       const answers = await people.resolve(siteId, questions);
       return answers.map((answer, index) => {
-        const { coordinate } = questions[index] as IdentityQuestion;
+        const { coordinate } = questions[index] as IdentityLookup;
         if (said.has(coordinate)) return { ...answer, links: [] };
         said.add(coordinate);
         return answer;

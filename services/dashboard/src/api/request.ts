@@ -6,7 +6,7 @@ import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/quer
 import type {
   FunnelQuery,
   LifecycleQuery,
-  LiveQuery,
+  RecentEventsQuery,
   RetentionQuery,
   StickinessQuery,
   TimelineQuery,
@@ -253,7 +253,7 @@ export interface Questions {
   paths: [PathsQuery, PathsAnswer];
   actors: [ActorsQuery, ActorsAnswer];
   top: [TopQuery, TopAnswer];
-  live: [LiveQuery, Listing];
+  live: [RecentEventsQuery, Listing];
   timeline: [TimelineQuery, Listing];
 }
 

@@ -1,6 +1,6 @@
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
-import type { LiveQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { RecentEventsQuery } from '#pipelines/analytics/query_schemas.ts';
 import type { StubApi } from './stub_api.ts';
 
 type ListedEvent = Listing['events'][number];
@@ -31,7 +31,7 @@ function eventOf(n: number, receivedMs: number, more: Partial<ListedEvent> = {})
 /** Events at a steady rate since a moment, newest first as the service lists them. */
 export function withLive(api: StubApi, sinceMs: number, perSecond: number, more: Partial<ListedEvent> = {}): StubApi {
   return api.on('POST', /\/live$/, (body) => {
-    const { received_after = 0, received_before = Number.POSITIVE_INFINITY, limit = LIMIT } = body as LiveQuery;
+    const { received_after = 0, received_before = Number.POSITIVE_INFINITY, limit = LIMIT } = body as RecentEventsQuery;
     const last = Math.floor(((Date.now() - sinceMs) * perSecond) / 1_000);
     const events: ListedEvent[] = [];
     for (let n = last; n >= 0 && events.length < limit; n -= 1) {

@@ -1,6 +1,6 @@
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import type { AttemptItem, HealthItem } from '#services/control_api/destinations.ts';
-import type { LetterDetails, LetterItem, ReplayItem } from '#services/control_api/redelivery.ts';
+import type { DeadLetterItem, LetterDetails, ReplayItem } from '#services/control_api/redelivery.ts';
 import type { KeyItem } from '#services/control_api/sites.ts';
 import { LETTER_FILTERS } from '#services/dashboard/src/pages/dead_letters/dead_letter_groups.ts';
 import { refusal, type StubApi } from './stub_api.ts';
@@ -71,7 +71,7 @@ export function withDestinations(api: StubApi): StubApi {
 
 const REFUSED = { event: { event_id: 'e-1', event: CANARY }, delivery: 'dead' } as const;
 
-function letterOf(offset: number, change: Partial<LetterItem> = {}): LetterItem {
+function letterOf(offset: number, change: Partial<DeadLetterItem> = {}): DeadLetterItem {
   return {
     ...{
       id: `warehouse-0-${offset}`,
@@ -87,7 +87,7 @@ function letterOf(offset: number, change: Partial<LetterItem> = {}): LetterItem 
   };
 }
 
-function isAskedFor(letter: LetterItem, query: URLSearchParams): boolean {
+function isAskedFor(letter: DeadLetterItem, query: URLSearchParams): boolean {
   const is = (name: string, ...given: (string | null)[]): boolean =>
     !query.has(name) || given.includes(query.get(name));
   const state = LETTER_FILTERS.find(({ value }) => value === query.get('state'));
@@ -103,14 +103,14 @@ function isAskedFor(letter: LetterItem, query: URLSearchParams): boolean {
 /** Dead letters of two reasons; those that are sent in again say so. */
 export function withLetters(api: StubApi): StubApi {
   const resent = new Set<string>();
-  const all = (): LetterItem[] => [
+  const all = (): DeadLetterItem[] => [
     ...Array.from({ length: 24 }, (_, at) => letterOf(at * 5 + 1)),
     ...Array.from({ length: 6 }, (_, at) =>
       letterOf(at * 9, { id: `identity-1-${at}`, stage: 'identity', reason: CANARY, resendable: false, events: null }),
     ),
     letterOf(2, { ...{ id: 'delivery-0-2', stage: 'delivery', destination: 'meta', reason: 'http_400' }, ...REFUSED }),
   ];
-  const items = (): LetterItem[] =>
+  const items = (): DeadLetterItem[] =>
     all().map((one) => ({ ...one, resent_at: resent.has(one.id) ? Date.now() : one.resent_at }));
   return api
     .on('GET', '/v1/admin/dead-letters', (_body, url) => ({

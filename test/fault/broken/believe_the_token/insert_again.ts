@@ -1,15 +1,15 @@
 import { insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
-import type { TakenUp } from '#infra/clickhouse/deduplicated_insert.ts';
+import type { RetryResult } from '#infra/clickhouse/deduplicated_insert.ts';
 
 export * from '#infra/clickhouse/deduplicated_insert.ts';
 
 /** Broken: a block that is taken up goes in under its token, and the table is believed to know it. */
-export async function insertBlockAgain(
+export async function retryInsert(
   warehouse: Warehouse,
   table: string,
   token: string,
   rows: readonly object[],
-): Promise<TakenUp> {
+): Promise<RetryResult> {
   await insertBlock(warehouse, table, token, rows);
   return { sentAgain: 0, gone: 0 };
 }

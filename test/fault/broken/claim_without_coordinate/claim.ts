@@ -1,8 +1,8 @@
-import type { Claim } from '#pipelines/dedup/claim.ts';
+import type { DedupKey } from '#pipelines/dedup/claim.ts';
 
 export * from '#pipelines/dedup/claim.ts';
 
 /** Broken: takes its own claim from before a crash for another event's. */
-export function passes(_claim: Claim, holder: string | null): boolean {
+export function passes(_claim: DedupKey, holder: string | null): boolean {
   return holder === null;
 }

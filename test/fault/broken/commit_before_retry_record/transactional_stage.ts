@@ -1,6 +1,6 @@
 import { failpoint } from '#infra/failpoint.ts';
 import { consume } from '#infra/kafka/consumer/consume.ts';
-import type { Consumption, InBatch, Leave } from '#infra/kafka/consumer/consumption.ts';
+import type { Consumption, Deferral, InBatch } from '#infra/kafka/consumer/consumption.ts';
 import { committedOffset } from '#infra/kafka/offsets.ts';
 import { createKeyedProducer } from '#infra/kafka/producers.ts';
 import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage.ts';
@@ -11,7 +11,7 @@ export * from '#infra/kafka/transactional_stage.ts';
 export async function runTransactionalStage(options: TransactionalStageOptions): Promise<Consumption> {
   const producer = await createKeyedProducer(options.kafka);
 
-  async function process(batch: InBatch): Promise<Leave | undefined> {
+  async function process(batch: InBatch): Promise<Deferral | undefined> {
     const last = batch.records.at(-1);
     if (last === undefined) return undefined;
     const result = await options.transform(batch);

@@ -3,7 +3,7 @@ import { failpoint } from '#infra/failpoint.ts';
 import { consume } from '#infra/kafka/consumer/consume.ts';
 import type { Consumption, InBatch } from '#infra/kafka/consumer/consumption.ts';
 import { committedOffset } from '#infra/kafka/offsets.ts';
-import { chosenPartition, perPartition } from '#infra/kafka/producers.ts';
+import { explicitPartitioner, perPartition } from '#infra/kafka/producers.ts';
 import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage.ts';
 
 export * from '#infra/kafka/transactional_stage.ts';
@@ -13,7 +13,7 @@ export async function runTransactionalStage(options: TransactionalStageOptions):
   const producer = options.kafka.producer({
     transactionalId: `naive.${randomUUID()}`,
     maxInFlightRequests: 1,
-    createPartitioner: chosenPartition,
+    createPartitioner: explicitPartitioner,
   });
   await producer.connect();
   let turn = Promise.resolve();

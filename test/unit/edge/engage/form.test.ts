@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Admitter } from '#services/edge/admission.ts';
+import type { RateLimiter } from '#services/edge/admission.ts';
 import { FORM, PROMO } from '#test/unit/engage/samples.ts';
 import { put } from '#test/unit/settings/filled_table.ts';
 import { site } from '#test/unit/settings/samples.ts';
@@ -212,7 +212,7 @@ describe('a form that is over the allowance, or that a rule of the site blocks',
   });
 
   it('is kept by the visitor’s browser for the next month', async () => {
-    const admitter: Admitter = {
+    const rateLimiter: RateLimiter = {
       limited: () => null,
       admit: async () => ({
         ok: true,
@@ -224,7 +224,7 @@ describe('a form that is over the allowance, or that a rule of the site blocks',
       isShared: () => true,
       stop: () => undefined,
     };
-    const spent = await openShopWindow({ admitter });
+    const spent = await openShopWindow({ rateLimiter });
     try {
       spent.define('form', DEFINITION);
       const sent = { ...filledIn(), token: spent.token('form', 'quote') };

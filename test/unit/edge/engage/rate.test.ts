@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Admitter } from '#services/edge/admission.ts';
+import type { RateLimiter } from '#services/edge/admission.ts';
 import { FORM, PROMO, SURVEY } from '#test/unit/engage/samples.ts';
 import { openShopWindow, PAGE, type ShopWindow } from './shop_window.ts';
 
@@ -8,7 +8,7 @@ let counted: number[];
 let edge: ShopWindow;
 
 /** Takes five requests of anybody, and notes of each how many events it brought. */
-const fiveRequests: Admitter = {
+const fiveRequests: RateLimiter = {
   limited: () => null,
   async admit({ account: { account_id } }, _arrivedMs, wanted) {
     counted.push(wanted);
@@ -23,7 +23,7 @@ const fiveRequests: Admitter = {
 
 beforeEach(async () => {
   counted = [];
-  edge = await openShopWindow({ admitter: fiveRequests });
+  edge = await openShopWindow({ rateLimiter: fiveRequests });
   edge.define('survey', SURVEY);
   edge.define('promo', PROMO);
   edge.define('form', FORM);

@@ -44,7 +44,7 @@ test('an $identify and an alias say that two ids are one visitor, and are one ev
 test('the sender’s clock is corrected', () => {
   const sentAtMs = RECEIVED_AT_MS - 3_600_000;
   const event = { event: 'Seen', uuid: UUID, timestamp: '2026-11-10T10:59:50.000Z' };
-  expect(take(eventsOf(event, { sentAtMs })[0], browser({ isForeign: true }))).toMatchObject({
+  expect(take(eventsOf(event, { sentAtMs })[0], browser({ isCrossOrigin: true }))).toMatchObject({
     timestamp: Date.UTC(2026, 10, 10, 11, 59, 50),
     original_timestamp: event.timestamp,
   });
@@ -54,9 +54,9 @@ test('a server’s times are kept to the millisecond, and so are those that say 
   const sentAtMs = RECEIVED_AT_MS - 187;
   const event = { event: 'Seen', uuid: UUID, timestamp: '2024-12-31T23:59:59.123Z' };
   const kept = { timestamp: Date.parse(event.timestamp), original_timestamp: null };
-  expect(take(eventsOf(event, { caller: 'server', sentAtMs })[0], server({ isForeign: true }))).toMatchObject(kept);
+  expect(take(eventsOf(event, { caller: 'server', sentAtMs })[0], server({ isCrossOrigin: true }))).toMatchObject(kept);
   const right = { ...event, properties: { $ignore_sent_at: true } };
-  expect(take(eventsOf(right, { sentAtMs })[0], browser({ isForeign: true }))).toMatchObject(kept);
+  expect(take(eventsOf(right, { sentAtMs })[0], browser({ isCrossOrigin: true }))).toMatchObject(kept);
 });
 
 test('what a person’s record says is hashed and gone', () => {

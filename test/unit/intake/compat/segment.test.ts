@@ -18,7 +18,7 @@ function eventsOf(
 
 /** The event as it is stored of a call. */
 const takenOf = (call: object, arrival: object = {}): Event =>
-  take(eventsOf(call, null, arrival)[0], browser({ isForeign: true, ...arrival }));
+  take(eventsOf(call, null, arrival)[0], browser({ isCrossOrigin: true, ...arrival }));
 
 const base = { messageId: 'm1', timestamp: AT, userId: 'u1' };
 const shared = { uuid: 'm1', timestamp: AT, distinct_id: 'u1' };

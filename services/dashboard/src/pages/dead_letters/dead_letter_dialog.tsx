@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AttemptItem } from '#services/control_api/destinations.ts';
-import type { LetterDetails, LetterItem, ResendAnswer, ResolveAnswer } from '#services/control_api/redelivery.ts';
+import type { DeadLetterItem, LetterDetails, ResendAnswer, ResolveAnswer } from '#services/control_api/redelivery.ts';
 import { type Answer, request } from '../../api/request.ts';
 import { useAction, useAnswer } from '../../api/use_answer.ts';
 import { dateTime, number } from '../../format.ts';
@@ -45,7 +45,7 @@ export function LetterDialog({ id, onChanged, onClose }: LetterDialogProps): VNo
 }
 
 /** What was done about the letter, and what can be. */
-function Steps({ letter, onDone }: { letter: LetterItem; onDone(): void }): VNode {
+function Steps({ letter, onDone }: { letter: DeadLetterItem; onDone(): void }): VNode {
   const action = useAction();
   const mayChange = mayChangeLetter(letter);
   const send = async (): Promise<void> => {
@@ -93,7 +93,7 @@ function Steps({ letter, onDone }: { letter: LetterItem; onDone(): void }): VNod
   );
 }
 
-function Facts({ letter }: { letter: LetterItem }): VNode {
+function Facts({ letter }: { letter: DeadLetterItem }): VNode {
   const { stage, destination, reason, detail, topic, partition, offset, index, died_at, bytes_total, cut, resent_at } =
     letter;
   return (
@@ -225,13 +225,13 @@ const LETTER_ATTEMPTS: readonly Column<AttemptItem>[] = [
 ];
 
 /** What was done about a letter, or can be. */
-export function LetterState({ letter }: { letter: LetterItem }): VNode {
+export function LetterState({ letter }: { letter: DeadLetterItem }): VNode {
   const kind = !isOpen(letter) ? 'good' : letter.resendable ? 'warn' : 'plain';
   return <Badge kind={kind}>{stateOf(letter)}</Badge>;
 }
 
 /** Whether the person may send in or resolve a letter: at each of its sites, or everywhere where these are not known. */
-export const mayChangeLetter = ({ site_ids }: LetterItem): boolean =>
+export const mayChangeLetter = ({ site_ids }: DeadLetterItem): boolean =>
   site_ids.length === 0
     ? mayEverywhere('dead_letters.change')
     : site_ids.every((siteId) => mayAt('dead_letters.change', siteId));
@@ -255,7 +255,7 @@ function tellResent(outcomes: Outcomes): void {
 }
 
 /** Sends in again letters that can be, after asking. */
-export function ResendAll({ letters, onDone }: { letters: readonly LetterItem[]; onDone(): void }): VNode | null {
+export function ResendAll({ letters, onDone }: { letters: readonly DeadLetterItem[]; onDone(): void }): VNode | null {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const action = useAction();
   if (letters.length === 0) return null;

@@ -1,9 +1,9 @@
-import type { LetterItem, ResendAnswer } from '#services/control_api/redelivery.ts';
+import type { DeadLetterItem, ResendAnswer } from '#services/control_api/redelivery.ts';
 import { number } from '../../format.ts';
 
 /** Dead letters of one stage and one reason. */
 export interface LetterGroup {
-  stage: LetterItem['stage'];
+  stage: DeadLetterItem['stage'];
   reason: string;
   count: number;
   events: number;
@@ -16,7 +16,7 @@ export interface LetterGroup {
 const DAY_MS = 86_400_000;
 
 /** Groups of letters, the largest first. */
-export function letterGroups(letters: readonly LetterItem[]): LetterGroup[] {
+export function letterGroups(letters: readonly DeadLetterItem[]): LetterGroup[] {
   const groups = Map.groupBy(letters, ({ stage, reason }) => `${stage} ${reason}`);
   return [...groups.values()]
     .flatMap((alike) => {
@@ -26,7 +26,7 @@ export function letterGroups(letters: readonly LetterItem[]): LetterGroup[] {
     .sort((a, b) => b.count - a.count);
 }
 
-function groupOf({ stage, reason }: LetterItem, alike: readonly LetterItem[]): LetterGroup {
+function groupOf({ stage, reason }: DeadLetterItem, alike: readonly DeadLetterItem[]): LetterGroup {
   const times = alike.map(({ died_at }) => died_at);
   const days = Map.groupBy(times, (ms) => Math.floor(ms / DAY_MS) * DAY_MS);
   return {
@@ -51,11 +51,11 @@ export const isOpen = ({
   resent_at,
   resolved,
   delivery,
-}: Pick<LetterItem, 'resent_at' | 'resolved' | 'delivery'>): boolean =>
+}: Pick<DeadLetterItem, 'resent_at' | 'resolved' | 'delivery'>): boolean =>
   resent_at === null && resolved === null && delivery !== 'delivered';
 
 /** Letters that a button may send in again. */
-export const resendable = (letters: readonly LetterItem[]): LetterItem[] =>
+export const resendable = (letters: readonly DeadLetterItem[]): DeadLetterItem[] =>
   letters.filter((letter) => letter.resendable && isOpen(letter));
 
 /** Requests may name so many letters at once. */
@@ -77,16 +77,16 @@ export const openLettersQuery = (siteId: string | null): Record<string, string> 
 /** Which letters a list has, by what was done about them. */
 export const LETTER_FILTERS = [
   { value: 'open', label: 'Open', takes: isOpen },
-  { value: 'resent', label: 'Sent in again', takes: ({ resent_at }: LetterItem) => resent_at !== null },
-  { value: 'delivered', label: 'Delivered since', takes: ({ delivery }: LetterItem) => delivery === 'delivered' },
-  { value: 'resolved', label: 'Resolved', takes: ({ resolved }: LetterItem) => resolved !== null },
+  { value: 'resent', label: 'Sent in again', takes: ({ resent_at }: DeadLetterItem) => resent_at !== null },
+  { value: 'delivered', label: 'Delivered since', takes: ({ delivery }: DeadLetterItem) => delivery === 'delivered' },
+  { value: 'resolved', label: 'Resolved', takes: ({ resolved }: DeadLetterItem) => resolved !== null },
   { value: 'all', label: 'All', takes: () => true },
 ] as const;
 
 type Outcomes = ResendAnswer['items'];
 
 /** What was done about a letter, or can be, in words. */
-export function stateOf({ resent_at, resolved, delivery, resendable: isResendable }: LetterItem): string {
+export function stateOf({ resent_at, resolved, delivery, resendable: isResendable }: DeadLetterItem): string {
   if (resolved !== null) return 'Resolved';
   if (delivery === 'delivered') return 'Delivered since';
   if (delivery === 'waiting') return 'Waits to be tried again';

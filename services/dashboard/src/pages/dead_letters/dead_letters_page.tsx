@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { LetterItem } from '#services/control_api/redelivery.ts';
+import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import { listAll } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { Sparkline } from '../../charts/time_series.tsx';
@@ -32,7 +32,7 @@ export default function DeadLettersPage(): VNode {
   const period = readPeriod(query, Date.now());
   const [site, destination] = [query.get('site'), query.get('destination')];
   const asked = useAnswer(`${period.from} ${site} ${destination}`, (signal) =>
-    listAll<LetterItem>(
+    listAll<DeadLetterItem>(
       '/v1/admin/dead-letters',
       { since: period.from, site_id: site, destination },
       LETTERS_MAX,
@@ -88,7 +88,7 @@ export default function DeadLettersPage(): VNode {
 }
 
 /** Chooses letters by what was done about them, and says how many there are of each kind. */
-function FilterField({ chosen, letters }: { chosen: string; letters: readonly LetterItem[] }): VNode {
+function FilterField({ chosen, letters }: { chosen: string; letters: readonly DeadLetterItem[] }): VNode {
   return (
     <SelectField
       label="Letters that are"
@@ -117,7 +117,7 @@ function SiteField({ chosen }: { chosen: string | null }): VNode {
 }
 
 /** The letters themselves, of all reasons or of the one that was chosen, and what can be done about all of them. */
-function Letters({ letters, onDone }: { letters: readonly LetterItem[]; onDone(): void }): VNode {
+function Letters({ letters, onDone }: { letters: readonly DeadLetterItem[]; onDone(): void }): VNode {
   const { query } = place.value;
   const [stage, reason] = [query.get('stage'), query.get('reason')];
   const shown = useMemo(
@@ -217,7 +217,7 @@ const groupColumns = (from: number, to: number): readonly Column<LetterGroup>[] 
   },
 ];
 
-const COLUMNS: readonly Column<LetterItem>[] = [
+const COLUMNS: readonly Column<DeadLetterItem>[] = [
   {
     id: 'died',
     title: 'Died',

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { LANES } from '#pipelines/delivery/retry_topics.ts';
+import { RETRY_DELAYS } from '#pipelines/delivery/retry_topics.ts';
 import type { DestinationItem } from '#services/control_api/destinations.ts';
 import { type Answer, type Failure, request } from '../../api/request.ts';
 import { ConflictDialog, RemoveButton, useEditing, useSaving } from '../../editing/editing.tsx';
@@ -201,7 +201,7 @@ function SwitchAndRemove({
 const NAMES = { enabled: 'Switched on', secrets: 'Secrets that are stored' };
 
 /** After a failure an event waits for longer each time. */
-const WAITS = new Intl.ListFormat('en-GB').format(LANES.map(({ delayMs }) => span(delayMs)));
+const WAITS = new Intl.ListFormat('en-GB').format(RETRY_DELAYS.map(({ delayMs }) => span(delayMs)));
 
 function waitingText(waiting: number, waitsForSettings: boolean): string {
   if (waiting === 0) return 'None';

@@ -1,5 +1,5 @@
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
-import type { LiveQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { RecentEventsQuery } from '#pipelines/analytics/query_schemas.ts';
 import { registrableDomain } from '#pipelines/settings/public_suffixes.ts';
 
 /** What a browser key looks like. */
@@ -50,7 +50,7 @@ export interface Watched {
 }
 
 /** Asks for the newest event that came by a browser key: one of a server says nothing about the tag. */
-export const browserQuestion = (receivedAfter: number): LiveQuery => ({
+export const browserQuestion = (receivedAfter: number): RecentEventsQuery => ({
   limit: 1,
   received_after: receivedAfter,
   filters: [{ field: { column: 'caller' }, is: 'equal', to: ['browser'] }],

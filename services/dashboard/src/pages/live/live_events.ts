@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { Filter } from '#pipelines/analytics/filters.ts';
-import type { LiveQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { RecentEventsQuery } from '#pipelines/analytics/query_schemas.ts';
 import { ask, type Failure } from '../../api/request.ts';
 
 /** An event as it is listed. */
@@ -183,7 +183,7 @@ export function liveQuestion(
   receivedAfter: number,
   limit: number,
   receivedBefore?: number,
-): LiveQuery {
+): RecentEventsQuery {
   const conditions = conditionsOf(filters);
   return {
     received_after: receivedAfter,

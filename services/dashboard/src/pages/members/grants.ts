@@ -1,4 +1,4 @@
-import { mayGive, placeOf, ROLES, type Role } from '#pipelines/settings/access.ts';
+import { canGrant, placeOf, ROLES, type Role } from '#pipelines/settings/access.ts';
 import type { UserItem } from '#services/control_api/users.ts';
 import { type Facts, factText } from '../../editing/differences.ts';
 import { number } from '../../format.ts';
@@ -59,7 +59,7 @@ export function isGivable(
   sites: readonly PlacedSite[],
 ): boolean {
   const table = { site: (id: string) => sites.find(({ site_id }) => site_id === id) };
-  return mayGive({ grants: giver }, grant, permission, table);
+  return canGrant({ grants: giver }, grant, permission, table);
 }
 
 /** Places where somebody may give a role at all. */

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { StageItem, StagesAnswer } from '#services/control_api/operations.ts';
-import type { LetterItem } from '#services/control_api/redelivery.ts';
+import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import { listAll, request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { number } from '../../format.ts';
@@ -137,7 +137,7 @@ const LETTERS_MAX = 5_000;
 function OpenLetters(): VNode {
   const asked = useAnswer(
     'open-letters',
-    (signal) => listAll<LetterItem>('/v1/admin/dead-letters', { state: 'open' }, LETTERS_MAX, signal),
+    (signal) => listAll<DeadLetterItem>('/v1/admin/dead-letters', { state: 'open' }, LETTERS_MAX, signal),
     OPEN_LETTERS_EVERY_MS,
   );
   return (

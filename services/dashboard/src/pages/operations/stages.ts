@@ -1,5 +1,5 @@
 import type { StageItem } from '#services/control_api/operations.ts';
-import type { LetterItem } from '#services/control_api/redelivery.ts';
+import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import { type Answer, listAll } from '../../api/request.ts';
 import { number, span } from '../../format.ts';
 import type { BadgeKind } from '../../ui/panel.tsx';
@@ -41,7 +41,7 @@ export interface Died {
   more: boolean;
 }
 
-const STAGES = ['dedup', 'quota', 'identity', 'warehouse', 'delivery'] as const satisfies LetterItem['stage'][];
+const STAGES = ['dedup', 'quota', 'identity', 'warehouse', 'delivery'] as const satisfies DeadLetterItem['stage'][];
 const LETTERS_MAX = 1_000;
 
 /**
@@ -52,7 +52,7 @@ export async function diedSince(sinceMs: number, signal: AbortSignal): Promise<A
   const died: Record<string, Died> = {};
   for (const stage of STAGES) {
     const query = { since: sinceMs, stage };
-    const answer = await listAll<LetterItem>('/v1/admin/dead-letters', query, LETTERS_MAX, signal);
+    const answer = await listAll<DeadLetterItem>('/v1/admin/dead-letters', query, LETTERS_MAX, signal);
     if (!answer.ok) return answer;
     const { items, more } = answer.value;
     // A destination whose letters were not reached may have some all the same.
@@ -62,7 +62,7 @@ export async function diedSince(sinceMs: number, signal: AbortSignal): Promise<A
   return { ok: true, value: died, version: null };
 }
 
-const byDestination = (letters: readonly LetterItem[]): Map<string, LetterItem[]> =>
+const byDestination = (letters: readonly DeadLetterItem[]): Map<string, DeadLetterItem[]> =>
   Map.groupBy(letters, ({ destination }) => `delivery.${destination ?? ''}`);
 
 export const diedText = ({ count, more }: Died): string => (more ? `${number(count)} or more` : number(count));
@@ -75,7 +75,7 @@ export interface SiteLetters {
 }
 
 /** How many letters each site has, the most first; one of several sites counts for each. */
-export function openBySite(letters: readonly LetterItem[]): SiteLetters[] {
+export function openBySite(letters: readonly DeadLetterItem[]): SiteLetters[] {
   const all = letters.flatMap(({ site_ids, stage }) =>
     (site_ids.length === 0 ? [null] : site_ids).map((siteId) => ({ siteId, stage })),
   );

@@ -1,6 +1,6 @@
 import type { HealthItem } from '#services/control_api/destinations.ts';
 import type { RefusalsItem, TagHealthItem } from '#services/control_api/operations.ts';
-import type { LetterItem } from '#services/control_api/redelivery.ts';
+import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import type { AccountItem } from '#services/control_api/sites.ts';
 import { ago, events, number, percent } from '../../format.ts';
 import { type AllowanceState, GRACE, monthOutlook } from '../account/usage_lines.ts';
@@ -58,7 +58,7 @@ export function deliveryConcerns(siteId: string, items: readonly HealthItem[], n
 }
 
 /** What is wrong with the tag on the site's pages. */
-export function tagConcerns(siteId: string, tag: TagHealthItem, nowMs: number): Concern[] {
+export function tagAlerts(siteId: string, tag: TagHealthItem, nowMs: number): Concern[] {
   const site = `/sites/${encodeURIComponent(siteId)}`;
   const since = tag.last_event_at === null ? '' : `, last ${ago(tag.last_event_at, nowMs)}`;
   const { now, usual } = tag.last_day;
@@ -168,7 +168,7 @@ export function quotaConcerns(account: AccountItem, nowMs: number): Concern[] {
 }
 
 /** Dead letters with events of a site that nobody sent in again or resolved, and that were not delivered since. */
-export function letterConcerns(siteId: string, letters: readonly LetterItem[], more: boolean): Concern[] {
+export function letterConcerns(siteId: string, letters: readonly DeadLetterItem[], more: boolean): Concern[] {
   const open = letters.filter(isOpen);
   const query = openLettersQuery(siteId);
   const common = { id: 'letters', severity: 'warn', path: '/dead-letters', query } as const;

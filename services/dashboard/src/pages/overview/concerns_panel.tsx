@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { HealthItem } from '#services/control_api/destinations.ts';
 import type { RefusalsItem, TagHealthItem } from '#services/control_api/operations.ts';
-import type { LetterItem } from '#services/control_api/redelivery.ts';
+import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import type { AccountItem, SiteItem } from '#services/control_api/sites.ts';
 import { type Answer, ask, listAll, request, sentenceOf } from '../../api/request.ts';
 import { type Asked, askedWhere, useAnswer } from '../../api/use_answer.ts';
@@ -17,7 +17,7 @@ import {
   needsEvents,
   quotaConcerns,
   refusalConcerns,
-  tagConcerns,
+  tagAlerts,
 } from './concerns.ts';
 import { dayQuestion } from './overview_questions.ts';
 
@@ -128,7 +128,7 @@ function useChecks(siteId: string, accountId: string | null, everyMs: number): C
   const letters = useAnswer(
     `${siteId} ${seesLetters}`,
     askedWhere(seesLetters, (signal) =>
-      listAll<LetterItem>('/v1/admin/dead-letters', { state: 'open', site_id: siteId }, LETTERS_MAX, signal),
+      listAll<DeadLetterItem>('/v1/admin/dead-letters', { state: 'open', site_id: siteId }, LETTERS_MAX, signal),
     ),
     LETTERS_EVERY_MS,
   );
@@ -140,7 +140,7 @@ function useChecks(siteId: string, accountId: string | null, everyMs: number): C
   );
   return [
     checkOf('Destinations', seesHealth, health, ({ items }) => deliveryConcerns(siteId, items, nowMs)),
-    checkOf('The tag', true, tag, (item) => tagConcerns(siteId, item, nowMs)),
+    checkOf('The tag', true, tag, (item) => tagAlerts(siteId, item, nowMs)),
     checkOf('What is not accepted', seesRefusals, refusals, (day) => refusalConcerns(siteId, day)),
     checkOf('The allowance', accountId === null || seesAccount, account, (item) => quotaConcerns(item, nowMs)),
     checkOf('Dead letters', seesLetters, letters, ({ items, more }) => letterConcerns(siteId, items, more)),

@@ -1,6 +1,6 @@
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { Filter } from '#pipelines/analytics/filters.ts';
-import type { LiveQuery, TopQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { RecentEventsQuery, TopQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import { normaliseEmail } from '#pipelines/privacy/normalise_text.ts';
 
@@ -123,7 +123,7 @@ export function boughtOf({ series: [all] }: TrendsAnswer): Bought {
 }
 
 /** What arrived last, to know who was there. By the minute, so that equal questions share an answer. */
-export function newestQuestion(nowMs: number): LiveQuery {
+export function newestQuestion(nowMs: number): RecentEventsQuery {
   return { received_after: Math.floor((nowMs - DAY_MS) / MINUTE_MS) * MINUTE_MS, limit: LOOKED_MAX };
 }
 

@@ -172,7 +172,7 @@ export function SignInAgain({ who }: { who: Who }): VNode {
 
 interface ProofProps {
   /** Hears whether they have proven it; then what they wanted is done. */
-  onSettled(isProven: boolean): void;
+  onSettled(isRecentlyAuthenticated: boolean): void;
 }
 
 /** Asks whoever is signed in to prove that it is them, over a page that keeps what they typed. */
