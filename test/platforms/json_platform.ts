@@ -147,9 +147,10 @@ function answer(
 }
 
 /** A stand-in for a platform that takes lists of events as JSON. */
-export const jsonStandin = (platform: JsonPlatform): PlatformStandin => ({
-  keyWindowMs: platform.keyWindowMs,
-  platform: (options) => ({
+export const jsonStandin =
+  (platform: JsonPlatform): PlatformStandin =>
+  (options) => ({
+    keyWindowMs: platform.keyWindowMs,
     scopeOf: (asked) => {
       const aside = platform.aside?.(asked, 0) ?? null;
       if (aside !== null) return { scope: aside.scope, token: null };
@@ -158,5 +159,4 @@ export const jsonStandin = (platform: JsonPlatform): PlatformStandin => ({
     },
     answer: (request, nowMs) => answer(platform, options, request, nowMs),
     ...(platform.answers.throttled === undefined ? {} : { throttled: platform.answers.throttled }),
-  }),
-});
+  });

@@ -1,11 +1,10 @@
 // Java and what is run with it: found or installed, class archives, jars by Maven.
 
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureFolder } from './folder_lock.ts';
-import type { PartPlan } from './part.ts';
 import { findOnPath, installWheel, isExecutable, javaHome, LocalError, runTool, type Wheel } from './tools.ts';
 
 /** A Java runtime carried by a Python wheel, for machines whose own Java is too old for the registry. */
@@ -84,49 +83,31 @@ function fail(majorMin: number, cause: unknown): never {
   );
 }
 
-const FILE = 'classes.jsa';
-/** How long a part may take to end while it is recorded, because it writes the archive then. */
+/** From this release on Java makes class archives by itself. */
+const ARCHIVING_MAJOR_MIN = 19;
+/** How long a program may take to end when it writes its archive then. */
 const DUMP_TIMEOUT_MS = 60_000;
 
-/** Runs a part once, from its start to its graceful end, with these Java options and its data in a folder. */
-type RunOnce = (recording: string[], scratch: string) => Promise<void>;
-
-/**
- * Java options that make a part load its classes from an archive, so that it starts faster. The archive is made once for each
- * Java and each `version` of the part (a text that can name a folder), by starting and ending the part. If Java cannot make
- * one, the part only starts slower.
- */
-export async function ensureClassArchive(
-  partsDir: string,
-  java: Java,
-  version: string,
-  size: string,
-  runOnce: RunOnce,
-  onProgress: (line: string) => void,
-): Promise<string[]> {
-  const build = createHash('sha256').update(java.path).update(java.version).digest('hex').slice(0, 8);
-  try {
-    const folder = await ensureFolder(partsDir, `${version}-classes-${build}`, async (draft) => {
-      onProgress(`${version}: making a class archive, so that later starts are quick (${size})`);
-      const scratch = join(draft, 'scratch');
-      await runOnce([`-XX:ArchiveClassesAtExit=${join(draft, FILE)}`], scratch);
-      rmSync(scratch, { recursive: true, force: true });
-    });
-    return existsSync(join(folder, FILE)) ? [`-XX:SharedArchiveFile=${join(folder, FILE)}`] : [];
-  } catch (error) {
-    onProgress(`${version}: no class archive: ${error instanceof Error ? error.message : String(error)}`);
-    return [];
-  }
+/** A Java program that is unpacked in a folder. */
+export interface JavaProgram {
+  java: Java;
+  folder: string;
 }
 
-/** The plan of a part while it is recorded. */
-export function recorded(plan: PartPlan): PartPlan {
-  return { ...plan, stopTimeoutMs: DUMP_TIMEOUT_MS };
+/**
+ * Options with which a program loads its classes from an archive beside its folder, and so starts in half the time. Java
+ * writes the archive when the program first ends gracefully, and again when it fits the program no more.
+ */
+export function classArchive({ java, folder }: JavaProgram): { options: string[]; stopTimeoutMs?: number } {
+  if (majorOf(java.version) < ARCHIVING_MAJOR_MIN) return { options: [] };
+  const build = createHash('sha256').update(java.path).update(java.version).digest('hex').slice(0, 8);
+  const archive = `${folder}-${build}.jsa`;
+  const options = ['-XX:+AutoCreateSharedArchive', `-XX:SharedArchiveFile=${archive}`];
+  return existsSync(archive) ? { options } : { options, stopTimeoutMs: DUMP_TIMEOUT_MS };
 }
 
 const POM = fileURLToPath(new URL('./pom.xml', import.meta.url));
 const PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin';
-const PROGRESS_MS = 1_000;
 
 /** A version pinned in pom.xml. */
 export function pinnedVersion(name: 'kafka' | 'registry' | 'dependency.plugin'): string {
@@ -136,75 +117,15 @@ export function pinnedVersion(name: 'kafka' | 'registry' | 'dependency.plugin'):
 }
 
 /** Copies every runtime dependency of pom.xml into a folder. */
-export function copyDependencies(folder: string, onProgress: (transferred: string) => void): Promise<void> {
-  return runMaven(['copy-dependencies', `-DoutputDirectory=${folder}`, '-DincludeScope=runtime'], onProgress);
-}
+export const copyDependencies = (folder: string): Promise<string> =>
+  runMaven('copy-dependencies', `-DoutputDirectory=${folder}`, '-DincludeScope=runtime');
 
 /** Copies one artifact, named group:artifact:version:type:classifier, into a folder. */
-export function copyArtifact(
-  artifact: string,
-  folder: string,
-  onProgress: (transferred: string) => void,
-): Promise<void> {
-  return runMaven(['copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`], onProgress);
-}
+export const copyArtifact = (artifact: string, folder: string): Promise<string> =>
+  runMaven('copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`);
 
-/** Without -B, because only then Maven reports the progress of a transfer; with -C what differs from its checksum is refused. */
-async function runMaven([goal, ...args]: [string, ...string[]], onProgress: (line: string) => void): Promise<void> {
-  const transfer = createTransfer();
-  const timer = setInterval(() => {
-    const line = transfer.summary();
-    if (line !== undefined) onProgress(line);
-  }, PROGRESS_MS);
+/** With -C what differs from its checksum is refused. */
+function runMaven(goal: string, ...args: string[]): Promise<string> {
   const plugin = `${PLUGIN}:${pinnedVersion('dependency.plugin')}:${goal}`;
-  try {
-    await runTool('mvn', ['-C', '-f', POM, plugin, ...args], { onOutput: (chunk) => transfer.read(chunk) });
-  } finally {
-    clearInterval(timer);
-  }
-}
-
-const UNIT_BYTES: Record<string, number> = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9 };
-
-/** Reads Maven's transfer messages and says how much has been fetched. */
-interface Transfer {
-  read(chunk: string): void;
-  /** `12 jars, 23 MB`; undefined before anything was transferred. */
-  summary(): string | undefined;
-}
-
-/** Counts from zero; pass it Maven's output as it arrives. */
-export function createTransfer(): Transfer {
-  let rest = '';
-  let jars = 0;
-  let doneBytes = 0;
-  let pendingBytes = 0;
-  const readLine = (line: string) => {
-    const done = line.match(/Downloaded from \S+ (\S+) \(([\d.]+) (\w+)/);
-    if (done !== null) {
-      if (done[1]?.endsWith('.jar')) jars += 1;
-      doneBytes += toBytes(done[2], done[3]);
-      pendingBytes = 0;
-    } else if (line.startsWith('Progress (')) {
-      pendingBytes = [...line.matchAll(/([\d.]+)(?: ?(\w+))?\/[\d.]+ (\w+)/g)]
-        .map((match) => toBytes(match[1], match[2] ?? match[3]))
-        .reduce((sum, bytes) => sum + bytes, 0);
-    }
-  };
-  return {
-    read(chunk) {
-      const lines = (rest + chunk).split(/[\r\n]+/);
-      rest = lines.pop() ?? '';
-      lines.forEach(readLine);
-    },
-    summary() {
-      const megabytes = Math.round((doneBytes + pendingBytes) / 1e6);
-      if (doneBytes + pendingBytes === 0) return undefined;
-      return jars > 1 ? `${jars} jars, ${megabytes} MB` : `${megabytes} MB`;
-    },
-  };
-}
-
-function toBytes(amount: string | undefined, unit: string | undefined): number {
-  return Number(amount ?? 0) * (UNIT_BYTES[unit ?? 'B'] ?? 1);
+  return runTool('mvn', ['-C', '-B', '-f', POM, plugin, ...args]);
 }

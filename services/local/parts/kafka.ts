@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensureFolder } from './folder_lock.ts';
-import { copyDependencies, ensureClassArchive, type Java, pinnedVersion, recorded } from './java.ts';
-import { choosePorts, createPart, type PartPlan } from './part.ts';
+import { classArchive, copyDependencies, type JavaProgram, pinnedVersion } from './java.ts';
+import type { PartPlan } from './part.ts';
 import { runTool } from './tools.ts';
 
 const LOGGING = fileURLToPath(new URL('./log4j2.properties', import.meta.url));
@@ -15,37 +15,32 @@ const STARTED = 'Kafka Server started';
  */
 const JAVA_OPTIONS = ['-Xms128m', '-Xmx512m', '-XX:TieredStopAtLevel=1'];
 
-export interface KafkaProgram {
-  java: string;
-  jars: string;
-  /** Java options that name a class archive, when there is one. */
-  archive: string[];
-}
-
 /** One KRaft node. Its storage is formatted at the first start only. */
-export async function planKafka(node: KafkaNode, logPath: string, program: KafkaProgram): Promise<PartPlan> {
+export async function planKafka(node: KafkaNode, logPath: string, program: JavaProgram): Promise<PartPlan> {
   mkdirSync(node.folder, { recursive: true });
   const settings = join(node.folder, 'server.properties');
   writeFileSync(settings, renderSettings(node), { mode: 0o600 });
   await formatOnce(node, settings, program);
+  const { options, ...limits } = classArchive(program);
   return {
     name: 'kafka',
     address: `127.0.0.1:${node.port}`,
     logPath,
-    command: program.java,
-    args: [...JAVA_OPTIONS, ...program.archive, ...javaArgs(program.jars), 'kafka.Kafka', settings],
+    command: program.java.path,
+    args: [...JAVA_OPTIONS, ...options, ...javaArgs(program.folder), 'kafka.Kafka', settings],
     cwd: node.folder,
     isReady: async () => readFileSync(logPath, 'utf8').includes(STARTED),
+    ...limits,
   };
 }
 
 /** A folder that exists cannot be formatted; one that was left half formatted is deleted and formatted anew. */
-async function formatOnce(node: KafkaNode, settings: string, program: KafkaProgram): Promise<void> {
+async function formatOnce(node: KafkaNode, settings: string, program: JavaProgram): Promise<void> {
   const mark = join(node.folder, 'formatted');
   if (existsSync(mark)) return;
   rmSync(join(node.folder, 'data'), { recursive: true, force: true });
   const format = ['kafka.tools.StorageTool', 'format', '--cluster-id', CLUSTER_ID, '--config', settings];
-  await runTool(program.java, [...javaArgs(program.jars), ...format]);
+  await runTool(program.java.path, [...javaArgs(program.folder), ...format]);
   writeFileSync(mark, '');
 }
 
@@ -138,11 +133,11 @@ function renderSasl(sasl: KafkaNode['sasl']): { listeners: string[]; settings: R
 }
 
 /** The broker's jars, about 46 of them. Returns their folder. */
-export function ensureKafka(partsDir: string, onProgress: (line: string) => void): Promise<string> {
+export function installKafka(partsDir: string, onProgress: (line: string) => void): Promise<string> {
   const version = pinnedVersion('kafka');
   return ensureFolder(partsDir, `kafka-${version}`, async (draft) => {
-    onProgress(`kafka ${version}: 46 jars, 45 MB, by Maven`);
-    await copyDependencies(draft, (done) => onProgress(`kafka ${version}: ${done} so far, with Maven plugins`));
+    onProgress(`kafka ${version}: fetching 46 jars with Maven, 45 MB and Maven's plugins`);
+    await copyDependencies(draft);
   });
 }
 
@@ -152,33 +147,4 @@ function classPath(jars: string): string {
     .sort()
     .map((name) => join(jars, name))
     .join(':');
-}
-
-/** The broker's class archive, with which it is ready in about 1.1 s instead of 2.3 s. */
-export function ensureKafkaArchive(
-  partsDir: string,
-  java: Java,
-  jars: string,
-  onProgress: (line: string) => void,
-): Promise<string[]> {
-  const runOnce = (archive: string[], scratch: string) =>
-    withScratchKafka(scratch, { java: java.path, jars, archive }, async () => undefined);
-  return ensureClassArchive(partsDir, java, basename(jars), '5 s, 50 MB', runOnce, onProgress);
-}
-
-/** Runs work beside a broker of its own, which has its data in `scratch` and is ended gracefully afterwards. */
-export async function withScratchKafka(
-  scratch: string,
-  program: KafkaProgram,
-  work: (brokers: string) => Promise<void>,
-): Promise<void> {
-  const { port, controllerPort } = await choosePorts(scratch, ['port', 'controllerPort']);
-  const plan = await planKafka({ folder: scratch, port, controllerPort }, join(scratch, 'kafka.log'), program);
-  const part = createPart(recorded(plan), () => undefined);
-  try {
-    await part.start();
-    await work(plan.address);
-  } finally {
-    await part.stop();
-  }
 }

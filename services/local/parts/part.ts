@@ -22,19 +22,6 @@ import { LocalError, partEnvironment } from './tools.ts';
 
 export type PartName = 'kafka' | 'registry' | 'redis' | 'clickhouse';
 
-/** A running piece of the local set-up. */
-export interface LocalPart {
-  readonly name: PartName;
-  readonly pid: number | undefined;
-  readonly address: string;
-  /** Sends a signal to the process, if it runs. If the part ends by it, that counts as unexpected. */
-  kill(signal: NodeJS.Signals): void;
-  /** Starts the part (again) on the same port and data, and resolves when it is ready. Does nothing if it runs already. */
-  start(): Promise<void>;
-  /** Ends the part gracefully, or by force if that takes too long. */
-  stop(): Promise<void>;
-}
-
 /** How one part is run. */
 export interface PartPlan {
   name: PartName;
@@ -58,7 +45,7 @@ export interface PartPlan {
   temporaryFolder?: string;
 }
 
-export type OnPartExit = (name: PartName, detail: string) => void;
+type OnPartExit = (name: PartName, detail: string) => void;
 
 const READY = 'ready';
 const READY_POLL_MS = 40;
@@ -67,12 +54,8 @@ const STARTS_MAX = 2;
 const STOP_TIMEOUT_MS = 8_000;
 const LOG_LINES = 20;
 
-/** Makes the part of a plan without starting it. `onProgress` is told of every start that is attempted again. */
-export function createPart(plan: PartPlan, onExit: OnPartExit, onProgress?: (line: string) => void): LocalPart {
-  return new ProcessPart(plan, onExit, onProgress);
-}
-
-class ProcessPart implements LocalPart {
+/** A running piece of the local set-up. */
+export class LocalPart {
   readonly #plan: PartPlan;
   readonly #onExit: OnPartExit;
   readonly #onProgress: (line: string) => void;
@@ -81,6 +64,7 @@ class ProcessPart implements LocalPart {
   #hasStarted = false;
   #stopping = false;
 
+  /** Starts nothing yet. `onProgress` is told of every start that is attempted again. */
   constructor(plan: PartPlan, onExit: OnPartExit, onProgress: (line: string) => void = () => undefined) {
     this.#plan = plan;
     this.#onExit = onExit;
@@ -99,10 +83,12 @@ class ProcessPart implements LocalPart {
     return this.#child?.pid;
   }
 
+  /** Sends a signal to the process, if it runs. If the part ends by it, that counts as unexpected. */
   kill(signal: NodeJS.Signals): void {
     this.#child?.kill(signal);
   }
 
+  /** Starts the part (again) on the same port and data, and resolves when it is ready. Does nothing if it runs already. */
   start(): Promise<void> {
     if (this.#starting !== undefined) return this.#starting;
     if (this.#child !== undefined) return Promise.resolve();
@@ -113,6 +99,7 @@ class ProcessPart implements LocalPart {
     return this.#starting;
   }
 
+  /** Ends the part gracefully, or by force if that takes too long. */
   async stop(): Promise<void> {
     this.#stopping = true;
     const child = this.#child;

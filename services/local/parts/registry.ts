@@ -1,9 +1,8 @@
 import { globSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { ensureFolder } from './folder_lock.ts';
-import { copyArtifact, ensureClassArchive, type Java, pinnedVersion, recorded } from './java.ts';
-import { type KafkaProgram, withScratchKafka } from './kafka.ts';
-import { choosePorts, createPart, type PartPlan } from './part.ts';
+import { classArchive, copyArtifact, type JavaProgram, pinnedVersion } from './java.ts';
+import type { PartPlan } from './part.ts';
 import { runTool } from './tools.ts';
 
 /** Tuned for a quick start and little memory (4.9 s instead of 7.1 s); it serves a handful of requests. */
@@ -16,37 +15,31 @@ interface RegistryPorts {
   registryHealth: number;
 }
 
-export interface RegistryProgram {
-  java: string;
-  home: string;
-  /** Java options that name a class archive, when there is one. */
-  archive: string[];
-}
-
 /** The schema registry, with its storage in Kafka. Its address is the base of the Confluent API. */
 export function planRegistry(
   dataDir: string,
   ports: RegistryPorts,
   kafkaBrokers: string,
-  program: RegistryProgram,
+  program: JavaProgram,
 ): PartPlan {
   const address = `http://127.0.0.1:${ports.registry}/apis/ccompat/v7`;
+  const { options, ...limits } = classArchive(program);
   const temporaryFolder = join(dataDir, 'registry-tmp');
   return {
     name: 'registry',
     address,
     logPath: join(dataDir, 'log', 'registry.log'),
-    command: program.java,
+    command: program.java.path,
     args: [
       ...JAVA_OPTIONS,
-      ...program.archive,
+      ...options,
       // The compression library unpacks a file there at each start and does not delete it.
       `-Djava.io.tmpdir=${temporaryFolder}`,
       ...settings(ports, kafkaBrokers),
       '-jar',
-      join(program.home, 'quarkus-run.jar'),
+      join(program.folder, 'quarkus-run.jar'),
     ],
-    cwd: program.home,
+    cwd: program.folder,
     // The API answers before the registry has read its topic: for a while it would know only some of the schemas.
     isReady: async () =>
       (await answers(`http://127.0.0.1:${ports.registryHealth}/health/ready`)) && answers(`${address}/subjects`),
@@ -54,6 +47,7 @@ export function planRegistry(
     readyTimeoutMs: 45_000,
     startsMax: 3,
     temporaryFolder,
+    ...limits,
   };
 }
 
@@ -81,38 +75,15 @@ async function answers(url: string): Promise<boolean> {
 const ARTIFACT = 'io.apicurio:apicurio-registry-app';
 
 /** The schema registry, unpacked. Returns its folder. */
-export function ensureRegistry(partsDir: string, onProgress: (line: string) => void): Promise<string> {
+export function installRegistry(partsDir: string, onProgress: (line: string) => void): Promise<string> {
   const version = pinnedVersion('registry');
   return ensureFolder(partsDir, `registry-${version}`, async (draft) => {
-    onProgress(`registry ${version}: 159 MB, by Maven`);
-    const progress = (done: string) => onProgress(`registry ${version}: ${done} of 159 MB`);
-    await copyArtifact(`${ARTIFACT}:${version}:tar.gz:all`, draft, progress);
+    onProgress(`registry ${version}: fetching 159 MB with Maven`);
+    await copyArtifact(`${ARTIFACT}:${version}:tar.gz:all`, draft);
     for (const name of globSync('*.tar.gz', { cwd: draft })) {
       const archive = join(draft, name);
       await runTool('tar', ['-xzf', archive, '-C', draft]);
       rmSync(archive);
     }
   });
-}
-
-/** The registry's class archive, with which it is ready in 4.5 s instead of 6 s. It is recorded with a broker of its own. */
-export function ensureRegistryArchive(
-  partsDir: string,
-  java: Java,
-  home: string,
-  kafka: KafkaProgram,
-  onProgress: (line: string) => void,
-): Promise<string[]> {
-  const runOnce = (archive: string[], scratch: string) =>
-    withScratchKafka(join(scratch, 'kafka'), kafka, async (brokers) => {
-      const ports = await choosePorts(scratch, ['registry', 'registryHealth']);
-      const plan = planRegistry(scratch, ports, brokers, { java: java.path, home, archive });
-      const part = createPart(recorded(plan), () => undefined);
-      try {
-        await part.start();
-      } finally {
-        await part.stop();
-      }
-    });
-  return ensureClassArchive(partsDir, java, basename(home), '15 s, 95 MB', runOnce, onProgress);
 }

@@ -8,13 +8,13 @@ const EVENTS_MAX = 1000;
 const BODY_BYTES_MAX = 1_000_000;
 const PATH = /^\/v\d+\.\d+\/(\d+)\/events(?:\?.*)?$/;
 
-function graphError(code: number, message: string, subcode?: number, status = 400, transient = false): PlatformAnswer {
+function graphError(code: number, message: string, subcode?: number, status = 400): PlatformAnswer {
   const error = {
     message,
     type: code === 190 || code === 100 ? 'OAuthException' : 'GraphMethodException',
     code,
     ...(subcode === undefined ? {} : { error_subcode: subcode }),
-    is_transient: transient,
+    is_transient: false,
     fbtrace_id: 'AStandinTrace',
   };
   return { status, body: JSON.stringify({ error }) };
@@ -95,15 +95,11 @@ function answer(options: StandinOptions, request: PlatformRequest, nowMs: number
  * A stand-in for Meta's Conversions API: `POST /vN.0/{pixel}/events`. As there, one event that is not valid refuses the
  * whole request. Hits of the pixel are counted with them, as Meta takes both for one event under one id.
  */
-export const standin: PlatformStandin = {
+export const standin: PlatformStandin = (options) => ({
   keyWindowMs: DEDUPLICATION_MS,
-  platform: (options) => ({
-    scopeOf: (request) => ({ scope: pixelOf(request), token: tokenOf(request, parse(request.body)) }),
-    answer: (request, nowMs) => answer(options, request, nowMs),
-    graphError: ({ code, subcode, status, is_transient }) =>
-      graphError(code, 'As scripted.', subcode, status ?? 400, is_transient ?? false),
-  }),
-};
+  scopeOf: (request) => ({ scope: pixelOf(request), token: tokenOf(request, parse(request.body)) }),
+  answer: (request, nowMs) => answer(options, request, nowMs),
+});
 
 /** Why Meta refuses an event, and with it the request. */
 interface EventFault {

@@ -4,18 +4,28 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { createLedger, type Ledger, type PlatformAnswer, type PlatformRequest } from './acceptance_ledger.ts';
+import {
+  createLedger,
+  isRecord,
+  type Ledger,
+  type PlatformAnswer,
+  type PlatformRequest,
+  readJson,
+} from './acceptance_ledger.ts';
 
-/** What a platform does with a request, as a function. */
+/** What a platform does with requests. */
 interface Platform {
+  /** How long the platform remembers an event's key; below 0 it never does, and every repetition counts. */
+  keyWindowMs: number;
   /** The scope and token by which a script picks requests. */
   scopeOf(request: PlatformRequest): { scope: string; token: string | null };
   answer(request: PlatformRequest, nowMs: number): PlatformAnswer;
   /** The platform's own way to say that there were too many requests; a plain 429 where it is left out. */
   throttled?(retryAfterS: number | null): PlatformAnswer;
-  /** The answer of a scripted Graph API error; platforms that have none answer it as a plain status. */
-  graphError?(fault: Extract<Fault, { kind: 'graph_error' }>): PlatformAnswer;
 }
+
+/** A platform that a stand-in can be started for. Each file named after a destination exports one as `standin`. */
+export type PlatformStandin = (options: StandinOptions) => Platform;
 
 export interface Standin {
   url: string;
@@ -66,8 +76,6 @@ function faultAnswer(platform: Platform, fault: Fault): PlatformAnswer | null {
   switch (fault.kind) {
     case 'status':
       return { status: fault.status, headers: fault.headers ?? {}, body: fault.body ?? '' };
-    case 'graph_error':
-      return platform.graphError?.(fault) ?? { status: fault.status ?? 400, body: '' };
     case 'throttle':
       return (platform.throttled ?? plainThrottle)(fault.retry_after_s ?? null);
     case 'html':
@@ -85,12 +93,10 @@ function faultAnswer(platform: Platform, fault: Fault): PlatformAnswer | null {
  *
  * @throws the listen error, as EADDRINUSE.
  */
-export async function startStandin(
-  platform: Platform,
-  ledger: Ledger,
-  script: Script,
-  options: StandinOptions,
-): Promise<Standin> {
+export async function startPlatform(standin: PlatformStandin, options: StandinOptions = {}): Promise<Standin> {
+  const platform = standin(options);
+  const ledger = createLedger(options.ledgerPath ?? null, platform.keyWindowMs);
+  const script = createScript();
   const nowMs = options.nowMs ?? Date.now;
   const requests: PlatformRequest[] = [];
 
@@ -103,7 +109,7 @@ export async function startStandin(
       body: body ?? '',
     };
     if (body === null) return send(outgoing, { status: 413, body: '' });
-    const admin = answerAdmin(request, { ledger, script, requests });
+    const admin = answerAdmin(request, ledger, script);
     if (admin !== null) return send(outgoing, admin);
     requests.push(request);
     if (requests.length > REQUESTS_KEPT) requests.shift();
@@ -150,34 +156,8 @@ const stop = (server: Server): Promise<void> =>
     server.closeAllConnections();
   });
 
-/** A platform that a stand-in can be started for. Each file named after a destination exports one as `standin`. */
-export interface PlatformStandin {
-  /** How long the platform remembers an event's key; below 0 it never does, and every repetition counts. */
-  keyWindowMs: number;
-  platform(options: StandinOptions): Platform;
-}
-
-/** Starts a platform's stand-in on loopback. @throws the listen error, as EADDRINUSE. */
-export function startPlatform(
-  { keyWindowMs, platform }: PlatformStandin,
-  options: StandinOptions = {},
-): Promise<Standin> {
-  return startStandin(
-    platform(options),
-    createLedger(options.ledgerPath ?? null, keyWindowMs),
-    createScript(),
-    options,
-  );
-}
-
 const PREFIX = '/_standin/';
 const PAGE_MAX = 1_000_000;
-
-interface Administered {
-  ledger: Ledger;
-  script: Script;
-  requests: PlatformRequest[];
-}
 
 const json = (value: unknown, status = 200): PlatformAnswer => ({
   status,
@@ -189,53 +169,30 @@ function wholeOf(text: string | null, otherwise: number): number {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : otherwise;
 }
 
-function metrics(ledger: Ledger): PlatformAnswer {
-  const lines = Object.entries(ledger.totals()).flatMap(([scope, { first, repeated }]) => [
-    `standin_accepted_total{scope=${JSON.stringify(scope)},kind="first"} ${first}`,
-    `standin_accepted_total{scope=${JSON.stringify(scope)},kind="repeated"} ${repeated}`,
-  ]);
-  return { status: 200, body: ['# TYPE standin_accepted_total counter', ...lines, ''].join('\n') };
-}
-
 function setScript(script: Script, body: string): PlatformAnswer {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch {
-    return json({ error: 'not JSON' }, 400);
-  }
-  const rules = typeof value === 'object' && value !== null && 'rules' in value ? readRules(value.rules) : null;
-  if (rules === null) return json({ error: 'rules are malformed' }, 400);
+  const value = readJson(body);
+  const rules = isRecord(value) ? value['rules'] : null;
+  if (!Value.Check(Rules, rules)) return json({ error: 'rules are malformed' }, 400);
   script.set(rules);
-  return json({ rules: script.list() });
+  return json({ rules });
 }
 
 /**
  * The routes by which other processes direct a stand-in; null for a request to the platform itself.
  *
- * - `GET /_standin/health`
  * - `GET /_standin/ledger?cursor=N&limit=N` what was accepted, in order; without limit all of it
  * - `GET /_standin/totals` counts per scope
- * - `GET /_standin/requests` how many requests came, of the last 1000
- * - `GET /_standin/script`, `POST /_standin/script` with `{"rules": [...]}`, which replaces all rules
- * - `GET /metrics`
+ * - `POST /_standin/script` with `{"rules": [...]}`, which replaces all rules
  */
-function answerAdmin(request: PlatformRequest, { ledger, script, requests }: Administered): PlatformAnswer | null {
-  const url = new URL(request.path, 'http://standin');
-  if (request.method === 'GET' && url.pathname === '/metrics') return metrics(ledger);
-  if (!url.pathname.startsWith(PREFIX)) return null;
-  const limit = wholeOf(url.searchParams.get('limit'), PAGE_MAX);
-  switch (`${request.method} ${url.pathname.slice(PREFIX.length)}`) {
-    case 'GET health':
-      return json({ ok: true });
+function answerAdmin(request: PlatformRequest, ledger: Ledger, script: Script): PlatformAnswer | null {
+  const { pathname, searchParams } = new URL(request.path, 'http://standin');
+  if (!pathname.startsWith(PREFIX)) return null;
+  const limit = wholeOf(searchParams.get('limit'), PAGE_MAX);
+  switch (`${request.method} ${pathname.slice(PREFIX.length)}`) {
     case 'GET ledger':
-      return json(ledger.page(wholeOf(url.searchParams.get('cursor'), 0), limit));
+      return json(ledger.page(wholeOf(searchParams.get('cursor'), 0), limit));
     case 'GET totals':
       return json(ledger.totals());
-    case 'GET requests':
-      return json({ count: requests.length });
-    case 'GET script':
-      return json({ rules: script.list() });
     case 'POST script':
       return setScript(script, request.body);
     default:
@@ -250,14 +207,6 @@ const Faults = Type.Union([
     status: Type.Integer({ minimum: 200, maximum: 599 }),
     headers: Type.Optional(Type.Record(Type.String(), Type.String())),
     body: Type.Optional(Type.String()),
-  }),
-  /** A Graph API error, with the status that comes with it. */
-  Type.Object({
-    kind: Type.Literal('graph_error'),
-    code: Type.Integer(),
-    subcode: Type.Optional(Type.Integer()),
-    status: Type.Optional(Type.Integer({ minimum: 400, maximum: 599 })),
-    is_transient: Type.Optional(Type.Boolean()),
   }),
   Type.Object({ kind: Type.Literal('throttle'), retry_after_s: Type.Optional(Type.Integer({ minimum: 0 })) }),
   /** A proxy's error page. */
@@ -290,7 +239,7 @@ export type Rule = Static<typeof Rules>[number];
 interface Script {
   /** Replaces all rules. */
   set(rules: readonly Rule[]): void;
-  list(): Rule[];
+  list(): readonly Rule[];
   /** The first rule that applies to a request, counted down; null when it is to be answered as the platform would. */
   take(scope: string, token: string | null): Rule | null;
 }
@@ -298,13 +247,13 @@ interface Script {
 /** Requests beside the events themselves, as for a token; only a rule that names their scope applies to them. */
 const isAside = (scope: string): boolean => scope.startsWith('@');
 
-export function createScript(): Script {
+function createScript(): Script {
   let rules: Rule[] = [];
   return {
     set: (replacement) => {
       rules = replacement.map((rule) => ({ ...rule }));
     },
-    list: () => rules.map((rule) => ({ ...rule })),
+    list: () => rules,
     take: (scope, token) => {
       const rule = rules.find(
         (one) =>
@@ -316,9 +265,4 @@ export function createScript(): Script {
       return rule;
     },
   };
-}
-
-/** Rules from JSON; null when it holds anything else. */
-function readRules(value: unknown): Rule[] | null {
-  return Value.Check(Rules, value) ? value : null;
 }

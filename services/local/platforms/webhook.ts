@@ -58,13 +58,13 @@ function answer(
 }
 
 /** A stand-in for a customer's receiver of Standard Webhooks, with its secrets; it takes messages at any path. */
-export const webhookStandin = (secrets: WebhookSecrets): PlatformStandin => ({
-  keyWindowMs: Number.POSITIVE_INFINITY,
-  platform: (options) => ({
+export const webhookStandin =
+  (secrets: WebhookSecrets): PlatformStandin =>
+  (options) => ({
+    keyWindowMs: Number.POSITIVE_INFINITY,
     scopeOf: (request) => ({ scope: pathOf(request), token: null }),
     answer: (request, nowMs) => answer(secrets, options, request, nowMs),
-  }),
-});
+  });
 
 /** The same where no secret is known. */
 export const standin: PlatformStandin = webhookStandin({});

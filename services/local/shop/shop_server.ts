@@ -125,95 +125,51 @@ function link([path, label]: readonly [path: string, label: string], current: st
 /** The page at an address; undefined where the shop has none. */
 function pageAt({ pathname: path, search }: URL, tag: TagPlace): PageParts | undefined {
   const [, kind = '', name = ''] = path.split('/');
-  const found = pageOf(kind, name) ?? (path === '/quote' ? quotePage(tag, path + search) : PAGES[path]);
+  const found =
+    kind === 'product'
+      ? productPage(name)
+      : kind === 'category'
+        ? categoryPage(name)
+        : path === '/quote'
+          ? quotePage(tag, path + search)
+          : PAGES[path];
   return found === undefined ? undefined : { ...found, path };
 }
 
 type Content = Omit<PageParts, 'path'>;
 
-function pageOf(kind: string, name: string): Content | undefined {
-  if (kind === 'product') return productPage(name);
-  return kind === 'category' ? categoryPage(name) : undefined;
-}
-
 const FEATURED = 6;
 /** The parts of the lookbook, which change the address without loading a page. */
 const LOOKS = ['morning', 'evening', 'weekend'] as const;
 
+/** What the demo shop sells. */
+interface Product {
+  slug: string;
+  name: string;
+  category: CategorySlug;
+  /** Euros. */
+  price: number;
+  text: string;
+  /** Of its drawing, in degrees on the colour wheel. */
+  hue: number;
+}
+type CategorySlug = keyof typeof CATEGORIES;
+
 const PRODUCTS: readonly Product[] = [
-  {
-    slug: 'morning-cup',
-    name: 'Morning cup',
-    category: 'cups',
-    price: 18.5,
-    hue: 20,
-    text: 'Stoneware, 300 ml, glazed by hand.',
-  },
-  {
-    slug: 'travel-cup',
-    name: 'Travel cup',
-    category: 'cups',
-    price: 24.9,
-    hue: 200,
-    text: 'Steel, keeps tea hot for four hours.',
-  },
-  {
-    slug: 'espresso-pair',
-    name: 'Espresso pair',
-    category: 'cups',
-    price: 22,
-    hue: 340,
-    text: 'Two small cups that stack.',
-  },
-  {
-    slug: 'desk-lamp',
-    name: 'Desk lamp',
-    category: 'lamps',
-    price: 79,
-    hue: 50,
-    text: 'Warm light, one joint, no app.',
-  },
-  {
-    slug: 'floor-lamp',
-    name: 'Floor lamp',
-    category: 'lamps',
-    price: 1249,
-    hue: 90,
-    text: 'Brass and linen, made to order.',
-  },
-  {
-    slug: 'night-light',
-    name: 'Night light',
-    category: 'lamps',
-    price: 14.25,
-    hue: 260,
-    text: 'Dims by itself after an hour.',
-  },
-  {
-    slug: 'notebook',
-    name: 'Notebook',
-    category: 'paper',
-    price: 9.9,
-    hue: 140,
-    text: '160 dotted pages that lie flat.',
-  },
-  {
-    slug: 'letter-set',
-    name: 'Letter set',
-    category: 'paper',
-    price: 12.4,
-    hue: 300,
-    text: 'Twelve sheets, twelve envelopes.',
-  },
-  {
-    slug: 'wall-calendar',
-    name: 'Wall calendar',
-    category: 'paper',
-    price: 21,
-    hue: 0,
-    text: 'One month a page, room to write.',
-  },
+  product('Morning cup', 'cups', 18.5, 20, 'Stoneware, 300 ml, glazed by hand.'),
+  product('Travel cup', 'cups', 24.9, 200, 'Steel, keeps tea hot for four hours.'),
+  product('Espresso pair', 'cups', 22, 340, 'Two small cups that stack.'),
+  product('Desk lamp', 'lamps', 79, 50, 'Warm light, one joint, no app.'),
+  product('Floor lamp', 'lamps', 1249, 90, 'Brass and linen, made to order.'),
+  product('Night light', 'lamps', 14.25, 260, 'Dims by itself after an hour.'),
+  product('Notebook', 'paper', 9.9, 140, '160 dotted pages that lie flat.'),
+  product('Letter set', 'paper', 12.4, 300, 'Twelve sheets, twelve envelopes.'),
+  product('Wall calendar', 'paper', 21, 0, 'One month a page, room to write.'),
 ];
+
+function product(name: string, category: CategorySlug, price: number, hue: number, text: string): Product {
+  return { slug: name.toLowerCase().replace(' ', '-'), name, category, price, hue, text };
+}
 
 const PAGES: Record<string, Content> = {
   '/': {
@@ -318,7 +274,7 @@ ${drawing(product)}
 function categoryPage(slug: string): Content | undefined {
   if (!Object.hasOwn(CATEGORIES, slug)) return undefined;
   const title = CATEGORIES[slug as CategorySlug];
-  return { title, body: `<h1>${title}</h1>\n${grid(productsOf(slug as CategorySlug))}` };
+  return { title, body: `<h1>${title}</h1>\n${grid(PRODUCTS.filter(({ category }) => category === slug))}` };
 }
 
 function grid(products: readonly Product[]): string {
@@ -346,21 +302,6 @@ function field(name: string, label: string, type: string, autocomplete: string):
 function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
-
-/** What the demo shop sells. */
-interface Product {
-  slug: string;
-  name: string;
-  category: CategorySlug;
-  /** Euros. */
-  price: number;
-  text: string;
-  /** Of its drawing, in degrees on the colour wheel. */
-  hue: number;
-}
-type CategorySlug = keyof typeof CATEGORIES;
-
-const productsOf = (category: CategorySlug): Product[] => PRODUCTS.filter((product) => product.category === category);
 
 /** As the shop writes prices: `€ 1,249.00`. */
 function priceText(price: number): string {

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkGiven } from '#infra/config/catalogue.ts';
 import { type Environment, environment } from '#infra/config/environment.ts';
@@ -12,7 +11,7 @@ import { partitionsOf } from '#infra/kafka/provision.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { createPasswords } from '#infra/secrets/password.ts';
-import { KEY_BYTES, type KeyRing, parseKeyRing } from '#infra/secrets/seal.ts';
+import { KEY_BYTES, parseKeyRing } from '#infra/secrets/seal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { issueToken } from '#pipelines/settings/admin_tokens.ts';
 import { hashKey } from '#pipelines/settings/callers.ts';
@@ -38,18 +37,10 @@ export function dataDirectory({ localDir }: StartConfig): string {
 }
 
 /** Addresses the user configured: those parts are not started here. */
-export function externalAddresses({
-  brokers,
-  registryUrl,
-  redisUrl,
-  clickhouseUrl,
-}: StartConfig): Partial<LocalAddresses> {
-  return {
-    ...(brokers === null ? {} : { kafkaBrokers: brokers.join(',') }),
-    ...(registryUrl === null ? {} : { registryUrl }),
-    ...(redisUrl === null ? {} : { redisUrl }),
-    ...(clickhouseUrl === null ? {} : { clickhouseUrl }),
-  };
+export function externalAddresses(config: StartConfig): Partial<LocalAddresses> {
+  const { brokers, registryUrl, redisUrl, clickhouseUrl } = config;
+  const addresses = { kafkaBrokers: brokers?.join(',') ?? null, registryUrl, redisUrl, clickhouseUrl };
+  return Object.fromEntries(Object.entries(addresses).filter(([, address]) => address !== null));
 }
 
 /**
@@ -64,13 +55,12 @@ const LOOPBACK = '127.0.0.0/8,::1/128';
 /** The environment of the service's processes: what the user set, completed by what the local default needs. */
 export async function serviceEnvironment(dataDir: string, addresses: LocalAddresses): Promise<Record<string, string>> {
   const env = environment();
-  await loadOrCreateLocalKeyRing(dataDir);
   const defaults: Record<string, string> = {
     TRUSTED_PROXIES: LOOPBACK,
     RATE_LIMIT_IP_EXEMPT: LOOPBACK,
     EGRESS_ALLOW_LOOPBACK: 'true',
-    SECRETS_KEYS: readFileSync(join(dataDir, 'secrets.keys'), 'utf8').trim(),
-    IDENTITY_SECRET: localSecret(join(dataDir, 'identity.secret')),
+    SECRETS_KEYS: localKeyRing(dataDir),
+    IDENTITY_SECRET: localSecret(join(dataDir, 'identity.secret'), () => randomBytes(SECRET_BYTES).toString('base64')),
   };
   const chosen: Record<string, string> = {
     ...defaults,
@@ -101,9 +91,18 @@ function setOnly(env: Environment): Record<string, string> {
 
 const SECRET_BYTES = 32;
 
-function localSecret(path: string): string {
-  if (!existsSync(path)) writeFileSync(path, randomBytes(SECRET_BYTES).toString('base64'), { mode: 0o600 });
+/** A secret of the local default: made at the first start, never replaced, in a file that only its owner can read. */
+function localSecret(path: string, make: () => string): string {
+  mkdirSync(dirname(path), { recursive: true });
+  if (!existsSync(path)) writeFileSync(path, `${make()}\n`, { mode: 0o600 });
   return readFileSync(path, 'utf8').trim();
+}
+
+/** The key ring of the local default. @throws KeyRingError if its file holds none: what the key sealed would be lost by another. */
+export function localKeyRing(dataDir: string): string {
+  const keys = localSecret(join(dataDir, 'secrets.keys'), () => `local:${randomBytes(KEY_BYTES).toString('base64')}`);
+  parseKeyRing(keys);
+  return keys;
 }
 
 /** The user that `npm start` makes. */
@@ -112,73 +111,14 @@ export const FIRST_USER = 'admin';
 /** The file of the password that the first user has when it is made. */
 export const adminPasswordFile = (dataDir: string): string => join(dataDir, 'admin.password');
 
-/** The first user of the local default, whose password is made once and readable by its owner only. */
 async function firstUser(dataDir: string): Promise<Record<string, string>> {
-  const path = adminPasswordFile(dataDir);
-  if (!existsSync(path)) writeFileSync(path, `${randomPassword(randomBytes)}\n`, { mode: 0o600 });
-  const hash = await createPasswords().hash(readFileSync(path, 'utf8').trim());
-  return { CONTROL_FIRST_USER: FIRST_USER, CONTROL_FIRST_PASSWORD_HASH: hash };
+  const password = localSecret(adminPasswordFile(dataDir), () => randomPassword(randomBytes));
+  return { CONTROL_FIRST_USER: FIRST_USER, CONTROL_FIRST_PASSWORD_HASH: await createPasswords().hash(password) };
 }
 
 /** The file of the local admin token. */
 export const adminTokenFile = (dataDir: string): string => join(dataDir, 'admin.token');
 
-/** The admin token of the local default: made once, readable by its owner only. */
-export function localAdminToken(dataDir: string): string {
-  const path = adminTokenFile(dataDir);
-  if (!existsSync(path)) writeFileSync(path, `${issueToken(randomBytes).secret}\n`, { mode: 0o600 });
-  return readFileSync(path, 'utf8').trim();
-}
-
-const FILE_NAME = 'secrets.keys';
-
-/**
- * The key ring of a local installation. It is in `secrets.keys`, in a folder outside version control, is made on first use,
- * and only its owner can read it. Processes that start at the same time get the same key.
- *
- * @throws KeyRingError if the file is not a key ring. A key is never replaced, because what it sealed would be lost.
- */
-export async function loadOrCreateLocalKeyRing(directory: string): Promise<KeyRing> {
-  const path = join(directory, FILE_NAME);
-  const existing = await readIfPresent(path);
-  if (existing !== null) return parseKeyRing(existing);
-  await mkdir(directory, { recursive: true });
-  await createOnce(path, `local:${randomBytes(KEY_BYTES).toString('base64')}\n`);
-  return parseKeyRing(await readFile(path, 'utf8'));
-}
-
-async function readIfPresent(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (hasCode(error, 'ENOENT')) return null;
-    throw error;
-  }
-}
-
-/** To link a finished file is atomic: nobody reads half a key, and the first of several processes wins. */
-async function createOnce(path: string, content: string): Promise<void> {
-  const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  try {
-    await writeDurably(draft, content);
-    await link(draft, path);
-  } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error;
-  } finally {
-    await rm(draft, { force: true });
-  }
-}
-
-async function writeDurably(path: string, content: string): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
-  try {
-    await file.writeFile(content);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
-}
+/** The admin token of the local default. */
+export const localAdminToken = (dataDir: string): string =>
+  localSecret(adminTokenFile(dataDir), () => issueToken(randomBytes).secret);

@@ -1,3 +1,5 @@
+// What `npm start` sets at the control service: the demo account, its sites, and what the demo shop's pages fire and show.
+
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -5,7 +7,8 @@ import { hashKey } from '#pipelines/settings/callers.ts';
 import type { Caller } from '#schemas/event.ts';
 import type { ControlClient } from '#services/control_api/client.ts';
 import type { DestinationItem } from '#services/control_api/destinations.ts';
-import type { AccountItem, IssuedKeyItem, KeyItem, SiteItem } from '#services/control_api/sites.ts';
+import type { IssuedKeyItem, KeyItem } from '#services/control_api/sites.ts';
+import { ENGAGE_DEFINITIONS, EVENT_DEFINITIONS } from './shop_settings.ts';
 
 /** A demo site as scripts find it in ready.json. */
 export interface DemoSite {
@@ -36,26 +39,24 @@ const ALLOWANCE = 10_000_000;
 const BLOCKED_IP = '198.51.100.66';
 const PIXELS = { shop: '100000000000001', travel: '100000000000002' } as const;
 const CATEGORIES = { shop: 'ecommerce_retail', travel: 'travel' } as const;
+/** The demo shop's pages belong to the demo site of the same name. */
+const SHOP = 'shop';
 
 /**
  * Makes the demo account, two sites, their keys and their destinations where they are missing, through the control
  * service. The keys' secrets are kept beside the data, as the topic holds only their hashes.
  */
 export async function ensureDemo(client: ControlClient, dataDir: string, standins: StandinUrls): Promise<DemoSites> {
-  await ensureAccount(client);
-  const saved = readSaved(dataDir);
-  const sites = {
-    shop: await ensureSite(client, 'shop', saved?.shop, standins),
-    travel: await ensureSite(client, 'travel', saved?.travel, standins),
-  };
-  writeFileSync(join(dataDir, 'demo_keys.json'), `${JSON.stringify(sites, null, 2)}\n`, { mode: 0o600 });
-  return sites;
-}
-
-async function ensureAccount(client: ControlClient): Promise<void> {
-  if ((await client.find<AccountItem>(`/accounts/${ACCOUNT_ID}`)) !== undefined) return;
   const account = { account_id: ACCOUNT_ID, name: 'Demo', monthly_allowance: ALLOWANCE };
-  await client.send('POST', '/accounts', null, account);
+  await ensureItem(client, '/accounts', ACCOUNT_ID, account);
+  const path = join(dataDir, 'demo_keys.json');
+  const saved: Partial<DemoSites> = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
+  const sites = {
+    shop: await ensureSite(client, 'shop', saved.shop, standins),
+    travel: await ensureSite(client, 'travel', saved.travel, standins),
+  };
+  writeFileSync(path, `${JSON.stringify(sites, null, 2)}\n`, { mode: 0o600 });
+  return sites;
 }
 
 async function ensureSite(
@@ -64,18 +65,18 @@ async function ensureSite(
   saved: DemoSite | undefined,
   standins: StandinUrls,
 ): Promise<DemoSite> {
-  if ((await client.find<SiteItem>(`/sites/${site}`)) === undefined) {
-    await client.send('POST', '/sites', null, {
-      site_id: site,
-      account_id: ACCOUNT_ID,
-      name: `Demo ${site}`,
-      business_category: CATEGORIES[site],
-      default_country: 'US',
-      block_rules: [{ kind: 'ip', value: BLOCKED_IP }],
-    });
-  }
-  const browserKey = await ensureKey(client, site, 'browser', saved?.browserKey);
-  const serverKey = await ensureKey(client, site, 'server', saved?.serverKey);
+  await ensureItem(client, '/sites', site, {
+    site_id: site,
+    account_id: ACCOUNT_ID,
+    name: `Demo ${site}`,
+    business_category: CATEGORIES[site],
+    default_country: 'US',
+    block_rules: [{ kind: 'ip', value: BLOCKED_IP }],
+  });
+  const key = (caller: Caller, known: string | undefined) =>
+    ensureKey(client, known, { site_id: site, caller, label: 'demo' });
+  const browserKey = await key('browser', saved?.browserKey);
+  const serverKey = await key('server', saved?.serverKey);
   await ensureDestination(client, site, 'meta', { pixel_id: PIXELS[site], base_url: standins.meta }, () => ({
     access_token: `demo-token-${randomBytes(8).toString('hex')}`,
   }));
@@ -85,16 +86,41 @@ async function ensureSite(
   return { site, browserKey, serverKey, blockedIp: BLOCKED_IP };
 }
 
+/**
+ * Gives the site `shop` what its pages fire and show where that is missing, and the pages a browser key that works from
+ * their origin only. Returns the key; its secret is kept beside the data.
+ */
+export async function ensureShopPages(client: ControlClient, dataDir: string, origin: string): Promise<string> {
+  for (const item of EVENT_DEFINITIONS) await ensureItem(client, `/sites/${SHOP}/event-definitions`, item.id, item);
+  for (const [collection, item] of ENGAGE_DEFINITIONS)
+    await ensureItem(client, `/sites/${SHOP}/${collection}`, item.id, item);
+  const path = join(dataDir, 'shop_pages.key');
+  const known = existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
+  const wanted = { site_id: SHOP, caller: 'browser', label: 'pages of the demo shop', allowed_origins: [origin] };
+  const key = await ensureKey(client, known, wanted);
+  writeFileSync(path, `${key}\n`, { mode: 0o600 });
+  return key;
+}
+
+/** Makes an item of a collection of the control API where it is missing; what is there stays as it is. */
+async function ensureItem(client: ControlClient, collection: string, id: string, item: object): Promise<void> {
+  if ((await client.find(`${collection}/${id}`)) === undefined) await client.send('POST', collection, null, item);
+}
+
+/** The known key where it still works, else a new one. Pages may have moved to another port since the last start. */
 async function ensureKey(
   client: ControlClient,
-  site: string,
-  caller: Caller,
   known: string | undefined,
+  wanted: { site_id: string; caller: string; label: string; allowed_origins?: string[] },
 ): Promise<string> {
-  const found = known === undefined ? undefined : await client.find<KeyItem>(`/keys/${hashKey(known)}`);
-  if (known !== undefined && found?.revoked_at === null) return known;
-  const issued = await client.send<IssuedKeyItem>('POST', '/keys', null, { site_id: site, caller, label: 'demo' });
-  return issued.secret;
+  const path = known === undefined ? '' : `/keys/${hashKey(known)}`;
+  const found = known === undefined ? undefined : await client.find<KeyItem>(path);
+  if (known === undefined || found?.revoked_at !== null)
+    return (await client.send<IssuedKeyItem>('POST', '/keys', null, wanted)).secret;
+  const { allowed_origins } = wanted;
+  if (allowed_origins !== undefined && found.allowed_origins.join() !== allowed_origins.join())
+    await client.send('PATCH', path, found.version, { allowed_origins });
+  return known;
 }
 
 /** The stand-ins may have moved to another port since the last start. */
@@ -112,9 +138,4 @@ async function ensureDestination(
   } else if (Object.keys(settings).some((field) => found.settings[field] !== settings[field])) {
     await client.send('PATCH', `${path}/${name}`, found.version, { settings });
   }
-}
-
-function readSaved(dataDir: string): DemoSites | null {
-  const path = join(dataDir, 'demo_keys.json');
-  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as DemoSites) : null;
 }

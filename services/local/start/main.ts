@@ -27,7 +27,7 @@ import {
   readStartConfig,
   serviceEnvironment,
 } from './config.ts';
-import { DEMO_DESTINATIONS, type DemoSites, ensureDemo } from './demo_settings.ts';
+import { DEMO_DESTINATIONS, type DemoSites, ensureDemo, ensureShopPages } from './demo_settings.ts';
 import {
   controlSpec,
   createDeliveries,
@@ -38,7 +38,6 @@ import {
   shopSpec,
 } from './processes.ts';
 import { type ReadyFile, readyPath, readyScreen, removeReadyFile, watchStart, writeReadyFile } from './screen.ts';
-import { ensureShopPages } from './shop_settings.ts';
 import { createSupervisor, type ProcessSpec, type Supervisor } from './supervisor.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -1,18 +1,9 @@
 // Settings of the demo shop: event definitions, surveys, banners, forms.
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { hashKey } from '#pipelines/settings/callers.ts';
-import type { ControlClient } from '#services/control_api/client.ts';
-import type { IssuedKeyItem, KeyItem } from '#services/control_api/sites.ts';
-
-/** The demo shop's pages belong to the demo site of the same name. */
-const SITE = 'shop';
-const KEY_FILE = 'shop_pages.key';
 const CURRENCY = 'EUR';
 
 /** What the pages fire by themselves: by a page, a click with a value, a click, and a form that is sent. */
-const EVENT_DEFINITIONS = [
+export const EVENT_DEFINITIONS = [
   {
     id: 'view-item',
     name: 'view_item',
@@ -41,33 +32,6 @@ const EVENT_DEFINITIONS = [
     field_selectors: { email: 'form.contact [name=email]', subject: 'form.contact [name=subject]' },
   },
 ] as const;
-
-/**
- * Gives the site `shop` what its pages fire and show where that is missing, and the pages a browser key that works from
- * their origin only. Returns the key; its secret is kept beside the data.
- */
-export async function ensureShopPages(client: ControlClient, dataDir: string, origin: string): Promise<string> {
-  await ensureItems(client, `/sites/${SITE}/event-definitions`, EVENT_DEFINITIONS);
-  await ensureEngage(client, SITE);
-  return ensureKey(client, join(dataDir, KEY_FILE), origin);
-}
-
-async function ensureKey(client: ControlClient, path: string, origin: string): Promise<string> {
-  const known = existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
-  const found = known === undefined ? undefined : await client.find<KeyItem>(`/keys/${hashKey(known)}`);
-  const allowed_origins = [origin];
-  if (known !== undefined && found?.revoked_at === null) {
-    // The pages may have moved to another port since the last start.
-    if (found.allowed_origins.join() !== origin) {
-      await client.send('PATCH', `/keys/${hashKey(known)}`, found.version, { allowed_origins });
-    }
-    return known;
-  }
-  const wanted = { site_id: SITE, caller: 'browser', label: 'pages of the demo shop', allowed_origins };
-  const issued = await client.send<IssuedKeyItem>('POST', '/keys', null, wanted);
-  writeFileSync(path, `${issued.secret}\n`, { mode: 0o600 });
-  return issued.secret;
-}
 
 const SURVEY = {
   id: 'after-purchase',
@@ -151,23 +115,9 @@ const FORM = {
   theme: { accent: '#1f5f4a', width: '28rem' },
 };
 
-const ENGAGE_DEFINITIONS = [
+/** What the pages show, by collection of the control API. */
+export const ENGAGE_DEFINITIONS = [
   ['surveys', SURVEY],
   ['promos', PROMO],
   ['forms', FORM],
 ] as const;
-
-/** Gives a site what the demo shop's pages show, where it is missing. */
-async function ensureEngage(client: ControlClient, site: string): Promise<void> {
-  for (const [collection, definition] of ENGAGE_DEFINITIONS) {
-    await ensureItems(client, `/sites/${site}/${collection}`, [definition]);
-  }
-}
-
-/** Makes each item of a collection of the control API that is not there yet; what is there stays as it is. */
-async function ensureItems(client: ControlClient, collection: string, items: readonly { id: string }[]): Promise<void> {
-  for (const item of items) {
-    if ((await client.find(`${collection}/${item.id}`)) === undefined)
-      await client.send('POST', collection, null, item);
-  }
-}

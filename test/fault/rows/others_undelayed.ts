@@ -11,7 +11,7 @@ import { DESTINATIONS, type Destination } from '../world/platforms.ts';
 
 const FAILING: Destination = 'tiktok';
 const REVOKED: Destination = 'meta';
-const INVALID_TOKEN = { kind: 'graph_error', code: 190, status: 401 } as const;
+const INVALID_TOKEN = { kind: 'status', status: 401, body: '{"error":{"code":190,"type":"OAuthException"}}' } as const;
 /** How long it stays broken for each event, from and to; events flow undisturbed for half as long before. */
 const OUTAGE_MS_PER_EVENT = 2.4;
 const OUTAGE_MS_MIN = 12_000;

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { planKafka } from '#services/local/parts/kafka.ts';
-import { choosePorts, createPart, type LocalPart } from '#services/local/parts/part.ts';
+import { choosePorts, LocalPart } from '#services/local/parts/part.ts';
 import { installParts } from '#services/local/parts/parts.ts';
 
 /** Three nodes of one cluster, each a process that can be killed and started again alone. */
@@ -11,13 +10,12 @@ export interface ThreeBrokers {
   brokers: LocalPart[];
 }
 
-const DOWNLOADS = fileURLToPath(new URL('../../../.local/parts', import.meta.url));
 const NODES = 3;
 /** One broker may die: two copies are enough for an acknowledgement. */
 const IN_SYNC_MIN = 2;
 
 export async function startThreeBrokers(dataDir: string, say: (line: string) => void): Promise<ThreeBrokers> {
-  const { kafka } = await installParts(DOWNLOADS, new Set(['kafka']), say);
+  const { kafka } = await installParts(new Set(['kafka']), say);
   if (kafka === undefined) throw new Error('kafka was not installed');
   const ids = Array.from({ length: NODES }, (_, index) => index + 1);
   const ports = await choosePorts(
@@ -34,7 +32,7 @@ export async function startThreeBrokers(dataDir: string, say: (line: string) => 
       cluster: { nodeId: id, controllerPorts, replicas: NODES, inSyncMin: IN_SYNC_MIN },
     };
     const plan = await planKafka(node, join(dataDir, 'log', `kafka.${id}.log`), kafka);
-    brokers.push(createPart(plan, () => undefined));
+    brokers.push(new LocalPart(plan, () => undefined));
   }
   // None is ready before two are.
   await Promise.all(brokers.map((broker) => broker.start()));

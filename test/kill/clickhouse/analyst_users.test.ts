@@ -20,7 +20,7 @@ import {
   renderUsers,
   type UserPlan,
 } from '#services/local/parts/clickhouse/users.ts';
-import { choosePorts, createPart, type LocalPart } from '#services/local/parts/part.ts';
+import { choosePorts, LocalPart } from '#services/local/parts/part.ts';
 import { storedRow } from '#test/integration/query/few_rows.ts';
 import { type AccessRecorder, recordAccess, usersOf } from './access_recorder.ts';
 
@@ -55,7 +55,7 @@ async function startWith(users: readonly UserPlan[]): Promise<void> {
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'analyst-users-'));
   const { clickhouse } = await choosePorts(folder, ['clickhouse']);
-  part = createPart(planClickhouse(folder, clickhouse ?? 0), () => undefined);
+  part = new LocalPart(planClickhouse(folder, clickhouse ?? 0), () => undefined);
   passwords = credentialsOf(
     join(folder, 'clickhouse', 'credentials.json'),
     LOCAL_USERS.map(({ name }) => name),

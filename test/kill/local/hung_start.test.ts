@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createPart, type LocalPart, type PartPlan } from '#services/local/parts/part.ts';
+import { LocalPart, type PartPlan } from '#services/local/parts/part.ts';
 
 /** The first start hangs, each further one is ready at once. */
 const HANGS_ONCE = `
@@ -41,7 +41,7 @@ function hanging(options: Partial<PartPlan>): LocalPart {
     readyTimeoutMs: 1_500,
     ...options,
   };
-  return createPart(
+  return new LocalPart(
     plan,
     (name) => exits.push(name),
     (line) => progress.push(line),

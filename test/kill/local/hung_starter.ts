@@ -1,9 +1,9 @@
 // Run by hung_start.test.ts: starts a part that never gets ready, with nothing else that would keep this process alive.
 import { join } from 'node:path';
-import { createPart } from '#services/local/parts/part.ts';
+import { LocalPart } from '#services/local/parts/part.ts';
 
 const folder = process.argv[2] ?? '';
-const part = createPart(
+const part = new LocalPart(
   {
     name: 'registry',
     address: '',

@@ -2,20 +2,23 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createDeliveryReader } from '#services/local/demo/read_results.ts';
-import { createLedger } from '#services/local/platforms/acceptance_ledger.ts';
-import { createScript, type Standin, startStandin } from '#services/local/platforms/standin.ts';
+import { type Standin, startPlatform } from '#services/local/platforms/standin.ts';
 
 let standin: Standin | null = null;
 afterEach(() => standin?.stop());
 
 /** The stand-in's own ledger and routes, with nothing behind them. */
 async function startEmpty(): Promise<{ url: string; accept: (id: string, key?: string) => void }> {
-  const ledger = createLedger(null, 1000);
-  const platform = { scopeOf: () => ({ scope: '', token: null }), answer: () => ({ status: 200, body: '' }) };
-  standin = await startStandin(platform, ledger, createScript(), {});
+  const scope = { scope: '', token: null };
+  standin = await startPlatform(() => ({
+    keyWindowMs: 1000,
+    scopeOf: () => scope,
+    answer: () => ({ status: 200, body: '' }),
+  }));
+  const { url, ledger } = standin;
   const accept = (id: string, key = id): void =>
     ledger.accept([{ key, event_id: id, event_name: 'purchase', scope: 'shop', at: 0 }]);
-  return { url: standin.url, accept };
+  return { url, accept };
 }
 
 describe('createDeliveryReader', () => {

@@ -16,8 +16,7 @@ const send = (pixel: string, token = 't'): Promise<Response> =>
   });
 
 describe('the routes that direct a stand-in', () => {
-  it('say that it is there, and what it holds', async () => {
-    expect(await (await fetch(`${standin.url}/_standin/health`)).json()).toEqual({ ok: true });
+  it('say what it holds', async () => {
     expect(await (await fetch(`${standin.url}/_standin/ledger`)).json()).toEqual({
       events: [],
       next_cursor: null,
@@ -26,7 +25,6 @@ describe('the routes that direct a stand-in', () => {
       effects: 0,
     });
     expect((await fetch(`${standin.url}/_standin/nothing`)).status).toBe(404);
-    expect(await (await fetch(`${standin.url}/metrics`)).text()).toContain('standin_accepted_total');
   });
 
   it('take a script for one scope, and count it down', async () => {
@@ -36,7 +34,6 @@ describe('the routes that direct a stand-in', () => {
     expect((await send('111')).status).toBe(503);
     expect((await send('111')).status).toBe(503);
     expect((await send('111')).status).toBe(400);
-    expect(await (await fetch(`${standin.url}/_standin/script`)).json()).toEqual({ rules: [] });
   });
 
   it('take a script for one token, until it is replaced', async () => {

@@ -43,7 +43,7 @@ const post = (url: string): Promise<Response> =>
 it('serves the platforms it is given a port for, and only those', async () => {
   const { child, ...others } = await start(['webhook']);
   expect(Object.keys(others).sort()).toEqual(['ready', 'webhook']);
-  expect((await fetch(`${others.webhook}/_standin/health`)).status).toBe(200);
+  expect((await fetch(`${others.webhook}/_standin/totals`)).status).toBe(200);
   child.kill('SIGTERM');
   expect(await once(child, 'exit')).toEqual([0, null]);
 });
@@ -66,7 +66,7 @@ it('serves both platforms, and after kill -9 goes on counting', async () => {
     repeated: 1,
     events: [{ event_id: 'e1', event_name: 'purchase', scope: '/shop', times: 2 }],
   });
-  expect((await fetch(`${second.meta}/_standin/health`)).status).toBe(200);
+  expect((await fetch(`${second.meta}/_standin/totals`)).status).toBe(200);
   second.child.kill('SIGTERM');
   expect(await once(second.child, 'exit')).toEqual([0, null]);
 });
