@@ -7,7 +7,7 @@ import { demoRows } from './demo_rows.ts';
 import { START, storedRow } from './few_rows.ts';
 import { type QueryWorld, rowsOf, useQueryWorld } from './query_world.ts';
 import type { Ledger } from './reference/reference_ledger.ts';
-import { makeWorld } from './reference/reference_world.ts';
+import { makeWorld } from './reference/worlds.ts';
 import { commandLine, wordsOf } from './typed_command.ts';
 
 const PAGE = readFileSync(new URL('../../../docs/analytics.md', import.meta.url), 'utf8');

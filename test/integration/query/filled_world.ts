@@ -1,8 +1,7 @@
 import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';
 import type { Ledger } from './reference/reference_ledger.ts';
-import { makeWorld } from './reference/reference_world.ts';
-import { makeUnevenWorld } from './reference/uneven_world.ts';
+import { makeUnevenWorld, makeWorld } from './reference/worlds.ts';
 import { WORLD_EVENTS, type WorldSeed } from './worlds_config.ts';
 
 const GENERATORS = { even: makeWorld, uneven: makeUnevenWorld };

@@ -7,9 +7,9 @@ import { allowed } from './reference/allowed.ts';
 import { CONDITIONS } from './reference/any_filter.ts';
 import { funnelByHand } from './reference/funnel.ts';
 import { anyFunnel } from './reference/questions.ts';
-import { FROM, TO } from './reference/reference_world.ts';
 import { untilItsEnd } from './reference/selecting.ts';
 import { trendsByHand } from './reference/trends.ts';
+import { FROM, TO } from './reference/worlds.ts';
 import { QUESTIONS } from './worlds_config.ts';
 
 const filled = useFilledWorld();

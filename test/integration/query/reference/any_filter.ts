@@ -1,6 +1,6 @@
 import type { Condition, Filter } from '#pipelines/analytics/filters.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
-import { COUNTRIES } from './reference_world.ts';
+import { COUNTRIES } from './worlds.ts';
 
 /** Of every operator and every kind of field. */
 export const CONDITIONS: readonly [Condition, ...Condition[]] = [

@@ -2,7 +2,7 @@ import type { Field } from '#pipelines/analytics/filters.ts';
 import type { PathsQuery } from '#pipelines/analytics/paths.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { anyFilter } from './any_filter.ts';
-import { FROM, NAMES, TO } from './reference_world.ts';
+import { FROM, NAMES, TO } from './worlds.ts';
 
 const HOUR_MS = 3_600_000;
 

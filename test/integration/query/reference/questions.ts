@@ -10,7 +10,7 @@ import type {
 } from '#pipelines/analytics/query_schemas.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { anyFilter } from './any_filter.ts';
-import { FROM, NAMES, TO } from './reference_world.ts';
+import { FROM, NAMES, TO } from './worlds.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

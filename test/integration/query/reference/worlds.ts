@@ -1,0 +1,352 @@
+import { basePersonId } from '#pipelines/identity/identity.ts';
+import type { EventRow } from '#pipelines/warehouse/block.ts';
+import type { IdentityLink } from '#schemas/records.ts';
+import { type Random, randomFor } from '#services/local/demo/world/random.ts';
+import { eventRow } from '#test/harness/event_row.ts';
+import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
+import type { Deed, Ledger } from './reference_ledger.ts';
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+export const FROM = Date.UTC(2026, 8, 1);
+export const TO = Date.UTC(2026, 9, 16);
+const SITE = 'shop';
+export const NAMES = [
+  'page_view',
+  'view_item',
+  'add_to_cart',
+  'begin_checkout',
+  'purchase',
+  'scroll',
+  'signup',
+] as const;
+const CAMPAIGNS = ['spring', 'summer', 'brand'] as const;
+const STREETS = ['Alte Straße 1', 'ALTE STRASSE 1', 'Οδός Σίνα', 'rue de l’Été', ''] as const;
+const SINCE = [
+  '2026-09-03',
+  '2026-09-10T12:00:00+02:00',
+  '2026-09-20 08:30:00.25',
+  '2024-02-29',
+  '2026-02-30',
+  'soon',
+  '',
+];
+const TAGS = ['red', 'Grün', 'blue', 3, true] as const;
+const SKUS = ['mug', 'Tee-Ei', 'kettle'] as const;
+export const COUNTRIES = ['DE', 'FR', 'US'] as const;
+
+/** A generated world: what happened, and what the warehouse was given of it, in the blocks it was given. */
+export interface World {
+  ledger: Ledger;
+  blocks: EventRow[][];
+  links: IdentityLink[];
+}
+
+/** How a generator of worlds thinks. */
+interface Manner<Person extends { links: readonly IdentityLink[] }> {
+  person(random: Random, number: number, count: number): Person;
+  life(random: Random, person: Person): [Deed, EventRow][];
+  blocks(random: Random, rows: readonly EventRow[]): EventRow[][];
+}
+
+function generate<Person extends { links: readonly IdentityLink[] }>(
+  random: Random,
+  count: number,
+  { person, life, blocks }: Manner<Person>,
+): World {
+  const happened: [Deed, EventRow][] = [];
+  const links: IdentityLink[] = [];
+  for (let number = 0; happened.length < count; number++) {
+    const one = person(random, number, count);
+    links.push(...one.links);
+    happened.push(...life(random, one));
+  }
+  return {
+    ledger: happened.map(([deed]) => deed),
+    blocks: blocks(
+      random,
+      happened.map(([, row]) => row),
+    ),
+    links,
+  };
+}
+
+function link(distinctId: string, target: string, version: number): IdentityLink {
+  const person_id = basePersonId(SITE, distinctId);
+  return { site_id: SITE, kind: 'person', person_id, target, first_seen: FROM - DAY_MS, version };
+}
+
+/** A row of what happened, as it came from a device under the person known then. */
+function rowOf(
+  deed: Deed,
+  came: { distinctId: string; person: string; partition: number; offset: number },
+  properties: object,
+): EventRow {
+  return eventRow({
+    coordinate: { partition: came.partition, offset: came.offset, index: deed.index },
+    person: { person_id: came.person, identifiers: null },
+    event: sampleEvent({
+      site_id: SITE,
+      event_id: deed.id,
+      distinct_id: came.distinctId,
+      event: deed.name,
+      timestamp: deed.at,
+      received_at: deed.arrivedAt,
+      action_source: deed.source,
+      country: deed.country,
+      value: deed.value,
+      properties: JSON.stringify(properties),
+    }),
+  });
+}
+
+/** What happened, but for its place among the rest. */
+type Drawn = Omit<Deed, 'life' | 'arrivedAt' | 'index'>;
+
+/** A world of about `count` events; the same seed is the same world. */
+export const makeWorld = (seed: number, count: number): World =>
+  generate(randomFor(`query world ${seed}`), count, { person: evenPerson, life: evenLife, blocks: evenBlocks });
+
+/**
+ * Another world than `makeWorld` makes, so that no rule hides in how one generator thinks: few persons do nearly all,
+ * everything happens on the borders of hours, sessions and windows, clocks are off by days, whole weeks arrive in one
+ * request in reverse, properties that say nothing are mostly left out, and rows come in many blocks and up to three times.
+ */
+export function makeUnevenWorld(seed: number, count: number): World {
+  const manner = { person: unevenPerson, life: unevenLife, blocks: unevenBlocks };
+  const world = generate(randomFor(`uneven world ${seed}`), count, manner);
+  return { ...world, links: world.links.toReversed() };
+}
+
+interface Device {
+  distinctId: string;
+  /** The person its events arrive under. */
+  arrivesAs: string;
+}
+
+interface EvenPerson {
+  id: string;
+  devices: Device[];
+  links: IdentityLink[];
+}
+
+/** Some have one device, some several that are known to be theirs at once, later, or never. */
+function evenPerson(random: Random, number: number): EvenPerson {
+  const distinctIds = Array.from({ length: random.whole(1, 3) }, (_, at) => `d-${number}-${at}`);
+  const id = basePersonId(SITE, distinctIds[0] ?? '');
+  const links: IdentityLink[] = [];
+  const devices = distinctIds.map((distinctId): Device => {
+    const base = basePersonId(SITE, distinctId);
+    if (base === id || random.chance(0.3)) return { distinctId, arrivesAs: id };
+    // First part of somebody else, then of this person: the newer link counts.
+    if (random.chance(0.3)) links.push(link(distinctId, basePersonId(SITE, `passing-${number}`), 1));
+    links.push(link(distinctId, id, 2));
+    return { distinctId, arrivesAs: base };
+  });
+  return { id, devices, links };
+}
+
+const TEMPO_MS = [60_000, 20 * 60_000, 3 * 3_600_000, 2 * DAY_MS] as const;
+
+function evenLife(random: Random, person: EvenPerson): [Deed, EventRow][] {
+  let at = FROM - 4 * DAY_MS + random.whole(0, TO - FROM);
+  let arrivedAt = 0;
+  let index = 0;
+  const life: Deed[] = [];
+  return Array.from({ length: random.whole(1, 40) }, (_, number): [Deed, EventRow] => {
+    const together = number > 0 && random.chance(0.2);
+    if (!together || random.chance(0.5)) at += random.chance(0.1) ? 0 : random.whole(0, random.pick(TEMPO_MS));
+    // Each request of a person arrives at a time of its own, some of them days late.
+    if (!together) arrivedAt = Math.max(arrivedAt + 1, at + random.whole(0, random.chance(0.05) ? 6 * DAY_MS : 3_000));
+    index = together ? index + 1 : 0;
+    const deed = { ...evenDeed(random, person.id, `${person.id}-${number}`, at), arrivedAt, index, life };
+    life.push(deed);
+    return [deed, evenRow(random, person, deed)];
+  });
+}
+
+function evenDeed(random: Random, person: string, id: string, at: number): Drawn {
+  const atTill = random.chance(0.04);
+  const name = atTill ? 'purchase' : random.pick(NAMES);
+  return {
+    id,
+    person,
+    name,
+    at,
+    source: atTill ? 'physical_store' : 'website',
+    country: random.pick(COUNTRIES),
+    value: name === 'purchase' ? random.whole(1, 50_000) / 100 : null,
+    campaign: random.chance(0.3) ? random.pick(CAMPAIGNS) : null,
+    plan: random.chance(0.7) ? 'free' : 'paid',
+    size: random.whole(1, 9),
+    margin: random.chance(0.8) ? random.whole(-5_000, 5_000) / 100 : null,
+    street: random.pick(STREETS),
+    since: random.pick(SINCE as [string, ...string[]]),
+    tags: some(random, () => random.pick(TAGS)),
+    items: some(random, () => ({ sku: random.pick(SKUS), cost: { net: random.whole(2, 40) / 2 } })),
+  };
+}
+
+function some<Item>(random: Random, make: () => Item): Item[] {
+  return Array.from({ length: random.whole(0, 3) }, make);
+}
+
+/** A sale at the till comes with the browser's id, or under one of its own that the e-mail leads to the person. */
+function evenRow(random: Random, { id, devices }: EvenPerson, deed: Deed): EventRow {
+  const tillOnly = deed.source === 'physical_store' && random.chance(0.5);
+  const { distinctId, arrivesAs } = tillOnly
+    ? { distinctId: `till-${deed.id}`, arrivesAs: id }
+    : random.pick(devices as [Device, ...Device[]]);
+  const { campaign, plan, size, margin, street, since, tags, items } = deed;
+  const properties = { utm: { campaign }, plan, size, margin, paid: plan === 'paid', street, since, tags, items };
+  const came = { distinctId, person: arrivesAs, partition: random.whole(0, 11), offset: random.whole(0, 100_000) };
+  return rowOf(deed, came, properties);
+}
+
+/** In four blocks, one in twenty rows in two of them, and everything of another site beside it. */
+function evenBlocks(random: Random, rows: readonly EventRow[]): EventRow[][] {
+  const blocks: EventRow[][] = [[], [], [], []];
+  for (const row of rows) {
+    const at = random.whole(0, 3);
+    blocks[at]?.push(row);
+    if (random.chance(0.05)) blocks[(at + 1) % 4]?.push(row);
+    if (random.chance(0.02)) blocks[at]?.push({ ...row, site_id: 'other' });
+  }
+  return blocks;
+}
+
+const MINUTE_MS = 60_000;
+/** On the borders of what questions ask for: windows, sessions, hours, days. Some have a millisecond more or less. */
+const GAPS_MS = [0, 1_000, 20 * MINUTE_MS, 30 * MINUTE_MS, 6 * HOUR_MS, 24 * HOUR_MS, 3 * DAY_MS, 30 * DAY_MS] as const;
+const SKEWS_MS = [-40 * DAY_MS, -DAY_MS, 5 * HOUR_MS, 9 * DAY_MS] as const;
+
+/** A person and how they behave. */
+interface UnevenPerson {
+  id: string;
+  links: readonly IdentityLink[];
+  distinctIds: readonly string[];
+  events: number;
+  /** How far their clock is off, in milliseconds. */
+  skewMs: number;
+  /** Most events that come together in one request. */
+  requestMax: number;
+  /** Whether a request tells the latest event first. */
+  tellsBackwards: boolean;
+  plan: 'free' | 'paid';
+  country: string;
+}
+
+function unevenPerson(random: Random, number: number, count: number): UnevenPerson {
+  const isHeavy = random.chance(0.03);
+  const isOnce = random.chance(0.6);
+  const distinctIds = Array.from({ length: isOnce ? 1 : random.whole(1, 6) }, (_, at) => `u${number}.${at}`);
+  const person = {
+    id: basePersonId(SITE, distinctIds[0] ?? ''),
+    distinctIds,
+    events: isHeavy ? random.whole(50, Math.max(60, Math.floor(count / 20))) : isOnce ? 1 : random.whole(2, 12),
+    skewMs: random.chance(0.15) ? random.pick(SKEWS_MS) : 0,
+    requestMax: random.pick([1, 1, 2, 50]),
+    tellsBackwards: random.chance(0.3),
+    plan: random.chance(0.05) ? ('paid' as const) : ('free' as const),
+    country: random.weigh([
+      [0.9, COUNTRIES[0]],
+      [0.09, COUNTRIES[1]],
+      [0.01, COUNTRIES[2]],
+    ]),
+  };
+  return { ...person, links: overtakenLinks(random, person) };
+}
+
+/** Links that were overtaken, and the ones that count, each said more than once. */
+function overtakenLinks(random: Random, { id, distinctIds }: Pick<UnevenPerson, 'id' | 'distinctIds'>): IdentityLink[] {
+  return distinctIds.slice(1).flatMap((distinctId) => {
+    const overtaken = Array.from({ length: random.whole(0, 3) }, (_, at) =>
+      link(distinctId, basePersonId(SITE, `before ${distinctId} ${at}`), at),
+    );
+    const last = link(distinctId, id, 7);
+    return [...overtaken, last, ...(random.chance(0.5) ? [last] : [])];
+  });
+}
+
+function unevenLife(random: Random, person: UnevenPerson): [Deed, EventRow][] {
+  const life: Deed[] = [];
+  const firstDay = random.whole(-3, (TO - FROM) / DAY_MS);
+  let clock = FROM + firstDay * DAY_MS + random.whole(0, 47) * 30 * MINUTE_MS;
+  let arrivedAt = clock;
+  const made: [Deed, EventRow][] = [];
+  while (made.length < person.events) {
+    const size = Math.min(random.whole(1, person.requestMax), person.events - made.length);
+    const times = Array.from({ length: size }, () => {
+      clock += random.pick(GAPS_MS) + (random.chance(0.2) ? random.whole(-1, 1) : 0);
+      if (clock > TO + 2 * DAY_MS) clock = FROM + random.whole(0, 40) * DAY_MS;
+      return clock + person.skewMs;
+    });
+    arrivedAt = Math.max(arrivedAt + 1, clock + random.pick([0, 5, HOUR_MS]));
+    for (const [index, at] of (person.tellsBackwards ? times.toReversed() : times).entries()) {
+      const deed = { ...unevenDeed(random, person, made.length, at), arrivedAt, index, life };
+      life.push(deed);
+      made.push([deed, unevenRow(random, person, deed)]);
+    }
+  }
+  return made;
+}
+
+function unevenDeed(random: Random, { id, plan, country }: UnevenPerson, number: number, at: number): Drawn {
+  const name = random.chance(0.5) ? NAMES[0] : random.pick(NAMES);
+  return {
+    id: `${id}#${number}`,
+    person: id,
+    name,
+    at,
+    source: random.chance(0.01) ? 'physical_store' : 'website',
+    country,
+    value: name === 'purchase' || name === 'add_to_cart' ? random.whole(0, 800) / 4 : null,
+    campaign: random.chance(0.05) ? 'spring' : null,
+    plan,
+    size: random.pick([1, 1, 1, 9]),
+    margin: random.chance(0.3) ? random.whole(-8, 8) / 4 : null,
+    street: random.pick(['', '', 'Alte Straße 1', 'x'.repeat(300)]),
+    since: random.pick(['', '2026-09-10T12:00:00+02:00', '2024-02-29', 'soon']),
+    tags: random.chance(0.1) ? ['red', 'red', 3, true] : [],
+    items: random.chance(0.1) ? Array.from({ length: 12 }, (_, at) => ({ sku: 'mug', cost: { net: at / 2 } })) : [],
+  };
+}
+
+/** What is nothing is mostly left out, and what nobody asks for comes with it. */
+function mostlyLeftOut(random: Random, deed: Deed): object {
+  const { campaign, plan, size, margin, street, since, tags, items } = deed;
+  const said = {
+    '💡': { utm: { campaign: 'another' } },
+    items: items.map((item) => ({ ...item, tags: ['blue'], name: null })),
+    tags,
+    paid: plan === 'paid',
+    since,
+    street,
+    margin,
+    size,
+    plan,
+    utm: campaign === null && random.chance(0.5) ? null : { source: 'x', campaign },
+  };
+  const isSaid = ([, value]: [string, unknown]): boolean =>
+    random.chance(0.3) || !(value === '' || value === null || (Array.isArray(value) && value.length === 0));
+  return Object.fromEntries(Object.entries(said).filter(isSaid));
+}
+
+function unevenRow(random: Random, { id, distinctIds }: UnevenPerson, deed: Deed): EventRow {
+  const distinctId = random.pick(distinctIds);
+  const place = { partition: random.whole(0, 2), offset: random.whole(0, 9) };
+  // What came before the link arrived under a person of its own, and what came after it under this one.
+  const person = random.chance(0.5) ? id : basePersonId(SITE, distinctId);
+  return rowOf(deed, { distinctId, person, ...place }, mostlyLeftOut(random, deed));
+}
+
+/** In twelve blocks, one row in ten two or three times, each row again as another site's. */
+function unevenBlocks(random: Random, rows: readonly EventRow[]): EventRow[][] {
+  const blocks: EventRow[][] = Array.from({ length: 12 }, () => []);
+  for (const row of rows) {
+    const copies = random.chance(0.1) ? random.whole(2, 3) : 1;
+    for (let copy = 0; copy < copies; copy += 1) random.pick(blocks).push(row);
+    if (random.chance(0.1)) random.pick(blocks).push({ ...row, site_id: 'other' });
+  }
+  return blocks.filter((block) => block.length > 0);
+}
