@@ -1,8 +1,5 @@
 // Places where tests have a process kill itself or stall.
 
-import { Type } from 'typebox';
-import { flag, orNull, text } from './config/environment.ts';
-
 let armed: ArmedFailpoint | null = null;
 let passes = 0;
 
@@ -27,21 +24,6 @@ export interface ArmedFailpoint {
 
 const FORM = /^([a-z_.]+)(?::([1-9]\d{0,6})(:stall)?)?$/;
 
-const SETTINGS = Type.Object({
-  armed: orNull(
-    text('FAILPOINT', {
-      check: (value) => parseFailpoint(value) !== null,
-      allowed: 'NAME, NAME:n or NAME:n:stall, with a name of infra/failpoint.ts',
-      description:
-        'A place in the code at whose n-th pass, the first by default, the process kills itself; with `:stall` it stops there until it is sent SIGCONT.',
-    }),
-  ),
-  allowed: flag('FAILPOINTS_ALLOWED', {
-    default: false,
-    description: 'Says that this is a test; a process with a failpoint does not start without it.',
-  }),
-});
-
 /** Every failpoint, with the processes that pass there. A delivery process is any destination's. */
 export const FAILPOINTS = {
   'edge.before_send': ['edge'],
@@ -63,17 +45,8 @@ export const FAILPOINTS = {
   'sink.after_commit': ['warehouse'],
 } as const satisfies Record<string, readonly string[]>;
 
-/** `FAILPOINT`, as `stage.after_send:3` or `stage.after_send:3:stall`; null where none is set. */
-export const FAILPOINT = Type.Decode(
-  Type.Refine(
-    SETTINGS,
-    ({ armed, allowed }) => armed === null || allowed,
-    () => 'FAILPOINTS_ALLOWED must be true where FAILPOINT is set: a failpoint kills the process',
-  ),
-  ({ armed }) => (armed === null ? null : parseFailpoint(armed)),
-);
-
-function parseFailpoint(wanted: string): ArmedFailpoint | null {
+/** A failpoint as tests write it, `stage.after_send:3` or `stage.after_send:3:stall`; null where it is none. */
+export function parseFailpoint(wanted: string): ArmedFailpoint | null {
   const [, name = '', pass = '1', stall] = FORM.exec(wanted) ?? [];
   return isFailpoint(name) ? { name, pass: Number(pass), signal: stall === undefined ? 'SIGKILL' : 'SIGSTOP' } : null;
 }

@@ -1,8 +1,18 @@
 import avsc from 'avsc';
-import { type AvroType, endOfValue, schemaType } from './avro.ts';
 import type { Caller, Event, EventEntry, Identifiers, Person, SourcePosition } from './event.ts';
 import { eventBytesBound, writeEvent } from './event_encoder.ts';
-import { type Cursor, longBytes, MalformedError, readLong, readString, WIRE_HEADER_BYTES, writeLong } from './wire.ts';
+import {
+  type AvroType,
+  type Cursor,
+  endOfValue,
+  longBytes,
+  MalformedError,
+  readLong,
+  readString,
+  schemaType,
+  WIRE_HEADER_BYTES,
+  writeLong,
+} from './wire.ts';
 
 /**
  * EventBatch in Avro, written so that each event is an array block of its own with the block's size

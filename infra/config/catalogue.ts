@@ -1,7 +1,6 @@
 // All settings, by process, for documentation and for warnings of names that nothing reads.
 
 import { type TProperties, Type } from 'typebox';
-import { FAILPOINT } from '#infra/failpoint.ts';
 import { CONTROL, controlProcess } from './control_config.ts';
 import { EDGE, EDGE_PROCESS, HTTP } from './edge_config.ts';
 import {
@@ -14,7 +13,7 @@ import {
   variablesOf,
 } from './environment.ts';
 import { COMMAND_LINE, deliveriesSettings, LOCAL, TOOLS } from './local_config.ts';
-import { CLICKHOUSE_PROCESS, PARTS, PROCESS, REDIS_PROCESS, SECRETS } from './service_config.ts';
+import { CLICKHOUSE_PROCESS, FAILPOINT, PARTS, PROCESS, REDIS_PROCESS, SECRETS } from './service_config.ts';
 import {
   DEDUP,
   DEDUP_PROCESS,

@@ -1,5 +1,5 @@
 import { type StaticDecode, type TProperties, Type } from 'typebox';
-import { FAILPOINT } from '#infra/failpoint.ts';
+import { parseFailpoint } from '#infra/failpoint.ts';
 import { parseKeyRing } from '#infra/secrets/seal.ts';
 import {
   choice,
@@ -171,6 +171,31 @@ export const PROCESS = Type.Object({
       'Port on which `/metrics` and `/ready` are served; `0` takes any free port, which the log line `ready` names. Do not set it with `npm start`, whose processes would all want the same port.',
   }),
 });
+
+const FAILPOINT_SETTINGS = Type.Object({
+  armed: orNull(
+    text('FAILPOINT', {
+      check: (value) => parseFailpoint(value) !== null,
+      allowed: 'NAME, NAME:n or NAME:n:stall, with a name of infra/failpoint.ts',
+      description:
+        'A place in the code at whose n-th pass, the first by default, the process kills itself; with `:stall` it stops there until it is sent SIGCONT.',
+    }),
+  ),
+  allowed: flag('FAILPOINTS_ALLOWED', {
+    default: false,
+    description: 'Says that this is a test; a process with a failpoint does not start without it.',
+  }),
+});
+
+/** `FAILPOINT`, as `stage.after_send:3` or `stage.after_send:3:stall`; null where none is set. */
+export const FAILPOINT = Type.Decode(
+  Type.Refine(
+    FAILPOINT_SETTINGS,
+    ({ armed, allowed }) => armed === null || allowed,
+    () => 'FAILPOINTS_ALLOWED must be true where FAILPOINT is set: a failpoint kills the process',
+  ),
+  ({ armed }) => (armed === null ? null : parseFailpoint(armed)),
+);
 
 const processWith = <Parts extends TProperties>(parts: Parts) =>
   Type.Object({ parts: Type.Object(parts), ...PROCESS.properties, failpoint: FAILPOINT });

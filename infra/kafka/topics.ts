@@ -1,5 +1,5 @@
 import { topicsOf } from '#pipelines/delivery/retry_topics.ts';
-import type { SchemaName } from '#schemas/avro.ts';
+import type { SchemaName } from '#schemas/wire.ts';
 
 export interface TopicDeclaration {
   name: string;

@@ -1,7 +1,14 @@
 import type { UnreadableReason } from '#pipelines/redelivery/dead_letter.ts';
-import { type AvroType, assertHolds, type SchemaName, schemaType } from '#schemas/avro.ts';
 import { type EntryView, eventBatchType, readBatch } from '#schemas/event_batch.ts';
-import { MalformedError, readWire, writeWire } from '#schemas/wire.ts';
+import {
+  type AvroType,
+  assertHolds,
+  MalformedError,
+  readWire,
+  type SchemaName,
+  schemaType,
+  writeWire,
+} from '#schemas/wire.ts';
 import { type Registry, RegistryError } from './schema_registry.ts';
 
 export type Decoded<T> = { ok: true; value: T } | { ok: false; reason: UnreadableReason };

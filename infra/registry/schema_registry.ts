@@ -5,7 +5,7 @@ import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-sc
 import { createProbe, monotonicMs, type Probe } from '#infra/concurrency/time_limits.ts';
 import { recoveryOf } from '#infra/errors.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { type AvroType, foreignType, type SchemaName, schemaText } from '#schemas/avro.ts';
+import { type AvroType, foreignType, type SchemaName, schemaText } from '#schemas/wire.ts';
 
 /** What passes: the registry answers again, has the schema, or this process is upgraded. */
 const WAITED_FOR: ReadonlySet<string> = new Set(['registry_unavailable', 'schema_awaited', 'schema_newer']);

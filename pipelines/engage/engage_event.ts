@@ -5,7 +5,7 @@ import { readTimestamp, type TimedRequest } from '#pipelines/intake/timestamp.ts
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { hmacSha256, normalisePhone, pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { normaliseEmail } from '#pipelines/privacy/normalise_text.ts';
-import { holdsGroupedCard, redactCards } from '#pipelines/privacy/redact_cards.ts';
+import { holdsGroupedCard, redactCards } from '#pipelines/privacy/redact_secrets.ts';
 import type { Promo } from './definition_problems.ts';
 import type { FormRequest, PromoAction, RespondRequest, SentPage, SentVisitor } from './engage_request.ts';
 import type { Form, FormField } from './form.ts';

@@ -1,5 +1,4 @@
 // The id of an event: the sender's, or a digest of what it says.
-import { isShowingEventId } from '#pipelines/engage/visitor_memory.ts';
 import { type Effort, idEffort } from '#pipelines/privacy/effort.ts';
 import { hmacSha256, pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
@@ -122,4 +121,12 @@ export function createIdMemory(idsMax = IDS_MAX): (events: readonly Event[]) => 
     }
     return reused;
   };
+}
+
+const SHOWING_CHARACTERS = 36;
+const SHOWING = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:(?:survey|promo|form):/i;
+
+/** Whether a text begins as the id of an event of a showing does (`showingEventId`). */
+function isShowingEventId(text: string): boolean {
+  return text.charAt(SHOWING_CHARACTERS) === ':' && SHOWING.test(text);
 }

@@ -7,7 +7,6 @@ import { isReachableAddress } from '#pipelines/privacy/ip_addresses.ts';
 import { isPlaceholderId, isRounded, numberId } from '#pipelines/privacy/placeholder_ids.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import type { Event } from '#schemas/event.ts';
-import { isBot } from './bots.ts';
 import {
   type Call,
   cleanDistinctId,
@@ -16,6 +15,7 @@ import {
   type EventWarning,
   type IntakeContext,
   idCountries,
+  isBot,
   openCall,
   type SentEvent,
   type Visitor,

@@ -22,11 +22,16 @@ import {
   stepsToRead,
   stepsToRedact,
 } from './normalise_text.ts';
-import { isUuidText, redactEncoded } from './redact_cards.ts';
 import { redactEmails, redactUserinfo } from './redact_emails.ts';
-import { redactNationalPhones, redactPhones, redactWrappedPhones } from './redact_phones.ts';
-import { redactSecrets } from './redact_secrets.ts';
-import { redactCountryPhones, redactDialledPhones, redactJoinedPhones } from './redact_valid_phones.ts';
+import {
+  redactCountryPhones,
+  redactDialledPhones,
+  redactJoinedPhones,
+  redactNationalPhones,
+  redactPhones,
+  redactWrappedPhones,
+} from './redact_phones.ts';
+import { isUuidText, redactEncoded, redactSecrets } from './redact_secrets.ts';
 
 const NOWHERE: readonly string[] = [];
 

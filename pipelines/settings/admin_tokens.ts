@@ -8,8 +8,7 @@ import { isReservedActor, userOfActor } from './dashboard_users.ts';
 import type { Fact, SettingsView } from './journal.ts';
 import { isPlainText, type Problem, unless } from './problems.ts';
 import { type RandomBytes, randomBase62 } from './secrets.ts';
-import { adminTokenKey, apiKeyKey, parseSettingKey, userKey } from './setting_address.ts';
-import type { SettingsTable } from './table.ts';
+import { adminTokenKey, apiKeyKey, parseSettingKey, type SettingsTable, userKey } from './table.ts';
 import { isExpiry, personalProblems } from './validate.ts';
 
 /** A token as issued. The secret is shown once and kept nowhere; the rest is stored. */

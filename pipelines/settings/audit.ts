@@ -5,8 +5,7 @@ import type { DataRead } from '#schemas/records.ts';
 import type { AuditAction, AuditEntry, Grant, Setting, Site, User } from '#schemas/setting.ts';
 import { OWNER_OF_ALL, ownersOf, placeOf } from './access.ts';
 import { parseEventDefinition } from './event_definitions.ts';
-import { auditSlot, parseSettingKey } from './setting_address.ts';
-import type { SettingsTable } from './table.ts';
+import { auditSlot, parseSettingKey, type SettingsTable } from './table.ts';
 
 /** One change with who made it and when, in milliseconds since 1970 UTC. */
 export interface AuditRecord extends AuditEntry {

@@ -10,8 +10,14 @@ import {
   createAuditLog,
   doneEntry,
 } from './audit.ts';
-import { auditKey, changesMadeKey, keyOfSetting } from './setting_address.ts';
-import { type ApplyResult, createSettingsTable, type SettingsTable } from './table.ts';
+import {
+  type ApplyResult,
+  auditKey,
+  changesMadeKey,
+  createSettingsTable,
+  keyOfSetting,
+  type SettingsTable,
+} from './table.ts';
 
 /** A record of site.config; a null setting removes the fact. */
 export interface SettingRecord {

@@ -22,7 +22,7 @@ import {
 } from '#pipelines/settings/domains.ts';
 import { auditedRecords, notedRecord, type SettingsView } from '#pipelines/settings/journal.ts';
 import type { Problem } from '#pipelines/settings/problems.ts';
-import { accountKey, siteKey } from '#pipelines/settings/setting_address.ts';
+import { accountKey, siteKey } from '#pipelines/settings/table.ts';
 import type { DataReadAudit, ListDataReads } from './audit/routes.ts';
 import {
   authorizerFor,

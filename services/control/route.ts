@@ -25,7 +25,7 @@ import {
 } from '#pipelines/settings/journal.ts';
 import type { Problem } from '#pipelines/settings/problems.ts';
 import type { RandomBytes } from '#pipelines/settings/secrets.ts';
-import { changesMadeKey } from '#pipelines/settings/setting_address.ts';
+import { changesMadeKey } from '#pipelines/settings/table.ts';
 import type { ReplayProgress } from '#schemas/records.ts';
 import type { ChangesMade, Setting } from '#schemas/setting.ts';
 import { type Meta, PAGE_ITEMS, problemsOfErrors, type SchemaError } from '#services/control_api/fields.ts';

@@ -4,7 +4,7 @@ import { isSelector } from '#pipelines/engage/definition_problems.ts';
 import { linksIn } from '#pipelines/engage/spam.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { HIT_CHARACTERS_MAX, readHits } from '#pipelines/intake/ga4/hits.ts';
-import { redactCards } from '#pipelines/privacy/redact_cards.ts';
+import { redactCards } from '#pipelines/privacy/redact_secrets.ts';
 import { covered, masked } from '#services/tag/src/redact.ts';
 import { SECRET } from '#test/unit/intake/context.ts';
 import { cpuMsOf, expectLinear } from './linear.ts';

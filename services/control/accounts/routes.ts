@@ -5,7 +5,7 @@ import { ALL_SITES } from '#infra/clickhouse/running_queries.ts';
 import { type SiteDayCount, usageByDay, usageStatement } from '#pipelines/analytics/usage.ts';
 import { monthOf } from '#pipelines/quota/month.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
-import { accountKey } from '#pipelines/settings/setting_address.ts';
+import { accountKey } from '#pipelines/settings/table.ts';
 import { accountProblems } from '#pipelines/settings/validate.ts';
 import type { Account } from '#schemas/setting.ts';
 import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';

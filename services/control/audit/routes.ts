@@ -5,8 +5,7 @@ import type { DataReadLog } from '#infra/settings/data_read_log.ts';
 import { OWNER_OF_ALL, type Place, placeOf } from '#pipelines/settings/access.ts';
 import { type AuditRecord, createDataReadEntries, type OneRead } from '#pipelines/settings/audit.ts';
 import { actorOf } from '#pipelines/settings/dashboard_users.ts';
-import { parseSettingKey } from '#pipelines/settings/setting_address.ts';
-import type { SettingsTable } from '#pipelines/settings/table.ts';
+import { parseSettingKey, type SettingsTable } from '#pipelines/settings/table.ts';
 import type { DataRead } from '#schemas/records.ts';
 import type { Grant } from '#schemas/setting.ts';
 import {

@@ -11,7 +11,7 @@ import {
 import type { AttemptRow } from '#pipelines/analytics/event_trace/trace.ts';
 import { TEST_SETTING, testEntry } from '#pipelines/delivery/deliver.ts';
 import { RETRY_AGE_MAX_MS } from '#pipelines/delivery/retry_topics.ts';
-import { destinationKey } from '#pipelines/settings/setting_address.ts';
+import { destinationKey } from '#pipelines/settings/table.ts';
 import {
   type AttemptItem,
   attemptsQuery,

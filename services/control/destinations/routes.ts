@@ -6,7 +6,7 @@ import { calledNames } from '#pipelines/delivery/setting_fields.ts';
 import { destinationSettingProblems } from '#pipelines/settings/destination_settings.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
-import { destinationKey } from '#pipelines/settings/setting_address.ts';
+import { destinationKey } from '#pipelines/settings/table.ts';
 import { destinationProblems } from '#pipelines/settings/validate.ts';
 import type { Destination } from '#schemas/setting.ts';
 import {

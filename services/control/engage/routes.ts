@@ -4,7 +4,7 @@ import type { Definition } from '#pipelines/engage/definition_problems.ts';
 import { DEFINITIONS_MAX, readDefinition, siteEngageProblems } from '#pipelines/engage/site_engage.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { problem } from '#pipelines/settings/problems.ts';
-import { engageKey } from '#pipelines/settings/setting_address.ts';
+import { engageKey } from '#pipelines/settings/table.ts';
 import type { EngageItem } from '#schemas/setting.ts';
 import {
   ENGAGE_PATHS,

@@ -3,7 +3,7 @@ import { expiredKeysToDrop } from '#pipelines/settings/admin_tokens.ts';
 import { type IssuedKey, issueKey, lifetimeRefusal } from '#pipelines/settings/callers.ts';
 import { canonicalAllowedOrigin } from '#pipelines/settings/domains.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
-import { apiKeyKey } from '#pipelines/settings/setting_address.ts';
+import { apiKeyKey } from '#pipelines/settings/table.ts';
 import { keyProblems } from '#pipelines/settings/validate.ts';
 import type { ApiKey } from '#schemas/setting.ts';
 import { nothing, pageOf } from '#services/control_api/fields.ts';

@@ -5,7 +5,7 @@ import { withPhoneHmacs } from '#pipelines/analytics/query_rewrites.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, problem, unless } from '#pipelines/settings/problems.ts';
-import { savedKey } from '#pipelines/settings/setting_address.ts';
+import { savedKey } from '#pipelines/settings/table.ts';
 import type { SavedItem, SavedKind } from '#schemas/setting.ts';
 import { closed, nothing, pageFields, pageOf, timeField } from '#services/control_api/fields.ts';
 import { savedInputs, savedParams, savedShapes } from '#services/control_api/queries.ts';

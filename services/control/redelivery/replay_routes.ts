@@ -6,7 +6,7 @@ import { inAllMax, type Owner, ownersOf } from '#pipelines/settings/access.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, unless } from '#pipelines/settings/problems.ts';
 import { randomBase62 } from '#pipelines/settings/secrets.ts';
-import { replayKey } from '#pipelines/settings/setting_address.ts';
+import { replayKey } from '#pipelines/settings/table.ts';
 import type { ReplayProgress } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
 import { nothing, pageOf } from '#services/control_api/fields.ts';

@@ -22,8 +22,7 @@ import {
   type SettingsView,
 } from '#pipelines/settings/journal.ts';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
-import { domainProofKey } from '#pipelines/settings/setting_address.ts';
-import type { SettingsTable } from '#pipelines/settings/table.ts';
+import { domainProofKey, type SettingsTable } from '#pipelines/settings/table.ts';
 import { siteProblems } from '#pipelines/settings/validate.ts';
 import type { DomainProof, Site } from '#schemas/setting.ts';
 import { closed, idField, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';

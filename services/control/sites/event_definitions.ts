@@ -9,7 +9,7 @@ import {
 } from '#pipelines/settings/event_definitions.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { problem } from '#pipelines/settings/problems.ts';
-import { siteKey } from '#pipelines/settings/setting_address.ts';
+import { siteKey } from '#pipelines/settings/table.ts';
 import { siteProblems } from '#pipelines/settings/validate.ts';
 import type { Site } from '#schemas/setting.ts';
 import { nothing } from '#services/control_api/fields.ts';

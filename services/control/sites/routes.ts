@@ -10,7 +10,7 @@ import { readEventDefinition } from '#pipelines/settings/event_definitions.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
 import { randomBase62 } from '#pipelines/settings/secrets.ts';
-import { siteKey } from '#pipelines/settings/setting_address.ts';
+import { siteKey } from '#pipelines/settings/table.ts';
 import { siteProblems } from '#pipelines/settings/validate.ts';
 import { type AdminToken, type ApiKey, type Grant, type Site, TAG_DEFAULTS, type User } from '#schemas/setting.ts';
 import { closed, idField, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';

@@ -29,7 +29,7 @@ import {
   type SettingsView,
 } from '#pipelines/settings/journal.ts';
 import { problem } from '#pipelines/settings/problems.ts';
-import { userKey } from '#pipelines/settings/setting_address.ts';
+import { userKey } from '#pipelines/settings/table.ts';
 import type { User } from '#schemas/setting.ts';
 import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
 import {

@@ -12,7 +12,7 @@ import { accountOfFact, accountOfGrants } from '#pipelines/settings/audit.ts';
 import { actorOf, isTotpCode, STRANGER, totpStep } from '#pipelines/settings/dashboard_users.ts';
 import { auditedRecords, JournalError, notedRecord, type SettingsJournal } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/secrets.ts';
-import { userKey } from '#pipelines/settings/setting_address.ts';
+import { userKey } from '#pipelines/settings/table.ts';
 import type { User } from '#schemas/setting.ts';
 import type { ControlErrorCode } from '../errors.ts';
 

@@ -12,7 +12,7 @@ import {
 } from '#pipelines/settings/admin_tokens.ts';
 import { CONFIGURATION, fullGrant, grantProblems } from '#pipelines/settings/dashboard_users.ts';
 import { auditedRecords, type SettingsJournal, type SettingsView } from '#pipelines/settings/journal.ts';
-import { adminTokenKey } from '#pipelines/settings/setting_address.ts';
+import { adminTokenKey } from '#pipelines/settings/table.ts';
 import type { AdminToken, Grant } from '#schemas/setting.ts';
 import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { issuedTokenShape, newToken, type TokenItem, tokenParams, tokenShape } from '#services/control_api/users.ts';

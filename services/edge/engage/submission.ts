@@ -26,7 +26,7 @@ import { readShortText } from '#pipelines/intake/rejections.ts';
 import { hmacSha256 } from '#pipelines/privacy/hash_identifiers.ts';
 import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { isNobodysId } from '#pipelines/privacy/placeholder_ids.ts';
-import { redactCards } from '#pipelines/privacy/redact_cards.ts';
+import { redactCards } from '#pipelines/privacy/redact_secrets.ts';
 import { readPageAddress } from '#pipelines/settings/url_pattern.ts';
 import type { Site } from '#schemas/setting.ts';
 import { requestSignals } from '../auth.ts';

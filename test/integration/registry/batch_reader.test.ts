@@ -1,9 +1,8 @@
 import { beforeAll, expect, inject, test } from 'vitest';
 import { createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import { createRegistry, subjectOf } from '#infra/registry/schema_registry.ts';
-import { foreignType, schemaText } from '#schemas/avro.ts';
 import { createBatchWriter, decodeEntry, encodeEvent, noPerson } from '#schemas/event_batch.ts';
-import { writeWire } from '#schemas/wire.ts';
+import { foreignType, schemaText, writeWire } from '#schemas/wire.ts';
 import { uniqueName } from '#test/harness/kafka.ts';
 import type {} from '#test/harness/shared_parts.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';

@@ -1,7 +1,8 @@
 import { Type } from 'typebox';
 import { expect, test } from 'vitest';
 import { type Environment, readSettings } from '#infra/config/environment.ts';
-import { type ArmedFailpoint, FAILPOINT } from '#infra/failpoint.ts';
+import { FAILPOINT } from '#infra/config/service_config.ts';
+import type { ArmedFailpoint } from '#infra/failpoint.ts';
 
 const SCHEMA = Type.Object({ failpoint: FAILPOINT });
 const armed = (env: Environment): ArmedFailpoint | null => readSettings(SCHEMA, env).failpoint;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HTTP_LIBRARIES, isBot } from '#pipelines/intake/bots.ts';
+import { HTTP_LIBRARIES, isBot } from '#pipelines/intake/call.ts';
 import { takeBatch } from '#pipelines/intake/take_event.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { browser, CHROME, refusal, server } from './context.ts';

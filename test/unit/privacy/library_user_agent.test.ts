@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isLibraryUserAgent } from '#pipelines/delivery/matching.ts';
-import { HTTP_LIBRARIES } from '#pipelines/intake/bots.ts';
+import { HTTP_LIBRARIES } from '#pipelines/intake/call.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 /** Of the list of what servers and apps call themselves, those that run on a shopper's own device. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { holdsGroupedCard, redactCards } from '#pipelines/privacy/redact_cards.ts';
+import { holdsGroupedCard, redactCards } from '#pipelines/privacy/redact_secrets.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 describe('a card number', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { holdsGroupedCard, redactCards } from '#pipelines/privacy/redact_cards.ts';
+import { holdsGroupedCard, redactCards } from '#pipelines/privacy/redact_secrets.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 
 it.each(['d4a28004-cdf4-4932-9426-46696c193f18', '64850520-0644-46D2-AFA5-54FC50381522'])(

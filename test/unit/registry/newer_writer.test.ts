@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { createCodec, createEventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { foreignType, schemaText } from '#schemas/avro.ts';
 import type { Duplicates } from '#schemas/records.ts';
-import { writeWire } from '#schemas/wire.ts';
+import { foreignType, schemaText, writeWire } from '#schemas/wire.ts';
 
 const OURS = 7;
 

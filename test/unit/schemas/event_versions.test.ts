@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { foreignType, schemaText } from '#schemas/avro.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import { decodeEntry, eventBatchType, readBatch } from '#schemas/event_batch.ts';
+import { foreignType, schemaText } from '#schemas/wire.ts';
 import { sampleEvent } from './sample_event.ts';
 
 /** The schema of the version before, whose events had no key. */

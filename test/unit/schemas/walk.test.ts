@@ -1,8 +1,7 @@
 import avsc from 'avsc';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type AvroType, assertHolds, endOfValue, schemaType } from '#schemas/avro.ts';
-import { MalformedError, writeLong } from '#schemas/wire.ts';
+import { type AvroType, assertHolds, endOfValue, MalformedError, schemaType, writeLong } from '#schemas/wire.ts';
 import { cases } from '#test/harness/environment.ts';
 
 const NAMES = [

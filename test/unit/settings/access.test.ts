@@ -10,8 +10,7 @@ import {
   ROLES,
 } from '#pipelines/settings/access.ts';
 import { blankUser, isSessionValid, ownersOfAll } from '#pipelines/settings/dashboard_users.ts';
-import { accountKey, siteKey, userKey } from '#pipelines/settings/setting_address.ts';
-import { createSettingsTable } from '#pipelines/settings/table.ts';
+import { accountKey, createSettingsTable, siteKey, userKey } from '#pipelines/settings/table.ts';
 import type { Grant, Setting } from '#schemas/setting.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { account, NOW_MS, site } from './samples.ts';

@@ -9,7 +9,7 @@ import {
   doneEntry,
 } from '#pipelines/settings/audit.ts';
 import { auditedRecords, createSettingsView } from '#pipelines/settings/journal.ts';
-import { AUDIT_SLOTS, auditKey, parseSettingKey } from '#pipelines/settings/setting_address.ts';
+import { AUDIT_SLOTS, auditKey, parseSettingKey } from '#pipelines/settings/table.ts';
 import type { Grant } from '#schemas/setting.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { account, destination, NOW_MS, setting, site } from './samples.ts';

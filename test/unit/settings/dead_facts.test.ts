@@ -6,8 +6,7 @@ import {
   expiredTokensToDrop,
   FORGOTTEN_AT_ONCE_MAX,
 } from '#pipelines/settings/admin_tokens.ts';
-import { adminTokenKey, apiKeyKey } from '#pipelines/settings/setting_address.ts';
-import { createSettingsTable, type SettingsTable } from '#pipelines/settings/table.ts';
+import { adminTokenKey, apiKeyKey, createSettingsTable, type SettingsTable } from '#pipelines/settings/table.ts';
 import type { AdminToken, ApiKey } from '#schemas/setting.ts';
 import { NOW_MS, setting, site } from './samples.ts';
 

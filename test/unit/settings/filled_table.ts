@@ -1,5 +1,4 @@
-import { keyOfSetting } from '#pipelines/settings/setting_address.ts';
-import { createSettingsTable, type SettingsTable } from '#pipelines/settings/table.ts';
+import { createSettingsTable, keyOfSetting, type SettingsTable } from '#pipelines/settings/table.ts';
 import type { Setting } from '#schemas/setting.ts';
 import { setting } from './samples.ts';
 

@@ -9,7 +9,7 @@ import {
   parseSettingKey,
   savedKey,
   siteKey,
-} from '#pipelines/settings/setting_address.ts';
+} from '#pipelines/settings/table.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { account, apiKey, destination, domainProof, setting, site } from './samples.ts';
 

@@ -1,8 +1,8 @@
 import avsc from 'avsc';
 import { expect, test } from 'vitest';
 import { outcomeRows } from '#pipelines/warehouse/block.ts';
-import { schemaType } from '#schemas/avro.ts';
 import type { DeliveryOutcome, DeliveryOutcomes } from '#schemas/records.ts';
+import { schemaType } from '#schemas/wire.ts';
 
 const type = schemaType('delivery');
 const outcome = (event_id: string, answer?: number): DeliveryOutcome => ({
