@@ -6,7 +6,7 @@ import { readTopic } from '#infra/kafka/read_topic.ts';
 import { SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Redis } from '#infra/redis/client.ts';
-import { createIdentityStore, type GroupedPerson } from '#infra/redis/identity_index.ts';
+import { createIdentityStore, type GroupedPerson } from '#infra/redis/indexes/identity_index.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { type SplitPlan, splitPlan } from '#pipelines/identity/identity.ts';
@@ -123,7 +123,7 @@ export function createPersonSplits({
   };
 }
 
-/** Who leads of some: the oldest, then the smallest id, as in infra/redis/identity.lua. */
+/** Who leads of some: the oldest, then the smallest id, as in infra/redis/indexes/identity.lua. */
 function leaderAmong(group: readonly GroupedPerson[], persons: ReadonlySet<string>): string {
   const [first] = group
     .filter(({ person }) => persons.has(person))

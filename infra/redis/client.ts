@@ -71,7 +71,7 @@ export interface Script {
 /** What a script of an index answers when the index is not whole. */
 const LOST = 'lost';
 
-/** A Lua file beside this module, called by its digest and loaded when Redis does not know it. */
+/** A Lua file by its path from this folder, called by its digest and loaded when Redis does not know it. */
 export function createScript(redis: Redis, file: string): Script {
   return createScriptOf(redis, read(file));
 }
@@ -81,7 +81,7 @@ export function createScript(redis: Redis, file: string): Script {
  * they say it is not.
  */
 export function createIndexScript(redis: Redis, ...files: readonly string[]): Script {
-  const script = createScriptOf(redis, ['whole.lua', ...files].map(read).join('\n'));
+  const script = createScriptOf(redis, ['indexes/whole.lua', ...files].map(read).join('\n'));
   return {
     async run(keys, args) {
       const answer = await script.run(keys, args);

@@ -22,7 +22,7 @@ import { followReplays } from '#infra/redelivery/replay_topics.ts';
 import { createRedis, type Redis, RedisUnavailableError } from '#infra/redis/client.ts';
 import { createKeyUseView, type RefusalRecord, readRejections, readTagRecord } from '#infra/redis/edge_reports.ts';
 import { createSharedAnswers, type SharedQueryCache } from '#infra/redis/query_cache.ts';
-import { createMonthUseView } from '#infra/redis/quota.ts';
+import { createMonthUseView } from '#infra/redis/quota/quota.ts';
 import { createOneTimeNotes, createSessionStore, createSignInLimits } from '#infra/redis/sessions.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { createPasswords } from '#infra/secrets/password.ts';

@@ -6,7 +6,7 @@ import type { QueryCaller, RunningQueries } from '#infra/clickhouse/running_quer
 import { clientAddress, type HttpReply, type HttpRequestIn } from '#infra/http/http_server.ts';
 import type { RequestErrors } from '#infra/http/request_errors.ts';
 import type { KeyUseView, TagRecord } from '#infra/redis/edge_reports.ts';
-import type { MonthUseView } from '#infra/redis/quota.ts';
+import type { MonthUseView } from '#infra/redis/quota/quota.ts';
 import { SESSION_MS_MAX } from '#infra/redis/sessions.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { withoutByteOrderMark } from '#pipelines/intake/json_text.ts';

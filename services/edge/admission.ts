@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import type { RateLimitStore } from '#infra/redis/admission.ts';
+import type { RateLimitStore } from '#infra/redis/quota/admission.ts';
 import {
   type Admission,
   type AdmissionRequest,

@@ -10,7 +10,6 @@ import { createRequestErrors, type RequestErrors } from '#infra/http/request_err
 import { createKafka } from '#infra/kafka/client.ts';
 import { createSender, type PartitionSender } from '#infra/kafka/sender.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import { createAdmissionStore } from '#infra/redis/admission.ts';
 import type { Redis } from '#infra/redis/client.ts';
 import { createDaySalts } from '#infra/redis/day_salts.ts';
 import {
@@ -19,8 +18,9 @@ import {
   markRefusalsCounted,
   recordKeyUses,
 } from '#infra/redis/edge_reports.ts';
-import { createEngageGuard, createVisitorStateStore } from '#infra/redis/engage.ts';
+import { createEngageGuard, createVisitorStateStore } from '#infra/redis/engage/engage.ts';
 import { createInventoryMemory } from '#infra/redis/inventory.ts';
+import { createAdmissionStore } from '#infra/redis/quota/admission.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { createMemoryLimits } from '#pipelines/limits/rate_limits.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';

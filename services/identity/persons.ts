@@ -11,8 +11,8 @@ import { readBack } from '#infra/kafka/read_topic.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { createIdentityStore, type IdentityIndex } from '#infra/redis/identity_index.ts';
-import { createProgress, createRebuildableIndex } from '#infra/redis/rebuildable_index.ts';
+import { createIdentityStore, type IdentityIndex } from '#infra/redis/indexes/identity_index.ts';
+import { createProgress, createRebuildableIndex } from '#infra/redis/indexes/rebuildable_index.ts';
 import type { Codec, EventBatchReader } from '#infra/registry/codec.ts';
 import {
   allLookups,

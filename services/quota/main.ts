@@ -2,7 +2,7 @@ import { type QuotaConfig, quotaConfig } from '#infra/config/service_config.ts';
 import { consume } from '#infra/kafka/consumer/consume.ts';
 import { committedOffset } from '#infra/kafka/offsets.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
-import { createQuotaStore } from '#infra/redis/quota.ts';
+import { createQuotaStore } from '#infra/redis/quota/quota.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import type { DeadLetter, QuotaUsage } from '#schemas/records.ts';
 import { openProducer, openRedis, openSettings } from '#services/stage/runtime.ts';

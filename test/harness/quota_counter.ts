@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { quotaKey } from '#infra/redis/admission.ts';
+import { quotaKey } from '#infra/redis/quota/admission.ts';
 import { monthOf } from '#pipelines/quota/month.ts';
 import type { SharedService } from './shared_service.ts';
 

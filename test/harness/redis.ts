@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, inject } from 'vitest';
 import { createRedis, type Redis } from '#infra/redis/client.ts';
-import type { IndexEpoch } from '#infra/redis/rebuildable_index.ts';
+import type { IndexEpoch } from '#infra/redis/indexes/rebuildable_index.ts';
 import { quiet } from './kafka.ts';
 import { REDIS_DATABASES } from './shared_parts.ts';
 

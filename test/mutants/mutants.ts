@@ -15,7 +15,7 @@ export interface Mutant {
 export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a claim that is answered and not written',
-    path: 'infra/redis/claim_buckets.lua',
+    path: 'infra/redis/indexes/claim_buckets.lua',
     before: "if redis.call('HSETNX', key, field, value) == 1 then return false end",
     after: "if redis.call('HEXISTS', key, field) == 0 then return false end",
     tests: ['test/integration/redis/claims.test.ts'],
@@ -93,7 +93,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a settlement that counts a range twice',
-    path: 'infra/redis/settle.lua',
+    path: 'infra/redis/quota/settle.lua',
     before: 'local fresh = next_offset > settled',
     after: 'local fresh = true',
     tests: ['test/integration/redis/quota.test.ts'],

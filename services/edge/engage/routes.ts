@@ -1,6 +1,6 @@
 // Routes of surveys, promos and forms: what a visitor is shown, and what they did with promos.
 import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
-import type { Impression } from '#infra/redis/engage.ts';
+import type { Impression } from '#infra/redis/engage/engage.ts';
 import { decide, fitting, inShare, type Look, overOn } from '#pipelines/engage/decide.ts';
 import type { Promo } from '#pipelines/engage/definition_problems.ts';
 import { circumstancesProblem, promoEvent } from '#pipelines/engage/engage_event.ts';

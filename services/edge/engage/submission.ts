@@ -1,6 +1,6 @@
 // What submissions of visitors share: body, ids, token, proof of work, rate, and the way in for their events.
 import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
-import type { Impression } from '#infra/redis/engage.ts';
+import type { Impression } from '#infra/redis/engage/engage.ts';
 import type { Look } from '#pipelines/engage/decide.ts';
 import { type EngageEvent, visitorId } from '#pipelines/engage/engage_event.ts';
 import {

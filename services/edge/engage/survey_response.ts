@@ -1,6 +1,6 @@
 // POST /v1/surveys/respond, and whether a response is spam.
 import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
-import type { Impression } from '#infra/redis/engage.ts';
+import type { Impression } from '#infra/redis/engage/engage.ts';
 import { circumstancesProblem, surveyEvent } from '#pipelines/engage/engage_event.ts';
 import { bodyReader, type RespondRequest, respondShape } from '#pipelines/engage/engage_request.ts';
 import { type Challenge, checkEngageToken, nonceOf, type TokenCheck } from '#pipelines/engage/engage_token.ts';

@@ -1,6 +1,6 @@
 // What is remembered of visitors and their submissions, where Redis may be away.
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import type { CountedSubmission, EngageGuard, EngageMemoryStore, Impression } from '#infra/redis/engage.ts';
+import type { CountedSubmission, EngageGuard, EngageMemoryStore, Impression } from '#infra/redis/engage/engage.ts';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { siteEngage } from '#pipelines/engage/site_engage.ts';
 import type { SpamCounts, SpamReason } from '#pipelines/engage/spam.ts';

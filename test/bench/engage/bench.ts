@@ -1,6 +1,6 @@
 import { createLogger } from '#infra/log/logger.ts';
 import { createRedis } from '#infra/redis/client.ts';
-import { createVisitorStateStore } from '#infra/redis/engage.ts';
+import { createVisitorStateStore } from '#infra/redis/engage/engage.ts';
 import { EDGE_NODE_ARGS } from '#services/local/start/processes.ts';
 import { type BenchChild, startChild } from '../edge/child.ts';
 import { type EdgeAlone, type Preparation, say, withEdgeParts } from '../edge_alone.ts';

@@ -30,7 +30,7 @@ interface Site {
 /** First seen of a person that only ever held a node. */
 const UNSEEN = Number.MAX_SAFE_INTEGER;
 
-/** Who belongs together, in memory: what infra/redis/identity.lua does, without the losing. */
+/** Who belongs together, in memory: what infra/redis/indexes/identity.lua does, without the losing. */
 export function createMemoryIdentity(personsMax: number): IdentityStore {
   const sites = new Map<string, Site>();
   return {

@@ -1,5 +1,5 @@
 import { TOPICS } from '#infra/kafka/topics.ts';
-import { DISTINCT_IDS_PER_PERSON_MAX } from '#infra/redis/identity_index.ts';
+import { DISTINCT_IDS_PER_PERSON_MAX } from '#infra/redis/indexes/identity_index.ts';
 import type { SentEvent } from '#test/harness/ingest.ts';
 import { until } from '#test/harness/until.ts';
 import { send } from '../load/send.ts';

@@ -5,8 +5,8 @@ import {
   createAdmissionStore,
   quotaKey,
   type RateLimitStore,
-} from '#infra/redis/admission.ts';
-import { createQuotaStore } from '#infra/redis/quota.ts';
+} from '#infra/redis/quota/admission.ts';
+import { createQuotaStore } from '#infra/redis/quota/quota.ts';
 import type { AdmissionRequest } from '#pipelines/limits/rate_limits.ts';
 import { rateLimitSuite } from '#test/contract/limits/suite.ts';
 import { useRedis } from '#test/harness/redis.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createDedupIndex, type DedupIndex } from '#infra/redis/dedup_index.ts';
+import { createDedupIndex, type DedupIndex } from '#infra/redis/indexes/dedup_index.ts';
 import { BUCKET_CHARS, claim, claimStoreSuite, DAY_MS, timedClaims, WINDOW_MS } from '#test/contract/claims/suite.ts';
 import { beginIncarnation, useRedis } from '#test/harness/redis.ts';
 import { redisByClock } from '#test/harness/redis_clock.ts';

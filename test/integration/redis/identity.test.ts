@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createIdentityStore, type IdentityIndex } from '#infra/redis/identity_index.ts';
+import { createIdentityStore, type IdentityIndex } from '#infra/redis/indexes/identity_index.ts';
 import {
   type IdentityAnswer,
   type IdentityLookup,

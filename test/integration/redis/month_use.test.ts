@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { CHECKPOINTS_KEY, quotaKey } from '#infra/redis/admission.ts';
-import { createMonthUseView } from '#infra/redis/quota.ts';
+import { CHECKPOINTS_KEY, quotaKey } from '#infra/redis/quota/admission.ts';
+import { createMonthUseView } from '#infra/redis/quota/quota.ts';
 import { quiet } from '#test/harness/kafka.ts';
 import { useRedis } from '#test/harness/redis.ts';
 

@@ -1,5 +1,5 @@
-import { createAdmissionStore, quotaKey } from '#infra/redis/admission.ts';
-import { createQuotaStore } from '#infra/redis/quota.ts';
+import { createAdmissionStore, quotaKey } from '#infra/redis/quota/admission.ts';
+import { createQuotaStore } from '#infra/redis/quota/quota.ts';
 import { quotaStoreSuite } from '#test/contract/quota/suite.ts';
 import { useRedis } from '#test/harness/redis.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { createRedis, type Redis } from '#infra/redis/client.ts';
-import { createDedupIndex } from '#infra/redis/dedup_index.ts';
+import { createDedupIndex } from '#infra/redis/indexes/dedup_index.ts';
 import { dedupKey } from '#pipelines/dedup/claim.ts';
 import { quiet } from '#test/harness/kafka.ts';
 import { useOwnParts } from '#test/harness/own_parts.ts';

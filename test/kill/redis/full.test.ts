@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createRedis } from '#infra/redis/client.ts';
-import { createDedupIndex } from '#infra/redis/dedup_index.ts';
+import { createDedupIndex } from '#infra/redis/indexes/dedup_index.ts';
 import { BUCKET_CHARS, claim, WINDOW_MS } from '#test/contract/claims/suite.ts';
 import { quiet } from '#test/harness/kafka.ts';
 import { useOwnParts } from '#test/harness/own_parts.ts';

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { asked, createRedis } from '#infra/redis/client.ts';
-import { createDedupIndex } from '#infra/redis/dedup_index.ts';
-import { createIdentityStore } from '#infra/redis/identity_index.ts';
+import { createDedupIndex } from '#infra/redis/indexes/dedup_index.ts';
+import { createIdentityStore } from '#infra/redis/indexes/identity_index.ts';
 import { BUCKET_CHARS, claim, WINDOW_MS } from '#test/contract/claims/suite.ts';
 import { question } from '#test/contract/identity/questions.ts';
 import { quiet } from '#test/harness/kafka.ts';

@@ -8,7 +8,7 @@ import {
   type DeadLettersError,
   type ResendRules,
 } from '#infra/redelivery/dead_letter_store.ts';
-import { createDedupIndex } from '#infra/redis/dedup_index.ts';
+import { createDedupIndex } from '#infra/redis/indexes/dedup_index.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { dedupKey } from '#pipelines/dedup/claim.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';

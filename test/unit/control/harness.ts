@@ -11,7 +11,7 @@ import type { ProviderClient } from '#infra/oidc/provider_client.ts';
 import type { PlannedSplit } from '#infra/persons/person_splits.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
 import type { RefusalRecord, TagRecord } from '#infra/redis/edge_reports.ts';
-import type { GroupedPerson } from '#infra/redis/identity_index.ts';
+import type { GroupedPerson } from '#infra/redis/indexes/identity_index.ts';
 import type { OneTimeTokens } from '#infra/redis/sessions.ts';
 import { createPasswords } from '#infra/secrets/password.ts';
 import { parseKeyRing } from '#infra/secrets/seal.ts';

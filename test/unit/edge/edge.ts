@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { type HttpServer, listen } from '#infra/http/http_server.ts';
 import type { PartitionSender, SendResult } from '#infra/kafka/sender.ts';
 import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
-import type { EngageGuard, EngageMemoryStore } from '#infra/redis/engage.ts';
+import type { EngageGuard, EngageMemoryStore } from '#infra/redis/engage/engage.ts';
 import { mergeRefusalNotes, newRefusalNotes, type RefusalNotes } from '#pipelines/ingestion_warnings/warnings.ts';
 import { issueKey } from '#pipelines/settings/callers.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';

@@ -44,7 +44,7 @@ test.each(PROCESSES)('%s has rights at the parts whose address it reads, and at 
 });
 
 test('identity may use every command of its script, whose rare paths no other test takes as its user', () => {
-  const source = readFileSync(new URL('../../../infra/redis/identity.lua', import.meta.url), 'utf8');
+  const source = readFileSync(new URL('../../../infra/redis/indexes/identity.lua', import.meta.url), 'utf8');
   const used = [...source.matchAll(/redis\.call\('([A-Z]+)'/g)].map(([, command = '']) => command.toLowerCase());
   const granted = [...(rightsOf('identity', DESTINATIONS).redis?.commands ?? []), ...REDIS_COMMANDS];
   expect(used.filter((command) => !granted.includes(command))).toEqual([]);
@@ -52,7 +52,8 @@ test('identity may use every command of its script, whose rare paths no other te
 
 test('the commands of Redis are those that its scripts and stores use', () => {
   const folder = new URL('../../../infra/redis/', import.meta.url);
-  const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'));
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(?:ts|lua)$/.test(name));
+  const sources = names.map((name) => readFileSync(new URL(name, folder), 'utf8'));
   const used = sources.flatMap((text) =>
     [...text.matchAll(/\bredis\.(?:call\('([A-Z]+)'|(?!call\b|on\b|status\b)([a-z]+)\()/g)].map(([, script, command]) =>
       (script ?? command ?? '').toLowerCase(),

@@ -9,7 +9,7 @@ const CONDITION = 'local fresh = next_offset > settled';
 
 /** Broken: adds whatever it is given, settled before or not. */
 export function createScript(redis: Redis, file: string): Script {
-  if (file !== 'settle.lua') return soundScript(redis, file);
+  if (file !== 'quota/settle.lua') return soundScript(redis, file);
   const sound = readFileSync(new URL(file, FOLDER), 'utf8');
   if (!sound.includes(CONDITION)) throw new Error(`${file} has no longer what is to be broken: ${CONDITION}`);
   const text = sound.replace(CONDITION, 'local fresh = true');

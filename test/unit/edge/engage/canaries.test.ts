@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { EngageMemoryStore } from '#infra/redis/engage.ts';
+import type { EngageMemoryStore } from '#infra/redis/engage/engage.ts';
 import { textsIn } from '#test/harness/byte_search.ts';
 import { RAW, READ_MS } from '#test/harness/planted.ts';
 import { PLANTED_DEFINITIONS, plantEngage, RAW_CARDS } from '#test/harness/planted_engage.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { EngageGuard } from '#infra/redis/engage.ts';
+import type { EngageGuard } from '#infra/redis/engage/engage.ts';
 import { FORM } from '#test/unit/engage/samples.ts';
 import { openShopWindow, PAGE, type ShopWindow } from './shop_window.ts';
 import { solutionOf } from './solution.ts';

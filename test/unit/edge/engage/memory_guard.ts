@@ -1,4 +1,4 @@
-import type { EngageGuard } from '#infra/redis/engage.ts';
+import type { EngageGuard } from '#infra/redis/engage/engage.ts';
 
 /** Counts submissions in this process, and forgets none. */
 export function createMemoryGuard(): EngageGuard {

@@ -1,4 +1,4 @@
-import type { EngageMemoryStore } from '#infra/redis/engage.ts';
+import type { EngageMemoryStore } from '#infra/redis/engage/engage.ts';
 import type { DoneEvent, SeenItem } from '#pipelines/engage/visitor_memory.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { EngageMemoryStore } from '#infra/redis/engage.ts';
+import type { EngageMemoryStore } from '#infra/redis/engage/engage.ts';
 import { FORM, PROMO, SURVEY } from '#test/unit/engage/samples.ts';
 import { put } from '#test/unit/settings/filled_table.ts';
 import { site } from '#test/unit/settings/samples.ts';

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import { recoveryOf } from '#infra/errors.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { asked, createIndexScript, IndexLostError, type Redis, refuseEviction } from './client.ts';
+import { asked, createIndexScript, IndexLostError, type Redis, refuseEviction } from '../client.ts';
 
 interface RebuildableIndexOptions {
   /** The index's name in the log. */
@@ -171,10 +171,10 @@ export interface IndexEpoch {
  * `layout`, without spaces, names what decides where things are found: under another one the whole index counts as lost.
  */
 export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layout = ''): IndexEpoch {
-  const stateScript = createIndexScript(redis, 'incarnation_state.lua');
-  const keepScript = createIndexScript(redis, 'incarnation_keep.lua');
-  const completeScript = createIndexScript(redis, 'incarnation_complete.lua');
-  const invalidateScript = createIndexScript(redis, 'incarnation_invalidate.lua');
+  const stateScript = createIndexScript(redis, 'indexes/epoch_state.lua');
+  const keepScript = createIndexScript(redis, 'indexes/epoch_keep.lua');
+  const completeScript = createIndexScript(redis, 'indexes/epoch_complete.lua');
+  const invalidateScript = createIndexScript(redis, 'indexes/epoch_invalidate.lua');
 
   return {
     async state() {
@@ -252,10 +252,10 @@ export async function openAttempt(
   onNew: () => Promise<void>,
 ): Promise<Attempt> {
   const [first] = prefixes;
-  const stateScript = createIndexScript(redis, 'incarnation_state.lua');
-  const endScript = createIndexScript(redis, 'attempt_end.lua');
-  const beginScript = createIndexScript(redis, 'attempt_begin.lua');
-  const passScript = createIndexScript(redis, 'attempt_pass.lua');
+  const stateScript = createIndexScript(redis, 'indexes/epoch_state.lua');
+  const endScript = createIndexScript(redis, 'indexes/attempt_end.lua');
+  const beginScript = createIndexScript(redis, 'indexes/attempt_begin.lua');
+  const passScript = createIndexScript(redis, 'indexes/attempt_pass.lua');
   const runIds = await Promise.all(
     prefixes.map(async (prefix) => ((await stateScript.run([prefix], [])) as [runId: string])[0]),
   );

@@ -1,6 +1,6 @@
 // Rate limits and quota reservations that all edges share.
 import type { Admission, AdmissionRequest, LimitKind, RateLimits, RateVerdict } from '#pipelines/limits/rate_limits.ts';
-import { createScript, gather, type Redis, tooLate, within } from './client.ts';
+import { createScript, gather, type Redis, tooLate, within } from '../client.ts';
 
 /** Rate limits and reservations that all edges share. Everything throws RedisUnavailableError. */
 export interface RateLimitStore {
@@ -28,9 +28,9 @@ export interface AdmissionStoreOptions {
  * refuses may count for the other.
  */
 export function createAdmissionStore(redis: Redis, options: AdmissionStoreOptions): RateLimitStore {
-  const admitScript = createScript(redis, 'admit.lua');
-  const releaseScript = createScript(redis, 'release.lua');
-  const leaseScript = createScript(redis, 'lease.lua');
+  const admitScript = createScript(redis, 'quota/admit.lua');
+  const releaseScript = createScript(redis, 'quota/release.lua');
+  const leaseScript = createScript(redis, 'quota/lease.lua');
   const ask = gather((_, requests: readonly AdmissionRequest[]) => call(requests), {
     // The edge has only so many requests open.
     questionsMax: Number.POSITIVE_INFINITY,

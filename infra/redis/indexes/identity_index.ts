@@ -8,7 +8,7 @@ import {
 } from '#pipelines/identity/identity.ts';
 import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityLink } from '#schemas/records.ts';
-import { createIndexScript } from './client.ts';
+import { createIndexScript } from '../client.ts';
 import { createIndexEpoch, type IndexEpoch } from './rebuildable_index.ts';
 
 /** Most distinct ids of one person: a shared address (of a till, of a family) joins no more people than that. */
@@ -63,7 +63,7 @@ const SPLITTING = 2;
 
 /** An index that identity.links and events.identified can make again. */
 export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_PERSON_MAX): IdentityIndex {
-  const script = createIndexScript(redis, 'identity.lua');
+  const script = createIndexScript(redis, 'indexes/identity.lua');
   const askSites = (calls: readonly SiteCall[], mode: number): Promise<unknown[]> =>
     script.run(
       [PREFIX, ...calls.map(({ siteId }) => personsPrefix(siteId))],

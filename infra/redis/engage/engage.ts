@@ -3,8 +3,8 @@ import { MEMORY_DAYS } from '#pipelines/engage/definition_fields.ts';
 import { ADDRESS_WINDOW_S, EMAIL_WINDOW_S, type SpamCounts, TEXT_WINDOW_S } from '#pipelines/engage/spam.ts';
 import { type EngageMemory, type SeenItem, together } from '#pipelines/engage/visitor_memory.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
-import { createScript, gather, type Redis, tooLate, within } from './client.ts';
-import { personsPrefix } from './identity_index.ts';
+import { createScript, gather, type Redis, tooLate, within } from '../client.ts';
+import { personsPrefix } from '../indexes/identity_index.ts';
 
 /** Something that a visitor saw or did. */
 export type Impression =
@@ -35,8 +35,8 @@ const READS_AT_ONCE = 50;
 const READS_WAITING_MAX = 1_000;
 
 export function createVisitorStateStore(redis: Redis): EngageMemoryStore {
-  const readScript = createScript(redis, 'engage_read.lua');
-  const noteScript = createScript(redis, 'engage_note.lua');
+  const readScript = createScript(redis, 'engage/engage_read.lua');
+  const noteScript = createScript(redis, 'engage/engage_note.lua');
   const prefixOf = (siteId: string): string => `engage:{${siteId}}:`;
   const ask = gather(
     async (siteId, persons: readonly string[]) => {
@@ -122,7 +122,7 @@ const COUNTED = [
 ] as const;
 
 export function createEngageGuard(redis: Redis): EngageGuard {
-  const script = createScript(redis, 'engage_guard.lua');
+  const script = createScript(redis, 'engage/engage_guard.lua');
   return {
     async count({ siteId, submissionId, visitor, nonce, nonceHeldMs, ...counted }) {
       const keyOf = (kind: string, id: string | null): string => `engage:{${siteId}}:${kind}:${id ?? ''}`;

@@ -2,7 +2,7 @@
 
 import type { Redis as IoRedis } from 'ioredis';
 import type { ClaimStore, DedupKey, StoredKey } from '#pipelines/dedup/claim.ts';
-import { asked, createIndexScript, type Redis } from './client.ts';
+import { asked, createIndexScript, type Redis } from '../client.ts';
 import { type Attempt, createIndexEpoch, type IndexEpoch, openAttempt } from './rebuildable_index.ts';
 
 interface ClaimOptions {
@@ -44,8 +44,8 @@ const SHARDS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_
  * a key of its own. Redis 7.0 has no expiry per field, so a claim carries its hour, by the clock of Redis, and the calls sweep the buckets in turn.
  */
 export function createDedupIndex(redis: IoRedis, options: ClaimOptions): DedupIndex {
-  const claimScript = createIndexScript(redis, 'claim_buckets.lua', 'claim.lua');
-  const restoreScript = createIndexScript(redis, 'claim_buckets.lua', 'restore_claims.lua');
+  const claimScript = createIndexScript(redis, 'indexes/claim_buckets.lua', 'indexes/claim.lua');
+  const restoreScript = createIndexScript(redis, 'indexes/claim_buckets.lua', 'indexes/restore_claims.lua');
   const groupsOf = options.cluster ? shards : whole;
   const prefixes = options.cluster ? CLUSTER_PREFIXES : SINGLE_PREFIX;
   const layout = layoutOf(options);

@@ -9,8 +9,8 @@ import {
   type SettledUsage,
   type Settlement,
 } from '#pipelines/quota/settle.ts';
+import { asked, createScript, type Redis } from '../client.ts';
 import { CHECKPOINTS_KEY, GENERATIONS_KEY, LEASES_KEY, MONTH_TTL_S, quotaKey } from './admission.ts';
-import { asked, createScript, type Redis } from './client.ts';
 
 /** Months of accounts that Redis is asked about at once: it answers so many within the time that one command may take. */
 const MONTHS_AT_ONCE = 500;
@@ -20,11 +20,11 @@ const MONTHS_AT_ONCE = 500;
  * partition, `l:P` the id of the topic that the offset is of; `h:LEASE` what is reserved under a lease. The settled offset lies in the same hash, so that settling twice adds once.
  */
 export function createQuotaStore(redis: Redis): QuotaStore {
-  const settleScript = createScript(redis, 'settle.lua');
-  const checkpointScript = createScript(redis, 'checkpoint.lua');
-  const releaseScript = createScript(redis, 'release.lua');
-  const dropScript = createScript(redis, 'drop_reservations.lua');
-  const leaseScript = createScript(redis, 'lease.lua');
+  const settleScript = createScript(redis, 'quota/settle.lua');
+  const checkpointScript = createScript(redis, 'quota/checkpoint.lua');
+  const releaseScript = createScript(redis, 'quota/release.lua');
+  const dropScript = createScript(redis, 'quota/drop_reservations.lua');
+  const leaseScript = createScript(redis, 'quota/lease.lua');
   const giveBackOne = async ({ accountId, month }: AccountMonth, lease: string): Promise<number> =>
     (await releaseScript.run([quotaKey(accountId, month)], [lease, -1])) as number;
   return {
