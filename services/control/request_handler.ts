@@ -1,17 +1,15 @@
 // Answers a request of a route: reads and checks its input, judges who asks, runs it, and sends what came of it.
 
 import { isUtf8 } from 'node:buffer';
-import type { AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
-import type { QueryCaller, RunningQueries } from '#infra/clickhouse/running_queries.ts';
+import type { QueryCaller } from '#infra/clickhouse/running_queries.ts';
 import { clientAddress, type HttpReply, type HttpRequestIn } from '#infra/http/http_server.ts';
 import type { RequestErrors } from '#infra/http/request_errors.ts';
 import type { KeyUseView, TagRecord } from '#infra/redis/edge_reports.ts';
 import type { MonthUseView } from '#infra/redis/quota/quota.ts';
 import { SESSION_MS_MAX } from '#infra/redis/sessions.ts';
-import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { withoutByteOrderMark } from '#pipelines/intake/json_text.ts';
 import { wideNetworkOf } from '#pipelines/privacy/ip_addresses.ts';
-import { may, type Permission, type Place, type Principal } from '#pipelines/settings/access.ts';
+import { may, type Place, type Principal } from '#pipelines/settings/access.ts';
 import { accountOfGrants } from '#pipelines/settings/audit.ts';
 import {
   canonicalDomain,
@@ -37,9 +35,7 @@ import {
   setCookie,
 } from './auth.ts';
 import type { LoadDashboard } from './dashboard_files.ts';
-import type { SendTest } from './destinations/test_sender.ts';
 import { type ControlErrorCode, refuse } from './errors.ts';
-import type { StageView } from './operations/stage_view.ts';
 import { formatOf } from './queries/formats.ts';
 import type { DeadLettersFor } from './redelivery/dead_letter_routes.ts';
 import {
@@ -47,12 +43,12 @@ import {
   type ControlServices,
   commitAs,
   type Outcome,
-  type QueryAnswers,
   type Refused,
   type RequestContext,
   type Route,
   readQuery,
   refused,
+  type SessionAnswer,
   schemaProblems,
 } from './route.ts';
 import { FLOW_MS } from './users/oidc.ts';
@@ -135,6 +131,7 @@ async function answerSettings(
   reply: HttpReply,
 ): Promise<HttpReply> {
   const { journal } = options;
+  const { run = () => refused('not_found') } = route;
   if (route.showsKeyUse === true) await options.keyUse.refresh();
   if (route.showsMonthUse === true) await refreshMonthUse(options);
   const tagRecord = route.showsTagHealth === true ? await tagRecordFor(options, input) : null;
@@ -149,12 +146,12 @@ async function answerSettings(
 
   function shown(): Outcome {
     const world = worldNow(options, judge);
-    return 'kind' in world ? world : route.run(input, { ...world, tagRecord });
+    return 'kind' in world ? world : run(input, { ...world, tagRecord });
   }
 
   function change(): Promise<Outcome> {
     return commitAs(options, judge, (view, now): ChangePlan<Outcome> => {
-      const result = route.run(input, { ...worldOf(options, view, now), proofFinding });
+      const result = run(input, { ...worldOf(options, view, now), proofFinding });
       const facts = result.kind === 'done' ? result.facts : [];
       const records = auditedRecords(view, facts, now.actor, options.nowMs());
       return { records, result, protects: route.protects === true };
@@ -185,42 +182,16 @@ async function refreshMonthUse({ monthUse, journal }: ControlOptions): Promise<v
 }
 
 function worldOf(options: ControlOptions, view: SettingsView, principal: Principal): RequestContext {
-  const {
-    adapters,
-    seal,
-    phoneHmacs,
-    keyedIdentifier,
-    visitorNode,
-    isAddressAllowed,
-    randomBytes,
-    keyUse,
-    monthUse,
-    replayProgress,
-    domainRules,
-    edgeUrl,
-  } = options;
-  const known = { lastUsed: keyUse.lastUsed, monthUsed: monthUse.used, replayProgress };
-  const asking = {
-    principal,
-    may: (permission: Permission, place: Place) => may(principal, permission, place, view.table),
-  };
-  const unread = { tagRecord: null, proofFinding: null };
-  const nowMs = options.nowMs();
   return {
+    ...options,
     view,
-    nowMs,
-    adapters,
-    seal,
-    phoneHmacs,
-    keyedIdentifier,
-    visitorNode,
-    isAddressAllowed,
-    randomBytes,
-    domainRules,
-    edgeUrl,
-    ...asking,
-    ...unread,
-    ...known,
+    nowMs: options.nowMs(),
+    principal,
+    may: (permission, place) => may(principal, permission, place, view.table),
+    lastUsed: options.keyUse.lastUsed,
+    monthUsed: options.monthUse.used,
+    tagRecord: null,
+    proofFinding: null,
   };
 }
 
@@ -246,8 +217,8 @@ async function answerQuery(
   { principal, input }: Asked,
   reply: HttpReply,
 ): Promise<HttpReply> {
-  const question = route.ask?.(input, worldOf(options, options.journal.view(), principal));
-  if (question === undefined) return refuse(reply, 'not_found');
+  const world = worldOf(options, options.journal.view(), principal);
+  const question = route.ask?.(input, world) ?? refused('not_found');
   if (question.kind === 'refused') return refuse(reply, question.code, question.problems);
   const format = formatOf(input.query, reply.request.headers.accept);
   const answered = await options.queries.write(question, format, askerOf(principal.actor, reply));
@@ -277,8 +248,7 @@ async function answerInSession(
   if (route.access === 'open' && place === null) return refuse(reply, 'host_unknown');
   const { analysts } = options;
   const asked = { parts: options, analysts, caller, cookie, flow, place, network, browser };
-  const answered = await route.inSession?.(input, asked);
-  if (answered === undefined) return refuse(reply, 'not_found');
+  const answered: SessionAnswer = (await route.inSession?.(input, asked)) ?? refused('not_found');
   if (answered.flow !== undefined && place !== null) {
     reply.header('set-cookie', setCookie(oidcCookieFor(place), answered.flow, FLOW_MS / 1000));
   }
@@ -300,18 +270,19 @@ async function answerGathered(
   { principal, judge, input }: Asked,
   reply: HttpReply,
 ): Promise<HttpReply> {
-  const { deadLetters, queries, running, analysts, splits, stages, sendTest, replaysNow, readRefusals, dataReads } =
-    options;
-  const now = (): RequestContext | Refused => worldNow(options, judge);
+  const { deadLetters, dataReads, journal } = options;
   const asker = askerOf(principal.actor, reply);
-  const listDataReads: ControlServices['listDataReads'] = (query) => dataReads.list(query, asker);
-  const known = { queries, running, analysts, splits, stages, replaysNow, readRefusals, listDataReads };
-  const wasRead: ControlServices['wasRead'] = (site_id, kind, rows) =>
-    dataReads.read({ read_by: principal.actor, site_id, kind, format: 'json', rows });
-  const note = noting(options, judge, route);
-  const sources: ControlServices = { ...known, letters: deadLetters(asker), sendTest, asker, wasRead, now, note };
-  const answered = await route.gather?.(input, sources, worldOf(options, options.journal.view(), principal));
-  if (answered === undefined) return refuse(reply, 'not_found');
+  const sources: ControlServices = {
+    ...options,
+    letters: deadLetters(asker),
+    asker,
+    listDataReads: (query) => dataReads.list(query, asker),
+    wasRead: (site_id, kind, rows) => dataReads.read({ read_by: principal.actor, site_id, kind, format: 'json', rows }),
+    now: () => worldNow(options, judge),
+    note: noting(options, judge, route),
+  };
+  const answered =
+    (await route.gather?.(input, sources, worldOf(options, journal.view(), principal))) ?? refused('not_found');
   if (answered.kind === 'refused') return refuseLate(options, route, principal, answered, reply);
   return reply.code(route.success.status).send(answered.body);
 }
@@ -344,36 +315,23 @@ function refuseLate(
 }
 
 /** What the control service is made of. */
-export interface ControlOptions extends SignInParts {
-  adapters: readonly Adapter[];
+export interface ControlOptions
+  extends SignInParts,
+    Pick<RequestContext, 'adapters' | 'domainRules' | 'edgeUrl' | 'isAddressAllowed' | 'replayProgress' | 'seal'>,
+    Pick<RequestContext, 'keyedIdentifier' | 'phoneHmacs' | 'visitorNode'>,
+    Pick<ControlServices, 'analysts' | 'queries' | 'readRefusals' | 'replaysNow' | 'running' | 'sendTest'>,
+    Pick<ControlServices, 'splits' | 'stages'> {
   keyUse: KeyUseView;
   monthUse: MonthUseView;
-  queries: QueryAnswers;
-  running: RunningQueries;
-  /** Null: this installation makes no users of ClickHouse. */
-  analysts: AnalystUsers | null;
-  stages: StageView;
-  sendTest: SendTest;
   deadLetters: DeadLettersFor;
   dataReads: Pick<DataReadAudit, 'read'> & { list: ListDataReads };
-  replayProgress: RequestContext['replayProgress'];
-  replaysNow: ControlServices['replaysNow'];
   /** What is remembered of a site's tag; where it is not to be had, throws what says so by its code. */
   readTagRecord(siteId: string): Promise<TagRecord>;
-  readRefusals: ControlServices['readRefusals'];
-  seal: RequestContext['seal'];
-  phoneHmacs: RequestContext['phoneHmacs'];
-  keyedIdentifier: RequestContext['keyedIdentifier'];
-  visitorNode: RequestContext['visitorNode'];
-  splits: ControlServices['splits'];
   /** Hosts under which the service is asked; it answers no others. */
   ownNames: OwnNames;
   /** CIDR ranges of proxies whose X-Forwarded-For is believed. */
   trustedProxies: readonly string[];
-  isAddressAllowed: RequestContext['isAddressAllowed'];
   dns: DnsResolver;
-  domainRules: RequestContext['domainRules'];
-  edgeUrl: RequestContext['edgeUrl'];
   /** Whether changes can be written as far as is known. */
   healthy(): boolean;
   errors: RequestErrors;

@@ -28,7 +28,7 @@ import type { RandomBytes } from '#pipelines/settings/secrets.ts';
 import { changesMadeKey } from '#pipelines/settings/table.ts';
 import type { ReplayProgress } from '#schemas/records.ts';
 import type { ChangesMade, Setting } from '#schemas/setting.ts';
-import { type Meta, PAGE_ITEMS, problemsOfErrors, type SchemaError } from '#services/control_api/fields.ts';
+import { type Meta, nothing, PAGE_ITEMS, problemsOfErrors, type SchemaError } from '#services/control_api/fields.ts';
 import { type Access, authorizerFor, type Caller, type Input, type Judge, type SignInPlace } from './auth.ts';
 import type { SendTest } from './destinations/test_sender.ts';
 import type { ControlErrorCode } from './errors.ts';
@@ -136,6 +136,16 @@ export interface QueryAnswers {
   write(question: Exclude<Question, { kind: 'refused' }>, format: Format, asker: QueryCaller): Promise<Sent>;
 }
 
+/** Rows of a statement, for an answer that is made of more than them; or the code by which it was refused. */
+export async function rowsOf<Row>(
+  { queries, asker }: Pick<ControlServices, 'queries' | 'asker'>,
+  query: Pick<Extract<Question, { kind: 'ask' }>, 'siteId' | 'about' | 'asked' | 'statement' | 'cacheTtlMs'>,
+): Promise<Row[] | ControlErrorCode> {
+  const rest = { kind: 'ask', reads: null, isShared: false, answer: (rows: readonly unknown[]) => ({ rows }) } as const;
+  const answered = await queries.answer({ ...query, ...rest }, asker);
+  return answered.ok ? (answered.body as { rows: Row[] }).rows : answered.code;
+}
+
 /** What is asked of others than the settings, in more than one step. */
 export interface ControlServices {
   letters: DeadLetterStore;
@@ -170,8 +180,11 @@ export interface ControlServices {
 /** What a request to such sources comes to. */
 export type GatheredAnswer = { kind: 'answered'; body: object } | Refused;
 
-/** A route is a value: what it takes, what it answers, and a pure function. The document is made from the same value. */
-export interface Route {
+/**
+ * A route is a value: what it takes, what it answers, and one function that answers it: `run`, `ask`, `gather` or
+ * `inSession`. The document is made from the same value.
+ */
+export interface Route<Taken extends Input = Input> {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With parameters in braces. */
   path: string;
@@ -179,7 +192,7 @@ export interface Route {
   /** Who may use it, and where. */
   access: Access;
   /** Whether an input takes that a session's user has proven lately who they are; left out: none does. */
-  requiresReauthentication?(input: Input, known: Pick<RequestContext, 'view' | 'adapters'>): boolean;
+  requiresReauthentication?(input: Taken, known: Pick<RequestContext, 'view' | 'adapters'>): boolean;
   tag: string;
   summary: string;
   params: TObject;
@@ -200,44 +213,50 @@ export interface Route {
   looksForProof?: true;
   /** Codes that only this route answers; those of every route are added. */
   errors: readonly ControlErrorCode[];
-  run(input: Input, world: RequestContext): Outcome;
+  /** Reads or changes the settings. */
+  run?(input: Taken, world: RequestContext): Outcome;
   /** What stands in the answer beside what is shown, by others than the settings, once the change is written. */
-  beside?(input: Input, sources: Pick<ControlServices, 'analysts' | 'note'>, world: RequestContext): Promise<object>;
-  /** Of a query: what is asked, in the place of `run`. */
-  ask?(input: Input, world: RequestContext): Question;
-  /** Of dead letters and single events: what their sources are asked, in the place of `run`. */
-  gather?(input: Input, sources: ControlServices, world: RequestContext): Promise<GatheredAnswer>;
-  /** Of sessions and sign-ins: what they come to, in the place of `run`. */
-  inSession?(input: Input, asked: SessionAsked): Promise<SessionAnswer>;
+  beside?(input: Taken, sources: Pick<ControlServices, 'analysts' | 'note'>, world: RequestContext): Promise<object>;
+  /** Of a query: what is asked. */
+  ask?(input: Taken, world: RequestContext): Question;
+  /** Of dead letters and single events: what their sources are asked. */
+  gather?(input: Taken, sources: ControlServices, world: RequestContext): Promise<GatheredAnswer>;
+  /** Of sessions and sign-ins: what they come to. */
+  inSession?(input: Taken, asked: SessionAsked): Promise<SessionAnswer>;
 }
 
-interface RouteSpec<Params extends TObject, Query extends TObject, Body extends TSchema>
-  extends Omit<Route, 'params' | 'query' | 'body' | 'run'> {
-  params: Params;
-  query: Query;
-  body: Body | null;
-  run(input: Input<Static<Params>, Static<Query>, Static<Body>>, world: RequestContext): Outcome;
-}
+type Optional = 'params' | 'query' | 'body' | 'ifMatch' | 'errors';
 
-/** Declares a route. Its function is only called with what its schemas have checked, so its types are theirs. */
-export function route<Params extends TObject, Query extends TObject, Body extends TSchema>(
-  spec: RouteSpec<Params, Query, Body>,
-): Route {
-  return spec as unknown as Route;
-}
+/** A route as it is declared; schemas that are left out take nothing. */
+type RouteSpec<Params extends TObject, Query extends TObject, Body extends TSchema> = Omit<
+  Route<Input<Static<Params>, Static<Query>, Static<Body>>>,
+  Optional
+> &
+  Partial<Pick<Route, 'ifMatch' | 'errors'>> & { params?: Params; query?: Query; body?: Body | null };
 
-interface SessionRouteSpec<Params extends TObject, Query extends TObject, Body extends TSchema>
-  extends Omit<RouteSpec<Params, Query, Body>, 'run' | 'inSession'> {
-  answer(input: Input<Static<Params>, Static<Query>, Static<Body>>, asked: KnownAsked): Promise<SessionAnswer>;
+/** Declares a route. Its functions are only called with what its schemas have checked, so their types are theirs. */
+export function route<
+  Params extends TObject = typeof nothing,
+  Query extends TObject = typeof nothing,
+  Body extends TSchema = TSchema,
+>(spec: RouteSpec<Params, Query, Body>): Route {
+  const defaults = { params: nothing, query: nothing, body: null, ifMatch: 'none', errors: [] };
+  return { ...defaults, ...spec } as unknown as Route;
 }
 
 /** Declares a route of sessions and sign-ins, for somebody who is known. */
-export function sessionRoute<Params extends TObject, Query extends TObject, Body extends TSchema>({
+export function sessionRoute<
+  Params extends TObject = typeof nothing,
+  Query extends TObject = typeof nothing,
+  Body extends TSchema = TSchema,
+>({
   answer,
   ...spec
-}: SessionRouteSpec<Params, Query, Body>): Route {
+}: RouteSpec<Params, Query, Body> & {
+  answer(input: Input<Static<Params>, Static<Query>, Static<Body>>, asked: KnownAsked): Promise<SessionAnswer>;
+}): Route {
   return {
-    ...route({ ...spec, run: () => refused('not_found') }),
+    ...route(spec as unknown as RouteSpec<Params, Query, Body>),
     async inSession(input, asked) {
       const { caller } = asked;
       if (caller === null) throw new Error('nobody is known on a route that needs somebody');
@@ -401,6 +420,25 @@ export function page<Item, View>(
   const last = taken.at(-1);
   const next = last !== undefined && rest.length > taken.length ? textOf(last) : null;
   return { items: taken.map(viewOf), next };
+}
+
+/** Answers with what is known already. */
+export const shown = (body: object, version?: string): Outcome =>
+  done([], () => (version === undefined ? { body } : { body, version }));
+
+/** Answers with a page of a list that is sorted by a member of its items, or by several, which tell one from another. */
+export function listed<Key extends string, Item extends Record<Key, string>>(
+  items: readonly Item[],
+  query: PageQuery,
+  by: Key | readonly Key[],
+  viewOf: (item: Item) => object,
+): Outcome {
+  const textOf = (item: Item): string =>
+    [by]
+      .flat()
+      .map((key) => item[key as Key])
+      .join('/');
+  return shown(page(items, query, textOf, viewOf));
 }
 
 const validators = new WeakMap<TSchema, Validator>();

@@ -8,7 +8,7 @@ import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { accountKey } from '#pipelines/settings/table.ts';
 import { accountProblems } from '#pipelines/settings/validate.ts';
 import type { Account } from '#schemas/setting.ts';
-import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
+import { closed, pageFields, pageOf } from '#services/control_api/fields.ts';
 import {
   type AccountItem,
   accountChange,
@@ -23,15 +23,16 @@ import { inAccount, inAll, type Needs, ofListed } from '../auth.ts';
 import {
   checkIfMatch,
   done,
+  listed,
   metaOf,
   type Outcome,
-  page,
   type RequestContext,
   type Route,
   refused,
   refusedFor,
   route,
   type Shown,
+  shown,
   shownWith,
 } from '../route.ts';
 
@@ -59,23 +60,13 @@ export const accountRoutes: Route[] = [
     tag,
     showsMonthUse: true,
     summary: 'List accounts',
-    params: nothing,
     query: closed(pageFields),
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: pageOf(accountShape), description: 'Accounts, sorted by id' },
-    errors: [],
     run: ({ query }, world) => {
       const items = world.view.table
         .accounts()
         .filter(({ account_id }) => world.may('account.read', { account: account_id }));
-      const body = page(
-        items,
-        query,
-        ({ account_id }) => account_id,
-        (account) => itemOf(account, world),
-      );
-      return done([], () => ({ body }));
+      return listed(items, query, 'account_id', (account) => itemOf(account, world));
     },
   }),
   route({
@@ -86,10 +77,7 @@ export const accountRoutes: Route[] = [
     tag,
     showsMonthUse: true,
     summary: 'Create an account',
-    params: nothing,
-    query: nothing,
     body: newAccount,
-    ifMatch: 'none',
     success: { status: 201, schema: accountShape, description: 'The account' },
     errors: ['account_exists', 'limit_reached'],
     run({ body }, world) {
@@ -108,9 +96,6 @@ export const accountRoutes: Route[] = [
     showsMonthUse: true,
     summary: 'Read an account',
     params: accountParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: accountShape, description: 'The account' },
     errors: ['account_unknown'],
     run({ params: { account_id } }, world) {
@@ -127,7 +112,6 @@ export const accountRoutes: Route[] = [
     showsMonthUse: true,
     summary: 'Change the fields of an account that are given',
     params: accountParams,
-    query: nothing,
     body: accountChange,
     ifMatch: 'required',
     success: { status: 200, schema: accountShape, description: 'The account as it is now' },
@@ -164,22 +148,17 @@ function itemOf(account: Account, { view, monthUsed }: RequestContext): AccountI
 /** A day's count changes with every event; whoever looks at a month wants no more than this. */
 const USAGE_KEPT_MS = 10_000;
 
-export const accountUsageRoute: Route = {
-  ...route({
-    method: 'GET',
-    path: '/v1/admin/accounts/{account_id}/usage',
-    operationId: 'getAccountUsage',
-    access: inAccount('account.read'),
-    tag: 'Accounts',
-    summary: "How many events of the account's sites arrived on each day of a month, by what ClickHouse holds",
-    params: accountParams,
-    query: usageQuery,
-    body: null,
-    ifMatch: 'none',
-    success: { status: 200, schema: usageShape, description: 'The days of the month up to now' },
-    errors: ['account_unknown', 'query_too_heavy', 'query_busy', 'query_cancelled', 'query_unavailable'],
-    run: () => refused('not_found'),
-  }),
+export const accountUsageRoute: Route = route({
+  method: 'GET',
+  path: '/v1/admin/accounts/{account_id}/usage',
+  operationId: 'getAccountUsage',
+  access: inAccount('account.read'),
+  tag: 'Accounts',
+  summary: "How many events of the account's sites arrived on each day of a month, by what ClickHouse holds",
+  params: accountParams,
+  query: usageQuery,
+  success: { status: 200, schema: usageShape, description: 'The days of the month up to now' },
+  errors: ['account_unknown', 'query_too_heavy', 'query_busy', 'query_cancelled', 'query_unavailable'],
   ask({ params, query }, { nowMs, view }) {
     const { account_id } = params as Static<typeof accountParams>;
     const { month = monthOf(nowMs) } = query as Static<typeof usageQuery>;
@@ -200,7 +179,7 @@ export const accountUsageRoute: Route = {
       },
     };
   },
-};
+});
 
 export const installationRoute: Route = route({
   method: 'GET',
@@ -209,11 +188,6 @@ export const installationRoute: Route = route({
   access: 'known',
   tag: 'Sites',
   summary: 'What is the same for every site: where browsers reach the edge',
-  params: nothing,
-  query: nothing,
-  body: null,
-  ifMatch: 'none',
   success: { status: 200, schema: installationShape, description: 'The installation' },
-  errors: [],
-  run: (_input, { edgeUrl }) => done([], () => ({ body: { edge_url: edgeUrl } })),
+  run: (_input, { edgeUrl }) => shown({ edge_url: edgeUrl }),
 });

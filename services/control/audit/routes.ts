@@ -18,10 +18,9 @@ import {
   dataReadPage,
   dataReadQuery,
 } from '#services/control_api/audit.ts';
-import { nothing } from '#services/control_api/fields.ts';
 import { ofListed, placeOfSite } from '../auth.ts';
 import { createQueryGate } from '../queries/answers.ts';
-import { done, type Route, route } from '../route.ts';
+import { type Route, route, shown } from '../route.ts';
 
 const LIMIT = 100;
 export const auditRoutes: Route[] = [
@@ -33,19 +32,15 @@ export const auditRoutes: Route[] = [
     tag: 'Audit',
     summary:
       'List the newest 5,000 changes and 2,000 sign-ins and refusals of each account, newest first: who changed what, when, from what to what',
-    params: nothing,
     query: auditQuery,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: auditPage, description: 'Changes; secrets are named, never shown' },
-    errors: [],
     run({ query }, { view, may }) {
       const { limit = LIMIT, before = null } = query;
       const isSeen = (record: AuditRecord) => placesOf(record, view.table).every((place) => may('audit.read', place));
       const found = view.audit.list(limit + 1, before, (record) => isWanted(record, query) && isSeen(record));
       const taken = found.slice(0, limit);
       const next = found.length > limit ? (taken.at(-1)?.seq ?? null) : null;
-      return done([], () => ({ body: { items: taken.map(itemOf), next } }));
+      return shown({ items: taken.map(itemOf), next });
     },
   }),
   route({
@@ -56,15 +51,11 @@ export const auditRoutes: Route[] = [
     tag: 'Audit',
     summary:
       'List who read data of people, newest first: what, of which site, how often and how many rows, and never what it said; a page may be short and yet not the last',
-    params: nothing,
     query: dataReadQuery,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: dataReadPage, description: 'Reads; the same again within ten minutes is one more' },
     errors: ['data_reads_unavailable', 'query_busy', 'query_cancelled'],
-    run: () => done([], () => ({ body: {} })),
     async gather({ query }, { listDataReads }, { may }) {
-      const asked = query as DataReadQuery;
+      const asked = query;
       const { reads, next } = await listDataReads({
         beforeSeq: asked.before ?? null,
         sinceMs: asked.since ?? null,

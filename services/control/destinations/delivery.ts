@@ -24,11 +24,10 @@ import {
   testBody,
   testShape,
 } from '#services/control_api/destinations.ts';
-import { nothing, timeField } from '#services/control_api/fields.ts';
+import { timeField } from '#services/control_api/fields.ts';
 import { type Input, inSite, ofListed } from '../auth.ts';
 import {
   type ControlServices,
-  done,
   type GatheredAnswer,
   type RequestContext,
   type Route,
@@ -41,28 +40,22 @@ const DAY_MS = 86_400_000;
 const HEALTH_KEPT_MS = 1_000;
 
 export const deliveryHealthRoutes: Route[] = [
-  {
-    ...route({
-      method: 'GET',
-      path: '/v1/admin/delivery-health',
-      operationId: 'getDeliveryHealth',
-      access: ofListed('destinations.read'),
-      tag: 'Destinations',
-      summary: 'How each destination of each site has done in the last 24 hours, by its outcomes in ClickHouse',
-      params: nothing,
-      query: healthQuery,
-      body: null,
-      ifMatch: 'none',
-      success: {
-        status: 200,
-        schema: Type.Object({ items: Type.Array(healthShape), as_of: timeField('When ClickHouse was asked') }),
-        description: 'Destinations of which there are outcomes',
-      },
-      errors: ['query_too_heavy', 'query_busy', 'query_cancelled', 'query_unavailable'],
-      run: () => refused('not_found'),
-    }),
-    ask(input, { nowMs, may, principal }) {
-      const { site_id = null, destination = null } = input.query as Static<typeof healthQuery>;
+  route({
+    method: 'GET',
+    path: '/v1/admin/delivery-health',
+    operationId: 'getDeliveryHealth',
+    access: ofListed('destinations.read'),
+    tag: 'Destinations',
+    summary: 'How each destination of each site has done in the last 24 hours, by its outcomes in ClickHouse',
+    query: healthQuery,
+    success: {
+      status: 200,
+      schema: Type.Object({ items: Type.Array(healthShape), as_of: timeField('When ClickHouse was asked') }),
+      description: 'Destinations of which there are outcomes',
+    },
+    errors: ['query_too_heavy', 'query_busy', 'query_cancelled', 'query_unavailable'],
+    ask({ query }, { nowMs, may, principal }) {
+      const { site_id = null, destination = null } = query;
       // Rows of all sites are one question, which those who see all of them and those who see some ask alike.
       const isWhole = site_id !== null || may('destinations.read', 'installation');
       // In steps, so that equal questions of one second share an answer.
@@ -73,7 +66,7 @@ export const deliveryHealthRoutes: Route[] = [
         about: 'delivery-health',
         reads: null,
         isShared: true,
-        asked: isWhole ? (input.query as object) : { by: principal.actor },
+        asked: isWhole ? query : { by: principal.actor },
         statement: healthStatement({
           sinceMs,
           waitingSinceMs: sinceMs - RETRY_AGE_MAX_MS,
@@ -88,7 +81,7 @@ export const deliveryHealthRoutes: Route[] = [
         }),
       };
     },
-  },
+  }),
 ];
 
 function healthItem(row: HealthRow): HealthItem {
@@ -114,25 +107,19 @@ interface NewestAttemptRow extends Omit<AttemptRow, 'destination' | 'received'> 
   event: string;
 }
 
-export const newestAttemptsRoute: Route = {
-  ...route({
-    method: 'GET',
-    path: '/v1/admin/sites/{site_id}/destinations/{name}/attempts',
-    operationId: 'listAttempts',
-    access: inSite('destinations.read'),
-    tag: 'Destinations',
-    summary: 'The newest attempts to deliver to a destination, with what the platform answered',
-    params: destinationParams,
-    query: attemptsQuery,
-    body: null,
-    ifMatch: 'none',
-    success: { status: 200, schema: attemptsShape, description: 'Attempts of the last 30 days' },
-    errors: ['site_unknown', 'query_too_heavy', 'query_busy', 'query_cancelled', 'query_unavailable'],
-    run: () => refused('not_found'),
-  }),
-  ask({ params, query }, { nowMs, view }) {
-    const { site_id: siteId, name: destination } = params as Static<typeof destinationParams>;
-    const { outcome = null, limit = ATTEMPTS_LIMIT } = query as Static<typeof attemptsQuery>;
+export const newestAttemptsRoute: Route = route({
+  method: 'GET',
+  path: '/v1/admin/sites/{site_id}/destinations/{name}/attempts',
+  operationId: 'listAttempts',
+  access: inSite('destinations.read'),
+  tag: 'Destinations',
+  summary: 'The newest attempts to deliver to a destination, with what the platform answered',
+  params: destinationParams,
+  query: attemptsQuery,
+  success: { status: 200, schema: attemptsShape, description: 'Attempts of the last 30 days' },
+  errors: ['site_unknown', 'query_too_heavy', 'query_busy', 'query_cancelled', 'query_unavailable'],
+  ask({ params: { site_id: siteId, name: destination }, query }, { nowMs, view }) {
+    const { outcome = null, limit = ATTEMPTS_LIMIT } = query;
     if (view.table.site(siteId) === undefined) return refused('site_unknown');
     // In steps, so that equal questions of one second share an answer.
     const sinceMs = Math.floor((nowMs - ATTEMPTS_SINCE_MS) / ATTEMPTS_KEPT_MS) * ATTEMPTS_KEPT_MS;
@@ -148,7 +135,7 @@ export const newestAttemptsRoute: Route = {
       answer: (rows) => ({ items: (rows as NewestAttemptRow[]).map(attemptItem) }),
     };
   },
-};
+});
 
 /** An attempt as it is answered. */
 export function attemptItem({ attempted, answer_status, answer, outcome, ...row }: NewestAttemptRow): AttemptItem {
@@ -163,9 +150,6 @@ export function attemptItem({ attempted, answer_status, answer, outcome, ...row 
 const EVENT = 'page_view';
 const ID_BYTES = 8;
 
-type Params = Static<typeof destinationParams>;
-type Body = Static<typeof testBody>;
-
 export const destinationTestRoute: Route = route({
   method: 'POST',
   path: '/v1/admin/sites/{site_id}/destinations/{name}/test',
@@ -174,22 +158,19 @@ export const destinationTestRoute: Route = route({
   tag: 'Destinations',
   summary: 'Send one event that is marked as a test, as delivery would, and show what the platform answered',
   params: destinationParams,
-  query: nothing,
   body: testBody,
-  ifMatch: 'none',
   success: { status: 200, schema: testShape, description: 'What became of it; it is stored nowhere else' },
   errors: ['site_unknown', 'destination_unknown', 'settings_not_stored'],
-  run: () => done([], () => ({ body: {} })),
   gather: sendTestEvent,
 });
 
 async function sendTestEvent(
-  { params, body }: Input,
+  { params, body }: Input<Static<typeof destinationParams>, unknown, Static<typeof testBody>>,
   { sendTest, note }: ControlServices,
   before: RequestContext,
 ): Promise<GatheredAnswer> {
-  const { site_id: siteId, name } = params as Params;
-  const { event = EVENT, test_event_code: code } = body as Body;
+  const { site_id: siteId, name } = params;
+  const { event = EVENT, test_event_code: code } = body;
   if (before.view.table.site(siteId) === undefined) return refused('site_unknown');
   if (toTest(siteId, name, before) === null) return refused('destination_unknown');
   const world = await note(destinationKey(siteId, name), { test: event });

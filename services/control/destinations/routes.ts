@@ -1,6 +1,6 @@
 // Destinations and their settings; secrets go in and never come out.
 
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { calledNames } from '#pipelines/delivery/setting_fields.ts';
 import { destinationSettingProblems } from '#pipelines/settings/destination_settings.ts';
@@ -17,21 +17,22 @@ import {
   kindsShape,
   newDestination,
 } from '#services/control_api/destinations.ts';
-import { nothing, pageOf } from '#services/control_api/fields.ts';
+import { pageOf } from '#services/control_api/fields.ts';
 import { siteParams } from '#services/control_api/sites.ts';
 import { inSite, ofListed } from '../auth.ts';
 import {
   checkIfMatch,
   done,
+  listed,
   metaOf,
   type Outcome,
-  page,
   type RequestContext,
   type Route,
   refused,
   refusedFor,
   route,
   type Shown,
+  shown,
 } from '../route.ts';
 
 const tag = 'Destinations';
@@ -45,13 +46,8 @@ export const destinationRoutes: Route[] = [
     access: 'known',
     tag,
     summary: 'List the kinds of destinations, with the settings and secrets that each takes',
-    params: nothing,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: kindsShape, description: 'The kinds; a field with `secret: true` is a secret' },
-    errors: [],
-    run: (_input, { adapters }) => done([], () => ({ body: { items: adapters.map(kindOf) } })),
+    run: (_input, { adapters }) => shown({ items: adapters.map(kindOf) }),
   }),
   route({
     method: 'GET',
@@ -60,10 +56,7 @@ export const destinationRoutes: Route[] = [
     access: ofListed('destinations.read'),
     tag,
     summary: 'List destinations; of secrets, only the names',
-    params: nothing,
     query: destinationQuery,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: pageOf(destinationShape), description: 'Destinations, sorted by site' },
     errors: ['site_unknown'],
     run({ query }, { view, may }) {
@@ -73,13 +66,7 @@ export const destinationRoutes: Route[] = [
         .destinations()
         .filter((item) => site_id === undefined || item.site_id === site_id)
         .filter((item) => may('destinations.read', { site: item.site_id }));
-      const body = page(
-        found,
-        query,
-        (item) => `${item.site_id}/${item.name}`,
-        (item) => itemOf(view, item),
-      );
-      return done([], () => ({ body }));
+      return listed(found, query, ['site_id', 'name'], (item) => itemOf(view, item));
     },
   }),
   route({
@@ -88,15 +75,13 @@ export const destinationRoutes: Route[] = [
     operationId: 'createDestination',
     access: inSite('destinations.change'),
     requiresReauthentication: ({ body }, { adapters }) => {
-      const { name, settings = {} } = body as Static<typeof newDestination>;
+      const { name, settings = {} } = body;
       return callsAnew(adapters, { name, settings: {} }, settings);
     },
     tag,
     summary: 'Send the events of a site to a destination; an address of your own takes query.persons',
     params: siteParams,
-    query: nothing,
     body: newDestination,
-    ifMatch: 'none',
     success: { status: 201, schema: destinationShape, description: 'The destination' },
     errors: ['site_unknown', 'destination_exists', 'claimed_elsewhere'],
     run({ params: { site_id }, body: { name, enabled = true, ...change } }, world) {
@@ -115,9 +100,6 @@ export const destinationRoutes: Route[] = [
     tag,
     summary: 'Read a destination; of its secrets, only the names',
     params: destinationParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: destinationShape, description: 'The destination' },
     errors: ['site_unknown', 'destination_unknown'],
     run({ params: { site_id, name } }, { view }) {
@@ -131,15 +113,14 @@ export const destinationRoutes: Route[] = [
     operationId: 'changeDestination',
     access: inSite('destinations.change'),
     requiresReauthentication({ params, body }, { adapters, view }) {
-      const { site_id, name } = params as Static<typeof destinationParams>;
+      const { site_id, name } = params;
       const before = view.table.destination(site_id, name) ?? { name, settings: {} };
-      return callsAnew(adapters, before, (body as Static<typeof destinationChange>).settings ?? {});
+      return callsAnew(adapters, before, body.settings ?? {});
     },
     tag,
     summary:
       'Change the settings and secrets that are given, or switch it on or off; the others are kept. Another address takes query.persons',
     params: destinationParams,
-    query: nothing,
     body: destinationChange,
     ifMatch: 'required',
     success: { status: 200, schema: destinationShape, description: 'The destination as it is now' },
@@ -164,8 +145,6 @@ export const destinationRoutes: Route[] = [
     tag,
     summary: 'Remove a destination with its settings and secrets',
     params: destinationParams,
-    query: nothing,
-    body: null,
     ifMatch: 'required',
     success: { status: 200, schema: destinationShape, description: 'The destination that was removed' },
     errors: ['site_unknown', 'destination_unknown'],

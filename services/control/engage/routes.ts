@@ -13,15 +13,15 @@ import {
   engageParams,
   engageShapes,
 } from '#services/control_api/engage.ts';
-import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
+import { closed, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { siteParams } from '#services/control_api/sites.ts';
 import { inSite } from '../auth.ts';
 import {
   checkIfMatch,
   done,
+  listed,
   metaOf,
   type Outcome,
-  page,
   type Route,
   refused,
   refusedFor,
@@ -61,20 +61,12 @@ function listRoute(kind: EngageKind): Route {
     summary: `List the ${ENGAGE_PATHS[kind]} of a site`,
     params: siteParams,
     query: closed(pageFields),
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: pageOf(engageShapes[kind]), description: 'Sorted by id' },
     errors: ['site_unknown'],
     run({ params: { site_id }, query }, { view }) {
       if (view.table.site(site_id) === undefined) return refused('site_unknown');
       const items = itemsOf(view, site_id, kind).sort((a, b) => (a.id < b.id ? -1 : 1));
-      const body = page(
-        items,
-        query,
-        ({ id }) => id,
-        (item) => viewOf(view, item),
-      );
-      return done([], () => ({ body }));
+      return listed(items, query, 'id', (item) => viewOf(view, item));
     },
   });
 }
@@ -88,9 +80,7 @@ function createRoute(kind: EngageKind): Route {
     tag,
     summary: `Add a ${kind} to a site`,
     params: siteParams,
-    query: nothing,
     body: engageInputs[kind],
-    ifMatch: 'none',
     success: { status: 201, schema: engageShapes[kind], description: `The ${kind}, with every default filled in` },
     errors: ['site_unknown', 'engage_definition_exists', 'limit_reached'],
     run({ params: { site_id }, body }, { view }) {
@@ -113,9 +103,6 @@ function readRoute(kind: EngageKind): Route {
     tag,
     summary: `Read a ${kind}`,
     params: engageParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: engageShapes[kind], description: `The ${kind}` },
     errors: ['site_unknown', 'engage_definition_unknown'],
     run({ params: { site_id, id } }, { view }) {
@@ -134,7 +121,6 @@ function replaceRoute(kind: EngageKind): Route {
     tag,
     summary: `Replace a ${kind}; its id stays`,
     params: engageParams,
-    query: nothing,
     body: engageInputs[kind],
     ifMatch: 'required',
     success: { status: 200, schema: engageShapes[kind], description: `The ${kind} as it is now` },
@@ -164,8 +150,6 @@ function removeRoute(kind: EngageKind): Route {
     tag,
     summary: `Remove a ${kind}; its events and results stay`,
     params: engageParams,
-    query: nothing,
-    body: null,
     ifMatch: 'required',
     success: { status: 200, schema: engageShapes[kind], description: `The ${kind} that was removed` },
     errors: ['site_unknown', 'engage_definition_unknown'],

@@ -6,7 +6,7 @@ import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { apiKeyKey } from '#pipelines/settings/table.ts';
 import { keyProblems } from '#pipelines/settings/validate.ts';
 import type { ApiKey } from '#schemas/setting.ts';
-import { nothing, pageOf } from '#services/control_api/fields.ts';
+import { pageOf } from '#services/control_api/fields.ts';
 import {
   issuedKeyShape,
   keyChange,
@@ -22,9 +22,9 @@ import { inBodySite, inKeySite, ofListed } from '../auth.ts';
 import {
   checkIfMatch,
   done,
+  listed,
   metaOf,
   type Outcome,
-  page,
   type RequestContext,
   type Route,
   refused,
@@ -47,10 +47,7 @@ export const keyRoutes: Route[] = [
     tag,
     showsKeyUse: true,
     summary: 'List keys; of each only the first characters are known',
-    params: nothing,
     query: keyQuery,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: pageOf(keyShape), description: 'Keys, sorted by site' },
     errors: ['site_unknown'],
     run({ query }, world) {
@@ -62,13 +59,7 @@ export const keyRoutes: Route[] = [
         .filter((key) => site_id === undefined || key.site_id === site_id)
         .filter((key) => shown_prefix === undefined || key.shown_prefix === shown_prefix)
         .filter((key) => world.may('keys.read', { site: key.site_id }));
-      const body = page(
-        keys,
-        query,
-        (key) => `${key.site_id}/${key.shown_prefix}/${key.key_hash}`,
-        (key) => itemOf(world.view, key, world),
-      );
-      return done([], () => ({ body }));
+      return listed(keys, query, ['site_id', 'shown_prefix', 'key_hash'], (key) => itemOf(world.view, key, world));
     },
   }),
   route({
@@ -79,10 +70,7 @@ export const keyRoutes: Route[] = [
     tag,
     showsKeyUse: true,
     summary: 'Issue a key and show it, once',
-    params: nothing,
-    query: nothing,
     body: newKey,
-    ifMatch: 'none',
     success: { status: 201, schema: issuedKeyShape, description: 'The key' },
     errors: ['limit_reached'],
     run({ body }, world) {
@@ -108,9 +96,6 @@ export const keyRoutes: Route[] = [
     showsKeyUse: true,
     summary: 'Read a key',
     params: keyParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: keyShape, description: 'The key' },
     errors: ['key_unknown'],
     run({ params: { key_hash } }, world) {
@@ -127,7 +112,6 @@ export const keyRoutes: Route[] = [
     showsKeyUse: true,
     summary: 'Change the label, the origin allow-list, the expiry or the rate limit of a key',
     params: keyParams,
-    query: nothing,
     body: keyChange,
     ifMatch: 'required',
     success: { status: 200, schema: keyShape, description: 'The key as it is now' },
@@ -152,8 +136,6 @@ export const keyRoutes: Route[] = [
     showsKeyUse: true,
     summary: 'Revoke a key, at once and for good; a revoked key stays as it is',
     params: keyParams,
-    query: nothing,
-    body: null,
     ifMatch: 'optional',
     success: { status: 200, schema: keyShape, description: 'The revoked key' },
     errors: ['key_unknown'],
@@ -173,7 +155,6 @@ export const keyRoutes: Route[] = [
     showsKeyUse: true,
     summary: 'Issue a key in place of another, which goes on working for a while',
     params: keyParams,
-    query: nothing,
     body: keyRotation,
     ifMatch: 'optional',
     success: { status: 201, schema: rotatedKeyShape, description: 'The new key, and the old one as it is now' },

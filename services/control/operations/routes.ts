@@ -8,7 +8,7 @@ import { keyIdOf } from '#pipelines/settings/callers.ts';
 import { type EventDefinition, parseEventDefinition } from '#pipelines/settings/event_definitions.ts';
 import { definitionState, HOUR_MS, siteVolume } from '#pipelines/tag/tag_health.ts';
 import type { ApiKey, Site } from '#schemas/setting.ts';
-import { closed, idField, nothing } from '#services/control_api/fields.ts';
+import { closed, idField } from '#services/control_api/fields.ts';
 import {
   type DefinitionHealth,
   type RefusalSampleItem,
@@ -28,12 +28,12 @@ import { siteParams } from '#services/control_api/sites.ts';
 import { type Input, inAll, inSite, ofListed } from '../auth.ts';
 import {
   type ControlServices,
-  done,
   type GatheredAnswer,
   type RequestContext,
   type Route,
   refused,
   route,
+  shown,
 } from '../route.ts';
 
 const STAGES = ['dedup', 'quota', 'identity', 'warehouse'] as const;
@@ -51,17 +51,12 @@ export const stageRoute: Route = route({
   access: inAll('replays.read'),
   tag: 'Operations',
   summary: 'How far each stage is: what it has still to take, how old that is, how quickly it takes it',
-  params: nothing,
-  query: nothing,
-  body: null,
-  ifMatch: 'none',
   success: {
     status: 200,
     schema: stagesShape,
     description: 'The stages, in the order in which events go through them',
   },
   errors: ['stages_unavailable'],
-  run: () => done([], () => ({ body: {} })),
   async gather(_input, { stages }, { view, nowMs }) {
     const enabled = view.table.destinations().filter((one) => one.enabled);
     const deliveries = [...new Set(enabled.map(({ name }) => `delivery.${name}`))].sort();
@@ -84,15 +79,10 @@ export const runningRoutes: Route[] = [
     access: ofListed('queries.manage'),
     tag: runningTag,
     summary: 'The queries that ClickHouse is at work on: whose they are, for how long, and what they take',
-    params: nothing,
     query: listQuery,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: runningQueriesShape, description: 'Queries of every control service' },
     errors: ['query_unavailable'],
-    run: () => done([], () => ({ body: {} })),
-    async gather({ query }, { running }, world) {
-      const { site_id: siteId } = query as Static<typeof listQuery>;
+    async gather({ query: { site_id: siteId } }, { running }, world) {
       const found = (await running.list())
         .filter((one) => siteId === undefined || one.siteId === siteId)
         .filter((one) => isManagedQuery(one, world));
@@ -107,12 +97,8 @@ export const runningRoutes: Route[] = [
     tag: runningTag,
     summary: 'End a query; whoever asked it is answered query_cancelled',
     params: runningQueryParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: runningQueryShape, description: 'The query, as it was when it was ended' },
     errors: ['query_unknown', 'query_unavailable', 'settings_not_stored'],
-    run: () => done([], () => ({ body: {} })),
     async gather({ params }, { running, note }, before) {
       const found = await managedQuery(running, params as RunningParams, before);
       if (found === undefined) return refused('query_unknown');
@@ -152,9 +138,6 @@ export const tagHealthRoutes: Route[] = [
     tag: 'Sites',
     summary: "How a site's tag does: what pages sent events, how many against the usual, and which definitions fire",
     params: siteParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: tagHealthShape, description: 'How it does, by what the edges counted' },
     errors: ['site_unknown', 'tag_health_unavailable'],
     showsTagHealth: true,
@@ -162,7 +145,7 @@ export const tagHealthRoutes: Route[] = [
       const site = view.table.site(site_id);
       if (site === undefined) return refused('site_unknown');
       if (tagRecord === null) return refused('tag_health_unavailable');
-      return done([], () => ({ body: tagHealth(site, tagRecord, nowMs) }));
+      return shown(tagHealth(site, tagRecord, nowMs));
     },
   }),
 ];
@@ -218,22 +201,18 @@ export const refusalRoutes: Route[] = [
       'What the edge did not accept of a site, by reason, with samples: events rejected or dropped, requests refused',
     params: siteParams,
     query: refusalQuery,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: refusalsShape, description: 'What was not accepted, by what the edges counted' },
     errors: ['site_unknown', 'refusals_unavailable'],
-    run: () => done([], () => ({ body: {} })),
     gather: readRefusals,
   }),
 ];
 
 async function readRefusals(
-  { params, query }: Input,
+  { params: { site_id: siteId }, query }: Input<Static<typeof siteParams>, Static<typeof refusalQuery>>,
   sources: ControlServices,
   world: RequestContext,
 ): Promise<GatheredAnswer> {
-  const { site_id: siteId } = params as Static<typeof siteParams>;
-  const { to = world.nowMs, from = Math.max(0, to - WEEK_MS), interval = 'day' } = query as Static<typeof refusalQuery>;
+  const { to = world.nowMs, from = Math.max(0, to - WEEK_MS), interval = 'day' } = query;
   // Of no other name, or Redis would be asked for names out of a request.
   if (world.view.table.site(siteId) === undefined) return refused('site_unknown');
   const record = await sources.readRefusals(siteId);

@@ -25,7 +25,7 @@ import type { Permission } from '#pipelines/settings/access.ts';
 import { unless } from '#pipelines/settings/problems.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { AttemptItem } from '#services/control_api/destinations.ts';
-import { nothing, pageOf } from '#services/control_api/fields.ts';
+import { pageOf } from '#services/control_api/fields.ts';
 import {
   type DeadLetterItem,
   deadLetterSchema,
@@ -44,12 +44,12 @@ import { attemptItem } from '../destinations/delivery.ts';
 import { createQueryGate } from '../queries/answers.ts';
 import {
   type ControlServices,
-  done,
   type GatheredAnswer,
   type RequestContext,
   type Route,
   refused,
   route,
+  rowsOf,
 } from '../route.ts';
 
 const tag = 'Dead letters';
@@ -74,14 +74,10 @@ export const deadLetterRoutes: Route[] = [
     access: ofListed('dead_letters.read'),
     tag,
     summary: 'List dead letters, by stage and partition, oldest first; a page may be short and yet not the last',
-    params: nothing,
     query: letterQuery,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: pageOf(deadLetterSchema), description: 'Dead letters, without what they hold' },
     errors: READING_ERRORS,
-    run: () => done([], () => ({ body: {} })),
-    gather: listLetters,
+    gather: ({ query }, sources, world) => listLetters(query, sources, world),
   }),
   route({
     method: 'GET',
@@ -91,13 +87,9 @@ export const deadLetterRoutes: Route[] = [
     tag,
     summary: 'Show a dead letter: whose events it holds, or the size and digest of what cannot be read',
     params: letterParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: letterDetails, description: 'The dead letter' },
     errors: ['dead_letter_unknown', ...READING_ERRORS],
-    run: () => done([], () => ({ body: {} })),
-    gather: ({ params }, sources, world) => showLetter((params as { letter_id: string }).letter_id, sources, world),
+    gather: ({ params: { letter_id } }, sources, world) => showLetter(letter_id, sources, world),
   }),
   route({
     method: 'POST',
@@ -107,15 +99,11 @@ export const deadLetterRoutes: Route[] = [
     tag,
     summary:
       'Send dead letters in again, those of deliveries to their destination: each once, however often it is asked',
-    params: nothing,
-    query: nothing,
     body: resendBody,
-    ifMatch: 'none',
     success: { status: 200, schema: resendShape, description: 'What became of each' },
     errors: [...READING_ERRORS, 'settings_not_stored'],
-    run: () => done([], () => ({ body: {} })),
     gather: ({ body }, sources) =>
-      changeLetters((body as Static<typeof resendBody>).ids, sources, {
+      changeLetters(body.ids, sources, {
         noted: (resend) => ({ resend }),
         change: (own, world) => sources.letters.resend(own, resendRules(sources, world)),
       }),
@@ -179,11 +167,10 @@ async function showLetter(id: string, sources: ControlServices, world: RequestCo
 }
 
 async function listLetters(
-  { query }: { query: unknown },
+  asked: Static<typeof letterQuery>,
   sources: ControlServices,
   world: RequestContext,
 ): Promise<GatheredAnswer> {
-  const asked = query as Static<typeof letterQuery>;
   const { stage = null, reason = null, state = null, since = null, limit = LIMIT, after } = asked;
   const place: LetterPlace | null = after === undefined ? null : parseDeadLetterId(after);
   const marked = state === 'delivered' ? null : state;
@@ -256,9 +243,6 @@ function detailsOf(found: DeadLetterView, deliveries: LetterDeliveries): Omit<Le
   };
 }
 
-type Resolving = Static<typeof resolveBody>;
-type Reopening = Static<typeof reopenBody>;
-
 export const letterResolutionRoutes: Route[] = [
   route({
     method: 'POST',
@@ -267,17 +251,17 @@ export const letterResolutionRoutes: Route[] = [
     access: ofListed('dead_letters.change'),
     tag,
     summary: 'Note why nothing more is to be done about dead letters of any stage, so that they are open no more',
-    params: nothing,
-    query: nothing,
     body: resolveBody,
-    ifMatch: 'none',
     success: { status: 200, schema: resolveShape, description: 'What became of each' },
     errors: [...READING_ERRORS, 'settings_not_stored'],
-    run: () => done([], () => ({ body: {} })),
-    async gather({ body }, sources) {
-      const { ids, note: sent } = body as Resolving;
+    async gather({ body: { ids, note: sent } }, sources) {
       const note = sent.trim();
-      const problems = unless(!isPersonal(note), 'personal_text', 'note', 'holds an e-mail address or a phone number');
+      const problems = unless(
+        !holdsPersonalText(note),
+        'personal_text',
+        'note',
+        'holds an e-mail address or a phone number',
+      );
       if (problems.length > 0) return refused('settings_invalid', problems);
       return changeLetters(ids, sources, {
         noted: (resolve) => ({ resolve, note }),
@@ -292,22 +276,16 @@ export const letterResolutionRoutes: Route[] = [
     access: ofListed('dead_letters.change'),
     tag,
     summary: 'Make dead letters open again with which somebody was done',
-    params: nothing,
-    query: nothing,
     body: reopenBody,
-    ifMatch: 'none',
     success: { status: 200, schema: resolveShape, description: 'What became of each' },
     errors: [...READING_ERRORS, 'settings_not_stored'],
-    run: () => done([], () => ({ body: {} })),
     gather: ({ body }, sources) =>
-      changeLetters((body as Reopening).ids, sources, {
+      changeLetters(body.ids, sources, {
         noted: (reopen) => ({ reopen }),
         change: (own, { principal }) => sources.letters.reopen(own, principal.actor),
       }),
   }),
 ];
-
-const isPersonal = (note: string): boolean => holdsPersonalText(note);
 
 /** What is known of letters of deliveries since they died, by their ids; other letters have none. */
 type LetterDeliveries = ReadonlyMap<string, LetterDelivery>;
@@ -355,7 +333,7 @@ function keyOfEvent(destination: string, { siteId, coordinate }: EntryView): str
 /** The outcomes of events by their keys; null where ClickHouse does not answer. */
 async function outcomesOf(
   events: readonly AskedEvent[],
-  { queries, asker }: Asking,
+  sources: Asking,
   cacheTtlMs: number,
 ): Promise<Map<string, EventOutcome> | null> {
   const known = new Map<string, EventOutcome>();
@@ -366,16 +344,10 @@ async function outcomesOf(
       some.map(({ place }) => place),
       Math.max(0, sinceMs - CLOCK_MARGIN_MS),
     );
-    const answered = await queries.answer(
-      {
-        ...{ kind: 'ask', siteId: ALL_SITES, about: 'letters', asked: { rows_of: 'letters' }, reads: null },
-        ...{ isShared: false, statement, cacheTtlMs, answer: (rows) => ({ rows }) },
-      },
-      asker,
-    );
-    if (!answered.ok) return null;
-    for (const row of (answered.body as { rows: LetterOutcomeRow[] }).rows) {
-      const { site_id, destination, p, o, i, delivered, latest, latest_at } = row;
+    const query = { siteId: ALL_SITES, about: 'letters', asked: { rows_of: 'letters' }, statement, cacheTtlMs };
+    const rows = await rowsOf<LetterOutcomeRow>(sources, query);
+    if (typeof rows === 'string') return null;
+    for (const { site_id, destination, p, o, i, delivered, latest, latest_at } of rows) {
       known.set([site_id, destination, p, o, i].join('/'), {
         delivered: delivered === 1,
         latest,
@@ -387,22 +359,16 @@ async function outcomesOf(
 }
 
 /** The attempts to deliver the only event of a delivery's letter, the newest first; null where they are not known. */
-async function attemptsOf(
-  { letter, views }: DeadLetterView,
-  { queries, asker }: Asking,
-): Promise<AttemptItem[] | null> {
+async function attemptsOf({ letter, views }: DeadLetterView, sources: Asking): Promise<AttemptItem[] | null> {
   const [event] = views ?? [];
   if (letter.stage !== 'delivery' || event === undefined || views?.length !== 1) return null;
-  const answered = await queries.answer(
-    {
-      ...{ kind: 'ask', siteId: event.siteId, about: 'letters', asked: { rows_of: 'attempts' }, reads: null },
-      ...{ isShared: false, statement: attemptsStatement(event.siteId, event.eventId), cacheTtlMs: OUTCOMES_KEPT_MS },
-      answer: (rows) => ({ rows }),
-    },
-    asker,
-  );
-  if (!answered.ok) return null;
-  return (answered.body as { rows: AttemptRow[] }).rows
+  const { siteId, eventId } = event;
+  const statement = attemptsStatement(siteId, eventId);
+  const asked = { rows_of: 'attempts' };
+  const rows = { siteId, about: 'letters', asked, statement, cacheTtlMs: OUTCOMES_KEPT_MS };
+  const found = await rowsOf<AttemptRow>(sources, rows);
+  if (typeof found === 'string') return null;
+  return found
     .filter(({ destination }) => destination === letter.destination)
     .slice(0, ATTEMPTS_SHOWN_MAX)
     .map(({ destination: _destination, received: _received, ...row }) =>

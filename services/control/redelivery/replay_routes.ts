@@ -9,7 +9,7 @@ import { randomBase62 } from '#pipelines/settings/secrets.ts';
 import { replayKey } from '#pipelines/settings/table.ts';
 import type { ReplayProgress } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
-import { nothing, pageOf } from '#services/control_api/fields.ts';
+import { pageOf } from '#services/control_api/fields.ts';
 import {
   newReplay,
   type ReplayItem,
@@ -23,8 +23,8 @@ import { isCalledByAddress } from '../destinations/routes.ts';
 import {
   checkIfMatch,
   done,
+  listed,
   metaOf,
-  page,
   type RequestContext,
   type Route,
   refused,
@@ -47,12 +47,8 @@ export const replayRoutes: Route[] = [
     access: ofListed('replays.read'),
     tag,
     summary: 'List replays with how far they are, by their ids',
-    params: nothing,
     query: replayQuery,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: pageOf(replayShape), description: 'Replays' },
-    errors: [],
     run({ query }, world) {
       const { destination } = query;
       const found = world.view.table
@@ -60,13 +56,7 @@ export const replayRoutes: Route[] = [
         .filter((one) => destination === undefined || one.destination === destination)
         .filter(({ site_id }) => world.may('replays.read', placeOfSite(site_id)))
         .sort((a, b) => (a.replay_id < b.replay_id ? -1 : 1));
-      const body = page(
-        found,
-        query,
-        ({ replay_id }) => replay_id,
-        (one) => itemOf(world, world.view, one),
-      );
-      return done([], () => ({ body }));
+      return listed(found, query, 'replay_id', (one) => itemOf(world, world.view, one));
     },
   }),
   route({
@@ -74,13 +64,10 @@ export const replayRoutes: Route[] = [
     path: base,
     operationId: 'createReplay',
     access: inBodySite('replays.change'),
-    requiresReauthentication: ({ body }, known) => tellsAnAddress(body as Static<typeof newReplay>, known),
+    requiresReauthentication: ({ body }, known) => tellsAnAddress(body, known),
     tag,
     summary: 'Send again what a destination has not taken, of a range of time',
-    params: nothing,
-    query: nothing,
     body: newReplay,
-    ifMatch: 'none',
     success: { status: 201, schema: replayShape, description: 'The replay, which begins by itself' },
     errors: ['limit_reached'],
     run({ body }, world) {
@@ -112,9 +99,6 @@ export const replayRoutes: Route[] = [
     tag,
     summary: 'Read a replay and how far it is',
     params: replayParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: replayShape, description: 'The replay' },
     errors: ['replay_unknown'],
     run({ params: { replay_id } }, world) {
@@ -130,7 +114,6 @@ export const replayRoutes: Route[] = [
     tag,
     summary: 'Pause, resume or cancel a replay; what is written for delivery is delivered all the same',
     params: replayParams,
-    query: nothing,
     body: replayChange,
     ifMatch: 'optional',
     success: { status: 200, schema: replayShape, description: 'The replay as it is now' },

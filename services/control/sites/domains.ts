@@ -25,15 +25,25 @@ import { type Problem, problem } from '#pipelines/settings/problems.ts';
 import { domainProofKey, type SettingsTable } from '#pipelines/settings/table.ts';
 import { siteProblems } from '#pipelines/settings/validate.ts';
 import type { DomainProof, Site } from '#schemas/setting.ts';
-import { closed, idField, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
+import { closed, idField, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { type DomainItem, domainParams, domainShape } from '#services/control_api/sites.ts';
 import { inSite, ofListed } from '../auth.ts';
-import { type DomainRules, done, page, type RequestContext, type Route, refused, refusedFor, route } from '../route.ts';
+import {
+  type DomainRules,
+  done,
+  page,
+  type RequestContext,
+  type Route,
+  refused,
+  refusedFor,
+  route,
+  shown,
+} from '../route.ts';
 
 const tag = 'Sites';
 const base = '/v1/admin/sites/{site_id}/domains/{domain}';
-const ofDomain = { tag, params: domainParams, query: nothing, body: null, ifMatch: 'none' } as const;
-const shown = (description: string) => ({ status: 200, schema: domainShape, description }) as const;
+const ofDomain = { tag, params: domainParams } as const;
+const domainAnswer = (description: string) => ({ status: 200, schema: domainShape, description }) as const;
 
 export const domainRoutes: Route[] = [
   route({
@@ -43,10 +53,7 @@ export const domainRoutes: Route[] = [
     access: ofListed('site.read'),
     tag,
     summary: 'List claimed first-party domains, the site that claims each, and whether it is verified',
-    params: nothing,
     query: closed({ site_id: Type.Optional(idField('Only domains of this site')), ...pageFields }),
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: pageOf(domainShape), description: 'Claims, sorted by domain and site' },
     errors: ['site_unknown'],
     run({ query }, { view: { table }, domainRules, may }) {
@@ -56,8 +63,7 @@ export const domainRoutes: Route[] = [
         .filter((claim) => site_id === undefined || claim.site_id === site_id)
         .filter((claim) => may('site.read', { site: claim.site_id }))
         .sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
-      const body = page(claims, query, nameOf, (proof) => itemOf(proof, domainRules));
-      return done([], () => ({ body }));
+      return shown(page(claims, query, nameOf, (proof) => itemOf(proof, domainRules)));
     },
   }),
   route({
@@ -67,7 +73,7 @@ export const domainRoutes: Route[] = [
     operationId: 'getDomain',
     access: inSite('site.read'),
     summary: 'Read a claimed domain, with the DNS records of which one has to be set',
-    success: shown('The domain'),
+    success: domainAnswer('The domain'),
     errors: ['site_unknown', 'domain_unknown'],
     run({ params }, world) {
       const found = dedupKey(world.view, params);
@@ -81,7 +87,7 @@ export const domainRoutes: Route[] = [
     operationId: 'claimDomain',
     access: inSite('site.change'),
     summary: 'Claim a first-party domain for a site; it is served once it is verified',
-    success: shown('The domain, with the DNS records of which one has to be set'),
+    success: domainAnswer('The domain, with the DNS records of which one has to be set'),
     errors: ['site_unknown', 'claimed_elsewhere'],
     run({ params: { site_id, domain } }, world) {
       const site = world.view.table.site(site_id);
@@ -100,7 +106,7 @@ export const domainRoutes: Route[] = [
     operationId: 'verifyDomain',
     access: inSite('site.change'),
     summary: 'Look for the DNS records of a claimed domain now, as is done regularly anyway',
-    success: shown('The domain as it stands after that'),
+    success: domainAnswer('The domain as it stands after that'),
     looksForProof: true,
     errors: ['site_unknown', 'domain_unknown', 'claimed_elsewhere', 'dns_unavailable'],
     run({ params }, world) {
@@ -119,7 +125,7 @@ export const domainRoutes: Route[] = [
     operationId: 'releaseDomain',
     access: inSite('site.change'),
     summary: 'Give up a claimed domain; it is served no more',
-    success: shown('The domain that was given up'),
+    success: domainAnswer('The domain that was given up'),
     errors: ['site_unknown', 'domain_unknown'],
     run({ params }, world) {
       const found = dedupKey(world.view, params);

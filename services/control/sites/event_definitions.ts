@@ -12,7 +12,6 @@ import { problem } from '#pipelines/settings/problems.ts';
 import { siteKey } from '#pipelines/settings/table.ts';
 import { siteProblems } from '#pipelines/settings/validate.ts';
 import type { Site } from '#schemas/setting.ts';
-import { nothing } from '#services/control_api/fields.ts';
 import { definitionInput, definitionParams, siteParams } from '#services/control_api/sites.ts';
 import { inSite } from '../auth.ts';
 import {
@@ -41,9 +40,6 @@ export const definitionRoutes: Route[] = [
     tag,
     summary: 'List the event definitions of a site, in the order the tag has them',
     params: siteParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: listShape, description: `The definitions. ${versioned}` },
     errors: ['site_unknown'],
     run({ params: { site_id } }, { view }) {
@@ -61,7 +57,6 @@ export const definitionRoutes: Route[] = [
     tag,
     summary: 'Add an event definition to a site',
     params: siteParams,
-    query: nothing,
     body: definitionInput,
     ifMatch: 'optional',
     success: { status: 201, schema: eventDefinitionSchema, description: `The definition. ${versioned}` },
@@ -84,9 +79,6 @@ export const definitionRoutes: Route[] = [
     tag,
     summary: 'Read an event definition',
     params: definitionParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: eventDefinitionSchema, description: `The definition. ${versioned}` },
     errors: ['site_unknown', 'event_definition_unknown'],
     run({ params: { site_id, definition_id } }, { view }) {
@@ -102,7 +94,6 @@ export const definitionRoutes: Route[] = [
     tag,
     summary: 'Replace an event definition; its id stays',
     params: definitionParams,
-    query: nothing,
     body: definitionInput,
     ifMatch: 'required',
     success: { status: 200, schema: eventDefinitionSchema, description: `The definition as it is now. ${versioned}` },
@@ -128,8 +119,6 @@ export const definitionRoutes: Route[] = [
     tag,
     summary: 'Remove an event definition',
     params: definitionParams,
-    query: nothing,
-    body: null,
     ifMatch: 'required',
     success: { status: 200, schema: eventDefinitionSchema, description: 'The definition that was removed' },
     errors: ['site_unknown', 'event_definition_unknown'],

@@ -13,7 +13,7 @@ import { randomBase62 } from '#pipelines/settings/secrets.ts';
 import { siteKey } from '#pipelines/settings/table.ts';
 import { siteProblems } from '#pipelines/settings/validate.ts';
 import { type AdminToken, type ApiKey, type Grant, type Site, TAG_DEFAULTS, type User } from '#schemas/setting.ts';
-import { closed, idField, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
+import { closed, idField, pageFields, pageOf } from '#services/control_api/fields.ts';
 import {
   changedSiteShape,
   newSite,
@@ -36,9 +36,9 @@ import {
   checkIfMatch,
   done,
   type GatheredAnswer,
+  listed,
   metaOf,
   type Outcome,
-  page,
   type Refused,
   type RequestContext,
   type Route,
@@ -79,10 +79,7 @@ export const siteRoutes: Route[] = [
     access: ofListed('site.read'),
     tag,
     summary: 'List sites',
-    params: nothing,
     query: closed({ account_id: Type.Optional(idField('Only sites of this account')), ...pageFields }),
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: pageOf(siteShape), description: 'Sites, sorted by id' },
     errors: ['account_unknown'],
     run({ query }, { view, may }) {
@@ -94,13 +91,10 @@ export const siteRoutes: Route[] = [
         .sites()
         .filter((site) => account_id === undefined || site.account_id === account_id)
         .filter(({ site_id }) => may('site.read', { site: site_id }));
-      const body = page(
-        sites,
-        query,
-        ({ site_id }) => site_id,
-        (site) => ({ ...shownSite(site, mayReadRules(may, site.site_id)), ...metaOf(view, siteKey(site.site_id)) }),
-      );
-      return done([], () => ({ body }));
+      return listed(sites, query, 'site_id', (site) => ({
+        ...shownSite(site, mayReadRules(may, site.site_id)),
+        ...metaOf(view, siteKey(site.site_id)),
+      }));
     },
   }),
   route({
@@ -110,10 +104,7 @@ export const siteRoutes: Route[] = [
     access: createsSite,
     tag,
     summary: 'Create a site',
-    params: nothing,
-    query: nothing,
     body: newSite,
-    ifMatch: 'none',
     success: { status: 201, schema: siteShape, description: 'The site' },
     errors: ['site_exists', 'claimed_elsewhere', 'limit_reached'],
     run({ body: { site_id, ...change } }, world) {
@@ -131,9 +122,6 @@ export const siteRoutes: Route[] = [
     tag,
     summary: 'Read a site',
     params: siteParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: siteShape, description: 'The site' },
     errors: ['site_unknown'],
     run({ params: { site_id } }, { view, may }) {
@@ -149,10 +137,9 @@ export const siteRoutes: Route[] = [
     tag,
     summary: 'Change the fields of a site that are given: mode, category, domains, block rules and the rest',
     params: siteParams,
-    query: nothing,
     body: siteChange,
     // Whoever may read the account that it moves to reads its events from then on.
-    requiresReauthentication: ({ body }) => (body as SiteChange).account_id !== undefined,
+    requiresReauthentication: ({ body }) => body.account_id !== undefined,
     ifMatch: 'required',
     success: { status: 200, schema: changedSiteShape, description: 'The site as it is now' },
     errors: ['site_unknown', 'claimed_elsewhere', 'limit_reached'],
@@ -166,10 +153,8 @@ export const siteRoutes: Route[] = [
         withFacts(changedSite(before, body, world, before), endedAccess(site_id, end_access, world))
       );
     },
-    async beside({ params, body }, sources, world) {
-      const { account_id, end_access } = body as SiteChange;
+    async beside({ params: { site_id }, body: { account_id, end_access } }, sources, world) {
       if (account_id === undefined && end_access === undefined) return {};
-      const { site_id } = params as Static<typeof siteParams>;
       const access = accessOf(site_id, world.view, world.nowMs);
       return { still_works: await withAnalysts(site_id, end_access ?? [], access, sources, world) };
     },
@@ -350,9 +335,6 @@ const prefixAccess = {
   path: '/v1/admin/sites/{site_id}/loader-prefix',
   tag: 'Sites',
   params: siteParams,
-  query: nothing,
-  body: null,
-  ifMatch: 'none',
   success: { status: 200, schema: siteShape, description: 'The site as it is now' },
   errors: ['site_unknown'],
 } as const;
@@ -401,23 +383,20 @@ export const splitRoutes: Route[] = [
     tag: 'Persons',
     summary: 'Take distinct ids out of a person whom they were joined to wrongly, with their rows, for good',
     params: splitParams,
-    query: nothing,
     body: splitInput,
-    ifMatch: 'none',
     success: { status: 200, schema: splitShape, description: 'What was done, or would be' },
     errors: ['site_unknown', 'person_changed', 'splits_unavailable', 'settings_not_stored'],
-    run: () => done([], () => ({ body: {} })),
     gather: splitPerson,
   }),
 ];
 
 async function splitPerson(
-  input: Input,
+  { params, body: wanted }: Input<Static<typeof splitParams>, unknown, SplitInput>,
   { splits, note }: ControlServices,
   before: RequestContext,
 ): Promise<GatheredAnswer> {
-  const { site_id: siteId, person_id: named } = input.params as Static<typeof splitParams>;
-  const { distinct_ids, identifiers = [], dry_run: isDry = false } = input.body as SplitInput;
+  const { site_id: siteId, person_id: named } = params;
+  const { distinct_ids, identifiers = [], dry_run: isDry = false } = wanted;
   if (before.view.table.site(siteId) === undefined) return refused('site_unknown');
   const moved = new Set(distinct_ids.map((id) => basePersonId(siteId, id)));
   const group = await splits.groupsOf(siteId, [named, ...moved]);

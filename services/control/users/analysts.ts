@@ -12,7 +12,6 @@ import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { problem } from '#pipelines/settings/problems.ts';
 import { randomPassword } from '#pipelines/settings/secrets.ts';
 import type { AdminToken } from '#schemas/setting.ts';
-import { nothing } from '#services/control_api/fields.ts';
 import {
   type AnalystItem,
   type AnalystsAnswer,
@@ -24,7 +23,7 @@ import {
   newAnalyst,
 } from '#services/control_api/queries.ts';
 import { ofListed } from '../auth.ts';
-import { done, type Refused, type RequestContext, type Route, refused, route } from '../route.ts';
+import { type Refused, type RequestContext, type Route, refused, route } from '../route.ts';
 
 /** Of each account whose sites they read. */
 const ANALYSTS_MAX = 200;
@@ -37,7 +36,6 @@ const base = '/v1/admin/analysts';
 const errors = ['analysts_not_set_up', 'query_unavailable'] as const;
 
 type NewAnalyst = Static<typeof newAnalyst>;
-type Params = Static<typeof analystParams>;
 
 /** Users of ClickHouse that people read their sites with, by tools of their own. */
 export const analystRoutes: Route[] = [
@@ -48,13 +46,8 @@ export const analystRoutes: Route[] = [
     access: ofListed('tokens.manage'),
     tag,
     summary: 'List the users of ClickHouse that read sites where you manage tokens',
-    params: nothing,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: analystsShape, description: 'Analysts, by their ids' },
     errors,
-    run: () => done([], () => ({ body: {} })),
     async gather(_input, { analysts }, world) {
       if (analysts === null) return refused('analysts_not_set_up');
       const items = (await analysts.list()).filter((one) => isManaged(one, world)).map((one) => itemOf(one, world));
@@ -73,15 +66,10 @@ export const analystRoutes: Route[] = [
     requiresReauthentication: () => true,
     tag,
     summary: 'Make a user of ClickHouse that reads some sites, and show its password, once',
-    params: nothing,
-    query: nothing,
     body: newAnalyst,
-    ifMatch: 'none',
     success: { status: 201, schema: madeAnalystShape, description: 'The analyst with the password' },
     errors: [...errors, 'site_unknown', 'analyst_exists', 'limit_reached', 'settings_not_stored'],
-    run: () => done([], () => ({ body: {} })),
-    async gather({ body }, { analysts, note, now }, before) {
-      const { analyst_id: analystId, site_ids, expires_at } = body as NewAnalyst;
+    async gather({ body: { analyst_id: analystId, site_ids, expires_at } }, { analysts, note, now }, before) {
       if (analysts === null) return refused('analysts_not_set_up');
       const expiresMs = expires_at === undefined ? before.nowMs + LIFE_MS : expires_at;
       if (expiresMs !== null && (expiresMs <= before.nowMs || expiresMs > EXPIRES_MAX_MS)) {
@@ -116,16 +104,11 @@ export const analystRoutes: Route[] = [
     tag,
     summary: 'Revoke a user of ClickHouse, at once and for good; what it runs is ended',
     params: analystParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: analystShape, description: 'The analyst that was' },
     errors: [...errors, 'analyst_unknown', 'settings_not_stored'],
-    run: () => done([], () => ({ body: {} })),
-    async gather({ params }, { analysts, note }, before) {
-      const { analyst_id } = params as Params;
+    async gather({ params: { analyst_id } }, { analysts, note }, before) {
       if (analysts === null) return refused('analysts_not_set_up');
-      const found = await managed(analysts, params as Params, before);
+      const found = await managed(analysts, analyst_id, before);
       if (found === undefined) return refused('analyst_unknown');
       const world = await note(`analyst/${analyst_id}`, { done: 'analyst.revoke' });
       if ('kind' in world) return world;
@@ -209,10 +192,10 @@ const placesOf = (siteIds: readonly string[]): Place[] =>
 /** The analyst of that id; what is of others is as what is not there. */
 async function managed(
   analysts: AnalystUsers,
-  { analyst_id }: Params,
+  analystId: string,
   world: RequestContext,
 ): Promise<AnalystUser | undefined> {
-  return (await analysts.list()).find((one) => one.analystId === analyst_id && isManaged(one, world));
+  return (await analysts.list()).find((one) => one.analystId === analystId && isManaged(one, world));
 }
 
 /**

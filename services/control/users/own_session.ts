@@ -12,7 +12,7 @@ import {
 import { auditedRecords, type Planned } from '#pipelines/settings/journal.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { User } from '#schemas/setting.ts';
-import { closed, nothing } from '#services/control_api/fields.ts';
+import { closed } from '#services/control_api/fields.ts';
 import {
   newTotpShape,
   passwordChange,
@@ -71,10 +71,6 @@ export const ownSessionRoutes: Route[] = [
     access: 'known',
     tag,
     summary: 'List your sessions',
-    params: nothing,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: sessionListShape, description: 'Sessions, the newest first' },
     errors: ['session_needed'],
     answer: (_input, asked) =>
@@ -93,9 +89,6 @@ export const ownSessionRoutes: Route[] = [
     tag,
     summary: 'End one of your sessions',
     params: sessionParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: closed({}), description: 'It is over' },
     errors: ['session_needed', 'session_unknown'],
     answer: ({ params: { session_id } }, asked) =>
@@ -111,10 +104,7 @@ export const ownSessionRoutes: Route[] = [
     access: 'known',
     tag,
     summary: 'Change your password; your other sessions end, and this one gets a new cookie',
-    params: nothing,
-    query: nothing,
     body: passwordChange,
-    ifMatch: 'none',
     success: { status: 200, schema: closed({}), description: 'It is changed' },
     errors: [...withReauthentication],
     answer: ({ body: { password, code, new_password } }, asked) =>
@@ -133,10 +123,7 @@ export const ownSessionRoutes: Route[] = [
     tag,
     summary:
       'Make a secret for a second factor; nothing is changed until a code of it is sent, in a quarter of an hour',
-    params: nothing,
-    query: nothing,
     body: closed({}),
-    ifMatch: 'none',
     success: { status: 200, schema: newTotpShape, description: 'The secret, for an authenticator app' },
     errors: ['session_needed', 'second_factor_exists'],
     answer: (_input, asked) =>
@@ -156,10 +143,7 @@ export const ownSessionRoutes: Route[] = [
     access: 'known',
     tag,
     summary: 'Ask for a code at each sign-in from now on; your other sessions end, and this one gets a new cookie',
-    params: nothing,
-    query: nothing,
     body: totpConfirmation,
-    ifMatch: 'none',
     success: { status: 200, schema: recoveryCodesShape, description: 'Codes for when the app is lost' },
     errors: [...withReauthentication, 'second_factor_exists', 'second_factor_not_begun'],
     answer: ({ body: { code, password } }, asked) =>
@@ -175,10 +159,7 @@ export const ownSessionRoutes: Route[] = [
     access: 'known',
     tag,
     summary: 'Sign in without a code again',
-    params: nothing,
-    query: nothing,
     body: totpRemoval,
-    ifMatch: 'none',
     success: { status: 200, schema: closed({}), description: 'It is removed' },
     errors: [...withReauthentication, 'second_factor_required'],
     answer: ({ body }, asked) =>
@@ -280,10 +261,7 @@ export const proofRoute: Route = sessionRoute({
   tag: 'Session',
   summary:
     'Send your password again, with a code where you have a second factor: for a quarter of an hour this session may do what takes a proof',
-  params: nothing,
-  query: nothing,
   body: sessionProof,
-  ifMatch: 'none',
   success: { status: 200, schema: closed({}), description: 'It is proven' },
   errors: [...withReauthentication.filter((code) => code !== 'settings_not_stored')],
   answer: ({ body }, asked) =>

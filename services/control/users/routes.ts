@@ -31,7 +31,7 @@ import {
 import { problem } from '#pipelines/settings/problems.ts';
 import { userKey } from '#pipelines/settings/table.ts';
 import type { User } from '#schemas/setting.ts';
-import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
+import { closed, pageFields, pageOf } from '#services/control_api/fields.ts';
 import {
   changedUserShape,
   type Invitation,
@@ -51,8 +51,8 @@ import {
   commitAs,
   done,
   type KnownAsked,
+  listed,
   metaOf,
-  page,
   type Refused,
   type Route,
   refused,
@@ -90,21 +90,11 @@ export const userRoutes: Route[] = [
     access: ofListed('users.manage'),
     tag,
     summary: 'List the users who may something where you manage users',
-    params: nothing,
     query: closed(pageFields),
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: pageOf(userShape), description: 'Users, sorted by id' },
-    errors: [],
     run({ query }, { view, principal }) {
       const users = view.table.users().filter((user) => seesUser(principal, user, view.table));
-      const body = page(
-        users,
-        query,
-        ({ user_id }) => user_id,
-        (user) => itemOf(view, user, principal),
-      );
-      return done([], () => ({ body }));
+      return listed(users, query, 'user_id', (user) => itemOf(view, user, principal));
     },
   }),
   sessionRoute({
@@ -115,10 +105,7 @@ export const userRoutes: Route[] = [
     requiresReauthentication: () => true,
     tag,
     summary: 'Make a user, who may no more than who makes it',
-    params: nothing,
-    query: nothing,
     body: newUser,
-    ifMatch: 'none',
     success: { status: 201, schema: userShape, description: 'The user' },
     errors: ['user_exists', 'limit_reached', 'sign_in_busy', 'settings_not_stored'],
     async answer({ body: { user_id, name = user_id, grants, password } }, asked) {
@@ -142,9 +129,6 @@ export const userRoutes: Route[] = [
     tag,
     summary: 'Read a user',
     params: userParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: userShape, description: 'The user' },
     errors: ['user_unknown'],
     run({ params: { user_id } }, { view, principal }) {
@@ -160,12 +144,11 @@ export const userRoutes: Route[] = [
     path: `${base}/{user_id}`,
     operationId: 'changeUser',
     access: ofUser,
-    requiresReauthentication: ({ body }) => letsIn(body as Static<typeof userChange>),
+    requiresReauthentication: ({ body }) => letsIn(body),
     tag,
     summary:
       'Change what is given of a user: grants, name, password, or whether it may sign in; and revoke what they issued',
     params: userParams,
-    query: nothing,
     body: userChange,
     ifMatch: 'optional',
     success: { status: 200, schema: changedUserShape, description: 'The user as it is now' },
@@ -217,9 +200,6 @@ export const userRoutes: Route[] = [
     tag,
     summary: 'List the sessions of a user',
     params: userParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: sessionListShape, description: 'Sessions, the newest first' },
     errors: ['user_unknown'],
     async answer({ params: { user_id } }, { parts, caller }) {
@@ -240,9 +220,6 @@ export const userRoutes: Route[] = [
     tag,
     summary: 'End all sessions of a user',
     params: userParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: userShape, description: 'The user' },
     errors: ['user_unknown', 'settings_not_stored'],
     answer: ({ params: { user_id } }, asked) =>
@@ -259,9 +236,7 @@ export const userRoutes: Route[] = [
     tag,
     summary: 'Make an invitation, by which a user links their account at a provider once; it is shown once',
     params: userParams,
-    query: nothing,
     body: closed({}),
-    ifMatch: 'none',
     success: { status: 201, schema: invitationShape, description: 'The invitation' },
     errors: ['user_unknown', 'sessions_unavailable', 'settings_not_stored'],
     async answer({ params: { user_id } }, asked) {

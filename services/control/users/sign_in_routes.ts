@@ -1,12 +1,11 @@
 // Routes by which people sign in and out, by password or at a provider of OpenID Connect.
 
-import type { Static } from 'typebox';
 import { SESSION_IDLE_MS, SESSION_MS_MAX, type Session } from '#infra/redis/sessions.ts';
 import { type Principal, permissionsOf, type Role } from '#pipelines/settings/access.ts';
 import { lacksSecondFactor, linkedSubjects } from '#pipelines/settings/dashboard_users.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { User } from '#schemas/setting.ts';
-import { closed, nothing } from '#services/control_api/fields.ts';
+import { closed } from '#services/control_api/fields.ts';
 import {
   linkStart,
   newSession,
@@ -30,42 +29,33 @@ import { type CachedSessionStore, signIn } from './sign_in.ts';
 const tag = 'Session';
 const sessionPath = '/v1/session';
 
-type SignInBody = Static<typeof newSession>;
-
-const signInRoute: Route = {
-  ...route({
-    method: 'POST',
-    path: sessionPath,
-    operationId: 'signIn',
-    access: 'open',
-    tag,
-    summary: 'Sign in: the answer sets a cookie, which later requests carry',
-    params: nothing,
-    query: nothing,
-    body: newSession,
-    ifMatch: 'none',
-    success: { status: 200, schema: whoShape, description: 'Who has signed in' },
-    errors: [
-      'csrf_missing',
-      'sign_in_refused',
-      'second_factor_needed',
-      'second_factor_refused',
-      'sign_in_limited',
-      'sign_in_busy',
-      'sessions_unavailable',
-      'settings_not_stored',
-    ],
-    run: () => refused('not_found'),
-  }),
-  async inSession({ body }, { parts, network, browser, cookie }): Promise<SessionAnswer> {
-    const { user_id: userId, password, code = null } = body as SignInBody;
+const signInRoute: Route = route({
+  method: 'POST',
+  path: sessionPath,
+  operationId: 'signIn',
+  access: 'open',
+  tag,
+  summary: 'Sign in: the answer sets a cookie, which later requests carry',
+  body: newSession,
+  success: { status: 200, schema: whoShape, description: 'Who has signed in' },
+  errors: [
+    'csrf_missing',
+    'sign_in_refused',
+    'second_factor_needed',
+    'second_factor_refused',
+    'sign_in_limited',
+    'sign_in_busy',
+    'sessions_unavailable',
+    'settings_not_stored',
+  ],
+  async inSession({ body: { user_id: userId, password, code = null } }, { parts, network, browser, cookie }) {
     const result = await signIn(parts, { userId, password, code, network, browser });
     if (!result.ok) return { ...refused(result.code), waitMs: result.waitMs ?? null };
     await endReplaced(parts.sessions, cookie);
     const who = whoOf(principalOfUser(result.user), result.session, result.user, parts.secondFactorRoles);
     return { kind: 'answered', body: who, cookie: result.value };
   },
-};
+});
 
 /** How people sign in and out, and learn what they may. */
 export const sessionRoutes: Route[] = [
@@ -77,12 +67,7 @@ export const sessionRoutes: Route[] = [
     access: 'known',
     tag,
     summary: 'Who asks, and what they may where',
-    params: nothing,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: whoShape, description: 'Who asks' },
-    errors: [],
     async answer(_input, { parts, caller: { principal, session } }) {
       const user = session === null ? undefined : parts.journal.view().table.user(session.userId);
       return { kind: 'answered', body: whoOf(principal, session, user, parts.secondFactorRoles) };
@@ -95,10 +80,6 @@ export const sessionRoutes: Route[] = [
     access: 'known',
     tag,
     summary: 'Sign out: the session ends, and its cookie is removed',
-    params: nothing,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: closed({}), description: 'It is over' },
     errors: ['session_needed'],
     async answer(_input, { parts, caller: { session } }) {
@@ -150,66 +131,52 @@ const ENDING_ERRORS = [
   ...(['limit_reached', 'sessions_unavailable', 'settings_not_stored'] as const),
 ];
 
-const openSpec = { access: 'open', tag, params: nothing, query: nothing, ifMatch: 'none' } as const;
-const unused = () => refused('not_found');
+const openSpec = { access: 'open', tag } as const;
 
 /** How people sign in at providers of OpenID Connect, and link their accounts there. */
 export const oidcRoutes: Route[] = [
-  {
-    ...route({
-      ...openSpec,
-      method: 'GET',
-      path: oidcPath,
-      operationId: 'listProviders',
-      summary: 'The providers at which people sign in',
-      body: null,
-      success: { status: 200, schema: providersShape, description: 'Providers, in the order of the configuration' },
-      errors: [],
-      run: unused,
-    }),
-    async inSession(_input, { parts }): Promise<SessionAnswer> {
+  route({
+    ...openSpec,
+    method: 'GET',
+    path: oidcPath,
+    operationId: 'listProviders',
+    summary: 'The providers at which people sign in',
+    success: { status: 200, schema: providersShape, description: 'Providers, in the order of the configuration' },
+    async inSession(_input, { parts }) {
       const body: Providers = { items: parts.oidc.providers.map(({ id, label }) => ({ id, label })) };
       return { kind: 'answered', body };
     },
-  },
-  {
-    ...route({
-      ...openSpec,
-      method: 'POST',
-      path: `${oidcPath}/start`,
-      operationId: 'startAtProvider',
-      summary:
-        'Begin a sign-in at a provider: the answer says where the browser goes, and sets a cookie for its return',
-      body: providerStart,
-      success: { status: 200, schema: startedShape, description: 'Where the browser goes' },
-      errors: ['csrf_missing', ...BEGINNING_ERRORS],
-      run: unused,
-    }),
-    async inSession({ body }, asked): Promise<SessionAnswer> {
-      const { provider, invitation = null, proof: isProof = false } = body as Static<typeof providerStart>;
+  }),
+  route({
+    ...openSpec,
+    method: 'POST',
+    path: `${oidcPath}/start`,
+    operationId: 'startAtProvider',
+    summary: 'Begin a sign-in at a provider: the answer says where the browser goes, and sets a cookie for its return',
+    body: providerStart,
+    success: { status: 200, schema: startedShape, description: 'Where the browser goes' },
+    errors: ['csrf_missing', ...BEGINNING_ERRORS],
+    async inSession({ body: { provider, invitation = null, proof: isProof = false } }, asked) {
       return providerStarted(await beginAtProvider(asked, provider, { kind: 'sign_in', invitation, isProof }));
     },
-  },
-  {
-    ...route({
-      ...openSpec,
-      method: 'POST',
-      path: `${oidcPath}/finish`,
-      operationId: 'finishAtProvider',
-      summary: 'Sign in by what a provider sent the browser back with; the answer sets the cookie of the session',
-      body: providerFinish,
-      success: { status: 200, schema: whoShape, description: 'Who has signed in' },
-      errors: ['csrf_missing', 'oidc_not_linked', 'oidc_not_proven', 'invitation_over', ...ENDING_ERRORS],
-      run: unused,
-    }),
-    async inSession({ body }, asked): Promise<SessionAnswer> {
-      const result = await signInByProvider(asked, body as Static<typeof providerFinish>);
+  }),
+  route({
+    ...openSpec,
+    method: 'POST',
+    path: `${oidcPath}/finish`,
+    operationId: 'finishAtProvider',
+    summary: 'Sign in by what a provider sent the browser back with; the answer sets the cookie of the session',
+    body: providerFinish,
+    success: { status: 200, schema: whoShape, description: 'Who has signed in' },
+    errors: ['csrf_missing', 'oidc_not_linked', 'oidc_not_proven', 'invitation_over', ...ENDING_ERRORS],
+    async inSession({ body }, asked) {
+      const result = await signInByProvider(asked, body);
       if (!result.ok) return { ...refused(result.code), waitMs: result.waitMs ?? null, flow: null };
       await endReplaced(asked.parts.sessions, asked.cookie);
       const who = whoOf(principalOfUser(result.user), result.session, result.user, asked.parts.secondFactorRoles);
       return { kind: 'answered', body: who, cookie: result.value, flow: null };
     },
-  },
+  }),
   sessionRoute({
     method: 'POST',
     path: `${oidcPath}/link/start`,
@@ -217,10 +184,7 @@ export const oidcRoutes: Route[] = [
     access: 'known',
     tag,
     summary: 'Begin to link your account at a provider, by what you sign in with here where you have a password',
-    params: nothing,
-    query: nothing,
     body: linkStart,
-    ifMatch: 'none',
     success: { status: 200, schema: startedShape, description: 'Where the browser goes' },
     errors: [...new Set([...withReauthentication, ...BEGINNING_ERRORS, 'proof_needed' as const])],
     answer: ({ body: { provider, password = '', code } }, asked) =>
@@ -237,10 +201,7 @@ export const oidcRoutes: Route[] = [
     access: 'known',
     tag,
     summary: 'Link your account at a provider; your other sessions end, and this one gets a new cookie',
-    params: nothing,
-    query: nothing,
     body: providerFinish,
-    ifMatch: 'none',
     success: { status: 200, schema: closed({}), description: 'It is linked' },
     errors: ['session_needed', ...ENDING_ERRORS],
     answer: ({ body }, asked) => asUser(asked, (_user, session) => providerFinished(asked, session, body)),
@@ -252,10 +213,7 @@ export const oidcRoutes: Route[] = [
     access: 'known',
     tag,
     summary: 'Sign in at no provider any more; your other sessions end, and this one gets a new cookie',
-    params: nothing,
-    query: nothing,
     body: unlinking,
-    ifMatch: 'none',
     success: { status: 200, schema: closed({}), description: 'The password alone signs you in' },
     errors: [...withReauthentication],
     answer: ({ body }, asked) =>

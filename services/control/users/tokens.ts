@@ -14,10 +14,10 @@ import { CONFIGURATION, fullGrant, grantProblems } from '#pipelines/settings/das
 import { auditedRecords, type SettingsJournal, type SettingsView } from '#pipelines/settings/journal.ts';
 import { adminTokenKey } from '#pipelines/settings/table.ts';
 import type { AdminToken, Grant } from '#schemas/setting.ts';
-import { closed, nothing, pageFields, pageOf } from '#services/control_api/fields.ts';
+import { closed, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { issuedTokenShape, newToken, type TokenItem, tokenParams, tokenShape } from '#services/control_api/users.ts';
 import { type Needs, ofListed } from '../auth.ts';
-import { checkIfMatch, done, metaOf, type Outcome, page, type Route, refused, refusedFor, route } from '../route.ts';
+import { checkIfMatch, done, listed, metaOf, type Outcome, type Route, refused, refusedFor, route } from '../route.ts';
 
 /** Of each account that they may something in, and of the installation itself. */
 const ACTIVE_TOKENS_MAX = 100;
@@ -43,23 +43,13 @@ export const tokenRoutes: Route[] = [
     access: ofListed('tokens.manage'),
     tag,
     summary: 'List admin tokens; of each only the first characters are known',
-    params: nothing,
     query: closed(pageFields),
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: pageOf(tokenShape), description: 'Admin tokens, sorted by label' },
-    errors: [],
     run({ query }, { view, nowMs, may }) {
       const seen = view.table
         .adminTokens()
         .filter((token) => grantsOf(token).every((grant) => may('tokens.manage', placeOf(grant))));
-      const body = page(
-        seen,
-        query,
-        (token) => `${token.label}/${token.token_hash}`,
-        (token) => itemOf(view, token, nowMs),
-      );
-      return done([], () => ({ body }));
+      return listed(seen, query, ['label', 'token_hash'], (token) => itemOf(view, token, nowMs));
     },
   }),
   route({
@@ -70,10 +60,7 @@ export const tokenRoutes: Route[] = [
     requiresReauthentication: () => true,
     tag,
     summary: 'Issue an admin token and show it, once',
-    params: nothing,
-    query: nothing,
     body: newToken,
-    ifMatch: 'none',
     success: { status: 201, schema: issuedTokenShape, description: 'The token' },
     errors: ['token_exists', 'limit_reached'],
     run({ body }, { view, nowMs, randomBytes, principal }) {
@@ -115,9 +102,6 @@ export const tokenRoutes: Route[] = [
     tag,
     summary: 'Read an admin token',
     params: tokenParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: { status: 200, schema: tokenShape, description: 'The token' },
     errors: ['token_unknown'],
     run({ params: { token_hash } }, { view, nowMs }) {
@@ -134,8 +118,6 @@ export const tokenRoutes: Route[] = [
     tag,
     summary: 'Revoke an admin token, at once and for good; the last active one stays',
     params: tokenParams,
-    query: nothing,
-    body: null,
     ifMatch: 'optional',
     success: { status: 200, schema: tokenShape, description: 'The revoked token' },
     errors: ['token_unknown', 'token_last'],
