@@ -1,13 +1,12 @@
 // Correlation: what goes with converting in a funnel.
 
 import { type Static, Type } from 'typebox';
-import type { Problem } from '#pipelines/settings/problems.ts';
 import { type Field, fieldShape } from './filters.ts';
 import { breakdownTextsSql } from './funnels/levels_sql.ts';
-import { type FunnelPlan, funnelPlan } from './funnels/query.ts';
+import { type FunnelPlan, type FunnelQuery, funnelPlan, funnelProblems, funnelShape } from './funnels/query.ts';
 import { attemptsSql, spanOf } from './funnels/sql.ts';
-import { type FunnelQuery, funnelProblems, funnelShape, ROWS_MAX } from './query_schemas.ts';
-import { digestOfText, NO_DIGEST } from './sql_values.ts';
+import { limitOf, question } from './question.ts';
+import { digestOfText, NO_DIGEST } from './sql_expressions.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
 const FIELDS_MAX = 5;
@@ -18,7 +17,7 @@ const ROWS = 20;
 
 const { from, to, filters, fresh, steps, window_ms, order, exclusions } = funnelShape.properties;
 
-export const correlationShape = Type.Object(
+const schema = Type.Object(
   {
     ...{ from, to, filters, fresh, steps, window_ms, order, exclusions },
     fields: Type.Optional(
@@ -31,11 +30,11 @@ export const correlationShape = Type.Object(
     actors_min: Type.Optional(
       Type.Integer({ description: 'Fewer persons say nothing', minimum: 1, maximum: 1_000_000, default: ACTORS_MIN }),
     ),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: ROWS_MAX, default: ROWS })),
+    limit: limitOf(ROWS),
   },
   { additionalProperties: false },
 );
-export type CorrelationQuery = Static<typeof correlationShape>;
+export type CorrelationQuery = Static<typeof schema>;
 
 /** A row of the statement: of everyone, or of those with an event or value. */
 export interface CorrelationRow {
@@ -60,13 +59,13 @@ const candidateShape = Type.Object({
 });
 
 /** The answer to what goes with converting. */
-export const correlationAnswerShape = Type.Object({
+const answerSchema = Type.Object({
   persons: persons('Who began'),
   converted: persons('How many of them got to the last step'),
   candidates: Type.Array(candidateShape, { description: 'The strongest first, for and against converting' }),
   more_candidates: Type.Boolean({ description: 'Whether some were not looked at or are not shown' }),
 });
-export type CorrelationAnswer = Static<typeof correlationAnswerShape>;
+export type CorrelationAnswer = Static<typeof answerSchema>;
 type Candidate = Static<typeof candidateShape>;
 
 /** What a correlation asks for, as docs/analytics.md defines it. */
@@ -78,10 +77,6 @@ export interface CorrelationPlan {
   actorsMin: number;
   /** One more than are looked at, to know whether there are more. */
   candidatesMax: number;
-}
-
-export function correlationProblems(query: CorrelationQuery): Problem[] {
-  return funnelProblems(funnelOf(query));
 }
 
 export function correlationPlan(query: CorrelationQuery): CorrelationPlan {
@@ -208,3 +203,15 @@ function eventsSql(siteId: string, funnel: FunnelPlan, binder: Binder): string {
   return `SELECT reached, arrayDistinct(arrayFilter((x, s) -> s > began AND s < until AND NOT has(arrayMap(name -> ${digestOfText('name')}, ${names}), x), digests, stamp)) AS having
 FROM (${attempts})`;
 }
+
+/** What goes with converting. */
+export const correlation = question({
+  kind: 'correlation',
+  summary: 'Which events, or which values, go with getting to the last step of a funnel, or with not getting there',
+  schema,
+  answerSchema,
+  check: (query) => funnelProblems(funnelOf(query)),
+  statement: (siteId, query, leastPersons) => correlationStatement(siteId, correlationPlan(query), leastPersons),
+  answer: correlationAnswer,
+  hidesFew: true,
+});

@@ -3,15 +3,22 @@
 import { type Static, Type } from 'typebox';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { itemName } from '#pipelines/engage/visitor_memory.ts';
-import { allOf, FIRST_ROW, inScope, textOf } from './filter_sql.ts';
-import { type EngageQuery, type Scope, scopeOf } from './query_schemas.ts';
-import { AMOUNT_UNITS, unitsOf } from './sql_values.ts';
+import { closed } from './filters.ts';
+import { common, limitOf, question, scopeOf } from './question.ts';
+import { AMOUNT_UNITS, allOf, FIRST_ROW, inScope, textOf, unitsOf } from './sql_expressions.ts';
 import { createBinder, type Statement } from './statement.ts';
 
 const VALUES = 50;
 
+const schema = closed({
+  ...common,
+  id: Type.String({ pattern: '^[a-z0-9_-]{1,64}$', description: 'Of the survey, promo or form' }),
+  limit: limitOf(VALUES, 'Values of each question, or sources'),
+});
+export type EngageQuery = Static<typeof schema>;
+
 /** What one submission or impression says, counted. `name` is a status or a question, by the section. */
-export interface EngageRow {
+interface EngageRow {
   section: 'status' | 'converted' | 'question' | 'answer' | 'nps' | 'source';
   name: string;
   text: string;
@@ -28,17 +35,6 @@ export interface EngageRow {
   numbers: number;
   total: number;
 }
-
-/** Results with everything decided that their question leaves open. */
-export interface EngagePlan extends Scope {
-  kind: EngageKind;
-  id: string;
-  limit: number;
-}
-
-export const engagePlan =
-  (kind: EngageKind) =>
-  (query: EngageQuery): EngagePlan => ({ ...scopeOf(query), kind, id: query.id, limit: query.limit ?? VALUES });
 
 const reachedShape = Type.Object({
   times: Type.Integer({ minimum: 0, description: 'Showings: each counts once, however often it was reported' }),
@@ -58,7 +54,7 @@ const worth = {
 };
 
 /** The answer about a survey. */
-export const surveyResultsShape = Type.Object({
+const surveySchema = Type.Object({
   shown: reachedShape,
   answered: reachedShape,
   completed: reachedShape,
@@ -89,10 +85,10 @@ export const surveyResultsShape = Type.Object({
     }),
   ),
 });
-export type SurveyResults = Static<typeof surveyResultsShape>;
+export type SurveyResults = Static<typeof surveySchema>;
 
 /** The answer about a promo. */
-export const promoResultsShape = Type.Object({
+const promoSchema = Type.Object({
   viewed: reachedShape,
   clicked: reachedShape,
   dismissed: reachedShape,
@@ -100,10 +96,10 @@ export const promoResultsShape = Type.Object({
   redeemed: Type.Object({ ...reachedShape.properties, ...worth }),
   conversion: share('Of those viewed how many were clicked'),
 });
-export type PromoResults = Static<typeof promoResultsShape>;
+export type PromoResults = Static<typeof promoSchema>;
 
 /** The answer about a form. */
-export const formResultsShape = Type.Object({
+const formSchema = Type.Object({
   shown: reachedShape,
   submitted: Type.Object({ ...reachedShape.properties, ...worth }),
   unshown: Type.Integer({
@@ -117,10 +113,10 @@ export const formResultsShape = Type.Object({
   }),
   more_sources: Type.Boolean(),
 });
-export type FormResults = Static<typeof formResultsShape>;
+export type FormResults = Static<typeof formSchema>;
 
 /** @param leastPersons Persons that an answer has at the least to be told: of fewer it may be what somebody wrote. */
-export function surveyResults(_query: EngageQuery, rows: readonly EngageRow[], leastPersons = 1): SurveyResults {
+function surveyResults(_query: EngageQuery, rows: readonly EngageRow[], leastPersons: number): SurveyResults {
   const of = statuses(rows);
   const answers = rows.filter(({ section }) => section === 'answer');
   const questions = [...Map.groupBy(answers, ({ name }) => name)].map(([id, values]) =>
@@ -137,7 +133,7 @@ export function surveyResults(_query: EngageQuery, rows: readonly EngageRow[], l
   };
 }
 
-export function promoResults(_query: EngageQuery, rows: readonly EngageRow[]): PromoResults {
+function promoResults(_query: EngageQuery, rows: readonly EngageRow[]): PromoResults {
   const of = statuses(rows);
   return {
     viewed: of('view_promotion'),
@@ -149,7 +145,7 @@ export function promoResults(_query: EngageQuery, rows: readonly EngageRow[]): P
   };
 }
 
-export function formResults(_query: EngageQuery, rows: readonly EngageRow[]): FormResults {
+function formResults(_query: EngageQuery, rows: readonly EngageRow[]): FormResults {
   const of = statuses(rows);
   const sources = rows.filter(({ section }) => section === 'source');
   return {
@@ -278,14 +274,15 @@ const KINDS: Record<EngageKind, KindSql> = {
  * and view_promotion, are none of a showing: the id of one of ours begins with its showing's and the item's, which no event sent
  * otherwise may have.
  */
-export function engageStatement(siteId: string, plan: EngagePlan): Statement {
+function engageStatement(kind: EngageKind, siteId: string, query: EngageQuery): Statement {
   const binder = createBinder();
-  const { definition, showing, status, final, partial, converted, facts } = KINDS[plan.kind];
+  const { id, limit = VALUES } = query;
+  const { definition, showing, status, final, partial, converted, facts } = KINDS[kind];
   const [begun, end] = converted;
-  const isWanted = `${textOf({ property: [definition] }, binder)} = ${binder.bind(plan.id, 'String')}`;
+  const isWanted = `${textOf({ property: [definition] }, binder)} = ${binder.bind(id, 'String')}`;
   const ofShowing = textOf({ property: [showing] }, binder);
-  const isOurs = `${ofShowing} != '' AND startsWith(event_id, concat(${ofShowing}, ${binder.bind(`:${itemName(plan.kind, plan.id)}:`, 'String')}))`;
-  const wanted = allOf([...inScope(siteId, plan, binder), isWanted, isOurs]);
+  const isOurs = `${ofShowing} != '' AND startsWith(event_id, concat(${ofShowing}, ${binder.bind(`:${itemName(kind, id)}:`, 'String')}))`;
+  const wanted = allOf([...inScope(siteId, scopeOf(query), binder), isWanted, isOurs]);
   const rows =
     binder.withNames(`SELECT argMin(tuple(${ofShowing}, person_id, ${status}, properties, ${unitsOf('value')}, timestamp, currency), ${FIRST_ROW}) AS first
     FROM event_rows WHERE ${wanted} GROUP BY event_id`);
@@ -308,6 +305,37 @@ FROM (SELECT *, row_number() OVER (PARTITION BY section, name ORDER BY times DES
     sumIf(times, is_number = 1) OVER (PARTITION BY section, name) AS numbers,
     sumIf(toFloat64OrZero(text) * times, is_number = 1) OVER (PARTITION BY section, name) AS total
   FROM (${counted}))
-WHERE place <= ${plan.limit}
+WHERE place <= ${limit}
 ORDER BY section, name, place`);
 }
+
+/** How a survey was answered. */
+export const survey = question({
+  kind: 'survey',
+  summary: 'How a survey was answered, question by question',
+  schema,
+  answerSchema: surveySchema,
+  statement: (siteId, query) => engageStatement('survey', siteId, query),
+  answer: surveyResults,
+  hidesFew: true,
+});
+
+/** What a promo came to. */
+export const promo = question({
+  kind: 'promo',
+  summary: 'How often a promo was seen, clicked and redeemed',
+  schema,
+  answerSchema: promoSchema,
+  statement: (siteId, query) => engageStatement('promo', siteId, query),
+  answer: promoResults,
+});
+
+/** What a form came to. */
+export const form = question({
+  kind: 'form',
+  summary: 'How often a form was sent, and where its leads came from',
+  schema,
+  answerSchema: formSchema,
+  statement: (siteId, query) => engageStatement('form', siteId, query),
+  answer: formResults,
+});

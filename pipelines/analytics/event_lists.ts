@@ -1,13 +1,32 @@
 // The newest events, and the timeline of a person.
 
 import { type Static, Type } from 'typebox';
-import { allOf, inScope, selects } from './filter_sql.ts';
-import { type RecentEventsQuery, type Scope, type Selection, scopeOf, type TimelineQuery } from './query_schemas.ts';
+import { closed } from './filters.ts';
+import { common, limitOf, question, ROWS_MAX, scopeOf, selectionShape, time } from './question.ts';
+import { allOf, inScope, selects } from './sql_expressions.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
 const LIVE_LIMIT = 50;
 const LIVE_MS = 3_600_000;
 const TIMELINE_LIMIT = 200;
+
+const liveSchema = closed({
+  ...selectionShape.properties,
+  received_after: Type.Optional(
+    time('Only events that arrived later; an hour ago, or before received_before, where not given'),
+  ),
+  received_before: Type.Optional(time('Only events that arrived earlier: the page before what is known')),
+  limit: limitOf(LIVE_LIMIT),
+});
+export type RecentEventsQuery = Static<typeof liveSchema>;
+
+const person = Type.String({ minLength: 1, maxLength: 200 });
+const timelineLimit = Type.Optional(Type.Integer({ minimum: 1, maximum: ROWS_MAX }));
+const timelineSchema = Type.Union([
+  closed({ ...common, person_id: person, limit: timelineLimit }),
+  closed({ ...common, distinct_id: person, limit: timelineLimit }),
+]);
+export type TimelineQuery = Static<typeof timelineSchema>;
 
 export interface ListedRow {
   event_id: string;
@@ -23,32 +42,6 @@ export interface ListedRow {
   currency: string;
   order_id: string;
   properties: string;
-}
-
-/** A question of the live tail with everything decided that it leaves open. */
-export interface LivePlan {
-  selection: Selection;
-  receivedAfterMs: number;
-  /** Null: up to the newest. */
-  receivedBeforeMs: number | null;
-  limit: number;
-}
-
-export function livePlan(query: RecentEventsQuery, nowMs: number): LivePlan {
-  const { received_after, received_before, limit = LIVE_LIMIT, ...selection } = query;
-  const receivedAfterMs = received_after ?? (received_before ?? nowMs) - LIVE_MS;
-  return { selection, receivedAfterMs, receivedBeforeMs: received_before ?? null, limit };
-}
-
-/** A question of a timeline with everything decided that it leaves open: of a person, or of whoever has a distinct id. */
-export interface TimelinePlan extends Scope {
-  of: { personId: string } | { distinctId: string };
-  limit: number;
-}
-
-export function timelinePlan(query: TimelineQuery): TimelinePlan {
-  const of = 'person_id' in query ? { personId: query.person_id } : { distinctId: query.distinct_id };
-  return { ...scopeOf(query), of, limit: query.limit ?? TIMELINE_LIMIT };
 }
 
 const listedShape = Type.Object({
@@ -68,11 +61,11 @@ const listedShape = Type.Object({
 });
 
 /** The answer to the live tail and to a timeline. */
-export const listingShape = Type.Object({ events: Type.Array(listedShape) });
-export type Listing = Static<typeof listingShape>;
+const listingSchema = Type.Object({ events: Type.Array(listedShape) });
+export type Listing = Static<typeof listingSchema>;
 
 /** The answer from the rows of a listing's statement. */
-export function listingAnswer(rows: readonly ListedRow[]): Listing {
+function listingAnswer(rows: readonly ListedRow[]): Listing {
   return {
     events: rows.map(({ happened, received, person, properties, ...row }) => ({
       ...row,
@@ -88,18 +81,18 @@ const LISTED = `event_id, event, toUnixTimestamp64Milli(timestamp) AS happened, 
   distinct_id, person_id AS person, action_source, mode, country, value, currency, order_id, properties`;
 
 /** The statement of the events that arrived last, newest first. Rows: ListedRow. */
-export function liveStatement(siteId: string, plan: LivePlan): Statement {
+export function liveStatement(siteId: string, query: RecentEventsQuery, nowMs: number): Statement {
   const binder = createBinder();
-  const { receivedAfterMs, receivedBeforeMs: before } = plan;
+  const { received_before: before, received_after: after = (before ?? nowMs) - LIVE_MS, limit = LIVE_LIMIT } = query;
   const wanted = allOf([
     `site_id = ${binder.bind(siteId, 'String')}`,
-    `received_at > ${binder.time(receivedAfterMs)}`,
-    ...(before === null ? [] : [`received_at < ${binder.time(before)}`]),
-    selects(plan.selection, binder),
+    `received_at > ${binder.time(after)}`,
+    ...(before === undefined ? [] : [`received_at < ${binder.time(before)}`]),
+    selects(query, binder),
   ]);
   return binder.statement(
     binder.withNames(`SELECT ${LISTED} FROM event_rows WHERE ${wanted}
-ORDER BY received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${plan.limit}`),
+ORDER BY received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${limit}`),
   );
 }
 
@@ -109,26 +102,27 @@ ORDER BY received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${
  *
  * The projections of event_rows by person and by visitor say where the rows are, so that others are not read.
  */
-export function timelineStatement(siteId: string, plan: TimelinePlan): Statement {
+export function timelineStatement(siteId: string, query: TimelineQuery): Statement {
   const binder = createBinder();
   const site = binder.bind(siteId, 'String');
-  const persons = 'personId' in plan.of ? personsNow(site, plan.of.personId, binder) : ownersOf(site, plan.of, binder);
+  const persons =
+    'person_id' in query ? personsNow(site, query.person_id, binder) : ownersOf(site, query.distinct_id, binder);
   const arrived = `SELECT cityHash64(person_id) FROM (${persons}
   UNION ALL SELECT person_id FROM person_links WHERE site_id = ${site} AND target GLOBAL IN (${persons}))`;
   const wanted = allOf([
-    ...inScope(siteId, plan, binder),
+    ...inScope(siteId, scopeOf(query), binder),
     `person_hash GLOBAL IN (${arrived})`,
     `person_id GLOBAL IN (${persons})`,
   ]);
   return binder.statement(
     binder.withNames(`SELECT ${LISTED} FROM event_rows WHERE ${wanted}
-ORDER BY timestamp DESC, received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${plan.limit}
+ORDER BY timestamp DESC, received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${query.limit ?? TIMELINE_LIMIT}
 ${ROWS_BY_PLACE}`),
   );
 }
 
 /** Who a distinct id belongs to: the projection by visitor has each person of it once. */
-function ownersOf(site: string, { distinctId }: { distinctId: string }, binder: Binder): string {
+function ownersOf(site: string, distinctId: string, binder: Binder): string {
   return `SELECT person_id FROM event_rows
   WHERE site_id = ${site} AND cityHash64(distinct_id) = cityHash64(${binder.bind(distinctId, 'String')}) GROUP BY person_id`;
 }
@@ -142,3 +136,27 @@ function personsNow(site: string, personId: string, binder: Binder): string {
 
 /** Projections tell places in tables of any size. */
 const ROWS_BY_PLACE = 'SETTINGS min_table_rows_to_use_projection_index = 0';
+
+/** What arrives now. */
+export const live = question({
+  kind: 'live',
+  summary: 'What arrived last, newest first',
+  permission: 'query.events',
+  schema: liveSchema,
+  answerSchema: listingSchema,
+  statement: (siteId, query, _leastPersons, nowMs) => liveStatement(siteId, query, nowMs),
+  answer: (_query, rows: readonly ListedRow[]) => listingAnswer(rows),
+});
+
+/** What one person did. */
+export const timeline = question({
+  kind: 'timeline',
+  summary: 'What one person did, under all its ids, newest first',
+  permission: 'query.persons',
+  schema: timelineSchema,
+  answerSchema: listingSchema,
+  statement: timelineStatement,
+  answer: (_query, rows: readonly ListedRow[]) => listingAnswer(rows),
+  // By the places of one person's rows.
+  reads: () => null,
+});

@@ -1,5 +1,5 @@
 // SQL of the events that a query reads, each once, and of the intervals that its time is cut into.
-import type { Interval, Selection } from './query_schemas.ts';
+import type { Interval, Selection } from './question.ts';
 import type { Binder } from './statement.ts';
 
 /** Events of one site in a time, and what is wanted of them. */

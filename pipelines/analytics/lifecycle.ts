@@ -1,12 +1,22 @@
-// Lifecycle: the plan, its statement and its answer.
+// Lifecycle: the question, its statement and its answer.
 
 import { type Static, Type } from 'typebox';
 import { calendarSql, differentPlaces, firstRowsSql, intervalsUntil, querySpan, SPILLED } from './event_rows_sql.ts';
-import { conditionOf, selects } from './filter_sql.ts';
-import { type LifecycleQuery, type Scope, type Selection, scopeOf } from './query_schemas.ts';
+import { closed } from './filters.ts';
+import { sinceEver } from './query_rewrites.ts';
+import { common, cutOf, eventNames, longInterval, question, selectionOf, timeZone } from './question.ts';
+import { conditionOf, selects } from './sql_expressions.ts';
 import { createBinder, type Statement } from './statement.ts';
 
-export interface LifecycleRow {
+const schema = closed({
+  ...common,
+  interval: longInterval,
+  time_zone: timeZone,
+  events: Type.Optional(eventNames),
+});
+export type LifecycleQuery = Static<typeof schema>;
+
+interface LifecycleRow {
   kind: 'new' | 'returning' | 'resurrecting' | 'dormant' | 'start';
   /** Which interval of the time, from 0. */
   place: number;
@@ -15,20 +25,8 @@ export interface LifecycleRow {
   bucket: number;
 }
 
-/** A lifecycle with everything decided that its question leaves open. */
-export interface LifecyclePlan extends Scope {
-  interval: LifecycleQuery['interval'];
-  timeZone: string;
-  selection: Selection;
-}
-
-export function lifecyclePlan(query: LifecycleQuery): LifecyclePlan {
-  const { interval, time_zone: timeZone = 'UTC', events } = query;
-  return { ...scopeOf(query), interval, timeZone, selection: events === undefined ? {} : { events } };
-}
-
 /** The answer to a lifecycle. */
-export const lifecycleAnswerShape = Type.Object({
+const answerSchema = Type.Object({
   intervals: Type.Array(
     Type.Object({
       from: Type.Integer({ description: 'When the interval begins' }),
@@ -42,10 +40,10 @@ export const lifecycleAnswerShape = Type.Object({
     { description: 'All intervals of the time' },
   ),
 });
-export type LifecycleAnswer = Static<typeof lifecycleAnswerShape>;
+export type LifecycleAnswer = Static<typeof answerSchema>;
 
 /** The answer from the rows of the statement. */
-export function lifecycleAnswer(rows: readonly LifecycleRow[]): LifecycleAnswer {
+function lifecycleAnswer(rows: readonly LifecycleRow[]): LifecycleAnswer {
   const counts = new Map(rows.map(({ kind, place, persons }) => [`${kind} ${place}`, persons]));
   const starts = rows.filter(({ kind }) => kind === 'start').toSorted((a, b) => a.place - b.place);
   return {
@@ -70,8 +68,10 @@ const EARLIER = -2;
  * The statement of a lifecycle. A person is where its events are, as numbers of intervals; events of before the question's
  * time tell who is new. Rows: LifecycleRow.
  */
-export function lifecycleStatement(siteId: string, plan: LifecyclePlan): Statement {
+function lifecycleStatement(siteId: string, query: LifecycleQuery): Statement {
   const binder = createBinder();
+  const plan = cutOf(query);
+  const selection = selectionOf(query);
   const span = querySpan(plan, binder);
   const placeOf = (time: string): string =>
     intervalsUntil(plan.interval, { from: span.from, to: time }, plan.timeZone, binder);
@@ -82,8 +82,8 @@ export function lifecycleStatement(siteId: string, plan: LifecyclePlan): Stateme
     {
       siteId,
       span: { from: binder.time(0), to: span.to },
-      selections: [plan.selection],
-      conditions: [...filters, selects(plan.selection, binder)],
+      selections: [selection],
+      conditions: [...filters, selects(selection, binder)],
       columns: { person: 'actor', place },
     },
     binder,
@@ -100,3 +100,14 @@ UNION ALL SELECT 'start', ${placeOf("fromUnixTimestamp64Milli(toInt64(bucket), '
 FROM (${calendarSql(span, plan, binder)}))
 ${SPILLED}`);
 }
+
+/** Who is new, returns, comes back or stays away. */
+export const lifecycle = question({
+  kind: 'lifecycle',
+  summary: 'Who is new in an interval, returns, comes back after a pause, or stays away',
+  schema,
+  answerSchema,
+  statement: lifecycleStatement,
+  answer: (_query, rows: readonly LifecycleRow[]) => lifecycleAnswer(rows),
+  reads: sinceEver,
+});

@@ -4,20 +4,22 @@ import { type Static, Type } from 'typebox';
 import { type Problem, unless } from '#pipelines/settings/problems.ts';
 import { OUR_NAMES } from './event_names.ts';
 import { firstRowsSql, querySpan } from './event_rows_sql.ts';
-import { allOf, conditionOf, selects, textOf } from './filter_sql.ts';
 import { closed, type Field, fieldShape } from './filters.ts';
 import { SESSION_GAP_MS } from './funnels/query.ts';
 import {
   common,
   eventNames,
+  question,
   RANGE_MS_MAX,
-  rangeProblems,
   type Scope,
   type Selection,
   scopeOf,
-} from './query_schemas.ts';
+  selectionOf,
+} from './question.ts';
 import {
   actorOf,
+  allOf,
+  conditionOf,
   digestOf,
   digestOfText,
   markOf,
@@ -25,9 +27,11 @@ import {
   NO_DIGEST,
   packed,
   personArraysSql,
+  selects,
+  textOf,
   textsSql,
   timeOf,
-} from './sql_values.ts';
+} from './sql_expressions.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
 const STEPS = 5;
@@ -75,11 +79,11 @@ export interface PathsPlan extends Scope {
 }
 
 export function pathsPlan(query: PathsQuery): PathsPlan {
-  const { events, by = { column: 'event' }, starting_at, ending_at, through, steps = STEPS } = query;
+  const { by = { column: 'event' }, starting_at, ending_at, through, steps = STEPS } = query;
   const given = starting_at ?? ending_at ?? through;
   return {
     ...scopeOf(query),
-    selection: events === undefined ? {} : { events },
+    selection: selectionOf(query),
     by,
     anchor: given === undefined ? null : shownText(by, given),
     before: ending_at === undefined && through === undefined ? 0 : steps,
@@ -95,13 +99,10 @@ export function shownText(by: Field, text: string): string {
   return isOfNames ? (OUR_NAMES.get(text) ?? text) : text;
 }
 
-/** What of a question of paths no shape can say. */
+/** What of a question of paths no schema can say. */
 export function pathsProblems(query: PathsQuery): Problem[] {
   const given = (['starting_at', 'ending_at', 'through'] as const).filter((name) => query[name] !== undefined);
-  return [
-    ...rangeProblems(query),
-    ...unless(given.length < 2, 'field_malformed', given[1] ?? '', 'is one too many: there is another such text'),
-  ];
+  return unless(given.length < 2, 'field_malformed', given[1] ?? '', 'is one too many: there is another such text');
 }
 
 /** What a place of a path is: where it begins or ends, a value that is given, or one of the others. */
@@ -131,7 +132,7 @@ const nodeFigures = {
 };
 
 /** The answer to paths. */
-export const pathsAnswerShape = Type.Object({
+const answerSchema = Type.Object({
   paths: count('All paths: one for each session, or person where there is a window'),
   places: Type.Array(
     Type.Object({
@@ -153,10 +154,10 @@ export const pathsAnswerShape = Type.Object({
     },
   ),
 });
-export type PathsAnswer = Static<typeof pathsAnswerShape>;
+export type PathsAnswer = Static<typeof answerSchema>;
 
 /** The answer from the rows of the statement. */
-export function pathsAnswer(query: PathsQuery, rows: readonly PathRow[]): PathsAnswer {
+function pathsAnswer(query: PathsQuery, rows: readonly PathRow[]): PathsAnswer {
   const { top } = pathsPlan(query);
   const byPlace = Map.groupBy(rows, ({ place }) => place);
   const places = [...byPlace.keys()].toSorted((a, b) => a - b);
@@ -349,3 +350,15 @@ FROM (${personArraysSql(entries, [])}) ARRAY JOIN ${parts} AS part`;
   return `SELECT ${[`${each(digestOf)} AS deeds`, `${each(timeOf)} AS times`, ...known].join(', ')}
 FROM (${valued}) WHERE notEmpty(valued)`;
 }
+
+/** Which ways people go. */
+export const paths = question({
+  kind: 'paths',
+  summary: 'Which way people go from, to and through an event or a page',
+  schema: pathsShape,
+  answerSchema,
+  check: pathsProblems,
+  statement: (siteId, query, leastPersons) => pathsStatement(siteId, pathsPlan(query), leastPersons),
+  answer: pathsAnswer,
+  hidesFew: true,
+});

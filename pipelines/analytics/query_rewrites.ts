@@ -1,57 +1,61 @@
 // Changes to a whole query before it runs, the time that it reads, and how long its answer may be cached.
 import type { Condition, Filter, PersonField } from './filters.ts';
 
+/** Where in a query a condition is. */
+interface ConditionPlace {
+  /** Its list of filters, such as `steps[0].filters`. */
+  list: string;
+  /** Itself, such as `steps[0].filters[1].any[0]`. */
+  place: string;
+  /** The end of the time that its part of the query is about; null where it has none. */
+  before: number | null;
+}
+
 /** What is changed of a query, wherever in it that lies. */
 interface Changes {
   events?(names: string[]): string[];
-  /** @param before The end of the time that the condition's part of the query is about; null where it has none. */
-  condition?(condition: Condition, before: number | null): Condition;
+  condition?(condition: Condition, at: ConditionPlace): Condition;
 }
 
 /** A query with its events' names and its conditions changed, those of its parts included: steps, series, exclusions, ... */
-export function changedQuery<Query>(query: Query, changes: Changes, before: number | null = null): Query {
-  if (Array.isArray(query)) return query.map((part) => changedQuery(part, changes, before)) as Query;
-  if (typeof query !== 'object' || query === null) return query;
-  const until = 'to' in query && typeof query.to === 'number' ? query.to : before;
-  const parts = Object.entries(query).map(([name, part]) => [name, changedPart(name, part, changes, until)] as const);
-  return Object.fromEntries(parts) as Query;
+export function changedQuery<Query>(query: Query, changes: Changes): Query {
+  return changedPart(query, changes, '', null) as Query;
 }
 
-function changedPart(name: string, part: unknown, changes: Changes, before: number | null): unknown {
-  if (name === 'events') return changes.events?.(part as string[]) ?? part;
-  if (name === 'filters') return (part as Filter[]).map((filter) => changedFilter(filter, changes, before));
-  return changedQuery(part, changes, before);
+function changedPart(part: unknown, changes: Changes, at: string, before: number | null): unknown {
+  if (Array.isArray(part)) return part.map((one, index) => changedPart(one, changes, `${at}[${index}]`, before));
+  if (typeof part !== 'object' || part === null) return part;
+  const until = 'to' in part && typeof part.to === 'number' ? part.to : before;
+  const changed = ([name, inner]: [string, unknown]): unknown => {
+    const place = `${at}${at && '.'}${name}`;
+    if (name === 'events') return changes.events?.(inner as string[]) ?? inner;
+    if (name !== 'filters') return changedPart(inner, changes, place, until);
+    return changedFilters(inner as Filter[], changes, { list: place, place, before: until });
+  };
+  return Object.fromEntries(Object.entries(part).map((entry) => [entry[0], changed(entry)]));
 }
 
-function changedFilter(filter: Filter, changes: Changes, before: number | null): Filter {
-  if ('all' in filter) return { all: filter.all.map((one) => changedFilter(one, changes, before)) };
-  if ('any' in filter) return { any: filter.any.map((one) => changedFilter(one, changes, before)) };
-  return changes.condition?.(filter, before) ?? filter;
-}
-
-/** A condition with the name of its place in the query, such as `steps[0].filters[1].any[0]`. */
-export interface PlacedCondition {
-  place: string;
-  condition: Condition;
-}
-
-/** The conditions of each list of filters in a query. */
-export function filterLists(query: unknown, place = ''): { place: string; conditions: PlacedCondition[] }[] {
-  if (typeof query !== 'object' || query === null) return [];
-  return Object.entries(query).flatMap(([name, part]) => {
-    const at = Array.isArray(query) ? `${place}[${name}]` : `${place}${place && '.'}${name}`;
-    if (name !== 'filters') return filterLists(part, at);
-    return [{ place: at, conditions: placedConditions(part as Filter[], at) }];
+function changedFilters(filters: readonly Filter[], changes: Changes, at: ConditionPlace): Filter[] {
+  return filters.map((filter, index) => {
+    const place = `${at.place}[${index}]`;
+    if ('all' in filter) return { all: changedFilters(filter.all, changes, { ...at, place: `${place}.all` }) };
+    if ('any' in filter) return { any: changedFilters(filter.any, changes, { ...at, place: `${place}.any` }) };
+    return changes.condition?.(filter, { ...at, place }) ?? filter;
   });
 }
 
-function placedConditions(filters: readonly Filter[], place: string): PlacedCondition[] {
-  return filters.flatMap((filter, index) => {
-    const at = `${place}[${index}]`;
-    if ('all' in filter) return placedConditions(filter.all, `${at}.all`);
-    if ('any' in filter) return placedConditions(filter.any, `${at}.any`);
-    return [{ place: at, condition: filter }];
+export type PlacedCondition = ConditionPlace & { condition: Condition };
+
+/** Every condition of a query, with its place. */
+export function conditionsOf(query: unknown): PlacedCondition[] {
+  const found: PlacedCondition[] = [];
+  changedQuery(query, {
+    condition(condition, at) {
+      found.push({ ...at, condition });
+      return condition;
+    },
   });
+  return found;
 }
 
 /**
@@ -61,7 +65,9 @@ function placedConditions(filters: readonly Filter[], place: string): PlacedCond
  * @param since No event from before is asked about, in milliseconds.
  */
 export function withPersonsOf<Query>(query: Query, siteId: string, since: number): Query {
-  return changedQuery(query, { condition: (condition, before) => amongEvents(condition, { siteId, before, since }) });
+  return changedQuery(query, {
+    condition: (condition, { before }) => amongEvents(condition, { siteId, before, since }),
+  });
 }
 
 function amongEvents(condition: Condition, among: NonNullable<PersonField['among']>): Condition {
@@ -98,7 +104,8 @@ interface TimeRead {
   to: number;
 }
 
-interface Asked extends TimeRead {
+interface TimedQuery extends TimeRead {
+  fresh?: boolean;
   mode?: string;
   compare?: string;
   breakdown?: { lookback_ms?: number };
@@ -106,13 +113,13 @@ interface Asked extends TimeRead {
 
 /** The time whose events a query reads, which may begin before the one it is about; null where it has none. */
 export function timeRead(query: object): TimeRead | null {
-  const asked = timedPart(query);
-  if (asked === null) return null;
-  return looksAtPersons(query) ? sinceEver(asked) : timeAskedAbout(asked);
+  const timed = timedPart(query);
+  if (timed === null) return null;
+  return looksAtPersons(query) ? sinceEver(timed) : timeAskedAbout(timed);
 }
 
 /** The same but for what it reads to know the values of persons. */
-function timeAskedAbout({ from, to, mode, compare, breakdown }: Asked): TimeRead {
+function timeAskedAbout({ from, to, mode, compare, breakdown }: TimedQuery): TimeRead {
   if (mode === 'first_ever') return { from: 0, to };
   const length = to - from;
   return { from: Math.max(0, from - (compare === undefined ? 0 : length) - (breakdown?.lookback_ms ?? 0)), to };
@@ -125,35 +132,42 @@ const DAY_MS = 86_400_000;
  * before is as many intervals earlier by the calendar: of months these may be a tenth longer, and two more are touched.
  */
 export function queriedSince(query: object): number {
-  const asked = timedPart(query);
-  if (asked === null) return 0;
-  const { from, to, compare } = asked;
+  const timed = timedPart(query);
+  if (timed === null) return 0;
+  const { from, to, compare } = timed;
   const longer = compare === undefined ? 0 : 0.11 * (to - from) + 62 * DAY_MS;
-  return Math.max(0, Math.floor(timeAskedAbout(asked).from - longer));
+  return Math.max(0, Math.floor(timeAskedAbout(timed).from - longer));
 }
 
 /** All there is until the end of a query's time. */
 export const sinceEver = ({ to }: Pick<TimeRead, 'to'>): TimeRead => ({ from: 0, to });
 
 /** The part of a query that has a time: itself, or the chart that it lists a part of. */
-function timedPart(query: object): Asked | null {
-  if ('from' in query && 'to' in query) return query as Asked;
+function timedPart(query: object): TimedQuery | null {
+  if ('from' in query && 'to' in query) return query as TimedQuery;
   for (const part of Object.values(query)) {
-    const asked = typeof part === 'object' && part !== null && !Array.isArray(part) ? timedPart(part) : null;
-    if (asked !== null) return asked;
+    const timed = typeof part === 'object' && part !== null && !Array.isArray(part) ? timedPart(part) : null;
+    if (timed !== null) return timed;
   }
   return null;
 }
 
 /** Values of persons are looked for among all of their events. */
 const looksAtPersons = (query: object): boolean =>
-  filterLists(query).some(({ conditions }) => conditions.some(({ condition }) => 'person' in condition.field));
+  conditionsOf(query).some(({ condition }) => 'person' in condition.field);
+
+/** A question without a time is about what arrived just now. */
+const WITHOUT_TIME_MS = 1_000;
 
 /**
- * How long an answer may be kept. Late events and merges change the past too, but seldom: what ended a week ago is kept for
- * ten minutes, what ended a day ago for one, and what still goes on for five seconds.
+ * How long an answer may be cached. Late events and merges change the past too, but seldom: what ended a week ago is cached
+ * for ten minutes, what ended a day ago for one, and what still goes on for five seconds.
  */
-export function cacheTtlMs(toMs: number, nowMs: number): number {
-  if (toMs <= nowMs - 7 * DAY_MS) return 600_000;
-  return toMs <= nowMs - DAY_MS ? 60_000 : 5_000;
+export function cacheTtlMs(query: object, nowMs: number): number {
+  const timed = timedPart(query);
+  if (timed === null) return WITHOUT_TIME_MS;
+  const { to, fresh } = timed;
+  if (fresh === true) return 0;
+  if (to <= nowMs - 7 * DAY_MS) return 600_000;
+  return to <= nowMs - DAY_MS ? 60_000 : 5_000;
 }

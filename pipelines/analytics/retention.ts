@@ -1,12 +1,42 @@
-// Retention: the plan, its statement and its answer.
+// Retention: the question, its statement and its answer.
 
 import { type Static, Type } from 'typebox';
+import { type Problem, problem } from '#pipelines/settings/problems.ts';
 import { firstRowsSql, intervalsUntil, querySpan, SPILLED, startOf } from './event_rows_sql.ts';
-import { conditionOf, inRange, selects } from './filter_sql.ts';
-import { type RetentionQuery, type Scope, type Selection, scopeOf } from './query_schemas.ts';
+import { closed } from './filters.ts';
+import { common, cutOf, longInterval, question, selectionShape, timeZone } from './question.ts';
+import { conditionOf, inRange, selects } from './sql_expressions.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
-export interface RetentionRow {
+export const retentionShape = closed({
+  ...common,
+  interval: longInterval,
+  time_zone: timeZone,
+  mode: Type.Optional(
+    Type.Enum(['first', 'first_ever', 'recurring'], {
+      description:
+        'A person is in the interval of its first start event of this time; of its first ever, so that whoever began before is left out; or in each that it has one in',
+      default: 'first',
+    }),
+  ),
+  start: selectionShape,
+  back: selectionShape,
+});
+export type RetentionQuery = Static<typeof retentionShape>;
+
+const DAY_MS = 86_400_000;
+/** Recurring retention has a figure for every two of its intervals. */
+const RECURRING_INTERVALS_MAX = 400;
+
+/** What of retention no schema can say. */
+export function retentionProblems(query: RetentionQuery): Problem[] {
+  const days = (query.to - query.from) / DAY_MS;
+  const isLong = query.mode === 'recurring' && query.interval === 'day' && days > RECURRING_INTERVALS_MAX;
+  const message = `recurring retention has at most ${RECURRING_INTERVALS_MAX} intervals`;
+  return isLong ? [problem('too_many', 'interval', message)] : [];
+}
+
+interface RetentionRow {
   cohort: number;
   /** Intervals after the cohort's own; -1: the row counts the whole cohort. */
   period: number;
@@ -14,22 +44,15 @@ export interface RetentionRow {
 }
 
 /** Retention with everything decided that its question leaves open. */
-export interface RetentionPlan extends Scope {
-  interval: RetentionQuery['interval'];
-  timeZone: string;
-  /** Which start events of a person count: its first of the time, its first ever where that is in the time, or all. */
-  mode: NonNullable<RetentionQuery['mode']>;
-  start: Selection;
-  back: Selection;
-}
+export type RetentionPlan = ReturnType<typeof retentionPlan>;
 
-export function retentionPlan(query: RetentionQuery): RetentionPlan {
-  const { interval, time_zone: timeZone = 'UTC', mode = 'first', start, back } = query;
-  return { ...scopeOf(query), interval, timeZone, mode, start, back };
+export function retentionPlan(query: RetentionQuery) {
+  const { mode = 'first', start, back } = query;
+  return { ...cutOf(query), mode, start, back };
 }
 
 /** The answer to retention. */
-export const retentionAnswerShape = Type.Object({
+const answerSchema = Type.Object({
   cohorts: Type.Array(
     Type.Object({
       from: Type.Integer({ description: 'When the interval began' }),
@@ -42,10 +65,10 @@ export const retentionAnswerShape = Type.Object({
     }),
   ),
 });
-export type RetentionAnswer = Static<typeof retentionAnswerShape>;
+export type RetentionAnswer = Static<typeof answerSchema>;
 
 /** The answer from the rows of the statement. */
-export function retentionAnswer(rows: readonly RetentionRow[]): RetentionAnswer {
+function retentionAnswer(rows: readonly RetentionRow[]): RetentionAnswer {
   const cohorts = [...Map.groupBy(rows, ({ cohort }) => cohort)].map(([from, of]) => {
     const counts = new Map(of.map(({ period, persons }) => [period, persons]));
     const last = Math.max(...counts.keys());
@@ -71,8 +94,9 @@ const timeOf = (of: string): string => `bitAnd(${of}, ${2 ** TIME_BITS - 1})`;
  * event to come back with that happened later than the first start event there. Which of its start events count is the
  * plan's mode. What is kept of a person is two times for each interval in which it was active. Rows: RetentionRow.
  */
-export function retentionStatement(siteId: string, plan: RetentionPlan): Statement {
+function retentionStatement(siteId: string, query: RetentionQuery): Statement {
   const binder = createBinder();
+  const plan = retentionPlan(query);
   const places = `SELECT person, place, min(if(isStart, at, ${NEVER_BEGAN})) AS began, max(if(isBack, at, ${NEVER_BACK})) AS last
   FROM (${startsAndReturnsSql(siteId, plan, binder)}) GROUP BY person, place`;
   const persons = `SELECT arraySort(groupArrayIf(${moment('place', 'began')}, began != ${NEVER_BEGAN})) AS starts,
@@ -126,3 +150,14 @@ function begunBeforeSql(siteId: string, plan: RetentionPlan, outside: Binder): s
     `SELECT actor FROM event_rows WHERE ${[...before, ...filters, selects(plan.start, binder)].join(' AND ')} GROUP BY actor`,
   );
 }
+
+/** How many come back. */
+export const retention = question({
+  kind: 'retention',
+  summary: 'Of those who began in an interval, how many came back in each one after it',
+  schema: retentionShape,
+  answerSchema,
+  check: retentionProblems,
+  statement: retentionStatement,
+  answer: (_query, rows: readonly RetentionRow[]) => retentionAnswer(rows),
+});

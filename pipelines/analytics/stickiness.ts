@@ -1,12 +1,21 @@
-// Stickiness: the plan, its statement and its answer.
+// Stickiness: the question, its statement and its answer.
 
 import { type Static, Type } from 'typebox';
 import { calendarSql, differentPlaces, firstRowsSql, intervalsUntil, querySpan, SPILLED } from './event_rows_sql.ts';
-import { conditionOf, selects } from './filter_sql.ts';
-import { type Scope, type Selection, type StickinessQuery, scopeOf } from './query_schemas.ts';
+import { closed } from './filters.ts';
+import { common, cutOf, longInterval, question, SERIES_MAX, selectionShape, timeZone } from './question.ts';
+import { conditionOf, selects } from './sql_expressions.ts';
 import { createBinder, type Statement } from './statement.ts';
 
-export interface StickinessRow {
+const schema = closed({
+  ...common,
+  interval: longInterval,
+  time_zone: timeZone,
+  series: Type.Array(selectionShape, { minItems: 1, maxItems: SERIES_MAX }),
+});
+export type StickinessQuery = Static<typeof schema>;
+
+interface StickinessRow {
   /** From 1; 0: `active` is how many intervals the whole time has. */
   series: number;
   /** In how many intervals these persons had an event. */
@@ -14,20 +23,8 @@ export interface StickinessRow {
   persons: number;
 }
 
-/** Stickiness with everything decided that its question leaves open. */
-export interface StickinessPlan extends Scope {
-  interval: StickinessQuery['interval'];
-  timeZone: string;
-  series: readonly Selection[];
-}
-
-export function stickinessPlan(query: StickinessQuery): StickinessPlan {
-  const { interval, time_zone: timeZone = 'UTC', series } = query;
-  return { ...scopeOf(query), interval, timeZone, series };
-}
-
 /** The answer to stickiness. */
-export const stickinessAnswerShape = Type.Object({
+const answerSchema = Type.Object({
   intervals: Type.Integer({ description: 'How many intervals the time has, parts of one included' }),
   series: Type.Array(
     Type.Object({
@@ -43,10 +40,10 @@ export const stickinessAnswerShape = Type.Object({
     }),
   ),
 });
-export type StickinessAnswer = Static<typeof stickinessAnswerShape>;
+export type StickinessAnswer = Static<typeof answerSchema>;
 
 /** The answer from the rows of the statement. */
-export function stickinessAnswer(query: StickinessQuery, rows: readonly StickinessRow[]): StickinessAnswer {
+function stickinessAnswer(query: StickinessQuery, rows: readonly StickinessRow[]): StickinessAnswer {
   const bySeries = Map.groupBy(rows, ({ series }) => series);
   return {
     intervals: bySeries.get(0)?.[0]?.active ?? 0,
@@ -69,18 +66,20 @@ function seriesOf(rows: readonly StickinessRow[]): StickinessAnswer['series'][nu
 }
 
 /** The statement of stickiness. Rows: StickinessRow. */
-export function stickinessStatement(siteId: string, plan: StickinessPlan): Statement {
+function stickinessStatement(siteId: string, query: StickinessQuery): Statement {
   const binder = createBinder();
+  const plan = cutOf(query);
+  const { series } = query;
   const span = querySpan(plan, binder);
-  const isOne = plan.series.length === 1;
-  const conditions = plan.series.map((series) => selects(series, binder));
+  const isOne = series.length === 1;
+  const conditions = series.map((one) => selects(one, binder));
   const filters = plan.filters.map((filter) => conditionOf(filter, binder));
   const place = intervalsUntil(plan.interval, { from: span.from, to: 'timestamp' }, plan.timeZone, binder);
   const events = firstRowsSql(
     {
       siteId,
       span,
-      selections: plan.series,
+      selections: series,
       conditions: [...filters, `(${conditions.join(' OR ')})`],
       columns: {
         person: 'actor',
@@ -99,3 +98,13 @@ export function stickinessStatement(siteId: string, plan: StickinessPlan): State
 UNION ALL SELECT 0, count(), 0 FROM (${calendarSql(span, plan, binder)}))
 ${SPILLED}`);
 }
+
+/** In how many intervals persons are active. */
+export const stickiness = question({
+  kind: 'stickiness',
+  summary: 'In how many intervals persons have an event',
+  schema,
+  answerSchema,
+  statement: stickinessStatement,
+  answer: stickinessAnswer,
+});

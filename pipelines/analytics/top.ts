@@ -1,15 +1,23 @@
-// Top values of a field: the plan, its statement and its answer.
+// Top values of a field: the question, its statement and its answer.
 
 import { type Static, Type } from 'typebox';
 import { firstRowsSql, querySpan, SPILLED } from './event_rows_sql.ts';
-import { conditionOf, selects, textOf } from './filter_sql.ts';
-import type { Field } from './filters.ts';
+import { closed, fieldShape } from './filters.ts';
 import { hasValuesOfFew } from './personal_fields.ts';
-import { type Scope, type Selection, scopeOf, type TopQuery } from './query_schemas.ts';
-import { AMOUNT_UNITS, slotOf, unitsOf } from './sql_values.ts';
+import { common, eventNames, limitOf, question, selectionOf } from './question.ts';
+import { AMOUNT_UNITS, conditionOf, selects, slotOf, textOf, unitsOf } from './sql_expressions.ts';
 import { createBinder, type Statement } from './statement.ts';
 
 const LIMIT = 20;
+
+const schema = closed({
+  ...common,
+  events: Type.Optional(eventNames),
+  field: fieldShape,
+  by: Type.Optional(Type.Enum(['events', 'persons', 'value'], { default: 'events' })),
+  limit: limitOf(LIMIT),
+});
+export type TopQuery = Static<typeof schema>;
 
 export interface TopRow {
   text: string;
@@ -22,19 +30,6 @@ export interface TopRow {
   units: string;
 }
 
-/** Top values with everything decided that their question leaves open. */
-export interface TopPlan extends Scope {
-  selection: Selection;
-  field: Field;
-  by: 'events' | 'persons' | 'value';
-  limit: number;
-}
-
-export function topPlan(query: TopQuery): TopPlan {
-  const { events, field, by = 'events', limit = LIMIT } = query;
-  return { ...scopeOf(query), selection: events === undefined ? {} : { events }, field, by, limit };
-}
-
 const figures = {
   events: Type.Integer(),
   persons: Type.Integer(),
@@ -42,7 +37,7 @@ const figures = {
 };
 
 /** The answer to top values. */
-export const topAnswerShape = Type.Object({
+const answerSchema = Type.Object({
   values: Type.Array(
     Type.Object({ value: Type.String({ description: 'Empty for events that have none' }), ...figures }),
   ),
@@ -51,7 +46,7 @@ export const topAnswerShape = Type.Object({
     description: 'All other values together, and how many they are; null where there are none',
   }),
 });
-export type TopAnswer = Static<typeof topAnswerShape>;
+export type TopAnswer = Static<typeof answerSchema>;
 
 /** The answer from the rows of the statement. */
 export function topAnswer(_query: TopQuery, rows: readonly TopRow[]): TopAnswer {
@@ -67,7 +62,7 @@ function figuresOf({ events, persons, units }: TopRow): { events: number; person
   return { events, persons, sum: Number(units) / AMOUNT_UNITS };
 }
 
-const RANKS: Record<TopPlan['by'], string> = {
+const RANKS: Record<NonNullable<TopQuery['by']>, string> = {
   events: 'count()',
   persons: 'uniqExact(person)',
   value: 'sum(amount)',
@@ -79,14 +74,15 @@ const RANKS: Record<TopPlan['by'], string> = {
  *
  * @param leastPersons Of a field that can have values of few persons, those that fewer have are with the rest.
  */
-export function topStatement(siteId: string, plan: TopPlan, leastPersons = 1): Statement {
+export function topStatement(siteId: string, query: TopQuery, leastPersons = 1): Statement {
   const binder = createBinder();
-  const { selection, filters } = plan;
-  const text = textOf(plan.field, binder);
+  const { field, by = 'events', limit = LIMIT, filters = [] } = query;
+  const selection = selectionOf(query);
+  const text = textOf(field, binder);
   const rows = firstRowsSql(
     {
       siteId,
-      span: querySpan(plan, binder),
+      span: querySpan(query, binder),
       selections: [selection],
       conditions: [...filters.map((filter) => conditionOf(filter, binder)), selects(selection, binder)],
       columns: { found: `cityHash64(${text})`, text, person: 'actor', amount: unitsOf('value') },
@@ -94,13 +90,22 @@ export function topStatement(siteId: string, plan: TopPlan, leastPersons = 1): S
     binder,
   );
   const having =
-    leastPersons > 1 && hasValuesOfFew(plan.field)
-      ? ` HAVING uniqExact(person) >= ${leastPersons} OR any(text) = ''`
-      : '';
-  const greatest = `SELECT found FROM counted GROUP BY found${having} ORDER BY ${RANKS[plan.by]} DESC, any(text) LIMIT ${plan.limit}`;
+    leastPersons > 1 && hasValuesOfFew(field) ? ` HAVING uniqExact(person) >= ${leastPersons} OR any(text) = ''` : '';
+  const greatest = `SELECT found FROM counted GROUP BY found${having} ORDER BY ${RANKS[by]} DESC, any(text) LIMIT ${limit}`;
   return binder.statement(`SELECT if(slot = 0, '', any(text)) AS text, slot = 0 AS rest, if(rest, uniqExact(found), 1) AS texts, count() AS events,
   uniqExact(person) AS persons, toString(sum(amount)) AS units
-FROM (WITH counted AS (${rows}) SELECT *, ${slotOf('found', greatest, plan.limit)} AS slot FROM counted)
+FROM (WITH counted AS (${rows}) SELECT *, ${slotOf('found', greatest, limit)} AS slot FROM counted)
 GROUP BY slot ORDER BY rest, slot
 ${SPILLED}`);
 }
+
+/** The commonest values of a field. */
+export const top = question({
+  kind: 'top',
+  summary: 'The commonest values of a column or property',
+  schema,
+  answerSchema,
+  statement: topStatement,
+  answer: topAnswer,
+  hidesFew: true,
+});

@@ -1,6 +1,5 @@
 // Commands of surveys, promos and forms, and of their results.
-import type { FormResults, PromoResults, SurveyResults } from '#pipelines/analytics/engage_results.ts';
-import type { EngageQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { EngageQuery, FormResults, PromoResults, SurveyResults } from '#pipelines/analytics/engage_results.ts';
 import { ENGAGE_KINDS, type EngageKind } from '#pipelines/engage/definition_fields.ts';
 import type { Definitions } from '#pipelines/engage/definition_problems.ts';
 import type { Survey } from '#pipelines/engage/survey.ts';

@@ -1,8 +1,7 @@
 // Commands of funnels, and of what goes with converting.
 import { type Cell, csvLine } from '#pipelines/analytics/answer_table.ts';
 import type { CorrelationAnswer, CorrelationQuery } from '#pipelines/analytics/correlation.ts';
-import type { FunnelAnswer, FunnelStep } from '#pipelines/analytics/funnels/query.ts';
-import { type FunnelQuery, STEPS_MIN } from '#pipelines/analytics/query_schemas.ts';
+import { type FunnelAnswer, type FunnelQuery, type FunnelStep, STEPS_MIN } from '#pipelines/analytics/funnels/query.ts';
 import { drawFunnel, renderNumber, renderTable, renderValue } from '#services/stage/terminal.ts';
 import {
   type Arguments,

@@ -1,10 +1,9 @@
 // Commands of single events and persons: live, timeline, actors, paths, the trace of an event, and taking persons
 // apart.
-import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { Listing, RecentEventsQuery, TimelineQuery } from '#pipelines/analytics/event_lists.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
 import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
 import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/query.ts';
-import type { RecentEventsQuery, TimelineQuery } from '#pipelines/analytics/query_schemas.ts';
 import type { SplitAnswer, SplitInput } from '#services/control_api/sites.ts';
 import { renderNumber, renderTable, renderTime, renderValue } from '#services/stage/terminal.ts';
 import {

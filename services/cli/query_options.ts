@@ -1,5 +1,5 @@
 import { COLUMNS, type Field, type Filter } from '#pipelines/analytics/filters.ts';
-import type { Selection } from '#pipelines/analytics/query_schemas.ts';
+import type { Selection } from '#pipelines/analytics/question.ts';
 import { type Arguments, type OptionSpec, readLength, UsageError } from './command.ts';
 
 const DAY_MS = 86_400_000;

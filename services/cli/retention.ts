@@ -1,8 +1,7 @@
 // Commands of retention, stickiness and lifecycle.
-import type { LifecycleAnswer } from '#pipelines/analytics/lifecycle.ts';
-import type { LifecycleQuery, RetentionQuery, StickinessQuery } from '#pipelines/analytics/query_schemas.ts';
-import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
-import type { StickinessAnswer } from '#pipelines/analytics/stickiness.ts';
+import type { LifecycleAnswer, LifecycleQuery } from '#pipelines/analytics/lifecycle.ts';
+import type { RetentionAnswer, RetentionQuery } from '#pipelines/analytics/retention.ts';
+import type { StickinessAnswer, StickinessQuery } from '#pipelines/analytics/stickiness.ts';
 import { renderMoment, renderNumber, renderTable } from '#services/stage/terminal.ts';
 import { type Arguments, type Command, type Context, given, type OptionSpec, type Outcome } from './command.ts';
 import {

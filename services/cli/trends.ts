@@ -1,7 +1,7 @@
 // Commands of trends, and of the commonest values.
-import type { TopQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
-import type { TopAnswer } from '#pipelines/analytics/top.ts';
+import type { TopAnswer, TopQuery } from '#pipelines/analytics/top.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { renderMoment, renderNumber, renderTable, renderValue } from '#services/stage/terminal.ts';
 import { type Arguments, type Command, type Context, given, type Outcome, readCount } from './command.ts';
 import {

@@ -20,7 +20,7 @@ import { CONTROL_ERRORS, type ControlErrorCode } from './errors.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { refusalRoutes, runningRoutes, stageRoute, tagHealthRoutes } from './operations/routes.ts';
 import { eventTraceRoutes } from './queries/event_trace.ts';
-import { actorQueryRoutes, queryRoutes, sqlRoute } from './queries/routes.ts';
+import { queryRoutes, sqlRoute } from './queries/routes.ts';
 import { savedAnswerRoute, savedRoutes } from './queries/saved_routes.ts';
 import { deadLetterRoutes, letterResolutionRoutes } from './redelivery/dead_letter_routes.ts';
 import { replayRoutes } from './redelivery/replay_routes.ts';
@@ -66,7 +66,6 @@ export const ROUTES: readonly Route[] = [
   ...runningRoutes,
   ...analystRoutes,
   ...queryRoutes,
-  ...actorQueryRoutes,
   ...eventTraceRoutes,
   sqlRoute,
   ...savedRoutes,

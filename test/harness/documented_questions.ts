@@ -1,6 +1,6 @@
 import type { Filter } from '#pipelines/analytics/filters.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';
-import { actorQueryRoutes, queryRoutes } from '#services/control/queries/routes.ts';
+import { queryRoutes } from '#services/control/queries/routes.ts';
 
 const DAY_MS = 86_400_000;
 const TO = Date.UTC(2026, 9, 1);
@@ -144,7 +144,7 @@ export const selectedByPersons = (): DocumentedQuestion[] =>
 const WORLD = { view: { table: { site: () => ({}) } }, may: () => true, nowMs: TO };
 
 function asked(name: string, about: string, filtered: Filtered, body: object): DocumentedQuestion {
-  const route = [...queryRoutes, ...actorQueryRoutes].find(({ path }) => path.endsWith(`/${name}`));
+  const route = queryRoutes.find(({ path }) => path.endsWith(`/${name}`));
   const question = route?.ask?.({ params: { site_id: SITE }, query: {}, body } as never, WORLD as never);
   if (question?.kind !== 'ask') throw new Error(`${name}, ${about} is refused: ${JSON.stringify(question)}`);
   return { name: `${name}, ${about} (${filtered})`, filtered, statement: question.statement };

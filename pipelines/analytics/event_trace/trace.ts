@@ -1,7 +1,7 @@
 // The trace of one event through the pipeline: what is looked up, and what is made of it.
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import type { EventRow } from '#pipelines/warehouse/block.ts';
-import { FIRST_ROW } from '../filter_sql.ts';
+import { FIRST_ROW } from '../sql_expressions.ts';
 import { type Binder, createBinder, type Statement } from '../statement.ts';
 import { type EventTrace, traceSentences } from './answer.ts';
 

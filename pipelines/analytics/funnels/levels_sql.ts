@@ -1,10 +1,22 @@
 // Funnels: how far each actor comes, in order or in any order, from the arrays of its events.
 import { firstRowsSql, querySpan, type TimeSpan, type WantedRows } from '../event_rows_sql.ts';
-import { allOf, conditionOf, selects, textOf } from '../filter_sql.ts';
-import { EXCLUSIONS_MAX, type Selection, STEPS_MAX } from '../query_schemas.ts';
-import { digestOf, digestOfText, maskOf, NO_DIGEST, packed, personArraysSql, textsSql, timeOf } from '../sql_values.ts';
+import type { Selection } from '../question.ts';
+import {
+  allOf,
+  conditionOf,
+  digestOf,
+  digestOfText,
+  maskOf,
+  NO_DIGEST,
+  packed,
+  personArraysSql,
+  selects,
+  textOf,
+  textsSql,
+  timeOf,
+} from '../sql_expressions.ts';
 import type { Binder } from '../statement.ts';
-import { type FunnelPlan, SESSION_GAP_MS } from './query.ts';
+import { EXCLUSIONS_MAX, type FunnelPlan, SESSION_GAP_MS, STEPS_MAX } from './query.ts';
 
 /** How many low bits of a stamp hold the position. */
 export const PLACE_BITS = 20;

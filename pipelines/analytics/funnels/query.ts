@@ -1,8 +1,141 @@
-// Funnels: what a query decides, and its answer.
+// Funnels: what may be asked, what a query decides, and its answer.
 
 import { type Static, Type } from 'typebox';
-import type { Field } from '../filters.ts';
-import { type FunnelQuery, type Interval, type Scope, type Selection, scopeOf } from '../query_schemas.ts';
+import { type Problem, problem } from '#pipelines/settings/problems.ts';
+import { closed, type Field, fieldShape } from '../filters.ts';
+import {
+  common,
+  type Interval,
+  interval,
+  limitOf,
+  RANGE_MS_MAX,
+  type Scope,
+  type Selection,
+  scopeOf,
+  selectionShape,
+  timeZone,
+  zoneProblems,
+} from '../question.ts';
+
+export const STEPS_MIN = 2;
+export const STEPS_MAX = 10;
+export const EXCLUSIONS_MAX = 5;
+/** Values that are given one by one. */
+const VALUES = 20;
+
+export const funnelShape = closed({
+  ...common,
+  steps: Type.Array(
+    closed({
+      ...selectionShape.properties,
+      optional: Type.Optional(
+        Type.Boolean({ description: 'True: a way may leave it out; not the first or the last', default: false }),
+      ),
+    }),
+    { minItems: STEPS_MIN, maxItems: STEPS_MAX },
+  ),
+  window_ms: Type.Integer({
+    description: 'Longest time from the first step to the last',
+    minimum: 0,
+    maximum: RANGE_MS_MAX,
+  }),
+  order: Type.Optional(
+    Type.Enum(['ordered', 'strict', 'any'], {
+      description: 'ordered: others may lie between; strict: none may; any: in whatever order',
+      default: 'ordered',
+    }),
+  ),
+  count_by: Type.Optional(Type.Enum(['person', 'session'], { default: 'person' })),
+  exclusions: Type.Optional(
+    Type.Array(
+      closed({
+        ...selectionShape.properties,
+        after_step: Type.Optional(Type.Integer({ description: '1 where not given', minimum: 1, maximum: STEPS_MAX })),
+        before_step: Type.Optional(
+          Type.Integer({ description: 'The last one where not given', minimum: 2, maximum: STEPS_MAX }),
+        ),
+        ends: Type.Optional(
+          Type.Enum(['way', 'actor'], {
+            description: 'way: the actor may get there by another way; actor: it is not counted at any step',
+            default: 'way',
+          }),
+        ),
+      }),
+      { description: 'An event of these after one step ends the way to the other', maxItems: EXCLUSIONS_MAX },
+    ),
+  ),
+  breakdown: Type.Optional(
+    closed({
+      field: fieldShape,
+      at: Type.Enum(['first_step', 'step', 'first_touch', 'last_touch'], {
+        description:
+          'Of the event of the first step or of another, or of the first or last event with a value until the last step',
+      }),
+      step: Type.Optional(
+        Type.Integer({ description: 'With step: of the event of which step', minimum: 1, maximum: STEPS_MAX }),
+      ),
+      lookback_ms: Type.Optional(
+        Type.Integer({ description: 'How long before from touches count', minimum: 0, maximum: RANGE_MS_MAX }),
+      ),
+      limit: limitOf(VALUES),
+    }),
+  ),
+  trend: Type.Optional(closed({ interval, time_zone: timeZone })),
+});
+export type FunnelQuery = Static<typeof funnelShape>;
+
+/** What of a funnel no schema can say. */
+export function funnelProblems(query: FunnelQuery): Problem[] {
+  return [
+    ...zoneProblems(query.trend?.time_zone, 'trend.time_zone'),
+    ...optionalProblems(query),
+    ...exclusionProblems(query),
+    ...attributionProblems(query),
+    ...lookbackProblems(query),
+  ];
+}
+
+function optionalProblems({ steps, order }: FunnelQuery): Problem[] {
+  return steps.flatMap(({ optional }, index) => {
+    const field = `steps[${index}].optional`;
+    if (optional !== true) return [];
+    if (order === 'any') return [problem('field_malformed', field, 'is not for steps without an order')];
+    const isBetween = index > 0 && index < steps.length - 1;
+    return isBetween ? [] : [problem('field_malformed', field, 'is not for the first or the last step')];
+  });
+}
+
+function attributionProblems({ breakdown, steps }: FunnelQuery): Problem[] {
+  if (breakdown === undefined) return [];
+  const { at, step } = breakdown;
+  const field = 'breakdown.step';
+  if (at !== 'step') return step === undefined ? [] : [problem('field_malformed', field, 'is for at step only')];
+  if (step === undefined) return [problem('field_missing', field, 'is missing: at says step')];
+  return step <= steps.length ? [] : [problem('field_malformed', field, 'is not a step')];
+}
+
+function exclusionProblems({ exclusions = [], steps, order }: FunnelQuery): Problem[] {
+  return exclusions.flatMap((exclusion, index) => {
+    const { after_step, before_step } = exclusion;
+    const field = `exclusions[${index}]`;
+    if (order === 'any' && (after_step ?? before_step) !== undefined) {
+      return [problem('field_malformed', field, 'has steps, which have no order here')];
+    }
+    const [after, before] = [after_step ?? 1, before_step ?? steps.length];
+    if (before > steps.length) return [problem('field_malformed', `${field}.before_step`, 'is not a step')];
+    return after < before ? [] : [problem('field_malformed', `${field}.before_step`, 'must be after after_step')];
+  });
+}
+
+function lookbackProblems({ breakdown, count_by, from }: FunnelQuery): Problem[] {
+  const lookbackMs = breakdown?.lookback_ms;
+  const field = 'breakdown.lookback_ms';
+  if (breakdown === undefined || lookbackMs === undefined) return [];
+  if (breakdown.at === 'first_step' || breakdown.at === 'step')
+    return [problem('field_malformed', field, 'is for touches only')];
+  if (count_by === 'session') return [problem('field_malformed', field, 'is not for sessions')];
+  return lookbackMs > from ? [problem('field_malformed', field, 'reaches before 1970')] : [];
+}
 
 /** Upper ends of the classes of the time from the first step to the last. */
 export const TIME_CLASSES_MS = [
@@ -20,8 +153,6 @@ export const TIME_CLASSES_MS = [
 /** A pause of more than this between two events of a person ends a session. */
 export const SESSION_GAP_MS = 30 * 60_000;
 
-/** Values that are given one by one. */
-const VALUES = 20;
 /** Values of one answer, and intervals longer than an hour: 800 days fit. */
 const GROUPS_MAX = 1_001;
 const HOUR_MS = 3_600_000;

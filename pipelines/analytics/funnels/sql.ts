@@ -1,8 +1,17 @@
-// Funnels: the statement, as docs/analytics.md defines it.
+// Funnels: the statement, as docs/analytics.md defines it, and the question.
 import { startOf } from '../event_rows_sql.ts';
+import { question } from '../question.ts';
 import { type Binder, createBinder, type Statement } from '../statement.ts';
 import { actorsSql, anyOrder, breakdownTextsSql, inOrder, type Levels, PLACE_BITS } from './levels_sql.ts';
-import { type FunnelPlan, TIME_CLASSES_MS } from './query.ts';
+import {
+  type FunnelPlan,
+  funnelAnswer,
+  funnelAnswerShape,
+  funnelPlan,
+  funnelProblems,
+  funnelShape,
+  TIME_CLASSES_MS,
+} from './query.ts';
 
 /**
  * The statement of a funnel, as docs/analytics.md defines it. Rows: FunnelRow.
@@ -151,3 +160,15 @@ function levelColumns(plan: FunnelPlan, binder: Binder): Levels {
 export function spanOf(plan: FunnelPlan, binder: Binder): string {
   return binder.bind(String(BigInt(plan.windowMs + 1) << BigInt(PLACE_BITS)), 'UInt64');
 }
+
+/** How many get from step to step. */
+export const funnel = question({
+  kind: 'funnel',
+  summary: 'How many persons or sessions get from step to step, how long it takes, and by what they came',
+  schema: funnelShape,
+  answerSchema: funnelAnswerShape,
+  check: funnelProblems,
+  statement: (siteId, query, leastPersons) => funnelStatement(siteId, funnelPlan(query), leastPersons),
+  answer: funnelAnswer,
+  hidesFew: true,
+});

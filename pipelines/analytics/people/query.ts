@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox';
 import { type Problem, problem, unless } from '#pipelines/settings/problems.ts';
 import { closed } from '../filters.ts';
-import { type FunnelPlan, funnelPlan } from '../funnels/query.ts';
+import { type FunnelPlan, funnelPlan, funnelProblems, funnelShape, STEPS_MAX } from '../funnels/query.ts';
 import {
   STEPS_MAX as PATH_STEPS_MAX,
   type PathsPlan,
@@ -12,16 +12,9 @@ import {
   pathsShape,
   shownText,
 } from '../paths.ts';
-import {
-  funnelProblems,
-  funnelShape,
-  retentionProblems,
-  retentionShape,
-  STEPS_MAX,
-  trendsShape,
-} from '../query_schemas.ts';
-import { type RetentionPlan, retentionPlan } from '../retention.ts';
-import { type TrendsPlan, trendsPlan, trendsProblems } from '../trends/plan.ts';
+import { timeProblems } from '../question.ts';
+import { type RetentionPlan, retentionPlan, retentionProblems, retentionShape } from '../retention.ts';
+import { type TrendsPlan, trendsPlan, trendsProblems, trendsShape } from '../trends/query.ts';
 
 /** A value of a breakdown, or all that it does not give one by one; null: any value. */
 type Group<Value> = { value: Value } | 'other' | null;
@@ -106,13 +99,6 @@ function barOf(of: PartQuery<'trends'>): ListedPart {
 function groupOf<Value>(value: Value | undefined, other = false): Group<Value> {
   if (other) return 'other';
   return value === undefined ? null : { value };
-}
-
-/** The query whose part is listed: its time, and whether a kept answer will do. */
-export function listedQuery({ of }: ActorsQuery): { to: number; fresh?: boolean } {
-  if ('funnel' in of) return of.funnel;
-  if ('paths' in of) return of.paths;
-  return 'trends' in of ? of.trends : of.retention;
 }
 
 /** One actor: its digest and part as texts, how many there are in all, and the event it is there by. */
@@ -240,7 +226,7 @@ export type PartQuery<Chart extends 'funnel' | 'trends' | 'retention' | 'paths'>
 
 const UINT64_MAX = 2n ** 64n - 1n;
 
-/** What of a list of actors no shape can say. */
+/** What of a list of actors no schema can say. */
 export function actorsProblems({ of, after }: ActorsQuery): Problem[] {
   const isPlace = after === undefined || after.split('.').every((part) => BigInt(part) <= UINT64_MAX);
   return [...partProblems(of), ...unless(isPlace, 'field_malformed', 'after', 'is of no page')];
@@ -249,13 +235,15 @@ export function actorsProblems({ of, after }: ActorsQuery): Problem[] {
 function partProblems(of: ActorsQuery['of']): Problem[] {
   if ('funnel' in of) return stepProblems(of);
   if ('paths' in of) return wayProblems(of);
-  return 'trends' in of ? barProblems(of) : within('of.retention', retentionProblems(of.retention));
+  if ('trends' in of) return barProblems(of);
+  const { retention } = of;
+  return within('of.retention', [...timeProblems(retention), ...retentionProblems(retention)]);
 }
 
 function stepProblems({ funnel, step, got, value, other, interval_from: from }: PartQuery<'funnel'>): Problem[] {
   const { steps, breakdown, trend } = funnel;
   return [
-    ...within('of.funnel', funnelProblems(funnel)),
+    ...within('of.funnel', [...timeProblems(funnel), ...funnelProblems(funnel)]),
     ...unless(step <= steps.length, 'field_malformed', 'of.step', 'is not a step'),
     ...unless(got === 'reached' || step > 1, 'field_malformed', 'of.step', 'has no step before it'),
     ...unless(from === undefined || trend !== undefined, 'field_malformed', 'of.interval_from', 'needs a trend'),
@@ -267,7 +255,7 @@ function barProblems({ trends, series, parts, other, before }: PartQuery<'trends
   const fields = trendsPlan(trends).breakdown?.fields.length ?? 0;
   const isWhole = parts === undefined || fields === 0 || parts.length === fields;
   return [
-    ...within('of.trends', trendsProblems(trends)),
+    ...within('of.trends', [...timeProblems(trends), ...trendsProblems(trends)]),
     ...unless(series <= trends.series.length, 'field_malformed', 'of.series', 'is not a series'),
     ...unless(before !== true || trends.compare !== undefined, 'field_malformed', 'of.before', 'needs compare'),
     ...unless(isWhole, 'field_malformed', 'of.parts', `needs a text of each field, ${fields} of them`),
@@ -279,7 +267,7 @@ function wayProblems({ paths, place, way }: PartQuery<'paths'>): Problem[] {
   const { before, after } = pathsPlan(paths);
   const last = place + way.length - 1;
   return [
-    ...within('of.paths', pathsProblems(paths)),
+    ...within('of.paths', [...timeProblems(paths), ...pathsProblems(paths)]),
     ...unless(place >= -before && place <= after, 'field_malformed', 'of.place', 'is no place of these paths'),
     ...unless(last <= after, 'field_malformed', 'of.way', 'is longer than these paths'),
     ...unless(!way.includes(''), 'field_malformed', 'of.way', 'has an empty text, which is no place'),

@@ -1,15 +1,23 @@
-// Who is in a part of a chart: the statement for each kind of chart.
+// Who is in a part of a chart: the statement for each kind of chart, and the question.
 import { intervalsUntil, querySpan, SPILLED, spanBefore, startOf, type TimeSpan } from '../event_rows_sql.ts';
-import { allOf, FIRST_ROW } from '../filter_sql.ts';
 import { breakdownTextsSql } from '../funnels/levels_sql.ts';
 import type { FunnelPlan } from '../funnels/query.ts';
 import { attemptsSql } from '../funnels/sql.ts';
 import { enteredPathsSql, type PathsPlan, pathsSql } from '../paths.ts';
+import { question } from '../question.ts';
 import { startsAndReturnsSql } from '../retention.ts';
-import { actorOf, digestOfText, MARK, markOf, textsSql, timeOf } from '../sql_values.ts';
+import { actorOf, allOf, digestOfText, FIRST_ROW, MARK, markOf, textsSql, timeOf } from '../sql_expressions.ts';
 import { type Binder, createBinder, type Statement } from '../statement.ts';
 import { digestOfValue, isRestSql, seriesEventsSql } from '../trends/sql.ts';
-import type { ActorsPlan, ListedPart } from './query.ts';
+import {
+  type ActorsPlan,
+  actorsAnswer,
+  actorsAnswerShape,
+  actorsPlan,
+  actorsProblems,
+  actorsShape,
+  type ListedPart,
+} from './query.ts';
 
 /**
  * The statement of who is in a part of a chart, a page of them. Rows: ActorRow, one more than the page has.
@@ -17,7 +25,7 @@ import type { ActorsPlan, ListedPart } from './query.ts';
  * Actors are in the order of their digests, which no event changes, so that a page begins where the one before ended
  * whatever arrives between them. Only of those on the page the event is looked up that they are there by.
  */
-export function actorsStatement(siteId: string, { part, limit, after }: ActorsPlan): Statement {
+function actorsStatement(siteId: string, { part, limit, after }: ActorsPlan): Statement {
   const binder = createBinder();
   const behind =
     after === null
@@ -184,3 +192,15 @@ WHERE place IN (${places.join(', ')}) GROUP BY place, value`;
 FROM (${values}) AS counted LEFT JOIN (${textsSql(siteId, querySpan(plan, binder), plan.by, binder)}) AS texts ON counted.value = texts.digest`;
   return `SELECT groupArray((place, value)) FROM (${ranked}) WHERE rank <= ${plan.top}`;
 }
+
+/** Who is in a part of a chart. */
+export const actors = question({
+  kind: 'actors',
+  summary: 'Who is in a step of a funnel, a bar of trends, a cell of retention or a way of paths, page by page',
+  permission: 'query.persons',
+  schema: actorsShape,
+  answerSchema: actorsAnswerShape,
+  check: actorsProblems,
+  statement: (siteId, query) => actorsStatement(siteId, actorsPlan(query)),
+  answer: actorsAnswer,
+});

@@ -1,10 +1,17 @@
 // Trends: the answer, and the figures of each series.
 
 import { type Static, Type } from 'typebox';
-import type { TrendsQuery } from '../query_schemas.ts';
-import { AMOUNT_UNITS } from '../sql_values.ts';
+import { AMOUNT_UNITS } from '../sql_expressions.ts';
 import { type Formula, readFormula, valueOfFormula } from './formula.ts';
-import { type MeasureOf, QUANTILES, type TrendRow, type TrendSeries, type TrendsPlan, trendsPlan } from './plan.ts';
+import {
+  type MeasureOf,
+  QUANTILES,
+  type TrendRow,
+  type TrendSeries,
+  type TrendsPlan,
+  type TrendsQuery,
+  trendsPlan,
+} from './query.ts';
 
 const measured = Type.Union([Type.Number(), Type.Null()], {
   description:

@@ -1,4 +1,4 @@
-// Trends: the statement, and the events of its series.
+// Trends: the statement, the events of its series, and the question.
 import {
   calendarSql,
   firstRowsSql,
@@ -8,11 +8,29 @@ import {
   startOf,
   type TimeSpan,
 } from '../event_rows_sql.ts';
-import { conditionOf, numberOf, selects, textOf } from '../filter_sql.ts';
 import { hasValuesOfFew } from '../personal_fields.ts';
-import { AMOUNT_MAX, AMOUNT_UNITS, slotOf, unitsOf } from '../sql_values.ts';
+import { question } from '../question.ts';
+import {
+  AMOUNT_MAX,
+  AMOUNT_UNITS,
+  conditionOf,
+  numberOf,
+  selects,
+  slotOf,
+  textOf,
+  unitsOf,
+} from '../sql_expressions.ts';
 import { type Binder, createBinder, type Statement } from '../statement.ts';
-import { type MeasureOf, QUANTILES, type TrendSeries, type TrendsPlan } from './plan.ts';
+import { trendsAnswer, trendsAnswerShape } from './answer.ts';
+import {
+  type MeasureOf,
+  QUANTILES,
+  type TrendSeries,
+  type TrendsPlan,
+  trendsPlan,
+  trendsProblems,
+  trendsShape,
+} from './query.ts';
 
 /** How far a quantile may be from the value that has its rank, as a part of it. */
 const QUANTILE_ERROR = 0.005;
@@ -264,3 +282,15 @@ function digestOf({ unique }: TrendSeries, binder: Binder): string {
   const text = textOf(unique, binder);
   return `if(empty(${text}), NULL, cityHash64(${text}))`;
 }
+
+/** Figures by interval. */
+export const trends = question({
+  kind: 'trends',
+  summary: 'Events, persons and what their numbers come to, by interval, with formulas over them',
+  schema: trendsShape,
+  answerSchema: trendsAnswerShape,
+  check: trendsProblems,
+  statement: (siteId, query, leastPersons) => trendsStatement(siteId, trendsPlan(query), leastPersons),
+  answer: trendsAnswer,
+  hidesFew: true,
+});

@@ -27,7 +27,7 @@ import {
   schemaProblems,
 } from '../route.ts';
 import { formatQuery, OTHER_FORMATS } from './formats.ts';
-import { actorQueryRoutes, queryRoutes, sqlRoute } from './routes.ts';
+import { queryRoutes, sqlRoute } from './routes.ts';
 
 type Definition = Static<(typeof savedInputs)[SavedKind]>;
 
@@ -62,9 +62,7 @@ const showItem =
 const invalid = (problems: Problem[]): Question => refused('settings_invalid', problems);
 
 /** What a saved question may ask, by the last part of its path. */
-const ASKED = new Map(
-  [...queryRoutes, ...actorQueryRoutes, sqlRoute].map((one) => [one.path.slice(one.path.lastIndexOf('/') + 1), one]),
-);
+const ASKED = new Map([...queryRoutes, sqlRoute].map((one) => [one.path.slice(one.path.lastIndexOf('/') + 1), one]));
 
 /** The same five routes for each kind. */
 export const savedRoutes: Route[] = (['question', 'board'] as const).flatMap((kind) => [

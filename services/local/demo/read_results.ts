@@ -2,9 +2,9 @@
 
 import { request } from 'undici';
 import type { Filter } from '#pipelines/analytics/filters.ts';
-import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
-import type { FunnelQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { FunnelAnswer, FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import type { ControlClient } from '#services/control_api/client.ts';
 import type { LedgerEntry, LedgerPage } from '../platforms/acceptance_ledger.ts';
 import { FUNNEL_STEPS, FUNNEL_WINDOW_MS } from './world/day_ledger.ts';

@@ -1,20 +1,19 @@
-import { correlationPlan, correlationStatement } from '#pipelines/analytics/correlation.ts';
-import { livePlan, liveStatement, timelinePlan, timelineStatement } from '#pipelines/analytics/event_lists.ts';
-import { funnelPlan } from '#pipelines/analytics/funnels/query.ts';
-import { funnelStatement } from '#pipelines/analytics/funnels/sql.ts';
-import { lifecyclePlan, lifecycleStatement } from '#pipelines/analytics/lifecycle.ts';
-import { type PathsQuery, pathsPlan, pathsStatement } from '#pipelines/analytics/paths.ts';
-import { type ActorsQuery, actorsPlan } from '#pipelines/analytics/people/query.ts';
-import { actorsStatement } from '#pipelines/analytics/people/sql.ts';
-import type { FunnelQuery, RetentionQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
-import { retentionPlan, retentionStatement } from '#pipelines/analytics/retention.ts';
+import type { FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
+import type { PathsQuery } from '#pipelines/analytics/paths.ts';
+import type { ActorsQuery } from '#pipelines/analytics/people/query.ts';
+import { QUESTIONS, type Questions } from '#pipelines/analytics/questions.ts';
+import type { RetentionQuery } from '#pipelines/analytics/retention.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';
-import { stickinessPlan, stickinessStatement } from '#pipelines/analytics/stickiness.ts';
-import { topPlan, topStatement } from '#pipelines/analytics/top.ts';
-import { trendsPlan } from '#pipelines/analytics/trends/plan.ts';
-import { trendsStatement } from '#pipelines/analytics/trends/sql.ts';
+import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { DAY_MS, FROM, SITE, TO } from './fill.ts';
 import { DAYS } from './questions_config.ts';
+
+/** The statement of a question of any kind, for whoever may see persons. */
+function statementOf<Kind extends keyof Questions>(kind: Kind, query: Questions[Kind]['query']): Statement {
+  const question = QUESTIONS.find((one) => one.kind === kind);
+  if (question === undefined) throw new Error(`no question ${kind}`);
+  return question.statement(SITE, query as never, 1, TO);
+}
 
 /** A question, and the columns that it needs of which rows. */
 export interface BenchQuestion {
@@ -62,7 +61,7 @@ const needs = (
 const steps = NAMES.map((event) => ({ events: [event] }));
 const funnel = (name: string, more: Partial<FunnelQuery>, ...columns: string[]): BenchQuestion => ({
   name: `funnel, ${name}`,
-  statement: funnelStatement(SITE, funnelPlan({ ...range, steps, window_ms: 7 * DAY_MS, ...more })),
+  statement: statementOf('funnel', { ...range, steps, window_ms: 7 * DAY_MS, ...more }),
   needs: needs(
     [...ORDER, ...columns],
     range.from,
@@ -87,10 +86,7 @@ const FUNNELS: BenchQuestion[] = [
   funnel('each day', { trend: { interval: 'day' } }),
   {
     name: 'correlation of events',
-    statement: correlationStatement(
-      SITE,
-      correlationPlan({ ...range, steps: steps.slice(0, 2), window_ms: 7 * DAY_MS }),
-    ),
+    statement: statementOf('correlation', { ...range, steps: steps.slice(0, 2), window_ms: 7 * DAY_MS }),
     needs: needs(ORDER),
   },
 ];
@@ -103,7 +99,7 @@ const trends = (
   from: number = range.from,
 ): BenchQuestion => ({
   name: `trends, ${name}`,
-  statement: trendsStatement(SITE, trendsPlan({ ...range, interval: 'day', series: [{}], ...more })),
+  statement: statementOf('trends', { ...range, interval: 'day', series: [{}], ...more }),
   needs: needs([...MOMENT, ...columns], from, names),
 });
 const measured = (of: 'sum' | 'average' | 'min' | 'max' | 'median' | 'p99'): BenchQuestion =>
@@ -157,28 +153,25 @@ const TRENDS: BenchQuestion[] = [
 
 const retention = (mode: NonNullable<RetentionQuery['mode']>): BenchQuestion => ({
   name: `retention, ${mode}, weeks`,
-  statement: retentionStatement(
-    SITE,
-    retentionPlan({
-      ...range,
-      interval: 'week',
-      mode,
-      start: { events: ['page_view'] },
-      back: { events: ['view_item'] },
-    }),
-  ),
+  statement: statementOf('retention', {
+    ...range,
+    interval: 'week',
+    mode,
+    start: { events: ['page_view'] },
+    back: { events: ['view_item'] },
+  }),
   needs: needs(MOMENT, mode === 'first_ever' ? FROM : range.from, ['page_view', 'view_item']),
 });
 
 const paths = (name: string, more: Partial<PathsQuery>, column: string): BenchQuestion => ({
   name: `paths, ${name}`,
-  statement: pathsStatement(SITE, pathsPlan({ ...range, ...more })),
+  statement: statementOf('paths', { ...range, ...more }),
   needs: needs([...ORDER, column]),
 });
 
 const actors = (name: string, of: ActorsQuery['of'], columns: readonly string[], names: string[]): BenchQuestion => ({
   name: `list, ${name}`,
-  statement: actorsStatement(SITE, actorsPlan({ of })),
+  statement: statementOf('actors', { of }),
   needs: needs([...columns, 'event_id', 'distinct_id', 'arrived_person_id'], range.from, names),
 });
 const funnelQuery: FunnelQuery = { ...range, steps, window_ms: 7 * DAY_MS };
@@ -209,39 +202,36 @@ export function questionsAbout(visitor: string): BenchQuestion[] {
     ...(['first', 'recurring', 'first_ever'] as const).map(retention),
     {
       name: 'stickiness, days',
-      statement: stickinessStatement(
-        SITE,
-        stickinessPlan({ ...range, interval: 'day', series: [{ events: ['page_view'] }] }),
-      ),
+      statement: statementOf('stickiness', { ...range, interval: 'day', series: [{ events: ['page_view'] }] }),
       needs: needs(MOMENT, range.from, ['page_view']),
     },
     {
       name: 'lifecycle, weeks',
-      statement: lifecycleStatement(SITE, lifecyclePlan({ ...range, interval: 'week', events: ['page_view'] })),
+      statement: statementOf('lifecycle', { ...range, interval: 'week', events: ['page_view'] }),
       needs: needs(MOMENT, FROM, ['page_view']),
     },
     paths('of names, by session', { starting_at: 'page_view' }, 'event'),
     paths('of addresses, a day', { by: property('$current_url'), window_ms: DAY_MS }, textOf('$current_url')),
     {
       name: 'top campaigns by events',
-      statement: topStatement(SITE, topPlan({ ...range, field: property('utm_campaign') })),
+      statement: statementOf('top', { ...range, field: property('utm_campaign') }),
       needs: needs([...MOMENT, textOf('utm_campaign')]),
     },
     {
       name: 'top addresses by value',
-      statement: topStatement(SITE, topPlan({ ...range, field: property('$current_url'), by: 'value' })),
+      statement: statementOf('top', { ...range, field: property('$current_url'), by: 'value' }),
       needs: needs([...MOMENT, textOf('$current_url'), 'value']),
     },
     actors('who dropped at a step', { funnel: funnelQuery, step: 3, got: 'dropped' }, ORDER, NAMES),
     actors('who is in a bar', { trends: trendsQuery, series: 1 }, ORDER, ['purchase']),
     {
       name: 'timeline of a visitor',
-      statement: timelineStatement(SITE, timelinePlan({ ...range, distinct_id: visitor })),
+      statement: statementOf('timeline', { ...range, distinct_id: visitor }),
       needs: needs(['distinct_id', 'timestamp']),
     },
     {
       name: 'live',
-      statement: liveStatement(SITE, livePlan({ received_after: TO - DAY_MS, limit: 50 }, TO)),
+      statement: statementOf('live', { received_after: TO - DAY_MS, limit: 50 }),
       needs: needs([...LISTED, 'properties'], TO - DAY_MS),
     },
     SESSIONS,

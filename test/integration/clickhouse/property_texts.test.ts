@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { conditionOf } from '#pipelines/analytics/filter_sql.ts';
 import type { Filter } from '#pipelines/analytics/filters.ts';
+import { conditionOf } from '#pipelines/analytics/sql_expressions.ts';
 import { createBinder } from '#pipelines/analytics/statement.ts';
 import { topStatement } from '#pipelines/analytics/top.ts';
 import { eventRow } from '#test/harness/event_row.ts';

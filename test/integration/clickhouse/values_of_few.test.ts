@@ -5,10 +5,9 @@ import type { Field, Filter } from '#pipelines/analytics/filters.ts';
 import { type FunnelRow, funnelPlan } from '#pipelines/analytics/funnels/query.ts';
 import { funnelStatement } from '#pipelines/analytics/funnels/sql.ts';
 import { type PathRow, pathsPlan, pathsStatement } from '#pipelines/analytics/paths.ts';
-import type { TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';
-import { type TopRow, topAnswer, topPlan, topStatement } from '#pipelines/analytics/top.ts';
-import { type TrendRow, trendsPlan } from '#pipelines/analytics/trends/plan.ts';
+import { type TopRow, topAnswer, topStatement } from '#pipelines/analytics/top.ts';
+import { type TrendRow, type TrendsQuery, trendsPlan } from '#pipelines/analytics/trends/query.ts';
 import { trendsStatement } from '#pipelines/analytics/trends/sql.ts';
 import { eventRow } from '#test/harness/event_row.ts';
 import { uniqueName } from '#test/harness/kafka.ts';
@@ -52,9 +51,9 @@ describe('values of fewer than five persons', () => {
   test('stand with the rest of the commonest values, pages as well, and hosts do not', async () => {
     const database = await filled();
     const told = async (field: Field, leastPersons: number): Promise<[string, boolean, number][]> => {
-      const plan = topPlan({ ...range, field, limit: 9 });
-      const rows = await rowsOf<TopRow>(database, topStatement(SITE, plan, leastPersons));
-      return topAnswer({ ...range, field }, rows).values.map(({ value, events }) => [value, false, events]);
+      const query = { ...range, field, limit: 9 };
+      const rows = await rowsOf<TopRow>(database, topStatement(SITE, query, leastPersons));
+      return topAnswer(query, rows).values.map(({ value, events }) => [value, false, events]);
     };
     expect((await told(seat, 1)).map(([value]) => value)).toEqual(['of 5', 'of 4', 'of 1']);
     expect((await told(seat, 5)).map(([value]) => value)).toEqual(['of 5']);

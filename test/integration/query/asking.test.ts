@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
-import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
-import type { FunnelQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { FunnelAnswer, FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
 import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
 import type { TopAnswer } from '#pipelines/analytics/top.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';

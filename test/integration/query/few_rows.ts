@@ -1,4 +1,4 @@
-import type { FunnelQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import type { EventRow } from '#pipelines/warehouse/block.ts';
 import type { Event } from '#schemas/event.ts';

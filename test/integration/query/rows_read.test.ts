@@ -3,7 +3,7 @@ import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
 import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
 import type { Filter } from '#pipelines/analytics/filters.ts';
 import { withPersonsOf } from '#pipelines/analytics/query_rewrites.ts';
-import { trendsPlan } from '#pipelines/analytics/trends/plan.ts';
+import { trendsPlan } from '#pipelines/analytics/trends/query.ts';
 import { trendsStatement } from '#pipelines/analytics/trends/sql.ts';
 import { START, storedRow } from './few_rows.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
-import type { FunnelQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { FunnelAnswer, FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { purchaseFunnel, START, storedRow } from './few_rows.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
-import { type ListedRow, type Listing, timelinePlan, timelineStatement } from '#pipelines/analytics/event_lists.ts';
-import type { TimelineQuery } from '#pipelines/analytics/query_schemas.ts';
+import {
+  type ListedRow,
+  type Listing,
+  type TimelineQuery,
+  timelineStatement,
+} from '#pipelines/analytics/event_lists.ts';
 import { until } from '#test/harness/until.ts';
 import { type QueryWorld, rowsOf, useQueryWorld } from './query_world.ts';
 
@@ -26,7 +30,7 @@ const link = (from: string, target: string) =>
   ({ site_id: 'shop', kind: 'person', person_id: from, target, first_seen: FROM, version: 1 }) as const;
 
 async function read({ database }: QueryWorld, query: TimelineQuery): Promise<{ ids: string[]; rowsRead: number }> {
-  const { sql, parameters } = timelineStatement('shop', timelinePlan(query));
+  const { sql, parameters } = timelineStatement('shop', query);
   const result = await database.warehouse.query({ query: sql, query_params: parameters, format: 'JSON' });
   const { data, statistics } = await result.json<ListedRow>();
   return { ids: data.map(({ distinct_id }) => distinct_id), rowsRead: statistics?.rows_read ?? Number.NaN };

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import type { FunnelQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { type Random, randomFor } from '#services/local/demo/world/random.ts';
 import { useFilledWorld } from './filled_world.ts';
 import { allowed } from './reference/allowed.ts';

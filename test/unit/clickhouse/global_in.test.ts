@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { type TimelinePlan, timelineStatement } from '#pipelines/analytics/event_lists.ts';
-import { type TopPlan, topStatement } from '#pipelines/analytics/top.ts';
+import { type TimelineQuery, timelineStatement } from '#pipelines/analytics/event_lists.ts';
+import { type TopQuery, topStatement } from '#pipelines/analytics/top.ts';
 
-const SCOPE = { from: 0, to: 1, filters: [] };
-const TOP: TopPlan = { ...SCOPE, selection: {}, field: { column: 'country' }, by: 'events', limit: 5 };
-const TIMELINE: TimelinePlan = { ...SCOPE, of: { personId: 'p_1' }, limit: 5 };
+const RANGE = { from: 0, to: 1 };
+const TOP: TopQuery = { ...RANGE, field: { column: 'country' } };
+const TIMELINE: TimelineQuery = { ...RANGE, person_id: 'p_1' };
 
 /** A distributed table refuses a plain IN over a distributed table (error 288, distributed_product_mode). */
 test.each([

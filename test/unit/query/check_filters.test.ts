@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Filter } from '#pipelines/analytics/filters.ts';
+import { funnelShape } from '#pipelines/analytics/funnels/query.ts';
 import { withPersonsOf } from '#pipelines/analytics/query_rewrites.ts';
-import { filterProblems, funnelShape } from '#pipelines/analytics/query_schemas.ts';
+import { filterProblems } from '#pipelines/analytics/question.ts';
 import { schemaProblems } from '#services/control/route.ts';
 
 const country: Filter = { field: { column: 'country' }, is: 'set' };

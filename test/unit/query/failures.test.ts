@@ -4,7 +4,7 @@ import { QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/select_
 import { funnelPlan } from '#pipelines/analytics/funnels/query.ts';
 import { funnelStatement } from '#pipelines/analytics/funnels/sql.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';
-import { trendsPlan } from '#pipelines/analytics/trends/plan.ts';
+import { trendsPlan } from '#pipelines/analytics/trends/query.ts';
 import { trendsStatement } from '#pipelines/analytics/trends/sql.ts';
 import { type Control, control } from '../control/harness.ts';
 

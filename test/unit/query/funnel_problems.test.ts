@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type FunnelQuery, funnelProblems } from '#pipelines/analytics/query_schemas.ts';
+import { type FunnelQuery, funnelProblems } from '#pipelines/analytics/funnels/query.ts';
 
 const field = { column: 'country' } as const;
 const [one, two, three] = [{ events: ['a'] }, { events: ['b'] }, { events: ['c'] }];

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { livePlan, timelinePlan } from '#pipelines/analytics/event_lists.ts';
-import { funnelPlan } from '#pipelines/analytics/funnels/query.ts';
-import type { FunnelQuery } from '#pipelines/analytics/query_schemas.ts';
-import { topPlan } from '#pipelines/analytics/top.ts';
+import { liveStatement, timelineStatement } from '#pipelines/analytics/event_lists.ts';
+import { type FunnelQuery, funnelPlan } from '#pipelines/analytics/funnels/query.ts';
+import { topStatement } from '#pipelines/analytics/top.ts';
 
 const HOUR_MS = 3_600_000;
 const range = { from: 1_000, to: 2_000 };
@@ -42,20 +41,13 @@ test('a trend by the hour keeps every interval of its range', () => {
 });
 
 test('what a question leaves open is decided as its shape says', () => {
-  expect(topPlan({ ...range, field })).toEqual({
-    ...range,
-    filters: [],
-    selection: {},
-    field,
-    by: 'events',
-    limit: 20,
-  });
-  expect(livePlan({}, 2 * HOUR_MS)).toEqual({
-    selection: {},
-    receivedAfterMs: HOUR_MS,
-    receivedBeforeMs: null,
-    limit: 50,
-  });
-  expect(timelinePlan({ ...range, person_id: 'p' })).toMatchObject({ filters: [], of: { personId: 'p' }, limit: 200 });
+  expect(topStatement('shop', { ...range, field })).toEqual(
+    topStatement('shop', { ...range, field, filters: [], by: 'events', limit: 20 }),
+  );
+  expect(liveStatement('shop', {}, 2 * HOUR_MS)).toEqual(
+    liveStatement('shop', { received_after: HOUR_MS, limit: 50 }, 0),
+  );
+  const person = { ...range, person_id: 'p' };
+  expect(timelineStatement('shop', person)).toEqual(timelineStatement('shop', { ...person, filters: [], limit: 200 }));
   expect(funnelPlan(funnel)).toMatchObject({ order: 'ordered', countBy: 'person', breakdown: null, trend: null });
 });

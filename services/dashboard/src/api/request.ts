@@ -1,22 +1,13 @@
-import type { Listing } from '#pipelines/analytics/event_lists.ts';
-import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
-import type { LifecycleAnswer } from '#pipelines/analytics/lifecycle.ts';
+import type { Listing, RecentEventsQuery, TimelineQuery } from '#pipelines/analytics/event_lists.ts';
+import type { FunnelAnswer, FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
+import type { LifecycleAnswer, LifecycleQuery } from '#pipelines/analytics/lifecycle.ts';
 import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
 import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/query.ts';
-import type {
-  FunnelQuery,
-  LifecycleQuery,
-  RecentEventsQuery,
-  RetentionQuery,
-  StickinessQuery,
-  TimelineQuery,
-  TopQuery,
-  TrendsQuery,
-} from '#pipelines/analytics/query_schemas.ts';
-import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
-import type { StickinessAnswer } from '#pipelines/analytics/stickiness.ts';
-import type { TopAnswer } from '#pipelines/analytics/top.ts';
+import type { RetentionAnswer, RetentionQuery } from '#pipelines/analytics/retention.ts';
+import type { StickinessAnswer, StickinessQuery } from '#pipelines/analytics/stickiness.ts';
+import type { TopAnswer, TopQuery } from '#pipelines/analytics/top.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 
 /** Methods of the documented API. */
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -1,6 +1,5 @@
-import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { Listing, RecentEventsQuery } from '#pipelines/analytics/event_lists.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
-import type { RecentEventsQuery } from '#pipelines/analytics/query_schemas.ts';
 import type { StubApi } from './stub_api.ts';
 
 type ListedEvent = Listing['events'][number];

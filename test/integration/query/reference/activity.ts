@@ -1,6 +1,5 @@
-import type { LifecycleAnswer } from '#pipelines/analytics/lifecycle.ts';
-import type { LifecycleQuery, StickinessQuery } from '#pipelines/analytics/query_schemas.ts';
-import type { StickinessAnswer } from '#pipelines/analytics/stickiness.ts';
+import type { LifecycleAnswer, LifecycleQuery } from '#pipelines/analytics/lifecycle.ts';
+import type { StickinessAnswer, StickinessQuery } from '#pipelines/analytics/stickiness.ts';
 import { calendar, earlier, intervalStart } from './calendar.ts';
 import { byPerson, type Deed, type Ledger } from './reference_ledger.ts';
 import { isSelected, scoped } from './selecting.ts';

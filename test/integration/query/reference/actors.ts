@@ -1,5 +1,6 @@
+import type { FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
 import type { ActorsAnswer, ActorsQuery, PartQuery } from '#pipelines/analytics/people/query.ts';
-import type { FunnelQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { intervalStart, intervalsBetween } from './calendar.ts';
 import { startsOf } from './counts.ts';
 import { type Attempt, attemptsOf, byText, lastWay } from './funnel.ts';

@@ -1,4 +1,4 @@
-import type { Interval } from '#pipelines/analytics/query_schemas.ts';
+import type { Interval } from '#pipelines/analytics/question.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

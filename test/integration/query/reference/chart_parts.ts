@@ -1,9 +1,9 @@
-import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
+import type { FunnelAnswer, FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
 import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
 import type { ActorsQuery } from '#pipelines/analytics/people/query.ts';
-import type { FunnelQuery, RetentionQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
-import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
+import type { RetentionAnswer, RetentionQuery } from '#pipelines/analytics/retention.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { requiredBefore } from './actors.ts';
 

@@ -1,6 +1,5 @@
-import type { RetentionQuery, TopQuery } from '#pipelines/analytics/query_schemas.ts';
-import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
-import type { TopAnswer } from '#pipelines/analytics/top.ts';
+import type { RetentionAnswer, RetentionQuery } from '#pipelines/analytics/retention.ts';
+import type { TopAnswer, TopQuery } from '#pipelines/analytics/top.ts';
 import { intervalStart, intervalsBetween } from './calendar.ts';
 import { byPerson, type Deed, type Ledger } from './reference_ledger.ts';
 import { isSelected, scoped, textOf } from './selecting.ts';

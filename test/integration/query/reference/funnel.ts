@@ -1,5 +1,4 @@
-import type { FunnelAnswer, FunnelStep } from '#pipelines/analytics/funnels/query.ts';
-import type { FunnelQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { FunnelAnswer, FunnelQuery, FunnelStep } from '#pipelines/analytics/funnels/query.ts';
 import { intervalStart } from './calendar.ts';
 import { byPerson, type Deed, type Ledger } from './reference_ledger.ts';
 import { passesAll, textOf } from './selecting.ts';

@@ -1,13 +1,11 @@
 import type { CorrelationQuery } from '#pipelines/analytics/correlation.ts';
 import type { Field, Filter } from '#pipelines/analytics/filters.ts';
-import type {
-  FunnelQuery,
-  LifecycleQuery,
-  RetentionQuery,
-  Selection,
-  StickinessQuery,
-  TopQuery,
-} from '#pipelines/analytics/query_schemas.ts';
+import type { FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
+import type { LifecycleQuery } from '#pipelines/analytics/lifecycle.ts';
+import type { Selection } from '#pipelines/analytics/question.ts';
+import type { RetentionQuery } from '#pipelines/analytics/retention.ts';
+import type { StickinessQuery } from '#pipelines/analytics/stickiness.ts';
+import type { TopQuery } from '#pipelines/analytics/top.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { anyFilter } from './any_filter.ts';
 import { FROM, NAMES, TO } from './worlds.ts';

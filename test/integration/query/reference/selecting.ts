@@ -1,5 +1,5 @@
 import type { Condition, Field, Filter } from '#pipelines/analytics/filters.ts';
-import type { Selection } from '#pipelines/analytics/query_schemas.ts';
+import type { Selection } from '#pipelines/analytics/question.ts';
 import { dayOf } from './calendar.ts';
 import { type Deed, inOrder, type Ledger } from './reference_ledger.ts';
 

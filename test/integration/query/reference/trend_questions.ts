@@ -1,5 +1,5 @@
 import type { Field } from '#pipelines/analytics/filters.ts';
-import type { TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { FIELDS, filters, given, maybe, range, selection } from './questions.ts';
 import { FORMULAS } from './trends.ts';

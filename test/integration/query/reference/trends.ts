@@ -1,5 +1,5 @@
-import type { TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { calendar, earlier, intervalStart } from './calendar.ts';
 import type { Deed, Ledger } from './reference_ledger.ts';
 import { isSelected, scoped, textOf } from './selecting.ts';

@@ -1,4 +1,4 @@
-import type { FunnelQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
 import type { Deed } from './reference_ledger.ts';
 import { isSelected } from './selecting.ts';
 

@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { type AnswerTable, answerTable, type Cell } from '#pipelines/analytics/answer_table.ts';
-import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
+import type { FunnelAnswer, FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
 import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
-import type { FunnelQuery, RetentionQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
-import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
+import type { RetentionAnswer, RetentionQuery } from '#pipelines/analytics/retention.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { type Answer, request } from '../../api/request.ts';
 import { useAnswer } from '../../api/use_answer.ts';
 import { ConflictDialog, useSaving } from '../../editing/editing.tsx';

@@ -1,6 +1,5 @@
 import type { VNode } from 'preact';
-import type { FunnelAnswer, FunnelStep } from '#pipelines/analytics/funnels/query.ts';
-import type { FunnelQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { FunnelAnswer, FunnelQuery, FunnelStep } from '#pipelines/analytics/funnels/query.ts';
 import { number, percent, span } from '../../format.ts';
 import type { ListedPart } from '../../questions/actor_dialog.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';

@@ -1,5 +1,4 @@
-import type { Listing } from '#pipelines/analytics/event_lists.ts';
-import type { RecentEventsQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { Listing, RecentEventsQuery } from '#pipelines/analytics/event_lists.ts';
 import { registrableDomain } from '#pipelines/settings/public_suffixes.ts';
 
 /** What a browser key looks like. */

@@ -1,7 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { Listing, RecentEventsQuery } from '#pipelines/analytics/event_lists.ts';
 import type { Filter } from '#pipelines/analytics/filters.ts';
-import type { RecentEventsQuery } from '#pipelines/analytics/query_schemas.ts';
 import { ask, type Failure } from '../../api/request.ts';
 
 /** An event as it is listed. */

@@ -1,7 +1,7 @@
 import type { AddressPart, Filter } from '#pipelines/analytics/filters.ts';
-import type { TopQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
-import type { TopAnswer } from '#pipelines/analytics/top.ts';
+import type { TopAnswer, TopQuery } from '#pipelines/analytics/top.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import { type Period, timeZone } from '../../period.ts';
 

@@ -1,7 +1,8 @@
-import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { Listing, RecentEventsQuery } from '#pipelines/analytics/event_lists.ts';
 import type { Filter } from '#pipelines/analytics/filters.ts';
-import type { RecentEventsQuery, TopQuery, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { TopQuery } from '#pipelines/analytics/top.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { normaliseEmail } from '#pipelines/privacy/normalise_text.ts';
 
 const DAY_MS = 86_400_000;

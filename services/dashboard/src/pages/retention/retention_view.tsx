@@ -1,6 +1,5 @@
 import type { VNode } from 'preact';
-import type { RetentionQuery } from '#pipelines/analytics/query_schemas.ts';
-import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
+import type { RetentionAnswer, RetentionQuery } from '#pipelines/analytics/retention.ts';
 import { ZoneNote } from '../../charts/chart_table.tsx';
 import { intervalStart, number, percent } from '../../format.ts';
 import { API_ZONE } from '../../period.ts';

@@ -1,8 +1,9 @@
 import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
 import type { Field } from '#pipelines/analytics/filters.ts';
 import type { ActorsQuery } from '#pipelines/analytics/people/query.ts';
-import type { Interval, TrendsQuery } from '#pipelines/analytics/query_schemas.ts';
+import type { Interval } from '#pipelines/analytics/question.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { sortableStart } from '../../format.ts';
 import { API_ZONE } from '../../period.ts';
 import {

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import type { Field } from '#pipelines/analytics/filters.ts';
-import type { Interval } from '#pipelines/analytics/query_schemas.ts';
+import type { Interval } from '#pipelines/analytics/question.ts';
 import type { Failure } from '../../api/request.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { readPeriod, timeZone } from '../../period.ts';

@@ -1,11 +1,80 @@
-// Trends: what a query decides, and what of it no schema can say.
+// Trends: what may be asked, what a query decides, and what of it no schema can say.
+
+import { type Static, Type } from 'typebox';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
-import type { Field } from '../filters.ts';
-import { cutProblems, type Interval, type Scope, type Selection, scopeOf, type TrendsQuery } from '../query_schemas.ts';
-import { readFormula } from './formula.ts';
+import { closed, type Field, fieldShape } from '../filters.ts';
+import {
+  common,
+  cutOf,
+  type Interval,
+  interval,
+  limitOf,
+  type Scope,
+  SERIES_MAX,
+  type Selection,
+  selectionShape,
+  timeZone,
+} from '../question.ts';
+import { FORMULA_TEXT_MAX, readFormula } from './formula.ts';
 
 /** Values of a breakdown that are given one by one. */
 const VALUES = 100;
+const FORMULAS_MAX = 10;
+const BREAKDOWN_FIELDS_MAX = 3;
+const ROLLING_MAX = 100;
+
+const measureShape = closed({
+  of: Type.Enum(['events', 'persons', 'sum', 'average', 'min', 'max', 'median', 'p90', 'p99', 'unique'], {
+    description: 'Events, different persons, something of the numbers of a field, or its different values',
+  }),
+  field: Type.Optional(fieldShape),
+});
+
+export const trendsShape = closed({
+  ...common,
+  interval,
+  time_zone: timeZone,
+  series: Type.Array(
+    closed({ ...selectionShape.properties, sum: Type.Optional(fieldShape), measure: Type.Optional(measureShape) }),
+    { minItems: 1, maxItems: SERIES_MAX },
+  ),
+  formulas: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: FORMULA_TEXT_MAX }), {
+      description: 'Over what the series measure, which are A, B, ...: "A / B", "(A - B) * 100"',
+      maxItems: FORMULAS_MAX,
+    }),
+  ),
+  breakdown: Type.Optional(
+    closed({
+      field: Type.Optional(fieldShape),
+      fields: Type.Optional(
+        Type.Array(fieldShape, {
+          description: 'By several fields together, in place of field',
+          minItems: 1,
+          maxItems: BREAKDOWN_FIELDS_MAX,
+        }),
+      ),
+      limit: limitOf(VALUES),
+    }),
+  ),
+  compare: Type.Optional(
+    Type.Enum(['previous'], { description: 'Beside it the time before, of as many intervals as this one has' }),
+  ),
+  rolling: Type.Optional(
+    Type.Integer({
+      description: 'How many intervals a rolling average is over: each and those before it in the answer',
+      minimum: 2,
+      maximum: ROLLING_MAX,
+    }),
+  ),
+  empty_intervals: Type.Optional(
+    Type.Enum(['left_out', 'zeros'], {
+      description: 'Intervals without events; always given with formulas, compare or rolling',
+      default: 'left_out',
+    }),
+  ),
+});
+export type TrendsQuery = Static<typeof trendsShape>;
 
 export type MeasureOf = NonNullable<TrendsQuery['series'][number]['measure']>['of'];
 
@@ -67,13 +136,11 @@ export interface TrendsPlan extends Scope {
 }
 
 export function trendsPlan(query: TrendsQuery): TrendsPlan {
-  const { interval, time_zone: timeZone = 'UTC', series, compare, empty_intervals: empty } = query;
+  const { series, compare, empty_intervals: empty } = query;
   const hasFormulas = (query.formulas ?? []).length > 0;
   const compares = compare !== undefined;
   return {
-    ...scopeOf(query),
-    interval,
-    timeZone,
+    ...cutOf(query),
     series: series.map(planOfSeries),
     breakdown: planOfBreakdown(query.breakdown, hasFormulas),
     compares,
@@ -109,10 +176,9 @@ const DAY_MS = 24 * HOUR_MS;
 /** The length of an interval, or the least it may have. */
 const LENGTHS_MS: Record<Interval, number> = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS, month: 28 * DAY_MS };
 
-/** What of trends no shape can say. */
+/** What of trends no schema can say. */
 export function trendsProblems(query: TrendsQuery): Problem[] {
   return [
-    ...cutProblems(query),
     ...query.series.flatMap(measureProblems),
     ...formulaProblems(query),
     ...breakdownProblems(query.breakdown),

@@ -1,0 +1,37 @@
+// Every kind of question about events, in the order of their documents. A new one is listed here, and nowhere else in the service.
+import type { Static } from 'typebox';
+import { correlation } from './correlation.ts';
+import { form, promo, survey } from './engage_results.ts';
+import { live, timeline } from './event_lists.ts';
+import { funnel } from './funnels/sql.ts';
+import { lifecycle } from './lifecycle.ts';
+import { paths } from './paths.ts';
+import { actors } from './people/sql.ts';
+import { retention } from './retention.ts';
+import { stickiness } from './stickiness.ts';
+import { top } from './top.ts';
+import { trends } from './trends/sql.ts';
+
+export const QUESTIONS = [
+  funnel,
+  correlation,
+  trends,
+  retention,
+  stickiness,
+  lifecycle,
+  top,
+  live,
+  timeline,
+  survey,
+  promo,
+  form,
+  actors,
+  paths,
+] as const;
+
+type AnyQuestion = (typeof QUESTIONS)[number];
+
+/** What may be asked, and what is answered, by kind. */
+export type Questions = {
+  [One in AnyQuestion as One['kind']]: { query: Static<One['schema']>; answer: Static<One['answerSchema']> };
+};
