@@ -51,7 +51,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a filter that is negated',
-    path: 'pipelines/analytics/filter_sql.ts',
+    path: 'pipelines/analytics/sql_expressions.ts',
     before: "above: '>', at_least: '>=',",
     after: "above: '<=', at_least: '>=',",
     tests: ['test/integration/query/worlds', 'test/integration/query/sequence', 'test/integration/query/trends'],
