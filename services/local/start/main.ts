@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig, warnOfSettings } from '#infra/config/catalogue.ts';
 import { type PartsConfig, partsConfig } from '#infra/config/service_config.ts';
@@ -51,11 +51,13 @@ const dataDir = dataDirectory(wanted);
 const logDir = join(dataDir, 'log');
 mkdirSync(logDir, { recursive: true });
 
-const lock = acquireLock(dataDir);
-if (!lock.ok) {
-  process.stderr.write(`already running (pid ${lock.pid}): stop it first, or see npm run svc -- status\n`);
+const pidFile = join(dataDir, 'pid');
+if ((await acquireLock(dataDir)) === null) {
+  const pid = readFileSync(pidFile, 'utf8').trim();
+  process.stderr.write(`already running (pid ${pid}): stop it first, or see npm run svc -- status\n`);
   process.exit(1);
 }
+writeFileSync(pidFile, `${process.pid}\n`);
 
 interface Running {
   parts: LocalParts | null;
@@ -77,7 +79,6 @@ async function stop(why: string, exitCode: number): Promise<void> {
   removeReadyFile(dataDir);
   await Promise.all([running.settings?.stop(), running.supervisor?.stop()]);
   await running.parts?.stop();
-  if (lock.ok) lock.release();
   say('stopped');
   process.exit(exitCode);
 }
@@ -121,11 +122,7 @@ async function start(): Promise<void> {
   const controlEnv = { ...env, ...(await analysts(parts)) };
 
   const ports = await choosePorts(dataDir, ['edge', 'control', 'metaStandin', 'webhookStandin', 'shop']);
-  const chosen = {
-    ...ports,
-    edge: wanted.edgePort ?? ports.edge,
-    control: wanted.controlPort ?? ports.control,
-  };
+  const chosen = { ...ports, edge: wanted.edgePort ?? ports.edge, control: wanted.controlPort ?? ports.control };
   const shop = `http://${HOST}:${ports.shop}`;
   const standins = { meta: `http://${HOST}:${ports.metaStandin}`, webhook: `http://${HOST}:${ports.webhookStandin}` };
   let ready: (() => ReadyFile) | null = null;
@@ -137,7 +134,7 @@ async function start(): Promise<void> {
     nowMs: Date.now,
   });
   running.supervisor = supervisor;
-  const run: Run = (specs) =>
+  const run = (specs: readonly ProcessSpec[]) =>
     supervisor.start(specs.map((spec) => ({ ...spec, env: processEnvironment(spec.name, spec.env, logins) })));
   say('starting the edge, the control service and the pipelines');
   const control = `http://${HOST}:${chosen.control}`;
@@ -161,21 +158,22 @@ async function start(): Promise<void> {
   say(`(started in ${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
 }
 
-/** Runs processes, each with what it needs of the environment. */
-type Run = (specs: readonly ProcessSpec[]) => Promise<void>;
-
 /** Starts what the settings ask for, now and whenever they ask for more. */
-async function startAsNeeded(table: SettingsTable, env: Readonly<Record<string, string>>, run: Run): Promise<void> {
-  const deliveries = createDeliveries({
+async function startAsNeeded(
+  table: SettingsTable,
+  env: Readonly<Record<string, string>>,
+  run: (specs: readonly ProcessSpec[]) => Promise<void>,
+): Promise<void> {
+  const startConfigured = createDeliveries({
     table,
     wanted: wanted.destinations ?? DESTINATIONS.map(({ name }) => name),
     always: DEMO_DESTINATIONS,
     start: (names) => run(deliverySpecs(env, names)),
   });
-  await deliveries.startConfigured();
+  await startConfigured();
   let replaying = false;
   setInterval(() => {
-    void deliveries.startConfigured();
+    void startConfigured();
     // A process that nobody has asked for takes no memory on a small machine.
     if (replaying || table.replays().length === 0) return;
     replaying = true;
@@ -190,15 +188,8 @@ async function follow(config: PartsConfig, logger: Logger): Promise<FollowedSett
     process.stderr.write(`the settings cannot be followed any more: ${String(error)}\n`);
     void stop('settings lost', 1);
   });
-  const settings = {
-    ...followed,
-    stop: async () => {
-      await followed.stop();
-      await session.stop();
-    },
-  };
-  running.settings = settings;
-  return settings;
+  running.settings = { ...followed, stop: () => followed.stop().then(() => session.stop()) };
+  return followed;
 }
 
 function readyFile(
@@ -222,12 +213,9 @@ function readyFile(
     serverKey: demo.shop.serverKey,
     demo: { ...demo, metaStandin: standins.meta, webhookStandin: standins.webhook, pages: shop },
     processes: Object.fromEntries(
-      supervisor
-        .states()
-        .map(({ name, pid, metricsPort }) => [
-          name,
-          { pid: pid ?? null, metrics: metricsPort === undefined ? null : `http://${HOST}:${metricsPort}/metrics` },
-        ]),
+      supervisor.states().map(({ name, pid = null, metricsPort: port }) => {
+        return [name, { pid, metrics: port === undefined ? null : `http://${HOST}:${port}/metrics` }];
+      }),
     ),
   };
 }

@@ -33,69 +33,47 @@ const STAGE_NODE_ARGS = [
   '--single-threaded-gc',
 ];
 
+type Variables = Readonly<Record<string, string>>;
+
 /** The process that settings are changed through. */
-export function controlSpec(env: Readonly<Record<string, string>>, ports: LocalPorts): ProcessSpec {
-  return {
-    name: 'control',
-    file: 'services/control/main.ts',
-    env: { CONTROL_EDGE_URL: `http://127.0.0.1:${ports.edge}`, ...env, CONTROL_PORT: String(ports.control) },
-  };
+export function controlSpec(env: Variables, ports: LocalPorts): ProcessSpec {
+  const own = { CONTROL_EDGE_URL: `http://127.0.0.1:${ports.edge}`, ...env, CONTROL_PORT: String(ports.control) };
+  return { name: 'control', file: 'services/control/main.ts', env: own };
 }
 
 /** The pages of the demo shop, which carry the tag of an edge with a browser key. */
-export function shopSpec(
-  env: Readonly<Record<string, string>>,
-  port: number,
-  tag: { edge: string; key: string },
-): ProcessSpec {
+export function shopSpec(env: Variables, port: number, tag: { edge: string; key: string }): ProcessSpec {
   const args = ['--port', String(port), '--edge', tag.edge, '--key', tag.key];
   return { name: 'shop', file: 'services/local/shop/main.ts', args, env };
 }
 
+const STAGES = ['dedup', 'quota', 'identity', 'warehouse'] as const;
+
 /** The other processes but for the deliveries, and the stand-in platforms the demo sites deliver to. */
-export function processSpecs(env: Readonly<Record<string, string>>, ports: LocalPorts, dataDir: string): ProcessSpec[] {
+export function processSpecs(env: Variables, ports: LocalPorts, dataDir: string): ProcessSpec[] {
+  const standins = ['--meta-port', String(ports.metaStandin), '--webhook-port', String(ports.webhookStandin)];
+  const args = [...standins, '--state-dir', `${dataDir}/standin`];
+  const edge = { ...env, EDGE_PORT: String(ports.edge) };
   return [
-    {
-      name: 'standin',
-      file: 'services/local/platforms/main.ts',
-      args: [
-        '--meta-port',
-        String(ports.metaStandin),
-        '--webhook-port',
-        String(ports.webhookStandin),
-        '--state-dir',
-        `${dataDir}/standin`,
-      ],
-      env,
-    },
-    {
-      name: 'edge',
-      file: 'services/edge/main.ts',
-      nodeArgs: EDGE_NODE_ARGS,
-      env: { ...env, EDGE_PORT: String(ports.edge) },
-    },
-    { name: 'dedup', file: 'services/dedup/main.ts', nodeArgs: STAGE_NODE_ARGS, env },
-    { name: 'quota', file: 'services/quota/main.ts', nodeArgs: STAGE_NODE_ARGS, env },
-    { name: 'identity', file: 'services/identity/main.ts', nodeArgs: STAGE_NODE_ARGS, env },
-    { name: 'warehouse', file: 'services/warehouse/main.ts', nodeArgs: STAGE_NODE_ARGS, env },
+    { name: 'standin', file: 'services/local/platforms/main.ts', args, env },
+    { name: 'edge', file: 'services/edge/main.ts', nodeArgs: EDGE_NODE_ARGS, env: edge },
+    ...STAGES.map((name) => ({ name, file: `services/${name}/main.ts`, nodeArgs: STAGE_NODE_ARGS, env })),
   ];
 }
 
 /** The process that carries replays out. */
-export function replaySpec(env: Readonly<Record<string, string>>): ProcessSpec {
+export function replaySpec(env: Variables): ProcessSpec {
   return { name: 'replay', file: 'services/redelivery/main.ts', env };
 }
 
 /** The delivery processes of destinations. */
-export function deliverySpecs(env: Readonly<Record<string, string>>, destinations: readonly string[]): ProcessSpec[] {
+export function deliverySpecs(env: Variables, destinations: readonly string[]): ProcessSpec[] {
   return destinations.map((destination) => ({
     name: `delivery.${destination}`,
     file: 'services/delivery/main.ts',
     env: { ...env, DELIVERY_DESTINATION: destination },
   }));
 }
-
-type Variables = Readonly<Record<string, string>>;
 
 const NAMES = DESTINATIONS.map(({ name }) => name);
 
@@ -132,20 +110,17 @@ export function processEnvironment(name: string, env: Variables, logins: Process
 
 function loginOf(user: string, env: Variables, { kafka, redis, clickhouse }: ProcessLogins): Record<string, string> {
   const { REDIS_URL: redisUrl, CLICKHOUSE_URL: clickhouseUrl } = env;
-  return {
-    ...(kafka === null
-      ? {}
-      : {
-          KAFKA_BROKERS: kafka.brokers,
-          KAFKA_SASL_MECHANISM: 'plain',
-          KAFKA_SASL_USERNAME: user,
-          KAFKA_SASL_PASSWORD: kafka.passwords[user] ?? '',
-        }),
-    ...(redis === null || redisUrl === undefined ? {} : { REDIS_URL: asUser(redisUrl, user, redis) }),
-    ...(clickhouse === null || clickhouseUrl === undefined
-      ? {}
-      : { CLICKHOUSE_URL: asUser(clickhouseUrl, user, clickhouse) }),
-  };
+  const logins: Record<string, string> = {};
+  if (kafka !== null) {
+    logins['KAFKA_BROKERS'] = kafka.brokers;
+    logins['KAFKA_SASL_MECHANISM'] = 'plain';
+    logins['KAFKA_SASL_USERNAME'] = user;
+    logins['KAFKA_SASL_PASSWORD'] = kafka.passwords[user] ?? '';
+  }
+  if (redis !== null && redisUrl !== undefined) logins['REDIS_URL'] = asUser(redisUrl, user, redis);
+  if (clickhouse !== null && clickhouseUrl !== undefined)
+    logins['CLICKHOUSE_URL'] = asUser(clickhouseUrl, user, clickhouse);
+  return logins;
 }
 
 function asUser(address: string, user: string, passwords: Variables): string {
@@ -165,23 +140,16 @@ interface DeliveriesOptions {
   start(names: readonly string[]): Promise<void>;
 }
 
-interface Deliveries {
-  /** Starts the delivery of each destination that some site has by now and that does not run yet. */
-  startConfigured(): Promise<void>;
-}
-
 /**
- * Delivery processes as they are needed: a destination that no site has takes no memory on a small machine. One that
- * was started runs on, as its lanes may hold events.
+ * Starts the delivery of each destination that some site has by now and that does not run yet, whenever it is called: one
+ * that no site has takes no memory on a small machine. One that was started runs on, as its retry topics may hold events.
  */
-export function createDeliveries({ table, wanted, always, start }: DeliveriesOptions): Deliveries {
+export function createDeliveries({ table, wanted, always, start }: DeliveriesOptions): () => Promise<void> {
   const started = new Set<string>();
-  return {
-    async startConfigured() {
-      const configured = new Set([...always, ...table.destinations().map(({ name }) => name)]);
-      const names = wanted.filter((name) => configured.has(name) && !started.has(name));
-      for (const name of names) started.add(name);
-      if (names.length > 0) await start(names);
-    },
+  return async () => {
+    const configured = new Set([...always, ...table.destinations().map(({ name }) => name)]);
+    const names = wanted.filter((name) => configured.has(name) && !started.has(name));
+    for (const name of names) started.add(name);
+    if (names.length > 0) await start(names);
   };
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -12,28 +12,15 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test('a second taker is refused and told who holds the lock', () => {
-  expect(acquireLock(folder).ok).toBe(true);
-  expect(acquireLock(folder)).toEqual({ ok: false, pid: process.pid });
+test('a second taker is refused, until the first releases the lock', async () => {
+  const release = await acquireLock(folder);
+  expect(await acquireLock(folder)).toBeNull();
+  release?.();
+  await expect.poll(() => acquireLock(folder)).not.toBeNull();
 });
 
-test('a released lock can be taken again', () => {
-  const lock = acquireLock(folder);
-  if (lock.ok) lock.release();
-  expect(acquireLock(folder).ok).toBe(true);
-});
-
-test('a lock whose process is gone is taken over', () => {
-  writeFileSync(join(folder, 'lock'), '4194399 12345\n');
-  expect(acquireLock(folder).ok).toBe(true);
-});
-
-test('a lock whose pid now names another process is taken over', () => {
-  writeFileSync(join(folder, 'lock'), `${process.pid} 1\n`);
-  expect(acquireLock(folder).ok).toBe(true);
-});
-
-test('a damaged lock is taken over', () => {
-  writeFileSync(join(folder, 'lock'), '');
-  expect(acquireLock(folder).ok).toBe(true);
+test('each folder has a lock of its own, whatever the path it is reached by', async () => {
+  expect(await acquireLock(folder)).not.toBeNull();
+  expect(await acquireLock(join(folder, 'other'))).not.toBeNull();
+  expect(await acquireLock(join(folder, 'other', '..'))).toBeNull();
 });

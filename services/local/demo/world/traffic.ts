@@ -37,16 +37,7 @@ export function resend(random: Random, device: Device, events: readonly WorldEve
   if (device.distinctId === null || !random.chance(RESEND_SHARE)) return [];
   const from = random.whole(0, events.length - 1);
   const again = events.slice(from, from + random.whole(1, 6));
-  const shouts = random.chance(0.3);
-  return [
-    fromBrowser(
-      device,
-      plannedAs(
-        'accepted',
-        again.map((event) => (shouts ? shout(event) : event)),
-      ),
-    ),
-  ];
+  return [fromBrowser(device, plannedAs('accepted', random.chance(0.3) ? again.map(shout) : again))];
 }
 
 function shout(event: WorldEvent): WorldEvent {
@@ -94,51 +85,40 @@ function expectationOf(events: readonly PlannedEvent[]): Expectation {
 
 type Envelope = Pick<DemoRequest, 'caller' | 'keyIn' | 'headers'>;
 
-function plan(siteSlot: SiteSlot, envelope: Envelope, events: readonly PlannedEvent[]): PlannedRequest {
-  const body = JSON.stringify({ events: events.map((planned) => planned.event.wire) });
-  return {
-    request: { siteSlot, ...envelope, body, eventCount: events.length, expect: expectationOf(events) },
-    events,
-  };
+function plan(envelope: Envelope, events: readonly PlannedEvent[]): PlannedRequest {
+  const body = JSON.stringify({ events: events.map(({ event }) => event.wire) });
+  const siteSlot = slotOf(events);
+  const request = { siteSlot, ...envelope, body, eventCount: events.length, expect: expectationOf(events) };
+  return { request, events };
 }
 
-/** How a page sends: `fetch` as JSON with the key in a header, `beacon` as text with the key in the query. */
-type Transport = 'fetch' | 'beacon';
+const slotOf = (events: readonly PlannedEvent[]): SiteSlot => events[0]?.event.siteSlot ?? 'shop';
 
-function browserEnvelope(
-  siteSlot: SiteSlot,
-  device: Device,
-  transport: Transport,
-  more: Record<string, string>,
-): Envelope {
-  const { origin } = STOREFRONTS[siteSlot];
-  return {
-    caller: 'browser',
-    keyIn: transport === 'beacon' ? 'query' : 'header',
-    headers: {
-      'content-type': transport === 'beacon' ? 'text/plain;charset=UTF-8' : 'application/json',
-      'user-agent': device.userAgent,
-      'accept-language': device.language,
-      'x-forwarded-for': device.ip,
-      origin,
-      referer: `${origin}/`,
-      'sec-fetch-mode': transport === 'beacon' ? 'no-cors' : 'cors',
-      'sec-fetch-site': 'cross-site',
-      'sec-fetch-dest': 'empty',
-      ...more,
-    },
-  };
-}
-
-/** A request as the tag on `device` makes it. */
+/**
+ * A request as the tag on `device` makes it: `fetch` sends JSON with the key in a header, `beacon` text with the key in the
+ * query.
+ */
 function fromBrowser(
   device: Device,
   events: readonly PlannedEvent[],
-  transport: Transport = 'fetch',
+  transport: 'fetch' | 'beacon' = 'fetch',
   more: Record<string, string> = {},
 ): PlannedRequest {
-  const siteSlot = events[0]?.event.siteSlot ?? 'shop';
-  return plan(siteSlot, browserEnvelope(siteSlot, device, transport, more), events);
+  const { origin } = STOREFRONTS[slotOf(events)];
+  const isBeacon = transport === 'beacon';
+  const headers = {
+    'content-type': isBeacon ? 'text/plain;charset=UTF-8' : 'application/json',
+    'user-agent': device.userAgent,
+    'accept-language': device.language,
+    'x-forwarded-for': device.ip,
+    origin,
+    referer: `${origin}/`,
+    'sec-fetch-mode': isBeacon ? 'no-cors' : 'cors',
+    'sec-fetch-site': 'cross-site',
+    'sec-fetch-dest': 'empty',
+    ...more,
+  };
+  return plan({ caller: 'browser', keyIn: isBeacon ? 'query' : 'header', headers }, events);
 }
 
 /** Where a server-side caller stands (203.0.113.0/24 is kept for documentation, RFC 5737) and what it calls itself. */
@@ -149,11 +129,10 @@ const SERVERS: Record<SiteSlot, { ip: string; userAgent: string }> = {
 
 /** A request as the site's own servers, tills and call centres make it. */
 function fromServer(events: readonly PlannedEvent[], compressed: boolean): PlannedRequest {
-  const siteSlot = events[0]?.event.siteSlot ?? 'shop';
-  const { ip, userAgent } = SERVERS[siteSlot];
+  const { ip, userAgent } = SERVERS[slotOf(events)];
   const headers = { 'content-type': 'application/json', 'user-agent': userAgent, 'x-forwarded-for': ip };
   const packed = compressed ? { ...headers, 'content-encoding': 'gzip' } : headers;
-  return plan(siteSlot, { caller: 'server', keyIn: 'header', headers: packed }, events);
+  return plan({ caller: 'server', keyIn: 'header', headers: packed }, events);
 }
 
 /** The same fate for all. */
@@ -166,70 +145,73 @@ function cut<T>(list: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(list.length / size) }, (_, nth) => list.slice(nth * size, (nth + 1) * size));
 }
 
-function extra(day: Day, siteSlot: SiteSlot, kind: string, index: number): { visitor: Visitor; device: Device } {
+/** Somebody beside the day's visitors, who looks round until there are this many events. */
+function extra(
+  day: Day,
+  siteSlot: SiteSlot,
+  kind: string,
+  { index = 0, daysAgo = 0, eventsMin = 1, changes = () => ({}) }: ExtraOptions = {},
+): { random: Random; device: Device; events: WorldEvent[] } {
   const label = `${siteSlot}/${kind}/${index}`;
   const random = randomFor(`${day.identity.seed}/${label}`);
   const visitor: Visitor = { identity: day.identity, siteSlot, label, random, customer: null, written: [] };
   // Addresses above those of the visitors.
-  const device = drawDevice(random, 90_000 + index, distinctId(day.identity, label), day.endsAt);
-  return { visitor, device };
+  const drawn = drawDevice(random, 90_000 + index, distinctId(day.identity, label), day.endsAt);
+  const device = { ...drawn, ...changes(random) };
+  while (visitor.written.length < eventsMin) {
+    const startsAt = day.endsAt - random.whole(3_600_000, 82_800_000) - daysAgo * 86_400_000;
+    playSession(visitor, { device, startsAt, depth: 'browse', resumes: false, identifies: 'not' });
+  }
+  return { random, device, events: visitor.written };
 }
 
-function wander(visitor: Visitor, device: Device, startsAt: number): WorldEvent[] {
-  playSession(visitor, { device, startsAt, depth: 'browse', resumes: false, identifies: 'not' });
-  return visitor.written;
-}
-
-function someTime(day: Day, visitor: Visitor): number {
-  return day.endsAt - visitor.random.whole(3_600_000, 82_800_000);
+interface ExtraOptions {
+  index?: number;
+  daysAgo?: number;
+  eventsMin?: number;
+  /** In what the device differs from a visitor's. */
+  changes?: (random: Random) => Partial<Device>;
 }
 
 /** A crawler that runs the tag: answered `{ accepted: 0 }` (SPEC 4.1, rule 2). */
 export function crawl(day: Day, siteSlot: SiteSlot, index: number): PlannedRequest {
-  const { visitor, device } = extra(day, siteSlot, 'crawler', index);
-  const crawler = { ...device, userAgent: visitor.random.pick(CRAWLERS) };
-  return fromBrowser(crawler, plannedAs('filtered', wander(visitor, crawler, someTime(day, visitor))));
+  const changes = (random: Random) => ({ userAgent: random.pick(CRAWLERS) });
+  const { device, events } = extra(day, siteSlot, 'crawler', { index, changes });
+  return fromBrowser(device, plannedAs('filtered', events));
 }
 
 /** A page that the browser fetched ahead and nobody looked at: counted with the bots. */
 export function prefetch(day: Day, siteSlot: SiteSlot, index: number): PlannedRequest {
-  const { visitor, device } = extra(day, siteSlot, 'prefetch', index);
-  const events = wander(visitor, device, someTime(day, visitor)).slice(0, 1);
-  const purpose = visitor.random.pick(['prefetch', 'prefetch;prerender']);
-  return fromBrowser(device, plannedAs('filtered', events), 'fetch', { 'sec-purpose': purpose });
+  const { random, device, events } = extra(day, siteSlot, 'prefetch', { index });
+  const purpose = random.pick(['prefetch', 'prefetch;prerender']);
+  return fromBrowser(device, plannedAs('filtered', events.slice(0, 1)), 'fetch', { 'sec-purpose': purpose });
 }
 
 /** Somebody on an address that the site has a block rule for. */
 export function comeFromBlocked(day: Day, siteSlot: SiteSlot, index: number, ip: string): PlannedRequest {
-  const { visitor, device } = extra(day, siteSlot, 'blocked', index);
-  const blocked = { ...device, ip };
-  return fromBrowser(blocked, plannedAs('filtered', wander(visitor, blocked, someTime(day, visitor))));
+  const { device, events } = extra(day, siteSlot, 'blocked', { index, changes: () => ({ ip }) });
+  return fromBrowser(device, plannedAs('filtered', events));
 }
 
 /** A phone that was off line: its events arrive days after they happened, and are accepted. */
 export function arriveLate(day: Day, siteSlot: SiteSlot, index: number, daysAgo: number): PlannedRequest {
-  const { visitor, device } = extra(day, siteSlot, `late/${daysAgo}`, index);
-  return fromBrowser(
-    device,
-    plannedAs('accepted', wander(visitor, device, someTime(day, visitor) - daysAgo * 86_400_000)),
-  );
+  const { device, events } = extra(day, siteSlot, `late/${daysAgo}`, { index, daysAgo });
+  return fromBrowser(device, plannedAs('accepted', events));
 }
 
 /** A script that collects one event more than a request may hold: 413, and nothing of it is taken. */
 export function overfill(day: Day, siteSlot: SiteSlot): PlannedRequest {
-  const { visitor, device } = extra(day, siteSlot, 'overfull', 0);
-  while (visitor.written.length <= EVENTS_PER_REQUEST_MAX) wander(visitor, device, someTime(day, visitor));
-  return fromServer(plannedAs('refused', visitor.written.slice(0, EVENTS_PER_REQUEST_MAX + 1)), false);
+  const eventsMin = EVENTS_PER_REQUEST_MAX + 1;
+  const { events } = extra(day, siteSlot, 'overfull', { eventsMin });
+  return fromServer(plannedAs('refused', events.slice(0, eventsMin)), false);
 }
 
 /** A server that passes on what its pages logged, with a crawler's page among it: only that one is filtered. */
 export function relay(day: Day, siteSlot: SiteSlot): PlannedRequest {
-  const { visitor, device } = extra(day, siteSlot, 'relayed', 0);
-  const events = wander(visitor, device, someTime(day, visitor));
+  const { device, events } = extra(day, siteSlot, 'relayed');
   const planned = events.map((event, nth): PlannedEvent => {
-    const client_user_agent = nth === 0 ? CRAWLERS[0] : device.userAgent;
-    const properties = { ...event.wire.properties, client_ip_address: device.ip, client_user_agent };
-    return { event: { ...event, wire: { ...event.wire, properties } }, fate: nth === 0 ? 'filtered' : 'accepted' };
+    const userAgent = nth === 0 ? (CRAWLERS[0] ?? '') : device.userAgent;
+    return { event: asServerCopy(event, { ...device, userAgent }), fate: nth === 0 ? 'filtered' : 'accepted' };
   });
   return fromServer(planned, true);
 }
@@ -245,17 +227,13 @@ const DAMAGES: readonly Damage[] = [
   (wire) => ({ ...wire, event: 'x'.repeat(201) }),
 ];
 
-function damage(events: readonly WorldEvent[], every: number): PlannedEvent[] {
-  return events.map((event, nth): PlannedEvent => {
-    const break_ = nth % every === 0 ? DAMAGES[(nth / every) % DAMAGES.length] : undefined;
-    if (break_ === undefined) return { event, fate: 'accepted' };
-    return { event: { ...event, wire: break_(event.wire) }, fate: 'rejected' };
-  });
-}
-
 /** A batch of which every `every`-th event is bad; 1 makes all bad, which is answered 400. */
 export function sendDamaged(day: Day, siteSlot: SiteSlot, every: number): PlannedRequest {
-  const { visitor, device } = extra(day, siteSlot, `damaged/${every}`, 0);
-  while (visitor.written.length < 12) wander(visitor, device, someTime(day, visitor));
-  return fromBrowser(device, damage(visitor.written, every));
+  const { device, events } = extra(day, siteSlot, `damaged/${every}`, { eventsMin: 12 });
+  const planned = events.map((event, nth): PlannedEvent => {
+    const damage = nth % every === 0 ? DAMAGES[(nth / every) % DAMAGES.length] : undefined;
+    if (damage === undefined) return { event, fate: 'accepted' };
+    return { event: { ...event, wire: damage(event.wire) }, fate: 'rejected' };
+  });
+  return fromBrowser(device, planned);
 }

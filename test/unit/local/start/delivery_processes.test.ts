@@ -13,19 +13,19 @@ const destination = (site_id: string, name: string): Destination => ({
 test('a delivery starts when the first site has the destination, once', async () => {
   const started: string[] = [];
   const configured: Destination[] = [destination('a', 'meta'), destination('a', 'unwanted')];
-  const deliveries = createDeliveries({
+  const startConfigured = createDeliveries({
     table: { destinations: () => configured },
     wanted: ['meta', 'tiktok', 'webhook', 'ga4'],
     always: ['ga4', 'unknown'],
     start: async (names) => void started.push(...names),
   });
-  await deliveries.startConfigured();
+  await startConfigured();
   expect(started).toEqual(['meta', 'ga4']);
   configured.push(destination('b', 'meta'), destination('b', 'webhook'));
-  await deliveries.startConfigured();
-  await deliveries.startConfigured();
+  await startConfigured();
+  await startConfigured();
   expect(started).toEqual(['meta', 'ga4', 'webhook']);
   configured.length = 0;
-  await deliveries.startConfigured();
+  await startConfigured();
   expect(started).toEqual(['meta', 'ga4', 'webhook']);
 });
