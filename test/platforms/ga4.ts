@@ -168,15 +168,10 @@ export const standin = jsonStandin({
     const name = textOf(event['name']);
     return { key: [textOf(body['client_id']), name, id], id, name };
   },
-  answers: {
-    accepted: taken,
-    unknownPath: () => ({ status: 404, body: '' }),
-    unknownAccount: taken,
-    badToken: taken,
-    malformed: taken,
-    oversize: () => ({ status: 413, body: '' }),
-    refused: () => ({ ...taken(), takesOthers: true }),
-  },
+  accepted: taken,
+  refusal: (status, _message, problem) => (problem === 'path' || problem === 'size' ? { status, body: '' } : taken()),
+  refused: taken,
+  takesOthers: true,
   aside: (request, nowMs) =>
     request.path.startsWith('/debug/mp/collect') ? { scope: '@debug', answer: validation(request, nowMs) } : null,
 });

@@ -151,31 +151,25 @@ export function googleStandin(accounts: ServiceAccounts): PlatformStandin {
       const name = String(destinationOf(body)?.['productDestinationId']);
       return { key: [name, id], id, name };
     },
-    answers: {
-      accepted: (count) => jsonAnswer(200, { requestId: `request-of-${count}` }),
-      unknownPath: () => rpcError(404, 'NOT_FOUND'),
-      unknownAccount: () => badRequest([{ field: 'destinations[0].operating_account', reason: 'INVALID_ACCOUNT' }]),
-      badToken: () => rpcError(401, 'UNAUTHENTICATED'),
-      malformed: (what) => badRequest([{ field: 'request', description: what, reason: 'INVALID_FORMAT' }]),
-      oversize: () => rpcError(413, 'INVALID_ARGUMENT'),
-      refused: (faults) => ({
-        ...badRequest(
-          [...faults].map(([place, description]) => ({
-            field: `events.events[${place}]`,
-            description,
-            reason: 'INVALID_FORMAT',
-          })),
-        ),
-        takesOthers: false,
-      }),
-      throttled: (retryAfterS) =>
-        rpcError(
-          429,
-          'RESOURCE_EXHAUSTED',
-          retryAfterS === null
-            ? []
-            : [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${retryAfterS}s` }],
-        ),
+    accepted: (count) => jsonAnswer(200, { requestId: `request-of-${count}` }),
+    refusal: (status, description, problem) => {
+      if (problem === 'account')
+        return badRequest([{ field: 'destinations[0].operating_account', reason: 'INVALID_ACCOUNT' }]);
+      if (problem === 'form') return badRequest([{ field: 'request', description, reason: 'INVALID_FORMAT' }]);
+      return rpcError(status, { path: 'NOT_FOUND', token: 'UNAUTHENTICATED' }[problem as string] ?? 'INVALID_ARGUMENT');
+    },
+    refused: (faults) => {
+      const reason = 'INVALID_FORMAT';
+      const violations = [...faults].map(([place, description]) => ({
+        field: `events.events[${place}]`,
+        description,
+        reason,
+      }));
+      return badRequest(violations);
+    },
+    throttled: (seconds) => {
+      const retry = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${seconds}s` };
+      return rpcError(429, 'RESOURCE_EXHAUSTED', seconds === null ? [] : [retry]);
     },
     aside: (request, nowMs) =>
       request.path === '/token' ? { scope: '@token', answer: giveToken(request, nowMs) } : null,

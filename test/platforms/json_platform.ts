@@ -3,6 +3,7 @@ import {
   type PlatformAnswer,
   type PlatformRequest,
   readJson,
+  textOf,
 } from '#services/local/platforms/acceptance_ledger.ts';
 import type { PlatformStandin, StandinOptions } from '#services/local/platforms/standin.ts';
 
@@ -41,20 +42,42 @@ export interface JsonPlatform {
   /** Why the platform refuses an event; null when it does not. */
   eventFault(event: Record<string, unknown>, request: JsonRequest, nowMs: number): string | null;
   identify(event: Record<string, unknown>, request: JsonRequest): EventIdentity;
-  answers: {
-    accepted(count: number): PlatformAnswer;
-    unknownPath(): PlatformAnswer;
-    unknownAccount(): PlatformAnswer;
-    badToken(): PlatformAnswer;
-    /** Something is wrong with the request as a whole. */
-    malformed(what: string): PlatformAnswer;
-    oversize(): PlatformAnswer;
-    /** Some events are refused. `takesOthers`: the rest of the request is accepted all the same. */
-    refused(faults: Faults, count: number): PlatformAnswer & { takesOthers: boolean };
-    throttled?(retryAfterS: number | null): PlatformAnswer;
-  };
+  accepted(count: number): PlatformAnswer;
+  /** How the platform refuses a whole request, with the usual status of the problem. */
+  refusal(status: number, message: string, problem: Problem): PlatformAnswer;
+  /** How it refuses some events of a request. */
+  refused(faults: Faults, count: number): PlatformAnswer;
+  /** Whether it accepts the rest of such a request all the same. */
+  takesOthers?: true;
+  /** The header in which it says how long to wait; where it is left out it throttles with a plain 429. */
+  retryHeader?: string;
+  throttled?(retryAfterS: number | null): PlatformAnswer;
   /** Requests that are not for events, such as for a token; null for any other. */
   aside?(request: PlatformRequest, nowMs: number): { scope: string; answer: PlatformAnswer } | null;
+}
+
+/** What can be wrong with a request as a whole, and the status that usually says so. */
+const PROBLEMS = {
+  path: [404, 'no such path'],
+  account: [404, 'no such account'],
+  token: [401, 'the token is not valid'],
+  form: [400, 'the request is malformed'],
+  size: [413, 'too large'],
+  throttle: [429, 'too many requests'],
+} as const;
+export type Problem = keyof typeof PROBLEMS;
+
+function refuse({ refusal }: JsonPlatform, problem: Problem, detail?: string): PlatformAnswer {
+  const [status, message] = PROBLEMS[problem];
+  return refusal(status, detail ?? message, problem);
+}
+
+/** Events that the platform knows by a name and an id, each in a field. */
+export function byNameAndId(nameField: string, idField: string): JsonPlatform['identify'] {
+  return (event) => {
+    const [name, id] = [textOf(event[nameField]), textOf(event[idField])];
+    return { key: [name, id], id, name };
+  };
 }
 
 /** An answer with a JSON body. */
@@ -77,17 +100,12 @@ function read(platform: JsonPlatform, request: PlatformRequest): JsonRequest {
   return { request, url, scope, body };
 }
 
-function accessFault(
-  { answers }: JsonPlatform,
-  accounts: StandinOptions['accounts'],
-  scope: string,
-  token: string | null,
-): PlatformAnswer | null {
-  if (token === null || token === '') return answers.badToken();
+function accessProblem(accounts: StandinOptions['accounts'], scope: string, token: string | null): Problem | null {
+  if (token === null || token === '') return 'token';
   if (accounts === null || accounts === undefined) return null;
   const tokens = accounts[scope];
-  if (tokens === undefined) return answers.unknownAccount();
-  return tokens.includes(token) ? null : answers.badToken();
+  if (tokens === undefined) return 'account';
+  return tokens.includes(token) ? null : 'token';
 }
 
 function faultsOf(
@@ -128,22 +146,29 @@ function answer(
   asked: PlatformRequest,
   nowMs: number,
 ): PlatformAnswer {
-  const { answers } = platform;
   const aside = platform.aside?.(asked, nowMs) ?? null;
   if (aside !== null) return aside.answer;
   const request = read(platform, asked);
-  if (asked.method !== 'POST' || !platform.path.test(request.url.pathname)) return answers.unknownPath();
-  const refused = accessFault(platform, options.accounts, request.scope, platform.tokenOf(request));
-  if (refused !== null) return refused;
+  if (asked.method !== 'POST' || !platform.path.test(request.url.pathname)) return refuse(platform, 'path');
+  const problem = accessProblem(options.accounts, request.scope, platform.tokenOf(request));
+  if (problem !== null) return refuse(platform, problem);
   const events = platform.eventsOf(request);
-  if (Buffer.byteLength(asked.body) > platform.bytesMax) return answers.oversize();
-  if (events === null || events.length === 0) return answers.malformed('there are no events');
-  if (events.length > platform.eventsMax) return answers.malformed('there are too many events');
+  if (Buffer.byteLength(asked.body) > platform.bytesMax) return refuse(platform, 'size');
+  if (events === null || events.length === 0) return refuse(platform, 'form', 'there are no events');
+  if (events.length > platform.eventsMax) return refuse(platform, 'form', 'there are too many events');
   const faults = faultsOf(platform, options, request, events, nowMs);
-  if (faults.size === 0) return accept(platform, request, events, answers.accepted(events.length), nowMs);
-  const { takesOthers, ...refusal } = answers.refused(faults, events.length);
-  const good = takesOthers ? events.filter((_, place) => !faults.has(place)) : [];
-  return accept(platform, request, good, refusal, nowMs);
+  if (faults.size === 0) return accept(platform, request, events, platform.accepted(events.length), nowMs);
+  const good = platform.takesOthers === true ? events.filter((_, place) => !faults.has(place)) : [];
+  return accept(platform, request, good, platform.refused(faults, events.length), nowMs);
+}
+
+function throttleOf(platform: JsonPlatform): Pick<JsonPlatform, 'throttled'> {
+  const { retryHeader, throttled } = platform;
+  if (throttled !== undefined) return { throttled };
+  if (retryHeader === undefined) return {};
+  const headers = (seconds: number | null): Record<string, string> =>
+    seconds === null ? {} : { [retryHeader]: String(seconds) };
+  return { throttled: (seconds) => ({ ...refuse(platform, 'throttle'), headers: headers(seconds) }) };
 }
 
 /** A stand-in for a platform that takes lists of events as JSON. */
@@ -158,5 +183,5 @@ export const jsonStandin =
       return { scope: request.scope, token: platform.tokenOf(request) };
     },
     answer: (request, nowMs) => answer(platform, options, request, nowMs),
-    ...(platform.answers.throttled === undefined ? {} : { throttled: platform.answers.throttled }),
+    ...throttleOf(platform),
   });

@@ -1,4 +1,4 @@
-import { isRecord, textOf } from '#services/local/platforms/acceptance_ledger.ts';
+import { isRecord } from '#services/local/platforms/acceptance_ledger.ts';
 import { isCurrency } from '#services/local/platforms/meta.ts';
 import {
   type Check,
@@ -17,31 +17,14 @@ import {
   missingFault,
   timeFault,
 } from './checks.ts';
-import { bearerToken, type Faults, jsonAnswer, jsonStandin } from './json_platform.ts';
+import { bearerToken, byNameAndId, type Faults, jsonAnswer, jsonStandin, type Problem } from './json_platform.ts';
 
-const NAMES = [
-  'add_payment_info',
-  'add_to_cart',
-  'add_to_wishlist',
-  'app_install',
-  'app_open',
-  'checkout',
-  'contact',
-  'custom',
-  'customize_product',
-  'find_location',
-  'initiate_checkout',
-  'lead',
-  'page_visit',
-  'schedule',
-  'search',
-  'signup',
-  'start_trial',
-  'submit_application',
-  'subscribe',
-  'view_category',
-  'view_content',
-  'watch_video',
+const NAMES: readonly string[] = [
+  ...'add_payment_info add_to_cart add_to_wishlist app_install app_open checkout contact custom customize_product'.split(
+    ' ',
+  ),
+  ...'find_location initiate_checkout lead page_visit schedule search signup start_trial submit_application'.split(' '),
+  ...'subscribe view_category view_content watch_video'.split(' '),
 ];
 
 const HASHED = ['em', 'ph', 'ge', 'db', 'ln', 'fn', 'ct', 'st', 'zp', 'country', 'external_id'];
@@ -105,8 +88,7 @@ function processed(faults: Faults, count: number): object {
   return { num_events_received: count, num_events_processed: count - faults.size, events };
 }
 
-const said = (status: number, code: number, message: string, headers: Record<string, string> = {}) =>
-  jsonAnswer(status, { code, message }, headers);
+const CODES: Record<Problem, number> = { path: 0, account: 50, token: 2, form: 1, size: 1, throttle: 8 };
 
 /** A stand-in for Pinterest's API for Conversions: `POST /v5/ad_accounts/{id}/events`, which judges each event by itself. */
 export const standin = jsonStandin({
@@ -117,28 +99,11 @@ export const standin = jsonStandin({
   eventsMax: 1000,
   bytesMax: 10_000_000,
   eventFault: (event, _request, nowMs) => eventFault(event, nowMs),
-  identify: (event) => {
-    const id = textOf(event['event_id']);
-    const name = textOf(event['event_name']);
-    return { key: [name, id], id, name };
-  },
-  answers: {
-    accepted: (count) => jsonAnswer(200, processed(new Map(), count)),
-    unknownPath: () => said(404, 0, 'No such path.'),
-    unknownAccount: () => said(404, 50, 'Ad account not found.'),
-    badToken: () => said(401, 2, 'Authentication failed.'),
-    malformed: (what) => said(400, 1, what),
-    oversize: () => said(413, 1, 'Too large.'),
-    refused: (faults, count) => ({
-      ...jsonAnswer(422, { code: 1, message: 'Not all events were processed.', details: processed(faults, count) }),
-      takesOthers: true,
-    }),
-    throttled: (retryAfterS) =>
-      said(
-        429,
-        8,
-        'You have exceeded your rate limit.',
-        retryAfterS === null ? {} : { 'x-ratelimit-reset': String(retryAfterS) },
-      ),
-  },
+  identify: byNameAndId('event_name', 'event_id'),
+  accepted: (count) => jsonAnswer(200, processed(new Map(), count)),
+  refusal: (status, message, problem) => jsonAnswer(status, { code: CODES[problem], message }),
+  refused: (faults, count) =>
+    jsonAnswer(422, { code: 1, message: 'Not all events were processed.', details: processed(faults, count) }),
+  takesOthers: true,
+  retryHeader: 'x-ratelimit-reset',
 });

@@ -1,11 +1,20 @@
 import { isRecord, textOf } from '#services/local/platforms/acceptance_ledger.ts';
 import { fieldFault, isText, missingFault } from './checks.ts';
-import { jsonAnswer, jsonStandin } from './json_platform.ts';
+import { jsonAnswer, jsonStandin, type Problem } from './json_platform.ts';
 
 const isUuid = (value: unknown): boolean =>
   typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 
 const invalid = (detail: string) => jsonAnswer(400, { type: 'validation_error', code: 'invalid_payload', detail });
+
+const WORDS: Record<Problem, [type: string, code: string]> = {
+  path: ['invalid_request', 'not_found'],
+  account: ['authentication_error', 'invalid_api_key'],
+  token: ['authentication_error', 'invalid_api_key'],
+  form: ['validation_error', 'invalid_payload'],
+  size: ['validation_error', 'payload_too_large'],
+  throttle: ['throttled_error', 'rate_limit_exceeded'],
+};
 
 /** The distinct ids that PostHog drops, as no person has them. */
 const NOBODY = new Set(['', '0', 'null', 'undefined', 'none', 'anonymous', 'nil', '[object object]']);
@@ -39,13 +48,10 @@ export const standin = jsonStandin({
     const name = textOf(event['event']);
     return { key: [textOf(event['uuid'])], id: textOf(properties['$insert_id']), name };
   },
-  answers: {
-    accepted: () => jsonAnswer(200, { status: 'Ok' }),
-    unknownPath: () => jsonAnswer(404, { type: 'invalid_request', code: 'not_found' }),
-    unknownAccount: () => jsonAnswer(401, { type: 'authentication_error', code: 'invalid_api_key' }),
-    badToken: () => jsonAnswer(401, { type: 'authentication_error', code: 'invalid_api_key' }),
-    malformed: invalid,
-    oversize: () => jsonAnswer(413, { type: 'validation_error', code: 'payload_too_large' }),
-    refused: (faults) => ({ ...invalid([...faults.values()].join(', ')), takesOthers: false }),
+  accepted: () => jsonAnswer(200, { status: 'Ok' }),
+  refusal: (status, detail, problem) => {
+    const [type, code] = WORDS[problem];
+    return jsonAnswer(problem === 'account' ? 401 : status, { type, code, detail });
   },
+  refused: (faults) => invalid([...faults.values()].join(', ')),
 });

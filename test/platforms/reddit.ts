@@ -14,17 +14,7 @@ import {
 } from './checks.ts';
 import { bearerToken, jsonAnswer, jsonStandin } from './json_platform.ts';
 
-const TYPES = [
-  'PAGE_VISIT',
-  'VIEW_CONTENT',
-  'SEARCH',
-  'ADD_TO_CART',
-  'ADD_TO_WISHLIST',
-  'PURCHASE',
-  'LEAD',
-  'SIGN_UP',
-  'CUSTOM',
-];
+const TYPES = 'PAGE_VISIT VIEW_CONTENT SEARCH ADD_TO_CART ADD_TO_WISHLIST PURCHASE LEAD SIGN_UP CUSTOM'.split(' ');
 const AGE_MAX_MS = 168 * 3_600_000;
 
 const USER: Record<string, Check> = {
@@ -69,7 +59,7 @@ function eventFault(event: Record<string, unknown>, nowMs: number): string | nul
   return isKnown || 'click_id' in event ? null : 'nothing to match by';
 }
 
-const refusal = (status: number, message: string, fields: object[] = []) =>
+const said = (status: number, message: string, fields: object[] = []) =>
   jsonAnswer(status, { error: { code: status, message, fields } });
 
 /** A stand-in for Reddit's Conversions API: `POST /api/v3/pixels/{id}/conversion_events`. */
@@ -91,24 +81,11 @@ export const standin = jsonStandin({
     const name = textOf(type['custom_event_name'] ?? type['tracking_type']);
     return { key: [name, id], id, name };
   },
-  answers: {
-    accepted: (count) => jsonAnswer(200, { data: { message: `Successfully processed ${count} conversion events.` } }),
-    unknownPath: () => refusal(404, 'Not found.'),
-    unknownAccount: () => refusal(404, 'No such pixel.'),
-    badToken: () => refusal(401, 'Unauthorized.'),
-    malformed: (what) => refusal(400, what),
-    oversize: () => refusal(413, 'Too large.'),
-    refused: (faults) => ({
-      ...refusal(
-        400,
-        'Invalid request.',
-        [...faults].map(([place, message]) => ({ field: `data.events[${place}]`, message })),
-      ),
-      takesOthers: false,
-    }),
-    throttled: (retryAfterS) => {
-      const headers: Record<string, string> = retryAfterS === null ? {} : { 'x-ratelimit-reset': String(retryAfterS) };
-      return { ...refusal(429, 'Too many requests.'), headers };
-    },
+  accepted: (count) => jsonAnswer(200, { data: { message: `Successfully processed ${count} conversion events.` } }),
+  refusal: (status, message) => said(status, message),
+  refused: (faults) => {
+    const fields = [...faults].map(([place, message]) => ({ field: `data.events[${place}]`, message }));
+    return said(400, 'Invalid request.', fields);
   },
+  retryHeader: 'x-ratelimit-reset',
 });

@@ -1,4 +1,4 @@
-import { isRecord, textOf } from '#services/local/platforms/acceptance_ledger.ts';
+import { isRecord } from '#services/local/platforms/acceptance_ledger.ts';
 import { isCurrency } from '#services/local/platforms/meta.ts';
 import {
   type Check,
@@ -15,34 +15,14 @@ import {
   missingFault,
   timeFault,
 } from './checks.ts';
-import { jsonAnswer, jsonStandin } from './json_platform.ts';
+import { byNameAndId, jsonAnswer, jsonStandin } from './json_platform.ts';
 
-const NAMES = [
-  'PAGE_VIEW',
-  'VIEW_CONTENT',
-  'ADD_CART',
-  'ADD_TO_WISHLIST',
-  'SIGN_UP',
-  'SEARCH',
-  'PURCHASE',
-  'ADD_BILLING',
-  'COMPLETE_TUTORIAL',
-  'SUBSCRIBE',
-  'AD_CLICK',
-  'AD_VIEW',
-  'START_CHECKOUT',
-  'RATE',
-  'LIST_VIEW',
-  'ADD_TO_CART',
-  'LEVEL_COMPLETE',
-  'ACHIEVEMENT_UNLOCKED',
-  'SPEND_CREDITS',
-  'SAVE',
-  'SHARE',
-  'INVITE',
-  'LOGIN',
-  'RESERVE',
-  'START_TRIAL',
+const NAMES: readonly string[] = [
+  ...'PAGE_VIEW VIEW_CONTENT ADD_CART ADD_TO_WISHLIST SIGN_UP SEARCH PURCHASE ADD_BILLING COMPLETE_TUTORIAL'.split(' '),
+  ...'SUBSCRIBE AD_CLICK AD_VIEW START_CHECKOUT RATE LIST_VIEW ADD_TO_CART LEVEL_COMPLETE ACHIEVEMENT_UNLOCKED'.split(
+    ' ',
+  ),
+  ...'SPEND_CREDITS SAVE SHARE INVITE LOGIN RESERVE START_TRIAL'.split(' '),
   ...[1, 2, 3, 4, 5].map((number) => `CUSTOM_EVENT_${number}`),
 ];
 
@@ -95,7 +75,7 @@ function eventFault(event: Record<string, unknown>, nowMs: number): string | nul
   return isKnown || ('client_ip_address' in user && 'client_user_agent' in user) ? null : 'nothing to match by';
 }
 
-const refusal = (status: number, reason: string, error_records: object[] = []) =>
+const said = (status: number, reason: string, error_records: object[] = []) =>
   jsonAnswer(status, { status: 'INVALID', reason, error_records });
 
 /** A stand-in for Snapchat's Conversions API: `POST /v3/{pixel}/events?access_token=`. */
@@ -107,25 +87,11 @@ export const standin = jsonStandin({
   eventsMax: 2000,
   bytesMax: 10_000_000,
   eventFault: (event, _request, nowMs) => eventFault(event, nowMs),
-  identify: (event) => {
-    const id = textOf(event['event_id']);
-    const name = textOf(event['event_name']);
-    return { key: [name, id], id, name };
-  },
-  answers: {
-    accepted: () => jsonAnswer(200, { status: 'VALID', reason: 'All events were processed.' }),
-    unknownPath: () => refusal(404, 'No such path.'),
-    unknownAccount: () => refusal(403, 'The token may not write to this pixel.'),
-    badToken: () => refusal(401, 'Unauthorized.'),
-    malformed: (what) => refusal(400, what),
-    oversize: () => refusal(413, 'Too large.'),
-    refused: (faults) => ({
-      ...refusal(
-        400,
-        'The request has invalid records.',
-        [...faults].map(([place, reason]) => ({ reason, record_indexes: [place] })),
-      ),
-      takesOthers: false,
-    }),
+  identify: byNameAndId('event_name', 'event_id'),
+  accepted: () => jsonAnswer(200, { status: 'VALID', reason: 'All events were processed.' }),
+  refusal: (status, reason, problem) => said(problem === 'account' ? 403 : status, reason),
+  refused: (faults) => {
+    const records = [...faults].map(([place, reason]) => ({ reason, record_indexes: [place] }));
+    return said(400, 'The request has invalid records.', records);
   },
 });

@@ -1,4 +1,4 @@
-import { isRecord, type PlatformAnswer, textOf } from '#services/local/platforms/acceptance_ledger.ts';
+import { isRecord, textOf } from '#services/local/platforms/acceptance_ledger.ts';
 import { isCurrency } from '#services/local/platforms/meta.ts';
 import {
   type Check,
@@ -16,7 +16,7 @@ import {
   missingFault,
   timeFault,
 } from './checks.ts';
-import { type Faults, type JsonRequest, jsonAnswer, jsonStandin } from './json_platform.ts';
+import { byNameAndId, type JsonRequest, jsonAnswer, jsonStandin, type Problem } from './json_platform.ts';
 
 const SOURCES = ['web', 'app', 'offline', 'crm'];
 const HOUR_MS = 3_600_000;
@@ -77,9 +77,13 @@ const EVENT: Record<string, Check> = {
   limited_data_use: isFlag,
 };
 
-/** TikTok says everything with HTTP status 200. */
-const said = (code: number, message: string, data: object = {}): PlatformAnswer =>
-  jsonAnswer(200, { code, message, request_id: '20260310120000010203040506', data });
+const body = (code: number, message: string, data: object = {}): object => {
+  return { code, message, request_id: '20260310120000010203040506', data };
+};
+/** TikTok says nearly everything with HTTP status 200. */
+const said = (code: number, message: string, data: object = {}) => jsonAnswer(200, body(code, message, data));
+const [path, account, token, form, throttle] = [40_006, 40_001, 40_105, 40_002, 40_100];
+const CODES: Record<Problem, number> = { path, account, token, form, size: form, throttle };
 
 function eventFault(event: Record<string, unknown>, { body }: JsonRequest, nowMs: number): string | null {
   const isWeb = body['event_source'] === 'web';
@@ -104,12 +108,6 @@ function eventsOf({ body }: JsonRequest): readonly unknown[] | null {
   return testCode !== undefined && data.length > 1 ? null : data;
 }
 
-function partly(faults: Faults, count: number): PlatformAnswer & { takesOthers: boolean } {
-  const failed_events = [...faults].map(([order_in_batch, error_msg]) => ({ order_in_batch, error_msg }));
-  if (faults.size === count) return { ...said(40_002, 'Invalid parameters.'), takesOthers: false };
-  return { ...said(20_001, 'Partial success', { failed_events }), takesOthers: true };
-}
-
 /** A stand-in for TikTok's Events API 2.0: `POST /open_api/v1.3/event/track/`. */
 export const standin = jsonStandin({
   keyWindowMs: 48 * HOUR_MS,
@@ -120,22 +118,16 @@ export const standin = jsonStandin({
   eventsMax: 1000,
   bytesMax: 1_000_000,
   eventFault,
-  identify: (event) => {
-    const id = textOf(event['event_id']);
-    const name = textOf(event['event']);
-    return { key: [name, id], id, name };
+  identify: byNameAndId('event', 'event_id'),
+  accepted: () => said(0, 'OK'),
+  refusal: (status, message, problem) =>
+    jsonAnswer(problem === 'path' || problem === 'size' ? status : 200, body(CODES[problem], message)),
+  refused: (faults, count) => {
+    const failed_events = [...faults].map(([order_in_batch, error_msg]) => ({ order_in_batch, error_msg }));
+    return faults.size === count
+      ? said(40_002, 'Invalid parameters.')
+      : said(20_001, 'Partial success', { failed_events });
   },
-  answers: {
-    accepted: () => said(0, 'OK'),
-    unknownPath: () => jsonAnswer(404, { code: 40_006, message: 'No such path.' }),
-    unknownAccount: () => said(40_001, 'No permission to operate the event source.'),
-    badToken: () => said(40_105, 'Access token is incorrect or has been revoked.'),
-    malformed: (what) => said(40_002, what),
-    oversize: () => jsonAnswer(413, { code: 40_002, message: 'Too large.' }),
-    refused: partly,
-    throttled: (retryAfterS) => {
-      const headers: Record<string, string> = retryAfterS === null ? {} : { 'retry-after': String(retryAfterS) };
-      return { ...said(40_100, 'Too many requests.'), headers };
-    },
-  },
+  takesOthers: true,
+  retryHeader: 'retry-after',
 });

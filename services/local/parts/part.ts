@@ -53,22 +53,41 @@ const READY_TIMEOUT_MS = 90_000;
 const STARTS_MAX = 2;
 const STOP_TIMEOUT_MS = 8_000;
 const LOG_LINES = 20;
+const PAUSE_MS_MIN = 500;
+const PAUSE_MS_MAX = 30_000;
+/** After this long without a crash the next crash counts as the first. */
+const CALM_MS = 60_000;
 
 /** A running piece of the local set-up. */
 export class LocalPart {
   readonly #plan: PartPlan;
   readonly #onExit: OnPartExit;
   readonly #onProgress: (line: string) => void;
+  readonly #restarts: boolean;
   #child: ChildProcess | undefined;
   #starting: Promise<void> | undefined;
   #hasStarted = false;
   #stopping = false;
+  #pauseMs = PAUSE_MS_MIN;
+  #diedAtMs = Number.NEGATIVE_INFINITY;
+  #restartTimer: NodeJS.Timeout | undefined;
 
-  /** Starts nothing yet. `onProgress` is told of every start that is attempted again. */
-  constructor(plan: PartPlan, onExit: OnPartExit, onProgress: (line: string) => void = () => undefined) {
+  /**
+   * Starts nothing yet.
+   *
+   * @param onProgress is told of every start that is attempted again.
+   * @param restarts Whether the part starts again by itself after it ended.
+   */
+  constructor(
+    plan: PartPlan,
+    onExit: OnPartExit,
+    onProgress: (line: string) => void = () => undefined,
+    restarts = false,
+  ) {
     this.#plan = plan;
     this.#onExit = onExit;
     this.#onProgress = onProgress;
+    this.#restarts = restarts;
   }
 
   get name(): PartName {
@@ -102,6 +121,7 @@ export class LocalPart {
   /** Ends the part gracefully, or by force if that takes too long. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    clearTimeout(this.#restartTimer);
     const child = this.#child;
     if (child === undefined) return;
     child.ref();
@@ -158,6 +178,23 @@ export class LocalPart {
   #report(how: string): void {
     if (this.#stopping) return;
     this.#onExit(this.name, `${whyOf(this.#plan, how)}\n${lastLines(this.#plan.logPath, LOG_LINES)}`);
+    if (this.#restarts) this.#restartLater();
+  }
+
+  /** After a pause that doubles while the part keeps ending. */
+  #restartLater(): void {
+    if (this.#stopping) return;
+    const nowMs = performance.now();
+    this.#pauseMs = nowMs - this.#diedAtMs > CALM_MS ? PAUSE_MS_MIN : Math.min(this.#pauseMs * 2, PAUSE_MS_MAX);
+    this.#diedAtMs = nowMs;
+    const again = () => this.start().then(() => this.#onProgress(`${this.name} was started again`));
+    this.#restartTimer = setTimeout(() => {
+      again().catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        this.#onProgress(`${this.name} could not be started again: ${why}`);
+        this.#restartLater();
+      });
+    }, this.#pauseMs);
   }
 }
 

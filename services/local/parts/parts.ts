@@ -121,17 +121,10 @@ function kafkaNode(dataDir: string, ports: Ports): KafkaNode {
 }
 
 function createParts(plans: PartPlan[], options: StartPartsOptions): Pick<LocalParts, 'parts' | 'stop'> {
+  const { onPartExit, onProgress, restartDeadParts } = options;
   const parts: Parts = {};
-  const restarter = createRestarter(parts, options.onProgress);
-  for (const plan of plans) {
-    const onExit = (name: PartName, detail: string) => {
-      options.onPartExit(name, detail);
-      if (options.restartDeadParts === true) restarter.restart(name);
-    };
-    parts[plan.name] = new LocalPart(plan, onExit, options.onProgress);
-  }
+  for (const plan of plans) parts[plan.name] = new LocalPart(plan, onPartExit, onProgress, restartDeadParts);
   const stop = async () => {
-    restarter.cancel();
     const registryThenKafka = Promise.resolve(parts.registry?.stop()).then(() => parts.kafka?.stop());
     await Promise.all([registryThenKafka, parts.clickhouse?.stop(), parts.redis?.stop()]);
   };
@@ -152,45 +145,6 @@ async function startInOrder(parts: Parts, onProgress: (line: string) => void): P
     start(parts.clickhouse),
   ]);
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-}
-
-const PAUSE_MS_MIN = 500;
-const PAUSE_MS_MAX = 30_000;
-/** After this long without a crash the next crash counts as the first. */
-const CALM_MS = 60_000;
-
-interface Restarter {
-  restart(name: PartName): void;
-  /** Stops starting parts. */
-  cancel(): void;
-}
-
-/** Restarts a part that ended, after a pause that doubles while it keeps ending. */
-function createRestarter(parts: Parts, onProgress: (line: string) => void): Restarter {
-  const timers = new Set<NodeJS.Timeout>();
-  let cancelled = false;
-  const deaths = new Map<PartName, { count: number; at: number }>();
-  const restart = (name: PartName) => {
-    if (cancelled) return;
-    const last = deaths.get(name);
-    const count = last !== undefined && performance.now() - last.at < CALM_MS ? last.count + 1 : 0;
-    deaths.set(name, { count, at: performance.now() });
-    timers.add(setTimeout(() => void begin(name), Math.min(PAUSE_MS_MIN * 2 ** count, PAUSE_MS_MAX)));
-  };
-  const begin = async (name: PartName) => {
-    try {
-      await parts[name]?.start();
-      onProgress(`${name} was started again`);
-    } catch (error) {
-      onProgress(`${name} could not be started again: ${error instanceof Error ? error.message : String(error)}`);
-      restart(name);
-    }
-  };
-  const cancel = () => {
-    cancelled = true;
-    for (const timer of timers) clearTimeout(timer);
-  };
-  return { restart, cancel };
 }
 
 /** Apicurio needs it; Kafka needs 17. */

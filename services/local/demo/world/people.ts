@@ -154,37 +154,29 @@ export interface Device {
   language: string;
 }
 
+const WEBKIT = 'AppleWebKit/537.36 (KHTML, like Gecko)';
+const chrome = (platform: string, rest = ''): string =>
+  `Mozilla/5.0 (${platform}) ${WEBKIT} Chrome/142.0.0.0${rest} Safari/537.36`;
+const safari = (platform: string, kind: string): string =>
+  `Mozilla/5.0 (${platform}) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 ${kind}`;
+const WINDOWS = 'Windows NT 10.0; Win64; x64';
+
 const USER_AGENTS: readonly Weighted<string>[] = [
-  [
-    30,
-    'Mozilla/5.0 (iPhone; CPU iPhone OS 18_6 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 Mobile/15E148 Safari/604.1',
-  ],
-  [
-    24,
-    'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36',
-  ],
-  [
-    20,
-    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36',
-  ],
-  [
-    10,
-    'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 Safari/605.1.15',
-  ],
-  [6, 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:144.0) Gecko/20100101 Firefox/144.0'],
-  [
-    5,
-    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0',
-  ],
-  [5, 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36'],
+  [30, safari('iPhone; CPU iPhone OS 18_6 like Mac OS X', 'Mobile/15E148 Safari/604.1')],
+  [24, chrome('Linux; Android 10; K', ' Mobile')],
+  [20, chrome(WINDOWS)],
+  [10, safari('Macintosh; Intel Mac OS X 10_15_7', 'Safari/605.1.15')],
+  [6, `Mozilla/5.0 (${WINDOWS}; rv:144.0) Gecko/20100101 Firefox/144.0`],
+  [5, `${chrome(WINDOWS)} Edg/142.0.0.0`],
+  [5, chrome('X11; Linux x86_64')],
 ];
 
 /** Crawlers that name themselves. */
 export const CRAWLERS: readonly string[] = [
-  'Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/142.0.0.0 Safari/537.36',
+  `Mozilla/5.0 ${WEBKIT.slice(0, -1)}; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/142.0.0.0 Safari/537.36`,
   'Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)',
   'Mozilla/5.0 (compatible; AhrefsBot/7.0; +http://ahrefs.com/robot/)',
-  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/142.0.0.0 Safari/537.36',
+  `Mozilla/5.0 (X11; Linux x86_64) ${WEBKIT} HeadlessChrome/142.0.0.0 Safari/537.36`,
   'facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)',
 ];
 

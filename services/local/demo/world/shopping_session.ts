@@ -31,7 +31,6 @@ interface Session {
   visitor: Visitor;
   store: Storefront;
   device: Device;
-  arrival: Arrival;
   /** The clock: the time of the last event. */
   at: number;
 }
@@ -69,29 +68,18 @@ export function drawLines(random: Random, store: Storefront): Line[] {
 /** Plays one session and writes its events down, oldest first, each at least a second after the one before. */
 export function playSession(visitor: Visitor, plan: SessionPlan): void {
   const store = STOREFRONTS[visitor.siteSlot];
-  const session: Session = {
-    visitor,
-    store,
-    device: plan.device,
-    arrival: drawArrival(visitor.random),
-    at: plan.startsAt,
-  };
-  land(session);
+  const session: Session = { visitor, store, device: plan.device, at: plan.startsAt };
+  land(session, drawArrival(visitor.random));
   if (plan.identifies !== 'not') tellWho(session, plan.identifies);
-  if (plan.depth === 'bounce') return;
-  if (!plan.resumes) browse(session);
-  shop(session, plan);
-}
-
-function shop(session: Session, plan: SessionPlan): void {
   const reach = DEPTHS.indexOf(plan.depth);
+  if (reach > 0 && !plan.resumes) browse(session);
   if (reach < DEPTHS.indexOf('cart')) return;
-  const lines = drawLines(session.visitor.random, session.store);
+  const lines = drawLines(visitor.random, store);
   if (!plan.resumes) fillCart(session, lines);
-  if (reach < DEPTHS.indexOf('checkout')) return;
-  checkOut(session, lines, plan.depth === 'purchase');
+  if (reach >= DEPTHS.indexOf('checkout')) checkOut(session, lines, plan.depth === 'purchase');
 }
 
+/** Writes down what a browser's tag sends some time after the last event. */
 function note(
   session: Session,
   name: string,
@@ -100,20 +88,22 @@ function note(
   more: Record<string, unknown> = {},
   stitches: string[] = [],
 ): void {
-  session.at += session.visitor.random.whole(1500, 45_000);
-  write(session.visitor, {
+  const { visitor, device, store } = session;
+  session.at += visitor.random.whole(1500, 45_000);
+  const url = `${store.origin}${path}`;
+  const { fbp, language } = device;
+  write(visitor, {
     name,
     at: session.at,
-    distinctId: session.device.distinctId,
-    anonymousKey: session.visitor.label,
-    properties: { ...tagProperties(session.device, session.store.origin, path, title), ...more },
+    distinctId: device.distinctId,
+    anonymousKey: visitor.label,
+    properties: { $current_url: url, page_location: url, page_title: title, language, fbp, ...more },
     stitches,
   });
 }
 
-function land(session: Session): void {
+function land(session: Session, { utm, click, referrer }: Arrival): void {
   const { random } = session.visitor;
-  const { utm, click, referrer } = session.arrival;
   const page = random.pick(session.store.readingPages);
   const clickId = click === null ? {} : { [click]: `demo.${random.whole(100_000, 999_999)}.${click}` };
   const query = new URLSearchParams({ ...utm, ...clickId }).toString();
@@ -139,16 +129,17 @@ function browse(session: Session): void {
   for (let left = random.whole(1, 4); left > 0; left--) viewProduct(session, random.pick(session.store.products));
 }
 
+const pathOf = ({ productPath }: Storefront, { id }: Product): string => `${productPath}${id.toLowerCase()}`;
+
 function viewProduct(session: Session, product: Product): void {
-  const path = `${session.store.productPath}${product.id.toLowerCase()}`;
+  const path = pathOf(session.store, product);
   note(session, 'page_view', path, product.name);
   note(session, 'view_item', path, product.name, basket(session.store, [{ product, quantity: 1 }]));
 }
 
 function fillCart(session: Session, lines: readonly Line[]): void {
   for (const line of lines) {
-    const path = `${session.store.productPath}${line.product.id.toLowerCase()}`;
-    note(session, 'add_to_cart', path, line.product.name, basket(session.store, [line]));
+    note(session, 'add_to_cart', pathOf(session.store, line.product), line.product.name, basket(session.store, [line]));
   }
   note(session, 'page_view', '/cart', 'Cart');
   note(session, 'view_cart', '/cart', 'Cart', basket(session.store, lines));
@@ -234,32 +225,20 @@ function writeTimestamp(at: number, style: number): string {
 
 /** Writes one event down and returns it. */
 export function write(visitor: Visitor, deed: Deed): WorldEvent {
-  const id = eventId(visitor.identity, `${visitor.label}/event/${visitor.written.length}`);
+  const { name, at, distinctId, properties, actionSource = 'website', stitches = [] } = deed;
+  const { siteSlot, label, written } = visitor;
+  const id = eventId(visitor.identity, `${label}/event/${written.length}`);
   const wire: WireEvent = {
-    event: deed.name,
+    event: name,
     uuid: id,
-    ...(deed.distinctId === null ? {} : { distinct_id: deed.distinctId }),
-    timestamp: writeTimestamp(deed.at, visitor.written.length),
-    properties: deed.properties,
+    ...(distinctId === null ? {} : { distinct_id: distinctId }),
+    timestamp: writeTimestamp(at, written.length),
+    properties,
   };
-  const event: WorldEvent = {
-    siteSlot: visitor.siteSlot,
-    eventId: id,
-    name: deed.name,
-    at: deed.at,
-    actionSource: deed.actionSource ?? 'website',
-    visitor: deed.distinctId ?? deed.anonymousKey,
-    stitches: deed.stitches ?? [],
-    wire,
-  };
-  visitor.written.push(event);
+  const who = distinctId ?? deed.anonymousKey;
+  const event: WorldEvent = { siteSlot, eventId: id, name, at, actionSource, visitor: who, stitches, wire };
+  written.push(event);
   return event;
-}
-
-/** What a browser's tag adds to every event from `device`. */
-function tagProperties(device: Device, origin: string, path: string, title: string): Record<string, unknown> {
-  const url = `${origin}${path}`;
-  return { $current_url: url, page_location: url, page_title: title, language: device.language, fbp: device.fbp };
 }
 
 /** The identifiers a form, a till or a call centre hands over, spelled as people type them, and what they stitch. */
@@ -267,16 +246,15 @@ export function identifiersOf(
   customer: Customer,
   style: number,
 ): { properties: Record<string, unknown>; stitches: string[] } {
+  const { email, phone, externalId, firstName, lastName, city, zip, country } = customer;
   return {
     properties: {
-      email: spellEmail(customer.email, style),
-      phone: spellPhone(customer.phone, style),
-      external_id: customer.externalId,
-      first_name: customer.firstName,
-      last_name: customer.lastName,
-      city: customer.city,
-      zip: customer.zip,
-      country: customer.country,
+      email: spellEmail(email, style),
+      phone: spellPhone(phone, style),
+      external_id: externalId,
+      first_name: firstName,
+      last_name: lastName,
+      ...{ city, zip, country },
     },
     stitches: [identityOf.email(customer), identityOf.phone(customer), identityOf.externalId(customer)],
   };

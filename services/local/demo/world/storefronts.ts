@@ -18,13 +18,8 @@ export interface Storefront {
   products: readonly Product[];
   searches: readonly string[];
   /** Pages that lead nowhere near a purchase. */
-  readingPages: readonly Page[];
+  readingPages: readonly { path: string; title: string }[];
   orderPrefix: string;
-}
-
-interface Page {
-  path: string;
-  title: string;
 }
 
 export interface Arrival {
@@ -33,9 +28,7 @@ export interface Arrival {
   click: 'gclid' | 'fbclid' | null;
 }
 
-function product(id: string, name: string, category: string, price: number): Product {
-  return { id, name, category, price };
-}
+const product = (id: string, name: string, category: string, price: number): Product => ({ id, name, category, price });
 
 export const STOREFRONTS: Record<SiteSlot, Storefront> = {
   shop: {
@@ -92,27 +85,19 @@ export const STOREFRONTS: Record<SiteSlot, Storefront> = {
   },
 };
 
-const ARRIVALS: readonly Weighted<Arrival>[] = [
-  [30, { referrer: null, utm: {}, click: null }],
-  [22, { referrer: 'https://www.google.com/', utm: {}, click: null }],
-  [16, campaign('https://www.google.com/', 'google', 'cpc', 'brand_search', 'gclid')],
-  [14, campaign('https://l.facebook.com/', 'facebook', 'paid_social', 'autumn_launch', 'fbclid')],
-  [6, campaign('https://l.instagram.com/', 'instagram', 'paid_social', 'creators', 'fbclid')],
-  [8, campaign(null, 'newsletter', 'email', 'weekly_42', null)],
-  [4, campaign('https://partner.example.org/', 'partner', 'affiliate', 'best_of_outdoor', null)],
+const CAMPAIGNS: readonly Weighted<[referrer: string | null, utm: string, click: Arrival['click']]>[] = [
+  [30, [null, '', null]],
+  [22, ['https://www.google.com/', '', null]],
+  [16, ['https://www.google.com/', 'google cpc brand_search', 'gclid']],
+  [14, ['https://l.facebook.com/', 'facebook paid_social autumn_launch', 'fbclid']],
+  [6, ['https://l.instagram.com/', 'instagram paid_social creators', 'fbclid']],
+  [8, [null, 'newsletter email weekly_42', null]],
+  [4, ['https://partner.example.org/', 'partner affiliate best_of_outdoor', null]],
 ];
-
-function campaign(
-  referrer: string | null,
-  source: string,
-  medium: string,
-  name: string,
-  click: Arrival['click'],
-): Arrival {
-  return { referrer, utm: { utm_source: source, utm_medium: medium, utm_campaign: name }, click };
-}
 
 /** How a session came about. */
 export function drawArrival(random: Random): Arrival {
-  return random.weigh(ARRIVALS);
+  const [referrer, utm, click] = random.weigh(CAMPAIGNS);
+  const [source = '', medium = '', campaign = ''] = utm.split(' ');
+  return { referrer, click, utm: utm === '' ? {} : { utm_source: source, utm_medium: medium, utm_campaign: campaign } };
 }

@@ -14,7 +14,7 @@ import {
   isWhole,
   missingFault,
 } from '#test/platforms/checks.ts';
-import { bearerToken, jsonAnswer, jsonStandin } from '#test/platforms/json_platform.ts';
+import { bearerToken, byNameAndId, jsonAnswer, jsonStandin } from '#test/platforms/json_platform.ts';
 import { linkedinAnswers } from './linkedin_answers.ts';
 import { linkedinCases } from './linkedin_cases.ts';
 
@@ -42,8 +42,6 @@ function eventFault(event: Record<string, unknown>, nowMs: number): string | nul
   return ageMs > 90 * DAY_MS || ageMs < -60_000 ? 'conversionHappenedAt is out of range' : null;
 }
 
-const said = (status: number, message: string) => jsonAnswer(status, { status, message });
-
 /** A stand-in for `POST /rest/conversionEvents`, which judges each event of a batch by itself. */
 const standin = jsonStandin({
   keyWindowMs: Number.POSITIVE_INFINITY,
@@ -58,27 +56,20 @@ const standin = jsonStandin({
   eventsMax: 5000,
   bytesMax: 10_000_000,
   eventFault: (event, _request, nowMs) => eventFault(event, nowMs),
-  identify: (event) => {
-    const id = String(event['eventId']);
-    const name = String(event['conversion']);
-    return { key: [name, id], id, name };
+  identify: byNameAndId('conversion', 'eventId'),
+  accepted: (count) => jsonAnswer(200, { elements: Array.from({ length: count }, () => ({ status: 201 })) }),
+  refusal: (usual, message, problem) => {
+    const status = problem === 'account' ? 403 : usual;
+    return jsonAnswer(status, { status, message });
   },
-  answers: {
-    accepted: (count) => jsonAnswer(200, { elements: Array.from({ length: count }, () => ({ status: 201 })) }),
-    unknownPath: () => said(404, 'no such path'),
-    unknownAccount: () => said(403, 'not enough permissions'),
-    badToken: () => said(401, 'the token used in the request has been revoked'),
-    malformed: (what) => said(400, what),
-    oversize: () => said(413, 'too large'),
-    refused: (faults, count) => ({
-      ...jsonAnswer(200, {
-        elements: Array.from({ length: count }, (_, place) =>
-          faults.has(place) ? { status: 422, error: { status: 422, message: faults.get(place) } } : { status: 201 },
-        ),
-      }),
-      takesOthers: true,
-    }),
+  refused: (faults, count) => {
+    const refusal = (message: string | undefined) => ({ status: 422, error: { status: 422, message } });
+    const elements = Array.from({ length: count }, (_, place) =>
+      faults.has(place) ? refusal(faults.get(place)) : { status: 201 },
+    );
+    return jsonAnswer(200, { elements });
   },
+  takesOthers: true,
 });
 
 export const subject: Subject = {
