@@ -35,45 +35,27 @@ function row(label: string, expected: number, found: number): Row {
   return { label, cells: [expected, found], equal: found === expected };
 }
 
-/** Events that a 200 says nothing of: bots, prefetches and blocked traffic. */
-function filteredIn({ status, eventCount, accepted, rejected, dropped }: RequestOutcome): number {
-  return status === 200 ? eventCount - accepted - rejected - dropped : 0;
-}
-
 /** What the edge answered, against what it should have. */
 function compareAnswers(totals: Totals, outcomes: readonly RequestOutcome[], stored: number): Section {
   const sum = (of: (outcome: RequestOutcome) => number): number => outcomes.reduce((all, one) => all + of(one), 0);
-  const accepted = sum((one) => one.accepted);
-  const planned = sum(({ surprise }) => Number(surprise === null));
+  const sumOf = (name: 'eventCount' | 'accepted' | 'rejected' | 'dropped'): number => sum((one) => one[name]);
+  const sentWith = (status: number): number => sum((one) => (one.status === status ? one.eventCount : 0));
+  const answered = outcomes.filter(({ status }) => status === 200);
+  const told = answered.reduce((all, { accepted, rejected, dropped }) => all + accepted + rejected + dropped, 0);
   return {
     title: 'What the edge answered',
     columns: COLUMNS,
     rows: [
-      row('requests answered as planned', totals.requests, planned),
-      { label: 'requests sent more than once', cells: [sum(({ tries }) => Number(tries > 1))], equal: null },
-      row(
-        'events sent',
-        totals.sent,
-        sum((one) => one.eventCount),
-      ),
-      row('events accepted', totals.accepted, accepted),
-      row('  of which duplicates', totals.duplicates, accepted - stored),
-      row(
-        'events rejected',
-        totals.rejected,
-        sum((one) => one.rejected),
-      ),
-      row(
-        'events dropped over quota',
-        totals.dropped,
-        sum((one) => one.dropped),
-      ),
-      row('events filtered (bots, prefetch)', totals.filtered, sum(filteredIn)),
-      row(
-        'events in requests refused 413',
-        totals.refused,
-        sum((one) => (one.status === 413 ? one.eventCount : 0)),
-      ),
+      row('requests answered as planned', totals.requests, outcomes.filter(({ surprise }) => surprise === null).length),
+      { label: 'requests sent more than once', cells: [outcomes.filter(({ tries }) => tries > 1).length], equal: null },
+      row('events sent', totals.sent, sumOf('eventCount')),
+      row('events accepted', totals.accepted, sumOf('accepted')),
+      row('  of which duplicates', totals.duplicates, sumOf('accepted') - stored),
+      row('events rejected', totals.rejected, sumOf('rejected')),
+      row('events dropped over quota', totals.dropped, sumOf('dropped')),
+      // A 200 says nothing of them.
+      row('events filtered (bots, prefetch)', totals.filtered, sentWith(200) - told),
+      row('events in requests refused 413', totals.refused, sentWith(413)),
     ],
   };
 }

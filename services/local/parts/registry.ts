@@ -9,21 +9,26 @@ import { runTool } from './tools.ts';
 const JAVA_OPTIONS = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'];
 const ASK_TIMEOUT_MS = 5_000;
 
-/** Loopback ports of the API and of the health endpoints. */
-interface RegistryPorts {
-  registry: number;
-  registryHealth: number;
-}
-
 /** The schema registry, with its storage in Kafka. Its address is the base of the Confluent API. */
 export function planRegistry(
   dataDir: string,
-  ports: RegistryPorts,
+  ports: { registry: number; registryHealth: number },
   kafkaBrokers: string,
   program: JavaProgram,
 ): PartPlan {
   const address = `http://127.0.0.1:${ports.registry}/apis/ccompat/v7`;
   const { options, ...limits } = classArchive(program);
+  const settings: Record<string, string | number> = {
+    'quarkus.http.host': '127.0.0.1',
+    'quarkus.http.port': ports.registry,
+    // By default it listens on every interface.
+    'quarkus.management.host': '127.0.0.1',
+    'quarkus.management.port': ports.registryHealth,
+    'quarkus.log.level': 'WARN',
+    'apicurio.storage.kind': 'kafkasql',
+    'apicurio.kafkasql.bootstrap.servers': kafkaBrokers,
+    'apicurio.kafkasql.consumer.poll.timeout': 200,
+  };
   const temporaryFolder = join(dataDir, 'registry-tmp');
   return {
     name: 'registry',
@@ -35,7 +40,7 @@ export function planRegistry(
       ...options,
       // The compression library unpacks a file there at each start and does not delete it.
       `-Djava.io.tmpdir=${temporaryFolder}`,
-      ...settings(ports, kafkaBrokers),
+      ...Object.entries(settings).map(([name, value]) => `-D${name}=${value}`),
       '-jar',
       join(program.folder, 'quarkus-run.jar'),
     ],
@@ -49,21 +54,6 @@ export function planRegistry(
     temporaryFolder,
     ...limits,
   };
-}
-
-function settings(ports: RegistryPorts, kafkaBrokers: string): string[] {
-  const values: Record<string, string | number> = {
-    'quarkus.http.host': '127.0.0.1',
-    'quarkus.http.port': ports.registry,
-    // By default it listens on every interface.
-    'quarkus.management.host': '127.0.0.1',
-    'quarkus.management.port': ports.registryHealth,
-    'quarkus.log.level': 'WARN',
-    'apicurio.storage.kind': 'kafkasql',
-    'apicurio.kafkasql.bootstrap.servers': kafkaBrokers,
-    'apicurio.kafkasql.consumer.poll.timeout': 200,
-  };
-  return Object.entries(values).map(([name, value]) => `-D${name}=${value}`);
 }
 
 async function answers(url: string): Promise<boolean> {

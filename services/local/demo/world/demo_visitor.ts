@@ -52,48 +52,30 @@ export function playVisitor(day: Day, siteSlot: SiteSlot, index: number): Outing
   const random = randomFor(`${day.identity.seed}/${label}`);
   const depth = random.weigh(DEPTH_SHARES);
   const known = depth === 'purchase' || depth === 'checkout' || random.chance(0.12);
-  const customer = known ? drawCustomer(day.identity, random, index * 2 + (siteSlot === 'shop' ? 0 : 1)) : null;
+  const customer = known ? drawCustomer(day.identity, random, customerIndex(siteSlot, index)) : null;
   const visitor: Visitor = { identity: day.identity, siteSlot, label, random, customer, written: [] };
-  if (!known && random.chance(0.06)) return [playUnconsented(day, visitor, index)];
-  return playSessions(day, visitor, depth, index);
+  const isUnconsented = !known && random.chance(0.06);
+  const startsAt = day.endsAt - 24 * HOUR_MS + random.weigh(HOURS) * HOUR_MS + random.whole(0, HOUR_MS - 1);
+  const address = index * 4 + (siteSlot === 'shop' ? 0 : 2);
+  if (!isUnconsented) return playSessions(visitor, depth, startsAt, address);
+  // One short session without a cookie. It fits one request, so that the day's salt cannot change in the middle of it.
+  const device = drawDevice(random, address, null, startsAt);
+  return [perform(visitor, { device, startsAt, depth: 'browse', resumes: false, identifies: 'not' })];
 }
 
-function startOfVisit(day: Day, random: Random): number {
-  return day.endsAt - 24 * HOUR_MS + random.weigh(HOURS) * HOUR_MS + random.whole(0, HOUR_MS - 1);
-}
+/** Numbers below a million belong to the web visitors of the two sites, odd and even ones. */
+const customerIndex = (siteSlot: SiteSlot, index: number): number => index * 2 + (siteSlot === 'shop' ? 0 : 1);
 
-/** One short session without a cookie. It fits one request, so that the day's salt cannot change in the middle of it. */
-function playUnconsented(day: Day, visitor: Visitor, index: number): Outing {
-  const startsAt = startOfVisit(day, visitor.random);
-  const device = drawDevice(visitor.random, addressIndex(visitor, index, 0), null, startsAt);
-  playSession(visitor, { device, startsAt, depth: 'browse', resumes: false, identifies: 'not' });
-  return { device, events: visitor.written };
-}
-
-function addressIndex(visitor: Visitor, index: number, device: number): number {
-  return index * 4 + (visitor.siteSlot === 'shop' ? 0 : 2) + device;
-}
-
-function playSessions(day: Day, visitor: Visitor, depth: Depth, index: number): Outing[] {
+function playSessions(visitor: Visitor, depth: Depth, startsAt: number, address: number): Outing[] {
   const { random, customer } = visitor;
-  const startsAt = startOfVisit(day, random);
   const devices = [0, 1].map((nth) =>
-    drawDevice(
-      random,
-      addressIndex(visitor, index, nth),
-      deviceId(visitor, nth),
-      startsAt - random.whole(0, 30) * 24 * HOUR_MS,
-    ),
+    drawDevice(random, address + nth, deviceId(visitor, nth), startsAt - random.whole(0, 30) * 24 * HOUR_MS),
   ) as [Device, Device];
   const channel = depth === 'purchase' ? random.weigh(CHANNELS) : 'web';
-  const plans = planSessions(
-    random,
-    devices,
-    startsAt,
-    channel === 'web' ? depth : random.pick(['browse', 'cart', 'checkout']),
-    customer !== null,
+  const reach = channel === 'web' ? depth : random.pick<Depth>(['browse', 'cart', 'checkout']);
+  const outings = planSessions(random, devices, startsAt, reach, customer !== null).map((plan) =>
+    perform(visitor, plan),
   );
-  const outings = plans.map((plan) => perform(visitor, plan));
   if (channel === 'web' || customer === null) return outings;
   const soldAt = (visitor.written.at(-1)?.at ?? startsAt) + random.whole(20, 60) * MINUTE_MS;
   return [...outings, { device: null, events: [sellOffline(visitor, customer, channel, soldAt)] }];
@@ -128,17 +110,16 @@ function planSessions(
     const last = nth === count;
     const device = second && last ? devices[1] : devices[0];
     const asked = known && (second ? nth === 1 || last : random.chance(0.4));
+    const earlier = [
+      'bounce',
+      'browse',
+      depth === 'bounce' ? 'bounce' : 'browse',
+      depth === 'purchase' ? 'cart' : 'browse',
+    ] as const;
     plans.push({
       device,
       startsAt: at,
-      depth: last
-        ? depth
-        : random.pick([
-            'bounce',
-            'browse',
-            depth === 'bounce' ? 'bounce' : 'browse',
-            depth === 'purchase' ? 'cart' : 'browse',
-          ]),
+      depth: last ? depth : random.pick(earlier),
       resumes: last && count > 1 && plans.at(-1)?.depth === 'cart',
       identifies: asked ? (nth === 1 ? random.pick(['$identify', 'sign_up', 'login']) : 'login') : 'not',
     });
@@ -192,14 +173,8 @@ function sell(
   });
 }
 
-const WALK_IN_SOURCES = [
-  'physical_store',
-  'physical_store',
-  'phone_call',
-  'chat',
-  'email',
-  'system_generated',
-] as const;
+const TILL = 'physical_store';
+const WALK_IN_SOURCES: readonly OfflineSource[] = [TILL, TILL, 'phone_call', 'chat', 'email', 'system_generated'];
 
 /**
  * A sale to someone who was never on the site: they become a person by e-mail alone.
@@ -209,8 +184,7 @@ const WALK_IN_SOURCES = [
 export function sellToStranger(day: Day, siteSlot: Visitor['siteSlot'], index: number, daysAgo: number): WorldEvent {
   const label = `${siteSlot}/stranger/${index}`;
   const random = randomFor(`${day.identity.seed}/${label}`);
-  // Odd and even numbers below a million belong to the web visitors of the two sites.
-  const customer = drawCustomer(day.identity, random, 1_000_000 + index * 2 + (siteSlot === 'shop' ? 0 : 1));
+  const customer = drawCustomer(day.identity, random, 1_000_000 + customerIndex(siteSlot, index));
   const visitor: Visitor = { identity: day.identity, siteSlot, label, random, customer, written: [] };
   const source = daysAgo > 7 ? 'physical_store' : random.pick(WALK_IN_SOURCES);
   const at = day.endsAt - daysAgo * 86_400_000 - random.whole(60_000, 36_000_000);
