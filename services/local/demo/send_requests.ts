@@ -45,8 +45,8 @@ async function post(pool: Pool, form: WireForm): Promise<Reply> {
   try {
     const { statusCode, headers, body } = await pool.request({ ...form, method: 'POST' });
     const text = await body.text();
-    const after = headers['retry-after'];
-    return { kind: 'answered', status: statusCode, retryAfter: typeof after === 'string' ? after : null, body: text };
+    const after = Number(headers['retry-after'] ?? Number.NaN);
+    return { kind: 'answered', status: statusCode, retryAfterS: Number.isNaN(after) ? null : after, body: text };
   } catch (error) {
     // The edge may be restarting: whatever the socket's complaint, the same events may be sent again.
     return { kind: 'no_answer', reason: error instanceof Error && 'code' in error ? String(error.code) : 'unknown' };
@@ -68,7 +68,7 @@ async function sendOne(
   const startedAt = options.now();
   for (let tries = 1; ; tries++) {
     const reply = await post(pool, form);
-    const delayMs = retryDelayMs(reply, tries, options.now(), options.random());
+    const delayMs = retryDelayMs(reply, tries, options.random());
     if (delayMs === null) return judge(request, reply, tries);
     if (isOver() || options.now() + delayMs - startedAt > options.giveUpAfterMs)
       throw new EdgeAwayError(awayMessage(reply, tries));
@@ -104,7 +104,7 @@ export async function sendAll(requests: readonly DemoRequest[], options: SenderO
 }
 
 export type Reply =
-  | { kind: 'answered'; status: number; retryAfter: string | null; body: string }
+  | { kind: 'answered'; status: number; retryAfterS: number | null; body: string }
   | { kind: 'no_answer'; reason: string };
 
 /** What one request came to. `surprise` says in what the answer differs from the world's expectation; null when in nothing. */
@@ -123,26 +123,19 @@ const RETRIED_STATUSES = new Set([429, 502, 503, 504]);
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 2_000;
 /** A server that asks for more than this is not waited for any longer than this. */
-const LONGEST_ASKED_WAIT_MS = 60_000;
-
-/** Retry-After in milliseconds from now: delta seconds or an HTTP date (RFC 9110, section 10.2.3); null when neither. */
-export function readRetryAfter(header: string | null, nowMs: number): number | null {
-  const seconds = /^\s*(\d+)\s*$/.exec(header ?? '')?.[1];
-  const ms = seconds === undefined ? Date.parse(header ?? '') - nowMs : Number(seconds) * 1000;
-  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), LONGEST_ASKED_WAIT_MS);
-}
+const LONGEST_ASKED_WAIT_S = 60;
 
 /**
  * How long to wait before the same request is sent again; null when the reply is final. Waits double from 100 ms to 2 s
- * with half of each left to chance, unless the server names one, to which up to 250 ms are added.
+ * with half of each left to chance, unless the edge names one, to which up to 250 ms are added.
  *
  * @param tries how often it has been sent, from 1
  * @param random uniform in [0, 1)
  */
-export function retryDelayMs(reply: Reply, tries: number, nowMs: number, random: number): number | null {
+export function retryDelayMs(reply: Reply, tries: number, random: number): number | null {
   if (reply.kind === 'answered' && !RETRIED_STATUSES.has(reply.status)) return null;
-  const asked = reply.kind === 'answered' ? readRetryAfter(reply.retryAfter, nowMs) : null;
-  if (asked !== null) return asked + random * 250;
+  if (reply.kind === 'answered' && reply.retryAfterS !== null)
+    return Math.min(reply.retryAfterS, LONGEST_ASKED_WAIT_S) * 1000 + random * 250;
   return Math.min(FIRST_WAIT_MS * 2 ** (tries - 1), LONGEST_WAIT_MS) * (0.5 + random / 2);
 }
 

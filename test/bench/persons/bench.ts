@@ -1,15 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createWarehouse } from '#infra/clickhouse/client.ts';
-import { migrate } from '#infra/clickhouse/migrate.ts';
-import { startParts } from '#services/local/parts/parts.ts';
+import { type Server, say, withWarehouse } from '../warehouse_alone.ts';
 import { fillTo } from './fill.ts';
 import { addSteadily } from './links.ts';
-import { allocatedMib, measureReload, type Server } from './reload.ts';
+import { allocatedMib, measureReload } from './reload.ts';
 
-const NOWHERE = '127.0.0.1:1';
 /**
  * What loading the dictionaries of merged persons costs at some sizes, then how long links take to show that come at the rate of
  * a million in an hour, at the last of these sizes. `--millions 1,10,50 --seconds 3600` says the sizes and how long.
@@ -25,7 +19,7 @@ export async function benchPersons(): Promise<void> {
   const sizes = values.millions.split(',').map(Number);
   const seconds = Number(values.seconds);
   if ([...sizes, seconds].some((number) => !(number >= 0))) throw new Error('--millions 1,10,50 --seconds 3600');
-  await withServer(async (server) => {
+  await withWarehouse('persons', async (server) => {
     say(
       `${'merged persons'.padEnd(20)}${['load s', 'CPU s', 'bytes each', 'MiB', 'MiB at peak'].map(padded).join('')}`,
     );
@@ -52,27 +46,4 @@ async function measureSize(server: Server, millions: number, idleMib: number): P
   }
 }
 
-async function withServer(measure: (server: Server) => Promise<void>): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'bench-persons-'));
-  const { addresses, parts, stop } = await startParts({
-    dataDir,
-    external: { kafkaBrokers: NOWHERE, registryUrl: `http://${NOWHERE}`, redisUrl: `redis://${NOWHERE}` },
-    onProgress: say,
-    onPartExit: (name, detail) => say(`${name} died: ${detail}`),
-  });
-  const warehouse = createWarehouse(addresses.clickhouseUrl);
-  try {
-    await migrate(warehouse, addresses.clickhouseUrl);
-    await measure({ warehouse, pid: parts.clickhouse?.pid ?? 0 });
-  } finally {
-    await warehouse.close();
-    await stop();
-    rmSync(dataDir, { recursive: true, force: true });
-  }
-}
-
 const padded = (text: string): string => text.padStart(13);
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
-}

@@ -1,11 +1,11 @@
 import type { Warehouse } from '#infra/clickhouse/client.ts';
+import { one } from '../warehouse_alone.ts';
 
 const BLOCK = 2_000_000;
 
 /** Makes it so many persons that were merged yesterday. */
 export async function fillTo(warehouse: Warehouse, persons: number): Promise<void> {
-  const asked = await warehouse.query({ query: 'SELECT count() AS there FROM merged_persons', format: 'JSONEachRow' });
-  const [found] = await asked.json<{ there: number }>();
+  const found = await one<{ there: number }>(warehouse, 'SELECT count() AS there FROM merged_persons');
   for (let from = Number(found?.there ?? 0); from < persons; from += BLOCK) {
     const count = Math.min(BLOCK, persons - from);
     await warehouse.command({

@@ -9,7 +9,7 @@ import {
 import { createLogger } from '#infra/log/logger.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { cpuOf } from '../cpu.ts';
-import type { Server } from './reload.ts';
+import type { Server } from '../warehouse_alone.ts';
 
 const LINKS_PER_SECOND = 1e6 / 3600;
 const BLOCK_MS = 500;

@@ -8,11 +8,7 @@ import {
   reloadDictionary,
 } from '#infra/clickhouse/person_dictionaries.ts';
 import { cpuOf } from '../cpu.ts';
-
-export interface Server {
-  warehouse: Warehouse;
-  pid: number;
-}
+import { one, type Server } from '../warehouse_alone.ts';
 
 export interface ReloadCost {
   tookSeconds: number;
@@ -30,8 +26,7 @@ const POLL_MS = 200;
 /** What the server has allocated; the memory that system.dictionaries tells leaves out parts of a dictionary. */
 export async function allocatedMib(warehouse: Warehouse): Promise<number> {
   const query = "SELECT toFloat64(value) AS bytes FROM system.metrics WHERE metric = 'MemoryTracking'";
-  const [row] = await (await warehouse.query({ query, format: 'JSONEachRow' })).json<{ bytes: number }>();
-  return (row?.bytes ?? 0) / MIB;
+  return ((await one<{ bytes: number }>(warehouse, query))?.bytes ?? 0) / MIB;
 }
 
 /** Loads the base again and says what that cost. @throws WarehouseError */
@@ -64,8 +59,7 @@ const isBase = ({ name }: DictionaryFigures): boolean => name === BASE_DICTIONAR
 async function settled({ warehouse }: Server): Promise<void> {
   const query = 'SELECT count() AS merging FROM system.merges';
   for (;;) {
-    const [row] = await (await warehouse.query({ query, format: 'JSONEachRow' })).json<{ merging: number }>();
-    if (Number(row?.merging ?? 0) === 0) return;
+    if (Number((await one<{ merging: number }>(warehouse, query))?.merging ?? 0) === 0) return;
     await sleep(POLL_MS);
   }
 }

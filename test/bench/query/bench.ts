@@ -1,19 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
+import type { Warehouse } from '#infra/clickhouse/client.ts';
 import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
-import { migrate } from '#infra/clickhouse/migrate.ts';
 import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
 import { type FunnelQuery, funnelPlan } from '#pipelines/analytics/funnels/query.ts';
 import { funnelStatement } from '#pipelines/analytics/funnels/sql.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';
-import { startParts } from '#services/local/parts/parts.ts';
+import { partsOf, say, withWarehouse } from '../warehouse_alone.ts';
 import { EVENTS, FROM, fill, SITE, SITE_EVENTS, TO } from './fill.ts';
 
 const ROUNDS = 15;
 const GOAL_MS = 150;
-const NOWHERE = '127.0.0.1:1';
 
 const FUNNEL: FunnelQuery = {
   from: FROM,
@@ -31,25 +26,12 @@ FROM event_rows WHERE site_id = '${SITE}' AND timestamp >= fromUnixTimestamp64Mi
  * scan of the same rows and ClickHouse's own windowFunnel. Times are the server's.
  */
 export async function benchQuery(): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'bench-query-'));
-  const parts = await startParts({
-    dataDir,
-    external: { kafkaBrokers: NOWHERE, registryUrl: `http://${NOWHERE}`, redisUrl: `redis://${NOWHERE}` },
-    onProgress: say,
-    onPartExit: (name, detail) => say(`${name} died: ${detail}`),
-  });
-  const warehouse = createWarehouse(parts.addresses.clickhouseUrl);
-  try {
-    await migrate(warehouse, parts.addresses.clickhouseUrl);
+  await withWarehouse('query', async ({ warehouse }) => {
     say(`inserting ${EVENTS} events, ${SITE_EVENTS} of them of the site`);
     await fill(warehouse);
     await checkDuplicates(warehouse);
     await measure(warehouse);
-  } finally {
-    await warehouse.close();
-    await parts.stop();
-    rmSync(dataDir, { recursive: true, force: true });
-  }
+  });
 }
 
 async function measure(warehouse: Warehouse): Promise<void> {
@@ -92,14 +74,4 @@ async function rounds(warehouse: Warehouse, { sql, parameters }: Statement): Pro
     if (round >= 0) times.push((statistics?.elapsed ?? Number.NaN) * 1_000);
   }
   return times.sort((a, b) => a - b);
-}
-
-async function partsOf(warehouse: Warehouse): Promise<number> {
-  const query = `SELECT count() AS parts FROM system.parts WHERE database = currentDatabase() AND table = 'event_rows' AND active`;
-  const [row] = await (await warehouse.query({ query, format: 'JSONEachRow' })).json<{ parts: number }>();
-  return row?.parts ?? 0;
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

@@ -1,5 +1,6 @@
 import type { Warehouse } from '#infra/clickhouse/client.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
+import { personSql } from '../questions/fill.ts';
 
 export const EVENTS = 5_000_000;
 const SITES = 10;
@@ -21,10 +22,6 @@ export async function fill(warehouse: Warehouse): Promise<void> {
             ${personSql(`intDiv(number, ${SITES}) + ${MERGED}`)}, now(), 1 FROM numbers(${MERGED * SITES})`,
   });
   await reloadPersons(warehouse);
-}
-
-function personSql(number: string): string {
-  return `concat('p_', lower(hex(MD5(toString(${number})))))`;
 }
 
 function eventsSql(from: number): string {

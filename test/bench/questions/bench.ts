@@ -1,20 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
+import type { Warehouse } from '#infra/clickhouse/client.ts';
 import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
-import { migrate } from '#infra/clickhouse/migrate.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
 import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';
-import { startParts } from '#services/local/parts/parts.ts';
+import { one, partsOf, say, withWarehouse } from '../warehouse_alone.ts';
 import { fill, SITE } from './fill.ts';
 import { measureNeighbour } from './neighbour.ts';
 import { type BenchQuestion, questionsAbout, scanOf } from './questions.ts';
 import { DAYS, EVENTS, FOLDER, ONLY } from './questions_config.ts';
 
-const NOWHERE = '127.0.0.1:1';
 const ROUNDS = 5;
 const MIB = 1024 ** 2;
 const GOAL_SECONDS = 2;
@@ -27,26 +22,14 @@ const GOAL_RATIO = 5;
  * a neighbour's. Times and memory are the server's.
  */
 export async function benchQuestions(): Promise<void> {
-  const dataDir = FOLDER ?? mkdtempSync(join(tmpdir(), 'bench-questions-'));
-  const parts = await startParts({
-    dataDir,
-    external: { kafkaBrokers: NOWHERE, registryUrl: `http://${NOWHERE}`, redisUrl: `redis://${NOWHERE}` },
-    onProgress: say,
-    onPartExit: (name, detail) => say(`${name} died: ${detail}`),
-  });
-  const warehouse = createWarehouse(parts.addresses.clickhouseUrl);
-  try {
-    await migrate(warehouse, parts.addresses.clickhouseUrl);
+  const about = async (warehouse: Warehouse): Promise<void> => {
     if ((await countOf(warehouse)) === 0) await fill(warehouse, say);
     await reloadPersons(warehouse);
     await settle(warehouse);
     await measure(warehouse);
     if (ONLY === null) await measureNeighbour(warehouse, say);
-  } finally {
-    await warehouse.close();
-    await parts.stop();
-    if (FOLDER === null) rmSync(dataDir, { recursive: true, force: true });
-  }
+  };
+  await withWarehouse('questions', ({ warehouse }) => about(warehouse), FOLDER);
 }
 
 /** Waits for the merges of what was inserted, then has rows looked at for repeats, as the warehouse does all the time. */
@@ -122,28 +105,12 @@ function medianOf(rounds: readonly Run[][], at: number): number {
   return seconds[Math.floor(seconds.length / 2)] ?? Number.NaN;
 }
 
-async function one<Row>(warehouse: Warehouse, query: string): Promise<Row | undefined> {
-  return (await (await warehouse.query({ query, format: 'JSONEachRow' })).json<Row>())[0];
-}
-
 const countOf = async (warehouse: Warehouse): Promise<number> =>
   (await one<{ events: number }>(warehouse, 'SELECT count() AS events FROM event_rows'))?.events ?? 0;
-
-const partsOf = async (warehouse: Warehouse): Promise<number> =>
-  (
-    await one<{ parts: number }>(
-      warehouse,
-      `SELECT count() AS parts FROM system.parts WHERE database = currentDatabase() AND table = 'event_rows' AND active`,
-    )
-  )?.parts ?? 0;
 
 /** Somebody with a few sessions. */
 async function someVisitor(warehouse: Warehouse): Promise<string> {
   const query = `SELECT distinct_id AS id FROM event_rows WHERE site_id = '${SITE}' AND timestamp > now() - INTERVAL 20 YEAR
     GROUP BY id HAVING count() BETWEEN 30 AND 60 ORDER BY id LIMIT 1`;
   return (await one<{ id: string }>(warehouse, query))?.id ?? '';
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

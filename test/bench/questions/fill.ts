@@ -46,7 +46,8 @@ export function sites(): [site: string, events: number][] {
 
 const people = (events: number): number => Math.ceil(events / PERSON_EVENTS);
 
-const personSql = (number: string): string => `concat('p_', lower(hex(MD5(toString(${number})))))`;
+/** A person by a number. */
+export const personSql = (number: string): string => `concat('p_', lower(hex(MD5(toString(${number})))))`;
 
 function linksSql(site: string, events: number): string {
   const merged = Math.ceil(people(events) / MERGED);

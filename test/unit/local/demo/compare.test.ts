@@ -26,7 +26,7 @@ function faultless() {
   const outcomes = world.requests.map((request) => {
     const { status, accepted, rejected } = request.expect;
     const body = { accepted, ...(rejected > 0 ? { rejected: Array.from({ length: rejected }, () => ({})) } : {}) };
-    return judge(request, { kind: 'answered', status, retryAfter: null, body: JSON.stringify(body) }, 1);
+    return judge(request, { kind: 'answered', status, retryAfterS: null, body: JSON.stringify(body) }, 1);
   });
   const findingsOf = (slot: SiteSlot) => ({
     events: sites[slot].unique.size,
