@@ -189,7 +189,7 @@ export const PAGES: readonly Page[] = [
   },
   {
     path: '/sites/:site/refusals',
-    title: 'Not accepted',
+    title: 'Rejected events',
     permission: 'query.aggregates',
     menu: { group: 'Analyse', icon: 'shield' },
     hasPeriod: true,

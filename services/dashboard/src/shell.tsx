@@ -19,7 +19,7 @@ import { Menu, PeriodPicker } from './ui/period_picker.tsx';
 /** Everything on the page: the sign-in page, or navigation, bar and the page that the address names. */
 export function Shell(): VNode {
   const now = session.value;
-  if (now.state === 'unknown') return <Loading label="Finding out who you are" />;
+  if (now.state === 'unknown') return <Loading label="Loading" />;
   if (now.state === 'failed') return <FailureNote failure={now.failure} again={() => void readSession()} />;
   if (now.state === 'signed_out') return <SignInPage />;
   const hasEnded = now.state === 'ended';
@@ -48,7 +48,7 @@ function LeaveDialog({ leave }: { leave(): void }): VNode {
       }}
       onClose={stay}
     >
-      <p>What was typed here and is not saved, or is shown only this once, is lost.</p>
+      <p>Unsaved changes, and secrets that are shown only once, will be lost.</p>
     </Confirm>
   );
 }
@@ -107,16 +107,16 @@ function Nowhere({ path }: { path: string }): VNode {
 }
 
 function NowhereText({ path }: { path: string }): VNode {
-  if (path !== '/') return <Empty title="There is no such page">The navigation has those that there are.</Empty>;
+  if (path !== '/') return <Empty title="Page not found">Choose a page in the navigation.</Empty>;
   if (sites.value === null) return <Loading />;
   return (
-    <Empty title="There is no site yet that you may see">
+    <Empty title="No sites yet">
       {mayInAccount('site.create', null) ? (
         <a class="button primary" href={addressOf('/new-site')}>
-          Make a site
+          Create a site
         </a>
       ) : (
-        'Whoever manages your account can add you to one.'
+        'Ask an admin of your account for access.'
       )}
     </Empty>
   );
@@ -138,7 +138,7 @@ function PageOfRole(found: FoundPage): VNode {
       </h1>
       {opens === 'open' && <LoadedPage key={page.path} {...found} />}
       {opens === 'unknown' && <Loading lines={8} />}
-      {opens === 'refused' && <p>Your role does not include this page.</p>}
+      {opens === 'refused' && <p>You do not have access to this page.</p>}
     </>
   );
 }
@@ -234,7 +234,7 @@ function SiteSwitcher(): VNode | null {
 }
 
 const THEMES: readonly { value: Theme; label: string }[] = [
-  { value: 'system', label: 'As the device' },
+  { value: 'system', label: 'System' },
   { value: 'light', label: 'Light' },
   { value: 'dark', label: 'Dark' },
 ];
@@ -254,7 +254,7 @@ function AccountMenu(): VNode {
             <span class="muted small">{who.value?.id}</span>
           </p>
           <fieldset class="theme-choice">
-            <legend>Colours</legend>
+            <legend>Theme</legend>
             {THEMES.map(({ value, label }) => (
               <label key={value}>
                 <input
@@ -279,7 +279,7 @@ function AccountMenu(): VNode {
               go(addressOf('/account', new URLSearchParams({ view: 'you' })));
             }}
           >
-            How you sign in
+            Sign-in settings
           </button>
           <button type="button" class="menu-item" onClick={() => void leave()}>
             Sign out

@@ -80,7 +80,7 @@ test('a saved question is opened, changed and saved over by its name, or as a ne
   await page.getByRole('link', { name: 'Views' }).click();
   await page.getByText('Saved question “Views”').waitFor();
   await page.getByRole('button', { name: 'Save', exact: true }).click();
-  const dialog = page.getByRole('dialog', { name: 'Save this question' });
+  const dialog = page.getByRole('dialog', { name: 'Save query' });
   await dialog.getByLabel('Save').waitFor();
   expect(await dialog.getByLabel('Name').inputValue()).toBe('Views');
   await dialog.getByLabel('Save').selectOption('As a new question');

@@ -19,7 +19,7 @@ test('the period that was chosen is the same after pages without one, after a re
   await page.getByRole('button', { name: 'Last 30 days' }).click();
   await period('Last 30 days').waitFor();
   await page.getByRole('button', { name: 'Account of Ana Lopes' }).click();
-  await page.getByRole('button', { name: 'How you sign in' }).click();
+  await page.getByRole('button', { name: 'Sign-in settings' }).click();
   await page.getByRole('heading', { level: 1, name: 'Account' }).waitFor();
   expect(new URL(page.url()).searchParams.has('period')).toBe(false);
   await page.reload();

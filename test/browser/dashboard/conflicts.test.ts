@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => dashboard.close());
 
 const SITE = '/v1/admin/sites/shop';
-const asked = (page: Page): Locator => page.getByRole('dialog', { name: 'Somebody changed it meanwhile' });
+const asked = (page: Page): Locator => page.getByRole('dialog', { name: 'Changed by someone else' });
 const row = (page: Page, name: string): Locator => asked(page).getByRole('row', { name });
 
 function sharedSite(): { api: StubApi; site: SharedItem } {
@@ -183,7 +183,7 @@ const CASES: Case[] = [
     share: (api) =>
       shareItem(withDestinations(api), `${SITE}/destinations/webhook`, DESTINATION, ['/v1/admin/destinations']),
     async act(page) {
-      await page.getByLabel('Address', { exact: true }).fill('https://mine.example/in');
+      await page.getByLabel('IP address', { exact: true }).fill('https://mine.example/in');
       await page.keyboard.press('Enter');
     },
     ben: { settings: { url: 'https://ben.example/in' } },
@@ -211,7 +211,7 @@ const CASES: Case[] = [
     at: '/sites/shop/definitions?definition=buy',
     share: shareDefinition,
     async act(page) {
-      await page.getByLabel('Name of the event').fill('mine');
+      await page.getByLabel('Event name').fill('mine');
       await page.keyboard.press('Enter');
     },
     ben: { event_definitions: [{ ...BUY, selector: '.ben' }] },
@@ -241,7 +241,7 @@ const CASES: Case[] = [
     share: (api) => shareItem(withMembers(withAccount(api)), `${MEMBERS}/bea`, BEA, [MEMBERS]),
     async act(page) {
       await page.getByRole('button', { name: 'Take away: viewer of site shop' }).click();
-      await page.getByRole('button', { name: 'Save the roles' }).click();
+      await page.getByRole('button', { name: 'Save roles' }).click();
     },
     ben: { grants: [grantOf('admin', 'shop')] },
     shown: 'Roles viewer of site shop admin of site shop nothing',
@@ -286,7 +286,7 @@ test('where a secret is replaced that somebody else may have replaced, one is as
   const api = withDestinations(startStubApi());
   const item = shareItem(api, `${SITE}/destinations/webhook`, DESTINATION, ['/v1/admin/destinations']);
   const { page, context } = await dashboard.visit('/sites/shop/destinations?destination=webhook&view=settings', api);
-  await page.getByPlaceholder('Stored; type to replace it').fill('tell-nobody');
+  await page.getByPlaceholder('Stored. Type to replace it.').fill('tell-nobody');
   item.ben({});
   await page.keyboard.press('Enter');
   await asked(page).getByText('a secret may have been replaced').waitFor();

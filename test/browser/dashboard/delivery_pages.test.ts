@@ -57,11 +57,11 @@ test('a dead letter is looked at and sent in again, and so are all of a reason',
     .click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('cell', { name: CANARY }).waitFor();
-  await dialog.getByRole('button', { name: 'Send in again' }).click();
+  await dialog.getByRole('button', { name: 'Resend' }).click();
   await page.getByText('1 letter was sent in again').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Send all in again (23)' }).click();
-  await page.getByRole('button', { name: 'Send in again', exact: true }).click();
+  await page.getByRole('button', { name: 'Resend', exact: true }).click();
   await page.getByText('23 letters were sent in again').waitFor();
   expect(await page.locator('main img').count()).toBe(0);
   expect(faults).toEqual([]);
@@ -84,7 +84,7 @@ test('while another list is asked for, nothing is done about the letters of the 
     dispatchEvent(new PopStateEvent('popstate'));
   });
   await asked;
-  await page.getByText('Only of deliveries to').waitFor();
+  await page.getByText('Only deliveries to').waitFor();
   expect(await all.count()).toBe(0);
   answered.resolve();
   await page.getByRole('button', { name: 'Resolve all (1)' }).waitFor();
@@ -95,7 +95,7 @@ test('a replay is counted before it is sent, and can be paused', async () => {
   const api = withReplays(startStubApi());
   const { page, context, faults } = await dashboard.visit('/replays?new=1&destination=meta&site=shop', api);
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: 'Count first' }).click();
+  await dialog.getByRole('button', { name: 'Count events' }).click();
   await dialog
     .getByText(
       '812 events to send, of which 12 were skipped before and may be skipped again, 88 known as delivered, about 1.6 s at 500 a second',
@@ -145,7 +145,7 @@ test('a test event is sent from the destination, and what the platform answered 
   await dialog.getByLabel('Test event code').fill('TEST1');
   await dialog.getByText('it counts there').waitFor({ state: 'hidden' });
   await page.keyboard.press('Enter');
-  await dialog.getByText('Refused').waitFor();
+  await dialog.getByText('Rejected').waitFor();
   await dialog.getByText(`400 ${CANARY}`).waitFor();
   expect(await axeViolations(page)).toEqual([]);
   expect(faults).toEqual([]);
@@ -156,12 +156,12 @@ test('stages that are behind or do not run are seen, with what died in them, and
   const { page, context, faults } = await dashboard.visit('/operations', withStages(withLetters(startStubApi())));
   await page.getByRole('row', { name: /^identity .* 12,400 41.5 > 10 min Behind/ }).waitFor();
   await page.getByRole('row', { name: /^delivery.meta .* Not running/ }).waitFor();
-  await page.getByText('Not seen from here').waitFor();
+  await page.getByText('Not monitored here').waitFor();
   expect(await axeViolations(page)).toEqual([]);
   await page.setViewportSize({ width: 390, height: 844 });
-  const table = page.getByRole('region', { name: 'Stages and how far they are' });
+  const table = page.getByRole('region', { name: 'Stages with their lag' });
   const { right } = await table.evaluate((one) => one.getBoundingClientRect());
-  for (const name of ['Stage', 'Lag', 'Records/s', 'Oldest']) {
+  for (const name of ['Stage', 'Lag', 'Records/s', 'Oldest waits']) {
     const heading = table.getByRole('columnheader', { name });
     expect(await heading.evaluate((one) => one.getBoundingClientRect().right), name).toBeLessThanOrEqual(right);
   }

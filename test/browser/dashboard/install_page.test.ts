@@ -40,9 +40,9 @@ test('an event of a server does not turn it green; one of a browser does, and sa
   await page.getByText('Waiting for an event of a browser').waitFor();
   events.push(stored('server', 'purchase', Date.now() + 1_000));
   await page.waitForTimeout(2_500);
-  expect(await page.getByText('Events arrive').count()).toBe(0);
+  expect(await page.getByText('Events are arriving').count()).toBe(0);
   events.push(stored('browser', CANARY, Date.now(), `https://shop.example/${CANARY}`));
-  await page.getByText('Events arrive').waitFor();
+  await page.getByText('Events are arriving').waitFor();
   await page.getByText(CANARY, { exact: true }).waitFor();
   await page.getByText(`https://shop.example/${CANARY}`).waitFor();
   expect(faults).toEqual([]);
@@ -53,7 +53,7 @@ test('where browsers sent events before, it says how long ago, and not that the 
   const before = stored('browser', 'page_view', Date.now() - 2 * 3_600_000, 'https://shop.example/old');
   const { page, context } = await dashboard.visit('/sites/shop/install', withEvents([before]));
   await page.getByText('Events of browsers arrive, the last one came 2 h ago').waitFor();
-  expect(await page.getByText('Events arrive').count()).toBe(0);
+  expect(await page.getByText('Events are arriving').count()).toBe(0);
   await context.close();
 });
 
@@ -62,12 +62,12 @@ test('without a key the line has a placeholder; keys that there are can be paste
   await page.getByText('A key is shown once').waitFor();
   await page.getByText('svc_pk_4fGh2…').waitFor();
   expect(await page.getByText('svc_pk_77aBc…').count()).toBe(0);
-  await page.getByLabel('Where the tag is loaded from').fill('https://edge.example/"><script>');
+  await page.getByLabel('Tag host').fill('https://edge.example/"><script>');
   const line = (key: string): string =>
     `<script async src="https://edge.example/svc.min.js" data-key="${key}"></script>`;
   await page.getByText(line('svc_pk_YOUR_BROWSER_KEY'), { exact: true }).waitFor();
   await page.getByLabel('Browser key').fill('svc_pk_other1');
-  await page.getByText('This is no browser key of this site that works.').waitFor();
+  await page.getByText('This is not an active browser key of this site.').waitFor();
   await page.getByLabel('Browser key').fill('svc_pk_4fGh2SECRET');
   await page.getByText(line('svc_pk_4fGh2SECRET'), { exact: true }).waitFor();
   expect(faults).toEqual([]);
@@ -83,9 +83,9 @@ test('a key that is issued there is for the pages of the site, and without origi
     return answer(method, url, body);
   };
   const { page, context, faults } = await dashboard.visit('/sites/shop/install', api);
-  await page.getByLabel('Where the tag is loaded from').fill('https://edge.example');
+  await page.getByLabel('Tag host').fill('https://edge.example');
   await page.getByRole('button', { name: 'Issue a key' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Issue a key for the pages' });
+  const dialog = page.getByRole('dialog', { name: 'Issue a browser key' });
   await dialog.getByText('Without origins it works on every website').waitFor();
   await dialog.getByRole('button', { name: 'Add https://shop.example' }).click();
   await dialog.getByRole('button', { name: 'Add https://*.shop.example' }).click();

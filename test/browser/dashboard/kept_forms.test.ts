@@ -31,7 +31,7 @@ const SECRETS: [name: string, path: string, issue: (page: Page) => Promise<void>
     async (page) => {
       await press(page, 'Add a user');
       await page.getByLabel('User id').fill('dan');
-      await press(page, 'Give the role');
+      await press(page, 'Add role');
       await press(page, 'Add');
     },
     'Copy the password now',
@@ -40,15 +40,15 @@ const SECRETS: [name: string, path: string, issue: (page: Page) => Promise<void>
     'a new password of a member',
     '/account?view=members&user=bea',
     async (page) => {
-      await press(page, 'Give a new password');
-      await press(page.getByRole('dialog', { name: 'Give a new password?' }), 'Give a new password');
+      await press(page, 'Reset password');
+      await press(page.getByRole('dialog', { name: 'Reset the password?' }), 'Reset password');
     },
     'Copy the password now',
   ],
   [
     'an invitation',
     '/account?view=members&user=bea',
-    (page) => press(page, 'Invite to sign in at a provider'),
+    (page) => press(page, 'Invite to single sign-on'),
     '#invitation=INVITED',
   ],
   [
@@ -58,7 +58,7 @@ const SECRETS: [name: string, path: string, issue: (page: Page) => Promise<void>
       await press(page, 'Make a user');
       await page.getByLabel('Id', { exact: true }).fill('bi2');
       await page.getByLabel('shop', { exact: true }).check();
-      await press(page, 'Make');
+      await press(page, 'Create');
     },
     'SHOWN-ONCE',
   ],
@@ -66,10 +66,10 @@ const SECRETS: [name: string, path: string, issue: (page: Page) => Promise<void>
     'recovery codes',
     '/account?view=you',
     async (page) => {
-      await press(page, 'Set it up');
+      await press(page, 'Set up');
       await page.getByLabel('Code').fill('123456');
       await page.getByRole('region', { name: 'Second factor' }).getByLabel('Your password').fill('right');
-      await press(page, 'Ask for codes from now on');
+      await press(page, 'Turn on');
     },
     'aaaa-bbbb',
   ],
@@ -107,7 +107,7 @@ const FORMS: [name: string, path: string, change: (page: Page) => Promise<unknow
     '/account?view=members',
     async (page) => {
       await press(page, 'Add a user');
-      await press(page, 'Give the role');
+      await press(page, 'Add role');
     },
   ],
   [
@@ -134,7 +134,7 @@ const FORMS: [name: string, path: string, change: (page: Page) => Promise<unknow
     '/account?view=tokens',
     async (page) => {
       await press(page, 'Issue a token');
-      await press(page, 'Give the role');
+      await press(page, 'Add role');
     },
   ],
   [
@@ -142,7 +142,7 @@ const FORMS: [name: string, path: string, change: (page: Page) => Promise<unknow
     '/account?view=tokens',
     async (page) => {
       await press(page, 'Issue a token');
-      await page.getByLabel('It works for').selectOption('');
+      await page.getByLabel('Expires after').selectOption('');
     },
   ],
 ];
@@ -173,7 +173,7 @@ test('the way back asks before it loses what was typed or a secret', async () =>
   await page.getByLabel('User id').fill('dan');
   await stay();
   expect(await page.getByLabel('User id').inputValue()).toBe('dan');
-  await press(page, 'Give the role');
+  await press(page, 'Add role');
   await press(page, 'Add');
   await page.getByText('Copy the password now').waitFor();
   await stay();

@@ -50,7 +50,7 @@ function withTwoPeople(): Signing {
 async function askForToken(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Issue a token' }).click();
   await page.getByLabel('Label').fill('of ana');
-  await page.getByRole('button', { name: 'Give the role' }).click();
+  await page.getByRole('button', { name: 'Add role' }).click();
   await page.getByRole('button', { name: 'Issue', exact: true }).click();
 }
 
@@ -61,12 +61,12 @@ test('what somebody was about to do, their sites and what they were told are gon
   await page.getByRole('link', { name: 'Account', exact: true }).click();
   await page.getByRole('tab', { name: 'Tokens' }).click();
   await askForToken(page);
-  const proof = page.getByRole('dialog', { name: 'Is it you?' });
+  const proof = page.getByRole('dialog', { name: 'Confirm your identity' });
   await proof.waitFor();
   state.user = null;
   await proof.getByLabel('Your password').fill('of ana');
   await page.keyboard.press('Enter');
-  await page.getByRole('button', { name: 'Sign in as somebody else' }).click();
+  await page.getByRole('button', { name: 'Sign in as another user' }).click();
   await page.getByLabel('User', { exact: true }).fill('bob');
   await page.getByLabel('Password').fill('of bob');
   await page.keyboard.press('Enter');
@@ -102,10 +102,10 @@ test('whoever signs in again finds the page as it was, also where the service ca
   const { page, context } = await dashboard.visit('/account?view=tokens', api);
   await page.getByRole('button', { name: 'Issue a token' }).click();
   await page.getByLabel('Label').fill('of ana');
-  await page.getByRole('button', { name: 'Give the role' }).click();
+  await page.getByRole('button', { name: 'Add role' }).click();
   state.user = null;
   await page.getByRole('button', { name: 'Issue', exact: true }).click();
-  const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+  const dialog = page.getByRole('dialog', { name: 'Session expired' });
   await dialog.waitFor();
   api.on('GET', '/v1/session', refusal(503, 'sessions_unavailable'));
   await dialog.getByLabel('Password').fill('of ana');

@@ -21,8 +21,8 @@ test('a row opens to the whole way of its event, by keyboard, and the focus come
   const row = page.getByRole('row').nth(1).getByRole('button');
   await row.focus();
   await page.keyboard.press('Enter');
-  const dialog = page.getByRole('dialog', { name: 'What became of this event' });
-  for (const text of ['One more copy was dropped.', 'Waits for another attempt', 'try later', 'with the browser key']) {
+  const dialog = page.getByRole('dialog', { name: 'Event trace' });
+  for (const text of ['One more copy was dropped.', 'Waiting for a retry', 'try later', 'with the browser key']) {
     await dialog.getByText(text).waitFor();
   }
   expect(new URL(page.url()).searchParams.get('open')).toMatch(/^0199f6c2/);
@@ -30,7 +30,7 @@ test('a row opens to the whole way of its event, by keyboard, and the focus come
   await dialog.waitFor({ state: 'detached' });
   expect(await row.evaluate((button) => button === document.activeElement)).toBe(true);
   await row.click();
-  await dialog.getByRole('link', { name: 'Open as a page' }).click();
+  await dialog.getByRole('link', { name: 'Open full page' }).click();
   await page.waitForURL(/\/events\/0199f6c2/);
   await page.getByRole('heading', { level: 2, name: 'webhook' }).waitFor();
   expect(faults).toEqual([]);
@@ -70,7 +70,7 @@ test('while it is paused older events are read, until the first that arrived', a
   await older.focus();
   await page.keyboard.press('Enter');
   await page.getByText(/^All since/).waitFor();
-  const rows = page.getByRole('region', { name: 'Newest events' });
+  const rows = page.getByRole('region', { name: 'Recent events' });
   const readOn = async (): Promise<number> => {
     await older.click();
     await rows.evaluate((region) => region.scrollTo(0, region.scrollHeight));
@@ -78,7 +78,7 @@ test('while it is paused older events are read, until the first that arrived', a
   };
   await expect.poll(readOn, { timeout: 20_000 }).toBe(1);
   await page.getByText('not shown').waitFor({ state: 'detached' });
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Resume' }).click();
   await older.waitFor({ state: 'detached' });
   expect(faults).toEqual([]);
   await context.close();
@@ -95,7 +95,7 @@ test('while it is paused nothing is asked, and what came meanwhile is there when
   const seen = Number(await page.locator('.live-bar .strong').textContent());
   await page.waitForTimeout(1_500);
   expect(questions(api)).toBe(before);
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Resume' }).click();
   await until(
     'the events of the pause',
     async () => Number(await page.locator('.live-bar .strong').textContent()),
@@ -116,7 +116,7 @@ test('filters are asked for, kept in the address, and taken away again', async (
   await page.getByRole('option', { name: 'purchase' }).click();
   await page.getByLabel('Distinct id').fill('visitor-7');
   await page.getByLabel('Property').fill('cart.size');
-  await page.getByLabel('Its value').fill('3');
+  await page.getByLabel('Property value').fill('3');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/live?event=purchase&distinct_id=visitor-7&property=cart.size&value=3');
   const wanted = {
@@ -129,7 +129,7 @@ test('filters are asked for, kept in the address, and taken away again', async (
   const last = (): unknown => asked.at(-1);
   await until('the question', last, (one) => JSON.stringify(one) === JSON.stringify(wanted));
   await page.reload();
-  await page.getByText('No event of the last 10 minutes is like this').waitFor();
+  await page.getByText('No matching events in the last 10 minutes').waitFor();
   expect(last()).toEqual(wanted);
   expect(await page.getByLabel('Distinct id').inputValue()).toBe('visitor-7');
   await page.getByRole('button', { name: 'Clear' }).click();

@@ -38,9 +38,9 @@ test('a user is added with roles and a password that is shown once; a refusal is
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('User id').fill('bea');
   expect(await dialog.getByRole('button', { name: 'Add', exact: true }).isDisabled()).toBe(true);
-  await dialog.getByLabel('Where').selectOption('site/shop');
+  await dialog.getByLabel('Scope').selectOption('site/shop');
   await dialog.getByLabel('Role', { exact: true }).selectOption('analyst');
-  await dialog.getByRole('button', { name: 'Give the role' }).click();
+  await dialog.getByRole('button', { name: 'Add role' }).click();
   await dialog.getByRole('button', { name: 'Add', exact: true }).click();
   await dialog.getByText('There is such a user.').waitFor();
   await dialog.getByLabel('User id').fill('dan');
@@ -62,16 +62,16 @@ test('of a member roles are changed, sessions ended, a password given, and signi
   await page.getByRole('button', { name: 'bea', exact: true }).click();
   const dialog = page.getByRole('dialog').first();
   await dialog.getByRole('button', { name: 'Take away: viewer of site shop' }).click();
-  await dialog.getByLabel('Where').selectOption('site/blog');
-  await dialog.getByRole('button', { name: 'Give the role' }).click();
-  await dialog.getByRole('button', { name: 'Save the roles' }).click();
+  await dialog.getByLabel('Scope').selectOption('site/blog');
+  await dialog.getByRole('button', { name: 'Add role' }).click();
+  await dialog.getByRole('button', { name: 'Save roles' }).click();
   await page.getByText('The roles of bea were changed').waitFor();
   await dialog.getByRole('button', { name: 'End all sessions' }).click();
-  await dialog.getByText('No session goes on').waitFor();
-  await dialog.getByRole('button', { name: 'Give a new password' }).click();
+  await dialog.getByText('No active sessions').waitFor();
+  await dialog.getByRole('button', { name: 'Reset password' }).click();
   await page
-    .getByRole('dialog', { name: 'Give a new password?' })
-    .getByRole('button', { name: 'Give a new password' })
+    .getByRole('dialog', { name: 'Reset the password?' })
+    .getByRole('button', { name: 'Reset password' })
     .click();
   await dialog.getByText('Copy the password now').waitFor();
   await dialog.getByRole('button', { name: 'I have copied it' }).click();
@@ -83,7 +83,7 @@ test('of a member roles are changed, sessions ended, a password given, and signi
   await question.getByRole('button', { name: 'Disable' }).click();
   await page.getByText('The user bea was disabled, and what they issued was revoked').waitFor();
   await dialog.getByRole('button', { name: 'Enable' }).waitFor();
-  await dialog.getByText('None that still works').waitFor();
+  await dialog.getByText('No active tokens').waitFor();
   expect(sent.map(({ method, path }) => `${method} ${path}`)).toEqual([
     'PATCH /v1/admin/users/bea',
     'DELETE /v1/admin/users/bea/sessions',
@@ -108,15 +108,15 @@ test('tokens of who is disabled are left where that is wanted, seen after that, 
   await tokens.getByText('everything, issued').waitFor();
   await dialog.getByRole('button', { name: 'Disable' }).click();
   const question = page.getByRole('dialog', { name: 'Disable the user?' });
-  await question.getByLabel('Revoke what they issued too').focus();
+  await question.getByLabel('Also revoke what they issued').focus();
   await page.keyboard.press('Space');
   await question.getByRole('button', { name: 'Disable' }).click();
   await page.getByText('The user bea was disabled', { exact: true }).waitFor();
   expect(sent.map(({ method }) => method)).toEqual(['PATCH']);
   api.on('POST', /\/revoke$/, refusal(409, 'token_last', 'The last active admin token cannot be revoked.'));
-  await tokens.getByRole('button', { name: 'Revoke them' }).click();
+  await tokens.getByRole('button', { name: 'Revoke all' }).click();
   await tokens.getByText('The last active admin token cannot be revoked.').waitFor();
-  const analysts = dialog.getByRole('region', { name: 'Users of ClickHouse they made' });
+  const analysts = dialog.getByRole('region', { name: 'ClickHouse users they created' });
   await analysts.getByText('sql_user_bi').waitFor();
   await analysts.getByRole('button', { name: 'Revoke these users' }).click();
   await analysts.getByText('None').waitFor();
@@ -126,7 +126,7 @@ test('tokens of who is disabled are left where that is wanted, seen after that, 
 
 test('whoever has roles elsewhere is managed elsewhere, and the page says so', async () => {
   const { page, context, faults } = await dashboard.visit('/account?view=members&user=cid', recorded().api);
-  await page.getByText('They also have roles where you do not manage users.').waitFor();
+  await page.getByText('They also have roles that you do not manage.').waitFor();
   await page.getByText('that is more than your role gives').waitFor();
   expect(await page.getByRole('button', { name: 'Disable' }).count()).toBe(0);
   expect(faults).toEqual([]);
@@ -140,7 +140,7 @@ test('a viewer sees why there are no members to see, and nothing of them is aske
   const { page, context } = await dashboard.visit('/account?view=members', api);
   for (const tab of ['Members', 'Tokens', 'Audit']) {
     await page.getByRole('tab', { name: tab }).click();
-    await page.getByText('Your role does not include this').waitFor();
+    await page.getByText('You do not have access to this').waitFor();
   }
   expect(api.requests.filter((asked) => /users|tokens|audit/.test(asked))).toEqual([]);
   await context.close();
@@ -158,21 +158,21 @@ test('somebody ends another session, changes the password and sets up a second f
     .on('POST', '/v1/session/totp/confirm', { recovery_codes: ['aaaa-bbbb', 'cccc-dddd'] });
   const { page, context, faults } = await dashboard.visit('/account', api);
   await page.getByRole('button', { name: 'Account of Ana Lopes' }).click();
-  await page.getByRole('button', { name: 'How you sign in' }).click();
+  await page.getByRole('button', { name: 'Sign-in settings' }).click();
   await page.getByRole('button', { name: /^End the session of Firefox/ }).click();
   await page.getByText('1 row', { exact: true }).waitFor();
-  await page.getByLabel('The password as it is').fill('wrong');
-  await page.getByLabel('A new password').fill('a long new one');
-  await page.getByRole('button', { name: 'Change the password' }).click();
+  await page.getByLabel('Current password').fill('wrong');
+  await page.getByLabel('New password').fill('a long new one');
+  await page.getByRole('button', { name: 'Change password' }).click();
   await page.getByText('The password is not right.').waitFor();
-  await page.getByLabel('The password as it is').fill('right');
-  await page.getByRole('button', { name: 'Change the password' }).click();
+  await page.getByLabel('Current password').fill('right');
+  await page.getByRole('button', { name: 'Change password' }).click();
   await page.getByText('Your password was changed').waitFor();
-  await page.getByRole('button', { name: 'Set it up' }).click();
-  await page.getByRole('img', { name: 'The secret, to be scanned' }).waitFor();
+  await page.getByRole('button', { name: 'Set up' }).click();
+  await page.getByRole('img', { name: 'QR code of the secret' }).waitFor();
   await page.getByLabel('Code').fill('123456');
   await page.getByLabel('Your password').fill('right');
-  await page.getByRole('button', { name: 'Ask for codes from now on' }).click();
+  await page.getByRole('button', { name: 'Turn on' }).click();
   await page.getByText('aaaa-bbbb').waitFor();
   expect(sent.at(-1)?.body).toEqual({ code: '123456', password: 'right' });
   expect(faults).toEqual([]);

@@ -37,8 +37,8 @@ test('a span takes decimals of its unit, can be emptied, and says its number aga
   const steps = [{ events: ['page_view'] }, { events: ['purchase'] }];
   const path = `/sites/shop/funnels?${asking({ steps, window_ms: 7_200_000 })}`;
   const { page, context } = await dashboard.visit(path, withTraffic(startStubApi()));
-  const field = page.getByLabel('Within', { exact: true });
-  const unit = page.getByLabel('Within: unit');
+  const field = page.getByLabel('Conversion window', { exact: true });
+  const unit = page.getByLabel('Conversion window: unit');
   await field.focus();
   await field.fill('');
   await page.keyboard.type('1.5');
@@ -60,8 +60,8 @@ test('an allowance that is no plain number is sent as it was typed, so that the 
   const { page, context } = await dashboard.visit('/new-site', api);
   await page.getByLabel('Name', { exact: true }).fill('Third shop');
   await page.getByLabel('Account', { exact: true }).selectOption('');
-  await page.getByLabel('Events a month').fill('1,000,000');
-  await page.getByRole('button', { name: 'Make the site' }).click();
+  await page.getByLabel('Events per month').fill('1,000,000');
+  await page.getByRole('button', { name: 'Create site' }).click();
   await page.getByText('request_invalid').first().waitFor();
   expect(sent).toMatchObject({ monthly_allowance: '1,000,000' });
   await context.close();

@@ -91,7 +91,7 @@ test('what is wider than the screen scrolls by keyboard, with a shadow where the
   const { page, context, faults } = await dashboard.visit(AT, pathsWorld().api, {
     viewport: { width: 390, height: 844 },
   });
-  const region = page.getByRole('region', { name: 'Places of paths' });
+  const region = page.getByRole('region', { name: 'Path chart' });
   const edges = (): Promise<string[]> =>
     region.evaluate((section) => [...(section.parentElement?.classList ?? [])].filter((one) => one.startsWith('more')));
   await expect.poll(edges).toEqual(['more-after']);

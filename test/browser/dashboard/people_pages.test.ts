@@ -27,7 +27,7 @@ const shop = (): StubApi =>
 
 test('who was seen last is listed, and leads to what they did and bought', async () => {
   const { page, context, faults } = await dashboard.visit('/sites/shop/people', shop());
-  const people = page.getByRole('region', { name: 'People seen last' });
+  const people = page.getByRole('region', { name: 'People recently seen' });
   await people.getByRole('link').first().waitFor();
   expect(await axeViolations(page)).toEqual([]);
   await people.getByRole('link').first().focus();
@@ -51,7 +51,7 @@ test('who may not look at single events is not asked to, and can still search', 
   const api = shop().on('GET', '/v1/session', { id: 'bo', name: 'Bo', kind: 'user', grants: [grant] });
   const { page, context } = await dashboard.visit('/sites/shop/people', api);
   await page.getByLabel('E-mail address or id').waitFor();
-  expect(await page.getByText('Seen last').count()).toBe(0);
+  expect(await page.getByText('Recently seen').count()).toBe(0);
   expect(api.requests.filter((one) => one.endsWith('/live'))).toEqual([]);
   await context.close();
 });

@@ -35,7 +35,7 @@ function withProof(): { api: StubApi; state: { isRecentlyAuthenticated: boolean 
 async function issue(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Issue a token' }).click();
   await page.getByLabel('Label').fill('nightly');
-  await page.getByRole('button', { name: 'Give the role' }).click();
+  await page.getByRole('button', { name: 'Add role' }).click();
   await page.getByRole('button', { name: 'Issue', exact: true }).click();
 }
 
@@ -43,7 +43,7 @@ test('the password is asked for, and what was wanted is done by itself', async (
   const { api, sent } = withProof();
   const { page, context, faults } = await dashboard.visit('/account?view=tokens', api);
   await issue(page);
-  const dialog = page.getByRole('dialog', { name: 'Is it you?' });
+  const dialog = page.getByRole('dialog', { name: 'Confirm your identity' });
   await dialog.waitFor();
   expect(await axeViolations(page)).toEqual([]);
   await dialog.getByLabel('Your password').fill('wrong');
@@ -64,9 +64,9 @@ test('whoever does not prove it keeps what they typed, and is told that nothing 
   const { api, sent } = withProof();
   const { page, context } = await dashboard.visit('/account?view=tokens', api);
   await issue(page);
-  await page.getByRole('dialog', { name: 'Is it you?' }).waitFor();
+  await page.getByRole('dialog', { name: 'Confirm your identity' }).waitFor();
   await page.keyboard.press('Escape');
-  await page.getByText('Nothing was changed: it takes a proof that it is you.').waitFor();
+  await page.getByText('Nothing was changed: confirm your identity first.').waitFor();
   expect(await page.getByLabel('Label').inputValue()).toBe('nightly');
   expect(sent).toHaveLength(1);
   await context.close();
@@ -84,8 +84,8 @@ test('without a password one signs in at the provider again, in a tab of its own
     });
   const { page, context, faults } = await dashboard.visit('/account?view=tokens', api);
   await issue(page);
-  const dialog = page.getByRole('dialog', { name: 'Is it you?' });
-  await dialog.getByRole('button', { name: 'Go on' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Confirm your identity' });
+  await dialog.getByRole('button', { name: 'Continue' }).click();
   await dialog.getByText('You have no password here').waitFor();
   expect(await axeViolations(page)).toEqual([]);
   const opened = context.waitForEvent('page');
@@ -93,7 +93,7 @@ test('without a password one signs in at the provider again, in a tab of its own
   const tab = await opened;
   await tab.waitForURL('**/account?view=you');
   expect(await tab.evaluate(() => window.opener)).toBeNull();
-  await dialog.getByRole('button', { name: 'Go on' }).click();
+  await dialog.getByRole('button', { name: 'Continue' }).click();
   await page.getByText('svc_at_NEWSECRET').waitFor();
   expect(faults).toEqual([]);
   await context.close();
@@ -110,7 +110,7 @@ test('whoever has a second factor sends a code with the password', async () => {
   });
   const { page, context, faults } = await dashboard.visit('/account?view=tokens', api);
   await issue(page);
-  const dialog = page.getByRole('dialog', { name: 'Is it you?' });
+  const dialog = page.getByRole('dialog', { name: 'Confirm your identity' });
   await dialog.getByLabel('Your password').fill('right');
   await dialog.getByLabel('Code').fill(' 123456 ');
   await page.keyboard.press('Enter');
@@ -137,10 +137,10 @@ test('whose role takes a second factor sets one up before anything else, and is 
   expect(await page.getByRole('navigation').count()).toBe(0);
   expect(api.requests.filter((one) => one.startsWith('GET /v1/admin/'))).toEqual([]);
   expect(await axeViolations(page)).toEqual([]);
-  await page.getByRole('button', { name: 'Set it up' }).click();
+  await page.getByRole('button', { name: 'Set up' }).click();
   await page.getByLabel('Code').fill('123456');
   await page.getByLabel('Your password').fill('right');
-  await page.getByRole('button', { name: 'Ask for codes from now on' }).click();
+  await page.getByRole('button', { name: 'Turn on' }).click();
   await page.getByRole('button', { name: 'I have copied them' }).click();
   await page.getByRole('button', { name: 'Issue a token' }).waitFor();
   expect(new URL(page.url()).pathname).toBe('/dashboard/account');

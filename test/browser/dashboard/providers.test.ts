@@ -63,7 +63,7 @@ test('somebody links an account, and makes an address by which another one does'
   });
   const { page, context, faults } = await dashboard.visit('/account?view=you', api);
   await page.getByText('No account is linked.').waitFor();
-  const panel = page.getByRole('region', { name: 'Sign-in at a provider' });
+  const panel = page.getByRole('region', { name: 'Single sign-on' });
   await panel.getByLabel('Your password').fill('right');
   await panel.getByRole('button', { name: 'Link your account at Acme' }).click();
   await page.getByText('signs you in from now on').waitFor();
@@ -73,7 +73,7 @@ test('somebody links an account, and makes an address by which another one does'
   ]);
   await page.getByRole('tab', { name: 'Members' }).click();
   await page.getByRole('button', { name: 'bea', exact: true }).click();
-  await page.getByRole('button', { name: 'Invite to sign in at a provider' }).click();
+  await page.getByRole('button', { name: 'Invite to single sign-on' }).click();
   await page.getByText(`/dashboard/#invitation=${'J'.repeat(43)}`).waitFor();
   expect(faults).toEqual([]);
   await context.close();

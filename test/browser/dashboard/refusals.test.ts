@@ -18,12 +18,12 @@ const CANARY = '<img src=x onerror="document.title=1">';
 
 test('what was not accepted is told by reason, over time and by samples, and what strangers named is text', async () => {
   const { page, context, faults } = await dashboard.visit(PAGE, withRefusals(startStubApi(), CANARY));
-  const reasons = page.getByRole('region', { name: 'What was not accepted, by reason' });
+  const reasons = page.getByRole('region', { name: 'Rejected events by reason' });
   await reasons.getByRole('row', { name: /Dropped events bot 1,250 A robot sent it/ }).waitFor();
   await reasons
     .getByRole('row', { name: /Refused requests origin_not_allowed 7 .*add the origin to the key/ })
     .waitFor();
-  const samples = page.getByRole('region', { name: 'Samples of what was not accepted' });
+  const samples = page.getByRole('region', { name: 'Samples of rejected events' });
   await samples
     .getByRole('row', { name: /timestamp_invalid/ })
     .getByText(CANARY, { exact: true })
@@ -60,7 +60,7 @@ test('what is not known is not called good', async () => {
     await context.close();
   };
   const answer = (more: Parameters<typeof refusalsOf>[0]) => startStubApi().on('GET', API, refusalsOf(more));
-  await shown(answer({}), PAGE, 'Everything was accepted in this time');
+  await shown(answer({}), PAGE, 'No rejected events in this period');
   await shown(answer({ known_since: null }), PAGE, 'No edge has counted yet');
   await shown(answer({ from: 9, to: 5 }), `${PAGE}?from=2020-01-01&to=2020-01-02`, 'kept for 7 days');
   await shown(
@@ -68,7 +68,7 @@ test('what is not known is not called good', async () => {
     PAGE,
     'Redis, which counts what is not',
   );
-  await shown(answer({ ...someRefusals('buy'), samples: null }), PAGE, 'Samples are not for your role to see.');
+  await shown(answer({ ...someRefusals('buy'), samples: null }), PAGE, 'Your role cannot see samples.');
 });
 
 test('the overview tells of a notable share, and leads to the page', async () => {

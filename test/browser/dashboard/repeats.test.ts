@@ -34,7 +34,7 @@ test('a page whose session has ended asks nothing until somebody signs in again'
   const asked = (): number => api.requests.filter((one) => one.endsWith('/live')).length;
   await page.getByText('a second').waitFor();
   api.on('POST', /\/live$/, refusal(401, 'session_missing'));
-  const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+  const dialog = page.getByRole('dialog', { name: 'Session expired' });
   await dialog.waitFor();
   const before = asked();
   await page.waitForTimeout(2_500);
@@ -57,10 +57,10 @@ test('a question whose board did not take it is put there again, and saved once'
     .on('POST', '/v1/admin/sites/shop/boards', refusal(503, 'settings_unavailable'));
   const { page, context } = await dashboard.visit('/sites/shop/trends', api);
   await page.getByRole('button', { name: 'Save', exact: true }).click();
-  const dialog = page.getByRole('dialog', { name: 'Save this question' });
+  const dialog = page.getByRole('dialog', { name: 'Save query' });
   await dialog.getByLabel('Name', { exact: true }).fill('Views');
-  await dialog.getByLabel('Board', { exact: true }).selectOption('On a new board');
-  await dialog.getByLabel('Name of the board').fill('Week');
+  await dialog.getByLabel('Board', { exact: true }).selectOption('New board');
+  await dialog.getByLabel('Board name').fill('Week');
   await dialog.getByRole('button', { name: 'Save', exact: true }).click();
   await dialog.getByText('“Views” is saved').waitFor();
   await dialog.getByText('settings_unavailable').last().waitFor();

@@ -13,7 +13,7 @@ afterAll(() => dashboard.close());
 
 /** Lets go of the mouse beside the dialog, and asks to leave it by Escape and by a click, and stays. */
 async function leaveBySlips(page: Page): Promise<void> {
-  await page.getByLabel('Selector of the element').hover();
+  await page.getByLabel('Element selector').hover();
   await page.mouse.down();
   await page.mouse.move(5, 5);
   await page.mouse.up();
@@ -38,9 +38,9 @@ test('of a site only what was changed is sent, and tabs keep it till then; a rul
   const { page, context, faults } = await dashboard.visit('/sites/shop/settings', api);
   await page.getByLabel('Name').fill('Corner store');
   await page.getByRole('tab', { name: 'Tag and consent' }).click();
-  await page.getByLabel('Measure nothing before the visitor agrees').check();
+  await page.getByLabel('Require consent before tracking').check();
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Saved what the tag does').waitFor();
+  await page.getByText('Saved the tag settings').waitFor();
   await page.getByRole('tab', { name: 'General' }).click();
   expect(await page.getByLabel('Name').inputValue()).toBe('Corner store');
   await page.getByLabel('Name').press('Enter');
@@ -68,7 +68,7 @@ test('an account says what its month comes to and who changed what, and issues s
   const { page, context, faults } = await dashboard.visit('/account', withAccount(startStubApi()));
   await page.getByText('8,300 of 10,000 events this month (83.0%)').waitFor();
   await page.getByRole('tab', { name: 'Audit' }).click();
-  await page.getByLabel('By whom').fill('ana');
+  await page.getByLabel('User or token').fill('ana');
   await page.keyboard.press('Enter');
   await page.getByText('1 row', { exact: true }).waitFor();
   await page.getByRole('row').nth(1).getByRole('button').click();
@@ -77,8 +77,8 @@ test('an account says what its month comes to and who changed what, and issues s
   await page.getByRole('tab', { name: 'Tokens' }).click();
   await page.getByRole('button', { name: 'Issue a token' }).click();
   await page.getByLabel('Label').fill('nightly');
-  await page.getByLabel('Where').selectOption('site/shop');
-  await page.getByRole('button', { name: 'Give the role' }).click();
+  await page.getByLabel('Scope').selectOption('site/shop');
+  await page.getByRole('button', { name: 'Add role' }).click();
   await page.getByText('viewer of site shop').waitFor();
   await page.getByRole('button', { name: 'Issue', exact: true }).click();
   await page.getByText('svc_at_NEWSECRET').waitFor();
@@ -87,7 +87,7 @@ test('an account says what its month comes to and who changed what, and issues s
   await page.getByRole('button', { name: 'Make a user' }).click();
   await page.getByLabel('Id', { exact: true }).fill('ada');
   await page.getByRole('checkbox', { name: 'shop' }).check();
-  await page.getByRole('button', { name: 'Make', exact: true }).click();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
   await page.getByText('SHOWN-ONCE').waitFor();
   await page.getByRole('button', { name: 'I have copied it' }).click();
   await page.getByRole('button', { name: 'Revoke sql_user_bi' }).click();
@@ -104,18 +104,18 @@ test('a definition that stopped is seen, tried on a pasted page that runs nothin
   await page.getByText('Stopped firing').waitFor();
   await page.getByRole('button', { name: 'add_to_cart' }).click();
   await page.getByRole('tab', { name: 'Try it' }).click();
-  await page.getByLabel('Addresses of pages').fill('https://shop.example/product/7\nhttps://shop.example/cart');
+  await page.getByLabel('Page URLs').fill('https://shop.example/product/7\nhttps://shop.example/cart');
   await page.getByText('Does not match').waitFor();
   const html = `${CANARY}<script>document.title=1</script><button class="buy">Buy</button><button class="buy">Two</button>`;
-  await page.getByLabel('HTML of a page').fill(html);
+  await page.getByLabel('Page HTML').fill(html);
   await page.getByText('Matches 2 elements').waitFor();
-  await page.getByRole('tab', { name: 'What it says' }).click();
-  await page.getByLabel('Selector of the element').fill('button.buy.now');
+  await page.getByRole('tab', { name: 'Definition' }).click();
+  await page.getByLabel('Element selector').fill('button.buy.now');
   await leaveBySlips(page);
   await page.getByRole('tab', { name: 'Try it' }).click();
   await page.getByText('Matches nothing').waitFor();
-  expect(await page.getByLabel('HTML of a page').inputValue()).toBe(html);
-  await page.getByRole('tab', { name: 'What it says' }).click();
+  expect(await page.getByLabel('Page HTML').inputValue()).toBe(html);
+  await page.getByRole('tab', { name: 'Definition' }).click();
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved add_to_cart').waitFor();
   await page.getByRole('cell', { name: 'button.buy.now' }).waitFor();

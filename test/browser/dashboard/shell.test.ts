@@ -70,10 +70,10 @@ test('whoever signs in again after the session has ended finds what they typed, 
   const { page, context, faults } = await dashboard.visit('/new-site', api);
   const named = page.getByLabel('Name', { exact: true });
   await named.fill('A shop that took long to describe');
-  await page.getByLabel('Events a month').fill('1000');
+  await page.getByLabel('Events per month').fill('1000');
   hasEnded = true;
-  await page.getByRole('button', { name: 'Make the site' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+  await page.getByRole('button', { name: 'Create site' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Session expired' });
   await dialog.getByLabel('Password').fill('wrong');
   await page.keyboard.press('Enter');
   await dialog.getByText('Not that password.').waitFor();
@@ -155,7 +155,7 @@ test('a page outside the role says so in one sentence, and nothing of it is aske
   const api = shop().on('GET', '/v1/session', { id: 'vic', name: 'Vic', kind: 'user', grants });
   const { page, context, faults } = await dashboard.visit('/sites/shop/keys', api);
   await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
-  expect(await page.locator('main p').allTextContents()).toEqual(['Your role does not include this page.']);
+  expect(await page.locator('main p').allTextContents()).toEqual(['You do not have access to this page.']);
   expect(await page.getByRole('navigation').getByRole('link', { name: 'Keys' }).count()).toBe(0);
   await page.waitForLoadState('networkidle');
   expect([...new Set(api.requests)].sort()).toEqual(['GET /v1/admin/sites', 'GET /v1/session']);

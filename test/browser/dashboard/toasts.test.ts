@@ -16,14 +16,14 @@ test('what is told while a dialog is open is seen and heard in it, and stays whe
   }));
   const { page, context, faults } = await dashboard.visit('/dead-letters?letter=warehouse-0-1', api);
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: 'Send in again' }).click();
-  const told = dialog.getByRole('status').getByText('No letter was sent in again, 1 could not be');
+  await dialog.getByRole('button', { name: 'Resend' }).click();
+  const told = dialog.getByRole('status').getByText('No dead letters resent, 1 could not be');
   await told.waitFor();
   expect(await page.locator('.toast-good').count()).toBe(0);
   expect(await axeViolations(page)).toEqual([]);
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  const outside = page.getByRole('status').getByText('No letter was sent in again');
+  const outside = page.getByRole('status').getByText('No dead letters resent');
   await outside.waitFor();
   await page.getByRole('button', { name: 'Dismiss' }).click();
   expect(await outside.count()).toBe(0);
@@ -34,7 +34,7 @@ test('what is told while a dialog is open is seen and heard in it, and stays whe
 test('what is told in a dialog can be dismissed there', async () => {
   const { page, context } = await dashboard.visit('/dead-letters?letter=warehouse-0-1', withLetters(startStubApi()));
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: 'Send in again' }).click();
+  await dialog.getByRole('button', { name: 'Resend' }).click();
   await dialog.getByText('1 letter was sent in again').waitFor();
   await dialog.getByRole('button', { name: 'Dismiss' }).click();
   expect(await page.getByText('1 letter was sent in again').count()).toBe(0);

@@ -44,7 +44,7 @@ function specsOf({ eventId, personId }: ShownDay): PictureSpec[] {
     { name: 'boards', path: `${site}/boards`, ready: 'Monday' },
     { name: 'board', path: `${site}/boards/monday?period=24h`, ready: 'From page to purchase' },
     { name: 'destinations', path: `${site}/destinations`, ready: 'Waiting' },
-    { name: 'destination', path: `${site}/destinations?destination=webhook`, ready: 'From arrival' },
+    { name: 'destination', path: `${site}/destinations?destination=webhook`, ready: 'Delay since arrival' },
     { name: 'dead-letters', path: '/dead-letters', ready: /dead letter/i },
     { name: 'replays', path: '/replays', ready: /meta/i },
     { name: 'definitions', path: `${site}/definitions`, ready: 'add_to_cart' },

@@ -39,12 +39,12 @@ test('a survey, a promo and a form are made, previewed and started by clicks; th
   await page.getByRole('button', { name: 'New survey' }).click();
   await dialog.getByLabel('Name', { exact: true }).fill('After the order');
   await dialog.getByLabel('Heading (optional)', { exact: true }).fill('How was the shop?');
-  await dialog.getByLabel('Steps').selectOption('1 to 5');
-  await dialog.getByLabel('Shown as').selectOption('Stars');
+  await dialog.getByLabel('Scale').selectOption('1 to 5');
+  await dialog.getByLabel('Display').selectOption('Stars');
   await preview.getByRole('heading', { name: 'How was the shop?' }).waitFor();
   await preview.getByText('★').nth(4).waitFor();
-  await dialog.getByText('Who sees it, and on which pages').click();
-  await dialog.getByLabel('Pages it is shown on').fill('/thanks*');
+  await dialog.getByText('Targeting').click();
+  await dialog.getByLabel('Show on pages').fill('/thanks*');
   expect(await axeViolations(page)).toEqual([]);
   await dialog.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Saved After the order').waitFor();
@@ -52,22 +52,22 @@ test('a survey, a promo and a form are made, previewed and started by clicks; th
   await page.getByRole('button', { name: 'After the order' }).click();
   await dialog.getByRole('tab', { name: 'Edit' }).click();
   await dialog.getByRole('button', { name: 'Start', exact: true }).click();
-  await page.getByRole('cell', { name: 'Shown', exact: true }).waitFor();
+  await page.getByRole('cell', { name: 'Active', exact: true }).waitFor();
 
-  await page.getByRole('tab', { name: 'Promos' }).click();
+  await page.getByRole('tab', { name: 'Banners' }).click();
   await page.getByRole('button', { name: 'New promo' }).click();
   await dialog.getByLabel('Heading', { exact: true }).fill('Winter sale');
   await preview.getByRole('heading', { name: 'Winter sale' }).waitFor();
   await dialog.getByRole('button', { name: 'Save and start' }).click();
-  await page.getByRole('cell', { name: 'Shown', exact: true }).waitFor();
+  await page.getByRole('cell', { name: 'Active', exact: true }).waitFor();
 
   await page.getByRole('tab', { name: 'Forms' }).click();
   await page.getByRole('button', { name: 'New form' }).click();
   await dialog.getByRole('button', { name: 'Add a field' }).click();
-  await dialog.getByRole('listitem', { name: 'Field 2' }).getByLabel('What visitors read').fill('Your name');
+  await dialog.getByRole('listitem', { name: 'Field 2' }).getByLabel('Label').fill('Your name');
   await preview.getByLabel('Your name').waitFor();
   await dialog.getByRole('button', { name: 'Save and start' }).click();
-  await page.getByRole('cell', { name: 'Shown', exact: true }).waitFor();
+  await page.getByRole('cell', { name: 'Active', exact: true }).waitFor();
 
   const survey = await site.settings.run<object>('survey', 'show', 'after-the-order', '--site', site.site);
   expect(survey).toMatchObject({

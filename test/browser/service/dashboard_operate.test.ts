@@ -64,19 +64,19 @@ async function reloadedUntil(page: Page, text: string | RegExp): Promise<void> {
 test('a destination is added, broken, seen, healed and replayed by clicks', { timeout: 2 * TEST_MS }, async () => {
   const page = await open(`/sites/${site.site}/destinations`);
   const dialog = page.getByRole('dialog');
-  await page.getByRole('button', { name: 'Add a destination' }).click();
+  await page.getByRole('button', { name: 'Add destination' }).click();
   await dialog.getByLabel('Platform').selectOption('Meta Conversions API');
   await dialog.getByLabel('Pixel or dataset id').fill(PIXEL);
   await dialog.getByLabel('Access token').fill('token-that-was-revoked');
   await dialog.getByText(/more settings$/).click();
   await dialog.getByLabel('Fallback page address (optional)').fill('https://shop.example/');
   await dialog.getByLabel('Address (optional)', { exact: true }).fill(platform.url);
-  await dialog.getByLabel('Send events at once').check();
+  await dialog.getByLabel('Enable now').check();
   await dialog.getByRole('button', { name: 'Add', exact: true }).click();
   await page.getByText('Meta Conversions API was added').waitFor();
 
   await dialog.getByRole('tab', { name: 'Test event' }).click();
-  await dialog.getByRole('button', { name: 'Send a test event' }).click();
+  await dialog.getByRole('button', { name: 'Send test event' }).click();
   await dialog.getByText('Error validating access token.').waitFor();
   await dialog.getByText('The platform does not take the credentials.').waitFor();
   const waiting = await sendPurchases(3);
@@ -95,7 +95,7 @@ test('a destination is added, broken, seen, healed and replayed by clicks', { ti
   await dialog.getByRole('tab', { name: 'Health' }).click();
   await reloadedUntil(page, '2 events');
   await dialog.getByRole('tab', { name: 'Attempts' }).click();
-  await dialog.getByLabel('Which attempts').selectOption('Failed');
+  await dialog.getByLabel('Outcome').selectOption('Failed');
   await dialog.getByText('As told.').nth(1).waitFor();
   expect(await axeViolations(page)).toEqual([]);
   const event = await dialog.getByRole('link', { name: 'purchase' }).first().getAttribute('href');
@@ -103,7 +103,7 @@ test('a destination is added, broken, seen, healed and replayed by clicks', { ti
   await dialog.getByRole('tab', { name: 'Health' }).click();
   refusedIds.clear();
   await dialog.getByRole('link', { name: 'Send them again' }).click();
-  await dialog.getByRole('button', { name: 'Count first' }).click();
+  await dialog.getByRole('button', { name: 'Count events' }).click();
   await dialog.getByText(/^2 events to send, 0 known as delivered/).waitFor({ timeout: TEST_MS });
   await dialog.getByRole('button', { name: 'Send 2 events' }).click();
   await page.getByRole('heading', { name: 'Replay to Meta Conversions API' }).waitFor();
@@ -142,24 +142,24 @@ test('a dead letter is found by its reason, sent in again, and its event is a ro
   expect(await letters.count()).toBe(4);
   await letters.nth(1).getByRole('button').click();
   await dialog.getByRole('cell', { name: site.site, exact: true }).waitFor();
-  await dialog.getByRole('button', { name: 'Send in again' }).click();
+  await dialog.getByRole('button', { name: 'Resend' }).click();
   await page.getByText('1 letter was sent in again').waitFor();
-  await dialog.getByText('Sent in again').first().waitFor();
+  await dialog.getByText('Resent').first().waitFor();
   await page.keyboard.press('Escape');
   // The list is of those that are open.
   await expect.poll(() => letters.count(), { timeout: WAIT_MS }).toBe(3);
   await letters.nth(1).getByRole('button').click();
   await dialog.getByRole('button', { name: 'Resolve' }).click();
   expect(await axeViolations(page)).toEqual([]);
-  await dialog.getByLabel('Why nothing more is to be done').fill('A test that nobody misses.');
+  await dialog.getByLabel('Resolution note').fill('A test that nobody misses.');
   await dialog.getByRole('button', { name: 'Resolve', exact: true }).last().click();
   await page.getByText('1 letter is resolved').waitFor();
   await dialog.getByText('A test that nobody misses.').waitFor();
   await dialog.getByRole('button', { name: 'Close' }).click();
   await page.getByRole('button', { name: 'Send all in again (1)' }).click();
-  await page.getByRole('button', { name: 'Send in again', exact: true }).click();
+  await page.getByRole('button', { name: 'Resend', exact: true }).click();
   await page.getByRole('button', { name: reason }).waitFor({ state: 'hidden' });
-  await page.getByLabel('Letters that are').selectOption('resolved');
+  await page.getByLabel('Status').selectOption('resolved');
   await page.getByRole('button', { name: reason }).click();
   await page.getByRole('cell', { name: 'A test that nobody misses.' }).waitFor();
   await expect.poll(async () => (await storedOf(ids)).length, { timeout: WAIT_MS }).toBe(2);
@@ -175,14 +175,14 @@ test('a key is issued, rotated and revoked by clicks, and the edge knows at once
   const page = await open(`/sites/${site.site}/keys`);
   const dialog = page.getByRole('dialog');
   await page.getByRole('button', { name: 'Issue a key' }).click();
-  await dialog.getByLabel('Who uses it').selectOption('Servers: it is kept secret');
+  await dialog.getByLabel('Used by').selectOption('Servers: secret');
   await dialog.getByLabel('Label').fill('Till');
   await dialog.getByRole('button', { name: 'Issue', exact: true }).click();
   const first = await secretIn(page);
   await dialog.getByRole('button', { name: 'I have copied it' }).click();
   await answered(first, 200);
   await page.getByRole('row', { name: /Till/ }).getByRole('button').click();
-  await dialog.getByLabel('The old one goes on working for').selectOption('Not at all: it stops now');
+  await dialog.getByLabel('The old key keeps working for').selectOption('Revoke it now');
   await dialog.getByRole('button', { name: 'Rotate' }).click();
   const second = await secretIn(page);
   expect(second).not.toBe(first);

@@ -50,7 +50,7 @@ test('whoever gives a wrong password is told so, and nothing else', async () => 
   await page.context().close();
 });
 
-const FIGURES = ['Overview', 'Not accepted', 'Funnels', 'Trends', 'Retention', 'Paths', 'Boards'];
+const FIGURES = ['Overview', 'Rejected events', 'Funnels', 'Trends', 'Retention', 'Paths', 'Boards'];
 const OF_SITE = ['Event definitions', 'Surveys and forms', 'Site settings', 'Account'];
 const DELIVER = ['Destinations', 'Dead letters', 'Replays', 'Keys'];
 
@@ -70,7 +70,7 @@ const ROLE_LIMITS: [Role, RoleLimits][] = [
     {
       listed: ['Live', 'People', 'Destinations', 'Install'],
       refused: 'keys',
-      changes: [['destinations', 'Add a destination', false]],
+      changes: [['destinations', 'Add destination', false]],
     },
   ],
   [
@@ -79,7 +79,7 @@ const ROLE_LIMITS: [Role, RoleLimits][] = [
       listed: ['Live', ...DELIVER, 'Install'],
       refused: 'people',
       changes: [
-        ['destinations', 'Add a destination', true],
+        ['destinations', 'Add destination', true],
         ['keys', 'Issue a key', false],
       ],
     },
@@ -108,7 +108,7 @@ test.for(ROLE_LIMITS)(
     const refusedAt = [...(refused === null ? [] : [`${siteId}/${refused}`]), 'shop/overview'];
     for (const path of refusedAt) {
       await page.goto(`${control}/dashboard/sites/${path}`);
-      await page.getByText('Your role does not include this page.').waitFor();
+      await page.getByText('You do not have access to this page.').waitFor();
     }
     await leave(page);
   },
@@ -118,22 +118,22 @@ test('from nothing to a first event: a site, a key, the line, and a page that ha
   const account = `t-${randomUUID().slice(0, 8)}`;
   await client.send('POST', '/accounts', null, { account_id: account, monthly_allowance: 1_000 });
   const page = await comeAs('admin', { account_id: account }, '/');
-  await page.getByText('There is no site yet that you may see').waitFor();
-  await page.getByRole('link', { name: 'Make a site' }).click();
+  await page.getByText('No sites yet').waitFor();
+  await page.getByRole('link', { name: 'Create a site' }).click();
   const name = `Corner ${randomBase62(6, randomBytes).toLowerCase()}`;
   await page.getByLabel('Name').fill(name);
   expect(await page.getByLabel('Id').inputValue()).toBe(name.toLowerCase().replace(' ', '-'));
-  await page.getByRole('button', { name: 'Make the site' }).click();
+  await page.getByRole('button', { name: 'Create site' }).click();
   await page.getByText('Waiting for an event').waitFor();
   await page.getByRole('button', { name: 'Issue a key' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Issue' }).click();
   await page.getByText('It is new, and public').waitFor();
-  await expect.poll(() => page.getByLabel('Where the tag is loaded from').inputValue()).toBe(edge);
+  await expect.poll(() => page.getByLabel('Tag host').inputValue()).toBe(edge);
   const line = await page.getByText(/^<script async/).textContent();
   const shop = await startPageServer({ '/': { body: html({ head: line ?? '' }) } });
   const visitor = await browser.newContext();
   await (await visitor.newPage()).goto(shop.url);
-  await page.getByText('Events arrive').waitFor();
+  await page.getByText('Events are arriving').waitFor();
   await page.getByText(/ came at \d/).waitFor();
   await page.getByRole('link', { name: 'Go to the overview' }).click();
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();

@@ -142,7 +142,7 @@ test('a retention grid is the one that the API answers, and a cell lists who cam
   const page = await signedIn(service, browser, `/sites/shop/retention${MONTH}`);
   await page.getByRole('rowheader').first().waitFor();
   const [question, shown] = await asked<RetentionAnswer>(page, 'retention', 'recurring', () =>
-    page.getByRole('combobox', { name: 'Which first event counts' }).selectOption('Any of theirs'),
+    page.getByRole('combobox', { name: 'First-event mode' }).selectOption('Every one'),
   );
   const told = await answerOf<RetentionAnswer>('retention', question);
   expect(shown.cohorts).toEqual(told.cohorts);
@@ -163,7 +163,7 @@ test('a retention grid is the one that the API answers, and a cell lists who cam
 
 test('paths are those that the API answers, and read as a table', async () => {
   const page = await signedIn(service, browser, `/sites/shop/paths${MONTH}`);
-  await page.getByText('Ways as a table').waitFor();
+  await page.getByText('Transitions as a table').waitFor();
   const [question, shown] = await asked<PathsAnswer>(page, 'paths', '"starting_at":"add_to_cart"', () =>
     choose(page, 'Event', 'add_to_cart'),
   );
@@ -206,8 +206,8 @@ test('a question is saved on a new board, which shows its answer, and both can b
   const page = await signedIn(service, browser, `/sites/shop/funnels${MONTH}`);
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByLabel('Name', { exact: true }).fill('How many buy');
-  await page.getByLabel('Board', { exact: true }).selectOption('On a new board');
-  await page.getByLabel('Name of the board').fill('Monday');
+  await page.getByLabel('Board', { exact: true }).selectOption('New board');
+  await page.getByLabel('Board name').fill('Monday');
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   await page.getByText('Saved “How many buy”').waitFor();
   const reached = page.getByRole('button', { name: /: show who reached step/ });

@@ -100,7 +100,7 @@ function revenueByCampaign(): Map<string, number> {
 
 test('from the campaigns on the overview it is one click to what each of them brought', async () => {
   await page.getByRole('tab', { name: 'Campaigns' }).click();
-  const compare = page.getByRole('link', { name: 'Compare their revenue' });
+  const compare = page.getByRole('link', { name: 'Compare revenue' });
   await compare.waitFor();
   const shownNames = await page.locator('.bars .cut').allTextContents();
   await compare.click();

@@ -37,11 +37,11 @@ test('what changed no fact is told as it was done', () => {
   expect(said('user/ada', { after: { done: 'user.sign_in' } })).toBe('ada signed in');
   const refused = { done: 'user.sign_in_refused', reason: 'password_wrong' };
   expect(said('user', { changed_by: 'sign-in', after: refused })).toBe(
-    'A sign-in of somebody unknown was refused: password wrong',
+    'A sign-in of an unknown user failed: password wrong',
   );
   expect(said('site/shop', { after: { done: 'permission.refused', operation: 'changeSite' } })).toBe(
     'ada was not permitted to change site: the site shop',
   );
-  expect(said('dead_letters', { after: { resend: ['a', 'b'] } })).toBe('ada sent 2 dead letters again');
+  expect(said('dead_letters', { after: { resend: ['a', 'b'] } })).toBe('ada resent 2 dead letters');
   expect(said('queries', { after: { cancel: 'q' } })).toBe('ada ended a query');
 });

@@ -42,7 +42,7 @@ test('nothing is wrong where all is well', () => {
 });
 
 test.for([
-  ['waits_for_settings', 'bad', 'meta refuses its settings (token_expired)'],
+  ['waits_for_settings', 'bad', 'meta rejects its settings (token_expired)'],
   ['failing', 'bad', 'meta is not delivering (token_expired)'],
   ['delivering', 'warn', '7 events to meta failed in the last 24 hours'],
 ] as const)('a destination that is %s', ([state, severity, title]) => {
@@ -58,9 +58,9 @@ test('what died and was delivered since is no concern, and advice names only wha
   expect(deliveryConcerns('shop', [healthOf('meta', { dead: 4, failed: 0 })], NOW_MS)).toEqual([]);
   const adviceOf = (waiting: number, failed: number): string | undefined =>
     deliveryConcerns('shop', [healthOf('meta', { state: 'failing', waiting, failed })], NOW_MS)[0]?.advice;
-  expect(adviceOf(0, 4)).toMatch(/^4 events failed for good/);
-  expect(adviceOf(2, 0)).toMatch(/^2 events wait and are tried again by themselves\. If/);
-  expect(adviceOf(0, 0)).toMatch(/^If it lasts/);
+  expect(adviceOf(0, 4)).toMatch(/^4 events failed permanently/);
+  expect(adviceOf(2, 0)).toMatch(/^2 events are waiting, to be retried automatically\. If/);
+  expect(adviceOf(0, 0)).toMatch(/^If this persists/);
 });
 
 test('a tag that never sent, fell quiet, was forbidden, or whose definition stopped', () => {
@@ -71,7 +71,7 @@ test('a tag that never sent, fell quiet, was forbidden, or whose definition stop
     'Browsers send far fewer events than usual, last 2 h ago',
   ]);
   expect(titles({ reported: { retried: 5, dropped: 0, rejected: 0, blocked: 12 } })).toEqual([
-    'A content security policy forbade 12 requests of the tag in the last 7 days',
+    'A content security policy blocked 12 requests of the tag in the last 7 days',
   ]);
   const definition = { id: 'd', name: 'Sign-up', fired: 3, last_fired_at: NOW_MS, usual_gap_ms: 1 };
   expect(
@@ -85,10 +85,10 @@ test('a tag that never sent, fell quiet, was forbidden, or whose definition stop
 });
 
 test.for([
-  [1_200, 'bad', 'The month is used up: events are dropped'],
-  [1_000, 'bad', 'The allowance of the month is used up'],
-  [800, 'warn', 'The allowance of the month will not last'],
-  [450, 'warn', 'The allowance of the month will not last'],
+  [1_200, 'bad', 'The monthly allowance is used up: events are dropped'],
+  [1_000, 'bad', 'The monthly allowance is used up'],
+  [800, 'warn', 'The monthly allowance will be exceeded'],
+  [450, 'warn', 'The monthly allowance will be exceeded'],
 ] as const)('%i of 1,000 events after a third of the month', ([used, severity, title]) => {
   expect(quotaConcerns(account(used), NOW_MS)).toMatchObject([{ severity, title, path: '/account' }]);
 });
@@ -96,15 +96,15 @@ test.for([
 test('dead letters of the site that nobody sent in again, and that were not delivered since', () => {
   const since = (delivery: DeadLetterItem['delivery']): DeadLetterItem => ({ ...letter(null), delivery });
   expect(letterConcerns('shop', [since('delivered'), since('dead'), since('unknown')], false)).toMatchObject([
-    { title: '2 dead letters are open (dedup)', query: { site: 'shop', period: '90d' } },
+    { title: '2 open dead letters (dedup)', query: { site: 'shop', period: '90d' } },
   ]);
   expect(letterConcerns('shop', [letter(null), letter(1)], false)).toMatchObject([
-    { title: '1 dead letter is open (dedup)' },
+    { title: '1 open dead letter (dedup)' },
   ]);
   expect(letterConcerns('shop', [letter(1), letter(1)], true)).toMatchObject([
-    { title: 'More than 2 dead letters: whether any is open is not known' },
+    { title: 'More than 2 dead letters: open ones are unknown' },
   ]);
   expect(letterConcerns('shop', [letter(null), letter(null)], true)).toMatchObject([
-    { title: 'More than 2 dead letters are open (dedup)' },
+    { title: 'More than 2 open dead letters (dedup)' },
   ]);
 });

@@ -70,9 +70,9 @@ test('a destination that is switched off is off whatever its health, and without
 test.each([
   ['settings_invalid', /setting is missing/],
   ['meta_token_expired', /credentials/],
-  ['http_503', /tried again by itself/],
+  ['http_503', /retried automatically/],
   ['address_refused', /public internet/],
-  ['meta_100', /Attempts says/],
+  ['meta_100', /Attempts has/],
 ])('%s has advice of its own', (reason, advice) => {
   expect(adviceFor(reason, false)).toMatch(advice);
 });
@@ -94,10 +94,10 @@ test('letters of one stage and reason are one group, with the days that have non
 test('a replay is told in a sentence before it is sent, and asks for the range as it is now', () => {
   const counted = { to_send: 1, delivered: 5, pending: 2, unreadable: 0, not_reached: 0, estimate_ms: 2, rate: 500 };
   expect(countedSentence(counted as ReplayItem)).toBe(
-    '1 event to send, 5 known as delivered, 2 waiting for a retry of their own, about 1 s at 500 a second',
+    '1 event to send, 5 already delivered, 2 waiting for a retry, about 1 s at 500 a second',
   );
   expect(countedSentence({ ...counted, to_send: 3, skipped_before: 2 } as ReplayItem)).toMatch(
-    /^3 events to send, of which 2 were skipped before and may be skipped again, 5 known/,
+    /^3 events to send, of which 2 were skipped before and may be skipped again, 5 already/,
   );
   expect(shownState({ state: 'done', dry_run: true }).label).toBe('Counted, nothing sent');
   expect(shownState({ state: 'done', dry_run: false }).label).toBe('Done');
@@ -119,7 +119,7 @@ test('a replay is told in a sentence before it is sent, and asks for the range a
 test('while a replay sends, the sentence says what counting found', () => {
   const found = { delivered: 5, pending: 0, unreadable: 0, skipped_before: 0 };
   const now = { to_send: 4, delivered: 0, pending: 0, unreadable: 0, not_reached: 0, estimate_ms: null, rate: 500 };
-  expect(countedSentence({ ...now, found } as ReplayItem)).toBe('4 events to send, 5 known as delivered');
+  expect(countedSentence({ ...now, found } as ReplayItem)).toBe('4 events to send, 5 already delivered');
 });
 
 test.each([
@@ -167,14 +167,14 @@ test('a range of two moments is sent as it is, up to now without an end, and not
 
 test.each([
   ['failing', 0, 0, 'The newest event was not delivered.'],
-  ['failing', 1, 0, 'The newest event was not delivered. 1 event waits and is tried again by itself.'],
+  ['failing', 1, 0, 'The newest event was not delivered. 1 event is waiting, to be retried automatically.'],
   [
     ...['failing', 0, 4],
-    'The newest event was not delivered. 4 events failed for good: send them again once the cause is gone.',
+    'The newest event was not delivered. 4 events failed permanently: replay them once the cause is fixed.',
   ],
   [
     ...['waits_for_settings', 3, 0],
-    'Nothing is sent until its settings are changed. 3 events wait and are sent by themselves after that.',
+    'Nothing is sent until its settings are changed. 3 events are waiting, to be sent after that automatically.',
   ],
   ['delivering', 0, 4, 'The newest event was delivered.'],
 ] as const)('%s with %i events that wait and %i that failed is told as it is', (state, waiting, failed, sentence) => {
@@ -187,7 +187,7 @@ test('what failed and was put right since is no loss any more, and stays counted
     { failed: 1, dead: 3 },
     { failed: 0, dead: 4 },
   ].map(failedText);
-  expect(texts).toEqual(['None', '1 event', 'None any more; 4 did in the last 24 hours']);
+  expect(texts).toEqual(['None', '1 event', 'None left; 4 did in the last 24 hours']);
 });
 
 test.each(['http_503', 'http_429', 'meta_100', 'token_expired'])(

@@ -17,11 +17,11 @@ const letterOf = (change: Partial<DeadLetterItem>): DeadLetterItem =>
 const resolved = { at: 1, by: 'ada', note: 'a test' };
 
 test.each<[Partial<DeadLetterItem>, string, string[]]>([
-  [{}, 'Can be sent in again', ['open', 'all']],
-  [{ delivery: 'unknown' }, 'Open; whether it was delivered is not known', ['open', 'all']],
-  [{ delivery: 'waiting', resendable: false }, 'Waits to be tried again', ['open', 'all']],
-  [{ delivery: null, resendable: false }, 'Cannot be sent in again', ['open', 'all']],
-  [{ resent_at: 1 }, 'Sent in again', ['resent', 'all']],
+  [{}, 'Can be resent', ['open', 'all']],
+  [{ delivery: 'unknown' }, 'Open; delivery unknown', ['open', 'all']],
+  [{ delivery: 'waiting', resendable: false }, 'Waiting for a retry', ['open', 'all']],
+  [{ delivery: null, resendable: false }, 'Cannot be resent', ['open', 'all']],
+  [{ resent_at: 1 }, 'Resent', ['resent', 'all']],
   [{ resent_at: 1, delivery: 'delivered', resendable: false }, 'Delivered since', ['resent', 'delivered', 'all']],
   [{ delivery: 'delivered', resendable: false }, 'Delivered since', ['delivered', 'all']],
   [{ resolved }, 'Resolved', ['resolved', 'all']],
@@ -35,11 +35,11 @@ test.each<[Partial<DeadLetterItem>, string, string[]]>([
 test('what became of letters is told with why some were not sent', () => {
   const of = (...outcomes: ResendAnswer['items'][number]['outcome'][]): string =>
     resentSentence(outcomes.map((outcome, at) => ({ id: `delivery-0-${at}`, outcome })));
-  expect(of('resent')).toBe('1 letter was sent in again');
+  expect(of('resent')).toBe('1 dead letter resent');
   expect(of('resent', 'resent', 'resent_before', 'delivered', 'cut')).toBe(
-    '2 letters were sent in again, 1 had been before, 1 not, as the destination has them by now, 1 could not be',
+    '2 dead letters resent, 1 already resent, 1 already delivered, 1 could not be resent',
   );
-  expect(of('replay_runs')).toBe('No letter was sent in again, 1 not yet, as a replay to the destination is not over');
+  expect(of('replay_runs')).toBe('No dead letters resent, 1 skipped, as a replay to the destination is running');
 });
 
 test.each([

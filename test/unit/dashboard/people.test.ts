@@ -44,7 +44,7 @@ test('a user agent is named in two words', () => {
     'Edge on Windows',
   );
   expect(deviceName('till/3')).toBe('till/3');
-  expect(deviceName('')).toBe('Without a browser');
+  expect(deviceName('')).toBe('No browser');
 });
 
 test('the id of a saved item says what its name does, and is nobody else’s', () => {

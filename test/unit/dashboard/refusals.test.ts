@@ -34,7 +34,7 @@ test('of every reason it is said in a sentence what it means and what to do', ()
   for (const code of NEVER) codes.delete(code);
   expect(Object.keys(REASON_TEXTS).sort()).toEqual([...codes].sort());
   expect(Object.values(REASON_TEXTS).filter((text) => !/^[^.].{20,140}\.$/.test(text))).toEqual([]);
-  expect(reasonText('constructor')).toBe('docs/errors.md says what it means.');
+  expect(reasonText('constructor')).toBe('See docs/errors.md.');
 });
 
 test('lines over time are by hour, or by day of the zone of whoever looks', () => {
@@ -51,7 +51,7 @@ test('lines over time are by hour, or by day of the zone of whoever looks', () =
       { name: 'Rejected events', values: [3, 1, 0] },
       { name: 'Dropped events', values: [0, 0, 5] },
       { name: 'Refused requests', values: [0, 0, 0] },
-      { name: 'Accepted events with a fault', values: [0, 0, 0] },
+      { name: 'Accepted events with a warning', values: [0, 0, 0] },
     ],
   });
   const days = refusalChart(answer, 'day', 'Europe/Brussels');

@@ -91,9 +91,9 @@ test('lines that are not understood are named, and stay when another is changed'
     properties: 'section footer\na = 1\n a = 2',
   };
   expect(draftProblems(draft, () => true).map(({ field, message }) => `${field}: ${message}`)).toEqual([
-    'field_selectors: Line 1 is not “name = value”; a name with other characters stands in quotes.',
-    'properties: Line 1 is not “name = value”; a name with other characters stands in quotes.',
-    'properties: Line 3 has a name that stands above already.',
+    'field_selectors: Line 1 is not “name = value”; put names with other characters in quotes.',
+    'properties: Line 1 is not “name = value”; put names with other characters in quotes.',
+    'properties: Line 3 repeats a name.',
   ]);
   expect(withLine('section footer\na = 1', 'scroll_percent', '40')).toBe('section footer\na = 1\nscroll_percent = 40');
 });

@@ -3,9 +3,9 @@ import { stageState, waitText } from '#services/dashboard/src/pages/operations/s
 
 test('a stage without consumers is not running, one with old records is behind', () => {
   const item = { stage: 'dedup', consumers: 2, lag: 0, waits_longer_than_ms: null, on_lanes: 0, rate: 3 };
-  expect(stageState(item).label).toBe('Keeps up');
+  expect(stageState(item).label).toBe('Up to date');
   expect(stageState({ ...item, consumers: 0 }).label).toBe('Not running');
-  expect(stageState({ ...item, lag: null }).label).toBe('Nothing taken yet');
+  expect(stageState({ ...item, lag: null }).label).toBe('No data yet');
   const behind = { ...item, lag: 9, waits_longer_than_ms: 600_000 };
   expect([stageState(behind).label, waitText(behind)]).toEqual(['Behind', '> 10 min']);
   expect(waitText({ ...item, lag: 3 })).toBe('< 10 s');

@@ -119,7 +119,7 @@ test('as a table, an interval is a row with its day, and each line a column', ()
   const range = { from: first, to: second + 86_400_000, interval: 'day', time_zone: 'Europe/Berlin' } as const;
   const answer = { series: [one([4, 5], [1, 1]), one([2, 0], [0, 3])], formulas: [] };
   expect(trendTable({ ...range, series }, answer)).toEqual({
-    columns: ['day', 'A a', 'A a, the period before', 'B b, people', 'B b, people, the period before'],
+    columns: ['day', 'A a', 'A a, previous period', 'B b, people', 'B b, people, previous period'],
     rows: [
       ['2026-10-25', 4, 1, 2, 0],
       ['2026-10-26', 5, 1, 0, 3],

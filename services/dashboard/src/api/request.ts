@@ -26,7 +26,7 @@ interface RequestOptions {
 const UNREACHABLE: Failure = {
   status: 0,
   code: 'unreachable',
-  message: 'The control service does not answer.',
+  message: 'The control service is not responding.',
   problems: [],
 };
 /** Every request that changes something carries it; a page of another origin cannot send it (cross-site request forgery). */
@@ -132,7 +132,7 @@ async function failureIn(response: Response): Promise<Failure> {
   return {
     status: response.status,
     code: error?.code ?? `http_${response.status}`,
-    message: error?.message ?? `The control service answered ${response.status}.`,
+    message: error?.message ?? `The control service returned ${response.status}.`,
     problems,
   };
 }
@@ -175,16 +175,15 @@ export type Answer<Value> = { ok: true; value: Value; version: string | null } |
 
 /** Codes by which the service says that a part of it is away, and what that part is to people. */
 const PARTS_AWAY: Readonly<Record<string, string>> = {
-  query_unavailable: 'ClickHouse, which answers questions about events, does not answer now. Events are still taken.',
-  stages_unavailable: 'Kafka, which knows how far the stages are, does not answer now.',
-  dead_letters_unavailable: 'Kafka, which holds the dead letters, does not answer now.',
-  refusals_unavailable: 'Redis, which counts what is not accepted, does not answer now. Events are still taken.',
-  tag_health_unavailable: 'Redis, which counts what tags send, does not answer now. Events are still taken.',
-  sessions_unavailable: 'Redis, which holds the sessions, does not answer now. Events are still taken.',
-  settings_not_stored:
-    'Kafka, which holds the settings, does not answer now. The change may or may not have been stored.',
-  dns_unavailable: 'The name servers do not answer now.',
-  unreachable: 'The control service does not answer. This page tries again by itself.',
+  query_unavailable: 'ClickHouse is not responding, so queries are unavailable. Events are still accepted.',
+  stages_unavailable: 'Kafka is not responding, so the state of the stages is unavailable.',
+  dead_letters_unavailable: 'Kafka is not responding, so dead letters are unavailable.',
+  refusals_unavailable: 'Redis is not responding, so rejected events are unavailable. Events are still accepted.',
+  tag_health_unavailable: 'Redis is not responding, so tag statistics are unavailable. Events are still accepted.',
+  sessions_unavailable: 'Redis is not responding, so sessions are unavailable. Events are still accepted.',
+  settings_not_stored: 'Kafka is not responding. The change may or may not have been saved.',
+  dns_unavailable: 'The DNS servers are not responding.',
+  unreachable: 'The control service is not responding. This page retries automatically.',
 };
 
 /** What a failure is to people, in a sentence. */
@@ -192,12 +191,12 @@ export function sentenceOf({ code, message }: Failure): string {
   const away = PARTS_AWAY[code];
   if (away !== undefined) return away;
   if (code === 'permission_missing')
-    return 'Your role may not see or do this. Whoever manages members of this account can change that.';
-  if (code === 'proof_needed') return 'Nothing was changed: it takes a proof that it is you.';
-  if (code === 'query_busy') return 'Too many questions are being answered right now. Ask again in a moment.';
+    return 'You do not have permission to view or do this. Ask an admin of the account.';
+  if (code === 'proof_needed') return 'Nothing was changed: confirm your identity first.';
+  if (code === 'query_busy') return 'Too many queries are running. Try again in a moment.';
   // What is too heavy at one moment is not always so at the next.
   if (code === 'query_too_heavy')
-    return 'The answer takes more time or memory than it may. Ask again, and if that does not help for a shorter period.';
+    return 'The query exceeds its time or memory limit. Try again, or choose a shorter period.';
   // They stand below it.
   return message.replace('; problems lists them.', ':');
 }

@@ -45,7 +45,7 @@ export function ChartTable({ caption, interval, timeZone, starts, series, format
                       <button
                         type="button"
                         class="figure-link"
-                        aria-label={`${format(values[at] ?? null)}: show who, ${name}, ${named[at]}`}
+                        aria-label={`${format(values[at] ?? null)}: show people, ${name}, ${named[at]}`}
                         onClick={() => onCell(one, at)}
                       >
                         {format(values[at] ?? null)}
@@ -82,5 +82,5 @@ export function colourOf(series: readonly Series[], at: number): number {
 /** Says in which zone the intervals of an answer begin, where that is not the zone of whoever looks. */
 export function ZoneNote({ zone }: { zone: string }): VNode | null {
   if (zone === timeZone()) return null;
-  return <p class="muted small">Days and hours are those of {zone}, as the question asks.</p>;
+  return <p class="muted small">Days and hours are in {zone}, the time zone of the query.</p>;
 }

@@ -61,7 +61,7 @@ export function TimeSeries({
           ),
         )}
         {series.some(({ isBefore = false }) => isBefore) && (
-          <li class="chart-key chart-key-1 chart-key-before">Period before</li>
+          <li class="chart-key chart-key-1 chart-key-before">Previous period</li>
         )}
       </ul>
       <div class="chart-canvas" aria-hidden="true" ref={host} style={{ height: `${heightPx}px` }} />

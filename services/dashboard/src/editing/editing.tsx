@@ -229,26 +229,26 @@ type ChoiceProps = Omit<ConflictProps, 'saving'> & { conflict: Conflict; isBusy:
 function Choice({ conflict, isBusy, what, names = {}, textOf = factText }: ChoiceProps): VNode {
   const { theirs, found, replaced, isRemoval, keep, take, leave } = conflict;
   return (
-    <Dialog title="Somebody changed it meanwhile" onClose={leave}>
+    <Dialog title="Changed by someone else" onClose={leave}>
       <div class="stack">
         <p>
           {actorText(theirs)} changed {what} on {dateTime(theirs.changed_at)}, after you opened it.{' '}
-          {isRemoval ? 'It is not removed yet.' : 'What you changed is not saved yet.'}
+          {isRemoval ? 'It has not been removed.' : 'Your changes have not been saved.'}
         </p>
         {found.length === 0 ? (
-          <p>Nothing that can be shown differs; a secret may have been replaced.</p>
+          <p>No visible differences; a secret may have been replaced.</p>
         ) : (
           <FoundTable found={found} isRemoval={isRemoval} names={names} textOf={textOf} />
         )}
         <p class="muted">
           {isRemoval
-            ? 'Keep mine removes it all the same. Take theirs leaves it as it is now.'
-            : 'Keep mine saves what you changed over it; what you left alone stays as theirs. Take theirs drops what you changed.'}
+            ? 'Keep mine removes it anyway. Take theirs leaves it as it is now.'
+            : 'Keep mine overwrites the fields that you changed and keeps the rest of theirs. Take theirs discards your changes.'}
         </p>
         {replaced.length > 0 && (
           <p>
-            Both of you changed {replaced.join(', ')} in ways that cannot be put together: Keep mine replaces all of it
-            by yours.
+            Both of you changed {replaced.join(', ')} in ways that cannot be merged: Keep mine replaces all of it with
+            yours.
           </p>
         )}
         <div class="actions">
@@ -275,9 +275,9 @@ interface FoundTableProps extends Required<Pick<ChoiceProps, 'names' | 'textOf'>
 function FoundTable({ found, isRemoval, names, textOf }: FoundTableProps): VNode {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
-    <section class="table-scroll conflict" aria-label="What they changed" tabIndex={0}>
+    <section class="table-scroll conflict" aria-label="Their changes" tabIndex={0}>
       <table>
-        <caption class="hidden">What they changed</caption>
+        <caption class="hidden">Their changes</caption>
         <thead>
           <tr>
             <th scope="col">Field</th>
@@ -313,7 +313,7 @@ const USER = 'user:';
 function actorText({ changed_by: actor }: Meta): string {
   if (!actor.startsWith(USER)) return actor;
   const id = actor.slice(USER.length);
-  return id === who.value?.id ? 'You yourself, elsewhere,' : id;
+  return id === who.value?.id ? 'You, in another session,' : id;
 }
 
 interface RemoveButtonProps<Item extends Meta> {

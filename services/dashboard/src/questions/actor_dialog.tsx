@@ -60,7 +60,7 @@ export function ActorDialog({ siteId, part, onClose }: ActorDialogProps): VNode 
                 rows={actors}
                 keyOf={({ event_id, person_id }) => `${person_id} ${event_id}`}
                 csvName="people"
-                emptyText="Nobody is here"
+                emptyText="No one is here"
                 more={further}
               />
             </div>

@@ -39,7 +39,7 @@ const COLUMN_LABELS: Readonly<Record<Column, string>> = {
   distinct_id: 'Distinct id',
   person_id: 'Person id',
   client_user_agent: 'User agent',
-  client_ip: 'Network address',
+  client_ip: 'IP address',
   email_sha256: 'E-mail (SHA-256)',
   phone_hmac: 'Phone (keyed hash)',
   external_id_sha256: 'External id (SHA-256)',

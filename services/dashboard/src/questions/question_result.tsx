@@ -136,7 +136,7 @@ function Opened({ siteId, id }: { siteId: string; id: string }): VNode | null {
   const asked = useAnswer(`${siteId} ${id}`, (signal) =>
     request<SavedQuestion>('GET', `${questionsPath(siteId)}/${encodeURIComponent(id)}`, { signal }),
   );
-  return asked.value === null ? null : <span class="muted small">Saved question “{asked.value.name}”</span>;
+  return asked.value === null ? null : <span class="muted small">Saved query “{asked.value.name}”</span>;
 }
 
 /** What can be done with a question and its answer: save it, download it. */
@@ -236,7 +236,7 @@ function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps): VNod
     over === undefined ? saveQuestion(siteId, saved) : replaceQuestion(siteId, over, saved);
   const isReady = known.value !== null && name.trim() !== '' && (board !== NEW_BOARD || boardName.trim() !== '');
   return (
-    <Dialog title="Save this question" isChanged={`${typed ?? ''}${boardName}`.trim() !== ''} onClose={onClose}>
+    <Dialog title="Save query" isChanged={`${typed ?? ''}${boardName}`.trim() !== ''} onClose={onClose}>
       <form
         class="stack"
         onSubmit={(event) => {
@@ -252,8 +252,8 @@ function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps): VNod
             value={how}
             onValue={setHow}
             options={[
-              { value: OVER, label: `Over “${opened.name}”` },
-              { value: NEW, label: 'As a new question' },
+              { value: OVER, label: `Replace “${opened.name}”` },
+              { value: NEW, label: 'As a new query' },
             ]}
           />
         )}
@@ -264,24 +264,22 @@ function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps): VNod
             onValue={setName}
             required
             problem={problemOf(failure, 'name')}
-            {...(isNameTaken && { hint: 'Another saved question has this name.' })}
+            {...(isNameTaken && { hint: 'Another saved query has this name.' })}
           />
         ) : (
-          <p>“{made.name}” is saved; it is on no board yet.</p>
+          <p>“{made.name}” is saved, but not on a board yet.</p>
         )}
         <SelectField
           label="Board"
           value={board}
           onValue={setBoard}
           options={[
-            { value: NO_BOARD, label: 'On no board' },
+            { value: NO_BOARD, label: 'No board' },
             ...(boards.value ?? []).map(({ id, name: title }) => ({ value: id, label: title })),
-            { value: NEW_BOARD, label: 'On a new board' },
+            { value: NEW_BOARD, label: 'New board' },
           ]}
         />
-        {board === NEW_BOARD && (
-          <TextField label="Name of the board" value={boardName} onValue={setBoardName} required />
-        )}
+        {board === NEW_BOARD && <TextField label="Board name" value={boardName} onValue={setBoardName} required />}
         <FormActions action="Save" disabled={!isReady || isBusy} onClose={onClose} />
       </form>
     </Dialog>

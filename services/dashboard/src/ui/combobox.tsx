@@ -105,7 +105,7 @@ export function Combobox(props: ComboboxProps): VNode {
       <Options id={id} label={label} found={found} active={active} isOpen={isOpen} onTake={take} />
       {isTyped && found.length === 0 && (
         <div class="combobox-list muted small" role="status">
-          Nothing found.{takesOthers && ` Enter takes “${text.trim()}” as it is.`}
+          No matches.{takesOthers && ` Press Enter to use “${text.trim()}”.`}
         </div>
       )}
       {unknown !== undefined && isUnknown && !isOpen && (

@@ -48,7 +48,7 @@ const HEIGHT_PX = 560;
 
 /** A table with a header that stays in sight, sorting by any column that has values, and as many rows as there are. */
 export function DataTable<Row>(props: DataTableProps<Row>): VNode {
-  const { caption, columns, rows, keyOf, csvName, emptyText = 'Nothing here yet', more, onRow } = props;
+  const { caption, columns, rows, keyOf, csvName, emptyText = 'No data yet', more, onRow } = props;
   const { heightPx = HEIGHT_PX } = props;
   const [sorting, setSorting] = useState<Sorting | null>(props.sortedBy ?? null);
   const sorted = useMemo(() => sortedRows(rows, columns, sorting), [rows, columns, sorting]);

@@ -57,7 +57,7 @@ export function Dialog({
           onConfirm={onClose}
           onClose={() => setAsks(false)}
         >
-          <p>What was changed here is lost.</p>
+          <p>Your changes will be lost.</p>
         </Confirm>
       )}
     </dialog>

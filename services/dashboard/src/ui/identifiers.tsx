@@ -68,7 +68,7 @@ export function CopyButton({ text, what }: { text: string; what: string }): VNod
   const copy = (): void => {
     navigator.clipboard.writeText(text).then(
       () => toast(`Copied the ${what}`),
-      () => toast('The browser did not let it be copied', 'bad'),
+      () => toast('The browser blocked copying', 'bad'),
     );
   };
   return <IconButton icon="copy" label={`Copy ${what}`} onClick={copy} />;
@@ -79,7 +79,7 @@ function SecretOnce({ secret, what }: { secret: string; what: string }): VNode {
   useLoss(true);
   return (
     <div class="stack">
-      <p>Copy the {what} now. It is stored nowhere and cannot be shown again.</p>
+      <p>Copy the {what} now. It cannot be shown again.</p>
       <div class="secret">
         <code>{secret}</code>
         <CopyButton text={secret} what={what} />

@@ -146,7 +146,7 @@ export function FailureNote({ failure, again }: { failure: Failure; again?: (() 
       </div>
       {again !== undefined && mayPass(failure) && (
         <button type="button" class="button small" onClick={again}>
-          Ask again
+          Retry
         </button>
       )}
     </div>

@@ -77,7 +77,7 @@ function DateRange({ firstDay, lastDay, onRange }: DateRangeProps): VNode {
         type="date"
         value={last}
         onValue={setLast}
-        problem={isWrong ? 'The last day must not lie before the first.' : ''}
+        problem={isWrong ? 'The last day must not be before the first.' : ''}
       />
       <button type="submit" class="button primary" disabled={isWrong}>
         Show these days

@@ -35,7 +35,7 @@ export default function AccountPage(_props: PageProps): VNode {
   ];
   return (
     <Tabs
-      label="Of the account"
+      label="Account"
       tabs={tabs}
       chosen={place.value.query.get('view') ?? 'usage'}
       onChosen={(view) => setQuery({ view: view === 'usage' ? null : view })}
@@ -54,16 +54,16 @@ function Access(): VNode {
 
 function UsageElsewhere(): VNode {
   return (
-    <Empty title="Usage is counted for a whole account">
-      Your roles are of single sites. Those with a role in the whole account see what it used.
+    <Empty title="Usage is shown per account">
+      Your roles are limited to single sites. A role in the whole account is needed.
     </Empty>
   );
 }
 
 function ForManagers(): VNode {
   return (
-    <Empty title="Your role does not include this">
-      Owners and admins see it, each for the sites and accounts where they are that. One of them can give you a role.
+    <Empty title="You do not have access to this">
+      Owners and admins of a site or account do. Ask one of them for a role.
     </Empty>
   );
 }
@@ -71,13 +71,10 @@ function ForManagers(): VNode {
 /** How the person signs in, where they are signed in, and what they may. */
 function OwnSignIn(): VNode {
   const me = who.value;
-  if (me === null) return <Empty title="Nobody is signed in" />;
+  if (me === null) return <Empty title="Not signed in" />;
   return (
     <div class="stack">
-      <Panel
-        title={me.name === me.id ? me.id : `${me.name} (${me.id})`}
-        note="What you may. Whoever manages members changes it."
-      >
+      <Panel title={me.name === me.id ? me.id : `${me.name} (${me.id})`} note="Your roles. Admins can change them.">
         <ul class="lines">
           {me.grants.map((grant) => (
             <li key={grantText(grant)}>{grantText(grant)}</li>
@@ -104,7 +101,7 @@ function OwnSessions(): VNode {
     asked.again();
   };
   return (
-    <Panel title="Your sessions" note="End those that you do not know, and change your password then.">
+    <Panel title="Your sessions" note="End sessions that you do not recognise, then change your password.">
       <div class="stack-small">
         {action.failure !== null && <FailureNote failure={action.failure} />}
         <Shown asked={asked}>
@@ -133,10 +130,10 @@ function OwnPassword(): VNode {
     toast('Your password was changed');
   };
   return (
-    <Panel title="Password" note="Your other sessions end when it is changed.">
+    <Panel title="Password" note="Changing it ends your other sessions.">
       <form class="stack" onSubmit={(event) => void change(event)}>
         <TextField
-          label="The password as it is"
+          label="Current password"
           type="password"
           autocomplete="current-password"
           required
@@ -145,7 +142,7 @@ function OwnPassword(): VNode {
         />
         <CodeOfProof code={code} onCode={setCode} />
         <TextField
-          label="A new password"
+          label="New password"
           type="password"
           autocomplete="new-password"
           required
@@ -157,7 +154,7 @@ function OwnPassword(): VNode {
         {action.failure !== null && <FailureNote failure={action.failure} />}
         <div class="actions">
           <button type="submit" class="button" disabled={action.isBusy}>
-            Change the password
+            Change password
           </button>
         </div>
       </form>
@@ -180,14 +177,11 @@ function ProviderLinks(): VNode | null {
     if (done === null) return;
     setPassword('');
     setCode('');
-    toast('Only your password signs you in now');
+    toast('All provider accounts were unlinked');
     void readSession();
   };
   return (
-    <Panel
-      title="Sign-in at a provider"
-      note="In place of the password and its second factor; the provider asks for its own."
-    >
+    <Panel title="Single sign-on" note="Instead of your password and second factor; the provider may ask for its own.">
       <form class="stack" onSubmit={(event) => event.preventDefault()}>
         <p>
           {links === 0
@@ -200,7 +194,7 @@ function ProviderLinks(): VNode | null {
           label="Your password"
           type="password"
           autocomplete="current-password"
-          hint="Empty where you have none"
+          hint="Leave empty if you have none"
           value={password}
           onValue={setPassword}
         />
@@ -220,7 +214,7 @@ function ProviderLinks(): VNode | null {
               disabled={action.isBusy}
               onClick={() => void action.run(() => linkAt(id, password === '' ? {} : proofBody(password, code)))}
             >
-              Link your account at {label}
+              Link your {label} account
             </button>
           ))}
         </div>

@@ -12,10 +12,7 @@ import { FailureNote, Panel } from '../../ui/panel.tsx';
 export default function SecondFactorPage(): VNode {
   return (
     <div class="stack">
-      <p>
-        Your role takes a second factor beside the password: a code of an authenticator app. Set it up, and the page
-        that you came for opens.
-      </p>
+      <p>Your role requires two-factor authentication. Set up an authenticator app to continue.</p>
       <SecondFactor />
     </div>
   );
@@ -40,7 +37,7 @@ export function SecondFactor(): VNode {
     void readSession();
   };
   return (
-    <Panel title="Second factor" note="A code of an authenticator app, asked for beside the password.">
+    <Panel title="Second factor" note="A code from an authenticator app, in addition to the password.">
       {codes !== null ? (
         <RecoveryCodes codes={codes} onClose={close} />
       ) : begun !== null ? (
@@ -49,11 +46,11 @@ export function SecondFactor(): VNode {
         <Removing />
       ) : (
         <div class="stack">
-          <p>You sign in by the password alone.</p>
+          <p>Two-factor authentication is off.</p>
           {action.failure !== null && <FailureNote failure={action.failure} />}
           <div class="actions">
             <button type="button" class="button" disabled={action.isBusy} onClick={() => void begin()}>
-              Set it up
+              Set up
             </button>
           </div>
         </div>
@@ -82,10 +79,10 @@ function Confirming({ begun, onCodes, onClose }: ConfirmingProps): VNode {
   return (
     <form class="stack" onSubmit={(event) => void confirm(event)}>
       <p>
-        Scan this with your authenticator app, or add the secret below by hand or{' '}
-        <a href={begun.uri}>by opening it there</a>, and type the code that the app shows.
+        Scan this with your authenticator app, or add the secret below manually or{' '}
+        <a href={begun.uri}>by opening it there</a>, then enter the code that the app shows.
       </p>
-      <LazyQrCode text={begun.uri} label="The secret, to be scanned" />
+      <LazyQrCode text={begun.uri} label="QR code of the secret" />
       <div class="secret">
         <code>{begun.secret}</code>
         <CopyButton text={begun.secret} what="secret" />
@@ -107,7 +104,7 @@ function Confirming({ begun, onCodes, onClose }: ConfirmingProps): VNode {
         onValue={setPassword}
       />
       {action.failure !== null && <FailureNote failure={action.failure} />}
-      <FormActions action="Ask for codes from now on" disabled={action.isBusy} onClose={onClose} />
+      <FormActions action="Turn on" disabled={action.isBusy} onClose={onClose} />
     </form>
   );
 }
@@ -116,10 +113,7 @@ function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose()
   useLoss(true);
   return (
     <Dialog title="Your recovery codes" staysOpen onClose={onClose}>
-      <p>
-        Keep these codes where the phone is not: each signs in once in place of a code of the app. They are shown this
-        once.
-      </p>
+      <p>Store these codes away from your phone. Each replaces one code of the app, once. They are shown only once.</p>
       <pre class="block">{codes.join('\n')}</pre>
       <div class="actions">
         <CopyButton text={codes.join('\n')} what="recovery codes" />
@@ -145,7 +139,7 @@ function Removing(): VNode {
   };
   return (
     <form class="stack" onSubmit={(event) => void remove(event)}>
-      <p>You are asked for a code of your authenticator app at each sign-in.</p>
+      <p>Two-factor authentication is on.</p>
       <TextField
         label="Your password"
         type="password"
@@ -158,7 +152,7 @@ function Removing(): VNode {
         label="Code"
         autocomplete="one-time-code"
         required
-        hint="Of the app, or a recovery code"
+        hint="From the app, or a recovery code"
         value={code}
         onValue={setCode}
       />

@@ -32,7 +32,7 @@ export function Usage(): VNode {
     <Shown asked={asked}>
       {({ items }) =>
         items.length === 0 ? (
-          <Empty title="There is no account that you may see" />
+          <Empty title="No accounts available" />
         ) : (
           <div class="columns">
             {items.map((account) => (
@@ -57,7 +57,7 @@ function OneAccount({ account, isUnfolded }: { account: AccountItem; isUnfolded:
     <Panel title={name} actions={state !== null && <Badge kind={state.badge}>{state.label}</Badge>}>
       <div class="stack">
         {used === null ? (
-          <p class="muted">Redis, which counts the month, does not answer now. Events are still taken.</p>
+          <p class="muted">Redis is not responding, so usage is unavailable. Events are still accepted.</p>
         ) : (
           <div>
             <meter
@@ -74,13 +74,16 @@ function OneAccount({ account, isUnfolded }: { account: AccountItem; isUnfolded:
         )}
         <dl class="facts">
           <dt>Forecast</dt>
-          <dd>{expected === null ? 'After the first hours of the month' : `${number(expected.total)} by its end`}</dd>
+          <dd>
+            {expected === null
+              ? 'Available after the first hours of the month'
+              : `${number(expected.total)} by the end of the month`}
+          </dd>
           {expected !== null && expected.reachedAtMs !== null && expected.reachedAtMs > nowMs && (
             <>
               <dt>Used up</dt>
               <dd>
-                About {dateTime(expected.reachedAtMs)}; from {number(Math.round(allowance * GRACE))} on events are
-                dropped
+                About {dateTime(expected.reachedAtMs)}; events are dropped above {number(Math.round(allowance * GRACE))}
               </dd>
             </>
           )}

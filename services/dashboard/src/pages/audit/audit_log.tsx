@@ -28,19 +28,19 @@ export function AuditList(): VNode {
   return (
     <Panel
       title="Audit"
-      note="The newest 8,000, and beside them 2,000 sign-ins and refusals. Of secrets it says that they were changed, and never to what."
+      note="The newest 8,000 changes and 2,000 sign-ins and denials. Secret values are never recorded."
     >
       <div class="stack">
         <AuditFilter />
         <Shown asked={asked}>
           {({ more }) => (
             <DataTable
-              caption="Changes of settings"
+              caption="Audit log"
               columns={COLUMNS}
               rows={items}
               keyOf={({ seq }) => String(seq)}
               csvName="changes"
-              emptyText="No change is like this"
+              emptyText="No matching entries"
               more={more ? { load: () => setRead({ about, pages: pages + 1 }), asks: asked.asks } : undefined}
             />
           )}
@@ -79,10 +79,10 @@ const COLUMNS: readonly Column<AuditItem>[] = [
       </button>
     ),
   },
-  { id: 'sentence', title: 'What was done', value: auditSentence },
+  { id: 'sentence', title: 'Action', value: auditSentence },
   {
     id: 'about',
-    title: 'About',
+    title: 'Resource',
     value: ({ setting_key }) => setting_key,
     cell: ({ setting_key }) => <code>{shortKey(setting_key)}</code>,
   },
@@ -99,7 +99,7 @@ function ChangeDialog({ change }: { change: AuditItem }): VNode {
         <p>
           {auditSentence(change)}, {dateTime(changed_at)}
         </p>
-        {secrets_changed.length > 0 && <p>Secrets that were set, replaced or removed: {secrets_changed.join(', ')}</p>}
+        {secrets_changed.length > 0 && <p>Changed secrets: {secrets_changed.join(', ')}</p>}
         <Side title="Before" fields={before} />
         <Side title="After" fields={after} />
       </div>
@@ -121,10 +121,10 @@ function Side({ title, fields }: { title: string; fields: AuditItem['before'] })
 }
 
 const KINDS = [
-  { value: '', label: 'Everything' },
-  { value: 'change', label: 'Changes and deeds' },
+  { value: '', label: 'All' },
+  { value: 'change', label: 'Changes and actions' },
   { value: 'sign_in', label: 'Sign-ins' },
-  { value: 'refusal', label: 'Refusals' },
+  { value: 'refusal', label: 'Denials' },
 ];
 
 /** What the address asks for, as the API takes it. */
@@ -167,13 +167,13 @@ function AuditFilter(): VNode {
         if (!isWrong) setQuery({ setting: setting.trim(), by: by.trim(), kind, since, until }, 'push');
       }}
     >
-      <SelectField label="What" options={KINDS} {...field('kind')} />
-      <TextField label="By whom" type="search" hint="A user, or the label of a token." {...field('by')} />
+      <SelectField label="Type" options={KINDS} {...field('kind')} />
+      <TextField label="User or token" type="search" hint="A user id, or the label of a token." {...field('by')} />
       <TextField
-        label="About"
+        label="Resource"
         type="search"
         placeholder="site/shop or destination/shop/"
-        hint="One thing, or with / at its end all below it."
+        hint="An exact key, or a prefix that ends with /."
         {...field('setting')}
       />
       <TextField label="First day" type="date" {...field('since')} />
@@ -181,7 +181,7 @@ function AuditFilter(): VNode {
         label="Last day"
         type="date"
         {...field('until')}
-        problem={isWrong ? 'The last day must not lie before the first.' : ''}
+        problem={isWrong ? 'The last day must not be before the first.' : ''}
       />
       <div class="field-button">
         <button type="submit" class="button">

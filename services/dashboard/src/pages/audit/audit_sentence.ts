@@ -2,34 +2,34 @@ import type { AuditItem } from '#services/control_api/audit.ts';
 
 /** Names of fields that do not read as words. */
 const FIELDS: Readonly<Record<string, string>> = {
-  allowed_origins: 'the origins',
+  allowed_origins: 'the allowed origins',
   disabled_at: 'whether it is disabled',
-  expires_at: 'when it ends',
+  expires_at: 'the expiry',
   grants: 'the roles',
   oidc_subjects: 'the linked providers',
   revoked_at: 'whether it is revoked',
-  sessions_from: 'since when sessions count',
+  sessions_from: 'the earliest valid session',
   totp: 'the second factor',
 };
 const FIELDS_NAMED_MAX = 3;
 
 const DONE: Readonly<Record<string, (item: AuditItem, about: string, who: string) => string>> = {
   'user.sign_in': (_item, _about, who) => `${who} signed in`,
-  'user.code_asked': (_item, about) => `The password of ${about} was right, and a code was asked for`,
+  'user.code_asked': (_item, about) => `The password of ${about} was right, and a code was requested`,
   'user.sign_in_refused': (item, about) =>
-    `A sign-in ${item.setting_key === 'user' ? 'of somebody unknown' : `as ${about}`} was refused: ${words(text(item.after, 'reason'))}`,
+    `A sign-in ${item.setting_key === 'user' ? 'of an unknown user' : `as ${about}`} failed: ${words(text(item.after, 'reason'))}`,
   'permission.refused': (item, about, who) =>
     `${who} was not permitted to ${words(text(item.after, 'operation'))}: ${about}`,
   'user.invite': (_item, about, who) => `${who} invited ${about}`,
   'person.split': (item, _about, who) =>
-    `${who} took ${text(item.after, 'new_person_id')} out of ${text(item.after, 'person_id')}`,
-  'analyst.make': (_item, about, who) => `${who} made ${about}`,
+    `${who} split ${text(item.after, 'new_person_id')} from ${text(item.after, 'person_id')}`,
+  'analyst.make': (_item, about, who) => `${who} created ${about}`,
   'analyst.revoke': (_item, about, who) => `${who} revoked ${about}`,
 };
 
 /** What was done beside facts, by the field that tells it. */
 const DEEDS: readonly [field: string, sentence: (who: string, what: string, about: string) => string][] = [
-  ['resend', (who, what) => `${who} sent ${what} again`],
+  ['resend', (who, what) => `${who} resent ${what}`],
   ['resolve', (who, what) => `${who} resolved ${what}`],
   ['reopen', (who, what) => `${who} reopened ${what}`],
   ['cancel', (who) => `${who} ended a query`],

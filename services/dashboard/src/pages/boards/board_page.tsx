@@ -65,7 +65,7 @@ export default function BoardPage({ params }: PageProps): VNode {
           <div class="stack">
             <p class="strong">{board.name}</p>
             {questions.length === 0 && (
-              <Empty title="No question is on this board">Save a question of the other pages, and put it here.</Empty>
+              <Empty title="This board is empty">Save a query on another page and add it to this board.</Empty>
             )}
             {questions.map((saved, at) => (
               <QuestionPanel
@@ -158,7 +158,7 @@ function PlaceButtons({ name, at, onPlace }: PlaceButtonsProps): VNode {
       <button
         type="button"
         class="button small quiet"
-        aria-label={`Take ${name} off the board`}
+        aria-label={`Remove ${name} from the board`}
         onClick={() => onPlace(null)}
       >
         <Icon name="close" />
@@ -188,7 +188,7 @@ function AnswerView({ kind, query, answer, onPart }: AnswerViewProps): VNode {
     case 'sql':
       return (
         <div class="stack">
-          <p class="muted">Of the times that its SQL says: the period of this page changes nothing here.</p>
+          <p class="muted">Uses the dates in its SQL: the period of this page does not apply.</p>
           <AnswerRows answer={answer} name={kind} />
         </div>
       );

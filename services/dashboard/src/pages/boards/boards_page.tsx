@@ -20,7 +20,7 @@ import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Confirm, toast } from '../../ui/dialog.tsx';
 import { FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 
-type Removed = { kind: 'board' | 'question'; path: string; item: Board | SavedQuestion };
+type Removed = { kind: 'board' | 'query'; path: string; item: Board | SavedQuestion };
 
 /** The boards of a site, and every saved question. */
 export default function BoardsPage({ params }: PageProps): VNode {
@@ -36,7 +36,7 @@ export default function BoardsPage({ params }: PageProps): VNode {
   );
   return (
     <div class="stack">
-      <Panel title="Boards" note="A board shows saved questions below each other, all of the same period.">
+      <Panel title="Boards" note="A board shows several saved queries for the same period.">
         <Shown asked={boards}>
           {(items) => (
             <DataTable
@@ -49,29 +49,29 @@ export default function BoardsPage({ params }: PageProps): VNode {
               ]}
               rows={items}
               keyOf={({ id }) => id}
-              emptyText="No board yet: save a question and put it on one"
+              emptyText="No boards yet. Save a query and add it to one."
             />
           )}
         </Shown>
       </Panel>
-      <Panel title="Saved questions">
+      <Panel title="Saved queries">
         <Shown asked={questions}>
           {(items) => (
             <DataTable
-              caption="List of saved questions"
+              caption="List of saved queries"
               columns={[
                 ...questionColumns(siteId),
                 ...(mayChange
                   ? [
                       removeColumn((item: SavedQuestion) =>
-                        button({ kind: 'question', path: questionsPath(siteId), item }),
+                        button({ kind: 'query', path: questionsPath(siteId), item }),
                       ),
                     ]
                   : []),
               ]}
               rows={items}
               keyOf={({ id }) => id}
-              emptyText="No question is saved yet"
+              emptyText="No saved queries yet"
             />
           )}
         </Shown>
@@ -126,8 +126,8 @@ function RemoveDialog({ removed: { kind, path, item }, onClose, onDone }: Remove
       {saving.failure !== null && <FailureNote failure={saving.failure} />}
       <p>
         {kind === 'board'
-          ? 'Its questions stay saved.'
-          : 'A question that is on a board cannot be removed: take it off the board first.'}
+          ? 'Its queries stay saved.'
+          : 'A query on a board cannot be removed: remove it from the board first.'}
       </p>
       <ConflictDialog saving={saving} what={`this ${kind}`} />
     </Confirm>
@@ -142,7 +142,7 @@ const removeColumn = <Row,>(cell: (row: Row) => VNode): Column<Row> => ({
 });
 
 const changed = <Row extends { changed_at: number; owner: string }>(): Column<Row>[] => [
-  { id: 'owner', title: 'Whose', value: ({ owner }) => owner },
+  { id: 'owner', title: 'Owner', value: ({ owner }) => owner },
   { id: 'changed', title: 'Changed', value: ({ changed_at }) => changed_at, cell: (row) => dateTime(row.changed_at) },
 ];
 
@@ -154,7 +154,7 @@ const boardColumns = (siteId: string): Column<Board>[] => [
     cell: ({ id, name }) => <a href={addressOf(`/sites/${encodeURIComponent(siteId)}/boards/${id}`)}>{name}</a>,
   },
   {
-    ...{ id: 'questions', title: 'Questions', align: 'end' },
+    ...{ id: 'questions', title: 'Queries', align: 'end' },
     value: ({ questions }) => questions.length,
     cell: ({ questions }) => number(questions.length),
   },
@@ -164,7 +164,7 @@ const boardColumns = (siteId: string): Column<Board>[] => [
 const questionColumns = (siteId: string): Column<SavedQuestion>[] => [
   {
     id: 'name',
-    title: 'Question',
+    title: 'Query',
     value: ({ name }) => name,
     cell: (saved) => {
       const address = questionAddress(siteId, saved);

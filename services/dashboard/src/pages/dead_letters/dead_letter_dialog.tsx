@@ -12,7 +12,7 @@ import { FormActions, problemOf, TextField } from '../../ui/form_fields.tsx';
 import { EventLink } from '../../ui/identifiers.tsx';
 import { Badge, FailureNote, Shown } from '../../ui/panel.tsx';
 import { ATTEMPT_COLUMNS } from '../destinations/delivery_attempts.tsx';
-import { isAllSettled, isOpen, portions, resentSentence, stateOf } from './dead_letter_groups.ts';
+import { deadLetters, isAllSettled, isOpen, portions, resentSentence, stateOf } from './dead_letter_groups.ts';
 
 interface LetterDialogProps {
   id: string;
@@ -59,7 +59,7 @@ function Steps({ letter, onDone }: { letter: DeadLetterItem; onDone(): void }): 
     if (items === null) return;
     // Somebody else may have opened it meanwhile.
     const isReopened = items.some(({ outcome }) => outcome === 'reopened');
-    toast(isReopened ? 'The letter is open again' : 'The letter was open already, or is kept no more');
+    toast(isReopened ? 'Dead letter reopened' : 'The dead letter was already open or has expired');
     onDone();
   };
   return (
@@ -68,13 +68,13 @@ function Steps({ letter, onDone }: { letter: DeadLetterItem; onDone(): void }): 
         <LetterState letter={letter} />
         {mayChange && letter.resendable && letter.resent_at === null && (
           <button type="button" class="button primary" disabled={action.isBusy} onClick={() => void send()}>
-            Send in again
+            Resend
           </button>
         )}
         {mayChange && letter.resolved === null && <ResolveLetters ids={[letter.id]} label="Resolve" onDone={onDone} />}
         {mayChange && letter.resolved !== null && (
           <button type="button" class="button small" disabled={action.isBusy} onClick={() => void reopen()}>
-            Open it again
+            Reopen
           </button>
         )}
       </p>
@@ -126,22 +126,22 @@ function Facts({ letter }: { letter: DeadLetterItem }): VNode {
           <dd>{detail}</dd>
         </>
       )}
-      <dt>Died</dt>
+      <dt>Failed</dt>
       <dd>{dateTime(died_at)}</dd>
       {resent_at !== null && (
         <>
-          <dt>Sent in again</dt>
+          <dt>Resent</dt>
           <dd>{dateTime(resent_at)}</dd>
         </>
       )}
-      <dt>Stands in</dt>
+      <dt>Position</dt>
       <dd>
         <code>{topic}</code>, partition {partition}, offset {offset}
         {index >= 0 && `, event ${index}`}
       </dd>
       <dt>Size</dt>
       <dd>
-        {number(bytes_total)} bytes{cut && ', of which only the first 512 KiB are kept: it cannot be sent in again'}
+        {number(bytes_total)} bytes{cut && ', of which only the first 512 KiB were kept: it cannot be resent'}
       </dd>
     </dl>
   );
@@ -152,9 +152,9 @@ function Attempts({ attempts }: Pick<LetterDetails, 'attempts'>): VNode | null {
   if (attempts === null || attempts.length === 0) return null;
   return (
     <section aria-labelledby="letter-attempts">
-      <h3 id="letter-attempts">Attempts at the destination</h3>
+      <h3 id="letter-attempts">Delivery attempts</h3>
       <DataTable
-        caption="Each attempt with its answer"
+        caption="Delivery attempts with their responses"
         columns={LETTER_ATTEMPTS}
         rows={attempts}
         keyOf={({ attempt, attempted_at }) => `${attempt} ${attempted_at}`}
@@ -171,15 +171,15 @@ function Contents({ details }: { details: LetterDetails }): VNode {
   if (contents === null) {
     return (
       <p class="muted">
-        What it holds cannot be read as events. SHA-256 <code class="wraps">{sha256}</code>
+        Its content cannot be decoded as events. SHA-256 <code class="wraps">{sha256}</code>
       </p>
     );
   }
   return (
     <section aria-labelledby="letter-events">
-      <h3 id="letter-events">Events in it</h3>
+      <h3 id="letter-events">Events</h3>
       <DataTable
-        caption="Events in the letter"
+        caption="Events in the dead letter"
         columns={CONTENT_COLUMNS}
         rows={contents}
         keyOf={({ event_id }) => event_id}
@@ -273,20 +273,20 @@ export function ResendAll({ letters, onDone }: { letters: readonly DeadLetterIte
   return (
     <>
       <button type="button" class="button small" onClick={() => setChosen(new Set(letters.map(({ id }) => id)))}>
-        Send all in again ({number(letters.length)})
+        Resend all ({number(letters.length)})
       </button>
       {left.length > 0 && (
         <Confirm
-          title={`Send ${number(left.length)} ${left.length === 1 ? 'letter' : 'letters'} in again?`}
-          action={action.isBusy ? 'Sending' : 'Send in again'}
+          title={`Resend ${deadLetters(left.length)}?`}
+          action={action.isBusy ? 'Resending' : 'Resend'}
           isBusy={action.isBusy}
           onConfirm={() => void send()}
           onClose={close}
         >
           <p>
-            Each goes in once, however often this is asked. Where the cause is not gone it dies again, as a letter of
-            its own. Events that were counted before are not counted twice, and what a destination has by now is not
-            sent to it.
+            Each is resent once, however often you ask. If the cause remains, it fails again as a new dead letter.
+            Events that were already counted are not counted twice, and what a destination already has is not sent to
+            it.
           </p>
           {action.failure !== null && <FailureNote failure={action.failure} />}
         </Confirm>
@@ -339,7 +339,7 @@ export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNo
     if (items === null) return onDone();
     close();
     const done = items.filter(({ outcome }) => outcome === 'resolved').length;
-    toast(`${number(done)} ${done === 1 ? 'letter is' : 'letters are'} resolved`);
+    toast(`${deadLetters(done)} resolved`);
     onDone();
   };
   return (
@@ -348,18 +348,14 @@ export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNo
         {label}
       </button>
       {left.length > 0 && (
-        <Dialog
-          title={left.length === 1 ? 'Resolve the letter' : `Resolve ${number(left.length)} letters`}
-          isChanged={note.trim() !== ''}
-          onClose={close}
-        >
+        <Dialog title={`Resolve ${deadLetters(left.length)}`} isChanged={note.trim() !== ''} onClose={close}>
           <form class="stack" onSubmit={(event) => void resolve(event)}>
-            <p>It stays where it is, and counts as open no more. It can be opened again.</p>
+            <p>It is kept, but no longer counts as open. It can be reopened.</p>
             <TextField
-              label="Why nothing more is to be done"
+              label="Resolution note"
               required
               lines={3}
-              hint="Others read it: up to 500 characters, without addresses and numbers of people."
+              hint="Visible to others. Up to 500 characters; no e-mail addresses or phone numbers."
               problem={problemOf(action.failure, 'note')}
               value={note}
               onValue={setNote}

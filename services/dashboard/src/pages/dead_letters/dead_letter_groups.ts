@@ -77,7 +77,7 @@ export const openLettersQuery = (siteId: string | null): Record<string, string> 
 /** Which letters a list has, by what was done about them. */
 export const LETTER_FILTERS = [
   { value: 'open', label: 'Open', takes: isOpen },
-  { value: 'resent', label: 'Sent in again', takes: ({ resent_at }: DeadLetterItem) => resent_at !== null },
+  { value: 'resent', label: 'Resent', takes: ({ resent_at }: DeadLetterItem) => resent_at !== null },
   { value: 'delivered', label: 'Delivered since', takes: ({ delivery }: DeadLetterItem) => delivery === 'delivered' },
   { value: 'resolved', label: 'Resolved', takes: ({ resolved }: DeadLetterItem) => resolved !== null },
   { value: 'all', label: 'All', takes: () => true },
@@ -89,19 +89,22 @@ type Outcomes = ResendAnswer['items'];
 export function stateOf({ resent_at, resolved, delivery, resendable: isResendable }: DeadLetterItem): string {
   if (resolved !== null) return 'Resolved';
   if (delivery === 'delivered') return 'Delivered since';
-  if (delivery === 'waiting') return 'Waits to be tried again';
-  if (resent_at !== null) return 'Sent in again';
-  if (delivery === 'unknown') return 'Open; whether it was delivered is not known';
-  return isResendable ? 'Can be sent in again' : 'Cannot be sent in again';
+  if (delivery === 'waiting') return 'Waiting for a retry';
+  if (resent_at !== null) return 'Resent';
+  if (delivery === 'unknown') return 'Open; delivery unknown';
+  return isResendable ? 'Can be resent' : 'Cannot be resent';
 }
 
+/** How many dead letters, in words. */
+export const deadLetters = (count: number): string => `${number(count)} dead ${count === 1 ? 'letter' : 'letters'}`;
+
 const REASONS: readonly { outcome: Outcomes[number]['outcome']; text: string }[] = [
-  { outcome: 'resent_before', text: 'had been before' },
-  { outcome: 'delivered', text: 'not, as the destination has them by now' },
-  { outcome: 'waiting', text: 'not, as they are tried again by themselves' },
-  { outcome: 'no_destination', text: 'not, as the destination is switched off or gone' },
-  { outcome: 'replay_runs', text: 'not yet, as a replay to the destination is not over' },
-  { outcome: 'not_known', text: 'not yet, as it is not known whether the destination has them: try again in a moment' },
+  { outcome: 'resent_before', text: 'already resent' },
+  { outcome: 'delivered', text: 'already delivered' },
+  { outcome: 'waiting', text: 'waiting for a retry' },
+  { outcome: 'no_destination', text: 'skipped, as the destination is disabled or removed' },
+  { outcome: 'replay_runs', text: 'skipped, as a replay to the destination is running' },
+  { outcome: 'not_known', text: 'skipped, as their delivery is unknown: try again in a moment' },
 ];
 
 /** What became of letters, in a sentence. */
@@ -111,11 +114,9 @@ export function resentSentence(outcomes: Outcomes): string {
   const told = REASONS.map(({ outcome, text }) => ({ found: count(outcome), text }));
   const others = outcomes.length - sent - told.reduce((sum, { found }) => sum + found, 0);
   return [
-    sent === 0
-      ? 'No letter was sent in again'
-      : `${number(sent)} ${sent === 1 ? 'letter was' : 'letters were'} sent in again`,
+    sent === 0 ? 'No dead letters resent' : `${deadLetters(sent)} resent`,
     ...told.filter(({ found }) => found > 0).map(({ found, text }) => `${number(found)} ${text}`),
-    ...(others > 0 ? [`${number(others)} could not be`] : []),
+    ...(others > 0 ? [`${number(others)} could not be resent`] : []),
   ].join(', ');
 }
 

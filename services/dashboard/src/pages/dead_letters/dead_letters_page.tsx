@@ -49,10 +49,7 @@ export default function DeadLettersPage(): VNode {
   const opened = query.get('letter');
   return (
     <div class="stack">
-      <Panel
-        title="By reason"
-        note="Letters of one stage and reason are shown together. They are kept for 30 to 37 days."
-      >
+      <Panel title="By reason" note="Grouped by stage and reason. Dead letters are kept for 30 to 37 days.">
         <Shown asked={asked}>
           {({ more }) => (
             <div class="stack">
@@ -62,9 +59,9 @@ export default function DeadLettersPage(): VNode {
               </div>
               {destination !== null && (
                 <p class="row">
-                  Only of deliveries to <code>{destination}</code>
+                  Only deliveries to <code>{destination}</code>
                   <button type="button" class="button small" onClick={() => setQuery({ destination: null }, 'push')}>
-                    Of every stage
+                    All stages
                   </button>
                 </p>
               )}
@@ -91,7 +88,7 @@ export default function DeadLettersPage(): VNode {
 function FilterField({ chosen, letters }: { chosen: string; letters: readonly DeadLetterItem[] }): VNode {
   return (
     <SelectField
-      label="Letters that are"
+      label="Status"
       value={chosen}
       onValue={(value) => setQuery({ state: value === 'open' ? null : value, stage: null, reason: null }, 'push')}
       options={LETTER_FILTERS.map(({ value, label, takes }) => ({
@@ -108,10 +105,10 @@ function SiteField({ chosen }: { chosen: string | null }): VNode {
   const known = chosen === null || seen.includes(chosen) ? seen : [chosen, ...seen];
   return (
     <SelectField
-      label="Of the site"
+      label="Site"
       value={chosen ?? ''}
       onValue={(value) => setQuery({ site: value === '' ? null : value }, 'push')}
-      options={[{ value: '', label: 'Every site' }, ...known.map((value) => ({ value, label: value }))]}
+      options={[{ value: '', label: 'All sites' }, ...known.map((value) => ({ value, label: value }))]}
     />
   );
 }
@@ -129,7 +126,7 @@ function Letters({ letters, onDone }: { letters: readonly DeadLetterItem[]; onDo
   return (
     <Panel
       title={
-        stage === null && reason === null ? 'All letters' : `${stage ?? 'Every stage'}: ${reason ?? 'every reason'}`
+        stage === null && reason === null ? 'All dead letters' : `${stage ?? 'All stages'}: ${reason ?? 'all reasons'}`
       }
       actions={
         <>
@@ -170,11 +167,11 @@ interface GroupsProps {
 }
 
 function Groups({ groups, from, to, isCut, isEmpty }: GroupsProps): VNode {
-  if (isEmpty) return <Empty title="Nothing died in this period">Every event that was accepted went on.</Empty>;
-  if (groups.length === 0) return <Empty title="No letter of this period is like this" />;
+  if (isEmpty) return <Empty title="No dead letters in this period">Every accepted event was processed.</Empty>;
+  if (groups.length === 0) return <Empty title="No matching dead letters" />;
   return (
     <>
-      {isCut && <p class="muted small">These are of the first {number(LETTERS_MAX)}; choose a shorter period.</p>}
+      {isCut && <p class="muted small">Only the first {number(LETTERS_MAX)} are shown; choose a shorter period.</p>}
       <DataTable
         caption="Dead letters by stage and reason"
         columns={groupColumns(from, to)}
@@ -198,7 +195,7 @@ const groupColumns = (from: number, to: number): readonly Column<LetterGroup>[] 
       </button>
     ),
   },
-  { id: 'count', title: 'Letters', align: 'end', value: ({ count }) => count, cell: ({ count }) => number(count) },
+  { id: 'count', title: 'Count', align: 'end', value: ({ count }) => count, cell: ({ count }) => number(count) },
   { id: 'events', title: 'Events', align: 'end', value: ({ events }) => events, cell: ({ events }) => number(events) },
   {
     id: 'days',
@@ -220,7 +217,7 @@ const groupColumns = (from: number, to: number): readonly Column<LetterGroup>[] 
 const COLUMNS: readonly Column<DeadLetterItem>[] = [
   {
     id: 'died',
-    title: 'Died',
+    title: 'Failed',
     value: ({ died_at }) => died_at,
     cell: ({ id, died_at }) => (
       <button type="button" class="link" onClick={() => setQuery({ letter: id }, 'push')}>
@@ -248,5 +245,5 @@ const COLUMNS: readonly Column<DeadLetterItem>[] = [
   { id: 'events', title: 'Events', align: 'end', value: ({ events }) => events, cell: ({ events }) => number(events) },
   { id: 'state', title: 'State', value: stateOf, cell: (letter) => <LetterState letter={letter} /> },
   { id: 'note', title: 'Note', value: ({ resolved }) => resolved?.note ?? '' },
-  { id: 'id', title: 'Letter', value: ({ id }) => id, cell: ({ id }) => <code>{id}</code> },
+  { id: 'id', title: 'Id', value: ({ id }) => id, cell: ({ id }) => <code>{id}</code> },
 ];

@@ -91,12 +91,12 @@ export function DefinitionDialog(props: DefinitionDialogProps): VNode {
       onClose={onClose}
     >
       <Tabs
-        label="Of the definition"
+        label="Event definition"
         chosen={view}
         onChosen={setView}
         tabs={[
-          { id: 'says', label: 'What it says', content: form },
-          { id: 'try', label: 'Try it', keeps: true, content: () => <DefinitionTester draft={draft} /> },
+          { id: 'says', label: 'Definition', content: form },
+          { id: 'try', label: 'Test', keeps: true, content: () => <DefinitionTester draft={draft} /> },
         ]}
       />
     </Dialog>
@@ -124,7 +124,7 @@ function RemoveDefinition({ siteId, item, definition, onChanged, onClose }: Remo
       }}
       onTheirs={onChanged}
     >
-      It fires no more. Events that it fired stay.
+      It stops firing. Events that it already fired are kept.
     </RemoveButton>
   );
 }
@@ -147,9 +147,11 @@ function DefinitionFields({ draft, isNew, destinations, failure, onDraft }: Defi
   });
   return (
     <>
-      {isNew && <TextField label="Id" required placeholder="newsletter" hint="Chosen for good." {...field('id')} />}
-      <TextField label="Name of the event" required placeholder="generate_lead" {...field('name')} />
-      <SelectField label="It fires when" options={TRIGGERS} {...field('trigger')} />
+      {isNew && (
+        <TextField label="Id" required placeholder="newsletter" hint="Cannot be changed later." {...field('id')} />
+      )}
+      <TextField label="Event name" required placeholder="generate_lead" {...field('name')} />
+      <SelectField label="Trigger" options={TRIGGERS} {...field('trigger')} />
       {kind?.number !== undefined && (
         <TextField
           label={kind.number.label}
@@ -164,27 +166,27 @@ function DefinitionFields({ draft, isNew, destinations, failure, onDraft }: Defi
       {kind?.hasElement === true && (
         <div class="form-row">
           <TextField
-            label="Selector of the element"
+            label="Element selector"
             placeholder="form.newsletter"
-            hint="A CSS selector; for a click, empty is any link or button."
+            hint="A CSS selector. For clicks, empty means any link or button."
             problem={problemOf(failure, 'selector')}
             {...field('selector')}
           />
-          <TextField label="Text in it (optional)" placeholder="Sign up" {...field('text')} />
+          <TextField label="Text contains (optional)" placeholder="Sign up" {...field('text')} />
         </div>
       )}
       <TextField
         label="Pages (optional)"
         placeholder="/blog/*"
-        hint="* stands for any text. A path, a host with a path, or a whole address; empty is every page."
+        hint="A path, a host with a path, or a full URL; * matches any text. Empty means every page."
         {...field('urlPattern')}
       />
       <WhatIsRead draft={draft} destinations={destinations} failure={failure} field={field} onDraft={onDraft} />
       <CheckField
-        label="In use"
+        label="Enabled"
         checked={draft.enabled}
         onChecked={(enabled) => onDraft({ ...draft, enabled })}
-        hint="Browsers take a change within minutes."
+        hint="Browsers pick up changes within minutes."
       />
     </>
   );
@@ -199,33 +201,33 @@ interface WhatIsReadProps extends Omit<DefinitionFieldsProps, 'isNew'> {
 function WhatIsRead({ draft, destinations, failure, field, onDraft }: WhatIsReadProps): VNode {
   return (
     <details>
-      <summary>What is read and what becomes of it</summary>
+      <summary>Data and destinations</summary>
       <div class="stack">
         <TextField
-          label="Counts as (optional)"
+          label="Conversion event (optional)"
           placeholder="purchase"
-          hint="The conversion that destinations get it as."
+          hint="The event that destinations receive."
           {...field('conversion')}
         />
         <TextField
-          label="Selector of its value (optional)"
+          label="Value selector (optional)"
           placeholder=".total"
           problem={problemOf(failure, 'value_selector')}
           {...field('valueSelector')}
         />
         <TextField
-          label="Fields that are read (optional)"
+          label="Captured fields (optional)"
           lines={3}
           placeholder="email = input[name=email]"
-          hint="A property and a selector on each line."
+          hint="One per line: property = selector."
           problem={problemOf(failure, 'field_selectors')}
           {...field('fields')}
         />
         <TextField
-          label="Properties it always has (optional)"
+          label="Fixed properties (optional)"
           lines={3}
           placeholder="section = footer"
-          hint={'A number, or yes or no as true or false, is no text; "7" in quotes is one.'}
+          hint={'One per line. Numbers, true and false keep their type; "7" in quotes is text.'}
           problem={problemOf(failure, 'properties')}
           {...field('properties')}
         />
@@ -264,7 +266,7 @@ const pathOf = (siteId: string, id = ''): string =>
 const REMOVED = {
   status: 404,
   code: 'event_definition_unknown',
-  message: 'Somebody removed this definition meanwhile.',
+  message: 'Someone else removed this definition.',
   problems: [],
 };
 
@@ -318,15 +320,15 @@ function DefinitionTester({ draft }: { draft: DefinitionDraft }): VNode {
   return (
     <div class="stack">
       <TextField
-        label="Addresses of pages"
+        label="Page URLs"
         lines={3}
         placeholder="https://shop.example/thanks?order=7"
-        hint="One on a line. What the page pattern takes is marked."
+        hint="One per line. Matches of the page pattern are marked."
         value={addresses}
         onValue={setAddresses}
       />
       {tried.length > 0 && (
-        <ul class="stack-small" aria-label="Pages that match">
+        <ul class="stack-small" aria-label="Matching pages">
           {tried.map(({ address, matches }) => (
             <li key={address} class="row">
               <Badge kind={matches ? 'good' : 'plain'}>{matches ? 'Matches' : 'Does not match'}</Badge>
@@ -336,9 +338,9 @@ function DefinitionTester({ draft }: { draft: DefinitionDraft }): VNode {
         </ul>
       )}
       <TextField
-        label="HTML of a page"
+        label="Page HTML"
         lines={6}
-        hint="Copy it from the browser’s developer tools. It is only read: nothing in it is run or loaded."
+        hint="Copy it from the browser’s developer tools. Nothing in it is run or loaded."
         value={html}
         onValue={setHtml}
       />
@@ -348,7 +350,7 @@ function DefinitionTester({ draft }: { draft: DefinitionDraft }): VNode {
 }
 
 function Found({ matched }: { matched: Matched | null }): VNode {
-  if (matched === null) return <p class="problem">This is no selector that browsers take.</p>;
+  if (matched === null) return <p class="problem">This is not a valid CSS selector.</p>;
   const { count, samples } = matched;
   return (
     <div class="stack-small">

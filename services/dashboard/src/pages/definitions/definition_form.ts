@@ -30,24 +30,24 @@ interface TriggerKind {
 }
 
 export const TRIGGERS: readonly TriggerKind[] = [
-  { value: 'pageview', label: 'A page is seen', hasElement: false },
-  { value: 'click', label: 'Something is clicked', hasElement: true },
-  { value: 'submit', label: 'A form is sent', hasElement: true },
-  { value: 'change', label: 'A field is changed', hasElement: true },
-  { value: 'visible', label: 'Something comes into sight', hasElement: true },
+  { value: 'pageview', label: 'Page view', hasElement: false },
+  { value: 'click', label: 'Click', hasElement: true },
+  { value: 'submit', label: 'Form submit', hasElement: true },
+  { value: 'change', label: 'Field change', hasElement: true },
+  { value: 'visible', label: 'Element becomes visible', hasElement: true },
   {
     value: 'scroll',
-    label: 'The page is scrolled',
+    label: 'Scroll',
     hasElement: false,
-    number: { property: 'scroll_percent', label: 'How far, in percent', usual: '50' },
+    number: { property: 'scroll_percent', label: 'Scroll depth, in percent', usual: '50' },
   },
   {
     value: 'timer',
-    label: 'Some time has passed',
+    label: 'Timer',
     hasElement: false,
-    number: { property: 'timer_seconds', label: 'After how many seconds', usual: '30' },
+    number: { property: 'timer_seconds', label: 'Delay, in seconds', usual: '30' },
   },
-  { value: 'custom', label: 'The page itself tracks it', hasElement: false },
+  { value: 'custom', label: 'Tracked by the page', hasElement: false },
 ];
 
 export const triggerOf = (value: string): TriggerKind | undefined => TRIGGERS.find((one) => one.value === value);
@@ -69,17 +69,17 @@ export function draftOfDefinition(definition: EventDefinition | null): Definitio
 /** What the fields of a form are called. */
 export const DRAFT_NAMES: Readonly<Record<keyof DefinitionDraft, string>> = {
   id: 'Id',
-  name: 'Name of the event',
-  trigger: 'It fires when',
-  selector: 'Selector of the element',
+  name: 'Event name',
+  trigger: 'Trigger',
+  selector: 'Element selector',
   urlPattern: 'Pages',
-  text: 'Text in it',
-  conversion: 'Counts as',
-  valueSelector: 'Selector of its value',
-  fields: 'Fields that are read',
-  properties: 'Properties it always has',
-  leftOut: 'Not sent to',
-  enabled: 'In use',
+  text: 'Text contains',
+  conversion: 'Conversion event',
+  valueSelector: 'Value selector',
+  fields: 'Captured fields',
+  properties: 'Fixed properties',
+  leftOut: 'Excluded destinations',
+  enabled: 'Enabled',
 };
 
 /**
@@ -119,7 +119,7 @@ export function isSelector(text: string): boolean {
 /** Says that a form was not sent, and why. */
 export const notSent = (problems: readonly FieldProblem[]): Answer<never> => ({
   ok: false,
-  failure: { status: 0, code: LINES_CODE, message: 'Nothing was saved: some of it is not understood.', problems },
+  failure: { status: 0, code: LINES_CODE, message: 'Not saved: some fields are invalid.', problems },
 });
 
 /** What is sent of a form. */
@@ -177,7 +177,7 @@ function readLine(line: string): Line {
   const name = quoted === null ? line.slice(0, at).trim() : readValue(quoted[1] ?? '');
   const isName = typeof name === 'string' && (quoted === null ? at > 0 && PLAIN_NAME.test(name) : true);
   if (isName) return { ok: true, name, value: line.slice(at + 1).trim() };
-  return { ok: false, problem: 'is not “name = value”; a name with other characters stands in quotes' };
+  return { ok: false, problem: 'is not “name = value”; put names with other characters in quotes' };
 }
 
 const linesOf = (text: string): string[] => text.split('\n').map((line) => line.trim());
@@ -195,7 +195,7 @@ function lineProblems(text: string): string[] {
     if (written === '') return [];
     const line = readLine(written);
     if (!line.ok) return [`Line ${at + 1} ${line.problem}.`];
-    if (names.has(line.name)) return [`Line ${at + 1} has a name that stands above already.`];
+    if (names.has(line.name)) return [`Line ${at + 1} repeats a name.`];
     names.add(line.name);
     return [];
   });

@@ -59,8 +59,8 @@ export default function DefinitionsPage({ params }: PageProps): VNode {
         <Shown asked={asked}>
           {() =>
             rows.length === 0 ? (
-              <Empty title="Nothing is watched for yet">
-                Page views are events without any definition. Clicks, forms and what comes into sight need one.
+              <Empty title="No event definitions yet">
+                Page views are tracked automatically. Clicks, forms and visible elements need a definition.
               </Empty>
             ) : (
               <DataTable
@@ -96,12 +96,12 @@ const rowsOf = (definitions: readonly EventDefinition[], health: TagHealthItem |
   }));
 
 const STATES: Readonly<Record<DefinitionHealth['state'] | 'off' | 'unknown', { label: string; badge: BadgeKind }>> = {
-  firing: { label: 'Fires', badge: 'good' },
+  firing: { label: 'Firing', badge: 'good' },
   quiet: { label: 'Quiet', badge: 'warn' },
   stopped: { label: 'Stopped firing', badge: 'bad' },
   never_fired: { label: 'Never fired', badge: 'plain' },
-  off: { label: 'Not in use', badge: 'plain' },
-  unknown: { label: 'Not known', badge: 'plain' },
+  off: { label: 'Disabled', badge: 'plain' },
+  unknown: { label: 'Unknown', badge: 'plain' },
 };
 const stateOf = ({ definition, health }: Row) => STATES[definition.enabled ? (health?.state ?? 'unknown') : 'off'];
 
@@ -118,16 +118,16 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     id: 'trigger',
-    title: 'When',
+    title: 'Trigger',
     value: ({ definition }) => triggerOf(definition.trigger)?.label ?? definition.trigger,
   },
   {
     id: 'what',
-    title: 'What',
+    title: 'Selector',
     value: ({ definition }) => definition.selector,
     cell: ({ definition }) => (definition.selector === '' ? '–' : <code>{definition.selector}</code>),
   },
-  { id: 'pages', title: 'Pages', value: ({ definition }) => definition.url_pattern || 'Every page' },
+  { id: 'pages', title: 'Pages', value: ({ definition }) => definition.url_pattern || 'All pages' },
   {
     id: 'state',
     title: 'State',

@@ -21,13 +21,13 @@ const HEIGHT_PX = 480;
 const attemptOutcomes: Readonly<Record<AttemptItem['outcome'], { label: string; badge: BadgeKind }>> = {
   delivered: { label: 'Delivered', badge: 'good' },
   diverted: { label: 'In retry', badge: 'warn' },
-  paused: { label: 'Waits', badge: 'warn' },
+  paused: { label: 'Waiting', badge: 'warn' },
   dead: { label: 'Failed', badge: 'bad' },
   skipped: { label: 'Skipped', badge: 'plain' },
 };
 
 const FILTERS = [
-  { value: '', label: 'All but skipped' },
+  { value: '', label: 'All except skipped' },
   ...Object.entries(attemptOutcomes).map(([value, { label }]) => ({ value, label })),
 ];
 
@@ -43,11 +43,11 @@ export function DestinationAttempts({ siteId, row }: DestinationDialogProps): VN
   );
   return (
     <div class="stack">
-      <SelectField label="Which attempts" value={outcome} onValue={setOutcome} options={FILTERS} />
+      <SelectField label="Outcome" value={outcome} onValue={setOutcome} options={FILTERS} />
       <Shown asked={asked}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty title="No such attempt in the last 30 days" />
+            <Empty title="No matching attempts in the last 30 days" />
           ) : (
             <DataTable
               caption="Newest attempts"
@@ -86,11 +86,11 @@ export const ATTEMPT_COLUMNS = {
   },
   answer: {
     id: 'answer',
-    title: 'Answer',
+    title: 'Response',
     value: attemptAnswer,
     cell: (one) => <span class="wraps">{attemptAnswer(one)}</span>,
   },
-  attempt: { id: 'attempt', title: 'Try', align: 'end', value: ({ attempt }) => attempt },
+  attempt: { id: 'attempt', title: 'Attempt', align: 'end', value: ({ attempt }) => attempt },
 } as const satisfies Record<string, Column<AttemptItem>>;
 
 const columnsOf = (siteId: string): readonly Column<AttemptItem>[] => [
@@ -111,7 +111,7 @@ const columnsOf = (siteId: string): readonly Column<AttemptItem>[] => [
   ATTEMPT_COLUMNS.attempt,
   {
     id: 'took',
-    title: 'Took',
+    title: 'Duration',
     align: 'end',
     value: ({ took_ms }) => took_ms,
     cell: ({ took_ms }) => (took_ms === 0 ? '–' : span(took_ms)),
@@ -152,24 +152,21 @@ export function SendTest({ siteId, row, kind, isUnsaved }: SendTestProps): VNode
       {takesCode && (
         <TextField
           label="Test event code (optional)"
-          hint="Of the platform's page for tests. Without one the event counts there like any other."
+          hint="From the test page of the platform. Without a code the event counts as a real one."
           value={code}
           onValue={setCode}
         />
       )}
-      {isUnsaved && (
-        <p class="note note-warn">Settings were changed and not saved: this goes out with those that are stored.</p>
-      )}
+      {isUnsaved && <p class="note note-warn">There are unsaved changes: the test uses the saved settings.</p>}
       {!isTest && (
         <p class="note note-warn">
-          The platform is not told that this is a test: it counts there. It is of nobody, and worth 1 euro where it has
-          a value.
+          The platform cannot tell that this is a test and counts it. It has no user, and a value of 1 euro if any.
         </p>
       )}
       {action.failure !== null && <FailureNote failure={action.failure} />}
       <div class="actions">
         <button type="submit" class="button primary" disabled={action.isBusy}>
-          {action.isBusy ? 'Sending' : 'Send a test event'}
+          {action.isBusy ? 'Sending' : 'Send test event'}
         </button>
       </div>
       <div role="status">{answer !== null && <Outcome answer={answer} />}</div>
@@ -181,8 +178,8 @@ const OUTCOMES = {
   delivered: { label: 'Delivered', badge: 'good' },
   skipped: { label: 'Skipped', badge: 'warn' },
   diverted: { label: 'Not delivered', badge: 'bad' },
-  dead: { label: 'Refused', badge: 'bad' },
-  paused: { label: 'Not sent: the settings are refused', badge: 'bad' },
+  dead: { label: 'Rejected', badge: 'bad' },
+  paused: { label: 'Not sent: settings rejected', badge: 'bad' },
 } as const;
 
 function Outcome({ answer }: { answer: TestAnswer }): VNode {
@@ -206,7 +203,7 @@ function Outcome({ answer }: { answer: TestAnswer }): VNode {
         <dd>
           <code>{event_id}</code>
         </dd>
-        <dt>Answer</dt>
+        <dt>Response</dt>
         <dd>{said === null ? 'None' : `${said.status} ${said.body}`}</dd>
       </dl>
     </div>

@@ -35,7 +35,7 @@ export function DestinationDialog(props: DestinationDialogProps): VNode {
           <span class="muted">{stateSentence(row)}</span>
         </p>
         <Tabs
-          label="Of the destination"
+          label="Destination"
           chosen={view}
           onChosen={(id) => setQuery({ view: id })}
           tabs={[
@@ -67,7 +67,7 @@ interface SettingsTabProps extends DestinationDialogProps {
 
 function SettingsTab({ kind, ...rest }: SettingsTabProps): VNode {
   // What is not known must not look as if it were empty.
-  if (kind === undefined) return <p class="muted">What this kind of destination takes is not known now.</p>;
+  if (kind === undefined) return <p class="muted">The settings of this destination are unavailable.</p>;
   return <SettingsForm kind={kind} {...rest} />;
 }
 
@@ -151,7 +151,7 @@ function SwitchAndRemove({
       write: ({ version }) => request('PATCH', path, { body: { enabled }, version }),
       onSaved() {
         setAsks(false);
-        toast(`${title} is switched ${enabled ? 'on' : 'off'}`);
+        toast(`${title} was ${enabled ? 'enabled' : 'disabled'}`);
         onChanged();
       },
       onTheirs() {
@@ -172,24 +172,22 @@ function SwitchAndRemove({
         onRemoved={onChanged}
         onTheirs={onChanged}
       >
-        Its settings and secrets are gone for good. What was delivered stays where it is.
+        Its settings and secrets are deleted permanently. Delivered events are not affected.
       </RemoveButton>
       <button type="button" class="button" onClick={() => (item.enabled ? setAsks(true) : void switchTo(true))}>
-        {item.enabled ? 'Switch off' : 'Switch on'}
+        {item.enabled ? 'Disable' : 'Enable'}
       </button>
       {saving.failure !== null && !asks && <FailureNote failure={saving.failure} />}
       {asks && (
         <Confirm
-          title={`Switch ${title} off?`}
-          action="Switch off"
+          title={`Disable ${title}?`}
+          action="Disable"
           isDangerous
           isBusy={saving.isBusy}
           onConfirm={() => void switchTo(false)}
           onClose={() => setAsks(false)}
         >
-          <p>
-            Events are not sent to it until it is switched on again. Those of that time can be sent later by a replay.
-          </p>
+          <p>No events are sent to it until it is enabled again. Missed events can be sent later by a replay.</p>
           {saving.failure !== null && <FailureNote failure={saving.failure} />}
         </Confirm>
       )}
@@ -198,7 +196,7 @@ function SwitchAndRemove({
   );
 }
 
-const NAMES = { enabled: 'Switched on', secrets: 'Secrets that are stored' };
+const NAMES = { enabled: 'Enabled', secrets: 'Stored secrets' };
 
 /** After a failure an event waits for longer each time. */
 const WAITS = new Intl.ListFormat('en-GB').format(RETRY_DELAYS.map(({ delayMs }) => span(delayMs)));
@@ -206,8 +204,8 @@ const WAITS = new Intl.ListFormat('en-GB').format(RETRY_DELAYS.map(({ delayMs })
 function waitingText(waiting: number, waitsForSettings: boolean): string {
   if (waiting === 0) return 'None';
   return waitsForSettings
-    ? `${events(waiting)}, sent once the settings are right`
-    : `${events(waiting)}, each tried again by itself, by and by ${WAITS} after its last try`;
+    ? `${events(waiting)}, sent once the settings are corrected`
+    : `${events(waiting)}, retried automatically ${WAITS} after the last attempt`;
 }
 
 /** How a destination did in the last 24 hours, what is wrong, and what somebody can do about it. */
@@ -242,19 +240,19 @@ function DestinationHealth({ siteId, row }: DestinationDialogProps): VNode {
             <a href={lettersAddress(siteId, item.name)}>See why</a>
           )}{' '}
           {health.failed > 0 && mayAt('replays.change', siteId) && (
-            <a href={replayAddress(siteId, item.name)}>Send them again</a>
+            <a href={replayAddress(siteId, item.name)}>Replay them</a>
           )}
         </dd>
-        <dt>Calls</dt>
+        <dt>Call duration</dt>
         <dd>
-          {span(health.took_ms.p50)} half of them, {span(health.took_ms.p99)} all but 1%
+          Median {span(health.took_ms.p50)}, 99th percentile {span(health.took_ms.p99)}
         </dd>
-        <dt>From arrival</dt>
+        <dt>Delay since arrival</dt>
         <dd>
-          {span(health.age_ms.p50)} half of the events, {span(health.age_ms.p99)} all but 1%
+          Median {span(health.age_ms.p50)}, 99th percentile {span(health.age_ms.p99)}
         </dd>
         <dt>Last delivered</dt>
-        <dd>{health.delivered_at === null ? 'Not in this time' : moment(health.delivered_at)}</dd>
+        <dd>{health.delivered_at === null ? 'Not in the last 24 hours' : moment(health.delivered_at)}</dd>
         {health.failed_at !== null && (
           <>
             <dt>Last error</dt>
@@ -272,16 +270,16 @@ function DestinationHealth({ siteId, row }: DestinationDialogProps): VNode {
 const moment = (ms: number): string => `${ago(ms, Date.now())} (${dateTime(ms)})`;
 
 const WHY_SKIPPED: Readonly<Record<string, string>> = {
-  not_in_destinations: 'the event or its definition leaves it out',
+  not_in_destinations: 'excluded by the event or its definition',
   anonymous_site: 'the site was in offline mode',
   too_old: 'too old for the platform',
-  destination_disabled: 'it was to be tried again, and the destination was switched off by then',
-  no_destination: 'it was to be tried again, and the site had no such destination by then',
-  consent_denied: 'the visitor did not agree',
-  gpc: 'the browser asked not to be shared (Global Privacy Control)',
-  insufficient_user_data: 'nothing to match a person by',
-  no_platform_event: 'no event of the platform is like it',
-  routed_in_browser: 'the browser sends it itself',
+  destination_disabled: 'the destination was disabled before the retry',
+  no_destination: 'the destination was removed before the retry',
+  consent_denied: 'the visitor did not consent',
+  gpc: 'the browser opted out (Global Privacy Control)',
+  insufficient_user_data: 'no data to match a person by',
+  no_platform_event: 'the platform has no matching event',
+  routed_in_browser: 'sent by the browser',
 };
 
 function Skipped({ skipped, total }: { skipped: Readonly<Record<string, number>>; total: number }): VNode | null {
@@ -289,7 +287,7 @@ function Skipped({ skipped, total }: { skipped: Readonly<Record<string, number>>
   const reasons = Object.entries(skipped).sort(([, a], [, b]) => b - a);
   return (
     <section aria-labelledby="skipped">
-      <h3 id="skipped">Skipped on purpose</h3>
+      <h3 id="skipped">Skipped</h3>
       <ol class="bars">
         {reasons.map(([reason, count]) => (
           <li key={reason} style={{ '--share': `${((count / total) * 100).toFixed(1)}%` }}>
@@ -326,7 +324,7 @@ export function SettingFields({ fields, ...rest }: SettingFieldsProps): VNode {
       ))}
       {others.length > 0 && (
         <details open={first.length === 0 || hasProblem}>
-          <summary>{others.length === 1 ? 'One more setting' : `${others.length} more settings`}</summary>
+          <summary>{others.length === 1 ? '1 more setting' : `${others.length} more settings`}</summary>
           <div class="stack">
             {others.map((field) => (
               <OneField key={field.name} field={field} {...rest} />
@@ -357,12 +355,12 @@ function OneField({
     const options = choices.map((value) => ({ value, label: value }));
     return <SelectField {...common} hint={description} options={options} />;
   }
-  const placeholder = isSecret && isStored ? 'Stored; type to replace it' : usual;
+  const placeholder = isSecret && isStored ? 'Stored. Type to replace it.' : usual;
   const isSigning = name === 'signing_secret';
   const text = (
     <TextField
       {...common}
-      hint={isSecret ? `${description} It is stored sealed and never shown again.`.trim() : description}
+      hint={isSecret ? `${description} Stored encrypted and never shown again.`.trim() : description}
       // A secret that is made here has to be taken from here to the receiver.
       type={isSecret && !isLong && !isSigning ? 'password' : 'text'}
       autocomplete="off"
@@ -377,7 +375,7 @@ function OneField({
       {text}
       <p class="row">
         <button type="button" class="button small" onClick={() => common.onValue(newSigningSecret())}>
-          Generate a secret
+          Generate secret
         </button>
         {common.value !== '' && <CopyButton text={common.value} what="signing secret" />}
       </p>

@@ -44,14 +44,18 @@ export const STATES: Readonly<Record<ShownState, { label: string; badge: BadgeKi
     sentence: 'The newest event was not delivered.',
   },
   waits_for_settings: {
-    label: 'Waits for settings',
+    label: 'Settings rejected',
     badge: 'warn',
     sentence: 'Nothing is sent until its settings are changed.',
   },
   idle: { label: 'Idle', badge: 'plain', sentence: 'No event was sent in the last 24 hours.' },
-  off: { label: 'Switched off', badge: 'plain', sentence: 'Events are not sent to it.' },
-  loading: { label: 'Loading', badge: 'plain', sentence: 'How it did is being asked.' },
-  unknown: { label: 'Not known', badge: 'plain', sentence: 'ClickHouse, which knows how it did, does not answer now.' },
+  off: { label: 'Disabled', badge: 'plain', sentence: 'No events are sent to it.' },
+  loading: { label: 'Loading', badge: 'plain', sentence: 'Its status is loading.' },
+  unknown: {
+    label: 'Unknown',
+    badge: 'plain',
+    sentence: 'ClickHouse is not responding, so its status is unavailable.',
+  },
 };
 
 /** A state in a sentence, and what becomes of the events that were not delivered. */
@@ -64,28 +68,29 @@ export function stateSentence({ state, health }: Pick<DestinationRow, 'state' | 
 /** What becomes of events that were not delivered; nothing where there are none. */
 export function undeliveredSentences(health: Pick<HealthItem, 'state' | 'waiting' | 'failed'>): string[] {
   const { state, waiting, failed } = health;
-  const [verb, itself] = waiting === 1 ? ['waits and is', 'itself'] : ['wait and are', 'themselves'];
-  const then = state === 'waits_for_settings' ? `sent by ${itself} after that` : `tried again by ${itself}`;
+  const then = state === 'waits_for_settings' ? 'sent after that' : 'retried';
   return [
-    ...(waiting > 0 ? [`${events(waiting)} ${verb} ${then}.`] : []),
-    ...(failed > 0 ? [`${events(failed)} failed for good: send them again once the cause is gone.`] : []),
+    ...(waiting > 0
+      ? [`${events(waiting)} ${waiting === 1 ? 'is' : 'are'} waiting, to be ${then} automatically.`]
+      : []),
+    ...(failed > 0 ? [`${events(failed)} failed permanently: replay them once the cause is fixed.`] : []),
   ];
 }
 
 /** How many events failed for good, and whether all that did were put right. */
 export function failedText({ failed, dead }: Pick<HealthItem, 'failed' | 'dead'>): string {
   if (failed > 0) return events(failed);
-  return dead === 0 ? 'None' : `None any more; ${number(dead)} did in the last 24 hours`;
+  return dead === 0 ? 'None' : `None left; ${number(dead)} did in the last 24 hours`;
 }
 
 const CREDENTIALS =
-  'The platform does not take the credentials. Make new ones there, set them under Settings, and send a test event.';
+  'The platform rejects the credentials. Create new ones there, enter them under Settings, and send a test event.';
 
 /** `ofTest`: where it is another of a test event, which is sent once and never again by itself. */
 const ADVICE: readonly { reasons: RegExp; advice: string; ofTest?: string }[] = [
   {
     reasons: /settings|secret_unreadable/,
-    advice: 'A setting is missing or malformed. Look under Settings: the field says what it takes.',
+    advice: 'A setting is missing or invalid. Check it under Settings.',
   },
   {
     reasons: /token|credential|unauthori[sz]ed|forbidden|permission|signature|^http_40[13]$|key/,
@@ -93,29 +98,29 @@ const ADVICE: readonly { reasons: RegExp; advice: string; ofTest?: string }[] = 
   },
   {
     reasons: /throttl|rate|^http_429$/,
-    advice: 'The platform asks for fewer calls. It is called more slowly by itself; there is nothing to do.',
-    ofTest: 'The platform asks for fewer calls. Send the test again in a minute.',
+    advice: 'The platform limits the rate. Calls are slowed down automatically; nothing to do.',
+    ofTest: 'The platform limits the rate. Send the test again in a minute.',
   },
   {
     reasons: /^(connect|dns|tls)$/,
     advice:
-      'Nothing answers at the address that is called. Look under Settings whether it is right, where it has one; else the platform is away. It is tried again by itself.',
-    ofTest:
-      'Nothing answers at the address that is called. Look under Settings whether it is right, where it has one, and send the test again.',
+      'The address cannot be reached. Check it under Settings if there is one; otherwise the platform is down. Deliveries are retried automatically.',
+    ofTest: 'The address cannot be reached. Check it under Settings if there is one, and send the test again.',
   },
   {
     reasons: /^(timeout|reset)$|^http_5|breaker_open|unavailable/,
     advice:
-      'The platform does not answer as it should. It is tried again by itself; see its status page if this lasts.',
-    ofTest: 'The platform does not answer as it should. Send the test again later; see its status page if this lasts.',
+      'The platform is not responding correctly. Deliveries are retried automatically; see its status page if this persists.',
+    ofTest:
+      'The platform is not responding correctly. Send the test again later; see its status page if this persists.',
   },
   {
     reasons: /address_refused|invalid_request/,
-    advice: 'The address in the settings may not be called. It has to be https and lead to the public internet.',
+    advice: 'The address in the settings is not allowed. It must be https and on the public internet.',
   },
   {
     reasons: /handed_over/,
-    advice: 'Another process takes the events over. This passes by itself.',
+    advice: 'Another process is taking over. Nothing to do.',
   },
 ];
 
@@ -125,7 +130,7 @@ export function adviceFor(reason: string, waitsForSettings: boolean): string {
   if (found !== undefined) return found;
   return waitsForSettings
     ? CREDENTIALS
-    : 'The platform refuses events. Attempts says what it answered; events that died can be sent again by a replay.';
+    : 'The platform rejects events. Attempts has its responses; failed events can be replayed.';
 }
 
 /** What somebody can do about a test event that was not delivered. */
@@ -134,7 +139,7 @@ export function testAdvice(reason: string, waitsForSettings: boolean): string {
   if (found !== undefined) return found.ofTest ?? found.advice;
   return waitsForSettings
     ? CREDENTIALS
-    : 'The platform refuses this test event. Its answer says why: correct the settings, or test with another event.';
+    : 'The platform rejects this test event. Its response says why: correct the settings, or test with another event.';
 }
 
 export const skippedTotal = ({ skipped }: Pick<HealthItem, 'skipped'>): number =>

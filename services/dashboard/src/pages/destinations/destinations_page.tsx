@@ -46,11 +46,11 @@ export default function DestinationsPage({ params }: PageProps): VNode {
       {health.failure !== null && <FailureNote failure={health.failure} again={health.again} />}
       <Panel
         title="The last 24 hours"
-        note="What a destination does not take now is tried again; what it refuses for good is kept as a dead letter."
+        note="Failed deliveries are retried; events rejected for good are kept as dead letters."
         actions={
           mayChange && (
             <button type="button" class="button primary" onClick={() => setQuery({ add: '1' }, 'push')}>
-              Add a destination
+              Add destination
             </button>
           )
         }
@@ -89,14 +89,14 @@ export default function DestinationsPage({ params }: PageProps): VNode {
 function Destinations({ rows }: { rows: readonly DestinationRow[] }): VNode {
   if (rows.length === 0) {
     return (
-      <Empty title="Events go nowhere but to the warehouse yet">
+      <Empty title="No destinations configured">
         Add an advertising or analytics platform, or a webhook of your own.
       </Empty>
     );
   }
   return (
     <DataTable
-      caption="Destinations and how they do"
+      caption="Destinations of the site"
       columns={COLUMNS}
       rows={rows}
       keyOf={({ item }) => item.name}
@@ -170,12 +170,12 @@ function AddDestination({ siteId, kinds, onAdded, onClose }: AddDestinationProps
   const [name, setName] = useState(kinds[0]?.name ?? '');
   const kind = kinds.find((one) => one.name === name);
   return (
-    <Dialog title="Add a destination" onClose={onClose}>
+    <Dialog title="Add destination" onClose={onClose}>
       {kind === undefined ? (
-        <p class="muted">The site has a destination of every kind already, and can have one of each.</p>
+        <p class="muted">Every platform is already configured.</p>
       ) : (
         <div class="stack">
-          <p class="muted">A site has one destination of each kind; those that it has are not offered.</p>
+          <p class="muted">A site has one destination per platform; configured ones are not listed.</p>
           <SelectField
             label="Platform"
             value={name}
@@ -208,10 +208,10 @@ function NewSettings({ siteId, kind, onAdded, onClose }: Omit<AddDestinationProp
     <form class="stack" onSubmit={(event) => void add(event)}>
       <SettingFields fields={fields} draft={draft} stored={[]} failure={action.failure} onDraft={setDraft} />
       <CheckField
-        label="Send events at once"
+        label="Enable now"
         checked={enabled}
         onChecked={setEnabled}
-        hint="Off, a test event can be sent first; it is switched on at the destination then."
+        hint="Leave off to send a test event first, and enable it then."
       />
       {action.failure !== null && <FailureNote failure={action.failure} />}
       <FormActions action="Add" disabled={action.isBusy} onClose={onClose} />

@@ -50,7 +50,7 @@ function RemoveItem({ spec, item, path, ...rest }: RemoveItemProps): VNode {
       remove={({ version }) => request('DELETE', path, { version })}
       {...rest}
     >
-      Nobody is shown it any more. What visitors answered stays.
+      It is no longer shown. Collected answers are kept.
     </RemoveButton>
   );
 }

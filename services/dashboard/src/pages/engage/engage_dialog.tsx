@@ -83,7 +83,7 @@ function Views({ siteId, spec, path, item, onChanged, onClose }: EngageDialogPro
   return (
     <>
       <Tabs
-        label={`Of the ${spec.one}`}
+        label="Views"
         chosen={view}
         onChosen={setView}
         tabs={
@@ -113,7 +113,7 @@ const definitionsIn = ([loaded, mine, theirs]: Three<{ text: string }>): Three<o
 
 /** A definition in JSON, for what the form beside it does not have. */
 function AdvancedDefinition(props: DefinitionTabProps): VNode {
-  const { spec, form } = props;
+  const { form } = props;
   const { text } = form.draft;
   const typed = readObject(text);
   const save = (enabled?: boolean): void => {
@@ -129,9 +129,9 @@ function AdvancedDefinition(props: DefinitionTabProps): VNode {
     >
       <fieldset class="stack" disabled={form.isBusy}>
         <TextField
-          label={`The ${spec.one}, in JSON`}
+          label="Definition in JSON"
           lines={22}
-          hint="docs/engage.md says what each field does. What is left out has its usual value."
+          hint="See docs/engage.md for each field. Omitted fields have their defaults."
           problem={typed.ok ? '' : typed.message}
           value={text}
           onValue={(value) => form.edit({ text: value })}
@@ -153,7 +153,7 @@ function LoadedForm(props: DefinitionFormProps): VNode {
       () => setAway(true),
     );
   }, []);
-  if (isAway) return <p class="muted">The form could not be loaded. Advanced has the same in JSON.</p>;
+  if (isAway) return <p class="muted">The form could not be loaded. Advanced has the definition in JSON.</p>;
   return Form === null ? <Loading lines={8} label="Loading the form" /> : <Form {...props} />;
 }
 
@@ -188,7 +188,7 @@ function EngageResults({ siteId, kind, item }: EngageResultsProps): VNode {
               ))}
             </ul>
             {'questions' in results && <Questions questions={results.questions} item={item} />}
-            {'sources' in results && <Ranked title="Where leads came from" rows={results.sources} empty="Not known" />}
+            {'sources' in results && <Ranked title="Lead sources" rows={results.sources} empty="Unknown" />}
           </div>
         )}
       </Shown>
@@ -210,7 +210,7 @@ function figuresOf(results: Results): readonly (readonly [name: string, text: st
   if ('viewed' in results) {
     const { viewed, clicked, dismissed, code_copied, redeemed, conversion } = results;
     return [
-      ['Seen', number(viewed.times)],
+      ['Viewed', number(viewed.times)],
       ['Clicked', `${number(clicked.times)} (${percent(conversion)})`],
       ['Code copied', number(code_copied.times)],
       ['Redeemed', number(redeemed.times)],
@@ -220,7 +220,7 @@ function figuresOf(results: Results): readonly (readonly [name: string, text: st
   const { shown, submitted, dismissed, conversion } = results;
   return [
     ['Shown', number(shown.times)],
-    ['Sent', `${number(submitted.times)} (${percent(conversion)})`],
+    ['Submitted', `${number(submitted.times)} (${percent(conversion)})`],
     ['Dismissed', number(dismissed.times)],
   ];
 }
@@ -256,7 +256,7 @@ function Ranked({ title, rows, empty }: RankedProps): VNode {
     <section class="stack-small">
       <h3>{title}</h3>
       {rows.length === 0 ? (
-        <p class="muted">Nothing yet</p>
+        <p class="muted">No data yet</p>
       ) : (
         <ol class="bars">
           {rows.map(({ value, times }) => (

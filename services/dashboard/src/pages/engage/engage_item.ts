@@ -20,8 +20,8 @@ export const KINDS: readonly { kind: EngageKind; path: string; title: string; on
   {
     kind: 'promo',
     path: 'promos',
-    title: 'Promos',
-    one: 'promo',
+    title: 'Banners',
+    one: 'banner',
     blank: {
       ...{ id: 'sale', name: 'Sale', enabled: false, place: 'banner', title: '20% off' },
       button: { text: 'See it', url: '/sale' },
@@ -52,9 +52,9 @@ export function readObject(text: string): { ok: true; value: object } | { ok: fa
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ok: true, value };
-    return { ok: false, message: 'This is no JSON object.' };
+    return { ok: false, message: 'This is not a JSON object.' };
   } catch (error) {
-    return { ok: false, message: error instanceof Error ? error.message : 'This is no JSON.' };
+    return { ok: false, message: error instanceof Error ? error.message : 'This is not JSON.' };
   }
 }
 

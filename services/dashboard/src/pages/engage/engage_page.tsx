@@ -35,7 +35,7 @@ function OneKind({ siteId, spec }: { siteId: string; spec: KindSpec }): VNode {
   const item = asked.value?.items.find(({ id }) => id === chosen) ?? null;
   return (
     <Panel
-      title={`${spec.title} of the site`}
+      title={spec.title}
       actions={
         mayAt('engage.change', siteId) && (
           <button type="button" class="button primary" onClick={() => setQuery({ item: '+' }, 'push')}>
@@ -47,7 +47,7 @@ function OneKind({ siteId, spec }: { siteId: string; spec: KindSpec }): VNode {
       <Shown asked={asked}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty title={`There is no ${spec.one} yet`} />
+            <Empty title={`No ${spec.title.toLowerCase()} yet`} />
           ) : (
             <DataTable caption={spec.title} columns={COLUMNS} rows={items} keyOf={({ id }) => id} csvName={spec.path} />
           )
@@ -69,10 +69,10 @@ function OneKind({ siteId, spec }: { siteId: string; spec: KindSpec }): VNode {
 }
 
 const STATES: Readonly<Record<ReturnType<typeof shownState>, { label: string; badge: BadgeKind }>> = {
-  on: { label: 'Shown', badge: 'good' },
-  off: { label: 'Not in use', badge: 'plain' },
-  later: { label: 'Begins later', badge: 'warn' },
-  over: { label: 'Over', badge: 'plain' },
+  on: { label: 'Active', badge: 'good' },
+  off: { label: 'Paused', badge: 'plain' },
+  later: { label: 'Scheduled', badge: 'warn' },
+  over: { label: 'Ended', badge: 'plain' },
 };
 const stateOf = (item: EngageView) => STATES[shownState(item, Date.now())];
 
@@ -93,7 +93,7 @@ const COLUMNS: readonly Column<EngageView>[] = [
     value: (item) => stateOf(item).label,
     cell: (item) => <Badge kind={stateOf(item).badge}>{stateOf(item).label}</Badge>,
   },
-  { id: 'place', title: 'Place', value: (item) => item.place },
+  { id: 'place', title: 'Placement', value: (item) => item.place },
   {
     id: 'priority',
     title: 'Priority',
@@ -114,5 +114,5 @@ const COLUMNS: readonly Column<EngageView>[] = [
     value: ({ changed_at }) => changed_at,
     cell: ({ changed_at }) => <span title={dateTime(changed_at)}>{ago(changed_at, Date.now())}</span>,
   },
-  { id: 'by', title: 'By', value: ({ changed_by }) => changed_by },
+  { id: 'by', title: 'Changed by', value: ({ changed_by }) => changed_by },
 ];

@@ -48,7 +48,7 @@ function Way({ siteId, trace }: { siteId: string; trace: EventTrace }): VNode {
   return (
     <ol class="way">
       <Station title="Accepted" state={accepted === null ? 'open' : 'good'}>
-        {accepted === null ? <p>No row of it is stored.</p> : <Accepted siteId={siteId} accepted={accepted} />}
+        {accepted === null ? <p>No row is stored.</p> : <Accepted siteId={siteId} accepted={accepted} />}
       </Station>
       <Station title="Duplicates" state={duplicates.seen === 0 ? 'good' : 'warn'}>
         <Duplicates siteId={siteId} duplicates={duplicates} />
@@ -61,7 +61,7 @@ function Way({ siteId, trace }: { siteId: string; trace: EventTrace }): VNode {
         >
           <p>
             <code>{letter.reason}</code> since {dateTime(letter.died_at)}
-            {letter.resent_at !== null && `, sent in again ${dateTime(letter.resent_at)}`}
+            {letter.resent_at !== null && `, resent ${dateTime(letter.resent_at)}`}
           </p>
           <p class="mono small wraps">
             <LinkWhere isAllowed={mayAt('dead_letters.read', siteId)} href={letterAddress(letter.id)}>
@@ -72,16 +72,14 @@ function Way({ siteId, trace }: { siteId: string; trace: EventTrace }): VNode {
       ))}
       <Station title="Person" state={person === null ? 'open' : 'good'}>
         {person === null ? (
-          <p class="muted">Not known before its row is stored.</p>
+          <p class="muted">Unknown until its row is stored.</p>
         ) : (
           <Person siteId={siteId} person={person} />
         )}
       </Station>
       <Station title="Row" state={row === null ? 'open' : 'good'}>
         {rows_stored > 1 && (
-          <p>
-            It stands in {number(rows_stored)} rows, as it was sent again after its id was forgotten. Queries count one.
-          </p>
+          <p>Stored in {number(rows_stored)} rows, as it was sent again after its id expired. Queries count one.</p>
         )}
         {row === null ? <p class="muted">Not stored.</p> : <RowFacts siteId={siteId} row={row} />}
       </Station>
@@ -92,7 +90,7 @@ function Way({ siteId, trace }: { siteId: string; trace: EventTrace }): VNode {
       ))}
       {destinations.length === 0 && (
         <Station title="Destinations" state="open">
-          <p class="muted">The site has none.</p>
+          <p class="muted">No destinations configured.</p>
         </Station>
       )}
     </ol>
@@ -137,8 +135,8 @@ interface KeyLinkProps {
 }
 
 function KeyLink({ siteId, known: key }: KeyLinkProps): VNode {
-  if (key === null) return <>a key that was not kept</>;
-  if (key.shown_prefix === null) return <>a key that is no more, {key.key_id}…</>;
+  if (key === null) return <>an unknown key</>;
+  if (key.shown_prefix === null) return <>a deleted key, {key.key_id}…</>;
   return (
     <LinkWhere isAllowed={mayAt('keys.read', siteId)} href={siteAddress(siteId, 'keys', { key: key.key_id })}>
       {key.shown_prefix}…{key.label === null || key.label === '' ? '' : ` (${key.label})`}
@@ -166,10 +164,10 @@ function Accepted({ siteId, accepted }: OfSite<{ accepted: NonNullable<EventTrac
 }
 
 function Duplicates({ siteId, duplicates }: OfSite<{ duplicates: EventTrace['duplicates'] }>): VNode {
-  if (duplicates.seen === 0) return <p>None came.</p>;
+  if (duplicates.seen === 0) return <p>None.</p>;
   return (
     <>
-      <p>{duplicates.seen === 1 ? 'One more copy was' : `${number(duplicates.seen)} more copies were`} dropped.</p>
+      <p>{duplicates.seen === 1 ? 'One duplicate was' : `${number(duplicates.seen)} duplicates were`} dropped.</p>
       <ul class="small">
         {duplicates.copies.map(({ received_at, key, times, coordinate }) => (
           <li key={`${coordinate.partition}/${coordinate.offset}/${coordinate.index}`}>
@@ -196,12 +194,12 @@ function Person({ siteId, person }: OfSite<{ person: NonNullable<EventTrace['per
         </LinkWhere>
       </p>
       {person_id === distinct_person_id ? (
-        <p class="muted small">Its distinct id stands for this person by itself.</p>
+        <p class="muted small">Identified by its distinct id alone.</p>
       ) : (
         <p class="muted small">
           {link === undefined
-            ? 'No link says why yet.'
-            : `Whom its distinct id stands for became part of them ${dateTime(link.since)}.`}
+            ? 'No merge is known yet.'
+            : `The person of its distinct id was merged into this one ${dateTime(link.since)}.`}
         </p>
       )}
       {(identified_by ?? []).map(({ identifier, digest_begin, since }) => (
@@ -218,7 +216,7 @@ type Destination = EventTrace['destinations'][number];
 
 const WORDS: Readonly<Record<Destination['state'], string>> = {
   delivered: 'Delivered',
-  waiting: 'Waits for another attempt',
+  waiting: 'Waiting for a retry',
   dead: 'Failed',
   skipped: 'Skipped',
   not_attempted: 'Not attempted',
@@ -238,7 +236,7 @@ function DestinationWay({ siteId, destination: item }: { siteId: string; destina
     <>
       {mayAt('destinations.read', siteId) && (
         <p class="small">
-          <a href={siteAddress(siteId, 'destinations', { destination })}>Open the destination</a>
+          <a href={siteAddress(siteId, 'destinations', { destination })}>Open destination</a>
         </p>
       )}
       <p class="row">
@@ -308,16 +306,16 @@ function factsOf(row: Row): [name: string, text: string][] {
   return [
     ['Event', row.event],
     ['Counted as', OUR_NAMES.get(row.event) ?? ''],
-    ['Happened', dateTime(row.timestamp) + (sent === null ? '' : ` (${sent} was sent)`)],
+    ['Time', dateTime(row.timestamp) + (sent === null ? '' : ` (sent as ${sent})`)],
     ['Distinct id', row.distinct_id],
     ['Source', row.action_source],
     ['Mode', row.mode],
     ['Value', row.value === null ? '' : `${number(row.value)} ${row.currency}`],
     ['Order id', row.order_id],
-    ['Identifies', row.identify ? 'yes: its identifiers may link people' : ''],
+    ['Identifies', row.identify ? 'yes: its identifiers may merge people' : ''],
     ...Object.entries(identifiers).map(([name, begin]): [string, string] => [name, `SHA-256 ${begin}…`]),
-    ['Place', [row.zip, row.city, row.state, row.country].filter((part) => part !== '').join(', ')],
-    ['Address', row.client_ip],
+    ['Location', [row.zip, row.city, row.state, row.country].filter((part) => part !== '').join(', ')],
+    ['IP address', row.client_ip],
     ['Browser', row.client_user_agent],
   ];
 }

@@ -23,7 +23,9 @@ export function FunnelView({ query, answer, onPart }: FunnelViewProps): VNode {
     });
   };
   if ((answer.steps[0]?.reached ?? 0) === 0) {
-    return <Empty title="Nobody began this funnel">Choose another first step, fewer filters or a longer period.</Empty>;
+    return (
+      <Empty title="No one entered this funnel">Choose another first step, fewer filters or a longer period.</Empty>
+    );
   }
   const optional = query.steps.map((step) => step.optional === true);
   return (
@@ -75,18 +77,18 @@ const STEP_COLUMNS: Column<StepRow>[] = [
   },
   {
     id: 'first',
-    title: 'Of the first',
+    title: 'Of first step',
     align: 'end',
     value: (row) => row.of_first,
     cell: (row) => percent(row.of_first),
   },
   {
-    ...{ id: 'previous', title: 'Of the one before', align: 'end' },
+    ...{ id: 'previous', title: 'Of previous step', align: 'end' },
     value: (row) => row.of_previous,
     cell: (row) => percent(row.of_previous),
   },
-  timeColumn('between', 'Median from the one before', (step) => step.between_ms?.median),
-  timeColumn('median', 'Median from the first', ({ time_ms }) => time_ms?.median),
+  timeColumn('between', 'Median from previous step', (step) => step.between_ms?.median),
+  timeColumn('median', 'Median from first step', ({ time_ms }) => time_ms?.median),
   timeColumn('p90', '90 % within', ({ time_ms }) => time_ms?.p90),
 ];
 
@@ -156,7 +158,7 @@ function Reached({ count, share, what, act }: ReachedProps): VNode {
       {act === undefined || count === 0 ? (
         number(count)
       ) : (
-        <button type="button" class="figure-link" aria-label={`${number(count)}: show who, ${what}`} onClick={act}>
+        <button type="button" class="figure-link" aria-label={`${number(count)}: show people, ${what}`} onClick={act}>
           {number(count)}
         </button>
       )}
@@ -172,7 +174,7 @@ function Times({ classes }: { classes: FunnelAnswer['time_to_convert'] }): VNode
   const last = classes.findLastIndex(({ reached }) => reached > 0);
   return (
     <div>
-      <h3>How long it took to the last step</h3>
+      <h3>Time to convert</h3>
       <ol class="bars time-classes">
         {classes.slice(first, last + 1).map(({ up_to_ms, reached }) => (
           <li key={up_to_ms ?? 'longer'} style={{ '--share': `${((reached / most) * 100).toFixed(1)}%` }}>
@@ -233,10 +235,10 @@ function FunnelChart({ title, steps, onActors }: FunnelChartProps): VNode {
               {before !== null && (
                 <span class="muted small">
                   {percent(before === 0 ? null : step.reached / before)} of step {previous + 1}
-                  {step.medianMs !== null && `, half within ${span(step.medianMs)}`}
+                  {step.medianMs !== null && `, median ${span(step.medianMs)}`}
                   {', '}
                   <Figure
-                    text={`${number(before - step.reached)} ${step.isOptional === true ? 'left it out' : 'dropped'}`}
+                    text={`${number(before - step.reached)} ${step.isOptional === true ? 'skipped it' : 'dropped'}`}
                     act={onActors && (() => onActors(at, 'dropped'))}
                     what={`who did not get to step ${at + 1}`}
                   />

@@ -249,7 +249,7 @@ interface FunnelOptionsProps {
   onDraft(draft: FunnelDraft): void;
 }
 
-const ORDER_LABELS = { ordered: 'In this order', strict: 'Directly after each other', any: 'In any order' };
+const ORDER_LABELS = { ordered: 'In this order', strict: 'Strict order', any: 'In any order' };
 const COUNTED_LABELS = { person: 'People', session: 'Sessions' };
 const AT_LABELS = {
   first_step: 'At the first step',
@@ -258,11 +258,10 @@ const AT_LABELS = {
   last_touch: 'Last touch',
 };
 const AT_HINTS = {
-  first_step:
-    'The value of the event that the way began with: of several such events, the latest from which it got there.',
-  step: 'The value of the event that took this step; none where it was not reached.',
-  first_touch: 'The first value that any event had, until the last step that was reached.',
-  last_touch: 'The last value that any event had, until the last step that was reached.',
+  first_step: 'The value of the first event; of several such events, the latest that led to conversion.',
+  step: 'The value of the event of this step; none where it was not reached.',
+  first_touch: 'The first value of any event, up to the last step reached.',
+  last_touch: 'The last value of any event, up to the last step reached.',
 };
 
 /** How a funnel counts: within which time, in which order, what, and by what it is broken down. */
@@ -271,26 +270,26 @@ function FunnelOptions({ draft, failure, onDraft }: FunnelOptionsProps): VNode {
   return (
     <div class="options">
       <SpanField
-        label="Within"
+        label="Conversion window"
         ms={draft.window_ms}
         problem={problemsAt(failure, 'window_ms')}
         onMs={(window_ms) => onDraft({ ...draft, window_ms })}
       />
       <SelectField
-        label="Order of steps"
+        label="Step order"
         value={draft.order ?? 'ordered'}
         options={ORDERS.map((value) => ({ value, label: ORDER_LABELS[value] }))}
         onValue={(order) => onDraft({ ...draft, order: oneOf(order, ORDERS) })}
       />
       <SelectField
-        label="Counts"
+        label="Count by"
         value={draft.count_by ?? 'person'}
         options={COUNTED.map((value) => ({ value, label: COUNTED_LABELS[value] }))}
         onValue={(counted) => onDraft({ ...draft, count_by: oneOf(counted, COUNTED) })}
       />
       <FieldPicker
         label="Break down by"
-        none="Nothing"
+        none="None"
         field={breakdown?.field ?? null}
         onField={(field) => {
           const { breakdown: _before, ...rest } = draft;
@@ -299,7 +298,7 @@ function FunnelOptions({ draft, failure, onDraft }: FunnelOptionsProps): VNode {
       />
       {breakdown !== undefined && (
         <SelectField
-          label="Its value"
+          label="Attribution"
           hint={AT_HINTS[breakdown.at]}
           value={breakdown.at}
           options={ATTRIBUTIONS.map((value) => ({ value, label: AT_LABELS[value] }))}
@@ -309,7 +308,7 @@ function FunnelOptions({ draft, failure, onDraft }: FunnelOptionsProps): VNode {
       )}
       {breakdown?.at === 'step' && (
         <StepChoice
-          label="Of step"
+          label="Step"
           from={1}
           to={draft.steps.length}
           value={breakdown.step ?? 1}
@@ -386,7 +385,7 @@ function ExclusionRow({ exclusion, number, steps, problem, onExclusion }: Exclus
   const { after_step = 1, before_step = steps ?? 2, ends = 'way' } = exclusion;
   return (
     <fieldset class="exclusion">
-      <legend class="muted small">Without</legend>
+      <legend class="muted small">Exclude</legend>
       <EventPicker what={what} events={exclusion.events} onEvents={(events) => onExclusion({ ...exclusion, events })} />
       {steps !== null && (
         <>
@@ -407,11 +406,11 @@ function ExclusionRow({ exclusion, number, steps, problem, onExclusion }: Exclus
         </>
       )}
       <SelectField
-        label="It ends"
+        label="Excludes"
         value={ends}
         options={[
-          { value: 'way', label: 'this way to the step' },
-          { value: 'actor', label: 'whoever has it' },
+          { value: 'way', label: 'this attempt' },
+          { value: 'actor', label: 'the whole person' },
         ]}
         onValue={(value) => onExclusion({ ...exclusion, ends: value === 'actor' ? 'actor' : 'way' })}
       />

@@ -47,34 +47,33 @@ export default function InstallPage({ params }: PageProps): VNode {
   return (
     <ol class="stack steps">
       <li>
-        <Panel title="1. A key for the pages">
+        <Panel title="1. Browser key">
           <ChooseKey siteId={siteId} value={key} origins={likelyOrigins(domains.value?.items ?? [])} onValue={setKey} />
         </Panel>
       </li>
       <li>
-        <Panel title="2. One line in the head of every page">
+        <Panel title="2. Snippet in the head of every page">
           <div class="stack narrow">
             <TextField
-              label="Where the tag is loaded from"
+              label="Tag host"
               type="url"
-              hint="The edge, or a verified domain of your own that leads to it."
-              problem={edgeText !== '' && edge === null ? 'This is no address such as https://edge.example.' : ''}
+              hint="The edge, or one of your verified domains."
+              problem={edgeText !== '' && edge === null ? 'Enter a URL such as https://edge.example.' : ''}
               value={edgeText}
               onValue={setOwnEdge}
             />
             {line === null ? (
-              <p class="muted">The line stands here as soon as there is an address.</p>
+              <p class="muted">The snippet appears as soon as there is a host.</p>
             ) : (
               <>
                 <div class="secret">
                   <code>{line}</code>
-                  <CopyButton text={line} what="line" />
+                  <CopyButton text={line} what="snippet" />
                 </div>
                 {!hasKey && (
                   <p class="note note-warn">
                     <span>
-                      <code>{KEY_PLACEHOLDER}</code> stands where your key goes: paste the key above, and the line has
-                      it.
+                      <code>{KEY_PLACEHOLDER}</code> is a placeholder: paste your key above.
                     </span>
                   </p>
                 )}
@@ -114,8 +113,8 @@ function ChooseKey({ siteId, value, origins, onValue }: ChooseKeyProps): VNode {
   return (
     <div class="stack narrow">
       <p>
-        A key is shown once, when it is issued; only its hash is stored, so that no line can be made of it later. Paste
-        it out of a page that has it, or issue another one: the old one goes on working.
+        Keys are shown only once, as only their hashes are stored. Paste an existing key, or issue a new one: existing
+        keys keep working.
       </p>
       {keys !== null && keys.length > 0 && <Existing keys={keys} />}
       {asked.failure !== null && <FailureNote failure={asked.failure} again={asked.again} />}
@@ -123,11 +122,7 @@ function ChooseKey({ siteId, value, origins, onValue }: ChooseKeyProps): VNode {
         label="Browser key"
         placeholder="svc_pk_…"
         autocomplete="off"
-        hint={
-          issued !== null && given === issued
-            ? 'It is new, and public: it stands in the pages. It is shown this once.'
-            : 'It begins with svc_pk_.'
-        }
+        hint={issued !== null && given === issued ? 'A new public key. It is shown only once.' : 'Starts with svc_pk_.'}
         problem={problemOfKey(given, issued, keys)}
         value={value}
         onValue={onValue}
@@ -159,15 +154,15 @@ function ChooseKey({ siteId, value, origins, onValue }: ChooseKeyProps): VNode {
 
 function problemOfKey(given: string, issued: string | null, keys: readonly KeyItem[] | null): string {
   if (given === '' || given === issued) return '';
-  if (!isBrowserKey(given)) return 'A browser key begins with svc_pk_.';
+  if (!isBrowserKey(given)) return 'A browser key starts with svc_pk_.';
   const isOfSite = keys?.some(({ shown_prefix }) => given.startsWith(shown_prefix)) ?? true;
-  return isOfSite ? '' : 'This is no browser key of this site that works.';
+  return isOfSite ? '' : 'This is not an active browser key of this site.';
 }
 
 function Existing({ keys }: { keys: readonly KeyItem[] }): VNode {
   return (
     <div class="stack-small">
-      <p>You have {keys.length === 1 ? 'this one' : 'these'}: paste it here.</p>
+      <p>{keys.length === 1 ? 'Existing key' : 'Existing keys'}:</p>
       <ul class="stack-small">
         {keys.map(({ key_hash, shown_prefix, label }) => (
           <li key={key_hash} class="wraps">
@@ -196,7 +191,7 @@ function IssueHere({ siteId, offered, onIssued, onClose }: IssueHereProps): VNod
     if (answer !== null) onIssued(answer.secret);
   };
   return (
-    <Dialog title="Issue a key for the pages" isChanged={origins !== ''} onClose={onClose}>
+    <Dialog title="Issue a browser key" isChanged={origins !== ''} onClose={onClose}>
       <form class="stack" onSubmit={(event) => void issue(event)}>
         <OriginsField value={origins} offered={offered} failure={action.failure} onValue={setOrigins} />
         {action.failure !== null && <FailureNote failure={action.failure} />}
@@ -227,7 +222,7 @@ function FirstEvent({ siteId }: { siteId: string }): VNode {
     <div class="stack">
       {/* Said once: how long ago it was is another text at every look. */}
       <p class="hidden" role="status">
-        {watched?.newest == null ? '' : isThere ? 'An event of a browser came' : 'Browsers have sent events'}
+        {watched?.newest == null ? '' : isThere ? 'A browser event arrived' : 'Browser events have arrived'}
       </p>
       {asked.failure !== null && <FailureNote failure={asked.failure} again={asked.again} />}
       {watched !== null && watched.newest !== null ? (
@@ -235,13 +230,12 @@ function FirstEvent({ siteId }: { siteId: string }): VNode {
       ) : (
         <>
           <p class="visitors-now first-event">
-            <span class="pulse" aria-hidden="true" /> Waiting for an event of a browser. Open one of the pages in one.
+            <span class="pulse" aria-hidden="true" /> Waiting for a browser event. Open one of your pages.
           </p>
           <p class="muted">
-            Nothing comes? A key that is mistyped or not of this site is answered 403, which stands in the browser’s
-            console and nowhere here. A browser that a program drives counts as a bot, and a page whose origin the key
-            does not allow is refused: both stand under{' '}
-            <a href={addressOf(`/sites/${encodeURIComponent(siteId)}/refusals`)}>Not accepted</a>.
+            Nothing arrives? A mistyped key, or one of another site, gets a 403 response, which only the browser’s
+            console shows. Automated browsers count as bots, and pages whose origin the key does not allow are rejected:
+            see <a href={addressOf(`/sites/${encodeURIComponent(siteId)}/refusals`)}>Rejected events</a>.
           </p>
         </>
       )}
@@ -277,23 +271,23 @@ interface ArrivedProps {
 function Arrived({ siteId, event, isNew }: ArrivedProps): VNode {
   const home = (page: string): string => addressOf(`/sites/${encodeURIComponent(siteId)}/${page}`);
   const page = pageOf(event);
-  const from = page === '' ? ', without the address of a page' : ' from ';
+  const from = page === '' ? ', without a page URL' : ' from ';
   return (
     <div class="note note-good">
       <Icon name="check" />
       <div>
         <p class="strong">
           {isNew
-            ? 'Events arrive'
-            : `Events of browsers arrive, the last one came ${ago(event.received_at, Date.now())}`}
+            ? 'Events are arriving'
+            : `Browser events are arriving, the last one ${ago(event.received_at, Date.now())}`}
         </p>
         <p class="wraps">
-          <code>{event.event}</code> came at {timeOfDay(event.received_at)}
+          <code>{event.event}</code> arrived at {timeOfDay(event.received_at)}
           {from}
           {page !== '' && <code>{page}</code>}.
         </p>
         <p>
-          <a href={home('overview')}>Go to the overview</a>, or <a href={home('destinations')}>send events on</a>.
+          <a href={home('overview')}>Go to the overview</a>, or <a href={home('destinations')}>add a destination</a>.
         </p>
       </div>
     </div>

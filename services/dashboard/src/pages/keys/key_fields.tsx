@@ -17,7 +17,7 @@ export function KeyFields({ caller, draft, failure, onDraft }: KeyFieldsProps): 
     <>
       <TextField
         label="Label"
-        hint="What the key is for, so that others know whether it may go."
+        hint="What the key is for."
         problem={problemOf(failure, 'label')}
         value={draft.label}
         onValue={(label) => onDraft({ ...draft, label })}
@@ -26,7 +26,7 @@ export function KeyFields({ caller, draft, failure, onDraft }: KeyFieldsProps): 
         <OriginsField value={draft.origins} failure={failure} onValue={(origins) => onDraft({ ...draft, origins })} />
       )}
       <TextField
-        label="Requests in 10 seconds, at most (optional)"
+        label="Max requests in 10 seconds (optional)"
         inputMode="numeric"
         problem={problemOf(failure, 'rate_limit')}
         value={draft.rate}
@@ -52,10 +52,10 @@ export function OriginsField({ value, offered = [], failure, onValue }: OriginsF
   return (
     <div class="stack-small">
       <TextField
-        label="Pages it may be used on (optional)"
+        label="Allowed origins (optional)"
         lines={3}
         placeholder={'https://shop.example\nhttps://*.shop.example'}
-        hint="One origin on a line. Empty: every page."
+        hint="One origin per line. Empty: any page."
         problem={problemOf(failure, 'allowed_origins')}
         value={value}
         onValue={onValue}
@@ -76,8 +76,7 @@ export function OriginsField({ value, offered = [], failure, onValue }: OriginsF
       )}
       {given.length === 0 && (
         <p class="note note-warn">
-          The key stands in the pages, where anybody reads it. Without origins it works on every website, also on one
-          that sends events in your name.
+          Browser keys are public. Without allowed origins, any website can use this one to send events in your name.
         </p>
       )}
     </div>

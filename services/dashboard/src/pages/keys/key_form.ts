@@ -29,8 +29,8 @@ export const bodyOfKey = ({ label, origins, rate }: KeyDraft) => ({
 /** What the fields of a form are called. */
 export const KEY_NAMES: Readonly<Record<keyof KeyDraft, string>> = {
   label: 'Label',
-  origins: 'Pages it may be used on',
-  rate: 'Requests in 10 seconds, at most',
+  origins: 'Allowed origins',
+  rate: 'Max requests in 10 seconds',
 };
 
 /** Whether two forms say the same of a key. */
@@ -47,5 +47,5 @@ export const OVERLAPS = [
   { value: String(168 * HOUR_MS), label: '7 days' },
   { value: String(720 * HOUR_MS), label: '30 days' },
   { value: String(HOUR_MS), label: '1 hour' },
-  { value: '0', label: 'Not at all: it stops now' },
+  { value: '0', label: 'Revoke it now' },
 ] as const;

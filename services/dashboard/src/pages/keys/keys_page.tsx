@@ -32,8 +32,8 @@ export default function KeysPage({ params }: PageProps): VNode {
   return (
     <div class="stack">
       <Panel
-        title="Who may send events"
-        note="Browser keys are public and stand in pages; server keys are secret."
+        title="API keys"
+        note="Browser keys are public, as part of your pages; server keys are secret."
         actions={
           mayChange && (
             <button type="button" class="button primary" onClick={() => setQuery({ issue: '1' }, 'push')}>
@@ -45,7 +45,7 @@ export default function KeysPage({ params }: PageProps): VNode {
         <Shown asked={asked}>
           {({ items }) =>
             items.length === 0 ? (
-              <Empty title="No key yet">Whoever sends events of this site needs one.</Empty>
+              <Empty title="No keys yet">A key is needed to send events of this site.</Empty>
             ) : (
               <DataTable
                 caption="Keys of the site"
@@ -94,10 +94,10 @@ const COLUMNS: readonly Column<KeyItem>[] = [
     ),
   },
   { id: 'label', title: 'Label', value: ({ label }) => label },
-  { id: 'caller', title: 'For', value: ({ caller }) => (caller === 'browser' ? 'Browsers' : 'Servers') },
+  { id: 'caller', title: 'Used by', value: ({ caller }) => (caller === 'browser' ? 'Browsers' : 'Servers') },
   {
     id: 'origins',
-    title: 'From',
+    title: 'Origins',
     value: ({ allowed_origins }) => allowed_origins.join(' '),
     cell: (key) => originsOf(key),
   },
@@ -106,7 +106,7 @@ const COLUMNS: readonly Column<KeyItem>[] = [
     title: 'Last used',
     value: ({ last_used_at }) => last_used_at,
     cell: ({ last_used_at }) =>
-      last_used_at === null ? 'Not known' : <span title={dateTime(last_used_at)}>{ago(last_used_at, Date.now())}</span>,
+      last_used_at === null ? 'Unknown' : <span title={dateTime(last_used_at)}>{ago(last_used_at, Date.now())}</span>,
   },
   {
     id: 'state',
@@ -129,8 +129,8 @@ interface IssueKeyProps {
 }
 
 const CALLERS = [
-  { value: 'browser', label: 'Browsers: it stands in the pages' },
-  { value: 'server', label: 'Servers: it is kept secret' },
+  { value: 'browser', label: 'Browsers: public, in your pages' },
+  { value: 'server', label: 'Servers: secret' },
 ];
 
 /** Issues a key and shows it, once. */
@@ -155,7 +155,7 @@ function IssueKey({ siteId, onIssued, onClose }: IssueKeyProps): VNode {
     <Dialog title="Issue a key" isChanged={!isSameKey(draft, EMPTY_KEY)} onClose={onClose}>
       <form class="stack" onSubmit={(event) => void issue(event)}>
         <SelectField
-          label="Who uses it"
+          label="Used by"
           value={caller}
           onValue={(value) => setCaller(value as KeyItem['caller'])}
           options={CALLERS}
@@ -213,19 +213,19 @@ function Facts({ item }: { item: KeyItem }): VNode {
   const { label, caller, created_at, last_used_at, expires_at, revoked_at } = item;
   const moments = [
     ['Issued', created_at],
-    ['Ends', expires_at],
+    ['Expires', expires_at],
     ['Revoked', revoked_at],
   ] as const;
   return (
     <dl class="facts">
       <dt>Label</dt>
       <dd>{label === '' ? 'None' : label}</dd>
-      <dt>For</dt>
+      <dt>Used by</dt>
       <dd>{caller === 'browser' ? 'Browsers' : 'Servers'}</dd>
-      <dt>From</dt>
+      <dt>Origins</dt>
       <dd>{originsOf(item)}</dd>
       <dt>Last used</dt>
-      <dd>{last_used_at === null ? 'Not known' : ago(last_used_at, Date.now())}</dd>
+      <dd>{last_used_at === null ? 'Unknown' : ago(last_used_at, Date.now())}</dd>
       {moments.map(([name, ms]) =>
         ms === null ? null : (
           <>
@@ -288,13 +288,13 @@ function RotateKey({ item, onRotated }: { item: KeyItem; onRotated(rotated: Rota
   };
   return (
     <section class="stack" aria-labelledby="rotate">
-      <h3 id="rotate">Replace it by a new key</h3>
+      <h3 id="rotate">Replace with a new key</h3>
       <SelectField
-        label="The old one goes on working for"
+        label="The old key keeps working for"
         value={overlap}
         onValue={setOverlap}
         options={OVERLAPS}
-        hint="Put the new key into use within this time, and nothing is lost."
+        hint="Switch to the new key within this time."
       />
       {action.failure !== null && <FailureNote failure={action.failure} />}
       <div class="actions">
@@ -331,7 +331,7 @@ function RevokeKey({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged
           onClose={() => setAsks(false)}
         >
           <p>
-            It stops at once and for good: whoever uses it is refused.
+            It stops working immediately and permanently.
             {item.last_used_at !== null && ` It was last used ${ago(item.last_used_at, Date.now())}.`}
           </p>
           {action.failure !== null && <FailureNote failure={action.failure} />}
@@ -361,8 +361,8 @@ function KeyState({ item }: { item: KeyItem }): VNode {
 
 /** Where a key may be used, in a few words. */
 function originsOf({ caller, allowed_origins: origins }: KeyItem): string {
-  if (caller === 'server') return 'Anywhere but browsers';
+  if (caller === 'server') return 'Servers only';
   const [first] = origins;
-  if (first === undefined) return 'Every page';
+  if (first === undefined) return 'Any page';
   return origins.length === 1 ? first : `${first} and ${origins.length - 1} more`;
 }

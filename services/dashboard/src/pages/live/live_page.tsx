@@ -48,7 +48,7 @@ export default function LivePage({ params }: PageProps): VNode {
       <FilterBar key={siteId} siteId={siteId} filters={filters} />
       <div class="live-bar">
         <button type="button" class="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
-          <Icon name={isPaused ? 'play' : 'pause'} /> {isPaused ? 'Go on' : 'Pause'}
+          <Icon name={isPaused ? 'play' : 'pause'} /> {isPaused ? 'Resume' : 'Pause'}
         </button>
         <LiveCount ring={ring} older={isPaused ? older.events.length : 0} isPaused={isPaused} />
       </div>
@@ -70,17 +70,17 @@ export default function LivePage({ params }: PageProps): VNode {
           <button type="button" class="button" disabled={further.asks} onClick={further.load}>
             Show older
           </button>
-          {older.readTo !== null && <span class="muted small">All since {dateTime(older.readTo)} are read.</span>}
+          {older.readTo !== null && <span class="muted small">Loaded back to {dateTime(older.readTo)}.</span>}
         </div>
       )}
       {opened !== null && (
-        <Dialog title="What became of this event" kind="side" onClose={() => setQuery({ [OPEN]: null })}>
+        <Dialog title="Event trace" kind="side" onClose={() => setQuery({ [OPEN]: null })}>
           <p>
             <a
               class="button small"
               href={addressOf(`/sites/${encodeURIComponent(siteId)}/events/${encodeURIComponent(opened)}`)}
             >
-              Open as a page
+              Open full page
             </a>
           </p>
           <EventWay siteId={siteId} eventId={opened} heading="h3" />
@@ -93,8 +93,8 @@ export default function LivePage({ params }: PageProps): VNode {
 function Waiting({ isAsked }: { isAsked: boolean }): VNode {
   if (!isAsked) return <Loading lines={8} />;
   return (
-    <Empty title="No event of the last 10 minutes is like this">
-      The next one appears here by itself, about two seconds after it was sent.
+    <Empty title="No matching events in the last 10 minutes">
+      New events appear automatically, about two seconds after they are sent.
     </Empty>
   );
 }
@@ -104,7 +104,7 @@ function LiveCount({ ring, older, isPaused }: { ring: Ring; older: number; isPau
   const rate = ring.rate < 10 ? ring.rate.toFixed(1) : Math.round(ring.rate).toLocaleString('en-GB');
   return (
     <p class="muted">
-      <span class="strong">{ring.seen.toLocaleString('en-GB')}</span> seen
+      <span class="strong">{ring.seen.toLocaleString('en-GB')}</span> received
       {missing !== '' && <span class="badge badge-warn live-missing">{missing}</span>}
       <span class="live-rate">{isPaused ? 'paused' : `${rate} a second`}</span>
     </p>
@@ -243,7 +243,7 @@ function FilterBar({ siteId, filters }: { siteId: string; filters: LiveFilters }
       />
       <TextField
         label="Distinct id"
-        placeholder="Anybody"
+        placeholder="Any visitor"
         value={typed.distinctId}
         onValue={(distinctId) => change({ distinctId })}
       />
@@ -253,7 +253,12 @@ function FilterBar({ siteId, filters }: { siteId: string; filters: LiveFilters }
         value={typed.property}
         onValue={(property) => change({ property })}
       />
-      <TextField label="Its value" placeholder="Any value" value={typed.value} onValue={(value) => change({ value })} />
+      <TextField
+        label="Property value"
+        placeholder="Any value"
+        value={typed.value}
+        onValue={(value) => change({ value })}
+      />
       <button type="submit" class="button primary">
         Filter
       </button>

@@ -28,8 +28,8 @@ export function Tokens(): VNode {
   const [revoked, setRevoked] = useState<TokenItem | null>(null);
   return (
     <Panel
-      title="Tokens of programs"
-      note="A token stands for whoever holds it: changes made with it carry its label."
+      title="API tokens"
+      note="Anyone who has a token can use it. Changes made with it carry its label."
       actions={
         <button type="button" class="button primary" onClick={() => setIssues(true)}>
           Issue a token
@@ -61,7 +61,7 @@ const columnsOf = (revoke: (token: TokenItem) => void): readonly Column<TokenIte
     value: ({ shown_prefix }) => shown_prefix,
     cell: ({ shown_prefix }) => <code>{shown_prefix}…</code>,
   },
-  { id: 'may', title: 'May', value: ({ grants }) => tokenMayText(grants) },
+  { id: 'may', title: 'Permissions', value: ({ grants }) => tokenMayText(grants) },
   {
     id: 'state',
     title: 'State',
@@ -77,7 +77,7 @@ const columnsOf = (revoke: (token: TokenItem) => void): readonly Column<TokenIte
   },
   {
     id: 'ends',
-    title: 'Ends',
+    title: 'Expires',
     value: ({ expires_at }) => expires_at,
     cell: ({ expires_at }) => (expires_at === null ? 'Never' : dateTime(expires_at)),
   },
@@ -123,7 +123,7 @@ function RevokeToken({ token, onRevoked, onClose }: RevokeTokenProps): VNode {
       onConfirm={() => void revoke()}
       onClose={onClose}
     >
-      <p>It stops at once and for good: whatever program uses it is refused.</p>
+      <p>It stops working immediately and permanently.</p>
       {action.failure !== null && <FailureNote failure={action.failure} />}
     </Confirm>
   );
@@ -155,29 +155,29 @@ function IssueToken({ onIssued, onClose }: { onIssued(): void; onClose(): void }
         <TextField
           label="Label"
           required
-          hint="What program it is for; it stands beside every change made with it."
+          hint="What it is for. Shown beside every change made with it."
           problem={problemOf(action.failure, 'label')}
           value={draft.label}
           onValue={(label) => setDraft({ ...draft, label })}
         />
         {mayGiveAll && (
           <CheckField
-            label="Everything"
-            hint="As an owner of the installation"
+            label="Full access"
+            hint="Like an owner of the installation"
             checked={draft.isAll}
             onChecked={(isAll) => setDraft({ ...draft, isAll })}
           />
         )}
         {!draft.isAll && (
           <GrantList
-            label="What it may"
+            label="Roles"
             permission="tokens.manage"
             grants={draft.grants}
             onGrants={(grants) => setDraft({ ...draft, grants })}
           />
         )}
         <SelectField
-          label="It works for"
+          label="Expires after"
           options={LIFETIMES}
           value={draft.days}
           onValue={(days) => setDraft({ ...draft, days })}
@@ -235,9 +235,7 @@ export function TokenLines({ tokens }: { tokens: readonly TokenItem[] }): VNode 
           </li>
         ))}
       </ul>
-      {!mayEverywhere('tokens.manage') && (
-        <p class="muted small">Those of places where you do not manage tokens are not listed.</p>
-      )}
+      {!mayEverywhere('tokens.manage') && <p class="muted small">Tokens that you do not manage are not listed.</p>}
     </>
   );
 }
@@ -266,16 +264,16 @@ export function MemberTokens({ member: { user_id, disabled_at }, issued }: Membe
       <Shown asked={issued} lines={1}>
         {(tokens) =>
           tokens === null ? (
-            <p class="muted">Only who manages tokens sees them.</p>
+            <p class="muted">Your role cannot see tokens.</p>
           ) : tokens.length === 0 ? (
-            <p class="muted">None that still works</p>
+            <p class="muted">No active tokens</p>
           ) : (
             <>
               <TokenLines tokens={tokens} />
               {disabled_at !== null && (
                 <div class="actions">
                   <button type="button" class="button danger" disabled={isBusy} onClick={() => void revoke(tokens)}>
-                    Revoke them
+                    Revoke all
                   </button>
                 </div>
               )}

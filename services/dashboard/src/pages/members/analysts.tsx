@@ -24,28 +24,28 @@ export function Analysts(): VNode {
   const [revoked, setRevoked] = useState<AnalystItem | null>(null);
   if (asked.failure?.code === NOT_SET_UP) {
     return (
-      <Panel title="Users of ClickHouse">
-        <Empty title="This installation makes no users of ClickHouse">
-          The ClickHouse that is embedded in the local setup cannot store users. With a ClickHouse server, whoever runs
-          it names a user that may make others, as <code>CONTROL_ANALYSTS_URL</code>.
+      <Panel title="ClickHouse users">
+        <Empty title="ClickHouse users are not available">
+          The embedded ClickHouse of the local setup cannot store users. With a ClickHouse server, set{' '}
+          <code>CONTROL_ANALYSTS_URL</code> to a user that can create others.
         </Empty>
       </Panel>
     );
   }
   return (
     <Panel
-      title="Users of ClickHouse"
-      note="For tools that speak SQL to ClickHouse itself: each reads its sites and no others, writes nothing, and has limits."
+      title="ClickHouse users"
+      note="For SQL tools: each user has read-only, limited access to the chosen sites."
       actions={
         <button type="button" class="button primary" onClick={() => setMakes(true)}>
-          Make a user
+          Create user
         </button>
       }
     >
       <Shown asked={asked}>
         {({ items }) => (
           <DataTable
-            caption="Analysts and their sites"
+            caption="List of ClickHouse users"
             columns={columnsOf(setRevoked)}
             rows={items}
             keyOf={({ analyst_id }) => analyst_id}
@@ -66,20 +66,20 @@ const columnsOf = (revoke: (analyst: AnalystItem) => void): readonly Column<Anal
     value: ({ clickhouse_user }) => clickhouse_user,
     cell: ({ clickhouse_user }) => <code>{clickhouse_user}</code>,
   },
-  { id: 'sites', title: 'Reads', value: ({ site_ids }) => site_ids.join(', ') },
+  { id: 'sites', title: 'Sites', value: ({ site_ids }) => site_ids.join(', ') },
   {
     id: 'made',
-    title: 'Made',
+    title: 'Created',
     value: ({ created_at }) => created_at,
-    cell: ({ created_at }) => (created_at === null ? 'Not known' : dateTime(created_at)),
+    cell: ({ created_at }) => (created_at === null ? 'Unknown' : dateTime(created_at)),
   },
   {
     id: 'ends',
-    title: 'Ends',
+    title: 'Expires',
     value: ({ expires_at }) => expires_at ?? Number.POSITIVE_INFINITY,
     cell: ({ expires_at }) => (expires_at === null ? 'Never' : dateTime(expires_at)),
   },
-  { id: 'by', title: 'By', value: ({ created_by }) => created_by },
+  { id: 'by', title: 'Created by', value: ({ created_by }) => created_by },
   {
     id: 'revoke',
     title: 'Action',
@@ -121,7 +121,7 @@ function RevokeAnalyst({ analyst, onRevoked, onClose }: RevokeAnalystProps): VNo
       onConfirm={() => void revoke()}
       onClose={onClose}
     >
-      <p>ClickHouse refuses it at once, what it runs is ended, and the database of its views is removed.</p>
+      <p>It loses access immediately, its queries are ended, and the database of its views is removed.</p>
       {action.failure !== null && <FailureNote failure={action.failure} />}
     </Confirm>
   );
@@ -146,21 +146,21 @@ function MakeAnalyst({ onMade, onClose }: { onMade(): void; onClose(): void }): 
   if (made !== null) {
     return (
       <IssuedSecret
-        title={`The user ${made.analyst.clickhouse_user} was made`}
+        title={`The user ${made.analyst.clickhouse_user} was created`}
         secret={made.password}
         what="password"
         onClose={onClose}
       >
         <p>
-          It logs in to ClickHouse as <code>{made.analyst.clickhouse_user}</code>, and finds the tables in the database
-          of the same name.
+          It logs in to ClickHouse as <code>{made.analyst.clickhouse_user}</code>; the tables are in the database of the
+          same name.
         </p>
       </IssuedSecret>
     );
   }
   return (
     <Dialog
-      title="Make a user of ClickHouse"
+      title="Create a ClickHouse user"
       isChanged={id !== '' || chosen.length > 0 || days !== DAYS}
       onClose={onClose}
     >
@@ -168,13 +168,13 @@ function MakeAnalyst({ onMade, onClose }: { onMade(): void; onClose(): void }): 
         <TextField
           label="Id"
           required
-          hint="Whose it is, or what tool’s: up to 32 of a-z, 0-9 and -"
+          hint="Up to 32 of a-z, 0-9 and -"
           problem={problemOf(action.failure, 'analyst_id')}
           value={id}
           onValue={setId}
         />
         <fieldset class="stack-small">
-          <legend>Reads the sites</legend>
+          <legend>Sites</legend>
           {mine.map(({ site_id }) => (
             <CheckField
               key={site_id}
@@ -186,9 +186,9 @@ function MakeAnalyst({ onMade, onClose }: { onMade(): void; onClose(): void }): 
             />
           ))}
         </fieldset>
-        <SelectField label="Ends after" options={LIFETIMES} value={days} onValue={setDays} />
+        <SelectField label="Expires after" options={LIFETIMES} value={days} onValue={setDays} />
         {action.failure !== null && <FailureNote failure={action.failure} />}
-        <FormActions action="Make" disabled={action.isBusy || chosen.length === 0} onClose={onClose} />
+        <FormActions action="Create" disabled={action.isBusy || chosen.length === 0} onClose={onClose} />
       </form>
     </Dialog>
   );
@@ -210,12 +210,12 @@ export function MemberAnalysts({ member: { user_id, disabled_at } }: { member: U
     const refused = await revokeAll(analysts);
     setFailure(refused);
     setBusy(false);
-    if (refused === null) toast(`The users of ClickHouse that ${user_id} made were revoked`);
+    if (refused === null) toast(`The ClickHouse users of ${user_id} were revoked`);
     asked.again();
   };
   return (
     <section class="stack-small" aria-labelledby="member-analysts">
-      <h3 id="member-analysts">Users of ClickHouse they made</h3>
+      <h3 id="member-analysts">ClickHouse users they created</h3>
       {failure !== null && <FailureNote failure={failure} />}
       <Shown asked={asked} lines={1}>
         {(analysts) =>

@@ -15,10 +15,10 @@ interface PlacedSite {
 type Managing = 'users.manage' | 'tokens.manage';
 
 const ROLE_TEXTS: Readonly<Record<Role, string>> = {
-  owner: 'Owner: everything, and who owns it',
-  admin: 'Admin: changes settings, members and tokens',
-  analyst: 'Analyst: asks anything of events',
-  operator: 'Operator: keeps deliveries going',
+  owner: 'Owner: full access, including owners',
+  admin: 'Admin: manages settings, members and tokens',
+  analyst: 'Analyst: runs any query',
+  operator: 'Operator: manages deliveries',
   viewer: 'Viewer: sees totals',
 };
 const LEAST_FIRST = [...ROLES].reverse();
@@ -122,7 +122,7 @@ export const LIFETIMES = [
   { value: DAYS, label: '90 days' },
   { value: '365', label: '365 days' },
   { value: '7', label: '7 days' },
-  { value: '', label: 'No end' },
+  { value: '', label: 'Never' },
 ];
 
 /** When something ends that lasts so many days from now; null: never. */

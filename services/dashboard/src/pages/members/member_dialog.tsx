@@ -50,9 +50,9 @@ export function MemberDialog({ member, onChanged, onClose }: MemberProps & { onC
           </Badge>
         </p>
         <dl class="facts">
-          <dt>Made</dt>
+          <dt>Created</dt>
           <dd>{dateTime(created_at)}</dd>
-          <dt>Signs in by</dt>
+          <dt>Sign-in</dt>
           <dd>{signsInBy(member)}</dd>
           <dt>Second factor</dt>
           <dd>{second_factor ? `Yes, with ${member.recovery_codes_left} recovery codes left` : 'No'}</dd>
@@ -73,8 +73,8 @@ export function MemberDialog({ member, onChanged, onClose }: MemberProps & { onC
           </>
         ) : (
           <p class="muted">
-            Their name, password, second factor and sessions are in the hands of those who could give all that this user
-            may; that is more than your role gives.
+            You cannot manage their name, password, second factor and sessions, as they have roles that you cannot
+            grant.
           </p>
         )}
       </div>
@@ -84,7 +84,7 @@ export function MemberDialog({ member, onChanged, onClose }: MemberProps & { onC
 
 const signsInBy = ({ has_password, provider_links: links }: UserItem): string =>
   [...(has_password ? ['a password'] : []), ...(links > 0 ? [`${links} linked at a provider`] : [])].join(', ') ||
-  'nothing yet';
+  'not set up';
 
 function Roles({ member, onChanged }: MemberProps): VNode {
   const form = useEditing<UserItem, { roles: GrantItem[] }>({
@@ -107,7 +107,7 @@ function Roles({ member, onChanged }: MemberProps): VNode {
         grants={form.draft.roles}
         onGrants={(roles) => form.edit({ roles })}
       />
-      {member.has_other_grants && <p class="muted">They also have roles where you do not manage users.</p>}
+      {member.has_other_grants && <p class="muted">They also have roles that you do not manage.</p>}
       {form.failure !== null && <FailureNote failure={form.failure} />}
       <div class="actions">
         <button
@@ -116,7 +116,7 @@ function Roles({ member, onChanged }: MemberProps): VNode {
           disabled={form.isBusy || !form.isChanged}
           onClick={() => void form.save()}
         >
-          Save the roles
+          Save roles
         </button>
       </div>
       <ConflictDialog saving={form} what={member.user_id} textOf={memberText} />
@@ -154,7 +154,7 @@ function Name({ member, onChanged }: MemberProps): VNode {
       />
       <div class="field-button">
         <button type="submit" class="button" disabled={form.isBusy || !form.isChanged}>
-          Save the name
+          Save name
         </button>
       </div>
       {form.failure !== null && form.failure.problems.length === 0 && <FailureNote failure={form.failure} />}
@@ -212,7 +212,7 @@ function InviteMember({ userId }: { userId: string }): VNode | null {
           disabled={action.isBusy}
           onClick={() => void action.run(() => request<Invitation>('POST', path, { body: {} })).then(setMade)}
         >
-          Invite to sign in at a provider
+          Invite to single sign-on
         </button>
       </div>
       {made !== null && (
@@ -222,7 +222,7 @@ function InviteMember({ userId }: { userId: string }): VNode | null {
           onClose={() => setMade(null)}
         >
           <p>
-            Whoever opens it links their account at a provider to {userId}, once, until {dateTime(made.expires_at)}.
+            Opening it links a provider account to {userId}, once, until {dateTime(made.expires_at)}.
           </p>
         </IssuedSecret>
       )}
@@ -239,14 +239,14 @@ interface MemberSignInProps {
 
 const QUESTIONS = {
   password: {
-    title: 'Give a new password?',
-    action: 'Give a new password',
-    text: 'The one they have stops at once, and their sessions end. The new one is shown once.',
+    title: 'Reset the password?',
+    action: 'Reset password',
+    text: 'The current one stops working, and their sessions end. The new one is shown only once.',
   },
   factor: {
     title: 'Remove the second factor?',
     action: 'Remove',
-    text: 'As of a lost phone: the password alone signs in until they set up another one.',
+    text: 'For a lost phone: the password alone is enough until they set up another one.',
   },
 } as const;
 
@@ -290,7 +290,7 @@ function MemberSignIn({ member, issued, onChanged }: MemberSignInProps): VNode {
   };
   return (
     <section class="stack-small" aria-labelledby="member-signs-in">
-      <h3 id="member-signs-in">Signing in</h3>
+      <h3 id="member-signs-in">Sign-in</h3>
       {asks === null && saving.failure !== null && <FailureNote failure={saving.failure} />}
       <Acts
         member={member}
@@ -335,7 +335,7 @@ function Acts({ member, issued, onChanged, isBusy, onAct }: ActsProps): VNode {
   return (
     <div class="actions spread">
       <button type="button" class="button" onClick={() => onAct('password')}>
-        Give a new password
+        Reset password
       </button>
       {member.second_factor && (
         <button type="button" class="button" onClick={() => onAct('factor')}>
@@ -402,24 +402,24 @@ function DisableMember({ member, issued, onChanged }: DisableMemberProps): VNode
           onConfirm={() => void disable()}
           onClose={() => setAsks(false)}
         >
-          <p>Nobody signs in as them any more, and their sessions end at once. They can be enabled again.</p>
+          <p>They can no longer sign in, and their sessions end immediately. They can be enabled again.</p>
           {tokens.length > 0 && (
             <>
-              <p>These tokens that they issued go on working:</p>
+              <p>Tokens they issued keep working:</p>
               <TokenLines tokens={tokens} />
             </>
           )}
           {managesTokens && (
             <CheckField
-              label="Revoke what they issued too"
-              hint="Their tokens and the users of ClickHouse that they made, at once and for good: programs that use them are refused."
+              label="Also revoke what they issued"
+              hint="Their tokens and ClickHouse users stop working immediately and permanently."
               checked={revokes}
               onChecked={setRevokes}
             />
           )}
           {issued.failure !== null && (
             <>
-              <p>Which tokens they issued is not known now. Those go on working until somebody revokes them.</p>
+              <p>The tokens they issued are unavailable. They keep working until revoked.</p>
               <FailureNote failure={issued.failure} again={issued.again} />
             </>
           )}

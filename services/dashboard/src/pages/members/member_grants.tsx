@@ -46,13 +46,13 @@ export function GrantList({ label, permission, grants, onGrants }: GrantListProp
                 <button
                   type="button"
                   class="button small quiet"
-                  aria-label={`Take away: ${grantText(grant)}`}
+                  aria-label={`Remove ${grantText(grant)}`}
                   onClick={() => onGrants(grants.filter((one) => !isSame(one, grant)))}
                 >
-                  Take away
+                  Remove
                 </button>
               ) : (
-                <span class="muted small">Not yours to take away</span>
+                <span class="muted small">You cannot remove this</span>
               )}
             </li>
           ))}
@@ -78,11 +78,11 @@ function OneMore({ permission, onGrant }: Pick<GrantListProps, 'permission'> & {
   const role = roles.some(({ value }) => value === chosenRole) ? chosenRole : (roles[0]?.value ?? '');
   return (
     <div class="form-row">
-      <SelectField label="Where" options={places} value={place} onValue={setPlace} />
+      <SelectField label="Scope" options={places} value={place} onValue={setPlace} />
       <SelectField label="Role" options={roles} value={role} onValue={setRole} />
       <div class="field-button">
         <button type="button" class="button" disabled={role === ''} onClick={() => onGrant(grantAt(role, place))}>
-          Give the role
+          Add role
         </button>
       </div>
     </div>
@@ -98,7 +98,7 @@ interface SessionTableProps {
   isBusy?: boolean;
 }
 
-/** Sessions that go on, with where each began. */
+/** Active sessions, with where each began. */
 export function SessionTable({ sessions, onEnd, isBusy = false }: SessionTableProps): VNode {
   const ending: Column<SessionItem>[] =
     onEnd === undefined
@@ -114,7 +114,7 @@ export function SessionTable({ sessions, onEnd, isBusy = false }: SessionTablePr
                   type="button"
                   class="button small quiet"
                   disabled={isBusy}
-                  aria-label={`End the session of ${session.browser}, begun ${dateTime(session.created_at)}`}
+                  aria-label={`End the session of ${session.browser}, started ${dateTime(session.created_at)}`}
                   onClick={() => onEnd(session)}
                 >
                   End
@@ -124,11 +124,11 @@ export function SessionTable({ sessions, onEnd, isBusy = false }: SessionTablePr
         ];
   return (
     <DataTable
-      caption="Sessions that go on"
+      caption="Active sessions"
       columns={[...COLUMNS, ...ending]}
       rows={sessions}
       keyOf={({ id }) => id}
-      emptyText="No session goes on"
+      emptyText="No active sessions"
     />
   );
 }
@@ -140,7 +140,7 @@ const COLUMNS: readonly Column<SessionItem>[] = [
     value: ({ browser }) => browser,
     cell: ({ browser, current }) => (
       <>
-        {browser} {current && <Badge kind="good">This one</Badge>}
+        {browser} {current && <Badge kind="good">Current</Badge>}
       </>
     ),
   },
@@ -153,7 +153,7 @@ const COLUMNS: readonly Column<SessionItem>[] = [
   },
   {
     id: 'began',
-    title: 'Began',
+    title: 'Started',
     value: ({ created_at }) => created_at,
     cell: ({ created_at }) => dateTime(created_at),
   },
@@ -171,7 +171,7 @@ export function HandedOver({ title, userId, password, onClose }: HandedOverProps
   return (
     <IssuedSecret title={title} secret={password} what="password" onClose={onClose}>
       <p>
-        Hand it over to whoever signs in as <code>{userId}</code>. They change it after signing in, under Account, You.
+        Give it to <code>{userId}</code>, who can change it under Account, You.
       </p>
     </IssuedSecret>
   );

@@ -29,7 +29,7 @@ export function Members(): VNode {
   return (
     <Panel
       title="Members"
-      note="Those who may something where you manage users, with their roles there. A user is disabled and not removed: the audit goes on naming them."
+      note="Users with a role that you manage. Users are disabled, not removed, so that the audit log can still name them."
       actions={
         <button type="button" class="button primary" onClick={() => setAdds(true)}>
           Add a user
@@ -39,8 +39,8 @@ export function Members(): VNode {
       <div class="stack">
         <div class="form-row">
           <SelectField
-            label="Who may something in"
-            options={[{ value: ANYWHERE, label: 'Any place' }, ...places]}
+            label="Has a role in"
+            options={[{ value: ANYWHERE, label: 'Any scope' }, ...places]}
             value={at}
             onValue={(value) => setQuery({ at: value === ANYWHERE ? null : value })}
           />
@@ -76,12 +76,12 @@ function MemberTable({ items, at }: MemberTableProps): VNode {
     <>
       <p class="muted">{roleCounts(there.map(({ item, grants }) => ({ grants, disabled_at: item.disabled_at })))}</p>
       <DataTable
-        caption="Users with their roles"
+        caption="List of members"
         columns={COLUMNS}
         rows={there.map(({ item }) => item)}
         keyOf={({ user_id }) => user_id}
         csvName="members"
-        emptyText="Nobody has a role there"
+        emptyText="No one has a role there"
       />
     </>
   );
@@ -114,7 +114,7 @@ const COLUMNS: readonly Column<UserItem>[] = [
   { id: 'factor', title: 'Second factor', value: ({ second_factor }) => (second_factor ? 'Yes' : 'No') },
   {
     id: 'created',
-    title: 'Made',
+    title: 'Created',
     value: ({ created_at }) => created_at,
     cell: ({ created_at }) => dateTime(created_at),
   },
@@ -141,7 +141,7 @@ function NewMember({ onMade, onClose }: { onMade(): void; onClose(): void }): VN
   };
   if (password !== null) {
     const id = userId.trim();
-    return <HandedOver title={`The user ${id} was made`} userId={id} password={password} onClose={onClose} />;
+    return <HandedOver title={`The user ${id} was created`} userId={id} password={password} onClose={onClose} />;
   }
   return (
     <Dialog title="Add a user" isChanged={userId + name !== '' || grants.length > 0} onClose={onClose}>
@@ -149,21 +149,21 @@ function NewMember({ onMade, onClose }: { onMade(): void; onClose(): void }): VN
         <TextField
           label="User id"
           required
-          hint="They sign in with it, and it stands beside what they change. Small letters, digits, - and _; no e-mail address."
+          hint="Used to sign in, and shown beside their changes. Lowercase letters, digits, - and _; no e-mail address."
           problem={problemOf(action.failure, 'user_id')}
           value={userId}
           onValue={setUserId}
         />
         <TextField
           label="Name"
-          hint="What people know them by"
+          hint="Display name"
           problem={problemOf(action.failure, 'name')}
           value={name}
           onValue={setName}
         />
         <GrantList label="Roles" permission="users.manage" grants={grants} onGrants={setGrants} />
         {action.failure !== null && <FailureNote failure={action.failure} />}
-        {grants.length === 0 && <p class="muted small">A user needs a role: choose one, and “Give the role”.</p>}
+        {grants.length === 0 && <p class="muted small">A user needs a role: choose one, and press “Add role”.</p>}
         <FormActions action="Add" disabled={action.isBusy || grants.length === 0} onClose={onClose} />
       </form>
     </Dialog>

@@ -46,22 +46,19 @@ export default function OperationsPage(): VNode {
   return (
     <div class="stack">
       {letters.failure !== null && <FailureNote failure={letters.failure} again={letters.again} />}
-      <Panel
-        title="Stages"
-        note="A record is what came in one request, with its events; a mark of a transaction counts as one too."
-      >
+      <Panel title="Stages" note="A record has the events of one request; transaction markers count as records too.">
         <Shown asked={asked} lines={6}>
           {({ not_seen }) => (
             <div class="stack">
               <DataTable
-                caption="Stages and how far they are"
+                caption="Stages with their lag"
                 columns={COLUMNS}
                 rows={rows}
                 keyOf={({ item }) => item.stage}
                 csvName="stages"
               />
               <section class="stack-small" aria-labelledby="not-seen">
-                <h3 id="not-seen">Not seen from here</h3>
+                <h3 id="not-seen">Not monitored here</h3>
                 <ul class="muted">
                   {not_seen.map((text) => (
                     <li key={text}>{text}</li>
@@ -91,7 +88,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     id: 'age',
-    title: 'Oldest',
+    title: 'Oldest waits',
     value: ({ item }) => item.waits_longer_than_ms,
     cell: ({ item }) => waitText(item),
   },
@@ -141,11 +138,11 @@ function OpenLetters(): VNode {
     OPEN_LETTERS_EVERY_MS,
   );
   return (
-    <Panel title="Open dead letters" note="What cannot be read is of no site, and on no site's overview.">
+    <Panel title="Open dead letters" note="Unreadable ones have no site, and are on no overview.">
       <Shown asked={asked}>
         {({ items, more }) =>
           items.length === 0 ? (
-            <Empty title={more ? 'None of those that were looked at' : 'None'} />
+            <Empty title={more ? 'None of those checked' : 'None'} />
           ) : (
             <DataTable
               caption="Open dead letters by site"
@@ -167,9 +164,9 @@ const LETTER_COLUMNS: readonly Column<SiteLetters>[] = [
     title: 'Site',
     value: ({ siteId }) => siteId ?? '',
     cell: ({ siteId }) => (
-      <a href={addressOf('/dead-letters', new URLSearchParams(openLettersQuery(siteId)))}>{siteId ?? 'Not readable'}</a>
+      <a href={addressOf('/dead-letters', new URLSearchParams(openLettersQuery(siteId)))}>{siteId ?? 'Unreadable'}</a>
     ),
   },
   { id: 'stages', title: 'Stages', value: ({ stages }) => stages.join(', ') },
-  { id: 'count', title: 'Letters', align: 'end', value: ({ count }) => count, cell: ({ count }) => number(count) },
+  { id: 'count', title: 'Dead letters', align: 'end', value: ({ count }) => count, cell: ({ count }) => number(count) },
 ];

@@ -5,9 +5,9 @@ import { number, span } from '../../format.ts';
 import type { BadgeKind } from '../../ui/panel.tsx';
 
 const WHAT: Readonly<Record<string, string>> = {
-  dedup: 'Drops repetitions',
-  quota: 'Counts the allowance',
-  identity: 'Finds out who a visitor is',
+  dedup: 'Drops duplicates',
+  quota: 'Counts usage',
+  identity: 'Resolves persons',
   warehouse: 'Writes to ClickHouse',
 };
 
@@ -24,9 +24,9 @@ export function stageState({ consumers, lag, waits_longer_than_ms: waitsMs }: St
   badge: BadgeKind;
 } {
   if (consumers === 0) return { label: 'Not running', badge: 'bad' };
-  if (lag === null) return { label: 'Nothing taken yet', badge: 'plain' };
+  if (lag === null) return { label: 'No data yet', badge: 'plain' };
   if (waitsMs !== null && waitsMs >= LATE_MS) return { label: 'Behind', badge: 'warn' };
-  return { label: 'Keeps up', badge: 'good' };
+  return { label: 'Up to date', badge: 'good' };
 }
 
 /** How long the oldest record waits, short enough for a column. */

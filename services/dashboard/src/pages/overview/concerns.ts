@@ -32,7 +32,7 @@ export function deliveryConcerns(siteId: string, items: readonly HealthItem[], n
       return [
         {
           ...{ id: `settings ${destination}`, severity: 'bad', path, query },
-          title: `${destination} refuses its settings (${reason})`,
+          title: `${destination} rejects its settings (${reason})`,
           advice: ['Correct its settings or credentials.', ...lost, last].join(' '),
         },
       ];
@@ -42,7 +42,7 @@ export function deliveryConcerns(siteId: string, items: readonly HealthItem[], n
         {
           ...{ id: `failing ${destination}`, severity: 'bad', path, query },
           title: `${destination} is not delivering (${reason})`,
-          advice: [...lost, 'If it lasts, look at what the platform answers.', last].join(' '),
+          advice: [...lost, 'If this persists, check the responses of the platform.', last].join(' '),
         },
       ];
     }
@@ -51,7 +51,7 @@ export function deliveryConcerns(siteId: string, items: readonly HealthItem[], n
       {
         ...{ id: `dead ${destination}`, severity: 'warn', path, query },
         title: `${events(failed)} to ${destination} failed in the last 24 hours`,
-        advice: 'See why, and send them again once that is fixed.',
+        advice: 'Check why, and replay them once that is fixed.',
       },
     ];
   });
@@ -67,14 +67,14 @@ export function tagAlerts(siteId: string, tag: TagHealthItem, nowMs: number): Co
     concerns.push({
       ...{ id: 'tag never', severity: 'warn', path: `${site}/install` },
       title: 'No browser has sent an event yet',
-      advice: 'Put the snippet on the pages of the site.',
+      advice: 'Add the snippet to the pages of the site.',
     });
   }
   if (tag.state === 'quiet') {
     concerns.push({
       ...{ id: 'tag quiet', severity: 'bad', path: `${site}/live` },
       title: `Browsers send far fewer events than usual${since}`,
-      advice: `${number(now)} in the last 24 hours, usually ${number(usual)}. See whether the snippet is still on the pages, and whether a policy or consent holds it back.`,
+      advice: `${number(now)} in the last 24 hours, usually ${number(usual)}. Check that the snippet is still on the pages, and that no policy or consent blocks it.`,
     });
   }
   for (const { id, name, state, last_fired_at } of tag.definitions) {
@@ -82,13 +82,13 @@ export function tagAlerts(siteId: string, tag: TagHealthItem, nowMs: number): Co
     concerns.push({
       ...{ id: `definition ${id}`, severity: 'warn', path: `${site}/definitions` },
       title: `“${name}” stopped firing`,
-      advice: `It last fired ${last_fired_at === null ? 'before that was counted' : ago(last_fired_at, nowMs)}. See whether its selector still matches the page.`,
+      advice: `It last fired ${last_fired_at === null ? 'before counting began' : ago(last_fired_at, nowMs)}. Check that its selector still matches the page.`,
     });
   }
   if (tag.reported.blocked > 0) {
     concerns.push({
       ...{ id: 'tag blocked', severity: 'warn', path: `${site}/install` },
-      title: `A content security policy forbade ${number(tag.reported.blocked)} requests of the tag in the last 7 days`,
+      title: `A content security policy blocked ${number(tag.reported.blocked)} requests of the tag in the last 7 days`,
       advice: 'Add the address of the service to connect-src of the pages.',
     });
   }
@@ -128,14 +128,14 @@ export function refusalConcerns(siteId: string, { totals, events }: DayOfRefusal
     concerns.push({
       ...{ id: 'rejected', severity: 'warn', path },
       title: `${number(rejected)} events were rejected as malformed in the last 24 hours, ${share}`,
-      advice: 'See what is wrong with them and which key they come with, and correct what sends them.',
+      advice: 'Check their reasons and keys, and correct the sender.',
     });
   }
   if (isNotable(foreign, events)) {
     concerns.push({
       ...{ id: 'origin', severity: 'warn', path },
-      title: `${number(foreign)} requests of pages that no key allows were refused in the last 24 hours`,
-      advice: 'If a page of yours is missing from the origins of its key, add it: its events are lost.',
+      title: `${number(foreign)} requests from pages that no key allows were rejected in the last 24 hours`,
+      advice: 'If one of your pages is missing from the allowed origins of its key, add it: its events are lost.',
     });
   }
   return concerns;
@@ -146,9 +146,9 @@ const isNotable = (refused: number, events: number): boolean =>
 
 const QUOTA_TITLES: Readonly<Record<AllowanceState, string>> = {
   within: '',
-  will_end: 'The allowance of the month will not last',
-  used_up: 'The allowance of the month is used up',
-  dropping: 'The month is used up: events are dropped',
+  will_end: 'The monthly allowance will be exceeded',
+  used_up: 'The monthly allowance is used up',
+  dropping: 'The monthly allowance is used up: events are dropped',
 };
 
 /** Whether the account has used up its month, or will. */
@@ -174,16 +174,16 @@ export function letterConcerns(siteId: string, letters: readonly DeadLetterItem[
   const common = { id: 'letters', severity: 'warn', path: '/dead-letters', query } as const;
   if (open.length === 0) {
     if (!more) return [];
-    const title = `More than ${number(letters.length)} dead letters: whether any is open is not known`;
-    return [{ ...common, title, advice: 'Those looked at need nothing. Look at those of the last days.' }];
+    const title = `More than ${number(letters.length)} dead letters: open ones are unknown`;
+    return [{ ...common, title, advice: 'Those checked need no action. Check those of the last days.' }];
   }
   const stages = [...new Set(open.map(({ stage }) => stage))].join(', ');
   const count = `${more ? 'More than ' : ''}${number(open.length)}`;
   return [
     {
       ...common,
-      title: `${count} dead ${open.length === 1 ? 'letter is' : 'letters are'} open (${stages})`,
-      advice: 'See why each could not be taken, send those in again that can be, and resolve the others.',
+      title: `${count} open dead ${open.length === 1 ? 'letter' : 'letters'} (${stages})`,
+      advice: 'Check their reasons, resend those that can be resent, and resolve the others.',
     },
   ];
 }

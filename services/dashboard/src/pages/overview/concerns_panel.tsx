@@ -70,21 +70,17 @@ export function ConcernsPanel({ siteId, site, everyMs }: ConcernsProps): VNode {
               <p class="muted wraps">{advice}</p>
             </div>
             {leadsSomewhere(path) && (
-              <a
-                class="button small"
-                href={addressOf(path, new URLSearchParams(query))}
-                aria-label={`Look at it: ${title}`}
-              >
-                Look at it
+              <a class="button small" href={addressOf(path, new URLSearchParams(query))} aria-label={`View: ${title}`}>
+                View
               </a>
             )}
           </li>
         ))}
       </ul>
-      {hidden.length > 0 && <p class="muted small">Not for your role to see: {hidden.join(', ')}.</p>}
+      {hidden.length > 0 && <p class="muted small">Your role cannot see: {hidden.join(', ')}.</p>}
       {unknown.map(({ name, asked }) => (
         <p class="muted small" key={name}>
-          {name} could not be looked at. {asked.failure !== null && sentenceOf(asked.failure)}
+          {name} could not be checked. {asked.failure !== null && sentenceOf(asked.failure)}
         </p>
       ))}
     </Panel>
@@ -92,10 +88,8 @@ export function ConcernsPanel({ siteId, site, everyMs }: ConcernsProps): VNode {
 }
 
 function nothingText(checks: readonly Check[]): string {
-  if (checks.some(({ asked }) => asked.failure !== null)) return 'Nothing of what could be looked at.';
-  return checks.some(({ asked }) => asked.waits)
-    ? 'Nothing so far; the rest is being looked at.'
-    : 'Nothing: all that is looked at is well.';
+  if (checks.some(({ asked }) => asked.failure !== null)) return 'No issues in what could be checked.';
+  return checks.some(({ asked }) => asked.waits) ? 'No issues so far; still checking.' : 'No issues found.';
 }
 
 const bySeverity = (a: Concern, b: Concern): number => (a.severity === b.severity ? 0 : a.severity === 'bad' ? -1 : 1);
@@ -140,9 +134,9 @@ function useChecks(siteId: string, accountId: string | null, everyMs: number): C
   );
   return [
     checkOf('Destinations', seesHealth, health, ({ items }) => deliveryConcerns(siteId, items, nowMs)),
-    checkOf('The tag', true, tag, (item) => tagAlerts(siteId, item, nowMs)),
-    checkOf('What is not accepted', seesRefusals, refusals, (day) => refusalConcerns(siteId, day)),
-    checkOf('The allowance', accountId === null || seesAccount, account, (item) => quotaConcerns(item, nowMs)),
+    checkOf('Tag', true, tag, (item) => tagAlerts(siteId, item, nowMs)),
+    checkOf('Rejected events', seesRefusals, refusals, (day) => refusalConcerns(siteId, day)),
+    checkOf('Allowance', accountId === null || seesAccount, account, (item) => quotaConcerns(item, nowMs)),
     checkOf('Dead letters', seesLetters, letters, ({ items, more }) => letterConcerns(siteId, items, more)),
   ];
 }

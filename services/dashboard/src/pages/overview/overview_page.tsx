@@ -61,7 +61,7 @@ function VisitorsNow({ siteId }: { siteId: string }): VNode {
     <p class="visitors-now">
       <span class={`pulse ${count !== null && count > 0 ? 'pulse-on' : ''}`} aria-hidden="true" />
       <span class="strong">{number(count)}</span> {count === 1 ? 'visitor' : 'visitors'} in the last 5 minutes
-      {asked.failure !== null && <span class="muted small"> Not known now: {sentenceOf(asked.failure)}</span>}
+      {asked.failure !== null && <span class="muted small"> Unavailable: {sentenceOf(asked.failure)}</span>}
     </p>
   );
 }
@@ -114,7 +114,7 @@ function Counts({ siteId, site, period, everyMs }: CountsProps): VNode {
         <div class="chart-room">
           {counted !== null && <Course figure={shown} starts={starts} interval={period.interval} />}
           {counts.waits && <Loading lines={8} />}
-          {counted === null && counts.failure !== null && <Empty title="Not known now" />}
+          {counted === null && counts.failure !== null && <Empty title="Unavailable" />}
         </div>
       </Panel>
     </div>
@@ -145,7 +145,7 @@ function Course({ figure, starts, interval }: CourseProps): VNode {
   const series = useMemo(
     () => [
       { name: figure.name, values: figure.values },
-      { name: 'Period before', values: figure.valuesBefore, isBefore: true },
+      { name: 'Previous period', values: figure.valuesBefore, isBefore: true },
     ],
     [figure],
   );
@@ -175,7 +175,7 @@ function FigureText({ figure: { name, total, before, values, currency } }: { fig
       {changed === null ? (
         <span class="muted small">{before === 0 && total !== null && total > 0 ? 'none before' : ' '}</span>
       ) : (
-        <span class={`small change-${changed.direction}`} title={`${write(before ?? 0)} in the period before`}>
+        <span class={`small change-${changed.direction}`} title={`${write(before ?? 0)} in the previous period`}>
           {changed.text}
         </span>
       )}
@@ -263,11 +263,11 @@ function Campaigns(props: RankingsProps): VNode {
   const names = ranked(asked.value === null ? [] : [asked.value], valueName).map(({ name }) => name);
   return (
     <div class="stack">
-      <Ranking what="Campaign" asked={[asked]} nameOf={valueName} empty="No view has utm_campaign" />
+      <Ranking what="Campaign" asked={[asked]} nameOf={valueName} empty="No page views with utm_campaign" />
       {names.length > 0 && (
         <p>
           <a class="button small" href={revenueAddress(siteId, names)}>
-            Compare their revenue
+            Compare revenue
           </a>
         </p>
       )}

@@ -60,7 +60,7 @@ function PathFields({ draft, failure, onDraft }: PathFieldsProps): VNode {
     <>
       <div class="options options-first">
         <SelectField
-          label="Seen from"
+          label="Anchor"
           value={anchor?.kind ?? 'starting_at'}
           options={ANCHORS.map((value) => ({ value, label: ANCHOR_LABELS[value] }))}
           onValue={(kind) => onDraft({ ...draft, anchor: { kind: oneOf(kind, ANCHORS), text: anchor?.text ?? '' } })}
@@ -69,23 +69,23 @@ function PathFields({ draft, failure, onDraft }: PathFieldsProps): VNode {
           label={by === null ? 'Event' : 'Value'}
           takesOthers
           value={anchor?.text ?? ''}
-          options={[{ value: '', label: 'Their beginning' }, ...(by === null ? events : values)]}
+          options={[{ value: '', label: 'Start of the path' }, ...(by === null ? events : values)]}
           onValue={(text) =>
             onDraft({ ...draft, anchor: text === '' ? null : { kind: anchor?.kind ?? 'starting_at', text } })
           }
         />
         <FieldPicker
-          label="Places are"
-          none="Names of events"
+          label="Node type"
+          none="Event names"
           field={by}
           onField={(field) => onDraft({ ...draft, by: field, anchor: null })}
         />
         <SelectField
-          label="A path is"
+          label="Path type"
           value={windowMs === null ? 'session' : 'person'}
           options={[
-            { value: 'session', label: 'of a session' },
-            { value: 'person', label: 'of a person, within …' },
+            { value: 'session', label: 'Session' },
+            { value: 'person', label: 'Person, within …' },
           ]}
           onValue={(kind) => onDraft({ ...draft, windowMs: kind === 'session' ? null : HOUR_MS })}
         />
@@ -99,7 +99,7 @@ function PathFields({ draft, failure, onDraft }: PathFieldsProps): VNode {
         )}
         <NumberChoice label="Steps" value={draft.steps} max={10} onNumber={(steps) => onDraft({ ...draft, steps })} />
         <NumberChoice
-          label="Values of a step"
+          label="Values per step"
           value={draft.top}
           max={20}
           onNumber={(top) => onDraft({ ...draft, top })}

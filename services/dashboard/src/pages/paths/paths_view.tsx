@@ -24,7 +24,7 @@ export function PathsView({ query, answer, onFrom, onPart }: PathsViewProps): VN
     ((place: number, way: (string | null)[]): void =>
       onPart({ title: `${wayName(way)}: step ${place + way.length - 1}`, of: { paths: query, place, way } }));
   if (answer.paths === 0) {
-    return <Empty title="Nobody went this way">Choose another event, fewer filters or a longer period.</Empty>;
+    return <Empty title="No matching paths">Choose another event, fewer filters or a longer period.</Empty>;
   }
   return (
     <div class="stack">
@@ -33,14 +33,14 @@ export function PathsView({ query, answer, onFrom, onPart }: PathsViewProps): VN
       </p>
       <PathsChart layout={layout} all={answer.paths} onFrom={onFrom} onWay={list} />
       <details open={answer.edges.length <= EDGES_OPEN}>
-        <summary>Ways as a table</summary>
+        <summary>Transitions as a table</summary>
         <DataTable
-          caption="Ways"
+          caption="Transitions"
           columns={edgeColumns(list)}
           rows={answer.edges}
           keyOf={({ place, from, to }) => JSON.stringify([place, from, to])}
           csvName="paths"
-          emptyText="Nothing came after these"
+          emptyText="No transitions"
         />
       </details>
     </div>
@@ -70,7 +70,7 @@ function PathsChart({ layout, all, onFrom, onWay }: PathsChartProps): VNode {
   const chooseOf: ChooseOf = (way) => (hasChoice(way, may) ? setChosen : undefined);
   const height = Math.max(layout.height, chosen === null ? 0 : chosen.y + MENU_HEIGHT_PX);
   return (
-    <SideScroll label="Places of paths">
+    <SideScroll label="Path chart">
       <div class="paths-room" style={{ '--width': `${layout.width}px`, '--height': `${height}px` }}>
         {layout.nodes.map((node) => (
           <PathNodeBox key={`${node.place} ${node.value}`} node={node} all={all} choose={chooseOf([node.value])} />
@@ -167,7 +167,7 @@ function PathNodeBox({ node, all, choose }: PathNodeBoxProps): VNode {
       <span class="muted small">
         {number(paths)} · {percent(paths / all)}
         {ends > 0 && ` · ${number(ends)} end`}
-        {goesOn > 0 && ` · ${number(goesOn)} go on`}
+        {goesOn > 0 && ` · ${number(goesOn)} continue`}
       </span>
     </>
   );
@@ -209,7 +209,7 @@ const edgeColumns = (list: ListWay | undefined): Column<Edge>[] => [
         <button
           type="button"
           class="figure-link"
-          aria-label={`${number(paths)}: show who, ${wayName([from, to])}`}
+          aria-label={`${number(paths)}: show people, ${wayName([from, to])}`}
           onClick={() => list(place, [from, to])}
         >
           {number(paths)}
@@ -272,7 +272,7 @@ function PathMenu({ chosen, onWho, onFrom, onClose }: PathMenuProps): VNode {
       <p class="muted small cut">{wayName(way)}</p>
       {onWho !== undefined && (
         <button type="button" class="menu-item" onClick={act(onWho)}>
-          Show who ({number(paths)})
+          Show people ({number(paths)})
         </button>
       )}
       {onFrom !== undefined &&

@@ -167,11 +167,11 @@ const SYSTEMS: readonly [pattern: RegExp, name: string][] = [
 
 /** What a user agent says of itself, in two words; itself where it says neither. */
 export function deviceName(userAgent: string): string {
-  if (userAgent === '') return 'Without a browser';
+  if (userAgent === '') return 'No browser';
   const named = (list: typeof PROGRAMS): string[] =>
     list.filter(([pattern]) => pattern.test(userAgent)).map(([, name]) => name);
   const [program] = named(PROGRAMS);
   const [system] = named(SYSTEMS);
   if (program === undefined && system === undefined) return userAgent;
-  return [program ?? 'Another program', ...(system === undefined ? [] : [`on ${system}`])].join(' ');
+  return [program ?? 'Other browser', ...(system === undefined ? [] : [`on ${system}`])].join(' ');
 }

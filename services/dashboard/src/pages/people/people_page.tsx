@@ -18,7 +18,7 @@ type Found = TopAnswer['values'][number];
 const NOT_HASHED: Failure = {
   status: 400,
   code: 'not_secure',
-  message: 'This page came without HTTPS, so the browser cannot hash that here. Search by an id, or by the SHA-256.',
+  message: 'Hashing it needs HTTPS. Search by an id or a SHA-256 hash instead.',
   problems: [],
 };
 
@@ -64,7 +64,7 @@ export default function PeoplePage({ params }: PageProps): VNode {
             value={text}
             onValue={setText}
             autocomplete="off"
-            hint="A person, distinct, external or order id, an e-mail address, a phone number with + and the code of its country, or the SHA-256 of one. An address or number is hashed in this browser: only its hash is sent."
+            hint="A person, distinct, external or order id, an e-mail address, a phone number with its country code, or a SHA-256 hash. Addresses and numbers are hashed in this browser: only the hash is sent."
           />
           <button type="submit" class="button primary" disabled={isBusy || text.trim() === ''}>
             Search
@@ -80,7 +80,7 @@ export default function PeoplePage({ params }: PageProps): VNode {
             columns={columnsOf(siteId)}
             rows={found}
             keyOf={({ value }) => value}
-            emptyText="Nobody has this id or address in the last two years"
+            emptyText="No person found in the last two years"
           />
         </Panel>
       )}
@@ -98,7 +98,7 @@ const columnsOf = (siteId: string): Column<Found>[] => [
   },
   {
     id: 'events',
-    title: 'Events found by',
+    title: 'Matching events',
     align: 'end',
     value: ({ events }) => events,
     cell: (row) => number(row.events),
@@ -109,16 +109,16 @@ const columnsOf = (siteId: string): Column<Found>[] => [
 function SeenLast({ siteId }: { siteId: string }): VNode {
   const asked = useAnswer(siteId, (signal) => ask(siteId, 'live', newestQuestion(Date.now()), signal));
   return (
-    <Panel title="Seen last">
+    <Panel title="Recently seen">
       <Shown asked={asked} lines={8}>
         {({ events }) => (
           <DataTable
-            caption="People seen last"
+            caption="People recently seen"
             columns={seenColumnsOf(siteId)}
             rows={seenLast(events)}
             keyOf={({ personId }) => personId}
             csvName="people-seen-last"
-            emptyText="Nobody was there in the last 24 hours"
+            emptyText="No one was seen in the last 24 hours"
           />
         )}
       </Shown>
@@ -137,7 +137,7 @@ const seenColumnsOf = (siteId: string): Column<Seen>[] => [
   { id: 'event', title: 'Last event', value: ({ last }) => last.event },
   { id: 'page', title: 'Page', value: ({ last }) => pageText(last.properties) },
   {
-    ...{ id: 'events', title: 'Newest events', align: 'end', value: ({ events }) => events },
+    ...{ id: 'events', title: 'Recent events', align: 'end', value: ({ events }) => events },
     cell: ({ events }) => number(events),
   },
 ];

@@ -30,7 +30,9 @@ export default function PersonPage({ params }: PageProps): VNode {
         <Shown asked={asked} lines={3}>
           {() =>
             events.length === 0 ? (
-              <Empty title="This person has no events">It may be of another site, or its events were removed.</Empty>
+              <Empty title="This person has no events">
+                It may belong to another site, or its events were removed.
+              </Empty>
             ) : (
               <dl class="facts">
                 <dt>Person id</dt>
@@ -56,9 +58,9 @@ export default function PersonPage({ params }: PageProps): VNode {
         </Shown>
       </Panel>
       {events.length > 0 && (
-        <Panel title="What is known">
+        <Panel title="Details">
           <Tabs
-            label="What is known"
+            label="Details"
             chosen={tab}
             onChosen={setTab}
             tabs={[
@@ -240,7 +242,7 @@ function Merges({ siteId, events }: MergesProps): VNode {
               columns={LINK_COLUMNS}
               rows={merged}
               keyOf={({ person_id }) => person_id}
-              emptyText="Nobody else became part of this person"
+              emptyText="No merges"
             />
           </div>
         );
@@ -259,7 +261,7 @@ const ID_COLUMNS: Column<OwnId>[] = [
     cell: (row) => number(row.events),
   },
   { id: 'last', title: 'Last seen', value: ({ last }) => last, cell: ({ last }) => dateTime(last) },
-  { id: 'by', title: 'Said who it is by', value: ({ person }) => identifiedBy(person) },
+  { id: 'by', title: 'Identified by', value: ({ person }) => identifiedBy(person) },
 ];
 
 /** By which identifiers events of a distinct id said who it is, each with the beginning of its hash. */
@@ -272,6 +274,6 @@ type Link = NonNullable<EventTrace['person']>['links'][number];
 
 const LINK_COLUMNS: Column<Link>[] = [
   { id: 'person', title: 'Person', value: ({ person_id }) => person_id },
-  { id: 'target', title: 'Became part of', value: ({ target }) => target },
+  { id: 'target', title: 'Merged into', value: ({ target }) => target },
   { id: 'since', title: 'Since', value: ({ since }) => since, cell: ({ since }) => dateTime(since) },
 ];

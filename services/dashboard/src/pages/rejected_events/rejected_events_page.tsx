@@ -46,11 +46,11 @@ function RefusalsView({ siteId, refusals, period }: ViewProps): VNode {
     <div class="stack">
       <Panel title="By reason" note={<KnownSince refusals={refusals} />}>
         <DataTable
-          caption="What was not accepted, by reason"
+          caption="Rejected events by reason"
           columns={COLUMNS}
           rows={refusals.totals}
           keyOf={({ kind, code }) => `${kind} ${code}`}
-          csvName={`not-accepted-${siteId}`}
+          csvName={`rejected-events-${siteId}`}
         />
       </Panel>
       <Course refusals={refusals} interval={period.interval === 'hour' ? 'hour' : 'day'} />
@@ -61,10 +61,10 @@ function RefusalsView({ siteId, refusals, period }: ViewProps): VNode {
 
 /** That nothing was found is good only where it was looked for. */
 function NothingFound({ refusals }: Pick<ViewProps, 'refusals'>): VNode {
-  if (refusals.from >= refusals.to) return <Empty title="What was not accepted is kept for 7 days" />;
-  if (refusals.known_since === null) return <Empty title="No edge has counted yet, so nothing is known" />;
+  if (refusals.from >= refusals.to) return <Empty title="Rejected events are kept for 7 days" />;
+  if (refusals.known_since === null) return <Empty title="No data yet" />;
   return (
-    <Empty title="Everything was accepted in this time">
+    <Empty title="No rejected events in this period">
       <KnownSince refusals={refusals} />
     </Empty>
   );
@@ -72,7 +72,7 @@ function NothingFound({ refusals }: Pick<ViewProps, 'refusals'>): VNode {
 
 function KnownSince({ refusals: { known_since, from } }: Pick<ViewProps, 'refusals'>): VNode {
   const since = dateTime(Math.max(known_since ?? from, from));
-  return <>Events, and requests of which nothing was taken, since {since}. They are kept for 7 days.</>;
+  return <>Events and whole requests since {since}. They are kept for 7 days.</>;
 }
 
 function Course({ refusals, interval }: { refusals: RefusalsItem; interval: 'hour' | 'day' }): VNode {
@@ -82,7 +82,7 @@ function Course({ refusals, interval }: { refusals: RefusalsItem; interval: 'hou
     <Panel title={`Over time, by ${interval}`}>
       <div class="chart-room">
         <TimeSeries
-          title={`What was not accepted, by ${interval}`}
+          title={`Rejected events by ${interval}`}
           starts={starts}
           interval={interval}
           timeZone={zone}
@@ -103,10 +103,10 @@ const COLUMNS: readonly Column<Total>[] = [
     cell: ({ kind }) => <Badge kind={KINDS[kind].badge}>{KINDS[kind].counted}</Badge>,
   },
   { id: 'code', title: 'Reason', value: ({ code }) => code, cell: ({ code }) => <code>{code}</code> },
-  { id: 'count', title: 'How many', align: 'end', value: ({ count }) => count, cell: ({ count }) => number(count) },
+  { id: 'count', title: 'Count', align: 'end', value: ({ count }) => count, cell: ({ count }) => number(count) },
   {
     id: 'text',
-    title: 'What it means, and what to do',
+    title: 'Explanation',
     value: ({ code }) => reasonText(code),
     cell: ({ code }) => <span class="wraps">{reasonText(code)}</span>,
   },
@@ -126,15 +126,15 @@ function RefusalSamples({ siteId, samples }: SamplesProps): VNode {
       note="The newest of each reason, at most 100. Names are cleaned of e-mail addresses and phone numbers; values are not kept."
     >
       {samples === null ? (
-        <p class="muted">Samples are not for your role to see.</p>
+        <p class="muted">Your role cannot see samples.</p>
       ) : (
         <DataTable
-          caption="Samples of what was not accepted"
+          caption="Samples of rejected events"
           columns={SAMPLE_COLUMNS}
           rows={samples.map((sample, place) => ({ ...sample, place }))}
           keyOf={({ at, place }) => `${at} ${place}`}
-          csvName={`not-accepted-samples-${siteId}`}
-          emptyText="No samples of this time"
+          csvName={`rejected-event-samples-${siteId}`}
+          emptyText="No samples in this period"
         />
       )}
     </Panel>
@@ -158,7 +158,7 @@ const SAMPLE_COLUMNS: readonly Column<Row>[] = [
   },
   { id: 'code', title: 'Reason', value: ({ code }) => code, cell: ({ code }) => <code>{code}</code> },
   { id: 'event', title: 'Event', value: ({ event }) => event, cell: ({ event }) => event ?? '–' },
-  { id: 'index', title: 'Place', align: 'end', value: ({ index }) => index, cell: ({ index }) => index ?? '–' },
+  { id: 'index', title: 'Index', align: 'end', value: ({ index }) => index, cell: ({ index }) => index ?? '–' },
   {
     id: 'key',
     title: 'Key',

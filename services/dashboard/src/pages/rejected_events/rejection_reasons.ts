@@ -9,7 +9,7 @@ export const KINDS: Readonly<Record<RefusalKind, { label: string; counted: strin
   rejected: { label: 'Rejected', counted: 'Rejected events', badge: 'bad' },
   dropped: { label: 'Dropped', counted: 'Dropped events', badge: 'plain' },
   refused: { label: 'Refused', counted: 'Refused requests', badge: 'warn' },
-  warned: { label: 'Warning', counted: 'Accepted events with a fault', badge: 'warn' },
+  warned: { label: 'Warning', counted: 'Accepted events with a warning', badge: 'warn' },
 };
 
 const SHAPE = 'The body does not have the form of its route: correct what sends it.';
@@ -19,19 +19,19 @@ const COMPRESSION = 'The body is not compressed as Content-Encoding says: use gz
 /** Of each reason what it means and what to do about it, by its code. */
 export const REASON_TEXTS: Readonly<Record<string, string>> = {
   // Events that are malformed.
-  event_not_object: 'An event was no JSON object: send each event as an object in the list events.',
+  event_not_object: 'An event was not a JSON object: send each event as an object in the list events.',
   event_server_only:
     'A browser key sent an event that the site takes of server keys only: send it from the server, or take its name off server_only_events.',
   event_name_missing: 'An event had no name: send one as event; the fields of the samples show what came instead.',
-  event_name_invalid: 'A name was no text, or held control characters: send plain text as event.',
+  event_name_invalid: 'A name was not text, or held control characters: send plain text as event.',
   event_name_too_long: 'A name had more than 200 characters: put what varies into a property instead.',
-  uuid_invalid: 'A uuid was no text of 1 to 200 characters: send a text that is the same when the event is sent again.',
-  distinct_id_invalid: 'A distinct_id was no text of 1 to 200 characters: send ids as text, or leave it out.',
+  uuid_invalid: 'A uuid was not text of 1 to 200 characters: send the same text whenever the event is sent again.',
+  distinct_id_invalid: 'A distinct_id was not text of 1 to 200 characters: send ids as text, or leave it out.',
   timestamp_invalid:
     'A timestamp could not be read: send 2027-01-31T08:00:00Z, or leave it out. With a warning it counts as of its arrival.',
   timestamp_too_old:
     'A timestamp was more than two years ago: check the clock of what sends it. With a warning it counts as of its arrival.',
-  properties_not_object: 'properties was no JSON object: send an object, or leave it out.',
+  properties_not_object: 'properties was not a JSON object: send an object, or leave it out.',
   properties_too_deep: 'properties was nested more than 16 levels deep: send a flatter object.',
   properties_too_many: 'properties held more than 5,000 values: send less, or several events.',
   property_name_too_long: 'A property name had more than 200 characters: put what varies into the value.',
@@ -40,8 +40,8 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
     'A call of a Segment library was of an unknown type: send track, identify, page, screen, group or alias.',
   call_too_large: 'A call exceeded 32 KiB: send less in its properties.',
   // Sound events that do not count.
-  bot: 'A robot sent it: nothing to do, unless it is a program of yours, which should use a server key.',
-  prefetch: 'A browser loaded the page before anybody looked at it: nothing to do.',
+  bot: 'A bot sent it: nothing to do, unless it is your own program, which should use a server key.',
+  prefetch: 'A browser prefetched the page: nothing to do.',
   blocked: 'A block rule of the site matched: look at the rules if these should count.',
   quota: 'The allowance of the month and its grace are used up: raise the allowance of the account.',
   // Events that were accepted.
@@ -86,7 +86,7 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
   body_not_object: SHAPE,
   body_not_calls: SHAPE,
   events_missing: 'The body had no list events: send {"events": [...]}.',
-  events_not_array: 'events was no list: send {"events": [...]}.',
+  events_not_array: 'events was not a list: send {"events": [...]}.',
   events_empty: 'events was empty: send nothing where there is nothing to send.',
   inventory_not_object: ELEMENTS,
   page_invalid: ELEMENTS,
@@ -94,8 +94,8 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
   title_invalid: ELEMENTS,
   elements_invalid: ELEMENTS,
   element_invalid: ELEMENTS,
-  engage_unknown: 'It was for a survey, promo or form that the site does not have: look for pages that still name it.',
-  engage_invalid: 'A request for surveys, promos or forms was malformed: correct what sends it, if it is not the tag.',
+  engage_unknown: 'It was for a survey, banner or form that the site does not have: look for pages that still name it.',
+  engage_invalid: 'A request for surveys, banners or forms was malformed: correct what sends it, if it is not the tag.',
   form_invalid:
     'Somebody filled in a form in a way that its fields do not take: look at the fields if it happens often.',
   overloaded: 'The edge had too much waiting: clients send the same again; add edges if it lasts.',
@@ -104,7 +104,7 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
 
 /** What a reason means and what to do; of one that a newer service has, where that is said. */
 export const reasonText = (code: string): string =>
-  Object.hasOwn(REASON_TEXTS, code) ? (REASON_TEXTS[code] ?? '') : 'docs/errors.md says what it means.';
+  Object.hasOwn(REASON_TEXTS, code) ? (REASON_TEXTS[code] ?? '') : 'See docs/errors.md.';
 
 const HOUR_MS = 3_600_000;
 /** Longest time that is kept, and so drawn. */

@@ -67,7 +67,7 @@ export function NewReplay({ kinds, onStarted, onClose }: NewReplayProps): VNode 
         {action.failure !== null && <FailureNote failure={action.failure} />}
         {counted === null ? (
           <FormActions
-            action="Count first"
+            action="Count events"
             disabled={action.isBusy || draft.destination === '' || !isRange(draft)}
             onClose={onClose}
           />
@@ -111,7 +111,7 @@ interface DraftFieldsProps {
 }
 
 function DraftFields({ draft, kinds, rateProblem, onDraft }: DraftFieldsProps): VNode {
-  const allSites = mayEverywhere('replays.change') ? [{ value: '', label: 'Every site that has it' }] : [];
+  const allSites = mayEverywhere('replays.change') ? [{ value: '', label: 'All sites that have it' }] : [];
   return (
     <>
       <div class="form-row">
@@ -134,12 +134,12 @@ function DraftFields({ draft, kinds, rateProblem, onDraft }: DraftFieldsProps): 
           value={draft.source}
           onValue={(source) => onDraft({ ...draft, ...rangeOfSource(source as ReplayDraft['source']) })}
           options={[
-            { value: 'events', label: 'Events that it has not taken' },
-            { value: 'dead_letters', label: 'What failed: its dead letters' },
+            { value: 'events', label: 'Undelivered events' },
+            { value: 'dead_letters', label: 'Dead letters' },
           ]}
         />
         <SelectField
-          label="Of"
+          label="Period"
           value={draft.range}
           onValue={(range) => onDraft({ ...draft, range })}
           options={rangesFor(draft.source)}
@@ -147,19 +147,19 @@ function DraftFields({ draft, kinds, rateProblem, onDraft }: DraftFieldsProps): 
       </div>
       {draft.range === OWN_RANGE && <OwnRange draft={draft} onDraft={onDraft} />}
       <TextField
-        label="Events a second, at most (optional)"
+        label="Max events per second (optional)"
         inputMode="numeric"
         placeholder="500"
-        hint="So that the platform is not called faster than it likes."
+        hint="Limits the load on the platform."
         problem={rateProblem}
         value={draft.rate}
         onValue={(rate) => onDraft({ ...draft, rate })}
       />
       <CheckField
-        label="Also what the destination is known to have"
+        label="Include events already delivered"
         checked={draft.force}
         onChecked={(force) => onDraft({ ...draft, force })}
-        hint="Platforms that do not recognise a repetition count such events twice."
+        hint="Platforms that do not deduplicate count them twice."
       />
     </>
   );
@@ -221,7 +221,7 @@ function Found({ counted, onStarted, onClose }: { counted: Counted } & Omit<NewR
             </p>
           ) : (
             <>
-              <p>Counting what there is to send</p>
+              <p>Counting events to send</p>
               <progress
                 class="progress"
                 max={1}
@@ -296,9 +296,9 @@ function Facts({ replay }: { replay: ReplayItem }): VNode {
   return (
     <dl class="facts">
       <dt>Site</dt>
-      <dd>{site_id ?? 'Every site that has the destination'}</dd>
-      <dt>Of</dt>
-      <dd>{source === 'events' ? 'The events themselves' : 'What failed: its dead letters'}</dd>
+      <dd>{site_id ?? 'All sites that have the destination'}</dd>
+      <dt>Source</dt>
+      <dd>{source === 'events' ? 'Undelivered events' : 'Dead letters'}</dd>
       <dt>From</dt>
       <dd>{dateTime(from)}</dd>
       <dt>To</dt>
@@ -307,17 +307,17 @@ function Facts({ replay }: { replay: ReplayItem }): VNode {
       <dd>At most {number(rate)} events a second</dd>
       {!dry_run && (
         <>
-          <dt>Handed over</dt>
+          <dt>Passed to delivery</dt>
           <dd>{number(chosen)} events</dd>
         </>
       )}
       {force && (
         <>
           <dt>Forced</dt>
-          <dd>Also what the destination is known to have</dd>
+          <dd>Include events already delivered</dd>
         </>
       )}
-      <dt>Asked for</dt>
+      <dt>Requested</dt>
       <dd>
         {dateTime(created_at)} by {changed_by}
       </dd>
@@ -361,7 +361,7 @@ function Steering({ replay, onChanged }: Pick<ReplayDialogProps, 'replay' | 'onC
           onConfirm={() => void want('cancelled')}
           onClose={() => setAsks(false)}
         >
-          <p>What was handed over to delivery is delivered all the same. The rest can be sent by another replay.</p>
+          <p>Events already passed to delivery are still delivered. The rest can be sent by another replay.</p>
         </Confirm>
       )}
     </>

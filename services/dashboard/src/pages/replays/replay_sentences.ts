@@ -3,10 +3,10 @@ import { events, number, span, typedNumber } from '../../format.ts';
 import type { BadgeKind } from '../../ui/panel.tsx';
 
 const REPLAY_STATES: Readonly<Record<ReplayItem['state'], { label: string; badge: BadgeKind }>> = {
-  waiting: { label: 'Waits to begin', badge: 'plain' },
+  waiting: { label: 'Waiting', badge: 'plain' },
   counting: { label: 'Counting', badge: 'plain' },
   sending: { label: 'Sending', badge: 'warn' },
-  draining: { label: 'Being delivered', badge: 'warn' },
+  draining: { label: 'Delivering', badge: 'warn' },
   paused: { label: 'Paused', badge: 'plain' },
   done: { label: 'Done', badge: 'good' },
   cancelled: { label: 'Cancelled', badge: 'plain' },
@@ -38,10 +38,10 @@ export function countedSentence(replay: ReplayItem): string {
   return [
     `${events(to_send ?? 0)} to send`,
     ...(skipped_before > 0 ? [`of which ${number(skipped_before)} were skipped before and may be skipped again`] : []),
-    `${number(delivered)} known as delivered`,
-    ...(pending > 0 ? [`${number(pending)} waiting for a retry of their own`] : []),
-    ...(not_reached > 0 ? [`${number(not_reached)} that delivery has yet to reach by itself`] : []),
-    ...(unreadable > 0 ? [`${number(unreadable)} cannot be read`] : []),
+    `${number(delivered)} already delivered`,
+    ...(pending > 0 ? [`${number(pending)} waiting for a retry`] : []),
+    ...(not_reached > 0 ? [`${number(not_reached)} still queued for delivery`] : []),
+    ...(unreadable > 0 ? [`${number(unreadable)} unreadable`] : []),
     ...((to_send ?? 0) > 0 && estimate_ms !== null
       ? [`about ${span(Math.max(1_000, estimate_ms))} at ${number(rate)} a second`]
       : []),
@@ -115,7 +115,11 @@ function rangeOf({ range, from, to }: ReplayDraft, nowMs: number): { from: numbe
 export function rangeProblems(draft: ReplayDraft, nowMs: number): { from: string; to: string } {
   const { from, to } = rangeOf(draft, nowMs);
   return {
-    from: Number.isNaN(from) ? 'A date and a time' : from >= nowMs ? 'Lies ahead' : '',
-    to: Number.isNaN(to) ? 'A date and a time, or nothing for now' : to <= from ? 'Lies before the beginning' : '',
+    from: Number.isNaN(from) ? 'Enter a date and time' : from >= nowMs ? 'Must be in the past' : '',
+    to: Number.isNaN(to)
+      ? 'Enter a date and time, or leave empty for now'
+      : to <= from
+        ? 'Must be after the start'
+        : '',
   };
 }

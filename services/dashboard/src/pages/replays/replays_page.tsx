@@ -39,7 +39,7 @@ export default function ReplaysPage(): VNode {
     <div class="stack">
       <Panel
         title="Replays"
-        note="A replay sends what a destination has not taken. What it has taken is known and left out."
+        note="A replay sends events that a destination has not received. Delivered events are left out."
         actions={
           mayChange && (
             <button type="button" class="button primary" onClick={() => setQuery({ new: '1' }, 'push')}>
@@ -76,9 +76,7 @@ export default function ReplaysPage(): VNode {
 function Replays({ items, titleOf }: { items: readonly ReplayItem[]; titleOf(name: string): string }): VNode {
   if (items.length === 0) {
     return (
-      <Empty title="Nothing was replayed yet">
-        When a destination was broken or wrongly set, send it what it missed from here.
-      </Empty>
+      <Empty title="No replays yet">Send a destination the events it missed while it was down or misconfigured.</Empty>
     );
   }
   return (
@@ -96,7 +94,7 @@ function Replays({ items, titleOf }: { items: readonly ReplayItem[]; titleOf(nam
 const columnsOf = (titleOf: (name: string) => string): readonly Column<ReplayItem>[] => [
   {
     id: 'created',
-    title: 'Asked for',
+    title: 'Requested',
     value: ({ created_at }) => created_at,
     cell: ({ replay_id, created_at }) => (
       <button type="button" class="link" onClick={() => setQuery({ replay: replay_id }, 'push')}>
@@ -105,7 +103,7 @@ const columnsOf = (titleOf: (name: string) => string): readonly Column<ReplayIte
     ),
   },
   { id: 'destination', title: 'Destination', value: ({ destination }) => titleOf(destination) },
-  { id: 'site', title: 'Site', value: ({ site_id }) => site_id ?? 'Every site' },
+  { id: 'site', title: 'Site', value: ({ site_id }) => site_id ?? 'All sites' },
   {
     id: 'state',
     title: 'State',
@@ -124,7 +122,7 @@ const columnsOf = (titleOf: (name: string) => string): readonly Column<ReplayIte
     value: ({ to_send }) => to_send,
     cell: ({ to_send }) => number(to_send),
   },
-  { id: 'by', title: 'By', value: ({ changed_by }) => changed_by },
+  { id: 'by', title: 'Changed by', value: ({ changed_by }) => changed_by },
 ];
 
 function Progress({ replay }: { replay: ReplayItem }): VNode | string {

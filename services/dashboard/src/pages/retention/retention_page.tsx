@@ -23,7 +23,7 @@ export default function RetentionPage({ params }: PageProps): VNode {
   return (
     <SiteNamesContext value={names}>
       <div class="stack">
-        <Panel title="Who comes back">
+        <Panel title="Cohorts">
           <RetentionFields draft={draft} failure={asked.failure} />
         </Panel>
         <QuestionResult siteId={siteId} name="retention" asked={asked}>
@@ -35,9 +35,9 @@ export default function RetentionPage({ params }: PageProps): VNode {
 }
 
 const MODE_LABELS = {
-  first: 'Their first in this period',
-  first_ever: 'Their first ever',
-  recurring: 'Any of theirs',
+  first: 'First in this period',
+  first_ever: 'First ever',
+  recurring: 'Every one',
 };
 
 function RetentionFields({ draft, failure }: { draft: RetentionDraft; failure: Failure | null }): VNode {
@@ -45,13 +45,13 @@ function RetentionFields({ draft, failure }: { draft: RetentionDraft; failure: F
     <>
       <div class="steps">
         <SelectionRow
-          what="Began"
+          what="Start"
           selection={draft.start}
           problem={problemsAt(failure, 'start')}
           onSelection={(start) => putInPlace({ ...draft, start })}
         />
         <SelectionRow
-          what="Came back"
+          what="Return"
           selection={draft.back}
           problem={problemsAt(failure, 'back')}
           onSelection={(back) => putInPlace({ ...draft, back })}
@@ -72,7 +72,7 @@ function RetentionFields({ draft, failure }: { draft: RetentionDraft; failure: F
           onValue={(value) => putInPlace({ ...draft, interval: oneOf(value, RETENTION_INTERVALS) })}
         />
         <SelectField
-          label="Which first event counts"
+          label="First-event mode"
           value={draft.mode ?? 'first'}
           options={MODES.map((value) => ({ value, label: MODE_LABELS[value] }))}
           onValue={(value) => putInPlace({ ...draft, mode: oneOf(value, MODES) })}
@@ -95,7 +95,7 @@ function SelectionRow({ what, selection, problem, onSelection }: SelectionRowPro
     <div class="step">
       <div class="step-body step-body-first">
         <div class="step-main">
-          <span class="selection-name">{what} with</span>
+          <span class="selection-name">{what} event</span>
           <EventPicker what={what} events={events} onEvents={(names) => onSelection({ ...selection, events: names })} />
           <AddFilter
             what={what}

@@ -18,22 +18,22 @@ export function RetentionView({ query, answer, onPart }: RetentionViewProps): VN
   const zone = query.time_zone ?? API_ZONE;
   const cohorts = shownCohorts(answer, { ...query, time_zone: zone });
   if (cohorts.length === 0) {
-    return <Empty title="Nobody began in this period">Choose another first event, or a longer period.</Empty>;
+    return <Empty title="No cohorts in this period">Choose another start event, or a longer period.</Empty>;
   }
   const nameOf = (from: number): string => intervalStart(from, query.interval, zone);
   const list = (at: number, period: number | null): void => {
     const from = cohorts[at]?.from;
     if (from === undefined) return;
-    const since = period === null ? '' : `, back after ${period} ${query.interval}${period === 1 ? '' : 's'}`;
+    const since = period === null ? '' : `, returned after ${period} ${query.interval}${period === 1 ? '' : 's'}`;
     onPart?.({
-      title: `Began ${nameOf(from)}${since}`,
+      title: `Cohort ${nameOf(from)}${since}`,
       of: { retention: query, cohort: from, ...(period !== null && { period }) },
     });
   };
   return (
     <div class="stack-small">
       <RetentionGrid
-        title={`Who came back, by ${query.interval}`}
+        title={`Retention by ${query.interval}`}
         interval={query.interval}
         cohorts={cohorts.map(({ from, persons, back }) => ({ name: nameOf(from), size: persons, back }))}
         all={overall(cohorts)}
@@ -72,7 +72,7 @@ function RetentionGrid({ title, interval, cohorts, all, onActors }: RetentionGri
         <caption class="hidden">{title}</caption>
         <thead>
           <tr>
-            <th scope="col">Began</th>
+            <th scope="col">Cohort</th>
             <th scope="col" class="align-end">
               People
             </th>
@@ -97,7 +97,7 @@ function RetentionGrid({ title, interval, cohorts, all, onActors }: RetentionGri
               <td class="align-end">
                 <Figure
                   text={number(size)}
-                  label={`${number(size)}: show who began ${name}`}
+                  label={`${number(size)}: show people of cohort ${name}`}
                   act={onActors && (() => onActors(row, null))}
                 />
               </td>
@@ -106,7 +106,7 @@ function RetentionGrid({ title, interval, cohorts, all, onActors }: RetentionGri
                   key={at}
                   size={size}
                   back={back[at]}
-                  what={`who began ${name} and came back after ${at}`}
+                  what={`people of cohort ${name} who returned after ${at}`}
                   act={onActors && (() => onActors(row, at))}
                 />
               ))}

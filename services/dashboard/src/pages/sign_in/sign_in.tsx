@@ -104,7 +104,7 @@ function SignInForm({ user, said }: SignInFormProps): VNode {
           autocomplete="one-time-code"
           inputMode="numeric"
           required
-          hint="Of the app on your phone, or one of your recovery codes"
+          hint="From your authenticator app, or a recovery code"
           value={code}
           onValue={setCode}
         />
@@ -141,9 +141,7 @@ function ProviderButtons({ onFailure }: ProviderButtonsProps): VNode | null {
   return (
     <div class="stack-small">
       <p class="muted">
-        {invitation === null
-          ? 'Or by your account at'
-          : 'You were invited: choose where you have an account. From then on it signs you in.'}
+        {invitation === null ? 'Or sign in with' : 'You were invited. Choose the account to sign in with from now on.'}
       </p>
       {providers.map(({ id, label }) => (
         <button key={id} type="button" class="button wide" disabled={isBusy} onClick={() => void begin(id)}>
@@ -157,14 +155,14 @@ function ProviderButtons({ onFailure }: ProviderButtonsProps): VNode | null {
 /** Asks whoever was signed in for their password over the page, which keeps what they typed. */
 export function SignInAgain({ who }: { who: Who }): VNode {
   return (
-    <Dialog title="Sign in again" staysOpen onClose={giveUpSession}>
+    <Dialog title="Session expired" staysOpen onClose={giveUpSession}>
       <p>
-        The session of {who.name} has ended. The page is kept as it is until you sign in with your password; a provider
-        and another user begin anew.
+        The session of {who.name} has expired. Sign in with your password to continue where you left off; a provider or
+        another user starts over.
       </p>
       <SignInForm user={who.id} said={null} />
       <button type="button" class="button quiet wide" onClick={giveUpSession}>
-        Sign in as somebody else
+        Sign in as another user
       </button>
     </Dialog>
   );
@@ -179,11 +177,11 @@ interface ProofProps {
 export function ProofDialog({ onSettled }: ProofProps): VNode {
   const hasPassword = who.value?.has_password !== false;
   return (
-    <Dialog title="Is it you?" onClose={() => onSettled(false)}>
+    <Dialog title="Confirm your identity" onClose={() => onSettled(false)}>
       <div class="stack">
         <p>
-          This decides who gets in and what they may. It takes a proof of the last quarter of an hour that it is you, as
-          somebody else may have found this page open. What you typed stays.
+          This action affects access, so you must have confirmed your identity in the last 15 minutes. What you typed is
+          kept.
         </p>
         {hasPassword ? <ByPassword onSettled={onSettled} /> : <ByProvider onSettled={onSettled} />}
       </div>
@@ -218,7 +216,7 @@ function ByPassword({ onSettled }: ProofProps): VNode {
       />
       <CodeOfProof code={code} onCode={setCode} />
       {action.failure !== null && <FailureNote failure={action.failure} />}
-      <FormActions action="Go on" disabled={action.isBusy} onClose={() => onSettled(false)} />
+      <FormActions action="Continue" disabled={action.isBusy} onClose={() => onSettled(false)} />
     </form>
   );
 }
@@ -235,7 +233,7 @@ function ByProvider({ onSettled }: ProofProps): VNode {
         onSettled(true);
       }}
     >
-      <p>You have no password here: sign in at your provider again, in a new tab, and then go on here.</p>
+      <p>You have no password here: sign in with your provider again in a new tab, then continue here.</p>
       <Shown asked={asked} lines={1}>
         {({ items }) => (
           <div class="stack-small">
@@ -247,14 +245,14 @@ function ByProvider({ onSettled }: ProofProps): VNode {
                 disabled={action.isBusy}
                 onClick={() => void action.run(() => signInBeside(id))}
               >
-                Sign in at {label} in a new tab
+                Sign in with {label} in a new tab
               </button>
             ))}
           </div>
         )}
       </Shown>
       {action.failure !== null && <FailureNote failure={action.failure} />}
-      <FormActions action="Go on" disabled={action.isBusy} onClose={() => onSettled(false)} />
+      <FormActions action="Continue" disabled={action.isBusy} onClose={() => onSettled(false)} />
     </form>
   );
 }
@@ -268,7 +266,7 @@ export function CodeOfProof({ code, onCode }: { code: string; onCode(code: strin
       name="code"
       autocomplete="one-time-code"
       required
-      hint="Of the app, or a recovery code"
+      hint="From the app, or a recovery code"
       value={code}
       onValue={onCode}
     />

@@ -13,7 +13,7 @@ export default function SignedInPage({ params }: PageProps): VNode {
   useEffect(() => {
     void finish(params['provider'] ?? '', setFailure);
   }, []);
-  return failure === null ? <Loading label="Asking who you are" /> : <FailureNote failure={failure} />;
+  return failure === null ? <Loading label="Signing in" /> : <FailureNote failure={failure} />;
 }
 
 async function finish(provider: string, onFailure: (failure: Failure) => void): Promise<void> {
@@ -23,6 +23,6 @@ async function finish(provider: string, onFailure: (failure: Failure) => void): 
     return;
   }
   await readSession();
-  if (isLink) toast('Your account at the provider signs you in from now on');
+  if (isLink) toast('Your provider account was linked');
   go(isLink ? addressOf('/account', new URLSearchParams({ view: 'you' })) : addressOf('/'), 'replace');
 }

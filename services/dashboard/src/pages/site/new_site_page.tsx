@@ -11,13 +11,13 @@ import { problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { ALLOWANCE_USUAL, accountsWith, type SiteDraft, siteIdOf } from './site_form.ts';
 
-const NEW_ACCOUNT = { value: '', label: 'A new account of its own' };
+const NEW_ACCOUNT = { value: '', label: 'A new account' };
 
 /** Makes a site, and its account where there is none yet; the next step is its key and the line for its pages. */
 export default function NewSitePage(): VNode {
   const asked = useAnswer('accounts', (signal) => listAll<AccountItem>('/v1/admin/accounts', {}, 10_000, signal));
   return (
-    <Panel title="A site" note="What is measured together: its events, keys and destinations are its own.">
+    <Panel title="Site details" note="A site has its own events, keys and destinations.">
       <Shown asked={asked}>{({ items }) => <SiteForm accounts={items} onAccountMade={asked.again} />}</Shown>
     </Panel>
   );
@@ -51,14 +51,14 @@ function SiteForm({ accounts, onAccountMade }: SiteFormProps): VNode {
     await readSites();
     go(addressOf(`/sites/${encodeURIComponent(site.site_id)}/install`));
   };
-  if (options.length === 0) return <Empty title="There is no account in which you may make a site" />;
+  if (options.length === 0) return <Empty title="You cannot create sites in any account" />;
   return (
     <form class="stack narrow" onSubmit={(event) => void send(event)}>
       <Fields draft={draft} accounts={options} failure={action.failure} onDraft={setDraft} />
       {action.failure !== null && <FailureNote failure={action.failure} />}
       <div class="actions">
         <button type="submit" class="button primary" disabled={action.isBusy || siteIdOf(draft) === ''}>
-          Make the site
+          Create site
         </button>
       </div>
     </form>
@@ -98,21 +98,21 @@ function Fields({ draft, accounts, failure, onDraft }: FieldsProps): VNode {
       <TextField
         label="Id"
         required
-        hint="For programs and addresses; it stays as it is. Up to 64 of a-z, 0-9, _ and -."
+        hint="For the API and URLs; cannot be changed later. Up to 64 of a-z, 0-9, _ and -."
         problem={problemOf(failure, 'site_id')}
         value={siteIdOf(draft)}
         onValue={(siteId) => onDraft({ ...draft, siteId })}
       />
       <SelectField
         label="Account"
-        hint="Whose monthly allowance its events count against."
+        hint="Its events count against the monthly allowance of this account."
         options={accounts}
         value={draft.accountId}
         onValue={(accountId) => onDraft({ ...draft, accountId })}
       />
       {draft.accountId === '' && (
         <TextField
-          label="Events a month"
+          label="Events per month"
           inputMode="numeric"
           required
           problem={problemOf(failure, 'monthly_allowance')}

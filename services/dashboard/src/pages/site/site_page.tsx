@@ -29,7 +29,7 @@ export default function SitePage({ params }: PageProps): VNode {
         const props = { site, onChanged };
         return (
           <Tabs
-            label="Settings of the site"
+            label="Site settings"
             chosen={place.value.query.get('view') ?? 'general'}
             onChosen={(view) => setQuery({ view: view === 'general' ? null : view })}
             tabs={[
@@ -46,10 +46,10 @@ export default function SitePage({ params }: PageProps): VNode {
 }
 
 const STATES: Readonly<Record<DomainItem['state'], { label: string; badge: BadgeKind }>> = {
-  pending: { label: 'Waits for its DNS record', badge: 'warn' },
+  pending: { label: 'Waiting for its DNS record', badge: 'warn' },
   verified: { label: 'Verified', badge: 'good' },
-  failing: { label: 'Its DNS record is gone', badge: 'bad' },
-  lapsed: { label: 'Lapsed: not served any more', badge: 'bad' },
+  failing: { label: 'DNS record missing', badge: 'bad' },
+  lapsed: { label: 'Lapsed: no longer served', badge: 'bad' },
 };
 const EVERY_MS = 15_000;
 
@@ -73,13 +73,11 @@ function Domains({ site, onChanged }: SitePartProps): VNode {
     <div class="stack">
       <Panel
         title="First-party domains"
-        note="A name of your own that leads to the edge, so that the tag is a part of your site."
+        note="Your own domain that points to the edge, so that the tag is first-party."
       >
         <div class="stack">
           {mayChange && <ClaimDomain siteId={siteId} onClaimed={again} />}
-          <Shown asked={asked}>
-            {({ items }) => (items.length === 0 ? <Empty title="No domain was claimed yet" /> : null)}
-          </Shown>
+          <Shown asked={asked}>{({ items }) => (items.length === 0 ? <Empty title="No domains yet" /> : null)}</Shown>
         </div>
       </Panel>
       {(asked.value?.items ?? []).map((item) => (
@@ -105,7 +103,7 @@ function ClaimDomain({ siteId, onClaimed }: { siteId: string; onClaimed(): void 
       {action.failure !== null && <FailureNote failure={action.failure} />}
       <div class="actions">
         <button type="submit" class="button primary" disabled={action.isBusy}>
-          Claim the domain
+          Add domain
         </button>
       </div>
     </form>
@@ -132,8 +130,8 @@ function OneDomain({ item, mayChange, onChanged }: OneDomainProps): VNode {
         <details open={needsRecord}>
           <summary>DNS record</summary>
           <p class="muted">
-            {records.cname === null ? 'Set this record' : 'Set one of these records'}, and leave it there. It is looked
-            for every few minutes.
+            {records.cname === null ? 'Set this record' : 'Set one of these records'}, and keep it. It is checked every
+            few minutes.
           </p>
           <DnsRecord type="TXT" {...records.txt} />
           {records.cname !== null && <DnsRecord type="CNAME" {...records.cname} />}
@@ -146,7 +144,7 @@ function OneDomain({ item, mayChange, onChanged }: OneDomainProps): VNode {
 
 /** What brings the traffic where the CNAME record does not. */
 function withoutAlias({ domain, records }: DomainItem): string {
-  const address = 'A or AAAA records with the addresses of the edge, which whoever runs the service names';
+  const address = 'A or AAAA records with the addresses of the edge (ask the operator of the service)';
   return records.cname === null
     ? `For its traffic ${domain} needs ${address}, or a CNAME record to its name.`
     : `Where ${domain} cannot have a CNAME record, as at the top of a zone, set the TXT record, and beside it ${address}.`;
@@ -188,7 +186,7 @@ function DomainActions({ item, onChanged }: Pick<OneDomainProps, 'item' | 'onCha
     const released = await action.run(() => request<DomainItem>('DELETE', domainPath(site_id, domain)));
     if (released === null) return;
     setAsks(false);
-    toast(`${domain} was given up`);
+    toast(`${domain} was removed`);
     onChanged();
   };
   return (
@@ -198,18 +196,18 @@ function DomainActions({ item, onChanged }: Pick<OneDomainProps, 'item' | 'onCha
         Verify now
       </button>
       <button type="button" class="button small danger" onClick={() => setAsks(true)}>
-        Give up
+        Remove
       </button>
       {asks && (
         <Confirm
-          title={`Give ${domain} up?`}
-          action="Give up"
+          title={`Remove ${domain}?`}
+          action="Remove"
           isDangerous
           isBusy={action.isBusy}
           onConfirm={() => void release()}
           onClose={() => setAsks(false)}
         >
-          <p>It is served no more, and pages that load the tag from it send nothing.</p>
+          <p>It is no longer served, and pages that load the tag from it stop sending.</p>
         </Confirm>
       )}
     </>

@@ -22,7 +22,7 @@ const NAMES: Readonly<Record<keyof GeneralDraft, string>> = {
   mode: 'Mode',
   category: 'Category',
   country: 'Country',
-  identifyEvents: 'Events that say who a visitor is',
+  identifyEvents: 'Identifying events',
   clarity: 'Clarity project',
   gtm: 'Tag Manager container',
 };
@@ -37,13 +37,13 @@ export function GeneralForm(props: SitePartProps): VNode {
     problem: problemOf(form.failure, ofBody),
   });
   return (
-    <Panel title="About the site" note={`Site ${site.site_id} of account ${site.account_id}`}>
+    <Panel title="General settings" note={`Site ${site.site_id} of account ${site.account_id}`}>
       <SiteForm site={site} form={form} names={NAMES}>
         <TextField label={NAMES.name} required {...field('name', 'name')} />
         <SelectField
           label={NAMES.mode}
           options={MODES}
-          hint="In offline mode nothing that could tell who a visitor is goes beyond the edge, from the next event on."
+          hint="In offline mode no identifying data leaves the edge, from the next event on."
           {...field('mode', 'mode')}
         />
         <div class="form-row">
@@ -51,14 +51,14 @@ export function GeneralForm(props: SitePartProps): VNode {
           <TextField
             label={`${NAMES.country} (optional)`}
             placeholder="AT"
-            hint="Two letters; reads phone numbers written without a country code."
+            hint="Two letters, for phone numbers without a country code."
             {...field('country', 'default_country')}
           />
         </div>
         <TextField
           label={`${NAMES.identifyEvents} (optional)`}
           lines={3}
-          hint="One on a line; empty: the standard list."
+          hint="One per line. Empty: the default list."
           {...field('identifyEvents', 'identify_events')}
         />
         <div class="form-row">
@@ -75,25 +75,25 @@ type Tag = SiteItem['tag'];
 const CHOICES: readonly { name: keyof Tag; label: string; hint: string }[] = [
   {
     name: 'consent_required',
-    label: 'Measure nothing before the visitor agrees',
-    hint: 'Until the page says svc.consent({ analytics: true }), nothing is sent and nothing is kept in the browser.',
+    label: 'Require consent before tracking',
+    hint: 'Until the page calls svc.consent({ analytics: true }), nothing is sent or stored in the browser.',
   },
   {
     name: 'consent_queue',
-    label: 'Send what happened before, once the visitor agrees',
-    hint: 'Events wait in the page, and are gone with it where the visitor does not agree.',
+    label: 'Send earlier events after consent',
+    hint: 'Events wait in the page, and are discarded without consent.',
   },
   {
     name: 'respect_gpc',
     label: 'Respect Global Privacy Control',
-    hint: 'Events of browsers that ask for it go to no advertising platform.',
+    hint: 'Events of browsers with this signal go to no advertising platform.',
   },
-  { name: 'respect_dnt', label: 'Take Do Not Track for a refusal', hint: 'Such browsers are not measured at all.' },
-  { name: 'web_vitals', label: 'Measure loading times', hint: 'The Core Web Vitals of each page view.' },
+  { name: 'respect_dnt', label: 'Respect Do Not Track', hint: 'Browsers with this signal are not tracked.' },
+  { name: 'web_vitals', label: 'Measure Web Vitals', hint: 'The Core Web Vitals of each page view.' },
   {
     name: 'inventory',
-    label: 'Look over the elements of pages',
-    hint: 'So that event definitions can be made of what is there.',
+    label: 'Collect page elements',
+    hint: 'For creating event definitions.',
   },
 ];
 
@@ -111,10 +111,10 @@ export function ConsentForm(props: SitePartProps): VNode {
   const form = useSiteForm<Tag>(props, {
     draftOf: ({ tag }) => tag,
     changeOf: tagChange,
-    said: 'Saved what the tag does',
+    said: 'Saved the tag settings',
   });
   return (
-    <Panel title="What the tag does" note="Browsers take a change within minutes.">
+    <Panel title="Tag settings" note="Browsers pick up changes within minutes.">
       <SiteForm site={site} form={form} names={CONSENT_NAMES}>
         {CHOICES.map(({ name, label, hint }) => (
           <CheckField
@@ -133,7 +133,7 @@ export function ConsentForm(props: SitePartProps): VNode {
 type Rule = SiteItem['block_rules'][number];
 
 const KINDS: readonly { value: Rule['kind']; label: string; hint: string }[] = [
-  { value: 'ip', label: 'Address', hint: 'An address, or a range such as 203.0.113.0/24.' },
+  { value: 'ip', label: 'IP address', hint: 'An address, or a range such as 203.0.113.0/24.' },
   { value: 'user_agent', label: 'User agent', hint: 'A part of the browser’s user agent.' },
   { value: 'country', label: 'Country', hint: 'Two capital letters; T1 is Tor.' },
   { value: 'event', label: 'Event', hint: 'The name of an event.' },
@@ -178,7 +178,7 @@ export function BlockRules(props: SitePartProps): VNode {
   const remove = (rule: Rule): void =>
     rules.change((before) => before.filter((one) => !isSame(one, rule)), 'The rule was removed');
   return (
-    <Panel title="Events that are dropped" note="The edge drops what any rule is about; dropped events are counted.">
+    <Panel title="Dropped events" note="Events that match any rule are dropped at the edge, and counted.">
       <div class="stack">
         {mayChange && <NewRule {...props} />}
         {rules.failure !== null && <FailureNote failure={rules.failure} />}
@@ -189,11 +189,11 @@ export function BlockRules(props: SitePartProps): VNode {
           rows={site.block_rules}
           keyOf={({ kind, value, property }) => `${kind} ${property} ${value}`}
           csvName="block-rules"
-          emptyText="Nothing is dropped"
+          emptyText="No block rules"
         />
         {mayAt('query.aggregates', site.site_id) && (
           <p>
-            <a href={addressOf(`/sites/${encodeURIComponent(site.site_id)}/refusals`)}>Events that were dropped</a>
+            <a href={addressOf(`/sites/${encodeURIComponent(site.site_id)}/refusals`)}>View dropped events</a>
           </p>
         )}
       </div>
@@ -203,7 +203,7 @@ export function BlockRules(props: SitePartProps): VNode {
 
 function columnsOf(mayChange: boolean, isBusy: boolean, remove: (rule: Rule) => void): readonly Column<Rule>[] {
   const shown: Column<Rule>[] = [
-    { id: 'kind', title: 'What', value: ({ kind }) => labelOf(kind) },
+    { id: 'kind', title: 'Type', value: ({ kind }) => labelOf(kind) },
     { id: 'property', title: 'Property', value: ({ property }) => property ?? '' },
     { id: 'value', title: 'Value', value: ({ value }) => value },
   ];
@@ -239,7 +239,7 @@ function NewRule(props: SitePartProps): VNode {
   return (
     <form class="stack" onSubmit={add}>
       <div class="form-row">
-        <SelectField label="What" value={kind} onValue={(one) => setKind(one as Rule['kind'])} options={KINDS} />
+        <SelectField label="Type" value={kind} onValue={(one) => setKind(one as Rule['kind'])} options={KINDS} />
         {kind === 'property' && <TextField label="Property" required value={property} onValue={setProperty} />}
         <TextField
           label="Value"
@@ -254,7 +254,7 @@ function NewRule(props: SitePartProps): VNode {
       <ConflictDialog saving={rules} what="the site" />
       <div class="actions">
         <button type="submit" class="button primary" disabled={rules.isBusy}>
-          Add the rule
+          Add rule
         </button>
       </div>
     </form>

@@ -147,12 +147,12 @@ const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
   persons: 'people',
   sum: 'sum of',
   average: 'average of',
-  min: 'least',
-  max: 'greatest',
+  min: 'minimum of',
+  max: 'maximum of',
   median: 'median of',
   p90: '90th percentile of',
   p99: '99th percentile of',
-  unique: 'different values of',
+  unique: 'unique values of',
 };
 
 /** What people call what a series measures. */
@@ -193,7 +193,7 @@ export function trendTable(query: TrendsQuery, answer: TrendsAnswer): AnswerTabl
   const { interval, time_zone: zone = API_ZONE } = query;
   const columns = lines.flatMap(({ name, values, valuesBefore }) => [
     { name, values },
-    ...(valuesBefore === null ? [] : [{ name: `${name}, the period before`, values: valuesBefore }]),
+    ...(valuesBefore === null ? [] : [{ name: `${name}, previous period`, values: valuesBefore }]),
   ]);
   return {
     columns: [interval, ...columns.map(({ name }) => name)],

@@ -203,10 +203,10 @@ function TrendsOptions({ draft, interval, failure, onDraft }: TrendsOptionsProps
           onValue={(text) => onDraft({ ...draft, formulas: text === '' ? [] : [text, ...formulas.slice(1)] })}
         />
         <SelectField
-          label="Smoothed"
+          label="Smoothing"
           value={String(rolling ?? '')}
           options={[
-            { value: '', label: 'As it is' },
+            { value: '', label: 'None' },
             ...ROLLING.map((count) => ({ value: String(count), label: `Average of ${count} intervals` })),
           ]}
           onValue={(value) => {
@@ -215,7 +215,7 @@ function TrendsOptions({ draft, interval, failure, onDraft }: TrendsOptionsProps
           }}
         />
         <CheckField
-          label="With the period before"
+          label="Compare with previous period"
           checked={compare === 'previous'}
           onChecked={(checked) => {
             const { compare: _before, ...rest } = draft;
@@ -241,7 +241,7 @@ function Breakdown({ draft, onDraft }: Pick<TrendsOptionsProps, 'draft' | 'onDra
         <FieldPicker
           key={at}
           label={at === 0 ? 'Break down by' : 'and by'}
-          none="Nothing"
+          none="None"
           field={field}
           onField={(chosen) => change(at, chosen)}
         />

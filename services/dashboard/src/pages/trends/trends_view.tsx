@@ -25,7 +25,7 @@ export function TrendsView({ query, answer, onPart }: TrendsViewProps): VNode {
   const { interval: length, time_zone: zone = API_ZONE } = query;
   const list = (line: TrendLine, isBefore: boolean, start: number | null): void => {
     if (line.part === null || onPart === undefined) return;
-    const when = isBefore ? ', the period before' : start === null ? '' : `, ${intervalStart(start, length, zone)}`;
+    const when = isBefore ? ', previous period' : start === null ? '' : `, ${intervalStart(start, length, zone)}`;
     onPart({
       title: `${line.name}${when}`,
       of: {
@@ -73,7 +73,7 @@ export function TrendsView({ query, answer, onPart }: TrendsViewProps): VNode {
 function drawnOf(line: TrendLine) {
   const own = { line, isBefore: false, series: { name: line.name, values: line.values } };
   if (line.valuesBefore === null) return [own];
-  const name = `${line.name}, the period before`;
+  const name = `${line.name}, previous period`;
   return [own, { line, isBefore: true, series: { name, values: line.valuesBefore, isBefore: true } }];
 }
 
@@ -84,7 +84,7 @@ function columnsOf(
   const figure = (line: TrendLine, value: number | null, isBefore: boolean): VNode => (
     <Total
       value={value}
-      what={isBefore ? `${line.name}, the period before` : line.name}
+      what={isBefore ? `${line.name}, previous period` : line.name}
       act={list !== null && line.part !== null ? () => list(line, isBefore, null) : null}
     />
   );
@@ -100,7 +100,7 @@ function columnsOf(
   return [
     ...own,
     {
-      ...{ id: 'before', title: 'Period before', align: 'end' },
+      ...{ id: 'before', title: 'Previous period', align: 'end' },
       value: ({ before }) => before,
       cell: (line) => figure(line, line.before, true),
     },
@@ -115,7 +115,7 @@ function columnsOf(
 function Total({ value, what, act }: { value: number | null; what: string; act: (() => void) | null }): VNode {
   if (act === null || value === null || value === 0) return <>{number(value)}</>;
   return (
-    <button type="button" class="figure-link" aria-label={`${number(value)}: show who, ${what}`} onClick={act}>
+    <button type="button" class="figure-link" aria-label={`${number(value)}: show people, ${what}`} onClick={act}>
       {number(value)}
     </button>
   );

@@ -33,7 +33,7 @@ export function DefinitionForm(props: DefinitionFormProps): VNode {
   const read = readObject(props.form.draft.text);
   const used = useUsedNames(props.item, read.ok ? read.value : null);
   if (read.ok) return <Fields {...props} typed={read.value} used={used} />;
-  return <p class="muted">What stands under Advanced is no JSON: {read.message}</p>;
+  return <p class="muted">The JSON under Advanced is invalid: {read.message}</p>;
 }
 
 interface FieldsProps extends DefinitionFormProps {
@@ -108,7 +108,7 @@ function KindFields({ kind, onLook }: { kind: EngageKind; onLook(index: number):
   return kind === 'promo' ? <PromoFields /> : <FormFields />;
 }
 
-const NOT_SENT = { status: 0, code: 'definition_unfinished', message: 'Nothing was saved: some fields are not right.' };
+const NOT_SENT = { status: 0, code: 'definition_unfinished', message: 'Not saved: some fields are invalid.' };
 
 /** Puts the focus on the first field that is not right, and unfolds what it is in; where none is, on what is said of it. */
 function focusProblem(form: HTMLFormElement | null): void {
@@ -190,7 +190,7 @@ function Preview({ kind, drawable, look: { at, times }, onRestart }: PreviewProp
       <div class="preview-head">
         <h3>Preview</h3>
         <button type="button" class="button small" onClick={onRestart}>
-          From the beginning
+          Restart
         </button>
       </div>
       {languages.length > 1 && (
@@ -202,13 +202,11 @@ function Preview({ kind, drawable, look: { at, times }, onRestart }: PreviewProp
         />
       )}
       <div class="preview-pane" ref={pane} />
-      {isClosed && <p class="muted small">The visitor has closed it.</p>}
+      {isClosed && <p class="muted small">Closed by the visitor.</p>}
       {drawable === null && (
-        <p class="muted small">
-          Some fields cannot be shown as they are now.{shown !== null && ' What you see is how it was before.'}
-        </p>
+        <p class="muted small">Some fields are invalid.{shown !== null && ' The last valid version is shown.'}</p>
       )}
-      <p class="hint">Nothing that is filled in here is sent. Links lead nowhere, and a grey picture stands for one.</p>
+      <p class="hint">Nothing entered here is sent. Links are disabled, and images are placeholders.</p>
     </section>
   );
 }

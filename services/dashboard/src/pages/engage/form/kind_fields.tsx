@@ -21,14 +21,14 @@ const TYPES = [
   { value: 'email', label: 'E-mail address' },
   { value: 'tel', label: 'Phone number' },
   { value: 'number', label: 'Number' },
-  { value: 'textarea', label: 'Text of several lines' },
-  { value: 'select', label: 'One of a list' },
-  { value: 'checkbox', label: 'Box to tick' },
-  { value: 'hidden', label: 'Hidden field of a plain form' },
+  { value: 'textarea', label: 'Multi-line text' },
+  { value: 'select', label: 'Dropdown' },
+  { value: 'checkbox', label: 'Checkbox' },
+  { value: 'hidden', label: 'Hidden field' },
 ];
 /** Those of pipelines/engage/form.ts. */
 const MAPS = [
-  { value: '', label: 'Nothing that is known' },
+  { value: '', label: 'None' },
   { value: 'email', label: 'E-mail address' },
   { value: 'phone', label: 'Phone number' },
   { value: 'first_name', label: 'First name' },
@@ -36,19 +36,19 @@ const MAPS = [
   { value: 'city', label: 'City' },
   { value: 'zip', label: 'Postcode' },
   { value: 'country', label: 'Country' },
-  { value: 'external_id', label: 'Id of the customer' },
-  { value: 'value', label: 'Value of the lead' },
-  { value: 'currency', label: 'Currency of the value' },
-  { value: 'order_id', label: 'Number of an order' },
+  { value: 'external_id', label: 'Customer id' },
+  { value: 'value', label: 'Lead value' },
+  { value: 'currency', label: 'Lead currency' },
+  { value: 'order_id', label: 'Order number' },
 ];
 const STORES = [
   { value: 'drop', label: 'Nothing' },
-  { value: 'keep', label: 'What it says' },
+  { value: 'keep', label: 'The value' },
   { value: 'hash', label: 'A keyed hash' },
 ];
 const CHALLENGES = [
   { value: 'off', label: 'Never' },
-  { value: 'auto', label: 'In doubt' },
+  { value: 'auto', label: 'When suspicious' },
   { value: 'always', label: 'Always' },
 ];
 const FIELDS_MAX = 50;
@@ -69,29 +69,29 @@ export function FormFields(): VNode {
         {(at, index) => <LeadField at={at} index={index} />}
       </OrderedList>
       <div class="form-row">
-        <TextAt at={['button']} label="What the button says (optional)" placeholder="Send" />
-        <TextAt at={['message']} label="What is said when it was sent (optional)" placeholder="Thank you" />
+        <TextAt at={['button']} label="Button text (optional)" placeholder="Send" />
+        <TextAt at={['message']} label="Confirmation (optional)" placeholder="Thank you" />
       </div>
-      <Section title="What visitors agree to">
+      <Section title="Consent">
         <TextAt at={['consent_text']} label="Consent to processing (optional)" lines={2} />
-        <CheckAt at={['consent_required']} label="It cannot be sent without" />
+        <CheckAt at={['consent_required']} label="Consent is required" />
         <TextAt at={['marketing_text']} label="Consent to marketing (optional)" lines={2} />
-        <TextAt at={['consent_version']} label="Version of these texts (optional)" placeholder="2026-11" />
+        <TextAt at={['consent_version']} label="Consent text version (optional)" placeholder="2026-11" />
       </Section>
-      <Section title="What becomes of a lead">
+      <Section title="Lead handling">
         <div class="form-row">
-          <EventAt at={['conversion_event']} label="Its event" />
-          <NumberAt at={['value']} label="What a lead is worth (optional)" empty={null} />
+          <EventAt at={['conversion_event']} label="Conversion event" />
+          <NumberAt at={['value']} label="Lead value (optional)" empty={null} />
           <TextAt at={['currency']} label="Currency (optional)" placeholder="EUR" />
         </div>
         <div class="form-row">
           <TextAt
             at={['redirect']}
-            label="Page after it was sent (optional)"
-            hint="For a form without script."
+            label="Thank-you page URL (optional)"
+            hint="For forms without JavaScript."
             placeholder="https://shop.example/thanks"
           />
-          <TextAt at={['redirect_invalid']} label="Page where a field is not right (optional)" />
+          <TextAt at={['redirect_invalid']} label="Error page URL (optional)" />
         </div>
       </Section>
       <SpamFields />
@@ -106,21 +106,21 @@ function LeadField({ at, index }: { at: Path; index: number }): VNode {
   return (
     <div class="stack-small">
       <div class="form-row">
-        <TextAt at={[...at, 'label']} label="What visitors read" />
-        <SelectAt at={[...at, 'type']} label="Kind of field" options={TYPES} />
+        <TextAt at={[...at, 'label']} label="Label" />
+        <SelectAt at={[...at, 'type']} label="Field type" options={TYPES} />
       </div>
       {type === 'select' && <Choices at={[...at, 'options']} one="Option" max={OPTIONS_MAX} />}
       <div class="form-row">
-        <SelectAt at={[...at, 'map']} label="It is the visitor's" options={MAPS} />
-        {!isMapped && <SelectAt at={[...at, 'store']} label="What is kept of it" options={STORES} />}
+        <SelectAt at={[...at, 'map']} label="Maps to" options={MAPS} />
+        {!isMapped && <SelectAt at={[...at, 'store']} label="Stored as" options={STORES} />}
       </div>
-      <CheckAt at={[...at, 'required']} label="Must be filled in" />
+      <CheckAt at={[...at, 'required']} label="Required" />
       <details>
-        <summary>More of field {index + 1}</summary>
+        <summary>More options of field {index + 1}</summary>
         <div class="form-row">
-          <TextAt at={[...at, 'name']} label="Name in the page" />
-          <TextAt at={[...at, 'placeholder']} label="Example in it (optional)" />
-          <NumberAt at={[...at, 'max_length']} label="Characters at most" />
+          <TextAt at={[...at, 'name']} label="Field name" />
+          <TextAt at={[...at, 'placeholder']} label="Placeholder (optional)" />
+          <NumberAt at={[...at, 'max_length']} label="Max characters" />
         </div>
       </details>
     </div>
@@ -129,20 +129,20 @@ function LeadField({ at, index }: { at: Path; index: number }): VNode {
 
 function SpamFields(): VNode {
   return (
-    <Section title="What keeps programs away">
+    <Section title="Spam protection">
       <div class="form-row">
-        <SelectAt at={['spam', 'challenge']} label="The browser has to compute something" options={CHALLENGES} />
-        <NumberAt at={['spam', 'min_ms']} label="Milliseconds that nobody is faster than" />
-        <NumberAt at={['spam', 'links_max']} label="Links in its texts at most" />
+        <SelectAt at={['spam', 'challenge']} label="Proof-of-work challenge" options={CHALLENGES} />
+        <NumberAt at={['spam', 'min_ms']} label="Minimum time to fill in, in ms" />
+        <NumberAt at={['spam', 'links_max']} label="Max links in texts" />
       </div>
       <LinesAt
         at={['spam', 'domains_blocked']}
-        label="E-mail domains that are not taken"
-        hint="One on each line."
+        label="Blocked e-mail domains"
+        hint="One per line."
         placeholder="mail.example"
       />
-      <CheckAt at={['spam', 'without_script']} label="A plain HTML form is taken" hint="It can bring no token." />
-      <TextAt at={['spam', 'honeypot']} label="Name of the field that only programs fill in" />
+      <CheckAt at={['spam', 'without_script']} label="Accept plain HTML forms" hint="They cannot send a token." />
+      <TextAt at={['spam', 'honeypot']} label="Honeypot field name" />
     </Section>
   );
 }
@@ -154,23 +154,19 @@ export function PromoFields(): VNode {
       <TextAt at={['title']} label="Heading" />
       <TextAt at={['body']} label="Text (optional)" lines={3} />
       <div class="form-row">
-        <TextAt at={['button', 'text']} label="What the button says (optional)" placeholder="See it" />
-        <TextAt at={['button', 'url']} label="Where it leads (optional)" placeholder="/sale" />
+        <TextAt at={['button', 'text']} label="Button text (optional)" placeholder="See it" />
+        <TextAt at={['button', 'url']} label="Button URL (optional)" placeholder="/sale" />
       </div>
       <ProblemAt at={['button']} />
       <div class="form-row">
-        <TextAt
-          at={['image_url']}
-          label="Address of a picture (optional)"
-          placeholder="https://shop.example/sale.webp"
-        />
-        <TextAt at={['image_alt']} label="What the picture shows" hint="Read out to those who do not see it." />
+        <TextAt at={['image_url']} label="Image URL (optional)" placeholder="https://shop.example/sale.webp" />
+        <TextAt at={['image_alt']} label="Image description" hint="For screen readers." />
       </div>
-      <TextAt at={['code']} label="Code to copy (optional)" placeholder="WINTER20" />
-      <Section title="What its events say of it">
+      <TextAt at={['code']} label="Coupon code (optional)" placeholder="WINTER20" />
+      <Section title="Event properties">
         <div class="form-row">
-          <TextAt at={['creative']} label="Creative (optional)" hint="Which text or picture it was, for reports." />
-          <TextAt at={['slot']} label="Slot (optional)" hint="Where on the page it stood, for reports." />
+          <TextAt at={['creative']} label="Creative (optional)" hint="Names the text or image in reports." />
+          <TextAt at={['slot']} label="Slot (optional)" hint="Names the position on the page in reports." />
         </div>
       </Section>
     </>
@@ -183,7 +179,7 @@ export function SurveyFields({ onLook }: { onLook(index: number): void }): VNode
     <>
       <TextAt at={['title']} label="Heading (optional)" />
       <Questions onLook={onLook} />
-      <Section title="What is said at the end">
+      <Section title="Thank-you message">
         <TextAt at={['thanks', 'title']} label="Heading at the end (optional)" placeholder="Thank you" />
         <TextAt at={['thanks', 'text']} label="Text at the end (optional)" lines={2} />
       </Section>
@@ -192,11 +188,11 @@ export function SurveyFields({ onLook }: { onLook(index: number): void }): VNode
 }
 
 const KINDS = [
-  { value: 'open', label: 'Text of their own' },
+  { value: 'open', label: 'Open text' },
   { value: 'rating', label: 'Rating' },
-  { value: 'single', label: 'One of several answers' },
-  { value: 'multiple', label: 'Any of several answers' },
-  { value: 'link', label: 'Link to follow' },
+  { value: 'single', label: 'Single choice' },
+  { value: 'multiple', label: 'Multiple choice' },
+  { value: 'link', label: 'Link' },
 ];
 const SCALES = [
   { value: 2, label: '1 to 2' },
@@ -240,31 +236,29 @@ function Question({ at, index }: { at: Path; index: number }): VNode {
     <div class="stack-small">
       <TextAt at={[...at, 'text']} label="Question" lines={2} />
       <div class="form-row">
-        <SelectAt at={[...at, 'type']} label="Kind of answer" options={KINDS} />
-        {type === 'rating' && <SelectAt at={[...at, 'scale']} label="Steps" options={SCALES} />}
-        {type === 'rating' && <SelectAt at={[...at, 'display']} label="Shown as" options={DISPLAYS} />}
+        <SelectAt at={[...at, 'type']} label="Answer type" options={KINDS} />
+        {type === 'rating' && <SelectAt at={[...at, 'scale']} label="Scale" options={SCALES} />}
+        {type === 'rating' && <SelectAt at={[...at, 'display']} label="Display" options={DISPLAYS} />}
       </div>
       {type === 'rating' && (
         <div class="form-row">
-          <TextAt at={[...at, 'low_label']} label="Lowest step (optional)" placeholder="Not likely" />
-          <TextAt at={[...at, 'high_label']} label="Highest step (optional)" placeholder="Very likely" />
+          <TextAt at={[...at, 'low_label']} label="Lowest label (optional)" placeholder="Not likely" />
+          <TextAt at={[...at, 'high_label']} label="Highest label (optional)" placeholder="Very likely" />
         </div>
       )}
-      {type === 'link' && (
-        <TextAt at={[...at, 'url']} label="Where it leads" placeholder="https://shop.example/review" />
-      )}
-      {type === 'open' && <NumberAt at={[...at, 'max_length']} label="Characters at most" />}
+      {type === 'link' && <TextAt at={[...at, 'url']} label="Link URL" placeholder="https://shop.example/review" />}
+      {type === 'open' && <NumberAt at={[...at, 'max_length']} label="Max characters" />}
       {hasChoices && <Choices at={[...at, 'choices']} one="Answer" />}
-      <CheckAt at={[...at, 'required']} label="Must be answered" />
+      <CheckAt at={[...at, 'required']} label="Required" />
       <details>
-        <summary>More of question {index + 1}</summary>
+        <summary>More options of question {index + 1}</summary>
         <div class="stack-small">
-          <TextAt at={[...at, 'description']} label="More about it (optional)" lines={2} />
-          <TextAt at={[...at, 'button']} label="What the button says (optional)" placeholder="Next" />
-          {hasChoices && <CheckAt at={[...at, 'open_choice']} label="Visitors may write an answer of their own" />}
-          {hasChoices && <CheckAt at={[...at, 'shuffle']} label="In random order" />}
+          <TextAt at={[...at, 'description']} label="Description (optional)" lines={2} />
+          <TextAt at={[...at, 'button']} label="Button text (optional)" placeholder="Next" />
+          {hasChoices && <CheckAt at={[...at, 'open_choice']} label="Allow a free-text answer" />}
+          {hasChoices && <CheckAt at={[...at, 'shuffle']} label="Shuffle" />}
           <NextFields at={at} index={index} />
-          <TextAt at={[...at, 'id']} label="Id" hint="Names it in events and results: another id begins new results." />
+          <TextAt at={[...at, 'id']} label="Id" hint="Used in events and results. Changing it starts new results." />
         </div>
       </details>
       <ProblemAt at={at} />
@@ -317,7 +311,7 @@ function NextFields({ at, index }: OfQuestion): VNode {
   const [first] = comparisonsOf(type);
   return (
     <fieldset class="stack-small">
-      <legend class="strong">What comes next</legend>
+      <legend class="strong">Branching</legend>
       <OrderedList
         {...{ at: [...at, 'branches'], one: 'Rule', label: 'Rules', min: 0, max: RULES_MAX }}
         make={() => ({ is: first?.value, to: [], go_to: 'end' })}
@@ -326,8 +320,8 @@ function NextFields({ at, index }: OfQuestion): VNode {
       </OrderedList>
       <SelectAt
         at={[...at, 'next']}
-        label="Otherwise comes"
-        options={[{ value: '', label: 'The one below' }, ...targetsFrom(filled, index)]}
+        label="Otherwise go to"
+        options={[{ value: '', label: 'Next question' }, ...targetsFrom(filled, index)]}
       />
     </fieldset>
   );
@@ -356,7 +350,7 @@ function Rule({ at, index, rule }: OfQuestion & { rule: Path }): VNode {
         {(is === 'at_most' || is === 'at_least') && (
           <SelectAt at={[...rule, 'to', 0]} label="Step" options={answersOf(filled, at)} />
         )}
-        <SelectAt at={[...rule, 'go_to']} label="then comes" options={targetsFrom(filled, index)} />
+        <SelectAt at={[...rule, 'go_to']} label="go to" options={targetsFrom(filled, index)} />
       </div>
       {isOfAnswer && is !== 'at_most' && is !== 'at_least' && (
         <BoxesAt at={[...rule, 'to']} label="Answers" options={answersOf(filled, at)} />
@@ -389,5 +383,5 @@ function targetsFrom(filled: unknown, index: number): { value: string; label: st
   const others = listAt(filled, ['questions']).flatMap((question, place) =>
     place === index ? [] : [{ value: textAt(question, ['id']), label: `Question ${place + 1}` }],
   );
-  return [...others, { value: 'end', label: 'The end' }];
+  return [...others, { value: 'end', label: 'End' }];
 }

@@ -22,7 +22,7 @@ const DEVICES = [
   { value: 'desktop', label: 'Computers' },
 ];
 const CONSENTS = [
-  { value: 'none', label: 'Nothing' },
+  { value: 'none', label: 'None' },
   { value: 'analytics', label: 'Analytics' },
   { value: 'ads', label: 'Ads' },
 ];
@@ -34,33 +34,33 @@ const newCondition = (): object => ({ event: '', did: true, times: 1, within_day
 /** Who sees it, on which pages. */
 export function TargetingFields(): VNode {
   return (
-    <Section title="Who sees it, and on which pages">
+    <Section title="Targeting">
       <div class="form-row">
         <LinesAt
           at={['targeting', 'url_pattern']}
-          label="Pages it is shown on"
+          label="Show on pages"
           placeholder="/thanks*"
-          hint="One on each line, * is any text. Empty: every page."
+          hint="One per line, * matches any text. Empty: all pages."
         />
-        <LinesAt at={['targeting', 'url_exclude']} label="Pages it is not shown on" placeholder="/checkout*" />
+        <LinesAt at={['targeting', 'url_exclude']} label="Hide on pages" placeholder="/checkout*" />
       </div>
-      <BoxesAt at={['targeting', 'device']} label="Devices (none: all of them)" options={DEVICES} />
+      <BoxesAt at={['targeting', 'device']} label="Devices (none means all)" options={DEVICES} />
       <div class="form-row">
         <LinesAt
           at={['targeting', 'locale']}
-          label="Languages of visitors"
+          label="Visitor languages"
           placeholder="de"
-          hint="One on each line, as de or de-AT. Empty: every language."
+          hint="One per line, such as de or de-AT. Empty: all languages."
         />
         <LinesAt
           at={['targeting', 'country']}
           label="Countries"
           placeholder="BE"
-          hint="Two letters on each line. Empty: every country."
+          hint="One two-letter code per line. Empty: all countries."
         />
       </div>
       <fieldset class="stack-small">
-        <legend class="strong">What visitors have done, all of it</legend>
+        <legend class="strong">Audience (all conditions)</legend>
         <OrderedList
           {...{ at: ['targeting', 'audience'], one: 'Condition', label: 'Conditions', min: 0, max: AUDIENCE_MAX }}
           make={newCondition}
@@ -68,7 +68,7 @@ export function TargetingFields(): VNode {
           {(at) => <Condition at={at} />}
         </OrderedList>
       </fieldset>
-      <SelectAt at={['consent_needed']} label="What they must have agreed to" options={CONSENTS} />
+      <SelectAt at={['consent_needed']} label="Required consent" options={CONSENTS} />
     </Section>
   );
 }
@@ -88,60 +88,55 @@ function Condition({ at }: { at: readonly (string | number)[] }): VNode {
         onValue={(value) => set([...at, 'did'], value === 'did')}
       />
       <EventAt at={[...at, 'event']} label="Event" />
-      <NumberAt at={[...at, 'times']} label="At least so often" />
-      <NumberAt at={[...at, 'within_days']} label="Within so many days" />
+      <NumberAt at={[...at, 'times']} label="Minimum times" />
+      <NumberAt at={[...at, 'within_days']} label="Within days" />
     </div>
   );
 }
 
-/** How often one person sees it. */
+/** Frequency. */
 export function FrequencyFields(): VNode {
   const { filled, set } = useDefinition();
   const isNever = textAt(filled, ['frequency', 'after_done']) === 'never';
   return (
-    <Section title="How often one person sees it">
+    <Section title="Frequency">
       <div class="form-row">
-        <NumberAt
-          at={['frequency', 'max_times']}
-          label="Times at most"
-          hint="Empty: as often as it fits."
-          empty={null}
-        />
-        <NumberAt at={['frequency', 'every_days']} label="Days between two times" />
+        <NumberAt at={['frequency', 'max_times']} label="Max impressions" hint="Empty: unlimited." empty={null} />
+        <NumberAt at={['frequency', 'every_days']} label="Days between impressions" />
         <NumberAt
           at={['frequency', 'wait_any_days']}
-          label="Days since anything of the site"
-          hint="Since they saw any survey, promo or form."
+          label="Days since any widget"
+          hint="Since the visitor saw any survey, banner or form."
         />
       </div>
       <div class="form-row">
         <SelectField
-          label="Once they answered, sent or clicked it"
+          label="After a response or click"
           value={isNever ? 'never' : 'days'}
           options={[
-            { value: 'never', label: 'Never again' },
-            { value: 'days', label: 'Again after some days' },
+            { value: 'never', label: 'Never show again' },
+            { value: 'days', label: 'Show again after some days' },
           ]}
           onValue={(value) => set(['frequency', 'after_done'], value === 'never' ? 'never' : AFTER_DONE_DAYS)}
         />
-        {!isNever && <NumberAt at={['frequency', 'after_done']} label="After so many days" />}
+        {!isNever && <NumberAt at={['frequency', 'after_done']} label="Show again after days" />}
       </div>
     </Section>
   );
 }
 
 const PLACES = [
-  { value: 'popover', label: 'In a corner of the page' },
-  { value: 'banner', label: 'A bar along the bottom' },
-  { value: 'modal', label: 'In the middle, above everything' },
-  { value: 'inline', label: 'In an element of the page' },
+  { value: 'popover', label: 'Corner' },
+  { value: 'banner', label: 'Bottom bar' },
+  { value: 'modal', label: 'Modal' },
+  { value: 'inline', label: 'Inside an element' },
 ];
 const MOMENTS = [
-  { value: 'load', label: 'The page is opened' },
-  { value: 'scroll', label: 'The page is scrolled' },
-  { value: 'exit', label: 'The visitor is about to leave' },
-  { value: 'click', label: 'Something is clicked' },
-  { value: 'event', label: 'An event happens' },
+  { value: 'load', label: 'Page load' },
+  { value: 'scroll', label: 'Scroll' },
+  { value: 'exit', label: 'Exit intent' },
+  { value: 'click', label: 'Click' },
+  { value: 'event', label: 'Event' },
 ];
 /** The usual ones are those of services/engage_panels/panel_frame.ts. */
 const COLOURS = [
@@ -152,8 +147,8 @@ const COLOURS = [
   { name: 'border', label: 'Borders', usual: '#767676' },
 ];
 const LENGTHS = [
-  { name: 'radius', label: 'Round corners', usual: '8px' },
-  { name: 'font_size', label: 'Size of text', usual: '16px' },
+  { name: 'radius', label: 'Corner radius', usual: '8px' },
+  { name: 'font_size', label: 'Font size', usual: '16px' },
   { name: 'width', label: 'Width', usual: '360px' },
 ];
 
@@ -173,8 +168,8 @@ export function Section({ title, children }: { title: string; children: Componen
 export function NameFields({ isNew }: { isNew: boolean }): VNode {
   return (
     <div class="form-row">
-      <TextAt at={['name']} label="Name" hint="For you; visitors do not see it." />
-      {isNew && <TextAt at={['id']} label="Id" hint="Stands in events and results. Chosen for good." />}
+      <TextAt at={['name']} label="Name" hint="Internal; not shown to visitors." />
+      {isNew && <TextAt at={['id']} label="Id" hint="Used in events and results. Cannot be changed later." />}
     </div>
   );
 }
@@ -184,21 +179,21 @@ export function AppearanceFields(): VNode {
   const { filled } = useDefinition();
   const on = textAt(filled, ['show', 'on']);
   return (
-    <Section title="Where it appears and how it looks">
+    <Section title="Appearance">
       <div class="form-row">
-        <SelectAt at={['place']} label="Place" options={PLACES} />
+        <SelectAt at={['place']} label="Placement" options={PLACES} />
         {textAt(filled, ['place']) === 'inline' && (
-          <TextAt at={['mount']} label="Selector of the element" placeholder="#offers" />
+          <TextAt at={['mount']} label="Element selector" placeholder="#offers" />
         )}
       </div>
       <div class="form-row">
-        <SelectAt at={['show', 'on']} label="It appears when" options={MOMENTS} />
-        {on === 'scroll' && <NumberAt at={['show', 'scroll_percent']} label="How far down, in percent" />}
-        {on === 'click' && <TextAt at={['show', 'selector']} label="Selector of what is clicked" placeholder=".help" />}
-        {on === 'event' && <EventAt at={['show', 'event']} label="Name of the event" />}
+        <SelectAt at={['show', 'on']} label="Trigger" options={MOMENTS} />
+        {on === 'scroll' && <NumberAt at={['show', 'scroll_percent']} label="Scroll depth, in percent" />}
+        {on === 'click' && <TextAt at={['show', 'selector']} label="Click selector" placeholder=".help" />}
+        {on === 'event' && <EventAt at={['show', 'event']} label="Event name" />}
         <NumberAt
           at={['show', 'after_ms']}
-          label="Seconds after that"
+          label="Delay, in seconds"
           placeholder="0"
           empty={0}
           read={readSeconds}
@@ -217,9 +212,9 @@ export function AppearanceFields(): VNode {
       </div>
       <TextAt
         at={['locale']}
-        label="Language of its texts"
+        label="Default language"
         placeholder="en"
-        hint="As en or de-AT. Texts in other languages are written under Advanced, as translations."
+        hint="Such as en or de-AT. Other languages are translations under Advanced."
       />
     </Section>
   );
@@ -229,18 +224,18 @@ export function AppearanceFields(): VNode {
 export function TimeFields(): VNode {
   const hint = `In your time zone, ${timeZone()}.`;
   return (
-    <Section title="When, and for what share of visitors">
+    <Section title="Schedule and share">
       <div class="form-row">
-        <MomentAt at={['starts_at']} label="Begins (optional)" hint={hint} />
-        <MomentAt at={['ends_at']} label="Ends (optional)" hint={hint} />
+        <MomentAt at={['starts_at']} label="Start (optional)" hint={hint} />
+        <MomentAt at={['ends_at']} label="End (optional)" hint={hint} />
       </div>
       <div class="form-row">
         <NumberAt
           at={['share_percent']}
           label="Share of visitors, in percent"
-          hint="A visitor stays in or out of it."
+          hint="The same visitors stay included."
         />
-        <NumberAt at={['priority']} label="Priority, 0 to 100" hint="Of several that fit, the higher comes first." />
+        <NumberAt at={['priority']} label="Priority, 0 to 100" hint="If several match, the highest wins." />
       </div>
     </Section>
   );
