@@ -43,10 +43,10 @@ function compareAnswers(totals: Totals, outcomes: readonly RequestOutcome[], sto
   const answered = outcomes.filter(({ status }) => status === 200);
   const told = answered.reduce((all, { accepted, rejected, dropped }) => all + accepted + rejected + dropped, 0);
   return {
-    title: 'What the edge answered',
+    title: 'Edge responses',
     columns: COLUMNS,
     rows: [
-      row('requests answered as planned', totals.requests, outcomes.filter(({ surprise }) => surprise === null).length),
+      row('responses as expected', totals.requests, outcomes.filter(({ surprise }) => surprise === null).length),
       { label: 'requests sent more than once', cells: [outcomes.filter(({ tries }) => tries > 1).length], equal: null },
       row('events sent', totals.sent, sumOf('eventCount')),
       row('events accepted', totals.accepted, sumOf('accepted')),
@@ -85,7 +85,7 @@ function compareDelivery(label: string, due: ReadonlySet<string>, deliveries: De
 function compareStrays(name: DestinationName, { due }: Expected, deliveries: Deliveries): Row[] {
   const unexpected = [...deliveries.keys()].filter((id) => SITE_SLOTS.every((slot) => !due[slot][name].has(id))).length;
   const again = [...deliveries.values()].reduce((total, { effects }) => total + effects - 1, 0);
-  return [row(`${name}, not due`, 0, unexpected), row(`${name}, counted again`, 0, again)].filter(
+  return [row(`${name}, unexpected`, 0, unexpected), row(`${name}, counted twice`, 0, again)].filter(
     ({ equal }) => !equal,
   );
 }
@@ -150,7 +150,7 @@ export function drawSurprises(outcomes: Findings['outcomes']): string[] {
   const groups = [...Map.groupBy(surprises, (text) => text)].toSorted(([, a], [, b]) => b.length - a.length);
   if (groups.length === 0) return [];
   const lines = groups.slice(0, SURPRISES_SHOWN).map(([text, times]) => `  ${times.length} × ${text}`);
-  return ['Answers that were not as planned', ...lines, ''];
+  return ['Unexpected responses', ...lines, ''];
 }
 
 /** `every count equal`, or how many are not. */

@@ -24,7 +24,7 @@ export const USAGE = `npm run demo -- [options]
   --seed n          draws another day (1)
   --run text        names the run; the same seed and run give the same ids (from the clock)
   --concurrency n   requests in flight (16)
-  --timeout s       how long the pipelines may stand still before waiting ends (90)
+  --timeout s       seconds without progress before giving up (90)
   --ready path      where npm start has written the addresses (.local/ready.json)
 `;
 

@@ -112,7 +112,7 @@ async function waitForAll(reader: Reader, around: Surroundings, timeoutMs: numbe
       progress.update(
         done,
         sum(({ expected }) => expected),
-        readable ? note : 'cannot be read just now',
+        readable ? note : 'temporarily unavailable',
       );
   };
   const result = await waitFor({ measure: reader.goals, wait, now, timeoutMs, onProgress });
@@ -123,7 +123,7 @@ async function waitForAll(reader: Reader, around: Surroundings, timeoutMs: numbe
 function missingLines(result: WaitResult, timeoutMs: number): string[] {
   if (result.kind === 'reached') return [];
   const goals = result.missing.map((goal) => `  ${goal.label}: ${progressOf(goal)}`);
-  return [`Nothing has moved for ${timeoutMs / 1000} s; still not as expected:`, ...goals];
+  return [`No progress for ${timeoutMs / 1000} s. Still missing:`, ...goals];
 }
 
 /**
@@ -179,7 +179,7 @@ function isReached({ expected, found }: Goal): boolean {
 
 function unreadable(cause: unknown): UnreadableError {
   const words = cause instanceof Error ? cause.message : 'unknown failure';
-  return new UnreadableError(`what is stored and delivered cannot be read: ${words}`, { cause });
+  return new UnreadableError(`cannot read results: ${words}`, { cause });
 }
 
 /**

@@ -185,7 +185,7 @@ async function startAsNeeded(
 async function follow(config: PartsConfig, logger: Logger): Promise<FollowedSettings> {
   const session = await openKafka(config.kafka, 'svc.start', logger);
   const followed = await followSettings(session, createRegistry(config.registryUrl), logger, (error) => {
-    process.stderr.write(`the settings cannot be followed any more: ${String(error)}\n`);
+    process.stderr.write(`lost the connection to the settings: ${String(error)}\n`);
     void stop('settings lost', 1);
   });
   running.settings = { ...followed, stop: () => followed.stop().then(() => session.stop()) };
@@ -222,7 +222,7 @@ function readyFile(
 
 // A start that waits for something which nothing in this process waits for must not look like one that went well.
 process.once('beforeExit', () => {
-  process.stderr.write('could not start: nothing is left to wait for, though not everything is ready\n');
+  process.stderr.write('could not start: some processes never became ready\n');
   void stop('start failed', 1);
 });
 start().catch(async (error: unknown) => {

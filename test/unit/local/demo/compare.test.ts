@@ -62,7 +62,7 @@ const CASES: { title: string; fault: Fault; rows: string[] }[] = [
       one(shop, 'page_view', -1);
       shop.events -= 1;
     },
-    rows: ['What the edge answered:   of which duplicates', 'Stored, shop: page_view', 'Stored, shop: all events'],
+    rows: ['Edge responses:   of which duplicates', 'Stored, shop: page_view', 'Stored, shop: all events'],
   },
   {
     title: 'an event name that nobody sent',
@@ -95,12 +95,12 @@ const CASES: { title: string; fault: Fault; rows: string[] }[] = [
   {
     title: 'a delivery that was not due',
     fault: ({ deliveries }) => deliveries.webhook.set('somebody-else', { times: 1, effects: 1 }),
-    rows: ['Deliveries: webhook, not due'],
+    rows: ['Deliveries: webhook, unexpected'],
   },
   {
     title: 'a delivery that counted twice',
     fault: ({ deliveries }) => deliveries.meta.set([...expected.due.travel.meta][0] ?? '', { times: 2, effects: 2 }),
-    rows: ['Deliveries: meta, counted again'],
+    rows: ['Deliveries: meta, counted twice'],
   },
   {
     title: 'a request answered otherwise',
@@ -113,10 +113,10 @@ const CASES: { title: string; fault: Fault; rows: string[] }[] = [
       };
     },
     rows: [
-      'What the edge answered: requests answered as planned',
-      'What the edge answered: events accepted',
-      'What the edge answered:   of which duplicates',
-      'What the edge answered: events filtered (bots, prefetch)',
+      'Edge responses: responses as expected',
+      'Edge responses: events accepted',
+      'Edge responses:   of which duplicates',
+      'Edge responses: events filtered (bots, prefetch)',
     ],
   },
 ];

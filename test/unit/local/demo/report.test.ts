@@ -82,7 +82,7 @@ describe('surprises', () => {
   it('are gathered, the commonest first, and not mentioned where there are none', () => {
     const base = { status: 200, eventCount: 1, accepted: 1, rejected: 0, dropped: 0, tries: 1 };
     const outcomes = ['b', 'a', null, 'a'].map((surprise) => ({ ...base, surprise }));
-    expect(drawSurprises(outcomes)).toEqual(['Answers that were not as planned', '  2 × a', '  1 × b', '']);
+    expect(drawSurprises(outcomes)).toEqual(['Unexpected responses', '  2 × a', '  1 × b', '']);
     expect(drawSurprises([{ ...base, surprise: null }])).toEqual([]);
   });
 });

@@ -127,7 +127,7 @@ describe('runDemo', () => {
   it('stops waiting for an event that never comes, says what is missing and which counts differ', async () => {
     const { differing, printed } = await run(1);
     expect(differing).toBeGreaterThan(0);
-    expect(printed).toContain('Nothing has moved for 5 s');
+    expect(printed).toContain('No progress for 5 s');
     expect(printed).toMatch(/shop events: [\d,]+ of [\d,]+/);
     expect(printed).toMatch(/\d counts differ/);
   });
