@@ -42,6 +42,30 @@ export interface DocumentedResponse {
   headers?: Record<string, string>;
 }
 
+interface ErrorTable<Code extends string> {
+  errors: Readonly<Record<Code, { status: number; message: string }>>;
+  schema: TSchema;
+  /** Where a protocol gives other statuses than the table. */
+  statusOf?(code: Code): number;
+  /** Statuses whose answers say when to come again; left out: 503. */
+  retried?: readonly number[];
+}
+
+/** One response for each status, naming the codes it may carry. */
+export function failuresByStatus<Code extends string>(
+  codes: readonly Code[],
+  { errors, schema, statusOf = (code) => errors[code].status, retried = [503] }: ErrorTable<Code>,
+): DocumentedResponse[] {
+  return [...Map.groupBy(new Set(codes), statusOf)]
+    .sort(([a], [b]) => a - b)
+    .map(([status, group]) => ({
+      status,
+      description: group.map((code) => `\`${code}\`: ${errors[code].message}`).join('\n\n'),
+      schema,
+      ...(retried.includes(status) ? { headers: { 'Retry-After': 'Seconds to wait' } } : {}),
+    }));
+}
+
 interface DocumentOptions {
   title: string;
   version: string;

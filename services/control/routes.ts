@@ -3,7 +3,12 @@
 import { type TSchema, Type } from 'typebox';
 import { SQL_EXAMPLE } from '#infra/clickhouse/analyst_rights.ts';
 import { conditionShape, filterShape, innerFilterShape, middleFilterShape } from '#pipelines/analytics/filters.ts';
-import { type DocumentedResponse, type DocumentedRoute, openApiDocument } from '#pipelines/openapi.ts';
+import {
+  type DocumentedResponse,
+  type DocumentedRoute,
+  failuresByStatus,
+  openApiDocument,
+} from '#pipelines/openapi.ts';
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
 import { destinationShape } from '#services/control_api/destinations.ts';
 import { engageInputs, engageShapes } from '#services/control_api/engage.ts';
@@ -194,7 +199,10 @@ function documented(route: Route): DocumentedRoute {
     query: route.query,
     headers: route.ifMatch === 'none' ? null : ifMatchHeader(route.ifMatch),
     body: bodyOf(route),
-    responses: [documentedSuccess(route), ...documentedFailures(errorsOf(route))],
+    responses: [
+      documentedSuccess(route),
+      ...failuresByStatus(errorsOf(route), { errors: CONTROL_ERRORS, schema: errorShape }),
+    ],
     security: route.access === 'open' ? [] : ['adminToken', 'session'],
     ...(typeof route.access === 'string'
       ? {}
@@ -218,19 +226,6 @@ function documentedSuccess(route: Route): DocumentedResponse {
   return route.ask === undefined && route.gather === undefined
     ? { ...route.success, headers: ETAG_HEADER }
     : route.success;
-}
-
-/** One response for each status, naming the codes it may carry. */
-function documentedFailures(codes: readonly ControlErrorCode[]): DocumentedResponse[] {
-  const byStatus = Map.groupBy(new Set(codes), (code) => CONTROL_ERRORS[code].status);
-  return [...byStatus]
-    .sort(([a], [b]) => a - b)
-    .map(([status, group]) => ({
-      status,
-      description: group.map((code) => `\`${code}\`: ${CONTROL_ERRORS[code].message}`).join('\n\n'),
-      schema: errorShape,
-      ...(status === 503 ? { headers: { 'Retry-After': 'Seconds to wait' } } : {}),
-    }));
 }
 
 const JANUARY = Date.UTC(2027, 0, 1);

@@ -108,10 +108,10 @@ const CACHE = 'public, max-age=60, stale-while-revalidate=300';
 /** GET /v1/config: the published configuration of the key's site. */
 function mountConfig(
   app: HttpServer,
-  { keyed, callerOf, refuse }: EdgeContext,
+  { requireApiKey, callerOf, refuse }: EdgeContext,
   configOf: (siteId: string) => ConfigAnswer | undefined,
 ): void {
-  app.get('/v1/config', { onRequest: keyed, exposeHeadRoute: true }, (request, reply) => {
+  app.get('/v1/config', { onRequest: requireApiKey, exposeHeadRoute: true }, (request, reply) => {
     const answer = configOf(callerOf(request).site.site_id);
     if (answer === undefined) return refuse(reply, 'not_found');
     reply.header('etag', answer.etag).header('cache-control', CACHE).header('vary', 'Origin, X-Svc-Key');

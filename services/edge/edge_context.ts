@@ -1,12 +1,13 @@
-import type { HttpReply, HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
+import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import type { RequestErrors } from '#infra/http/request_errors.ts';
 import type { RefusedCaller } from '#pipelines/settings/callers.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { type AnonymousLimiter, checkCaller } from './auth.ts';
 import { BODY_BYTES_MAX, payloadReader } from './body.ts';
 import type { Permit } from './concurrency_limiter.ts';
-import { type EdgeErrorCode, refuse } from './errors.ts';
-import type { IngestCaller, IngestService } from './ingest_service.ts';
+import { errorHandler } from './error_handler.ts';
+import { type Answer, type EdgeErrorCode, limitedAnswer, refusal, refuse, sendAnswer } from './errors.ts';
+import { type IngestCaller, type IngestService, refuseCounted } from './ingest_service.ts';
 import type { Refusals } from './site_activity.ts';
 
 /** What the groups of routes get from the process. */
@@ -24,21 +25,30 @@ export interface EdgeParts {
 /** A hook of a route: it answers the request itself, or lets it go on with `undefined`. */
 export type RequestHook = (request: HttpRequestIn, reply: HttpReply) => Promise<HttpReply | undefined>;
 
+/** Who calls, or why they may not. */
+type CallerCheck = ({ ok: true } & IngestCaller) | { ok: false; code: EdgeErrorCode; refused?: RefusedCaller };
+
 /** What the groups of routes share. */
 export interface EdgeContext extends EdgeParts {
   /** Hook `onRequest` that checks the key before the body is read, and refuses where it is not valid. */
-  keyed: RequestHook;
-  /** Says that the sender of a request has shown a valid key. */
-  letIn(request: HttpRequestIn): void;
+  requireApiKey: RequestHook;
+  /** Hook behind it that refuses a caller whose rate is known to be exceeded. */
+  limitRate: RequestHook;
+  /** A hook in the place of both, where something else than our key tells who calls. */
+  requireCaller(check: (request: HttpRequestIn) => CallerCheck): RequestHook;
+  /** Says who has shown to be the sender of a request. */
+  markKnown(request: HttpRequestIn, caller: IngestCaller): void;
   /** Hook `onRequest` that refuses a body which is announced as larger than may be. */
-  sized: RequestHook;
-  /** Who calls; undefined where `keyed` has let nobody in. */
+  limitBodySize: RequestHook;
+  /** Who calls; undefined where nobody is known. */
   knownCaller(request: HttpRequestIn): IngestCaller | undefined;
-  /** Who calls, on a route behind `keyed`. */
+  /** Who calls, on a route behind one of these hooks. */
   callerOf(request: HttpRequestIn): IngestCaller;
   refuse(reply: HttpReply, code: EdgeErrorCode): HttpReply;
   /** Notes a request whose caller is refused, where it is known whose site it was for. */
   noteRefused(check: { code: string; refused?: RefusedCaller }): void;
+  /** The answer to a request of which nothing is taken: one of a known caller counts against the rate. */
+  refuseCounted(request: HttpRequestIn, answer: Answer): Promise<Answer>;
   /** Has the bodies of these content types collected as bytes, each counted against the permit of its request. */
   collectBodies(scope: HttpServer, contentTypes: string | string[], bytesMax: number): void;
 }
@@ -52,32 +62,85 @@ export function createEdgeContext(
   const noteRefused: EdgeContext['noteRefused'] = ({ code, refused }) => {
     if (refused !== undefined) parts.refusals.sawRequest(refused, code);
   };
+  const markKnown: EdgeContext['markKnown'] = (request, caller) => {
+    callers.set(request, caller);
+    permitOf(request)?.know();
+  };
+  const limitRate: RequestHook = async (request, reply) => {
+    const limited = parts.ingestService.limited(clientAddress(request), callers.get(request) as IngestCaller);
+    return limited === null ? undefined : sendAnswer(reply, limitedAnswer(limited));
+  };
   return {
     ...parts,
     noteRefused,
-    async keyed(request, reply) {
+    markKnown,
+    limitRate,
+    requireCaller: (check) => async (request, reply) => {
+      const checked = check(request);
+      if (!checked.ok) {
+        noteRefused(checked);
+        return refuse(reply, checked.code);
+      }
+      markKnown(request, checked);
+      return limitRate(request, reply);
+    },
+    async requireApiKey(request, reply) {
       const check = checkCaller(parts.table, request, parts.nowMs());
       if (!check.ok) {
         // What only asks for the configuration brings nothing that could have been accepted.
         if (request.method === 'POST') noteRefused(check);
         return refuse(reply, check.code);
       }
-      callers.set(request, check);
-      permitOf(request)?.know();
+      markKnown(request, check);
       parts.onKeyUsed(check.key.key_hash);
       return undefined;
     },
-    letIn: (request) => permitOf(request)?.know(),
-    async sized(request, reply) {
+    async limitBodySize(request, reply) {
       const announced = Number(request.headers['content-length'] ?? 0);
       return announced > BODY_BYTES_MAX ? refuse(reply, 'body_too_large') : undefined;
     },
     knownCaller: (request) => callers.get(request),
     callerOf: (request) => callers.get(request) as IngestCaller,
     refuse,
+    async refuseCounted(request, answer) {
+      const caller = callers.get(request);
+      return caller === undefined ? answer : refuseCounted(parts.ingestService, request, caller, answer);
+    },
     collectBodies(scope, contentTypes, bytesMax) {
       scope.removeAllContentTypeParsers();
       scope.addContentTypeParser(contentTypes, payloadReader(bytesMax, permitOf));
     },
   };
+}
+
+/** How a group of routes takes bodies and answers faults. */
+interface EventScope {
+  /** Content types whose bodies are collected, and up to how many bytes; left out: those of the whole app. */
+  bodies?: [contentTypes: string | string[], bytesMax: number];
+  /** An error as the protocol of the routes has it; left out: as ours. */
+  shaped?(code: EdgeErrorCode): Answer;
+  /** What is answered for a fault in a request; left out: it counts against the rate of a caller who is known. */
+  refused?(request: HttpRequestIn, code: EdgeErrorCode): Promise<Answer>;
+  send?(request: HttpRequestIn, reply: HttpReply, answer: Answer): HttpReply;
+}
+
+/** Mounts a group of routes. What is refused as too much waits counts against nobody's rate. */
+export function eventScope(
+  app: HttpServer,
+  context: EdgeContext,
+  { bodies, shaped = refusal, ...options }: EventScope,
+  mount: (scope: HttpServer) => void,
+): void {
+  const { refused = (request, code) => context.refuseCounted(request, shaped(code)) } = options;
+  const { send = (_request, reply, answer) => sendAnswer(reply, answer) } = options;
+  const internal = (reply: HttpReply, code: EdgeErrorCode): HttpReply => sendAnswer(reply, shaped(code));
+  void app.register(async (scope) => {
+    if (bodies !== undefined) context.collectBodies(scope, ...bodies);
+    scope.setErrorHandler(
+      errorHandler(context.errors, internal, async (code, request, reply) =>
+        send(request, reply, code === 'overloaded' ? shaped(code) : await refused(request, code)),
+      ),
+    );
+    mount(scope);
+  });
 }

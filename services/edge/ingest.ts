@@ -2,38 +2,25 @@ import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/
 import { readEnvelope } from '#pipelines/intake/take_event.ts';
 import { requestSignals } from './auth.ts';
 import { hasBody, parseJson, sentBody } from './body.ts';
-import type { EdgeContext, RequestHook } from './edge_context.ts';
-import { errorHandler } from './error_handler.ts';
+import { type EdgeContext, eventScope } from './edge_context.ts';
 import { type Answer, errorAnswer, limitedAnswer, refusal, sendAnswer, withoutBody } from './errors.ts';
-import { type Acceptance, EVENTS_MAX, refuseCounted } from './ingest_service.ts';
+import { type Acceptance, EVENTS_MAX } from './ingest_service.ts';
 
 /**
  * POST /v1/ingest: reads a request's events, and answers when Kafka holds what was accepted. A request that is refused for
  * its content counts against the rate all the same, and is refused for its rate where that is exceeded.
  */
 export function mountIngest(app: HttpServer, context: EdgeContext): void {
-  const { ingestService, keyed, callerOf } = context;
-  const limitedBeforeBody: RequestHook = async (request, reply) => {
-    const known = ingestService.limited(clientAddress(request), callerOf(request));
-    return known === null ? undefined : sendAnswer(reply, limitedAnswer(known));
-  };
-  const refused = (request: HttpRequestIn, answer: Answer): Promise<Answer> =>
-    refuseCounted(ingestService, request, callerOf(request), answer);
+  const { ingestService, requireApiKey, limitRate, callerOf } = context;
   const ingest = async (request: HttpRequestIn): Promise<Answer> => {
     const read = readEvents(request);
-    if (!read.ok) return refused(request, read.answer);
+    if (!read.ok) return context.refuseCounted(request, read.answer);
     const peer = { clientIp: clientAddress(request), sentAtMs: read.sentAtMs, ...requestSignals(request) };
     return answerOf(await ingestService.accept(read.events, peer, callerOf(request)), read.events.length);
   };
 
-  void app.register(async (scope) => {
-    scope.setErrorHandler(
-      errorHandler(context.errors, context.refuse, async (code, request, reply) => {
-        if (code === 'overloaded' || context.knownCaller(request) === undefined) return context.refuse(reply, code);
-        return sendAnswer(reply, await refused(request, refusal(code)));
-      }),
-    );
-    scope.post('/v1/ingest', { onRequest: [keyed, limitedBeforeBody] }, async (request, reply) =>
+  eventScope(app, context, {}, (scope) => {
+    scope.post('/v1/ingest', { onRequest: [requireApiKey, limitRate] }, async (request, reply) =>
       sendAnswer(reply, await ingest(request)),
     );
   });

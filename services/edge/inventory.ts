@@ -7,10 +7,9 @@ import type { Limited } from '#pipelines/limits/rate_limits.ts';
 import type { InventoryRecord } from '#schemas/records.ts';
 import { partitionOf } from '#schemas/wire.ts';
 import { BODY_BYTES_MAX, decompress, hasBody, parseJson } from './body.ts';
-import type { EdgeContext, RequestHook } from './edge_context.ts';
-import { errorHandler } from './error_handler.ts';
+import { type EdgeContext, eventScope } from './edge_context.ts';
 import { type Answer, errorAnswer, errorCodeOf, limitedAnswer, refusal, sendAnswer } from './errors.ts';
-import { type IngestCaller, refuseCounted } from './ingest_service.ts';
+import type { IngestCaller } from './ingest_service.ts';
 
 export interface InventoryOptions {
   sender: PartitionSender;
@@ -26,11 +25,7 @@ export type InventoryIntake = (request: HttpRequestIn, caller: IngestCaller) => 
 
 /** POST /v1/inventory. Each request counts against the rate, also where nothing of it is taken. */
 export function mountInventory(app: HttpServer, context: EdgeContext, inventory: InventoryIntake): void {
-  const { ingestService, keyed, sized, callerOf, refusals } = context;
-  const limitedBeforeBody: RequestHook = async (request, reply) => {
-    const known = ingestService.limited(clientAddress(request), callerOf(request));
-    return known === null ? undefined : sendAnswer(reply, limitedAnswer(known));
-  };
+  const { ingestService, requireApiKey, limitBodySize, limitRate, callerOf, refusals } = context;
   const answerOf = async (request: HttpRequestIn): Promise<Answer> => {
     const caller = callerOf(request);
     const limited = await ingestService.countRefused(clientAddress(request), caller, null);
@@ -40,15 +35,8 @@ export function mountInventory(app: HttpServer, context: EdgeContext, inventory:
     if (code !== null) refusals.sawRequest({ siteId: caller.site.site_id, key: caller.key }, code);
     return answer;
   };
-  void app.register(async (scope) => {
-    scope.setErrorHandler(
-      errorHandler(context.errors, context.refuse, async (code, request, reply) => {
-        const caller = code === 'overloaded' ? undefined : context.knownCaller(request);
-        if (caller === undefined) return context.refuse(reply, code);
-        return sendAnswer(reply, await refuseCounted(ingestService, request, caller, refusal(code)));
-      }),
-    );
-    scope.post('/v1/inventory', { onRequest: [keyed, sized, limitedBeforeBody] }, async (request, reply) =>
+  eventScope(app, context, {}, (scope) => {
+    scope.post('/v1/inventory', { onRequest: [requireApiKey, limitBodySize, limitRate] }, async (request, reply) =>
       sendAnswer(reply, await answerOf(request)),
     );
   });

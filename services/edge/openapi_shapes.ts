@@ -3,7 +3,7 @@
 import { Type } from 'typebox';
 import type { SegmentCall } from '#pipelines/intake/compat/segment.ts';
 import { ELEMENTS_MAX } from '#pipelines/intake/inventory.ts';
-import type { DocumentedResponse } from '#pipelines/openapi.ts';
+import { type DocumentedResponse, failuresByStatus } from '#pipelines/openapi.ts';
 import { ACTION_SOURCES } from '#schemas/event.ts';
 import { EDGE_ERRORS, type EdgeErrorCode } from './errors.ts';
 import { EVENTS_MAX } from './ingest_service.ts';
@@ -96,17 +96,8 @@ export const errorShape = Type.Object({
 });
 
 /** One response for each status, naming the codes it may carry. */
-export function failures(codes: readonly EdgeErrorCode[]): DocumentedResponse[] {
-  const byStatus = Map.groupBy(codes, (code) => EDGE_ERRORS[code].status);
-  return [...byStatus]
-    .sort(([a], [b]) => a - b)
-    .map(([status, group]) => ({
-      status,
-      description: group.map((code) => `\`${code}\`: ${EDGE_ERRORS[code].message}`).join('\n\n'),
-      schema: errorShape,
-      ...(status === 503 ? { headers: { 'Retry-After': 'Seconds to wait' } } : {}),
-    }));
-}
+export const failures = (codes: readonly EdgeErrorCode[]): DocumentedResponse[] =>
+  failuresByStatus(codes, { errors: EDGE_ERRORS, schema: errorShape });
 
 /** Bodies as people would send them; a test sends each to an edge. */
 export const INGEST_EXAMPLE = {

@@ -62,7 +62,7 @@ const MARK_MS = 60_000;
 
 /** Gathers in memory what each site was not accepted of, and passes it on every 2 s; samples hold cleaned names alone. */
 export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOptions): Refusals {
-  const waiting = createSiteNotes({ begin: newRefusalNotes, note, merge: mergeRefusalNotes });
+  const waiting = createBatchedReporter({ begin: newRefusalNotes, note, merge: mergeRefusalNotes });
   const mark = (): void => {
     markCounted().catch(() => undefined);
   };
@@ -121,54 +121,47 @@ function soundPlaces(count: number, { rejected, dropped }: TakenBatch): number[]
   return Array.from({ length: count }, (_, index) => index).filter((index) => !others.has(index));
 }
 
-interface SiteNotesOptions<Notes> {
-  begin(): Notes;
-  /** Passes notes of a site on; where it throws they are passed on with the next. */
-  note(siteId: string, notes: Notes): Promise<void>;
-  /** Takes back into `notes` what could not be passed on before. */
-  merge(notes: Notes, earlier: Notes): void;
+interface ReporterOptions<Batch> {
+  begin(): Batch;
+  /** Passes a batch on; where it throws, it is passed on with the next. */
+  note(name: string, batch: Batch): Promise<void>;
+  /** Takes back into `batch` what could not be passed on before. */
+  merge(batch: Batch, earlier: Batch): void;
+  everyMs?: number;
 }
 
-/** What is noted of sites in memory, and passed on every 2 s: no request waits for it. */
-interface SiteNotes<Notes> {
-  /** The notes of a site, to be added to. */
-  of(siteId: string): Notes;
+/** What is noted in memory, a batch by each name, and passed on in turns: no request waits for it. */
+interface BatchedReporter<Batch> {
+  /** The batch of a name, to be added to. */
+  of(name: string): Batch;
   /** Passes on what is left. */
   stop(): Promise<void>;
 }
 
-const NOTES_FLUSH_MS = 2_000;
+const REPORT_MS = 2_000;
 
-function createSiteNotes<Notes>({ begin, note, merge }: SiteNotesOptions<Notes>): SiteNotes<Notes> {
-  let waiting = new Map<string, Notes>();
+function createBatchedReporter<Batch>(options: ReporterOptions<Batch>): BatchedReporter<Batch> {
+  const { begin, note, merge, everyMs = REPORT_MS } = options;
+  let waiting = new Map<string, Batch>();
 
-  function notesOf(siteId: string): Notes {
-    const known = waiting.get(siteId);
-    if (known !== undefined) return known;
-    const notes = begin();
-    waiting.set(siteId, notes);
-    return notes;
-  }
-
-  async function pass(siteId: string, notes: Notes): Promise<void> {
-    try {
-      await note(siteId, notes);
-    } catch {
-      // The store says itself that it is away.
-      merge(notesOf(siteId), notes);
-    }
+  function batchOf(name: string): Batch {
+    const batch = waiting.get(name) ?? begin();
+    waiting.set(name, batch);
+    return batch;
   }
 
   async function flush(): Promise<void> {
     const gathered = waiting;
     waiting = new Map();
-    await Promise.all([...gathered].map(([siteId, notes]) => pass(siteId, notes)));
+    // The store says itself that it is away.
+    const pass = (name: string, batch: Batch) => note(name, batch).catch(() => merge(batchOf(name), batch));
+    await Promise.all([...gathered].map(([name, batch]) => pass(name, batch)));
   }
 
-  const timer = setInterval(() => void flush(), NOTES_FLUSH_MS);
+  const timer = setInterval(() => void flush(), everyMs);
   timer.unref();
   return {
-    of: notesOf,
+    of: batchOf,
     async stop() {
       clearInterval(timer);
       await flush();
@@ -193,7 +186,7 @@ export interface TagHealth {
 
 /** Gathers in memory what each site's browsers sent, and passes it on every 2 s. */
 export function createTagHealth({ table, note, nowMs }: TagHealthOptions): TagHealth {
-  const waiting = createSiteNotes({ begin: newNotes, note, merge: mergeNotes });
+  const waiting = createBatchedReporter({ begin: newNotes, note, merge: mergeNotes });
   const definitionsOf = knownDefinitions(table);
   return {
     saw(siteId, events) {
@@ -250,22 +243,15 @@ const KEY_USE_FLUSH_MS = 1_000;
 /** Passes on at once that a key was used, and then no more than once a minute for each key. */
 export function createKeyUse({ note, nowMs }: KeyUseOptions): KeyUse {
   const reportedAtMs = new Map<string, number>();
-  let waiting = new Map<string, number>();
-
-  async function flush(): Promise<void> {
-    if (waiting.size === 0) return;
-    const uses = waiting;
-    waiting = new Map();
-    try {
-      await note(uses);
-    } catch {
-      // The store says itself that it is away. A later use of the same key says more than this one.
-      waiting = new Map([...uses, ...waiting]);
-    }
-  }
-
-  const timer = setInterval(() => void flush(), KEY_USE_FLUSH_MS);
-  timer.unref();
+  const waiting = createBatchedReporter<Map<string, number>>({
+    begin: () => new Map(),
+    note: (_name, uses) => note(uses),
+    merge(uses, earlier) {
+      // A later use of the same key says more.
+      for (const [keyHash, atMs] of earlier) if (!uses.has(keyHash)) uses.set(keyHash, atMs);
+    },
+    everyMs: KEY_USE_FLUSH_MS,
+  });
   return {
     saw(keyHash) {
       const now = nowMs();
@@ -273,11 +259,8 @@ export function createKeyUse({ note, nowMs }: KeyUseOptions): KeyUse {
       const agoMs = now - (reportedAtMs.get(keyHash) ?? Number.NEGATIVE_INFINITY);
       if (agoMs >= 0 && agoMs < REPORTED_EVERY_MS) return;
       reportedAtMs.set(keyHash, now);
-      waiting.set(keyHash, now);
+      waiting.of('keys').set(keyHash, now);
     },
-    async stop() {
-      clearInterval(timer);
-      await flush();
-    },
+    stop: waiting.stop,
   };
 }

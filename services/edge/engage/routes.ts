@@ -1,5 +1,5 @@
 // Routes of surveys, promos and forms: what a visitor is shown, and what they did with promos.
-import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
+import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import type { Impression } from '#infra/redis/engage/engage.ts';
 import { decide, fitting, inShare, type Look, overOn } from '#pipelines/engage/decide.ts';
 import type { Promo } from '#pipelines/engage/definition_problems.ts';
@@ -17,9 +17,8 @@ import { checkEngageToken, issueEngageToken } from '#pipelines/engage/engage_tok
 import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
 import { itemName, type SeenItem } from '#pipelines/engage/visitor_memory.ts';
 import type { Site } from '#schemas/setting.ts';
-import type { EdgeContext, RequestHook } from '../edge_context.ts';
-import { errorHandler } from '../error_handler.ts';
-import { type Answer, limitedAnswer, refusal, sendAnswer } from '../errors.ts';
+import { type EdgeContext, eventScope, type RequestHook } from '../edge_context.ts';
+import { type Answer, type EdgeErrorCode, limitedAnswer, refusal, sendAnswer } from '../errors.ts';
 import type { IngestCaller } from '../ingest_service.ts';
 import { FORM_CONTENT_TYPES, wantsPage } from './form_body.ts';
 import { mountForm, sendPlainRefusal } from './form_routes.ts';
@@ -44,32 +43,27 @@ const JSON_TYPES = ['application/json', 'text/plain'];
 
 /** The routes of surveys, promos and forms. Each request counts against the rate, also where nothing of it is taken. */
 export function mountEngage(app: HttpServer, context: EdgeContext, parts: EngageParts): void {
-  const { ingestService, callerOf, keyed } = context;
+  const { ingestService, callerOf, requireApiKey } = context;
+  const send = (request: HttpRequestIn, reply: HttpReply, answer: Answer): HttpReply =>
+    wantsPage(request) ? sendPlainRefusal(request, reply, answer) : sendAnswer(reply, answer);
   const limitedBeforeBody: RequestHook = async (request, reply) => {
     const known = ingestService.limited(clientAddress(request), callerOf(request));
     if (known === null) return undefined;
-    const answer = limitedAnswer(known);
-    return wantsPage(request) ? sendPlainRefusal(request, reply, answer) : sendAnswer(reply, answer);
+    return send(request, reply, limitedAnswer(known));
   };
-  const hooks = [keyed, limitedBeforeBody];
+  const hooks = [requireApiKey, limitedBeforeBody];
   const rate = createEngageRate(context);
-  const onFault = errorHandler(context.errors, context.refuse, async (code, request, reply) => {
-    const isKnown = code !== 'overloaded' && context.knownCaller(request) !== undefined;
-    const answer = isKnown ? await rate.settle(request, refusal(code)) : refusal(code);
-    return wantsPage(request) ? sendPlainRefusal(request, reply, answer) : sendAnswer(reply, answer);
+  const refused = async (request: HttpRequestIn, code: EdgeErrorCode): Promise<Answer> =>
+    context.knownCaller(request) === undefined ? refusal(code) : rate.settle(request, refusal(code));
+  const mount = { parts, rate, hooks };
+  eventScope(app, context, { bodies: [JSON_TYPES, ENGAGE_BODY_BYTES_MAX], refused, send }, (scope) => {
+    mountShow(scope, context, mount);
+    mountRespond(scope, context, mount);
+    mountTrack(scope, context, mount);
   });
-  void app.register(async (scope) => {
-    scope.setErrorHandler(onFault);
-    context.collectBodies(scope, JSON_TYPES, ENGAGE_BODY_BYTES_MAX);
-    mountShow(scope, context, { parts, rate, hooks });
-    mountRespond(scope, context, { parts, rate, hooks });
-    mountTrack(scope, context, { parts, rate, hooks });
-  });
-  void app.register(async (scope) => {
-    scope.setErrorHandler(onFault);
-    context.collectBodies(scope, FORM_CONTENT_TYPES, ENGAGE_BODY_BYTES_MAX);
-    mountForm(scope, context, { parts, rate, hooks });
-  });
+  eventScope(app, context, { bodies: [FORM_CONTENT_TYPES, ENGAGE_BODY_BYTES_MAX], refused, send }, (scope) =>
+    mountForm(scope, context, mount),
+  );
 }
 
 /** A page that stays open asks again after this. */

@@ -19,8 +19,7 @@ import { checkKey, type KeyCheck } from '#pipelines/settings/callers.ts';
 import type { Caller } from '#schemas/event.ts';
 import { checkCaller, pageOrigin, requestSignals } from '../auth.ts';
 import { type Decoded, type DecodeProblem, decompress, parseJson, sentBytes, sentQuery } from '../body.ts';
-import type { EdgeContext } from '../edge_context.ts';
-import { errorHandler } from '../error_handler.ts';
+import { type EdgeContext, eventScope, type RequestHook } from '../edge_context.ts';
 import { type Answer, type EdgeErrorCode, limitedHeaders, retryAfterOf, sendAnswer } from '../errors.ts';
 import { type IngestCaller, openTimeSlices } from '../ingest_service.ts';
 
@@ -29,30 +28,23 @@ import { type IngestCaller, openTimeSlices } from '../ingest_service.ts';
  * body is read; one that is in the body is looked for before anything is parsed, in no more than so small a body may become.
  */
 export function mountDialect(app: HttpServer, dialect: Dialect, context: EdgeContext): void {
-  void app.register(async (scope) => {
-    context.collectBodies(scope, '*', dialect.bodyBytesMax);
-    const checked = new WeakMap<HttpRequestIn, KeyCheck>();
-    const refuse = (reply: HttpReply, code: EdgeErrorCode): HttpReply => sendAnswer(reply, refused(dialect, code));
-    scope.setErrorHandler(
-      errorHandler(context.errors, refuse, async (code, request, reply) => {
-        if (code === 'overloaded') return refuse(reply, code);
-        return sendAnswer(reply, await refusedCounted(dialect, context, request, checked.get(request), code));
-      }),
-    );
-    const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
+  const bodies: [string, number] = ['*', dialect.bodyBytesMax];
+  const shaped = (code: EdgeErrorCode): Answer => refused(dialect, code);
+  const counted = (request: HttpRequestIn, code: EdgeErrorCode) => refusedCounted(dialect, context, request, code);
+  eventScope(app, context, { bodies, shaped, refused: counted }, (scope) => {
+    const onRequest: RequestHook = async (request, reply) => {
       const check = checkHeaders(dialect, context, request);
-      checked.set(request, check);
       if (!check.ok && check.code !== 'key_missing') {
         context.noteRefused(check);
         return sendAnswer(reply, refused(dialect, check.code));
       }
-      if (check.ok) context.letIn(request);
+      if (check.ok) context.markKnown(request, check);
       const address = clientAddress(request);
       const known = check.ok ? context.ingestService.limited(address, check) : context.strangers.limited(address);
       return known === null ? undefined : sendAnswer(reply, limitedIn(dialect, known));
     };
     const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> =>
-      sendAnswer(reply, await answerForeign(dialect, context, request, checked.get(request)));
+      sendAnswer(reply, await answerForeign(dialect, context, request));
     for (const path of dialect.paths) scope.post(path, { onRequest }, handle);
   });
 }
@@ -69,13 +61,13 @@ function limitedIn(dialect: Dialect, limited: Limited): Answer {
 /** Refuses a request for its content, unless its caller's rate is exceeded: it counts all the same. */
 async function refusedCounted(
   dialect: Dialect,
-  { ingestService }: EdgeContext,
+  { ingestService, knownCaller }: EdgeContext,
   request: HttpRequestIn,
-  caller: KeyCheck | undefined,
   code: EdgeErrorCode,
 ): Promise<Answer> {
-  const known = caller?.ok === true ? await ingestService.countRefused(clientAddress(request), caller, code) : null;
-  return known === null ? refused(dialect, code) : limitedIn(dialect, known);
+  const caller = knownCaller(request);
+  const limited = caller && (await ingestService.countRefused(clientAddress(request), caller, code));
+  return limited ? limitedIn(dialect, limited) : refused(dialect, code);
 }
 
 function checkHeaders(dialect: Dialect, context: EdgeContext, request: HttpRequestIn): KeyCheck {
@@ -84,31 +76,30 @@ function checkHeaders(dialect: Dialect, context: EdgeContext, request: HttpReque
   return checkKey(context.table, key, pageOrigin(request), context.nowMs());
 }
 
-async function answerForeign(
-  dialect: Dialect,
-  context: EdgeContext,
-  request: HttpRequestIn,
-  early: KeyCheck | undefined,
-): Promise<Answer> {
-  const text = await readText(dialect, request, early?.ok === true);
+async function answerForeign(dialect: Dialect, context: EdgeContext, request: HttpRequestIn): Promise<Answer> {
+  const early = context.knownCaller(request);
+  const text = await readText(dialect, request, early !== undefined);
   if (!text.ok) {
-    if (early?.ok === true) return refusedCounted(dialect, context, request, early, text.code);
+    if (early !== undefined) return refusedCounted(dialect, context, request, text.code);
     return refusedStranger(dialect, context, request, strangersCode(text.code));
   }
-  const caller = early?.ok === true ? early : checkBody(context, request, text.value.outline.key);
-  if (!caller.ok) {
-    context.noteRefused(caller);
-    return refusedStranger(dialect, context, request, caller.code);
+  if (early === undefined) {
+    const check = checkKey(context.table, text.value.outline.key, pageOrigin(request), context.nowMs());
+    if (!check.ok) {
+      context.noteRefused(check);
+      return refusedStranger(dialect, context, request, check.code);
+    }
+    context.markKnown(request, check);
   }
-  context.letIn(request);
+  const caller = context.callerOf(request);
   context.onKeyUsed(caller.key.key_hash);
   const body = await parseForeignText(text.value);
-  if (!body.ok) return refusedCounted(dialect, context, request, caller, body.code);
+  if (!body.ok) return refusedCounted(dialect, context, request, body.code);
   const path = request.routeOptions.url ?? '';
   const read = dialect.read(path, body.value, request.query as Record<string, unknown>);
-  if (!read.ok) return refusedCounted(dialect, context, request, caller, read.code);
+  if (!read.ok) return refusedCounted(dialect, context, request, read.code);
   if (read.calls.length > dialect.callsMax) {
-    return refusedCounted(dialect, context, request, caller, 'calls_too_many');
+    return refusedCounted(dialect, context, request, 'calls_too_many');
   }
   return takeCalls(dialect, context, request, caller, read);
 }
@@ -139,10 +130,6 @@ async function readText(dialect: Dialect, request: HttpRequestIn, isKnown: boole
   const bytes = sentBytes(request);
   const bytesMax = isKnown ? dialect.bodyBytesMax : strangersBytesMax(bytes.length, dialect.bodyBytesMax);
   return readForeignText(bytes, request.headers['content-encoding'], dialect.keyPlaces, bytesMax);
-}
-
-function checkBody(context: EdgeContext, request: HttpRequestIn, key: string | null): KeyCheck {
-  return checkKey(context.table, key, pageOrigin(request), context.nowMs());
 }
 
 async function takeCalls(

@@ -1,13 +1,7 @@
 // GA4's collect endpoint and Measurement Protocol, with their part of the OpenAPI document.
 
 import { Type } from 'typebox';
-import {
-  clientAddress,
-  type HttpReply,
-  type HttpRequestIn,
-  type HttpServer,
-  requestHost,
-} from '#infra/http/http_server.ts';
+import { clientAddress, type HttpRequestIn, type HttpServer, requestHost } from '#infra/http/http_server.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { HITS_MAX, type Hit, readHits } from '#pipelines/intake/ga4/hits.ts';
 import { MEASUREMENTS_MAX, measurementProblems, readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
@@ -22,8 +16,7 @@ import {
 } from '#pipelines/settings/callers.ts';
 import { checkCaller, KEY_REPEATED, pageOrigin, presentsKey, requestSignals } from '../auth.ts';
 import { BODY_BYTES_MAX, type Decoded, parseJson, sentBody, sentPath, sentQuery } from '../body.ts';
-import type { EdgeContext } from '../edge_context.ts';
-import { errorHandler } from '../error_handler.ts';
+import { type EdgeContext, eventScope, type RequestHook } from '../edge_context.ts';
 import { type Answer, type EdgeErrorCode, limitedAnswer, refusal, sendAnswer, withoutBody } from '../errors.ts';
 import { answerOf, answerOfHits } from '../ingest.ts';
 import { type IngestCaller, refuseCounted } from '../ingest_service.ts';
@@ -39,16 +32,14 @@ type SiteCheck = MeasurementSite | ReturnType<typeof checkCaller>;
  * @param secret Makes digests that nobody else can, for hits that have no id.
  */
 export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buffer): void {
-  const checks = new WeakMap<HttpRequestIn, SiteCheck>();
-  const known = (request: HttpRequestIn): IngestCaller | null => {
-    const check = checks.get(request);
-    return check?.ok === true ? check : null;
-  };
-
-  const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
+  /** How those were found whose body is not needed for that. */
+  const sites = new WeakMap<HttpRequestIn, Extract<SiteCheck, { ok: true }>>();
+  const onRequest: RequestHook = async (request, reply) => {
     const check = checkSite(context, request, new URLSearchParams(sentQuery(request)).get('tid'));
-    checks.set(request, check);
-    if (check.ok) context.letIn(request);
+    if (check.ok) {
+      sites.set(request, check);
+      context.markKnown(request, check);
+    }
     const address = clientAddress(request);
     const limited = check.ok ? context.ingestService.limited(address, check) : context.strangers.limited(address);
     if (limited !== null) return sendAnswer(reply, limitedAnswer(limited));
@@ -57,27 +48,21 @@ export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buff
   };
   const collect = async (request: HttpRequestIn): Promise<Answer> => {
     const read = hitsOf(request);
-    if (!read.ok) return refuseKnown(context, request, known(request), read.code);
-    const early = checks.get(request);
+    if (!read.ok) return refused(request, read.code);
     const [first] = read.hits;
-    const check = early?.ok === true ? early : checkSite(context, request, first?.fields.get('tid') ?? null);
+    const check = sites.get(request) ?? checkSite(context, request, first?.fields.get('tid') ?? null);
     if (!check.ok) return refuseUnauthenticated(context, request, check);
     if (!areOfSite(context, read.hits, check)) return refuseKnown(context, request, check, 'measurement_ids_mixed');
-    context.letIn(request);
+    context.markKnown(request, check);
     context.onKeyUsed(check.key.key_hash);
     const events = eventsOfHits(read.hits, { caller: check.key.caller, secret });
     const peer = { clientIp: clientAddress(request), ...requestSignals(request) };
     return answerOfHits(await context.ingestService.accept(events, peer, check), events.length);
   };
 
-  void app.register(async (scope) => {
-    context.collectBodies(scope, '*', BODY_BYTES_MAX);
-    scope.setErrorHandler(
-      errorHandler(context.errors, context.refuse, async (code, request, reply) => {
-        if (code === 'overloaded') return context.refuse(reply, code);
-        return sendAnswer(reply, await refuseKnown(context, request, known(request), code));
-      }),
-    );
+  const refused = (request: HttpRequestIn, code: EdgeErrorCode) =>
+    refuseKnown(context, request, context.knownCaller(request), code);
+  eventScope(app, context, { bodies: ['*', BODY_BYTES_MAX], refused }, (scope) => {
     for (const url of COLLECT_PATHS) {
       scope.route({
         method: ['GET', 'POST'],
@@ -122,10 +107,10 @@ function refuseUnauthenticated(
 async function refuseKnown(
   context: EdgeContext,
   request: HttpRequestIn,
-  caller: IngestCaller | null,
+  caller: IngestCaller | undefined,
   code: EdgeErrorCode,
 ): Promise<Answer> {
-  if (caller === null) return refuseUnauthenticated(context, request, { code });
+  if (caller === undefined) return refuseUnauthenticated(context, request, { code });
   return refuseCounted(context.ingestService, request, caller, refusal(code));
 }
 
@@ -163,44 +148,28 @@ const MEASUREMENT_DEBUG_PATH = '/debug/mp/collect';
  * @param secret Makes the ids of purchases that a browser reports as well.
  */
 export function mountMeasurements(app: HttpServer, context: EdgeContext, secret: Buffer): void {
-  const callers = new WeakMap<HttpRequestIn, IngestCaller>();
-  const counted = async (request: HttpRequestIn, answer: Answer): Promise<Answer> => {
-    const caller = callers.get(request);
-    return caller === undefined ? answer : refuseCounted(context.ingestService, request, caller, answer);
-  };
-  const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
+  const onRequest = context.requireCaller((request) => {
     const check = checkSecret(context, request);
-    if (!check.ok) {
-      context.noteRefused(check);
-      return context.refuse(reply, check.code);
-    }
-    callers.set(request, check);
-    context.letIn(request);
-    context.onKeyUsed(check.key.key_hash);
-    const limited = context.ingestService.limited(clientAddress(request), check);
-    return limited === null ? undefined : sendAnswer(reply, limitedAnswer(limited));
-  };
+    if (check.ok) context.onKeyUsed(check.key.key_hash);
+    return check;
+  });
   const collect = async (request: HttpRequestIn): Promise<Answer> => {
     const read = measurementsOf(request, secret);
-    if (!read.ok) return counted(request, read.answer);
+    if (!read.ok) return context.refuseCounted(request, read.answer);
     const peer = { clientIp: clientAddress(request), isCrossOrigin: true, ...requestSignals(request) };
-    const accepted = await context.ingestService.accept(read.events, peer, callers.get(request) as IngestCaller);
+    const accepted = await context.ingestService.accept(read.events, peer, context.callerOf(request));
     return withoutBody(answerOf(accepted, read.events.length));
   };
   const debug = async (request: HttpRequestIn): Promise<Answer> => {
     const body = bodyOf(request);
-    if (!body.ok) return counted(request, refusal(body.code));
-    return counted(request, { status: 200, body: { validationMessages: measurementProblems(body.value) } });
+    if (!body.ok) return context.refuseCounted(request, refusal(body.code));
+    return context.refuseCounted(request, {
+      status: 200,
+      body: { validationMessages: measurementProblems(body.value) },
+    });
   };
 
-  void app.register(async (scope) => {
-    context.collectBodies(scope, '*', BODY_BYTES_MAX);
-    scope.setErrorHandler(
-      errorHandler(context.errors, context.refuse, async (code, request, reply) => {
-        if (code === 'overloaded') return context.refuse(reply, code);
-        return sendAnswer(reply, await counted(request, refusal(code)));
-      }),
-    );
+  eventScope(app, context, { bodies: ['*', BODY_BYTES_MAX] }, (scope) => {
     scope.post(MEASUREMENT_PATH, { onRequest }, async (request, reply) => sendAnswer(reply, await collect(request)));
     scope.post(MEASUREMENT_DEBUG_PATH, { onRequest }, async (request, reply) =>
       sendAnswer(reply, await debug(request)),

@@ -2,7 +2,7 @@
 
 import { type TSchema, Type } from 'typebox';
 import { SEGMENT_CALLS, type SegmentCall } from '#pipelines/intake/compat/segment.ts';
-import type { DocumentedResponse, DocumentedRoute } from '#pipelines/openapi.ts';
+import { type DocumentedResponse, type DocumentedRoute, failuresByStatus } from '#pipelines/openapi.ts';
 import { EDGE_ERRORS, type EdgeErrorCode } from '../errors.ts';
 import {
   FLAGS_EXAMPLE,
@@ -106,17 +106,10 @@ function posted(path: string, tag: string) {
   return { method: 'POST', path, operationId, tag, params: null, query: null, headers: null, security: [] };
 }
 
-/** One response for each status the protocol gives a code, naming the codes it may carry. */
+/** One response for each status that the protocol gives a code. */
 function failures(dialect: Dialect, codes: readonly EdgeErrorCode[], schema: TSchema): DocumentedResponse[] {
-  const byStatus = Map.groupBy(new Set(codes), (code) => dialect.refused(code, []).status);
-  return [...byStatus]
-    .sort(([a], [b]) => a - b)
-    .map(([status, group]) => ({
-      status,
-      description: group.map((code) => `\`${code}\`: ${EDGE_ERRORS[code].message}`).join('\n\n'),
-      schema,
-      ...(status === 503 || status === 429 ? { headers: { 'Retry-After': 'Seconds to wait' } } : {}),
-    }));
+  const statusOf = (code: EdgeErrorCode): number => dialect.refused(code, []).status;
+  return failuresByStatus(codes, { errors: EDGE_ERRORS, schema, statusOf, retried: [429, 503] });
 }
 
 const anything = Type.Object({}, { additionalProperties: true });

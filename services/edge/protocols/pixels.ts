@@ -1,7 +1,7 @@
 // Hits of GA4's, Meta's and TikTok's tags on a verified domain, with their part of the OpenAPI document.
 
 import { Type } from 'typebox';
-import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
+import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import { isObject } from '#pipelines/intake/compat/mapped_call.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { HIT_KEYS_MAX } from '#pipelines/intake/ga4/hits.ts';
@@ -14,11 +14,10 @@ import { visitorOf } from '#pipelines/tag/http.ts';
 import type { ApiKey, Site } from '#schemas/setting.ts';
 import { pageOrigin, requestSignals, servedSite } from '../auth.ts';
 import { BODY_BYTES_MAX, isMultipart, parseJson, readMultipart, sentBody, sentPath } from '../body.ts';
-import type { EdgeContext } from '../edge_context.ts';
-import { errorHandler } from '../error_handler.ts';
-import { type Answer, type EdgeErrorCode, limitedAnswer, refusal, sendAnswer } from '../errors.ts';
+import { type EdgeContext, eventScope } from '../edge_context.ts';
+import { type Answer, type EdgeErrorCode, refusal, sendAnswer } from '../errors.ts';
 import { answerOfHits } from '../ingest.ts';
-import { type IngestCaller, refuseCounted } from '../ingest_service.ts';
+import type { IngestCaller } from '../ingest_service.ts';
 import { failures } from '../openapi_shapes.ts';
 import { sentHits } from './ga4.ts';
 
@@ -32,41 +31,19 @@ type HostCheck = ({ ok: true } & IngestCaller) | { ok: false; code: EdgeErrorCod
  * @param secret Makes digests that nobody else can, for hits that have no id.
  */
 export function mountCollectors(app: HttpServer, context: EdgeContext, secret: Buffer): void {
-  const callers = new WeakMap<HttpRequestIn, IngestCaller>();
-  const onRequest = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply | undefined> => {
-    const check = checkHost(context, request);
-    if (!check.ok) {
-      context.noteRefused(check);
-      return context.refuse(reply, check.code);
-    }
-    callers.set(request, check);
-    context.letIn(request);
-    const limited = context.ingestService.limited(clientAddress(request), check);
-    return limited === null ? undefined : sendAnswer(reply, limitedAnswer(limited));
-  };
-  const counted = async (request: HttpRequestIn, code: EdgeErrorCode): Promise<Answer> => {
-    const caller = callers.get(request);
-    if (caller === undefined) return refusal(code);
-    return refuseCounted(context.ingestService, request, caller, refusal(code));
-  };
+  const onRequest = context.requireCaller((request) => checkHost(context, request));
   const collect = async (request: HttpRequestIn, path: CollectorPath): Promise<Answer> => {
-    const caller = callers.get(request) as IngestCaller;
+    const caller = context.callerOf(request);
     const { site, key } = caller;
     const visitor = site.mode === 'online' ? visitorOf(request.headers.cookie) : null;
     const read = await READERS[path](request, { table: context.table, site, key, visitor, secret });
-    if (!read.ok) return counted(request, read.code);
+    if (!read.ok) return context.refuseCounted(request, refusal(read.code));
     context.onKeyUsed(key.key_hash);
     const peer = { clientIp: clientAddress(request), ...requestSignals(request) };
     return answerOfHits(await context.ingestService.accept(read.events, peer, caller), read.events.length);
   };
 
-  void app.register(async (scope) => {
-    context.collectBodies(scope, '*', BODY_BYTES_MAX);
-    scope.setErrorHandler(
-      errorHandler(context.errors, context.refuse, async (code, request, reply) =>
-        code === 'overloaded' ? context.refuse(reply, code) : sendAnswer(reply, await counted(request, code)),
-      ),
-    );
+  eventScope(app, context, { bodies: ['*', BODY_BYTES_MAX] }, (scope) => {
     for (const path of COLLECTORS) {
       for (const url of COLLECTOR_PATHS[path].flatMap((one) => [one, `/:prefix${one}`])) {
         scope.route({
@@ -231,7 +208,7 @@ export function collectorDocs(codes: readonly EdgeErrorCode[]): DocumentedRoute[
           description: 'Stored, apart from bots, what the site blocks and what is over the allowance',
           schema: null,
         },
-        ...failures([...codes.filter((code) => !code.startsWith('key_')), ...OWN_ERRORS].filter(isFirst)),
+        ...failures([...codes.filter((code) => !code.startsWith('key_')), ...OWN_ERRORS]),
       ],
       security: [],
     };
@@ -245,4 +222,3 @@ export function collectorDocs(codes: readonly EdgeErrorCode[]): DocumentedRoute[
 }
 
 const OPEN = { additionalProperties: true };
-const isFirst = (code: EdgeErrorCode, at: number, all: readonly EdgeErrorCode[]): boolean => all.indexOf(code) === at;

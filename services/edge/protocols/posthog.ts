@@ -8,8 +8,7 @@ import type { Limited } from '#pipelines/limits/rate_limits.ts';
 import { checkKey } from '#pipelines/settings/callers.ts';
 import { pageOrigin } from '../auth.ts';
 import { sentBytes } from '../body.ts';
-import type { EdgeContext } from '../edge_context.ts';
-import { errorHandler } from '../error_handler.ts';
+import { type EdgeContext, eventScope } from '../edge_context.ts';
 import { type Answer, type EdgeErrorCode, errorAnswer, limitedHeaders, retryAfterOf, sendAnswer } from '../errors.ts';
 import { type Dialect, type DialectAnswer, type ForeignRequest, type RefusedCall, readForeignText } from './compat.ts';
 
@@ -102,13 +101,12 @@ function flagsLimited(limited: Limited): Answer {
 
 /** The routes where PostHog's libraries ask for feature flags. */
 export function mountFlags(app: HttpServer, context: EdgeContext): void {
-  void app.register(async (scope) => {
-    context.collectBodies(scope, '*', FLAGS_BODY_BYTES_MAX);
-    const refuse = (reply: HttpReply, code: EdgeErrorCode): HttpReply => {
-      const answer = posthogRefusal(code, []);
-      return sendAnswer(reply, { ...answer, ...retryAfterOf(answer.status) });
-    };
-    scope.setErrorHandler(errorHandler(context.errors, refuse, async (code, _request, reply) => refuse(reply, code)));
+  const shaped = (code: EdgeErrorCode): Answer => {
+    const answer = posthogRefusal(code, []);
+    return { ...answer, ...retryAfterOf(answer.status) };
+  };
+  const bodies: [string, number] = ['*', FLAGS_BODY_BYTES_MAX];
+  eventScope(app, context, { bodies, shaped, refused: async (_request, code) => shaped(code) }, (scope) => {
     const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> => {
       const address = clientAddress(request);
       const limited = context.strangers.limited(address);
@@ -125,7 +123,7 @@ export function mountFlags(app: HttpServer, context: EdgeContext): void {
         return over === null ? reply.send(NO_FLAGS) : sendAnswer(reply, flagsLimited(over));
       }
       context.strangers.saw(address);
-      return refuse(reply, text.ok ? check.code : text.code);
+      return sendAnswer(reply, shaped(text.ok ? check.code : text.code));
     };
     for (const path of FLAGS_PATHS) scope.post(path, handle);
   });
