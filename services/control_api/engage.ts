@@ -3,7 +3,7 @@
 import { type TSchema, Type } from 'typebox';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { DEFINITION_SCHEMAS, type Definition } from '#pipelines/engage/definition_problems.ts';
-import { closed, idField, type Meta, metaFields } from './fields.ts';
+import { closed, type Meta, metaFields } from './fields.ts';
 
 /** How the collections of each kind are called in paths. */
 export const ENGAGE_PATHS = { survey: 'surveys', promo: 'promos', form: 'forms' } as const satisfies Record<
@@ -29,8 +29,6 @@ export const engageShapes = {
   form: Type.Object({ ...DEFINITION_SCHEMAS.form.properties, revision, ...metaFields }),
 } as const;
 export type EngageView = Definition & Meta & { revision: number };
-
-export const engageParams = closed({ site_id: idField('The site it belongs to'), id: idField('Its id') });
 
 function withoutDefaults(schema: TSchema): TSchema {
   if (Type.IsArray(schema)) return { ...schema, items: withoutDefaults(schema.items) };

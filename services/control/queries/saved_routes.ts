@@ -7,23 +7,18 @@ import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, problem, unless } from '#pipelines/settings/problems.ts';
 import { savedKey } from '#pipelines/settings/table.ts';
 import type { SavedItem, SavedKind } from '#schemas/setting.ts';
-import { closed, nothing, pageFields, pageOf, timeField } from '#services/control_api/fields.ts';
+import { closed, timeField } from '#services/control_api/fields.ts';
 import { savedInputs, savedParams, savedShapes } from '#services/control_api/queries.ts';
-import { siteParams } from '#services/control_api/sites.ts';
 import { inSite, type Needs } from '../auth.ts';
+import { definitionRoutes } from '../definition_routes.ts';
 import {
-  checkIfMatch,
-  done,
   metaOf,
-  type Outcome,
-  page,
   type Question,
   type RequestContext,
   type Route,
   refused,
   refusedFor,
   route,
-  type Shown,
   schemaProblems,
 } from '../route.ts';
 import { formatQuery, OTHER_FORMATS } from './formats.ts';
@@ -31,18 +26,10 @@ import { queryRoutes, sqlRoute } from './routes.ts';
 
 type Definition = Static<(typeof savedInputs)[SavedKind]>;
 
-const KINDS = {
-  question: { path: 'questions', name: 'Question', unknown: 'question_unknown', exists: 'question_exists', max: 500 },
-  board: { path: 'boards', name: 'Board', unknown: 'board_unknown', exists: 'board_exists', max: 100 },
-} as const;
-
 /** Every process reads the settings at its start. */
 const DEFINITION_CHARACTERS_MAX = 32_768;
 /** Of all questions and boards of a site together. */
 const SITE_CHARACTERS_MAX = 256 * 1024;
-
-const tag = 'Saved questions and boards';
-const baseOf = (kind: SavedKind): string => `/v1/admin/sites/{site_id}/${KINDS[kind].path}`;
 
 const itemsOf = (view: SettingsView, siteId: string, kind: SavedKind): SavedItem[] =>
   view.table.savedItems(siteId).filter((item) => item.kind === kind);
@@ -50,158 +37,55 @@ const itemsOf = (view: SettingsView, siteId: string, kind: SavedKind): SavedItem
 const isOnBoard = (view: SettingsView, siteId: string, id: string): boolean =>
   itemsOf(view, siteId, 'board').some(({ definition }) => JSON.parse(definition).questions.includes(id));
 
-const showItem =
-  (siteId: string, kind: SavedKind, id: string) =>
-  (view: SettingsView): Shown => {
-    const item = itemsOf(view, siteId, kind).find((other) => other.id === id);
-    if (item === undefined) throw new Error(`no ${kind} ${id} after it was written`);
-    const body = viewOf(view, item);
-    return { body, version: body.version };
-  };
-
 const invalid = (problems: Problem[]): Question => refused('settings_invalid', problems);
 
 /** What a saved question may ask, by the last part of its path. */
 const ASKED = new Map([...queryRoutes, sqlRoute].map((one) => [one.path.slice(one.path.lastIndexOf('/') + 1), one]));
 
-/** The same five routes for each kind. */
-export const savedRoutes: Route[] = (['question', 'board'] as const).flatMap((kind) => [
-  listRoute(kind),
-  createRoute(kind),
-  readRoute(kind),
-  replaceRoute(kind),
-  removeRoute(kind),
-]);
+const KINDS = {
+  question: {
+    ...{ path: 'questions', max: 500 },
+    codes: { unknown: 'question_unknown', exists: 'question_exists', kept: 'question_on_board' },
+  },
+  board: { path: 'boards', max: 100, codes: { unknown: 'board_unknown', exists: 'board_exists' } },
+} as const;
 
-function listRoute(kind: SavedKind): Route {
-  return route({
-    method: 'GET',
-    path: baseOf(kind),
-    operationId: `list${KINDS[kind].name}s`,
-    access: inSite('query.aggregates'),
-    tag,
-    summary: `List the saved ${KINDS[kind].path} of a site`,
-    params: siteParams,
-    query: closed(pageFields),
-    body: null,
-    ifMatch: 'none',
-    success: { status: 200, schema: pageOf(savedShapes[kind]), description: 'Sorted by id' },
-    errors: ['site_unknown'],
-    run({ params: { site_id }, query }, { view }) {
-      if (view.table.site(site_id) === undefined) return refused('site_unknown');
-      const items = itemsOf(view, site_id, kind).sort((a, b) => (a.id < b.id ? -1 : 1));
-      const viewed = (item: SavedItem) => viewOf(view, item);
-      return done([], () => ({ body: page(items, query, ({ id }) => id, viewed) }));
+export const savedRoutes: Route[] = (['question', 'board'] as const).flatMap((kind) =>
+  definitionRoutes<SavedItem>({
+    ...KINDS[kind],
+    tag: 'Saved questions and boards',
+    kind,
+    called: `saved ${kind}`,
+    says: { create: `Save a ${kind}`, created: `The ${kind}`, remove: `Remove a saved ${kind}` },
+    permissions: { read: 'query.aggregates', change: 'saved.change' },
+    input: savedInputs[kind],
+    shape: savedShapes[kind],
+    itemsOf: (view, siteId) => itemsOf(view, siteId, kind),
+    keyOf: (siteId, id) => savedKey(siteId, kind, id),
+    viewOf(view, { site_id, id, version, owner, definition }) {
+      const fields = JSON.parse(definition) as Definition;
+      return { ...fields, owner, revision: version, ...metaOf(view, savedKey(site_id, kind, id)) };
     },
-  });
-}
-
-function createRoute(kind: SavedKind): Route {
-  return route({
-    method: 'POST',
-    path: baseOf(kind),
-    operationId: `create${KINDS[kind].name}`,
-    access: inSite('saved.change'),
-    tag,
-    summary: `Save a ${kind}`,
-    params: siteParams,
-    query: nothing,
-    body: savedInputs[kind],
-    ifMatch: 'none',
-    success: { status: 201, schema: savedShapes[kind], description: `The ${kind}` },
-    errors: ['site_unknown', KINDS[kind].exists, 'limit_reached'],
-    run({ params: { site_id }, body }, world) {
-      const { view } = world;
-      if (view.table.site(site_id) === undefined) return refused('site_unknown');
-      const before = itemsOf(view, site_id, kind);
-      if (before.some(({ id }) => id === body.id)) return refused(KINDS[kind].exists);
-      if (before.length >= KINDS[kind].max) return refused('limit_reached');
-      const { owner = world.principal.actor, ...definition } = body as Definition;
-      return written(world, { site_id, kind, id: body.id, version: 1, owner, definition: JSON.stringify(definition) });
+    read(body) {
+      const { owner: _owner, ...definition } = body as Definition;
+      return { ok: true, definition };
     },
-  });
-}
-
-function readRoute(kind: SavedKind): Route {
-  return route({
-    method: 'GET',
-    path: `${baseOf(kind)}/{id}`,
-    operationId: `get${KINDS[kind].name}`,
-    access: inSite('query.aggregates'),
-    tag,
-    summary: `Read a saved ${kind}`,
-    params: savedParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
-    success: { status: 200, schema: savedShapes[kind], description: `The ${kind}` },
-    errors: ['site_unknown', KINDS[kind].unknown],
-    run({ params: { site_id, id } }, { view }) {
-      return withItem(view, site_id, kind, id, () => done([], showItem(site_id, kind, id)));
+    write(stored, body, before, world) {
+      const { owner = before?.owner ?? world.principal.actor } = body as Definition;
+      const item = { ...stored, kind, owner };
+      const refusal = refusedFor(itemProblems(world, item));
+      if (refusal !== null) return refusal;
+      // Settings are kept for long: no bare hash of a phone number is among them.
+      const keyed = withPhoneHmacs(JSON.parse(item.definition), (sha256) => world.phoneHmacs(item.site_id, sha256));
+      return { body: { saved: { ...item, definition: JSON.stringify(keyed) } } };
     },
-  });
-}
+    isKept: isOnBoard,
+  }),
+);
 
-function replaceRoute(kind: SavedKind): Route {
-  return route({
-    method: 'PUT',
-    path: `${baseOf(kind)}/{id}`,
-    operationId: `replace${KINDS[kind].name}`,
-    access: inSite('saved.change'),
-    tag,
-    summary: `Replace a saved ${kind}; its id stays`,
-    params: savedParams,
-    query: nothing,
-    body: savedInputs[kind],
-    ifMatch: 'required',
-    success: { status: 200, schema: savedShapes[kind], description: `The ${kind} as it is now` },
-    errors: ['site_unknown', KINDS[kind].unknown],
-    run({ params: { site_id, id }, body, ifMatch }, world) {
-      return withItem(world.view, site_id, kind, id, (item) => {
-        const stale = checkIfMatch(world.view, savedKey(site_id, kind, id), ifMatch, 'required');
-        if (stale !== null) return stale;
-        if (body.id !== id) {
-          return refused('settings_invalid', [problem('id_malformed', 'id', 'is not the id in the path')]);
-        }
-        const { owner = item.owner, ...fields } = body as Definition;
-        const definition = JSON.stringify(fields);
-        const version = item.version + (definition === item.definition ? 0 : 1);
-        return written(world, { ...item, owner, definition, version });
-      });
-    },
-  });
-}
-
-function removeRoute(kind: SavedKind): Route {
-  return route({
-    method: 'DELETE',
-    path: `${baseOf(kind)}/{id}`,
-    operationId: `delete${KINDS[kind].name}`,
-    access: inSite('saved.change'),
-    tag,
-    summary: `Remove a saved ${kind}`,
-    params: savedParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'required',
-    success: { status: 200, schema: savedShapes[kind], description: `The ${kind} that was removed` },
-    errors: ['site_unknown', KINDS[kind].unknown, ...(kind === 'question' ? (['question_on_board'] as const) : [])],
-    run({ params: { site_id, id }, ifMatch }, { view }) {
-      return withItem(view, site_id, kind, id, (item) => {
-        const key = savedKey(site_id, kind, id);
-        const stale = checkIfMatch(view, key, ifMatch, 'required');
-        if (stale !== null) return stale;
-        if (kind === 'question' && isOnBoard(view, site_id, id)) return refused('question_on_board');
-        const body = viewOf(view, item);
-        return done([{ removedKey: key }], () => ({ body }));
-      });
-    },
-  });
-}
-
-function written(world: RequestContext, item: SavedItem): Outcome {
-  const { site_id, kind, id, definition } = item;
-  const problems = [
+function itemProblems(world: RequestContext, item: SavedItem): Problem[] {
+  const { site_id, kind, definition } = item;
+  return [
     ...unless(definition.length <= DEFINITION_CHARACTERS_MAX, 'too_large', kind, 'is more than 32 KiB of JSON'),
     ...unless(
       charactersBeside(world.view, item) + definition.length <= SITE_CHARACTERS_MAX,
@@ -219,12 +103,6 @@ function written(world: RequestContext, item: SavedItem): Outcome {
       ? questionProblems(site_id, JSON.parse(definition), world)
       : boardProblems(world.view, site_id, JSON.parse(definition).questions)),
   ];
-  const refusal = refusedFor(problems);
-  if (refusal !== null) return refusal;
-  // Settings are kept for long: no bare hash of a phone number is among them.
-  const keyed = withPhoneHmacs(JSON.parse(definition), (sha256) => world.phoneHmacs(site_id, sha256));
-  const saved = { ...item, definition: JSON.stringify(keyed) };
-  return done([{ body: { saved } }], showItem(site_id, kind, id));
 }
 
 /** Characters of what the site has saved beside an item. */
@@ -251,23 +129,6 @@ function boardProblems(view: SettingsView, siteId: string, questions: readonly s
       'one of them is no saved question of the site',
     ),
   ];
-}
-
-function withItem(
-  view: SettingsView,
-  siteId: string,
-  kind: SavedKind,
-  id: string,
-  then: (item: SavedItem) => Outcome,
-): Outcome {
-  if (view.table.site(siteId) === undefined) return refused('site_unknown');
-  const item = itemsOf(view, siteId, kind).find((other) => other.id === id);
-  return item === undefined ? refused(KINDS[kind].unknown) : then(item);
-}
-
-function viewOf(view: SettingsView, { site_id, kind, id, version, owner, definition }: SavedItem) {
-  const fields = JSON.parse(definition) as Definition;
-  return { ...fields, owner, revision: version, ...metaOf(view, savedKey(site_id, kind, id)) };
 }
 
 interface Saved {
