@@ -32,7 +32,7 @@ WHERE site_id = 'shop' GROUP BY country ORDER BY people DESC LIMIT 10;
 SELECT JSONExtractString(property_texts['utm_source']) AS source, uniqExact(event_id) AS events FROM events
 WHERE site_id = 'shop' GROUP BY source ORDER BY events DESC LIMIT 10;
 
--- 8. How far do people get, from page view to purchase, within 30 days? (`svc funnel` says the same, and counts in order of arrival what happened in one millisecond.)
+-- 8. How far do people get, from page view to purchase, within 30 days? (`svc query funnel` says the same, and counts in order of arrival what happened in one millisecond.)
 SELECT level, count() AS people FROM (
   SELECT person_id, windowFunnel(2592000000)(toUInt64(toUnixTimestamp64Milli(timestamp)), event = 'page_view', event = 'add_to_cart', event = 'purchase') AS level
   FROM events WHERE site_id = 'shop' AND timestamp >= now() - INTERVAL 30 DAY AND timestamp < now() GROUP BY person_id)

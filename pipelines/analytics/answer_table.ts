@@ -96,7 +96,7 @@ export function csvOf({ columns, rows }: AnswerTable): string {
 }
 
 /** A line of CSV without its end. */
-export function csvLine(cells: readonly (Cell | undefined)[]): string {
+function csvLine(cells: readonly (Cell | undefined)[]): string {
   return cells.map(csvCell).join(',');
 }
 

@@ -15,7 +15,7 @@ const schema = closed({
   id: Type.String({ pattern: '^[a-z0-9_-]{1,64}$', description: 'Of the survey, promo or form' }),
   limit: limitOf(VALUES, 'Values of each question, or sources'),
 });
-export type EngageQuery = Static<typeof schema>;
+type EngageQuery = Static<typeof schema>;
 
 /** What one submission or impression says, counted. `name` is a status or a question, by the section. */
 interface EngageRow {

@@ -1,8 +1,9 @@
-// What a command is, and how it reads its words, files and the fields of a change.
+// What a command is, its options, and the table that a list or a resource is printed as.
 
-import { isDeepStrictEqual } from 'node:util';
+import { Option } from 'commander';
 import type { ControlClient } from '#services/control_api/client.ts';
 import type { Meta } from '#services/control_api/fields.ts';
+import { renderList, renderTable, renderTime } from '#services/stage/terminal.ts';
 
 /** The arguments of one command, read and known to be complete. */
 export interface Arguments {
@@ -11,6 +12,8 @@ export interface Arguments {
   subjects: readonly string[];
   /** Undefined when the option was not given; an empty text was. */
   text(name: string): string | undefined;
+  /** The value of a required option. */
+  required(name: string): string;
   texts(name: string): string[];
   flag(name: string): boolean;
 }
@@ -35,34 +38,20 @@ export interface Outcome {
   json: unknown;
 }
 
-/** `many`: any number of them, also none. `words`: how many there are, where it is not one. */
-interface Subject {
-  name: string;
-  help: string;
-  many?: true;
-  words?: number;
-}
-
-export interface OptionSpec {
-  kind: 'text' | 'texts' | 'flag';
-  /** How the value is called in the help. */
-  value?: string;
-  help: string;
-  required?: true;
-}
-
 /**
  * A command is a value: its words, its options and what it does with the control service. It throws UsageError for what
  * cannot be done, and passes on what the service refuses.
  */
 export interface Command {
-  noun: string;
-  verb: string;
+  /** Noun, verb and arguments, as `site set <SITE>`; `[LETTER...]` are any number, also none. */
+  usage: string;
   summary: string;
-  /** The positional argument; null where there is none. */
-  subject: Subject | null;
-  options: Record<string, OptionSpec>;
-  examples: string[];
+  /** What the first argument is. */
+  subject?: string;
+  options?: readonly Option[];
+  examples: readonly string[];
+  /** The verb may be left out. */
+  isDefault?: true;
   run(args: Arguments, context: Context): Promise<Outcome>;
 }
 
@@ -83,147 +72,121 @@ export class UsageError extends Error {
   }
 }
 
-const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-const INSTANT_PATTERN = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;
-
-/**
- * Reads when something expires, in milliseconds since 1970 UTC: `90d`, `12h` or `30m` from now, an ISO 8601 date (its
- * first moment in UTC) or time with offset, or `never` (null). @throws UsageError for anything else.
- */
-export function readExpiry(text: string, nowMs: number): number | null {
-  if (text === 'never') return null;
-  const [, amount, unit = ''] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
-  if (amount !== undefined) return nowMs + Number(amount) * (UNIT_MS[unit] ?? 0);
-  const instantMs = INSTANT_PATTERN.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(instantMs)) {
-    throw new UsageError('expiry_malformed', `--expires ${text} is not like 90d, 12h, 2027-01-31 or never`);
-  }
-  if (instantMs <= nowMs) throw new UsageError('expiry_malformed', `--expires ${text} is in the past`);
-  return instantMs;
+/** An option, as `name <TEXT>`, or as `name` for a flag. */
+export function option(flags: string, help: string): Option {
+  const made = new Option(`--${flags}`, help);
+  return made.required ? made.argParser(checkValue(flags)) : made;
 }
 
-const MOMENT_FORMS =
-  'a date (2027-01-31), a time with its offset (2027-01-31T08:00Z), how long ago (3d, 12h, 30m), or now';
-
-/**
- * Reads a moment in milliseconds since 1970 UTC: `now`, `3h` (so long ago; m, h, d), or an ISO 8601 date or time with
- * offset. @throws UsageError for anything else.
- */
-export function readMoment(text: string, option: string, nowMs: number): number {
-  if (text === 'now') return nowMs;
-  const [, amount, unit = ''] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
-  if (amount !== undefined) return nowMs - Number(amount) * (UNIT_MS[unit] ?? 0);
-  const instantMs = INSTANT_PATTERN.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(instantMs)) {
-    throw new UsageError('moment_malformed', `--${option} ${text} is none of: ${MOMENT_FORMS}`);
-  }
-  return instantMs;
+/** An option that must be given. */
+export function requiredOption(flags: string, help: string): Option {
+  const read = checkValue(flags);
+  return new Option(`--${flags}`, help).makeOptionMandatory().argParser((value) => {
+    if (value === '') throw new UsageError('flag_missing', `--${flags} is missing: ${help}`);
+    return read(value);
+  });
 }
 
-/**
- * Reads an ISO 8601 date, its first moment in UTC, or time with offset, in milliseconds since 1970 UTC. @throws UsageError
- * for anything else.
- */
-export function readInstant(text: string, field: string): number {
-  const instantMs = INSTANT_PATTERN.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(instantMs)) return instantMs;
-  throw new UsageError(
-    'moment_malformed',
-    `${field} is neither a date (2027-01-31) nor a time with its offset (2027-01-31T08:00Z)`,
-  );
+/** An option that may be given several times. */
+export function repeatableOption(flags: string, help: string): Option {
+  const read = checkValue(flags);
+  const collect = (value: string, before: string[] = []): string[] => [...before, read(value)];
+  return new Option(`--${flags}`, `${help} (repeatable)`).argParser(collect);
 }
 
-/** Reads a length of time in milliseconds: `7d`, `12h`, `30m` or `0`. @throws UsageError for anything else. */
-export function readDuration(text: string, option: string): number {
-  const length = readLength(text);
-  if (length === null) throw new UsageError('duration_malformed', `--${option} ${text} is not like 7d, 12h or 30m`);
-  return length;
+/** The next option is not taken for the value of one whose value was forgotten. */
+function checkValue(flags: string): (value: string) => string {
+  return (value) => {
+    if (value.startsWith('--')) throw new UsageError('flag_value_missing', `--${flags} has no value`);
+    return value;
+  };
 }
 
-/** The same, or null for anything else. */
-export function readLength(text: string): number | null {
-  if (text === '0') return 0;
-  const [, amount, unit = ''] = /^([1-9]\d{0,4})([mhd])$/.exec(text) ?? [];
-  return amount === undefined ? null : Number(amount) * (UNIT_MS[unit] ?? 0);
-}
+export const siteOption = requiredOption('site <SITE>', 'The site it belongs to');
 
 /** The path of a resource; what was typed may hold anything. */
 export function pathOf(...parts: string[]): string {
   return parts.map((part) => `/${encodeURIComponent(part)}`).join('');
 }
 
-/** Reads a whole number. @throws UsageError for anything else. */
-export function readWhole(text: string, option: string): number {
-  const plain = text.replaceAll('_', '');
-  if (!/^\d{1,15}$/.test(plain)) throw new UsageError('number_malformed', `--${option} ${text} is not a whole number`);
-  return Number(plain);
+/** A path below the site that `--site` names. */
+export const pathInSite = (args: Arguments, ...parts: string[]): string =>
+  pathOf('sites', args.required('site'), ...parts);
+
+/** What a cell is made of. */
+type Cell = string | number | boolean | null | undefined | readonly string[];
+
+/** The columns of a table: the field of an item, or what is made of it. */
+export type Columns<Item> = Record<string, (keyof Item & string) | ((item: Item) => Cell)>;
+
+/** Items as a table; the note when there are none. */
+export function table<Item extends object>(columns: Columns<Item>, items: readonly Item[], whenEmpty = ''): string {
+  const cell = (item: Item, column: Columns<Item>[string]): string =>
+    typeof column === 'function' ? cellOf(column(item)) : cellOf(Reflect.get(item, column) as Cell, column);
+  const rows = items.map((item) => Object.values(columns).map((column) => cell(item, column)));
+  return renderTable(Object.keys(columns), rows, whenEmpty);
 }
 
-/** The whole number that an option gives; undefined where it is not given. @throws UsageError */
-export function readCount(args: Pick<Arguments, 'text'>, option: string): number | undefined {
-  const text = args.text(option);
-  return text === undefined ? undefined : readWhole(text, option);
+const TIME_FIELD = /(?:^from|^to|_at|_since)$/;
+
+function cellOf(value: Cell, field = ''): string {
+  if (value === null || value === undefined || value === '') return '-';
+  if (typeof value === 'object') return renderList(value);
+  return typeof value === 'number' && TIME_FIELD.test(field) ? renderTime(value) : String(value);
 }
 
-/** Splits `name=value` at its first `=`. The value is never part of the message, as it may be a secret. */
-export function readPair(text: string, option: string): [name: string, value: string] {
-  const at = text.indexOf('=');
-  if (at < 1) throw new UsageError('pair_malformed', `--${option} takes name=value`);
-  return [text.slice(0, at), text.slice(at + 1)];
+interface List<Item> {
+  noun: string;
+  summary: string;
+  path: string | ((args: Arguments) => string);
+  columns: Columns<Item>;
+  whenEmpty: string;
+  options?: readonly Option[];
+  /** Which option is which parameter of the query. */
+  filters?: Record<string, string>;
+  examples?: readonly string[];
 }
 
-/** Reads a file, or standard input for `-`. @throws UsageError when there is no such file or it may not be read. */
-export function readText(context: Pick<Context, 'readFile' | 'readStdin'>, path: string): string {
-  if (path === '-') return context.readStdin();
-  try {
-    return context.readFile(path);
-  } catch (error) {
-    if (!(error instanceof Error) || !('code' in error)) throw error;
-    throw new UsageError('file_unreadable', `${path} cannot be read (${String(error.code)})`);
-  }
-}
-
-/** @throws UsageError when there is no such fact. */
-export function known<T>(fact: T | undefined, kind: string, id: string): T {
-  if (fact === undefined) throw new UsageError(`${kind}_unknown`, `there is no ${kind} ${id}`);
-  return fact;
-}
-
-/** The fields of a change that differ from what is there. @throws UsageError when none does. */
-export function changedFields(before: object, change: object): object {
-  const differing = Object.entries(change).filter(
-    ([name, value]) => !isDeepStrictEqual(Reflect.get(before, name), value),
-  );
-  if (differing.length === 0) throw unchanged();
-  return Object.fromEntries(differing);
-}
-
-export function unchanged(): UsageError {
-  return new UsageError('nothing_to_change', 'it is as given already; see --help for what can be changed');
+/** The command that prints every item of a list. */
+export function listCommand<Item extends object>(list: List<Item>): Command {
+  const { noun, summary, path, columns, whenEmpty, options = [], filters = {} } = list;
+  return {
+    usage: `${noun} list`,
+    summary,
+    options,
+    examples: list.examples ?? [`${noun} list`, `${noun} list --json`],
+    async run(args, { client }) {
+      const query = Object.fromEntries(Object.entries(filters).map(([name, field]) => [field, args.text(name)]));
+      const items = await client.list<Item>(typeof path === 'string' ? path : path(args), query);
+      return { text: table(columns, items, whenEmpty), json: items.map(withoutMeta) };
+    },
+  };
 }
 
 /** A resource without what is known of it beside its own fields. */
-export function withoutMeta<Item extends Meta>(item: Item): Omit<Item, keyof Meta> {
-  const { version: _version, changed_at: _changedAt, changed_by: _changedBy, ...fields } = item;
-  return fields;
+export function withoutMeta<Item extends object>(item: Item): Omit<Item, keyof Meta> {
+  if (!('version' in item)) return item;
+  const { version: _version, changed_at: _changedAt, changed_by: _changedBy, ...fields } = item as Item & Meta;
+  return fields as Omit<Item, keyof Meta>;
 }
 
-/** A list with some items added and some removed. @throws UsageError for removing what is not there. */
-export function edited<T>(
-  items: readonly T[],
-  added: readonly T[],
-  removed: readonly T[],
-  textOf: (item: T) => string,
-): T[] {
-  const texts = new Set(items.map(textOf));
-  const missing = removed.map(textOf).find((text) => !texts.has(text));
-  if (missing !== undefined) throw new UsageError('not_there', `${missing} is not there, so it cannot be removed`);
-  const gone = new Set(removed.map(textOf));
-  const fresh = added.filter((item) => !texts.has(textOf(item)) || gone.has(textOf(item)));
-  return [...items.filter((item) => !gone.has(textOf(item))), ...fresh];
+/** What was done with a resource, as a line and as the resource. */
+export function done(text: string, item: object): Outcome {
+  return { text, json: withoutMeta(item) };
 }
 
-/** Fields that were given; the others are left to what they are. */
-export function given<Fields extends object>(fields: Fields): Partial<Fields> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<Fields>;
+/** Changes a resource as it was read: a change in between is refused. */
+export async function change<Item extends Meta>(
+  client: ControlClient,
+  path: string,
+  changeOf: (before: Item) => object,
+): Promise<Item> {
+  const before = await client.get<Item>(path);
+  return client.send<Item>('PATCH', path, before.version, changeOf(before));
+}
+
+/** Deletes a resource as it was read. */
+export async function remove<Item extends Meta>(client: ControlClient, path: string): Promise<Item> {
+  const { version } = await client.get<Item>(path);
+  return client.send<Item>('DELETE', path, version);
 }

@@ -1,146 +1,126 @@
-// Commands of destinations.
-import type { DestinationItem } from '#services/control_api/destinations.ts';
-import { renderList, renderTable } from '#services/stage/terminal.ts';
+// Commands of destinations, and how they do.
+import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
+import { renderTime } from '#services/stage/terminal.ts';
 import {
   type Arguments,
   type Command,
   type Context,
-  type OptionSpec,
+  change,
+  done,
+  listCommand,
   type Outcome,
-  pathOf,
-  readPair,
-  readText,
+  option,
+  pathInSite,
+  remove,
+  repeatableOption,
+  siteOption,
+  table,
   UsageError,
-  unchanged,
-  withoutMeta,
 } from './command.ts';
+import { given, readPair, readText, unchanged } from './read.ts';
 
-const subject = { name: 'NAME', help: 'the kind of destination, such as meta or webhook' };
-const site: OptionSpec = { kind: 'text', value: 'SITE', help: 'The site it belongs to', required: true };
-const disabled: OptionSpec = { kind: 'flag', help: 'Create it without sending to it yet' };
+const subject = 'the kind of destination, such as meta or webhook';
 
 /** What can be given when a destination is created and when it is changed. */
-const DESTINATION_OPTIONS: Record<string, OptionSpec> = {
-  set: { kind: 'texts', value: 'NAME=VALUE', help: 'A setting (repeatable)' },
-  secret: { kind: 'texts', value: 'NAME=VALUE', help: 'A secret; shells keep what is typed, so prefer the next two' },
-  'secret-file': { kind: 'texts', value: 'NAME=FILE', help: 'A secret, read from a file (repeatable)' },
-  'secret-stdin': { kind: 'text', value: 'NAME', help: 'A secret, read from standard input' },
-};
-
-const DESTINATION_REMOVALS: Record<string, OptionSpec> = {
-  unset: { kind: 'texts', value: 'NAME', help: 'Remove a setting or secret (repeatable)' },
-};
+const SETTINGS = [
+  repeatableOption('set <NAME=VALUE>', 'A setting'),
+  repeatableOption('secret <NAME=VALUE>', 'A secret; shells keep what is typed, so prefer the next two'),
+  repeatableOption('secret-file <NAME=FILE>', 'A secret, read from a file'),
+  option('secret-stdin <NAME>', 'A secret, read from standard input'),
+];
 
 export const destinationCommands: Command[] = [
-  {
+  listCommand<DestinationItem>({
     noun: 'destination',
-    verb: 'list',
     summary: 'List destinations; of secrets, only the names',
-    subject: null,
-    options: { site: { kind: 'text', value: 'SITE', help: 'Only destinations of this site' } },
-    examples: ['destination list', 'destination list --site shop --json'],
-    run: listDestinations,
-  },
+    path: '/destinations',
+    options: [option('site <SITE>', 'Only destinations of this site')],
+    filters: { site: 'site_id' },
+    columns: {
+      SITE: 'site_id',
+      DESTINATION: 'name',
+      STATE: ({ enabled }) => (enabled ? 'enabled' : 'disabled'),
+      SETTINGS: ({ settings }) => Object.entries(settings).map(([name, value]) => `${name}=${value}`),
+      SECRETS: 'secrets',
+    },
+    whenEmpty: 'There are no destinations.',
+  }),
   {
-    noun: 'destination',
-    verb: 'create',
+    usage: 'destination create <NAME>',
     summary: 'Send the events of a site to a destination',
     subject,
-    options: { site, ...DESTINATION_OPTIONS, disabled },
+    options: [siteOption, ...SETTINGS, option('disabled', 'Create it without sending to it yet')],
     examples: [
       'destination create meta --site shop --set pixel_id=1234567890 --secret-file access_token=token.txt',
       'destination create webhook --site shop --set url=https://crm.example/hook --secret-stdin secret < secret.txt',
     ],
-    run: createDestination,
+    async run(args, context) {
+      const body = { name: args.subject, enabled: !args.flag('disabled'), ...givenSettings(args, context) };
+      return told(await context.client.send('POST', pathInSite(args, 'destinations'), null, body), 'created');
+    },
   },
   {
-    noun: 'destination',
-    verb: 'set',
+    usage: 'destination set <NAME>',
     summary: 'Change the settings or secrets of a destination',
     subject,
-    options: { site, ...DESTINATION_OPTIONS, ...DESTINATION_REMOVALS },
+    options: [siteOption, ...SETTINGS, repeatableOption('unset <NAME>', 'Remove a setting or secret')],
     examples: [
       'destination set meta --site shop --set version=v25.0 --unset test_event_code',
       'destination set meta --site shop --secret-file access_token=token.txt',
     ],
-    run: setDestination,
+    run: async (args, context) =>
+      told(await change(context.client, pathTo(args), (before) => changedSettings(before, args, context)), 'changed'),
   },
   switchCommand('enable', 'Send to a destination again', true),
   switchCommand('disable', 'Stop sending to a destination, and keep its settings', false),
   {
-    noun: 'destination',
-    verb: 'delete',
+    usage: 'destination delete <NAME>',
     summary: 'Remove a destination with its settings and secrets',
     subject,
-    options: { site },
+    options: [siteOption],
     examples: ['destination delete meta --site shop'],
-    run: deleteDestination,
+    run: async (args, { client }) => told(await remove(client, pathTo(args)), 'deleted'),
+  },
+  {
+    usage: 'destination health',
+    summary: 'Show how destinations have done in the last 24 hours',
+    options: [option('site <SITE>', 'Only this site'), option('destination <NAME>', 'Only this kind of destination')],
+    examples: ['destination health', 'destination health --destination meta --json'],
+    async run(args, { client }) {
+      const query = given({ site_id: args.text('site'), destination: args.text('destination') });
+      const { items } = await client.get<{ items: HealthItem[] }>('/delivery-health', query);
+      return { text: healthTable(items), json: items };
+    },
   },
 ];
 
+const pathTo = (args: Arguments): string => pathInSite(args, 'destinations', args.subject);
+
+function told(destination: DestinationItem, what: string): Outcome {
+  return done(`Destination ${destination.name} of site ${destination.site_id} ${what}.`, destination);
+}
+
 function switchCommand(verb: string, summary: string, enabled: boolean): Command {
   return {
-    noun: 'destination',
-    verb,
+    usage: `destination ${verb} <NAME>`,
     summary,
     subject,
-    options: { site },
+    options: [siteOption],
     examples: [`destination ${verb} meta --site shop`],
     async run(args, { client }) {
-      const before = await client.get<DestinationItem>(pathTo(args));
-      if (before.enabled === enabled) throw unchanged();
-      return written(await client.send('PATCH', pathTo(args), before.version, { enabled }), `${verb}d`);
+      const destination = await change<DestinationItem>(client, pathTo(args), (before) => {
+        if (before.enabled === enabled) throw unchanged();
+        return { enabled };
+      });
+      return told(destination, `${verb}d`);
     },
   };
 }
 
-async function createDestination(args: Arguments, context: Context): Promise<Outcome> {
-  const body = { name: args.subject, enabled: !args.flag('disabled'), ...givenSettings(args, context) };
-  const path = `${pathOf('sites', args.text('site') ?? '')}/destinations`;
-  return written(await context.client.send('POST', path, null, body), 'created');
-}
-
-async function setDestination(args: Arguments, context: Context): Promise<Outcome> {
-  const before = await context.client.get<DestinationItem>(pathTo(args));
-  const change = changedSettings(before, args, context);
-  return written(await context.client.send('PATCH', pathTo(args), before.version, change), 'changed');
-}
-
-async function deleteDestination(args: Arguments, { client }: Context): Promise<Outcome> {
-  const before = await client.get<DestinationItem>(pathTo(args));
-  return written(await client.send('DELETE', pathTo(args), before.version), 'deleted');
-}
-
-function pathTo(args: Arguments): string {
-  return pathOf('sites', args.text('site') ?? '', 'destinations', args.subject);
-}
-
-function written(destination: DestinationItem, done: string): Outcome {
-  const text = `Destination ${destination.name} of site ${destination.site_id} ${done}.`;
-  return { text, json: withoutMeta(destination) };
-}
-
-async function listDestinations(args: Arguments, { client }: Context): Promise<Outcome> {
-  const destinations = await client.list<DestinationItem>('/destinations', { site_id: args.text('site') });
-  const headings = ['SITE', 'DESTINATION', 'STATE', 'SETTINGS', 'SECRETS'];
-  const text = renderTable(headings, destinations.map(row), 'There are no destinations.');
-  return { text, json: destinations.map(withoutMeta) };
-}
-
-function row(destination: DestinationItem): string[] {
-  const settings = Object.entries(destination.settings).map(([name, value]) => `${name}=${value}`);
-  return [
-    destination.site_id,
-    destination.name,
-    destination.enabled ? 'enabled' : 'disabled',
-    renderList(settings),
-    renderList(destination.secrets),
-  ];
-}
-
 /** Settings and secrets that were given. */
 function givenSettings(args: Arguments, context: Context) {
-  return { settings: pairs(args.texts('set'), 'set'), secrets: givenSecrets(args, context) };
+  const settings = args.texts('set').map((text) => readPair(text, 'set'));
+  return { settings: uniquePairs(settings, 'set'), secrets: givenSecrets(args, context) };
 }
 
 /**
@@ -150,7 +130,9 @@ function givenSettings(args: Arguments, context: Context) {
  */
 function changedSettings(before: DestinationItem, args: Arguments, context: Context): object {
   const removed = args.texts('unset');
-  refuseAbsent(before, removed);
+  const present = [...Object.keys(before.settings), ...before.secrets];
+  const absent = removed.find((name) => !present.includes(name));
+  if (absent !== undefined) throw new UsageError('not_there', `${absent} is not set, so it cannot be removed`);
   const { settings, secrets } = givenSettings(args, context);
   const isChanged = Object.entries(settings).some(([name, value]) => before.settings[name] !== value);
   if (!isChanged && removed.length === 0 && Object.keys(secrets).length === 0) throw unchanged();
@@ -179,22 +161,29 @@ function withoutLineEnd(text: string): string {
   return text.replace(/\r?\n$/, '');
 }
 
-function pairs(texts: string[], option: string): Record<string, string> {
-  return uniquePairs(
-    texts.map((text) => readPair(text, option)),
-    option,
-  );
-}
-
-function uniquePairs(entries: (readonly [string, string])[], option: string): Record<string, string> {
+function uniquePairs(entries: (readonly [string, string])[], what: string): Record<string, string> {
   const names = entries.map(([name]) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new UsageError('pair_repeated', `the ${option} ${twice} is given twice`);
+  if (twice !== undefined) throw new UsageError('pair_repeated', `the ${what} ${twice} is given twice`);
   return Object.fromEntries(entries);
 }
 
-function refuseAbsent(before: DestinationItem, removed: readonly string[]): void {
-  const there = [...Object.keys(before.settings), ...before.secrets];
-  const absent = removed.find((name) => !there.includes(name));
-  if (absent !== undefined) throw new UsageError('not_there', `${absent} is not set, so it cannot be removed`);
+function healthTable(items: readonly HealthItem[]): string {
+  return table<HealthItem>(
+    {
+      SITE: 'site_id',
+      DESTINATION: 'destination',
+      STATE: ({ state, reason }) => (reason === '' ? state : `${state} (${reason})`),
+      DELIVERED: 'delivered',
+      WAITING: 'waiting',
+      DEAD: 'dead',
+      SKIPPED: ({ skipped }) => Object.entries(skipped).map(([reason, count]) => `${reason}=${count}`),
+      'AGE P99': ({ delivered, age_ms }) => (delivered === 0 ? null : `${(age_ms.p99 / 1000).toFixed(1)} s`),
+      'LAST DELIVERED': ({ delivered_at }) => renderTime(delivered_at),
+      'LAST FAILURE': ({ failed_at, failed_reason }) =>
+        failed_at === null ? null : `${renderTime(failed_at)} ${failed_reason}`,
+    },
+    items,
+    'Nothing was delivered in the last 24 hours.',
+  );
 }

@@ -1,172 +1,136 @@
+// Commands of keys, by which sites send events.
 import { hashKey, isKeyFormat, shownPrefix } from '#pipelines/settings/callers.ts';
 import { canonicalAllowedOrigin } from '#pipelines/settings/domains.ts';
 import type { ControlClient } from '#services/control_api/client.ts';
 import type { IssuedKeyItem, KeyItem, RotatedKeyItem } from '#services/control_api/sites.ts';
-import { renderList, renderTable, renderTime } from '#services/stage/terminal.ts';
+import { renderList, renderTime } from '#services/stage/terminal.ts';
 import {
   type Arguments,
   type Command,
-  type Context,
-  changedFields,
-  edited,
-  given,
-  known,
-  type OptionSpec,
-  type Outcome,
+  done,
+  listCommand,
+  option,
   pathOf,
-  readDuration,
-  readExpiry,
-  readWhole,
+  repeatableOption,
+  requiredOption,
   UsageError,
   withoutMeta,
 } from './command.ts';
+import { changedFields, edited, given, givenCount, givenExpiry, known, readDuration } from './read.ts';
 
-const subject = { name: 'KEY', help: 'as key list shows it, its hash, or the whole key' };
-const changeable: Record<string, OptionSpec> = {
-  label: { kind: 'text', value: 'TEXT', help: 'What the key is for' },
-  origin: { kind: 'texts', value: 'ORIGIN', help: 'Origin a browser may call from; none means all (repeatable)' },
-  expires: { kind: 'text', value: 'WHEN', help: '90d, 12h, 30m, a date or a time with offset, or never' },
-  'rate-limit': { kind: 'text', value: 'REQUESTS', help: 'Requests in 10 s, or default (as many as any key may)' },
-};
+const subject = 'as key list shows it, its hash, or the whole key';
+const expires = option('expires <WHEN>', '90d, 12h, 30m, a date or a time with offset, or never');
+const CHANGEABLE = [
+  option('label <TEXT>', 'What the key is for'),
+  repeatableOption('origin <ORIGIN>', 'Origin a browser may call from; none means all'),
+  expires,
+  option('rate-limit <REQUESTS>', 'Requests in 10 s, or default (as many as any key may)'),
+];
+
+const fieldsOf = (args: Arguments, nowMs: number) => ({
+  label: args.text('label'),
+  expires_at: givenExpiry(args, nowMs),
+  rate_limit: args.text('rate-limit') === 'default' ? null : givenCount(args, 'rate-limit'),
+});
+
+const origins = (args: Arguments, name: string): string[] =>
+  args.texts(name).map((text) => canonicalAllowedOrigin(text) ?? text);
+
+const issued = (title: string, secret: string): string =>
+  [title, '', `  ${secret}`, '', 'It is shown this once and stored nowhere: copy it now.'].join('\n');
 
 export const keyCommands: Command[] = [
-  {
+  listCommand<KeyItem>({
     noun: 'key',
-    verb: 'list',
     summary: 'List keys; only their first characters are known',
-    subject: null,
-    options: { site: { kind: 'text', value: 'SITE', help: 'Only keys of this site' } },
-    examples: ['key list', 'key list --site shop --json'],
-    run: listKeys,
-  },
-  {
-    noun: 'key',
-    verb: 'create',
-    summary: 'Create a key and show it, once',
-    subject: null,
-    options: {
-      site: { kind: 'text', value: 'SITE', help: 'The site whose events it may send', required: true },
-      caller: { kind: 'text', value: 'CALLER', help: 'browser (public) or server (secret)', required: true },
-      ...changeable,
+    path: '/keys',
+    options: [option('site <SITE>', 'Only keys of this site')],
+    filters: { site: 'site_id' },
+    columns: {
+      KEY: 'shown_prefix',
+      SITE: 'site_id',
+      CALLER: 'caller',
+      LABEL: 'label',
+      STATE: 'state',
+      CREATED: 'created_at',
+      EXPIRES: ({ expires_at }) => renderTime(expires_at),
+      'LAST USED': 'last_used_at',
+      'RATE LIMIT': ({ rate_limit }) => rate_limit ?? 'default',
+      ORIGINS: ({ caller, allowed_origins }) => (caller === 'server' ? null : renderList(allowed_origins, 'all')),
     },
+    whenEmpty: 'There are no keys.',
+  }),
+  {
+    usage: 'key create',
+    summary: 'Create a key and show it, once',
+    options: [
+      requiredOption('site <SITE>', 'The site whose events it may send'),
+      requiredOption('caller <CALLER>', 'browser (public) or server (secret)'),
+      ...CHANGEABLE,
+    ],
     examples: [
       'key create --site shop --caller browser --label web --origin https://shop.example',
       'key create --site shop --caller server --label till --expires 90d',
     ],
-    run: createKey,
+    async run(args, { client, nowMs }) {
+      const scope = { site_id: args.text('site'), caller: args.text('caller') };
+      const body = given({ ...scope, ...fieldsOf(args, nowMs), allowed_origins: origins(args, 'origin') });
+      const { secret, key } = await client.send<IssuedKeyItem>('POST', '/keys', null, body);
+      const title = `Key created for site ${key.site_id}, to be used by a ${key.caller}:`;
+      return { text: issued(title, secret), json: { secret, ...withoutMeta(key) } };
+    },
   },
   {
-    noun: 'key',
-    verb: 'set',
+    usage: 'key set <KEY>',
     summary: 'Change the label, origins, expiry or rate limit of a key',
     subject,
-    options: {
-      ...changeable,
-      'remove-origin': { kind: 'texts', value: 'ORIGIN', help: 'Origin to take off the list (repeatable)' },
-    },
+    options: [...CHANGEABLE, repeatableOption('remove-origin <ORIGIN>', 'Origin to take off the list')],
     examples: [
       'key set svc_pk_AbCd --origin https://www.shop.example',
       'key set svc_sk_AbCd --expires 7d --rate-limit 5000',
     ],
-    run: setKey,
+    async run(args, { client, nowMs }) {
+      const before = await findKey(client, args.subject);
+      const [added, removed] = [origins(args, 'origin'), origins(args, 'remove-origin')];
+      const allowed_origins = edited(before.allowed_origins, added, removed);
+      const changed = changedFields(before, given({ ...fieldsOf(args, nowMs), allowed_origins }));
+      const key = await client.send<KeyItem>('PATCH', pathOf('keys', before.key_hash), before.version, changed);
+      return done(`Key ${key.shown_prefix} changed.`, key);
+    },
   },
   {
-    noun: 'key',
-    verb: 'revoke',
+    usage: 'key revoke <KEY>',
     summary: 'Revoke a key, at once and for good',
     subject,
-    options: {},
     examples: ['key revoke svc_sk_AbCd'],
-    run: revokeKey,
+    async run(args, { client }) {
+      const before = await findKey(client, args.subject);
+      if (before.revoked_at !== null) {
+        throw new UsageError('key_revoked', `${before.shown_prefix} was revoked at ${renderTime(before.revoked_at)}`);
+      }
+      const key = await client.send<KeyItem>('POST', `${pathOf('keys', before.key_hash)}/revoke`, null);
+      return done(`Key ${key.shown_prefix} of site ${key.site_id} revoked.`, key);
+    },
   },
   {
-    noun: 'key',
-    verb: 'rotate',
+    usage: 'key rotate <KEY>',
     summary: 'Create a key in place of another, which goes on working for a while',
     subject,
-    options: {
-      overlap: { kind: 'text', value: 'TIME', help: 'How long the old key still works: 7d, 12h, 30m or 0 (24h)' },
-      expires: changeable['expires'] as OptionSpec,
-    },
+    options: [option('overlap <TIME>', 'How long the old key still works: 7d, 12h, 30m or 0 (24h)'), expires],
     examples: ['key rotate svc_sk_AbCd', 'key rotate svc_sk_AbCd --overlap 7d'],
-    run: rotateKey,
+    async run(args, { client, nowMs }) {
+      const overlap = args.text('overlap');
+      const overlap_ms = overlap === undefined ? undefined : readDuration(overlap, 'overlap');
+      const body = given({ overlap_ms, expires_at: givenExpiry(args, nowMs) });
+      const before = await findKey(client, args.subject);
+      const path = `${pathOf('keys', before.key_hash)}/rotate`;
+      const { secret, key, previous } = await client.send<RotatedKeyItem>('POST', path, before.version, body);
+      const ends = previous.revoked_at === null ? `works until ${renderTime(previous.expires_at)}` : 'is revoked';
+      const title = `Key created for site ${key.site_id} in place of ${previous.shown_prefix}, which ${ends}:`;
+      return { text: issued(title, secret), json: { secret, ...withoutMeta(key), previous: withoutMeta(previous) } };
+    },
   },
 ];
-
-async function createKey(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
-  const body = given({
-    site_id: args.text('site'),
-    caller: args.text('caller'),
-    label: args.text('label'),
-    allowed_origins: origins(args, 'origin'),
-    expires_at: expiry(args, nowMs),
-    rate_limit: rateLimit(args),
-  });
-  const { secret, key } = await client.send<IssuedKeyItem>('POST', '/keys', null, body);
-  const title = `Key created for site ${key.site_id}, to be used by a ${key.caller}:`;
-  return { text: issued(title, secret), json: { secret, ...withoutMeta(key) } };
-}
-
-async function setKey(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
-  const before = await findKey(client, args.subject);
-  const change = given({
-    label: args.text('label'),
-    allowed_origins: edited(
-      before.allowed_origins,
-      origins(args, 'origin'),
-      origins(args, 'remove-origin'),
-      (origin) => origin,
-    ),
-    expires_at: expiry(args, nowMs),
-    rate_limit: rateLimit(args),
-  });
-  const path = pathOf('keys', before.key_hash);
-  const key = await client.send<KeyItem>('PATCH', path, before.version, changedFields(before, change));
-  return { text: `Key ${key.shown_prefix} changed.`, json: withoutMeta(key) };
-}
-
-async function revokeKey(args: Arguments, { client }: Context): Promise<Outcome> {
-  const before = await findKey(client, args.subject);
-  if (before.revoked_at !== null) {
-    throw new UsageError('key_revoked', `${before.shown_prefix} was revoked at ${renderTime(before.revoked_at)}`);
-  }
-  const key = await client.send<KeyItem>('POST', `${pathOf('keys', before.key_hash)}/revoke`, null);
-  return { text: `Key ${key.shown_prefix} of site ${key.site_id} revoked.`, json: withoutMeta(key) };
-}
-
-async function rotateKey(args: Arguments, { client, nowMs }: Context): Promise<Outcome> {
-  const overlap = args.text('overlap');
-  const body = given({
-    overlap_ms: overlap === undefined ? undefined : readDuration(overlap, 'overlap'),
-    expires_at: expiry(args, nowMs),
-  });
-  const before = await findKey(client, args.subject);
-  const path = `${pathOf('keys', before.key_hash)}/rotate`;
-  const { secret, key, previous } = await client.send<RotatedKeyItem>('POST', path, before.version, body);
-  const ends = previous.revoked_at === null ? `works until ${renderTime(previous.expires_at)}` : 'is revoked';
-  const title = `Key created for site ${key.site_id} in place of ${previous.shown_prefix}, which ${ends}:`;
-  const json = { secret, ...withoutMeta(key), previous: withoutMeta(previous) };
-  return { text: issued(title, secret), json };
-}
-
-function issued(title: string, secret: string): string {
-  return [title, '', `  ${secret}`, '', 'It is shown this once and stored nowhere: copy it now.'].join('\n');
-}
-
-function expiry(args: Arguments, nowMs: number): number | null | undefined {
-  const expires = args.text('expires');
-  return expires === undefined ? undefined : readExpiry(expires, nowMs);
-}
-
-function rateLimit(args: Arguments): number | null | undefined {
-  const requests = args.text('rate-limit');
-  if (requests === undefined) return undefined;
-  return requests === 'default' ? null : readWhole(requests, 'rate-limit');
-}
-
-function origins(args: Arguments, option: string): string[] {
-  return args.texts(option).map((text) => canonicalAllowedOrigin(text) ?? text);
-}
 
 const SHOWN_CHARACTERS_MAX = 100;
 
@@ -182,36 +146,4 @@ async function findKey(client: ControlClient, text: string): Promise<KeyItem> {
   }
   // Whatever was typed may be a key: no more of it is shown than lists show.
   return known(shown[0], 'key', shownPrefix(text));
-}
-
-async function listKeys(args: Arguments, { client }: Context): Promise<Outcome> {
-  const keys = await client.list<KeyItem>('/keys', { site_id: args.text('site') });
-  const headings = [
-    'KEY',
-    'SITE',
-    'CALLER',
-    'LABEL',
-    'STATE',
-    'CREATED',
-    'EXPIRES',
-    'LAST USED',
-    'RATE LIMIT',
-    'ORIGINS',
-  ];
-  return { text: renderTable(headings, keys.map(row), 'There are no keys.'), json: keys.map(withoutMeta) };
-}
-
-function row(key: KeyItem): string[] {
-  return [
-    key.shown_prefix,
-    key.site_id,
-    key.caller,
-    key.label === '' ? '-' : key.label,
-    key.state,
-    renderTime(key.created_at),
-    renderTime(key.expires_at),
-    key.last_used_at === null ? '-' : renderTime(key.last_used_at),
-    key.rate_limit === null ? 'default' : String(key.rate_limit),
-    key.caller === 'server' ? '-' : renderList(key.allowed_origins, 'all'),
-  ];
 }

@@ -6,30 +6,31 @@ import type {
   ResendAnswer,
   ResolveAnswer,
 } from '#services/control_api/redelivery.ts';
-import { renderTable, renderTime } from '#services/stage/terminal.ts';
+import { renderTime } from '#services/stage/terminal.ts';
 import {
   type Arguments,
+  type Columns,
   type Command,
   type Context,
-  given,
-  type OptionSpec,
+  done,
+  listCommand,
   type Outcome,
+  option,
   pathOf,
-  readCount,
-  readMoment,
-  readWhole,
+  requiredOption,
+  table,
   UsageError,
-  withoutMeta,
 } from './command.ts';
+import { given, givenCount, givenMoment, readMoment } from './read.ts';
 
-const FILTERS: Record<string, OptionSpec> = {
-  stage: { kind: 'text', value: 'STAGE', help: 'Only of this stage: dedup, identity, warehouse, quota or delivery' },
-  reason: { kind: 'text', value: 'CODE', help: 'Only with this reason, such as schema_unknown' },
-  state: { kind: 'text', value: 'STATE', help: 'Only of this state: open, resent, resolved or delivered' },
-  site: { kind: 'text', value: 'SITE', help: 'Only those with events of this site' },
-  destination: { kind: 'text', value: 'NAME', help: 'Only of deliveries to this destination' },
-  since: { kind: 'text', value: 'WHEN', help: 'Only from then on: 2027-01-31T08:00Z, or 1h for an hour ago' },
-};
+const FILTERS = [
+  option('stage <STAGE>', 'Only of this stage: dedup, identity, warehouse, quota or delivery'),
+  option('reason <CODE>', 'Only with this reason, such as schema_unknown'),
+  option('state <STATE>', 'Only of this state: open, resent, resolved or delivered'),
+  option('site <SITE>', 'Only those with events of this site'),
+  option('destination <NAME>', 'Only of deliveries to this destination'),
+  option('since <WHEN>', 'Only from then on: 2027-01-31T08:00Z, or 1h for an hour ago'),
+];
 const LIMIT = 100;
 /** Outcomes of letters with which nothing was done, now or before. */
 const FAILURES: ReadonlySet<string> = new Set([
@@ -43,74 +44,87 @@ const IDS_PER_REQUEST = 100;
 const isOpen = ({ resent_at, resolved, delivery }: DeadLetterItem): boolean =>
   resent_at === null && resolved === null && delivery !== 'delivered';
 
+const LETTERS: Columns<DeadLetterItem> = {
+  LETTER: 'id',
+  REASON: 'reason',
+  DIED: 'died_at',
+  OF: sourceOf,
+  SITE: ({ site_ids }) => site_ids.join(' '),
+  EVENTS: 'events',
+  BYTES: ({ bytes_total, cut }) => `${bytes_total}${cut ? ' (cut)' : ''}`,
+  RESENT: 'resent_at',
+  RESOLVED: ({ resolved }) => (resolved === null ? null : renderTime(resolved.at)),
+  SINCE: 'delivery',
+};
+
+function sourceOf({ topic, partition, offset, index }: DeadLetterItem): string {
+  return `${topic} ${partition}:${offset}${index < 0 ? '' : `:${index}`}`;
+}
+
+const subject = 'ids of dead letters';
+
 export const deadCommands: Command[] = [
   {
-    noun: 'dead',
-    verb: 'list',
+    usage: 'dead list',
     summary: 'List dead letters, by stage and partition, oldest first',
-    subject: null,
-    options: { ...FILTERS, limit: { kind: 'text', value: 'NUMBER', help: 'How many at the most (100)' } },
+    options: [...FILTERS, option('limit <NUMBER>', 'How many at the most (100)')],
     examples: [
       'dead list --state open',
       'dead list --stage dedup --since 1h',
       'dead list --reason schema_unknown --json',
     ],
-    run: listLetters,
+    async run(args, context) {
+      const letters = await findLetters(args, context, givenCount(args, 'limit') ?? LIMIT, () => true);
+      return { text: table(LETTERS, letters, 'There are no dead letters.'), json: letters };
+    },
   },
   {
-    noun: 'dead',
-    verb: 'show',
+    usage: 'dead show <LETTER>',
     summary: 'Show a dead letter: whose events it holds, or size and digest of what cannot be read',
-    subject: { name: 'LETTER', help: 'the id of the dead letter' },
-    options: {},
     examples: ['dead show dedup-0-17'],
     run: showLetter,
   },
   {
-    noun: 'dead',
-    verb: 'resend',
+    usage: 'dead resend [LETTER...]',
     summary: 'Send dead letters in again, those of deliveries to their destination; each once for ever',
-    subject: { name: 'LETTER', help: 'ids of dead letters', many: true },
-    options: { ...FILTERS, all: { kind: 'flag', help: 'All that are open and can be; narrowed by the filters' } },
+    subject,
+    options: [...FILTERS, option('all', 'All that are open and can be; narrowed by the filters')],
     examples: [
       'dead resend dedup-0-17 dedup-1-4',
       'dead resend --all --site shop --destination webhook --reason http_400',
     ],
-    run: resendLetters,
+    run: async (args, context) =>
+      changeLetters(
+        'resend',
+        await chosen(args, context, (letter) => letter.resendable && isOpen(letter)),
+        {},
+        context,
+      ),
   },
   {
-    noun: 'dead',
-    verb: 'resolve',
+    usage: 'dead resolve [LETTER...]',
     summary: 'Note why nothing more is to be done about dead letters, so that they are open no more',
-    subject: { name: 'LETTER', help: 'ids of dead letters', many: true },
-    options: {
+    subject,
+    options: [
       ...FILTERS,
-      all: { kind: 'flag', help: 'All that are open; narrowed by the filters' },
-      note: { kind: 'text', value: 'TEXT', help: 'why, in up to 500 characters, without personal data' },
-    },
+      option('all', 'All that are open; narrowed by the filters'),
+      requiredOption('note <TEXT>', 'why, in up to 500 characters, without personal data'),
+    ],
     examples: [
       'dead resolve dedup-0-17 --note "A bad import, sent again by hand."',
       'dead resolve --all --stage delivery --since 7d --note "Replayed."',
     ],
-    run: resolveLetters,
+    run: async (args, context) =>
+      changeLetters('resolve', await chosen(args, context, isOpen), { note: args.required('note') }, context),
   },
   {
-    noun: 'dead',
-    verb: 'reopen',
+    usage: 'dead reopen [LETTER...]',
     summary: 'Make dead letters open again',
-    subject: { name: 'LETTER', help: 'ids of dead letters', many: true },
-    options: {},
+    subject,
     examples: ['dead reopen dedup-0-17'],
-    run: reopenLetters,
+    run: (args, context) => changeLetters('reopen', args.subjects, {}, context),
   },
 ];
-
-async function listLetters(args: Arguments, context: Context): Promise<Outcome> {
-  const limit = args.text('limit');
-  const letters = await findLetters(args, context, limit === undefined ? LIMIT : readWhole(limit, 'limit'), () => true);
-  const headings = ['LETTER', 'REASON', 'DIED', 'OF', 'SITE', 'EVENTS', 'BYTES', 'RESENT', 'RESOLVED', 'SINCE'];
-  return { text: renderTable(headings, letters.map(letterRow), 'There are no dead letters.'), json: letters };
-}
 
 interface Page {
   items: DeadLetterItem[];
@@ -124,14 +138,13 @@ async function findLetters(
   limit: number,
   isWanted: (letter: DeadLetterItem) => boolean,
 ): Promise<DeadLetterItem[]> {
-  const since = args.text('since');
   const filters = given({
     stage: args.text('stage'),
     reason: args.text('reason'),
     state: args.text('state'),
     site_id: args.text('site'),
     destination: args.text('destination'),
-    since: since === undefined ? undefined : readMoment(since, 'since', nowMs),
+    since: givenMoment(args, 'since', nowMs),
   });
   const found: DeadLetterItem[] = [];
   let after: string | undefined;
@@ -143,30 +156,13 @@ async function findLetters(
   return found.slice(0, limit);
 }
 
-function letterRow(letter: DeadLetterItem): string[] {
-  const { id, reason, died_at, topic, partition, offset, index, events, bytes_total, resent_at, resolved } = letter;
-  const { site_ids, delivery } = letter;
-  return [
-    id,
-    reason,
-    renderTime(died_at),
-    `${topic} ${partition}:${offset}${index < 0 ? '' : `:${index}`}`,
-    site_ids.join(' ') || '-',
-    events === null ? '-' : String(events),
-    `${bytes_total}${letter.cut ? ' (cut)' : ''}`,
-    resent_at === null ? '-' : renderTime(resent_at),
-    resolved === null ? '-' : renderTime(resolved.at),
-    delivery ?? '-',
-  ];
-}
-
 async function showLetter(args: Arguments, { client }: Context): Promise<Outcome> {
   const letter = await client.get<LetterDetails>(`/dead-letters${pathOf(args.subject)}`);
   const { id, reason, detail, died_at, bytes_total, sha256, contents, resent_at, resolved, delivery, attempts } =
     letter;
   const lines = [
     `Dead letter ${id}: ${reason}${detail === '' ? '' : ` (${detail})`}`,
-    `  of       ${letterRow(letter)[3]}`,
+    `  of       ${sourceOf(letter)}`,
     `  died     ${renderTime(died_at)}`,
     `  size     ${bytes_total} bytes${letter.cut ? ', of which 512 KiB are kept' : ''}`,
     `  sha256   ${sha256}`,
@@ -177,40 +173,32 @@ async function showLetter(args: Arguments, { client }: Context): Promise<Outcome
       `  attempt  ${attempt}, ${renderTime(attempted_at)}: ${outcome} ${reason} ${answer === null ? '' : `${answer.status} ${answer.body}`}`.trimEnd(),
     ),
   ];
-  const headings = ['SITE', 'NAME', 'EVENT', 'DISTINCT ID', 'ARRIVED'];
-  const rows = (contents ?? []).map((one) => [
-    one.site_id,
-    one.event,
-    one.event_id,
-    one.distinct_id,
-    renderTime(one.received_at),
-  ]);
-  const events = contents === null ? 'Its events cannot be read.' : renderTable(headings, rows, 'It holds no events.');
+  const columns = {
+    SITE: 'site_id',
+    NAME: 'event',
+    EVENT: 'event_id',
+    'DISTINCT ID': 'distinct_id',
+    ARRIVED: 'received_at',
+  } as const;
+  const events = contents === null ? 'Its events cannot be read.' : table(columns, contents, 'It holds no events.');
   return { text: [...lines, '', events].join('\n'), json: letter };
 }
 
-async function resendLetters(args: Arguments, context: Context): Promise<Outcome> {
-  const ids = await chosen(args, context, (letter) => letter.resendable && isOpen(letter));
-  const send = (body: object) => context.client.send<ResendAnswer>('POST', '/dead-letters/resend', null, body);
-  const items = await inPortions(ids, async (portion) => (await send({ ids: portion })).items);
-  return told(items, 'There is nothing to send.');
-}
-
-async function resolveLetters(args: Arguments, context: Context): Promise<Outcome> {
-  const note = args.text('note');
-  if (note === undefined) throw new UsageError('flag_missing', '--note is missing: it says why');
-  const ids = await chosen(args, context, isOpen);
-  return markLetters('resolve', ids, { note }, context);
-}
-
-function reopenLetters(args: Arguments, context: Context): Promise<Outcome> {
-  return markLetters('reopen', args.subjects, {}, context);
-}
-
-async function markLetters(what: string, ids: readonly string[], more: object, { client }: Context): Promise<Outcome> {
-  const send = (body: object) => client.send<ResolveAnswer>('POST', `/dead-letters/${what}`, null, body);
-  const items = await inPortions(ids, async (portion) => (await send({ ids: portion, ...more })).items);
-  return told(items, `There is nothing to ${what}.`);
+/** Does something with letters, as many as one request takes at a time. */
+async function changeLetters(
+  what: 'resend' | 'resolve' | 'reopen',
+  ids: readonly string[],
+  more: object,
+  { client }: Context,
+): Promise<Outcome> {
+  const items: { id: string; outcome: string }[] = [];
+  for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
+    const body = { ids: ids.slice(at, at + IDS_PER_REQUEST), ...more };
+    const answer = await client.send<ResendAnswer | ResolveAnswer>('POST', `/dead-letters/${what}`, null, body);
+    items.push(...answer.items);
+  }
+  const text = table({ LETTER: 'id', OUTCOME: 'outcome' }, items, `There is nothing to ${what}.`);
+  return { text, json: items, isPartial: items.some(({ outcome }) => FAILURES.has(outcome)) };
 }
 
 /** The letters that are named, or with --all those that pass. */
@@ -227,39 +215,6 @@ async function chosen(
   return (await findLetters(args, context, Number.POSITIVE_INFINITY, isWanted)).map(({ id }) => id);
 }
 
-/** Does something with as many as one request takes at a time. */
-async function inPortions<Item>(
-  ids: readonly string[],
-  act: (portion: readonly string[]) => Promise<Item[]>,
-): Promise<Item[]> {
-  const items: Item[] = [];
-  for (let at = 0; at < ids.length; at += IDS_PER_REQUEST)
-    items.push(...(await act(ids.slice(at, at + IDS_PER_REQUEST))));
-  return items;
-}
-
-function told(items: readonly { id: string; outcome: string }[], none: string): Outcome {
-  const table = renderTable(
-    ['LETTER', 'OUTCOME'],
-    items.map(({ id, outcome }) => [id, outcome]),
-    none,
-  );
-  return { text: table, json: items, isPartial: items.some(({ outcome }) => FAILURES.has(outcome)) };
-}
-
-const replaySubject = { name: 'REPLAY', help: 'the id of the replay' };
-const START_OPTIONS: Record<string, OptionSpec> = {
-  destination: { kind: 'text', value: 'NAME', help: 'The kind of destination, such as meta', required: true },
-  site: { kind: 'text', value: 'SITE', help: 'Only events of this site (every site)' },
-  from: { kind: 'text', value: 'WHEN', help: 'From when on: 2027-01-31T08:00Z, or 1h for an hour ago', required: true },
-  to: { kind: 'text', value: 'WHEN', help: 'Until when: as above, or now', required: true },
-  dead: { kind: 'flag', help: 'Take the dead letters of the destination, by when they died' },
-  'dry-run': { kind: 'flag', help: 'Only count' },
-  rate: { kind: 'text', value: 'NUMBER', help: 'Events per second at the most (500)' },
-  force: { kind: 'flag', help: 'Send also what is known as delivered or waits on a lane' },
-  detach: { kind: 'flag', help: 'Do not wait for its end' },
-};
-
 const POLL_MS = 500;
 
 /** What a replay waits for, by its code. */
@@ -271,11 +226,20 @@ const WAITS_FOR: Record<string, string> = {
 
 export const replayCommands: Command[] = [
   {
-    noun: 'replay',
-    verb: 'start',
+    usage: 'replay start',
+    isDefault: true,
     summary: 'Send again what a destination has not taken; the verb may be left out',
-    subject: null,
-    options: START_OPTIONS,
+    options: [
+      requiredOption('destination <NAME>', 'The kind of destination, such as meta'),
+      option('site <SITE>', 'Only events of this site (every site)'),
+      requiredOption('from <WHEN>', 'From when on: 2027-01-31T08:00Z, or 1h for an hour ago'),
+      requiredOption('to <WHEN>', 'Until when: as above, or now'),
+      option('dead', 'Take the dead letters of the destination, by when they died'),
+      option('dry-run', 'Only count'),
+      option('rate <NUMBER>', 'Events per second at the most (500)'),
+      option('force', 'Send also what is known as delivered or waits for a retry'),
+      option('detach', 'Do not wait for its end'),
+    ],
     examples: [
       'replay --destination meta --from 3h --to 1h --dry-run',
       'replay --destination webhook --site shop --from 2027-01-31T08:00Z --to 2027-01-31T12:00Z --rate 200',
@@ -283,26 +247,34 @@ export const replayCommands: Command[] = [
     ],
     run: startReplay,
   },
-  {
+  listCommand<ReplayItem>({
     noun: 'replay',
-    verb: 'list',
     summary: 'List replays with how far they are',
-    subject: null,
-    options: { destination: { kind: 'text', value: 'NAME', help: 'Only replays of this kind of destination' } },
-    examples: ['replay list', 'replay list --destination meta --json'],
-    run: listReplays,
-  },
+    path: '/replays',
+    options: [option('destination <NAME>', 'Only replays of this kind of destination')],
+    filters: { destination: 'destination' },
+    columns: {
+      REPLAY: 'replay_id',
+      DESTINATION: 'destination',
+      SITE: ({ site_id }) => site_id ?? '(all)',
+      OF: ({ source }) => (source === 'events' ? 'events' : 'dead letters'),
+      FROM: 'from',
+      TO: 'to',
+      STATE: ({ state, dry_run }) => (dry_run ? `${state} (dry run)` : state),
+      SENT: ({ state, dry_run, chosen, to_send }) =>
+        state === 'counting' || dry_run ? null : `${chosen}/${to_send ?? '?'}`,
+    },
+    whenEmpty: 'There are no replays.',
+  }),
   {
-    noun: 'replay',
-    verb: 'show',
+    usage: 'replay show <REPLAY>',
     summary: 'Show how far a replay is',
-    subject: replaySubject,
-    options: { wait: { kind: 'flag', help: 'Wait for its end' } },
+    options: [option('wait', 'Wait for its end')],
     examples: ['replay show rmd0x1-4f6k2v --wait'],
-    run: async (args, context) =>
-      args.flag('wait')
-        ? await watchReplay(await readReplay(args.subject, context), context)
-        : shownReplay(await readReplay(args.subject, context)),
+    async run(args, context) {
+      const replay = await readReplay(args.subject, context);
+      return args.flag('wait') ? watchReplay(replay, context) : shownReplay(replay);
+    },
   },
   changeCommand('pause', 'Stop a replay where it is', 'paused'),
   changeCommand('resume', 'Carry a paused replay on', 'running'),
@@ -311,11 +283,8 @@ export const replayCommands: Command[] = [
 
 function changeCommand(verb: string, summary: string, wanted: ReplayItem['wanted']): Command {
   return {
-    noun: 'replay',
-    verb,
+    usage: `replay ${verb} <REPLAY>`,
     summary,
-    subject: replaySubject,
-    options: {},
     examples: [`replay ${verb} rmd0x1-4f6k2v`],
     run: async (args, { client }) =>
       shownReplay(await client.send<ReplayItem>('PATCH', pathOf('replays', args.subject), null, { wanted })),
@@ -325,10 +294,10 @@ function changeCommand(verb: string, summary: string, wanted: ReplayItem['wanted
 async function startReplay(args: Arguments, context: Context): Promise<Outcome> {
   const body = {
     destination: args.text('destination'),
-    ...given({ site_id: args.text('site'), rate: readCount(args, 'rate') }),
+    ...given({ site_id: args.text('site'), rate: givenCount(args, 'rate') }),
     source: args.flag('dead') ? 'dead_letters' : 'events',
-    from: readMoment(args.text('from') ?? '', 'from', context.nowMs),
-    to: readMoment(args.text('to') ?? '', 'to', context.nowMs),
+    from: readMoment(args.required('from'), 'from', context.nowMs),
+    to: readMoment(args.required('to'), 'to', context.nowMs),
     dry_run: args.flag('dry-run'),
     force: args.flag('force'),
   };
@@ -355,30 +324,7 @@ function readReplay(replayId: string, { client }: Context): Promise<ReplayItem> 
 }
 
 function shownReplay(replay: ReplayItem): Outcome {
-  return { text: replayDetails(replay), json: withoutMeta(replay) };
-}
-
-async function listReplays(args: Arguments, { client }: Context): Promise<Outcome> {
-  const replays = await client.list<ReplayItem>('/replays', given({ destination: args.text('destination') }));
-  const headings = ['REPLAY', 'DESTINATION', 'SITE', 'OF', 'FROM', 'TO', 'STATE', 'SENT'];
-  return {
-    text: renderTable(headings, replays.map(replayRow), 'There are no replays.'),
-    json: replays.map(withoutMeta),
-  };
-}
-
-function replayRow(replay: ReplayItem): string[] {
-  const sent = replay.state === 'counting' || replay.dry_run ? '-' : `${replay.chosen}/${replay.to_send ?? '?'}`;
-  return [
-    replay.replay_id,
-    replay.destination,
-    replay.site_id ?? '(all)',
-    replay.source === 'events' ? 'events' : 'dead letters',
-    renderTime(replay.from),
-    renderTime(replay.to),
-    replay.dry_run ? `${replay.state} (dry run)` : replay.state,
-    sent,
-  ];
+  return done(replayDetails(replay), replay);
 }
 
 /** Whether nothing more comes of it by itself. */
@@ -415,7 +361,7 @@ function replayDetails(replay: ReplayItem): string {
   lines.push(
     `  events looked at     ${replay.seen}`,
     `  delivered already    ${replay.delivered}`,
-    `  waiting on a lane    ${replay.pending}`,
+    `  waiting for a retry  ${replay.pending}`,
     `  cannot be read       ${replay.unreadable}`,
     `  to send              ${replay.to_send ?? replay.chosen}`,
   );

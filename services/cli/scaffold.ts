@@ -9,11 +9,9 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = new URL('./scaffold/', import.meta.url);
 
 export const scaffoldCommand: Command = {
-  noun: 'destination',
-  verb: 'scaffold',
+  usage: 'destination scaffold <NAME>',
   summary: 'Write a new kind of destination that works, with its tests, into this project',
-  subject: { name: 'NAME', help: 'what it shall be called: lower-case letters, digits and _' },
-  options: {},
+  subject: 'what it shall be called: lower-case letters, digits and _',
   examples: ['destination scaffold klaviyo'],
   run: async ({ subject }) => outcomeOf(subject, scaffold(ROOT, subject)),
 };

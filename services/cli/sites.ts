@@ -4,108 +4,90 @@ import { type EventDefinition, readEventDefinition } from '#pipelines/settings/e
 import { blockRuleText } from '#pipelines/settings/validate.ts';
 import { type BlockRule, TAG_DEFAULTS, type TagSettings } from '#schemas/setting.ts';
 import type { ChangedSite, DomainItem, SiteItem, StillWorks } from '#services/control_api/sites.ts';
-import { renderList, renderTable, renderTime } from '#services/stage/terminal.ts';
+import { renderList, renderTable } from '#services/stage/terminal.ts';
 import {
   type Arguments,
   type Command,
   type Context,
-  changedFields,
-  edited,
-  given,
-  type OptionSpec,
+  change,
+  done,
+  listCommand,
   type Outcome,
+  option,
+  pathInSite,
   pathOf,
-  readPair,
-  readText,
+  repeatableOption,
+  requiredOption,
   UsageError,
-  withoutMeta,
 } from './command.ts';
+import { changedFields, edited, given, optional, readJson, readPair, readText } from './read.ts';
 
-const subject = { name: 'SITE', help: 'its id: lower-case letters, digits, - and _' };
+const subject = 'its id: lower-case letters, digits, - and _';
 
 /** What can be given when a site is created and when it is changed. */
-const SITE_OPTIONS: Record<string, OptionSpec> = {
-  name: { kind: 'text', value: 'TEXT', help: 'Name shown to people' },
-  mode: { kind: 'text', value: 'MODE', help: 'online, or offline: anonymous only, identifiers are stripped' },
-  category: { kind: 'text', value: 'CATEGORY', help: 'Business category, such as ecommerce_retail or travel' },
-  country: { kind: 'text', value: 'CC', help: 'ISO code; reads national phone numbers ("" for none)' },
-  clarity: { kind: 'text', value: 'ID', help: 'Clarity project id ("" for none)' },
-  gtm: { kind: 'text', value: 'ID', help: 'Google Tag Manager container id ("" for none)' },
-  domain: { kind: 'texts', value: 'DOMAIN', help: 'Claim a first-party domain (repeatable)' },
-  block: {
-    kind: 'texts',
-    value: 'KIND=VALUE',
-    help: 'Block rule: ip, user_agent, country, event, distinct_id or property:NAME (repeatable)',
-  },
-  'identify-event': {
-    kind: 'texts',
-    value: 'EVENT',
-    help: 'Events that stitch identities, in place of the standard list',
-  },
-  'server-only': {
-    kind: 'texts',
-    value: 'EVENT',
-    help: 'Events that browser keys may not send, as purchase (repeatable)',
-  },
-  tag: {
-    kind: 'texts',
-    value: 'NAME=on|off',
-    help: `How the tag behaves: ${Object.keys(TAG_DEFAULTS).join(', ')} (repeatable)`,
-  },
-  'definitions-file': {
-    kind: 'text',
-    value: 'FILE',
-    help: 'JSON array of event definitions, in place of all (- is stdin)',
-  },
-};
-
-const SITE_REMOVALS: Record<string, OptionSpec> = {
-  'remove-domain': { kind: 'texts', value: 'DOMAIN', help: 'Give up a domain (repeatable)' },
-  'browser-too': { kind: 'texts', value: 'EVENT', help: 'Events that browser keys may send again (repeatable)' },
-  unblock: { kind: 'texts', value: 'KIND=VALUE', help: 'Remove a block rule (repeatable)' },
-  'standard-identify-events': { kind: 'flag', help: 'Back to the standard list of identifying events' },
-};
+const SITE_OPTIONS = [
+  option('name <TEXT>', 'Name shown to people'),
+  option('mode <MODE>', 'online, or offline: anonymous only, identifiers are stripped'),
+  option('category <CATEGORY>', 'Business category, such as ecommerce_retail or travel'),
+  option('country <CC>', 'ISO code; reads national phone numbers ("" for none)'),
+  option('clarity <ID>', 'Clarity project id ("" for none)'),
+  option('gtm <ID>', 'Google Tag Manager container id ("" for none)'),
+  repeatableOption('domain <DOMAIN>', 'Claim a first-party domain'),
+  repeatableOption('block <KIND=VALUE>', 'Block rule: ip, user_agent, country, event, distinct_id or property:NAME'),
+  repeatableOption('identify-event <EVENT>', 'Events that stitch identities, in place of the standard list'),
+  repeatableOption('server-only <EVENT>', 'Events that browser keys may not send, as purchase'),
+  repeatableOption('tag <NAME=on|off>', `How the tag behaves: ${Object.keys(TAG_DEFAULTS).join(', ')}`),
+  option('definitions-file <FILE>', 'JSON array of event definitions, in place of all (- is stdin)'),
+];
 
 export const siteCommands: Command[] = [
-  {
+  listCommand<SiteItem>({
     noun: 'site',
-    verb: 'list',
     summary: 'List sites',
-    subject: null,
-    options: { account: { kind: 'text', value: 'ACCOUNT', help: 'Only sites of this account' } },
-    examples: ['site list', 'site list --account acme --json'],
-    run: listSites,
-  },
+    path: '/sites',
+    options: [option('account <ACCOUNT>', 'Only sites of this account')],
+    filters: { account: 'account_id' },
+    columns: {
+      SITE: 'site_id',
+      ACCOUNT: 'account_id',
+      NAME: 'name',
+      MODE: 'mode',
+      CATEGORY: 'business_category',
+      COUNTRY: 'default_country',
+      DOMAINS: 'domains',
+      BLOCKS: ({ block_rules }) => block_rules.length,
+      DEFINITIONS: ({ event_definitions }) => event_definitions.length,
+    },
+    whenEmpty: 'There are no sites.',
+  }),
   {
-    noun: 'site',
-    verb: 'create',
+    usage: 'site create <SITE>',
     summary: 'Create a site',
     subject,
-    options: {
-      account: { kind: 'text', value: 'ACCOUNT', help: 'The account it belongs to', required: true },
-      ...SITE_OPTIONS,
-    },
+    options: [requiredOption('account <ACCOUNT>', 'The account it belongs to'), ...SITE_OPTIONS],
     examples: [
       'site create shop --account acme --category ecommerce_retail --country BE',
       'site create travel --account acme --mode offline --domain t.travel.example --block ip=203.0.113.0/24',
     ],
-    run: createSite,
+    async run(args, context) {
+      const body = { site_id: args.subject, ...newFields(args, context) };
+      const site = await context.client.send<SiteItem>('POST', '/sites', null, body);
+      return done(`Site ${site.site_id} created.`, site);
+    },
   },
   {
-    noun: 'site',
-    verb: 'set',
+    usage: 'site set <SITE>',
     summary: 'Change a site',
     subject,
-    options: {
-      account: { kind: 'text', value: 'ACCOUNT', help: 'Move it to this account' },
-      'end-access': {
-        kind: 'texts',
-        value: 'KIND',
-        help: 'End what was given in the site itself: grants, tokens, keys, analysts (repeatable)',
-      },
+    options: [
+      option('account <ACCOUNT>', 'Move it to this account'),
+      repeatableOption('end-access <KIND>', 'End what was given in the site itself: grants, tokens, keys, analysts'),
       ...SITE_OPTIONS,
-      ...SITE_REMOVALS,
-    },
+      repeatableOption('remove-domain <DOMAIN>', 'Give up a domain'),
+      repeatableOption('browser-too <EVENT>', 'Events that browser keys may send again'),
+      repeatableOption('unblock <KIND=VALUE>', 'Remove a block rule'),
+      option('standard-identify-events', 'Back to the standard list of identifying events'),
+    ],
     examples: [
       'site set shop --mode offline',
       'site set shop --account rival --end-access grants --end-access tokens --end-access analysts',
@@ -114,27 +96,16 @@ export const siteCommands: Command[] = [
       'site set shop --tag consent_required=on --tag inventory=off',
       'site set shop --definitions-file events.json',
     ],
-    run: setSite,
+    async run(args, context) {
+      const end_access = optional(args.texts('end-access'));
+      const site = await change<ChangedSite>(context.client, pathOf('sites', args.subject), (before) =>
+        changedFields(before, given({ ...changedLists(before, args, context), end_access })),
+      );
+      const lines = site.still_works === undefined ? [] : accessLines(site.still_works);
+      return done([`Site ${site.site_id} changed.`, ...lines].join('\n'), site);
+    },
   },
 ];
-
-async function createSite(args: Arguments, context: Context): Promise<Outcome> {
-  const site = { site_id: args.subject, ...newFields(args, context) };
-  return written(await context.client.send('POST', '/sites', null, site), 'created');
-}
-
-async function setSite(args: Arguments, context: Context): Promise<Outcome> {
-  const path = pathOf('sites', args.subject);
-  const before = await context.client.get<SiteItem>(path);
-  const kinds = args.texts('end-access');
-  const fields = { ...changedLists(before, args, context), end_access: kinds.length === 0 ? undefined : [...kinds] };
-  const change = changedFields(before, fields);
-  const site = await context.client.send<ChangedSite>('PATCH', path, before.version, change);
-  const done = written(site, 'changed');
-  return site.still_works === undefined
-    ? done
-    : { ...done, text: [done.text, ...accessLines(site.still_works)].join('\n') };
-}
 
 function accessLines({ grants, tokens, keys, analysts }: StillWorks): string[] {
   const lines = [
@@ -149,30 +120,6 @@ function accessLines({ grants, tokens, keys, analysts }: StillWorks): string[] {
   ];
 }
 
-function written(site: SiteItem, done: string): Outcome {
-  return { text: `Site ${site.site_id} ${done}.`, json: withoutMeta(site) };
-}
-
-async function listSites(args: Arguments, { client }: Context): Promise<Outcome> {
-  const sites = await client.list<SiteItem>('/sites', { account_id: args.text('account') });
-  const headings = ['SITE', 'ACCOUNT', 'NAME', 'MODE', 'CATEGORY', 'COUNTRY', 'DOMAINS', 'BLOCKS', 'DEFINITIONS'];
-  return { text: renderTable(headings, sites.map(row), 'There are no sites.'), json: sites.map(withoutMeta) };
-}
-
-function row(site: SiteItem): string[] {
-  return [
-    site.site_id,
-    site.account_id,
-    site.name,
-    site.mode,
-    site.business_category,
-    site.default_country ?? '-',
-    renderList(site.domains),
-    String(site.block_rules.length),
-    String(site.event_definitions.length),
-  ];
-}
-
 /** The fields that a new site is to have; the others begin with their defaults. Nothing is checked yet. */
 function newFields(args: Arguments, context: Context): object {
   return given({
@@ -182,7 +129,7 @@ function newFields(args: Arguments, context: Context): object {
     business_category: args.text('category'),
     default_country: orNull(args.text('country')?.toUpperCase()),
     identify_events: identifyEvents(args),
-    server_only_events: [...args.texts('server-only')],
+    server_only_events: args.texts('server-only'),
     clarity_project_id: orNull(args.text('clarity')),
     gtm_container_id: orNull(args.text('gtm')),
     domains: domains(args, 'domain'),
@@ -196,13 +143,8 @@ function newFields(args: Arguments, context: Context): object {
 function changedLists(before: SiteItem, args: Arguments, context: Context): object {
   return {
     ...newFields(args, context),
-    domains: edited(before.domains, domains(args, 'domain'), domains(args, 'remove-domain'), (domain) => domain),
-    server_only_events: edited(
-      before.server_only_events,
-      [...args.texts('server-only')],
-      args.texts('browser-too'),
-      (event) => event,
-    ),
+    domains: edited(before.domains, domains(args, 'domain'), domains(args, 'remove-domain')),
+    server_only_events: edited(before.server_only_events, args.texts('server-only'), args.texts('browser-too')),
     tag: { ...before.tag, ...tagChange(args) },
     block_rules: edited(before.block_rules, rules(args, 'block'), rules(args, 'unblock'), blockRuleText),
   };
@@ -213,14 +155,10 @@ function orNull(text: string | undefined): string | null | undefined {
 }
 
 function identifyEvents(args: Arguments): string[] | null | undefined {
-  const events = args.texts('identify-event');
-  if (args.flag('standard-identify-events')) {
-    if (events.length > 0) {
-      throw new UsageError('flags_conflict', '--identify-event and --standard-identify-events exclude each other');
-    }
-    return null;
-  }
-  return events.length > 0 ? events : undefined;
+  const events = optional(args.texts('identify-event'));
+  if (!args.flag('standard-identify-events')) return events;
+  if (events === undefined) return null;
+  throw new UsageError('flags_conflict', '--identify-event and --standard-identify-events exclude each other');
 }
 
 /** Undefined where nothing is to change. */
@@ -251,7 +189,7 @@ function rules(args: Arguments, option: string): BlockRule[] {
 function definitions(args: Arguments, context: Context): EventDefinition[] | undefined {
   const path = args.text('definitions-file');
   if (path === undefined) return undefined;
-  const list = readJson(readText(context, path));
+  const list = readJson(readText(context, path), 'event_definition_malformed', path);
   if (!Array.isArray(list)) throw new UsageError('event_definition_malformed', `${path} is not a JSON array`);
   return list.map((item: unknown, index) => {
     const result = readEventDefinition(item);
@@ -260,20 +198,9 @@ function definitions(args: Arguments, context: Context): EventDefinition[] | und
   });
 }
 
-function readJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new UsageError('event_definition_malformed', 'the file is not JSON');
-    throw error;
-  }
-}
-
-const domainSubject = { name: 'DOMAIN', help: 'such as t.shop.example' };
-const siteOption: OptionSpec = { kind: 'text', value: 'SITE', help: 'The site that has claimed it', required: true };
-
-const domainPath = (args: Arguments): string =>
-  `${pathOf('sites', args.text('site') ?? '')}${pathOf('domains', args.subject)}`;
+const claimedBy = requiredOption('site <SITE>', 'The site that has claimed it');
+const domainSubject = 'such as t.shop.example';
+const domainPath = (args: Arguments): string => pathInSite(args, 'domains', args.subject);
 
 const SAID = {
   pending: 'It is served once one of these DNS records is found; they are looked for regularly, or by domain verify:',
@@ -281,96 +208,76 @@ const SAID = {
   lapsed: 'Its DNS record is gone for too long, and it is served no more. Set one of these again:',
 } as const;
 
-const timeOf = (atMs: number | null): string => (atMs === null ? '-' : renderTime(atMs));
-
 export const domainCommands: Command[] = [
-  {
+  listCommand<DomainItem>({
     noun: 'domain',
-    verb: 'list',
     summary: 'List claimed domains, and whether they are verified',
-    subject: null,
-    options: { site: { kind: 'text', value: 'SITE', help: 'Only domains of this site' } },
-    examples: ['domain list', 'domain list --site shop --json'],
-    run: listDomains,
-  },
+    path: '/domains',
+    options: [option('site <SITE>', 'Only domains of this site')],
+    filters: { site: 'site_id' },
+    columns: {
+      DOMAIN: 'domain',
+      SITE: 'site_id',
+      STATE: 'state',
+      VERIFIED: 'verified_at',
+      'FAILING SINCE': 'failing_since',
+      LAPSES: 'lapses_at',
+    },
+    whenEmpty: 'No domain is claimed.',
+  }),
   {
-    noun: 'domain',
-    verb: 'claim',
+    usage: 'domain claim <DOMAIN>',
     summary: 'Claim a first-party domain, and show the DNS record to set',
     subject: domainSubject,
-    options: { site: { ...siteOption, help: 'The site to claim it for' } },
+    options: [requiredOption('site <SITE>', 'The site to claim it for')],
     examples: ['domain claim t.shop.example --site shop'],
-    run: claimDomain,
+    run: async (args, { client }) => domainText(await client.send<DomainItem>('PUT', domainPath(args), null)),
   },
   {
-    noun: 'domain',
-    verb: 'show',
+    usage: 'domain show <DOMAIN>',
     summary: 'Show a claimed domain, and the DNS record to set',
     subject: domainSubject,
-    options: { site: siteOption },
+    options: [claimedBy],
     examples: ['domain show t.shop.example --site shop'],
-    run: showDomain,
+    run: async (args, { client }) => domainText(await client.get<DomainItem>(domainPath(args))),
   },
   {
-    noun: 'domain',
-    verb: 'verify',
+    usage: 'domain verify <DOMAIN>',
     summary: 'Look for the DNS record of a domain now; exit status 1 while it is not there',
     subject: domainSubject,
-    options: { site: siteOption },
+    options: [claimedBy],
     examples: ['domain verify t.shop.example --site shop'],
-    run: verifyDomain,
+    async run(args, { client }) {
+      const item = await client.send<DomainItem>('POST', `${domainPath(args)}/verify`, null);
+      return { ...domainText(item), isPartial: item.state !== 'verified' };
+    },
   },
   {
-    noun: 'domain',
-    verb: 'release',
+    usage: 'domain release <DOMAIN>',
     summary: 'Give up a domain',
     subject: domainSubject,
-    options: { site: siteOption },
+    options: [claimedBy],
     examples: ['domain release t.shop.example --site shop'],
-    run: releaseDomain,
+    async run(args, { client }) {
+      const item = await client.send<DomainItem>('DELETE', domainPath(args), null);
+      return done(`Domain ${item.domain} is given up.`, item);
+    },
   },
   {
-    noun: 'domain',
-    verb: 'prefix',
-    summary: "Have vendors' scripts and collectors under another random folder too",
-    subject: { name: 'SITE', help: 'the site whose domains get it' },
-    options: { remove: { kind: 'flag', help: 'Have no such folder any more' } },
+    usage: 'domain prefix <SITE>',
+    summary:
+      "Rotate the random folder of the site's domains under which vendors' scripts and collectors are served too",
+    options: [option('remove', 'Have no such folder any more')],
     examples: ['domain prefix shop', 'domain prefix shop --remove'],
-    run: choosePrefix,
+    async run(args, { client }) {
+      const path = pathOf('sites', args.subject, 'loader-prefix');
+      const method = args.flag('remove') ? 'DELETE' : 'PUT';
+      const { site_id, loader_prefix } = await client.send<SiteItem>(method, path, null);
+      const said = loader_prefix === null ? 'has no prefix.' : `has the prefix /${loader_prefix}.`;
+      return { text: `Site ${site_id} ${said}`, json: { site_id, loader_prefix } };
+    },
   },
 ];
-
-async function listDomains(args: Arguments, { client }: Context): Promise<Outcome> {
-  const domains = await client.list<DomainItem>('/domains', { site_id: args.text('site') });
-  const headings = ['DOMAIN', 'SITE', 'STATE', 'VERIFIED', 'FAILING SINCE', 'LAPSES'];
-  return { text: renderTable(headings, domains.map(domainRow), 'No domain is claimed.'), json: domains };
-}
-
-async function claimDomain(args: Arguments, { client }: Context): Promise<Outcome> {
-  return domainText(await client.send<DomainItem>('PUT', domainPath(args), null));
-}
-
-async function showDomain(args: Arguments, { client }: Context): Promise<Outcome> {
-  return domainText(await client.get<DomainItem>(domainPath(args)));
-}
-
-async function verifyDomain(args: Arguments, { client }: Context): Promise<Outcome> {
-  const item = await client.send<DomainItem>('POST', `${domainPath(args)}/verify`, null);
-  return { ...domainText(item), isPartial: item.state !== 'verified' };
-}
-
-async function releaseDomain(args: Arguments, { client }: Context): Promise<Outcome> {
-  const item = await client.send<DomainItem>('DELETE', domainPath(args), null);
-  return { text: `Domain ${item.domain} is given up.`, json: item };
-}
-
-async function choosePrefix(args: Arguments, { client }: Context): Promise<Outcome> {
-  const method = args.flag('remove') ? 'DELETE' : 'PUT';
-  const path = `${pathOf('sites', args.subject)}/loader-prefix`;
-  const { site_id, loader_prefix } = await client.send<SiteItem>(method, path, null);
-  const said = loader_prefix === null ? 'has no prefix.' : `has the prefix /${loader_prefix}.`;
-  return { text: `Site ${site_id} ${said}`, json: { site_id, loader_prefix } };
-}
 
 function domainText(item: DomainItem): Outcome {
   const { domain, site_id, state, records } = item;
@@ -388,8 +295,4 @@ function addressHint({ domain, records: { cname } }: DomainItem): string {
 function recordTable({ txt, cname }: DomainItem['records']): string {
   const rows = [['TXT', txt.name, txt.value], ...(cname === null ? [] : [['CNAME', cname.name, cname.value]])];
   return renderTable(['TYPE', 'NAME', 'VALUE'], rows, '');
-}
-
-function domainRow({ domain, site_id, state, verified_at, failing_since, lapses_at }: DomainItem): string[] {
-  return [domain, site_id, state, ...[verified_at, failing_since, lapses_at].map(timeOf)];
 }

@@ -26,12 +26,6 @@ export function renderList(items: readonly string[], whenEmpty = '-'): string {
   return items.length === 0 ? whenEmpty : items.join(',');
 }
 
-/** When an interval begins, by the clock of a time zone: the day, and the time where it is not its first moment. */
-export function renderMoment(timeMs: number, timeZone = 'UTC'): string {
-  const text = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' }).format(timeMs);
-  return text.replace(' 00:00', '').replace(' ', 'T');
-}
-
 const NUMBERS = new Intl.NumberFormat('en-US', { maximumFractionDigits: 6 });
 
 /** `12345.5` as `12,345.5`. */

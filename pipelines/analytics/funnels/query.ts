@@ -17,7 +17,7 @@ import {
   zoneProblems,
 } from '../question.ts';
 
-export const STEPS_MIN = 2;
+const STEPS_MIN = 2;
 export const STEPS_MAX = 10;
 export const EXCLUSIONS_MAX = 5;
 /** Values that are given one by one. */

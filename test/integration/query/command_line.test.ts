@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
-import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
 import { purchaseFunnel, storedRow } from './few_rows.ts';
 import { useQueryWorld } from './query_world.ts';
 import { commandLine } from './typed_command.ts';
 
 const create = useQueryWorld();
-const STEPS = ['--step', 'page_view', '--step', 'purchase?plan=paid', '--since', '2026-10-01', '--until', '2026-11-01'];
+const OCTOBER = ['--since', '2026-10-01', '--until', '2026-11-01'];
+const STEPS =
+  '[{"events":["page_view"]},{"events":["purchase"],"filters":[{"field":{"property":["plan"]},"is":"set"}]}]';
 
 async function shop(files: Record<string, string> = {}) {
   const world = await create();
@@ -20,209 +21,193 @@ async function shop(files: Record<string, string> = {}) {
   return commandLine(world, purchaseFunnel.to, files);
 }
 
-test('a funnel is drawn', async () => {
+const FUNNEL = ['funnel', 'shop', '--set', `steps=${STEPS}`, '--set', 'window_ms=604800000', ...OCTOBER];
+
+test('a funnel is a table for each part of the answer', async () => {
   const svc = await shop();
-  const { stdout, exitCode } = await svc(
-    'funnel',
-    'show',
-    'shop',
-    ...STEPS,
-    '--trend',
-    'day',
-    '--breakdown',
-    'plan@first_touch',
-  );
+  const breakdown = ['--set', 'breakdown.field.property.0=plan', '--set', 'breakdown.at=first_touch'];
+  const { stdout, exitCode } = await svc('query', ...FUNNEL, ...breakdown, '--set', 'trend.interval=day');
   expect(exitCode).toBe(0);
   expect(stdout).toMatchInlineSnapshot(`
-    "shop, 2026-10-01 to 2026-10-31, by person
+    "answer
+    more_values  as_of
+    false        2026-11-21T12:00:00Z
 
-         STEP                                                REACHED  OF FIRST  OF PREV.   MEDIAN TIME, FROM PREV.
-       1 page_view           ████████████████████████████          2   100.0 %   100.0 %
-       2 purchase?plan=paid  ██████████████                        1    50.0 %    50.0 %   1.0 min      1.0 min
+    steps
+    number  reached  of_first  of_previous  time_ms.median  time_ms.p90  time_ms.average  time_ms.least  time_ms.most  between_ms.median  between_ms.p90  between_ms.average
+    1       2        1         1            0               0            0                0              0             -                  -               -
+    2       1        0.5       0.5          60,000          60,000       60,000           60,000         60,000        60,000             60,000          60,000
 
-    VALUE       PAGE_VIEW  PURCHASE?PLAN=PAID  CONVERTED
-    free        1          1                   100.0 %
-    free, "so"  1          0                   0.0 %
+    time_to_convert
+    number  reached  up_to_ms
+    1       1        60,000
+    2       0        600,000
+    3       0        3,600,000
+    4       0        21,600,000
+    5       0        86,400,000
+    6       0        259,200,000
+    7       0        604,800,000
+    8       0        1,209,600,000
+    9       0        2,592,000,000
+    10      0        -
 
-    FROM        PAGE_VIEW  PURCHASE?PLAN=PAID  CONVERTED
-    2026-10-05  2          1                   50.0 %
+    breakdown
+    number  value
+    1       free
+    2       free, "so"
+
+    breakdown.steps
+    number  reached  of_first  of_previous  time_ms.median  time_ms.p90  time_ms.average  time_ms.least  time_ms.most  between_ms.median  between_ms.p90  between_ms.average  breakdown.number
+    1       1        1         1            0               0            0                0              0             -                  -               -                   1
+    2       1        1         1            60,000          60,000       60,000           60,000         60,000        60,000             60,000          60,000              1
+    1       1        1         1            0               0            0                0              0             -                  -               -                   2
+    2       0        0         0            -               -            -                -              -             -                  -               -                   2
+
+    trend
+    number  from
+    1       2026-10-05T00:00:00Z
+
+    trend.steps
+    number  reached  of_first  of_previous  time_ms.median  time_ms.p90  time_ms.average  time_ms.least  time_ms.most  between_ms.median  between_ms.p90  between_ms.average  trend.number
+    1       2        1         1            0               0            0                0              0             -                  -               -                   1
+    2       1        0.5       0.5          60,000          60,000       60,000           60,000         60,000        60,000             60,000          60,000              1
     "
   `);
 });
 
 test('a funnel is JSON and CSV', async () => {
   const svc = await shop();
-  const answer = JSON.parse((await svc('funnel', 'show', 'shop', ...STEPS, '--json')).stdout) as FunnelAnswer;
-  expect(answer.steps.map(({ reached }) => reached)).toEqual([2, 1]);
-  const csv = await svc('funnel', 'show', 'shop', ...STEPS, '--breakdown', 'plan', '--csv');
-  expect(csv.stdout.split('\r\n')).toEqual([
-    'group,value,step,name,reached,of_first,of_previous,median_ms,p90_ms,average_ms,between_median_ms,between_p90_ms,between_average_ms',
-    'all,,1,page_view,2,1,1,0,0,0,,,',
-    'all,,2,purchase?plan=paid,1,0.5,0.5,60000,60000,60000,60000,60000,60000',
-    'value,free,1,page_view,1,1,1,0,0,0,,,',
-    'value,free,2,purchase?plan=paid,1,1,1,60000,60000,60000,60000,60000,60000',
-    'value,"free, ""so""",1,page_view,1,1,1,0,0,0,,,',
-    'value,"free, ""so""",2,purchase?plan=paid,0,0,0,,,,,,\n',
-  ]);
+  const json = await svc('query', ...FUNNEL, '--format', 'json');
+  expect(JSON.parse(json.stdout)).toMatchObject({ steps: [{ reached: 2 }, { reached: 1 }] });
+  expect(JSON.parse((await svc('query', ...FUNNEL, '--json')).stdout)).toMatchObject({ steps: [{ reached: 2 }, {}] });
+  const csv = await svc(
+    'query',
+    ...FUNNEL,
+    '--set',
+    'breakdown={"field":{"property":["plan"]},"at":"first_step"}',
+    '--format',
+    'csv',
+  );
+  expect(csv.stdout).toContain('"free, ""so"""');
+  expect(csv.stdout.split('\r\n')[0]).toMatch(/^part,number,/);
 });
 
-test('any question of a file is answered as JSON and as CSV', async () => {
+test('a request is a file, standard input or JSON, which other options change', async () => {
   const { from, to } = purchaseFunnel;
-  const question = JSON.stringify({ from, to, field: { property: ['plan'] }, events: ['purchase'] });
-  const svc = await shop({ 'question.json': question, 'broken.json': '[' });
-  const ask = (file: string, ...more: string[]) =>
-    svc('query', 'ask', 'shop', '--name', 'top', '--file', file, ...more);
-  expect(JSON.parse((await ask('question.json')).stdout)).toMatchObject({ values: [{ value: 'paid', events: 1 }] });
-  expect((await ask('question.json', '--csv')).stdout).toContain('\r\nvalues,1,');
-  expect((await ask('broken.json')).stderr).toContain('query_malformed');
+  const request = JSON.stringify({ from, to, field: { property: ['plan'] }, events: ['purchase'] });
+  const svc = await shop({ 'request.json': request, 'broken.json': '[' });
+  const top = async (body: string, ...more: string[]) => await svc('query', 'top', 'shop', '--body', body, ...more);
+  for (const body of ['request.json', request]) {
+    expect(JSON.parse((await top(body, '--json')).stdout)).toMatchObject({ values: [{ value: 'paid', events: 1 }] });
+  }
+  const views = await top('request.json', '--set', 'events.0=page_view', '--where', 'plan=free', '--fresh');
+  expect(views.stdout).toMatch(/\nvalues\n.*\n1 +free +1 /);
+  expect((await top('request.json', '--since', '1d')).stdout).not.toContain('paid');
+  expect((await top('broken.json')).stderr).toContain('query_malformed');
+  expect((await top('{"a":')).stderr).toContain('query_malformed');
+  expect((await top('-')).stderr).toContain('query_malformed');
 });
 
-const OCTOBER = ['--since', '2026-10-01', '--until', '2026-11-01'];
-
-test('trends, retention and top values are tables', async () => {
+test('trends, retention, top values, lifecycles and timelines are tables', async () => {
   const svc = await shop();
-  const shown = async (...words: string[]) => (await svc(...words)).stdout;
-  const trends = ['--event', 'page_view', '--event', 'purchase', '--sum', 'value', '--breakdown', 'plan'];
-  expect(await shown('trends', 'shop', ...trends, ...OCTOBER)).toMatchInlineSnapshot(`
-    "page_view
+  const shown = async (...words: string[]) => (await svc('query', ...words, ...OCTOBER)).stdout;
+  const series = ['--set', 'series=[{"events":["page_view"]},{"events":["purchase"]}]'];
+  expect(
+    await shown('trends', 'shop', ...series, '--set', 'formulas.0=B / A', '--interval', 'month'),
+  ).toMatchInlineSnapshot(`
+    "answer
+    as_of
+    2026-11-21T12:00:00Z
 
-    FROM        EVENTS  PERSONS  SUM
-    2026-10-05  2       2        0
-    all         2       2        0
+    series
+    number  events  persons  sum  measured
+    1       2       2        0    2
+    2       1       1        0    1
 
-    VALUE       EVENTS  PERSONS  SUM
-    free        1       1        0
-    free, "so"  1       1        0
+    series.intervals
+    number  events  persons  sum  measured  series.number  from
+    1       2       2        0    2         1              2026-10-01T00:00:00Z
+    1       1       1        0    1         2              2026-10-01T00:00:00Z
 
-    purchase
+    formulas
+    number  measured  formula
+    1       0.5       B / A
 
-    FROM        EVENTS  PERSONS  SUM
-    2026-10-05  1       1        0
-    all         1       1        0
-
-    VALUE  EVENTS  PERSONS  SUM
-    paid   1       1        0
+    formulas.intervals
+    number  measured  from                  formulas.number
+    1       0.5       2026-10-01T00:00:00Z  1
     "
   `);
   expect(
-    await shown('retention', 'shop', '--start', 'page_view', '--interval', 'day', ...OCTOBER),
+    await shown('retention', 'shop', '--set', 'start.events.0=page_view', '--set', 'back={}'),
   ).toMatchInlineSnapshot(`
-    "FROM        PERSONS  DAY 0
-    2026-10-05  2        1 (50.0 %)
-    "
-  `);
-  expect(await shown('top', 'shop', '--field', 'event', '--limit', '1', ...OCTOBER)).toMatchInlineSnapshot(`
-    "VALUE      EVENTS  PERSONS  SUM
-    page_view  2       2        0
+    "answer
+    as_of
+    2026-11-21T12:00:00Z
 
-    There are more values than are shown.
+    cohorts
+    number  from                  persons
+    1       2026-10-05T00:00:00Z  2
+
+    cohorts.returned
+    number  cohorts.number  value
+    1       1               1
     "
   `);
+  expect(await shown('top', 'shop', '--set', 'field.column=event', '--set', 'limit=1')).toMatchInlineSnapshot(`
+    "answer
+    more_values  other.values  other.events  other.persons  other.sum  as_of
+    true         1             1             1              0          2026-11-21T12:00:00Z
+
+    values
+    number  value      events  persons  sum
+    1       page_view  2       2        0
+    "
+  `);
+  expect(await shown('lifecycle', 'shop', '--interval', 'month')).toMatch(/2026-10-01T00:00:00Z +2 +0 +0 +0/);
+  expect(await shown('timeline', 'shop', '--set', 'distinct_id=a')).toMatch(/ purchase .* 2026-10-05T12:01:00Z /);
 });
 
-test('who is in a step of a funnel is a table, page by page', async () => {
+test('who is in a step of a funnel is listed page by page', async () => {
   const svc = await shop();
   const of = JSON.stringify({ funnel: purchaseFunnel, step: 1, got: 'reached' });
-  const first = await svc('actors', 'shop', '--of', of, '--limit', '1');
-  expect(first).toMatchObject({ exitCode: 0, stderr: '' });
-  const [, next = ''] = /More with --after (.*)/.exec(first.stdout) ?? [];
-  const second = await svc('actors', 'shop', '--of', of, '--after', next);
-  expect(second.stdout).toMatch(/^PERSON +HAPPENED +EVENT +DISTINCT ID\np_.* page_view +[ab]\n$/);
-  expect(second.stdout).not.toContain(first.stdout.split('\n')[1]);
-  expect(await svc('actors', 'shop', '--of', '{')).toMatchObject({ exitCode: 2 });
+  const page = async (...more: string[]) =>
+    JSON.parse((await svc('query', 'actors', 'shop', '--set', `of=${of}`, ...more, '--json')).stdout) as {
+      actors: { person_id: string }[];
+      next: string;
+    };
+  const first = await page('--set', 'limit=1');
+  const second = await page('--set', `after=${first.next}`);
+  expect([first.actors.length, second.actors.length]).toEqual([1, 1]);
+  expect(second.actors).not.toEqual(first.actors);
 });
 
-test('a filter is given as JSON', async () => {
+test('what arrived last is a table', async () => {
   const svc = await shop();
-  const filter = { any: [{ field: { property: ['plan'] }, is: 'matching', to: '^pa' }] };
-  const words = ['top', 'shop', '--field', 'plan', ...OCTOBER, '--filter', JSON.stringify(filter)];
-  expect((await svc(...words)).stdout).toMatch(/^VALUE.*\npaid .*\n$/);
-});
-
-test('formulas, measures, the time before and other values are in the tables', async () => {
-  const svc = await shop();
-  const shown = async (...words: string[]) => (await svc(...words)).stdout;
-  const events = ['--event', 'page_view', '--event', 'purchase', '--interval', 'month'];
-  const compared = ['--measure', 'persons', '--formula', 'B / A', '--compare'];
-  const text = await shown('trends', 'shop', ...events, ...compared, ...OCTOBER);
-  expect(text).toContain(
-    ['FROM        EVENTS  PERSONS  BEFORE', '2026-10-01  2       2        0', 'all         2       2        0'].join(
-      '\n',
-    ),
+  expect((await svc('live', 'show', 'shop', '--event', 'purchase')).stdout).toMatch(
+    /^Nothing arrived in the last hour/,
   );
-  expect(text).toContain(
-    ['B / A', '', 'FROM        RESULT  BEFORE', '2026-10-01  0.5     -', 'all         0.5     -'].join('\n'),
-  );
-  const broken = ['--breakdown', 'plan', '--breakdown', 'event', '--limit', '1', '--measure', 'unique:plan'];
-  expect(await shown('trends', 'shop', '--event', 'page_view', ...broken, ...OCTOBER)).toContain(
-    [
-      'VALUE            EVENTS  PERSONS  UNIQUE',
-      'free, page_view  1       1        1',
-      '1 others         1       1        1',
-    ].join('\n'),
-  );
-});
-
-test('stickiness and lifecycles are tables', async () => {
-  const svc = await shop();
-  const shown = async (...words: string[]) => (await svc(...words)).stdout;
-  expect(await shown('stickiness', 'shop', '--event', 'page_view', ...OCTOBER)).toContain(
-    ['page_view', '', 'DAYS OF 31  PERSONS  SO MANY OR MORE', '1           2        2'].join('\n'),
-  );
-  expect(await shown('lifecycle', 'shop', '--interval', 'month', ...OCTOBER)).toContain(
-    ['FROM        NEW  RETURNING  RESURRECTING  DORMANT', '2026-10-01  2    0          0             0'].join('\n'),
-  );
-});
-
-test('what arrived and what a person did are tables', async () => {
-  const svc = await shop();
-  const shown = async (...words: string[]) => (await svc(...words)).stdout;
-  expect(await shown('timeline', 'shop', '--distinct-id', 'a', ...OCTOBER)).toMatchInlineSnapshot(`
-    "HAPPENED              EVENT      SOURCE   VALUE  DISTINCT ID
-    2026-10-05T12:01:00Z  purchase   website  -      a
-    2026-10-05T12:00:00Z  page_view  website  -      a
-    "
-  `);
-  expect(await shown('live', 'show', 'shop', '--event', 'purchase')).toMatch(/^Nothing arrived in the last hour/);
-  const rows = JSON.parse(await shown('timeline', 'shop', '--distinct-id', 'a', ...OCTOBER, '--json')) as Listing;
-  const person = rows.events[0]?.person_id ?? '';
-  expect(await shown('timeline', 'shop', '--person', person, ...OCTOBER, '--limit', '1')).toMatch(/purchase/);
+  const all = ['--set', 'received_after=0', '--where', 'plan=paid', '--json'];
+  const { events } = JSON.parse((await svc('query', 'live', 'shop', ...all)).stdout) as Listing;
+  expect(events).toMatchObject([{ event: 'purchase' }]);
 });
 
 test.for([
-  [['trends', 'shop'], 'flag_missing'],
-  [['trends', 'shop', '--event', '*', '--interval', 'minute'], 'field_malformed'],
-  [['trends', 'shop', '--event', '*', '--zone', 'Mars/Base'], 'field_malformed'],
-  [['trends', 'shop', '--event', '*', '--formula', 'A +'], 'formula_malformed'],
-  [['trends', 'shop', '--event', '*', '--measure', 'p90'], 'field_missing'],
-  [['stickiness', 'shop'], 'flag_missing'],
-  [['lifecycle', 'shop', '--interval', 'hour'], 'field_malformed'],
-  [['retention', 'shop', '--mode', 'twice'], 'field_malformed'],
-  [['top', 'shop'], 'flag_missing'],
-  [['top', 'shop', '--field', 'plan', '--limit', '0'], 'field_malformed'],
-  [['live', 'shop', '--filter', '{'], 'condition_malformed'],
-  [['live', 'shop', '--filter', '{}'], 'field_missing'],
-  [['timeline', 'shop'], 'flag_missing'],
-  [['timeline', 'shop', '--person', 'a', '--distinct-id', 'b'], 'flag_missing'],
-  [['retention', 'shop', '--interval', 'hour'], 'field_malformed'],
+  [['query', 'trends', 'shop'], 'field_missing'],
+  [['query', 'trend', 'shop'], 'query_unknown'],
+  [['query', 'trends'], 'argument_missing'],
+  [['query', 'trends', 'nowhere', '--set', 'series=[{}]'], 'site_unknown'],
+  [['query', 'trends', 'shop', '--set', 'series=[{}]', '--interval', 'minute'], 'field_malformed'],
+  [['query', 'trends', 'shop', '--set', 'series=[{}]', '--zone', 'Mars/Base'], 'field_malformed'],
+  [['query', 'trends', 'shop', '--set', 'series=[{}]', '--set', 'formulas.0=A +'], 'formula_malformed'],
+  [['query', 'top', 'shop', '--set', 'field.column=event', '--set', 'limit=0'], 'field_malformed'],
+  [['query', 'live', 'shop', '--set', 'filters=[{}]'], 'field_missing'],
+  [['query', 'top', 'shop', '--set', 'limit'], 'pair_malformed'],
+  [['query', 'top', 'shop', '--where', 'size>big'], 'condition_malformed'],
+  [['query', 'top', 'shop', '--since', '2026-13-01'], 'moment_malformed'],
   [['live', 'nowhere'], 'site_unknown'],
+  [['live', 'shop', '--where', '=x'], 'condition_malformed'],
 ] as const)('%j: %s', async ([words, code]) => {
   const svc = await shop();
   expect(await svc(...words)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(`svc: ${code}: `) });
-});
-
-test.for([
-  [['shop', '--step', 'page_view'], 'flag_missing'],
-  [['shop', ...STEPS, '--order', 'sideways'], 'field_malformed'],
-  [['shop', ...STEPS, '--window', 'long'], 'duration_malformed'],
-  [['shop', ...STEPS, '--since', '2026-13-01'], 'time_malformed'],
-  [['shop', ...STEPS, '--where', 'size>big'], 'condition_malformed'],
-  [['shop', ...STEPS, '--step', ','], 'step_malformed'],
-  [['nowhere', ...STEPS], 'site_unknown'],
-] as const)('%j is refused by %s', async ([words, code]) => {
-  const svc = await shop();
-  expect(await svc('funnel', 'show', ...words)).toMatchObject({
-    exitCode: 2,
-    stderr: expect.stringContaining(`svc: ${code}: `),
-  });
 });

@@ -24,7 +24,7 @@ export function commandLine(
     });
 }
 
-/** The words of a line as a shell reads them, where it has no more than double quotes. */
+/** The words of a line as a shell reads them, where it has no more than whole words in quotes. */
 export function wordsOf(line: string): string[] {
-  return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map((match) => match[1] ?? match[2] ?? '');
+  return [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
 }

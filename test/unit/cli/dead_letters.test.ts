@@ -27,7 +27,7 @@ test('letters are sent in again by name, or all that can be and were not yet', a
   expect(some.exitCode).toBe(1);
   const all = await expectDone(shop.svc('dead resend --all'));
   expect(all.match(/(dedup|identity)-0-\d/g)).toEqual(['identity-0-3']);
-  expect(await expectDone(shop.svc('dead resend --all'))).toContain('There is nothing to send.');
+  expect(await expectDone(shop.svc('dead resend --all'))).toContain('There is nothing to resend.');
 });
 
 test('either letters are named or all are meant', async () => {
