@@ -1,4 +1,4 @@
-/** Action sources of SPEC 2.3; `website` is the default for browser events. */
+/** Action sources; `website` is the default for browser events. */
 export const ACTION_SOURCES = ['website', 'physical_store', 'phone_call', 'chat', 'email', 'system_generated'] as const;
 export type ActionSource = (typeof ACTION_SOURCES)[number];
 export type SiteMode = 'online' | 'offline';

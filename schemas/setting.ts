@@ -61,7 +61,7 @@ export interface Site {
   loader_prefix: string | null;
   tag: TagSettings;
   block_rules: BlockRule[];
-  /** Each a JSON object in the shape of SPEC 2.5. */
+  /** Each a JSON object in the shape of the API. */
   event_definitions: string[];
 }
 

@@ -157,7 +157,7 @@ export function unwrapped(value: unknown): unknown {
 
 /**
  * The property in which an event says itself where it goes, in the form that event definitions have: `{ "meta": false }`.
- * `all` speaks for those that are not named: `{ "all": false, "webhook": true }`. Absent means send (SPEC 2.4).
+ * `all` speaks for those that are not named: `{ "all": false, "webhook": true }`. Absent means send.
  */
 export const DESTINATIONS_PROPERTY = '$destinations';
 

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { isEventName, type Problem, unless } from '#pipelines/settings/problems.ts';
 import { addressText, COMMON_FIELDS, count, fixed, flag, idText, shownText, texts } from './definition_fields.ts';
 
-/** Properties of SPEC 2.2 that a field may become. */
+/** Properties of the API that a field may become. */
 const FIELD_MAPS = [
   '',
   'email',

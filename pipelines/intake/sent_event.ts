@@ -12,7 +12,7 @@ import { readTimestamp, writtenTime } from './timestamp.ts';
 type SentEventOutcome = { ok: true; event: SentEvent } | { ok: false; code: RejectionCode };
 
 /**
- * Checks the fields of an event (SPEC 2.1); unknown fields are ignored.
+ * Checks the fields of an event; unknown fields are ignored.
  *
  * @param known Countries that are known of the request.
  */

@@ -233,7 +233,7 @@ function isOfflineReport({ actionSource, isSourceStated }: SentEvent): boolean {
   return isSourceStated && actionSource !== 'website';
 }
 
-/** An address that a server reports and that is nobody's on the internet gives way to the server's own (SPEC 2.2). */
+/** An address that a server reports and that is nobody's on the internet gives way to the server's own. */
 function addressOf(device: Device, { peer }: Call): string | null {
   if (device.ip === null || peer.ip === null || isReachableAddress(device.ip)) return device.ip;
   return isReachableAddress(peer.ip) ? peer.ip : device.ip;

@@ -26,7 +26,7 @@ export interface Effort {
 /**
  * That of a new request, or of a text that belongs to none.
  *
- * @param parts By how many times the request may hold more than SPEC section 8 allows.
+ * @param parts By how many times the request may hold more than the API allows.
  */
 export function allowEffort(parts = 1): Effort {
   const allowed = REQUEST_STEPS_MAX * parts;

@@ -37,7 +37,7 @@ export type Names = 'article' | 'id';
 export type Opens = 'plain' | 'person' | 'feeding' | 'context' | 'phone';
 
 /**
- * What goes before what, of several keys that feed the same: the name of the contract (SPEC 2.2) before any other for it,
+ * What goes before what, of several keys that feed the same: the name of the contract before any other for it,
  * before those of whom to ask, and last those of whom the goods go to.
  */
 export const RANKS = { recipient: 0, contact: 1, alias: 2, contract: 3 } as const;
@@ -97,7 +97,7 @@ export const STREET_WORDS =
 /** What is somebody else's as often as not, who must not become one person with the event's own. */
 export const RECIPIENTS_KEY = /^(?:shipping|delivery|recipient|fax)/;
 export const CONTACTS_KEY = /^contact/;
-/** The names of SPEC 2.2 as they are written there. */
+/** The names of the API. */
 export const CONTRACT_KEYS: ReadonlySet<string> = new Set(
   'email phone first_name last_name city state zip country external_id client_ip_address client_user_agent'.split(' '),
 );

@@ -11,7 +11,7 @@ const PROPERTIES_CHARACTERS_MAX = 8192;
 const TRIGGER_NUMBERS = { scroll: ['scroll_percent', 100], timer: ['timer_seconds', 3600] } as const;
 const shortText = Type.String({ maxLength: 1000 });
 
-/** The shape of SPEC 2.5; what has a default may be left out when a definition is written. */
+/** The shape of the API; what has a default may be left out when a definition is written. */
 export const eventDefinitionSchema = Type.Object(
   {
     id: Type.String({ pattern: ID_PATTERN.source }),

@@ -7,7 +7,7 @@ import { type RoutePixel, readRoutePixels } from './destination_settings.ts';
 import { type EventDefinition, parseEventDefinition } from './event_definitions.ts';
 import type { SettingsTable } from './table.ts';
 
-/** The public configuration of a site, as SPEC 2.4 has it. */
+/** The public configuration of a site. */
 export interface SiteConfig {
   mode: SiteMode;
   business_category: string;
@@ -18,7 +18,7 @@ export interface SiteConfig {
   gtm: { container_id: string } | null;
   custom_loader: boolean;
   events: EventDefinition[];
-  /** Beyond SPEC 2.4: how the tag behaves. */
+  /** How the tag behaves. */
   tag: TagConfig;
 }
 

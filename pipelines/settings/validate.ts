@@ -168,7 +168,7 @@ function measurementIdProblems({ site_id, name, settings }: Destination, table: 
   return unless(!isTaken, 'measurement_id_claimed', 'measurement_id', `${measurementId} belongs to another site`);
 }
 
-/** The categories of SPEC 2.4: informational, capture behaves the same for each. */
+/** The categories of the API: informational, capture behaves the same for each. */
 export const BUSINESS_CATEGORIES = [
   'ecommerce_retail',
   'entertainment_media',

@@ -3,7 +3,7 @@ import { metaPixels, type VendorIds } from '#pipelines/settings/site_config.ts';
 /** Whose scripts they are: each vendor has one address. */
 export type LoaderVendor = 'google' | 'meta' | 'tiktok';
 
-/** The scripts as a page loads them (SPEC 4.5): gtag, a container of Tag Manager, Meta's pixel and TikTok's. */
+/** The scripts as a page loads them: gtag, a container of Tag Manager, Meta's pixel and TikTok's. */
 export const LOADER_NAMES = ['sg.js', 'sx.js', 'sp.js', 'tt.js'] as const;
 export type LoaderName = (typeof LOADER_NAMES)[number];
 

@@ -83,7 +83,7 @@ function collect(payload: IncomingMessage, bytesMax: number, permit: Permit | un
   payload.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
 }
 
-/** SPEC section 8; counts after decompression, and decompression stops there. */
+/** Counts after decompression, and decompression stops there. */
 export const BODY_BYTES_MAX = 256 * 1024;
 
 /** Why bytes are not what they are said to be; each is a code of the edge's table. */
@@ -153,7 +153,7 @@ export function sentBytes({ body }: HttpRequestIn): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
 }
 
-/** The bytes of a body with its Content-Encoding undone, as many as SPEC section 8 allows. */
+/** The bytes of a body with its Content-Encoding undone, as many as the API allows. */
 export function sentBody(request: HttpRequestIn): Decoded<Buffer> {
   return decompress(sentBytes(request), request.headers['content-encoding'], BODY_BYTES_MAX);
 }

@@ -5,7 +5,7 @@ const EXPOSED_HEADERS = 'Retry-After, RateLimit-Limit, RateLimit-Remaining, Rate
 const PREFLIGHT_S = 86_400;
 
 /**
- * CORS is open (SPEC section 5): who may call is decided by the key's allow-list, not by the browser. No credentials are
+ * CORS is open: who may call is decided by the key's allow-list, not by the browser. No credentials are
  * asked for, so the star holds for headers and origins alike; Authorization must be named beside it.
  */
 export function cors(request: HttpRequestIn, reply: HttpReply): void {

@@ -20,7 +20,7 @@ import type { RequestSignals } from './auth.ts';
 import { type Answer, type EdgeErrorCode, errorCodeOf, limitedAnswer } from './errors.ts';
 import type { AnsweredEvents, Refusals, Sender } from './site_activity.ts';
 
-/** SPEC section 8. */
+/** A limit of the API: docs/sending.md. */
 export const EVENTS_MAX = 50;
 /** A record beyond this is cut, whatever the number of its events. */
 const RECORD_BYTES_MAX = 512 * 1024;

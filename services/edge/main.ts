@@ -49,7 +49,7 @@ import { buildScripts, TAG_SOURCES } from './tag_files/scripts.ts';
 /** An edge whose clock differs more from that of Redis is not ready. */
 const CLOCK_MS_MAX = 5 * 60_000;
 
-/** SPEC section 8. */
+/** A limit of the API: docs/sending.md. */
 const RATE_WINDOW_MS = 10_000;
 
 /** More than any vendor's script has, and little enough for many to be decoded at a time. */

@@ -66,7 +66,7 @@ function checkHost({ table, nowMs }: EdgeContext, request: HttpRequestIn): HostC
   return siteCaller(table, served.site, pageOrigin(request), nowMs());
 }
 
-/** Where hits are taken on a verified domain (SPEC 4.5): GA4's, Meta's and TikTok's. */
+/** Where hits are taken on a verified domain: GA4's, Meta's and TikTok's. */
 const COLLECTORS = ['/a/c', '/s/p', '/t/e'] as const;
 type CollectorPath = (typeof COLLECTORS)[number];
 

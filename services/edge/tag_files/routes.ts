@@ -11,7 +11,7 @@ import type { EdgeContext } from '../edge_context.ts';
 import { failures } from '../openapi_shapes.ts';
 import { type Script, type ScriptSource, type Scripts, TAG_SOURCES } from './scripts.ts';
 
-/** SPEC section 8: the tag is cached for 5 minutes. What is older is shown while a new one is fetched. */
+/** The tag is cached for 5 minutes. What is older is shown while a new one is fetched. */
 const SCRIPT_CACHE = 'public, max-age=300, stale-while-revalidate=86400';
 
 /** What is served of the tag. */

@@ -6,7 +6,7 @@ import { type BundleOptions, bundle } from '#infra/bundler/bundle.ts';
 import { type CodedFile, codeFile } from '#infra/http/static_files.ts';
 import type { Logger } from '#infra/log/logger.ts';
 
-/** A script under the name that pages load it by (SPEC 4.5). */
+/** A script under the name that pages load it by. */
 export interface ScriptSource extends BundleOptions {
   name: string;
 }

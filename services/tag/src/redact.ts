@@ -8,7 +8,7 @@ export const covered = (text: string): string =>
 
 /**
  * What may be told of anybody's event, and tells nobody from another, whatever the page has put into it: where it happened,
- * how the visitor came, and what SPEC 2.2 knows of an order.
+ * how the visitor came, and what an order has.
  */
 export const bare = ({ $current_url, $referrer, value, currency, order_id }: Properties): Properties => {
   const { origin, pathname, search } = new URL($current_url as string);
@@ -25,7 +25,7 @@ export const bare = ({ $current_url, $referrer, value, currency, order_id }: Pro
 /** Names, folded, of what was bought and for how much: digits there are no phone's. */
 const THING =
   /^_((\w+_)?(order|transaction|product|item|content|category|variant|promotion|coupon|list|creative|definition)_?ids?|\w*(value|price|tax|total|revenue|amount|shipping|discount)|sku|gtin|ean)_$/;
-/** Parts of names, folded, by which SPEC 2.2, the platforms and other vocabularies know a person, a device or a click. */
+/** Parts of names, folded, by which the API, the platforms and other vocabularies know a person, a device or a click. */
 const PERSONAL =
   /mail|phone|mobile|address|birth|street|postal|postcode|passw|token|secret|cookie|finger|login|credential|(sur|user|first|last|full|middle|given|family|maiden|display|nick|screen|customer|person|contact|recipient)_?name|clk?id_|braid_|li_fat|epik|_(ipv?|nick|tel|fax|city|town|zip|zip_?code|plz|dob|lat|lng|lon|latitude|longitude|geo|fb[pc]|ttp|g[ac]l?|gid|user|username|customer|member|alias|iban|ssn|vat|traits|hash)_|^_name_$/;
 /** A name that ends in an id of something else than what was bought. */

@@ -1,7 +1,7 @@
 /** Properties of an event as they are sent: JSON values. */
 export type Properties = Record<string, unknown>;
 
-/** An event that a page fires by itself (SPEC 2.5). */
+/** An event that a page fires by itself. */
 export interface EventDefinition {
   id: string;
   name: string;
@@ -18,7 +18,7 @@ export interface EventDefinition {
   enabled: boolean;
 }
 
-/** What SPEC 2.4 does not list: how the tag behaves on the site. */
+/** How the tag behaves on the site. */
 interface TagSettings {
   /** Whether the site has surveys, promos or forms. */
   engage: boolean;
@@ -36,7 +36,7 @@ interface TagSettings {
   event_names: Record<string, Record<string, string>>;
 }
 
-/** The site's public configuration (SPEC 2.4). */
+/** The site's public configuration. */
 export interface SiteConfig {
   mode: 'online' | 'offline';
   business_category: string;
@@ -70,7 +70,7 @@ export interface DefinitionsHost {
   enrich?: (name: string, properties: Properties) => Properties;
 }
 
-/** An element that a definition could be made of (SPEC 2.6). */
+/** An element that a definition could be made of. */
 export interface InventoryElement {
   type: string;
   selector: string;
@@ -79,7 +79,7 @@ export interface InventoryElement {
   event_hint?: string;
 }
 
-/** The body of POST /v1/inventory (SPEC 2.6). */
+/** The body of POST /v1/inventory. */
 export interface InventoryBody {
   page: string;
   url: string;

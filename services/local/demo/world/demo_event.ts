@@ -19,7 +19,7 @@ export interface WorldEvent {
   wire: WireEvent;
 }
 
-/** An element of `events` in the request body (SPEC 2.1); loose on purpose, as the world also sends bad ones. */
+/** An element of `events` in the request body; loose on purpose, as the world also sends bad ones. */
 export interface WireEvent {
   event: string;
   uuid: string;
@@ -29,8 +29,8 @@ export interface WireEvent {
 }
 
 /**
- * What becomes of an event in a request: `accepted`, `rejected` for its own fault (SPEC 7 and the partly bad batch),
- * `filtered` as bot, prefetch or blocked traffic (SPEC 4.1), or `refused` with the whole request.
+ * What becomes of an event in a request: `accepted`, `rejected` for its own fault (or the partly bad batch),
+ * `filtered` as bot, prefetch or blocked traffic, or `refused` with the whole request.
  */
 export type Fate = 'accepted' | 'rejected' | 'filtered' | 'refused';
 
@@ -50,7 +50,7 @@ export interface Expectation {
 export interface DemoRequest {
   siteSlot: SiteSlot;
   caller: Caller;
-  /** Where the key travels; beacons cannot set headers (SPEC 5). */
+  /** Where the key travels; beacons cannot set headers. */
   keyIn: 'header' | 'query';
   headers: Record<string, string>;
   /** JSON, in clear; compressed by the sender where content-encoding says gzip. */

@@ -131,8 +131,8 @@ function planSessions(
 type OfflineSource = 'physical_store' | 'phone_call' | 'chat' | 'email' | 'system_generated';
 
 /**
- * A sale without a browser to someone who was on the site before. Half of them reuse the browser's distinct id (SPEC 4.6,
- * rule 2) and hand over everything known; the others have the e-mail or, on the phone, the phone number only, so that it
+ * A sale without a browser to someone who was on the site before. Half of them reuse the browser's distinct id
+ * and hand over everything known; the others have the e-mail or, on the phone, the phone number only, so that it
  * joins the web journey only if the customer was identified there.
  */
 function sellOffline(

@@ -44,7 +44,7 @@ function shout(event: WorldEvent): WorldEvent {
   return { ...event, wire: { ...event.wire, uuid: event.wire.uuid.toUpperCase() } };
 }
 
-/** The web purchases that the site's server reports too, under the uuid the browser uses (SPEC 2.1, `uuid`). */
+/** The web purchases that the site's server reports too, under the uuid the browser uses. */
 export function copyToServer(random: Random, outings: readonly Outing[]): PlannedRequest[] {
   const copies = outings.flatMap(({ device, events }) =>
     device === null
@@ -71,7 +71,7 @@ export function reportOffline(random: Random, sales: readonly WorldEvent[]): Pla
   return again.length === 0 ? requests : [...requests, fromServer(plannedAs('accepted', again), false)];
 }
 
-/** SPEC 8. */
+/** A limit of the API: docs/sending.md. */
 const EVENTS_PER_REQUEST_MAX = 50;
 
 function expectationOf(events: readonly PlannedEvent[]): Expectation {
@@ -173,7 +173,7 @@ interface ExtraOptions {
   changes?: (random: Random) => Partial<Device>;
 }
 
-/** A crawler that runs the tag: answered `{ accepted: 0 }` (SPEC 4.1, rule 2). */
+/** A crawler that runs the tag: answered `{ accepted: 0 }`. */
 export function crawl(day: Day, siteSlot: SiteSlot, index: number): PlannedRequest {
   const changes = (random: Random) => ({ userAgent: random.pick(CRAWLERS) });
   const { device, events } = extra(day, siteSlot, 'crawler', { index, changes });

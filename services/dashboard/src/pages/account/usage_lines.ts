@@ -63,7 +63,7 @@ interface Forecast {
 
 /** A rate needs some time to say anything. */
 const KNOWN_AFTER_MS = 6 * 3_600_000;
-/** So much more than the allowance is still taken (SPEC's grace margin). */
+/** So much more than the allowance is still taken (the grace margin). */
 export const GRACE = 1.2;
 
 /** What the month comes to at its rate so far; null in its first hours. */
