@@ -9,6 +9,7 @@ import {
   type ClickHouseSettings,
   createClient,
 } from '@clickhouse/client';
+import { createProbe, type ProbeTimes } from '#infra/concurrency/time_limits.ts';
 import { ColumnarEvent, EVENT_COLUMNS, nativeBlock } from './event_columns.ts';
 
 export type Warehouse = ClickHouseClient;
@@ -201,9 +202,8 @@ export interface WarehouseProbe {
   stop(): Promise<void>;
 }
 
-const INTERVAL_MS = 2_000;
-/** Far above what a busy server takes to answer a ping. */
-const ANSWER_MS_MAX = 5_000;
+/** A busy server answers a ping far sooner; the ping ends then. */
+const PROBE: ProbeTimes = { intervalMs: 2_000, answerMsMax: 5_000 };
 
 /** Watches the ClickHouse server at an address, through a connection that no query uses. */
 export function watchWarehouse(clickhouseUrl: string): WarehouseProbe {
@@ -222,29 +222,22 @@ export function watchWarehouse(clickhouseUrl: string): WarehouseProbe {
  * Watches a ClickHouse server. It begins as alive, because the first request fails by itself if it is not. The probe needs a
  * client of its own: with a shared one, long queries would take all its connections and make the server seem dead.
  */
-export function probeWarehouse(
-  warehouse: Pick<Warehouse, 'ping'>,
-  intervalMs = INTERVAL_MS,
-  answerMsMax = ANSWER_MS_MAX,
-): WarehouseProbe {
-  let alive = true;
-  let asking = false;
+export function probeWarehouse(warehouse: Pick<Warehouse, 'ping'>, times = PROBE): WarehouseProbe {
   const waiting = new Set<(error: WarehouseError) => void>();
-
-  async function ask(): Promise<void> {
-    if (asking) return;
-    asking = true;
-    const { success } = await warehouse.ping({ select: false, abort_signal: AbortSignal.timeout(answerMsMax) });
-    alive = success;
-    asking = false;
-    if (!alive) for (const reject of waiting) reject(silent());
-  }
-
-  const timer = setInterval(() => void ask(), intervalMs);
+  const probe = createProbe(
+    async () => {
+      const { success } = await warehouse.ping({ select: false, abort_signal: AbortSignal.timeout(times.answerMsMax) });
+      if (!success) throw silent();
+    },
+    times,
+    () => {
+      for (const reject of waiting) reject(silent());
+    },
+  );
   return {
-    isAlive: () => alive,
+    isAlive: probe.isAlive,
     async guard(ask) {
-      if (!alive) throw silent();
+      if (!probe.isAlive()) throw silent();
       const dead = Promise.withResolvers<never>();
       waiting.add(dead.reject);
       try {
@@ -253,7 +246,7 @@ export function probeWarehouse(
         waiting.delete(dead.reject);
       }
     },
-    stop: async () => clearInterval(timer),
+    stop: async () => probe.stop(),
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { readError, SIGNS_OF_LIFE, type Warehouse } from './client.ts';
+import { databaseOf, readError, SIGNS_OF_LIFE, type Warehouse } from './client.ts';
 import { onCluster } from './cluster.ts';
 
 /** A migration whose file has changed since it was applied: it is reported, and never applied again. */
@@ -100,12 +100,6 @@ async function apply(warehouse: Warehouse, migration: Migration, statements: rea
     format: 'JSONEachRow',
     clickhouse_settings: { distributed_foreground_insert: 1 },
   });
-}
-
-/** The database that the address of a warehouse names. */
-function databaseOf(url: string): string {
-  const parsed = new URL(url);
-  return parsed.searchParams.get('database') ?? (parsed.pathname.slice(1) || 'default');
 }
 
 /**

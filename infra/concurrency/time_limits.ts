@@ -89,30 +89,44 @@ export interface Probe {
 
 export interface ProbeTimes {
   intervalMs: number;
-  /** What takes longer counts as no answer; asking ends by itself, sooner or later. */
+  /** What takes longer counts as no answer. */
   answerMsMax: number;
+  /** A question without an answer for so long is given up, and another is asked; absent: it ends by itself. */
+  giveUpMs?: number;
 }
 
 const TIMES: ProbeTimes = { intervalMs: 2_000, answerMsMax: 3_000 };
 
-/** It counts as alive at first, as what cannot be reached at the start fails by itself. */
-export function createProbe(ask: () => Promise<unknown>, { intervalMs, answerMsMax } = TIMES): Probe {
+/**
+ * It counts as alive at first, as what cannot be reached at the start fails by itself.
+ *
+ * @param onFailure Called after every question that failed or was given up.
+ */
+export function createProbe(
+  ask: () => Promise<unknown>,
+  { intervalMs, answerMsMax, giveUpMs }: ProbeTimes = TIMES,
+  onFailure: () => void = () => undefined,
+): Probe {
   let alive = true;
   let asking = false;
 
   async function look(): Promise<void> {
     if (asking) return;
     asking = true;
+    const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
     const late = setTimeout(() => {
       alive = false;
     }, answerMsMax);
+    const end = giveUpMs === undefined ? undefined : setTimeout(() => giveUp(new Error('no answer')), giveUpMs);
     try {
-      await ask();
+      await Promise.race([ask(), givenUp]);
       alive = true;
     } catch {
       alive = false;
+      onFailure();
     } finally {
       clearTimeout(late);
+      clearTimeout(end);
       asking = false;
     }
   }

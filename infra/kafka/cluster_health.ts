@@ -1,20 +1,12 @@
 // Whether the cluster answers, and whether its topics have the partitions that this process is configured for.
 
 import type { Kafka, Admin as KafkaAdmin } from 'kafkajs';
+import { createProbe, type Probe, type ProbeTimes } from '#infra/concurrency/time_limits.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Admin } from './client.ts';
 import type { TopicDeclaration } from './topics.ts';
 
-/** Whether the cluster answers, asked every few seconds. */
-interface HealthProbe {
-  alive(): boolean;
-  stop(): Promise<void>;
-}
-
-const INTERVAL_MS = 2_000;
-const ANSWER_MS_MAX = 3_000;
-/** A request without an answer for so long is given up, and so is the client that sent it. */
-const QUESTION_MS_MAX = 60_000;
+const PROBE: ProbeTimes = { intervalMs: 2_000, answerMsMax: 3_000, giveUpMs: 60_000 };
 
 export async function openAdmin(kafka: Kafka): Promise<KafkaAdmin> {
   const admin = kafka.admin();
@@ -23,53 +15,29 @@ export async function openAdmin(kafka: Kafka): Promise<KafkaAdmin> {
 }
 
 /**
- * Probes the cluster. It counts as alive at first, as a connection was just made. A client that hangs is replaced by
- * another, so that one request without an answer does not make the cluster count as away for ever.
+ * Probes the cluster. A client that hangs is replaced by another, so that one request without an answer does not make the
+ * cluster count as away for ever.
  */
-export function watchCluster(open: () => Promise<Pick<KafkaAdmin, 'describeCluster' | 'disconnect'>>): HealthProbe {
-  let alive = true;
-  let asking = false;
+export function watchCluster(open: () => Promise<Pick<KafkaAdmin, 'describeCluster' | 'disconnect'>>): Probe {
   let admin: ReturnType<typeof open> | null = null;
-
-  async function ask(): Promise<void> {
-    if (asking) return;
-    asking = true;
-    const { promise: givenUp, reject: giveUp } = Promise.withResolvers<never>();
-    const late = setTimeout(() => {
-      alive = false;
-    }, ANSWER_MS_MAX);
-    const end = setTimeout(() => giveUp(new Error('the cluster does not answer')), QUESTION_MS_MAX);
-    try {
-      await Promise.race([describe(), givenUp]);
-      alive = true;
-    } catch {
-      alive = false;
-      void close();
-    } finally {
-      clearTimeout(late);
-      clearTimeout(end);
-      asking = false;
-    }
-  }
 
   async function describe(): Promise<void> {
     admin ??= open();
     await (await admin).describeCluster();
   }
 
-  async function close(): Promise<void> {
-    const closing = admin;
-    admin = null;
+  function close(): void {
     // A client that hangs, or was never opened, is not waited for.
-    await closing?.then((one) => one.disconnect()).catch(() => undefined);
+    void admin?.then((one) => one.disconnect()).catch(() => undefined);
+    admin = null;
   }
 
-  const timer = setInterval(() => void ask(), INTERVAL_MS);
+  const probe = createProbe(describe, PROBE, close);
   return {
-    alive: () => alive,
-    async stop() {
-      clearInterval(timer);
-      await close();
+    isAlive: probe.isAlive,
+    stop() {
+      probe.stop();
+      close();
     },
   };
 }

@@ -121,8 +121,8 @@ async function start(
   const session = await openKafka(config.parts.kafka, `${config.parts.kafka.prefix}.${stage}`, logger);
   life.stops.push(() => session.stop());
   const cluster = watchCluster(() => openAdmin(session.kafka));
-  life.stops.push(() => cluster.stop());
-  parts.needs('kafka', cluster.alive);
+  life.stops.push(async () => cluster.stop());
+  parts.needs('kafka', cluster.isAlive);
   const { eventPartitions } = config.parts.kafka;
   // Lanes are the destinations', whose code only their processes load.
   const watch = await watchPartitions(session.admin, declareTopics(eventPartitions, []), logger);
@@ -136,7 +136,7 @@ async function start(
     session,
     registry: createPatientRegistry(createRegistry(config.parts.registryUrl), logger),
     parts,
-    clusterAlive: cluster.alive,
+    clusterAlive: cluster.isAlive,
     onStop: (task) => life.stops.push(task),
     fatal: life.fatal,
     ready(facts = {}) {

@@ -24,7 +24,7 @@ const untilAlive = (wanted: boolean) =>
 
 test('a question that is waited for ends when the server stops answering, and none is asked then', async () => {
   const { state, warehouse } = server();
-  probe = probeWarehouse(warehouse, 5, 50);
+  probe = probeWarehouse(warehouse, { intervalMs: 5, answerMsMax: 50 });
   expect(await probe.guard(async () => 'rows')).toBe('rows');
   const hanging = probe.guard(() => new Promise(() => undefined));
   state.answers = false;
@@ -42,6 +42,6 @@ test('a question that is waited for ends when the server stops answering, and no
 });
 
 test('a failure of the question itself is passed on', async () => {
-  probe = probeWarehouse(server().warehouse, 5, 50);
+  probe = probeWarehouse(server().warehouse, { intervalMs: 5, answerMsMax: 50 });
   await expect(probe.guard(() => Promise.reject(new Error('its own')))).rejects.toThrow('its own');
 });

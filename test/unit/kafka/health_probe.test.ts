@@ -32,7 +32,7 @@ test('one client is asked as long as it answers', async () => {
   const { state, open } = clients();
   const probe = watchCluster(open);
   await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
-  expect({ alive: probe.alive(), opened: state.opened, closed: state.closed }).toEqual({
+  expect({ alive: probe.isAlive(), opened: state.opened, closed: state.closed }).toEqual({
     alive: true,
     opened: 1,
     closed: 0,
@@ -50,10 +50,10 @@ test.for(['refuses', 'hangs'] as const)(
     await vi.advanceTimersByTimeAsync(MINUTE_MS);
     state.behaviour = trouble;
     await vi.advanceTimersByTimeAsync(6_000);
-    expect(probe.alive()).toBe(false);
+    expect(probe.isAlive()).toBe(false);
     state.behaviour = 'answers';
     await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
-    expect(probe.alive()).toBe(true);
+    expect(probe.isAlive()).toBe(true);
     expect(state.opened).toBeGreaterThan(1);
     expect(state.closed).toBe(state.opened - 1);
     await probe.stop();
