@@ -198,7 +198,7 @@ export function sentenceOf({ code, message }: Failure): string {
   if (code === 'query_too_heavy')
     return 'The query exceeds its time or memory limit. Try again, or choose a shorter period.';
   // They stand below it.
-  return message.replace('; problems lists them.', ':');
+  return message.replace('; see problems.', ':');
 }
 
 /** Whether asking again without a change may come to something else. */
