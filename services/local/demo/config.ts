@@ -28,12 +28,12 @@ export const USAGE = `npm run demo -- [options]
   --ready path      where npm start has written the addresses (.local/ready.json)
 `;
 
-/** `code` is `usage`, or `not_started` where there is no service to send to. */
+/** A failure that the reader of the terminal can do something about. */
 export class DemoError extends Error {
-  readonly code: 'usage' | 'not_started';
+  readonly code: 'usage' | 'not_started' | 'edge_away' | 'unreadable' | 'standin_unreadable';
 
-  constructor(code: DemoError['code'], message: string) {
-    super(message);
+  constructor(code: DemoError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
     this.code = code;
   }
 }

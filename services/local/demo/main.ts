@@ -3,8 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { createControlClient, httpTransport } from '#services/control_api/client.ts';
 import { renderNumber } from '#services/stage/terminal.ts';
 import { coloursWanted, DemoError, type DemoOptions, readOptions, readReady, USAGE } from './config.ts';
-import { runDemo, UnreadableError } from './run_demo.ts';
-import { EdgeAwayError } from './send_requests.ts';
+import { runDemo } from './run_demo.ts';
 import { createWorld, type World } from './world/demo_world.ts';
 
 function introduce({ visitors, seed, run }: DemoOptions, { totals }: World['ledger']): string {
@@ -38,9 +37,8 @@ async function main(argv: readonly string[]): Promise<number> {
   try {
     return (await demo(readOptions(argv, Date.now()))) === 0 ? 0 : 1;
   } catch (error) {
-    // Failures that the reader of the terminal can do something about; all others keep their stack.
-    if (![DemoError, EdgeAwayError, UnreadableError].some((kind) => error instanceof kind)) throw error;
-    const { code, message } = error as DemoError;
+    if (!(error instanceof DemoError)) throw error;
+    const { code, message } = error;
     process.stderr.write(code === 'usage' ? `${message}\n\n${USAGE}` : `${message}\n`);
     return 2;
   }

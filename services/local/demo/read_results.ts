@@ -7,6 +7,7 @@ import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import type { ControlClient } from '#services/control_api/client.ts';
 import type { LedgerEntry, LedgerPage } from '../platforms/acceptance_ledger.ts';
+import { DemoError } from './config.ts';
 import { FUNNEL_STEPS, FUNNEL_WINDOW_MS } from './world/day_ledger.ts';
 import type { WorldEvent } from './world/demo_event.ts';
 
@@ -25,17 +26,12 @@ interface DeliveryReader {
   list(): Promise<Deliveries>;
 }
 
-/** `code` is `standin_unreadable`: something else than the stand-in's ledger was answered. */
-class StandinError extends Error {
-  readonly code = 'standin_unreadable';
-}
-
 async function readPage(standin: string, cursor: number): Promise<LedgerPage> {
   const url = new URL(`/_standin/ledger?cursor=${cursor}&limit=${PAGE_ENTRIES}`, standin);
   const { statusCode, body } = await request(url);
   if (statusCode === 200) return (await body.json()) as LedgerPage;
   await body.dump();
-  throw new StandinError(`${url.origin}${url.pathname} answered ${statusCode} with no ledger`);
+  throw new DemoError('standin_unreadable', `${url.origin}${url.pathname} answered ${statusCode} with no ledger`);
 }
 
 /**

@@ -2,6 +2,7 @@ import type { ControlClient } from '#services/control_api/client.ts';
 import { renderNumber } from '#services/stage/terminal.ts';
 import type { ReadyFile } from '../start/screen.ts';
 import { compare, countDiffering, drawSummary, type Expected, type Findings } from './compare.ts';
+import { DemoError } from './config.ts';
 import { askFunnel, askStored, createDeliveryReader, DESTINATIONS, dueIds, type Scope } from './read_results.ts';
 import { type RequestOutcome, sendAll } from './send_requests.ts';
 import { SITE_SLOTS, type SiteSlot } from './world/demo_event.ts';
@@ -166,27 +167,22 @@ const POLL_MS = 1_000;
 /** Everything must hold this long, so that a duplicate that comes after the first is seen. */
 export const SETTLE_MS = 2_000;
 
-/** `code` is `unreadable`: for as long as one waits, where things stand could not be read. */
-export class UnreadableError extends Error {
-  readonly code = 'unreadable';
-}
-
 export type WaitResult = { kind: 'reached' } | { kind: 'stood_still'; missing: Goal[] };
 
 function isReached({ expected, found }: Goal): boolean {
   return expected === found;
 }
 
-function unreadable(cause: unknown): UnreadableError {
+function unreadable(cause: unknown): DemoError {
   const words = cause instanceof Error ? cause.message : 'unknown failure';
-  return new UnreadableError(`cannot read results: ${words}`, { cause });
+  return new DemoError('unreadable', `cannot read results: ${words}`, { cause });
 }
 
 /**
  * Waits until every goal is reached and nothing has moved for SETTLE_MS, or until nothing has moved for the timeout.
  * A look that fails is made again: the parts may be restarting.
  *
- * @throws UnreadableError when it still fails after the timeout, with what `measure` threw as cause.
+ * @throws DemoError (`unreadable`) when it still fails after the timeout, with what `measure` threw as cause.
  */
 export async function waitFor(options: WaitOptions): Promise<WaitResult> {
   let goals: Goal[] = [];

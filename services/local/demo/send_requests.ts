@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { Pool } from 'undici';
 import type { DemoSite } from '../start/demo_settings.ts';
+import { DemoError } from './config.ts';
 import type { DemoRequest, SiteSlot } from './world/demo_event.ts';
 
 interface SenderOptions {
@@ -15,11 +16,6 @@ interface SenderOptions {
   wait: (ms: number) => Promise<void>;
   now: () => number;
   onOutcome: (outcome: RequestOutcome, request: DemoRequest) => void;
-}
-
-/** `code` is `edge_away`: one request could not be placed in all the time allowed, so the others will not be either. */
-export class EdgeAwayError extends Error {
-  readonly code = 'edge_away';
 }
 
 const REPLY_TIMEOUT_MS = 15_000;
@@ -71,7 +67,7 @@ async function sendOne(
     const delayMs = retryDelayMs(reply, tries, options.random());
     if (delayMs === null) return judge(request, reply, tries);
     if (isOver() || options.now() + delayMs - startedAt > options.giveUpAfterMs)
-      throw new EdgeAwayError(awayMessage(reply, tries));
+      throw new DemoError('edge_away', awayMessage(reply, tries));
     await options.wait(delayMs);
   }
 }
@@ -79,7 +75,7 @@ async function sendOne(
 /**
  * Sends all requests, in order, a number of them at once over kept-alive connections; resolves when each has its outcome.
  *
- * @throws EdgeAwayError
+ * @throws DemoError when one request could not be placed in all the time allowed, so the others will not be either
  */
 export async function sendAll(requests: readonly DemoRequest[], options: SenderOptions): Promise<void> {
   const pool = new Pool(new URL(options.edge).origin, {

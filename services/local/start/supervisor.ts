@@ -55,68 +55,53 @@ interface Kept {
   child: ChildProcess | null;
   state: ProcessState;
   failures: number;
-  startedMs: number;
-  timer: NodeJS.Timeout | null;
-  onReady: () => void;
+  timer: NodeJS.Timeout | undefined;
 }
 
 /** Keeps processes running: starts again what dies, with growing delays, and says so. */
-export function createSupervisor(options: SupervisorOptions): Supervisor {
+export function createSupervisor({ logDir, onSpawn, onReady, say, nowMs }: SupervisorOptions): Supervisor {
   const kept: Kept[] = [];
   let stopping = false;
 
-  function launch(one: Kept): void {
-    one.timer = null;
+  function launch(one: Kept, onFirstReady: () => void): void {
     if (stopping) return;
-    const log = openSync(join(options.logDir, `${one.spec.name}.log`), 'a');
-    const child = spawn(
-      process.execPath,
-      [...(one.spec.nodeArgs ?? []), join(ROOT, one.spec.file), ...(one.spec.args ?? [])],
-      {
-        env: { ...one.spec.env },
-        stdio: ['ignore', log, log, 'ipc'],
-        detached: true,
-      },
-    );
+    const { spec, state } = one;
+    const { name, nodeArgs = [], file, args = [], env } = spec;
+    const log = openSync(join(logDir, `${name}.log`), 'a');
+    const stdio = ['ignore' as const, log, log, 'ipc' as const];
+    const command = [...nodeArgs, join(ROOT, file), ...args];
+    const child = spawn(process.execPath, command, { env: { ...env }, stdio, detached: true });
     closeSync(log);
+    const startedMs = nowMs();
     one.child = child;
-    one.startedMs = options.nowMs();
-    one.state.pid = child.pid;
-    if (child.pid !== undefined) options.onSpawn(child.pid);
-    child.on('message', (message) => onMessage(one, message as ReadyMessage));
-    child.on('error', (error) => options.say(`${one.spec.name} could not be started: ${error.message}`));
-    child.on('exit', (code, signal) => onExit(one, code, signal));
-  }
-
-  function onMessage(one: Kept, message: ReadyMessage): void {
-    if (message.kind !== 'ready') return;
-    one.state.ready = true;
-    one.state.metricsPort = message.metricsPort ?? undefined;
-    one.state.facts = message.facts;
-    if (one.state.restarts > 0) options.say(`${one.spec.name} is ready again (pid ${one.state.pid})`);
-    one.onReady();
-    options.onReady?.();
-  }
-
-  function onExit(one: Kept, code: number | null, signal: string | null): void {
-    one.child = null;
-    one.state.ready = false;
-    one.state.pid = undefined;
-    if (stopping) return;
-    one.failures = options.nowMs() - one.startedMs > STEADY_MS ? 0 : one.failures + 1;
-    const delayMs = one.failures === 0 ? 0 : Math.min(BACKOFF_MS * 2 ** (one.failures - 1), BACKOFF_MS_MAX);
-    one.state.restarts++;
-    options.say(`${one.spec.name} died (${signal ?? `exit code ${code}`}); starting it again in ${delayMs / 1000} s`);
-    one.timer = setTimeout(() => launch(one), delayMs);
+    state.pid = child.pid;
+    if (child.pid !== undefined) onSpawn(child.pid);
+    child.on('error', (error) => say(`${name} could not be started: ${error.message}`));
+    child.on('message', ({ kind, metricsPort, facts }: ReadyMessage) => {
+      if (kind !== 'ready') return;
+      Object.assign(state, { ready: true, metricsPort: metricsPort ?? undefined, facts });
+      if (state.restarts > 0) say(`${name} is ready again (pid ${state.pid})`);
+      onFirstReady();
+      onReady?.();
+    });
+    child.on('exit', (code, signal) => {
+      one.child = null;
+      Object.assign(state, { ready: false, pid: undefined });
+      if (stopping) return;
+      one.failures = nowMs() - startedMs > STEADY_MS ? 0 : one.failures + 1;
+      const delayMs = one.failures === 0 ? 0 : Math.min(BACKOFF_MS * 2 ** (one.failures - 1), BACKOFF_MS_MAX);
+      state.restarts++;
+      say(`${name} died (${signal ?? `exit code ${code}`}); starting it again in ${delayMs / 1000} s`);
+      one.timer = setTimeout(() => launch(one, onFirstReady), delayMs);
+    });
   }
 
   function keep(spec: ProcessSpec): Promise<void> {
-    return new Promise((resolve) => {
-      const state = { name: spec.name, pid: undefined, ready: false, restarts: 0, metricsPort: undefined, facts: {} };
-      const one: Kept = { spec, child: null, state, failures: 0, startedMs: 0, timer: null, onReady: resolve };
-      kept.push(one);
-      launch(one);
-    });
+    const { name } = spec;
+    const state = { name, pid: undefined, ready: false, restarts: 0, metricsPort: undefined, facts: {} };
+    const one: Kept = { spec, child: null, state, failures: 0, timer: undefined };
+    kept.push(one);
+    return new Promise((resolve) => launch(one, resolve));
   }
 
   return {
@@ -126,7 +111,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     states: () => kept.map(({ state }) => state),
     async stop() {
       stopping = true;
-      for (const { timer } of kept) if (timer !== null) clearTimeout(timer);
+      for (const { timer } of kept) clearTimeout(timer);
       await Promise.all(kept.map(({ child }) => end(child)));
     },
   };
