@@ -137,7 +137,7 @@ export const auditCommands: Command[] = [
   },
   {
     usage: 'audit reads',
-    summary: 'List who read data of people, and how much of it, newest first',
+    summary: 'List who read personal data, and how much of it, newest first',
     options: [
       limitOption,
       beforeOption,
@@ -157,7 +157,7 @@ export const auditCommands: Command[] = [
         since: givenMoment(args, 'since', nowMs),
       });
       const more = page.next === null ? '' : `\nMore: audit reads --before ${page.next}`;
-      return { text: table(READS, page.items, 'Nobody read data of people.') + more, json: page };
+      return { text: table(READS, page.items, 'No personal data was read.') + more, json: page };
     },
   },
 ];

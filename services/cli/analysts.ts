@@ -40,7 +40,7 @@ export const analystCommands: Command[] = [
   },
   {
     usage: 'analyst list',
-    summary: 'List the users of ClickHouse that read sites',
+    summary: 'List the ClickHouse users that read sites',
     examples: ['analyst list', 'analyst list --json'],
     async run(_args, { client }) {
       const { items } = await client.get<AnalystsAnswer>('/analysts', {});
@@ -49,7 +49,7 @@ export const analystCommands: Command[] = [
   },
   {
     usage: 'analyst add <ANALYST>',
-    summary: 'Make a user of ClickHouse that reads some sites, and show its password, once',
+    summary: 'Create a ClickHouse user that reads some sites, and show its password, once',
     subject,
     options: [
       repeatableOption('site <SITE>', 'a site that it reads'),
@@ -67,16 +67,15 @@ export const analystCommands: Command[] = [
         '',
         `  ${password}`,
         '',
-        `It is shown this once: copy it now. Its logins end: ${renderTime(analyst.expires_at)}.`,
+        `It is shown only once: copy it now. Its logins end: ${renderTime(analyst.expires_at)}.`,
       ];
       return { text: lines.join('\n'), json: { password, ...analyst } };
     },
   },
   {
     usage: 'analyst revoke <ANALYST>',
-    summary: 'Revoke a user of ClickHouse, at once and for good',
+    summary: 'Revoke a ClickHouse user, at once and for good',
     subject,
-    examples: ['analyst revoke ada'],
     async run(args, { client }) {
       const analyst = await client.send<AnalystItem>('DELETE', pathOf('analysts', args.subject), null);
       return done(`${analyst.clickhouse_user} is revoked.`, analyst);

@@ -49,7 +49,8 @@ export interface Command {
   /** What the first argument is. */
   subject?: string;
   options?: readonly Option[];
-  examples: readonly string[];
+  /** Where the usage does not say enough. */
+  examples?: readonly string[];
   /** The verb may be left out. */
   isDefault?: true;
   run(args: Arguments, context: Context): Promise<Outcome>;

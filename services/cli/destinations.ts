@@ -47,7 +47,7 @@ export const destinationCommands: Command[] = [
   }),
   {
     usage: 'destination create <NAME>',
-    summary: 'Send the events of a site to a destination',
+    summary: 'Add a destination to a site',
     subject,
     options: [siteOption, ...SETTINGS, option('disabled', 'Create it without sending to it yet')],
     examples: [
@@ -83,7 +83,7 @@ export const destinationCommands: Command[] = [
   },
   {
     usage: 'destination health',
-    summary: 'Show how destinations have done in the last 24 hours',
+    summary: 'Show the health of destinations over the last 24 hours',
     options: [option('site <SITE>', 'Only this site'), option('destination <NAME>', 'Only this kind of destination')],
     examples: ['destination health', 'destination health --destination meta --json'],
     async run(args, { client }) {

@@ -11,7 +11,7 @@ import { given, givenMoment } from './read.ts';
 
 export const tagHealthCommand: Command = {
   usage: 'tag health',
-  summary: "Show how a site's browser tag does",
+  summary: "Show the health of a site's browser tag",
   options: [requiredOption('site <SITE>', 'The site'), option('pages', 'Also the pages that sent events last')],
   examples: ['tag health --site shop', 'tag health --site shop --pages', 'tag health --site shop --json'],
   async run(args, { client }) {
@@ -41,11 +41,11 @@ export const tagHealthCommand: Command = {
           'USUAL GAP': ({ usual_gap_ms: gapMs }) => (gapMs === null ? null : `${(gapMs / 1000).toFixed(0)} s`),
         },
         definitions,
-        'No event definition is enabled.',
+        'No event definitions are enabled.',
       ),
       `Pages that sent events: ${pages.length}. Reported by browsers in 7 days: ${counts.join(', ')}.`,
       ...(args.flag('pages')
-        ? [table({ PAGE: 'page', 'LAST EVENT': 'last_event_at' }, pages, 'No page is known.')]
+        ? [table({ PAGE: 'page', 'LAST EVENT': 'last_event_at' }, pages, 'No pages are known.')]
         : []),
     ];
     return { text: parts.join('\n\n'), json: health };
@@ -54,7 +54,7 @@ export const tagHealthCommand: Command = {
 
 export const refusalsCommand: Command = {
   usage: 'site refusals <SITE>',
-  summary: 'Show what was not accepted of a site, by reason',
+  summary: 'Show rejected events and refused requests of a site, by reason',
   options: [
     option('from <WHEN>', 'From when on, as 2027-01-31 or 12h (so long ago); 7d without it'),
     option('to <WHEN>', 'Until when; now without it'),
@@ -76,7 +76,7 @@ export const refusalsCommand: Command = {
 };
 
 function samplesTable(samples: RefusalSampleItem[] | null): string {
-  if (samples === null) return 'Samples take the permission query.events.';
+  if (samples === null) return 'Samples need the permission query.events.';
   return table<RefusalSampleItem>(
     {
       AT: ({ at }) => renderTime(at),

@@ -37,7 +37,7 @@ const origins = (args: Arguments, name: string): string[] =>
   args.texts(name).map((text) => canonicalAllowedOrigin(text) ?? text);
 
 const issued = (title: string, secret: string): string =>
-  [title, '', `  ${secret}`, '', 'It is shown this once and stored nowhere: copy it now.'].join('\n');
+  [title, '', `  ${secret}`, '', 'It is shown only once and not stored: copy it now.'].join('\n');
 
 export const keyCommands: Command[] = [
   listCommand<KeyItem>({
@@ -102,7 +102,6 @@ export const keyCommands: Command[] = [
     usage: 'key revoke <KEY>',
     summary: 'Revoke a key, at once and for good',
     subject,
-    examples: ['key revoke svc_sk_AbCd'],
     async run(args, { client }) {
       const before = await findKey(client, args.subject);
       if (before.revoked_at !== null) {
@@ -114,7 +113,7 @@ export const keyCommands: Command[] = [
   },
   {
     usage: 'key rotate <KEY>',
-    summary: 'Create a key in place of another, which goes on working for a while',
+    summary: 'Replace a key, which goes on working for a while',
     subject,
     options: [option('overlap <TIME>', 'How long the old key still works: 7d, 12h, 30m or 0 (24h)'), expires],
     examples: ['key rotate svc_sk_AbCd', 'key rotate svc_sk_AbCd --overlap 7d'],

@@ -17,27 +17,27 @@ import {
 import { given, optional } from './read.ts';
 
 const hashOption = (name: string, what: string) =>
-  repeatableOption(`${name} <SHA256>`, `hash of ${what} that both have said and that goes with them`);
+  repeatableOption(`${name} <SHA256>`, `hash of ${what} that both have used and that moves with them`);
 
 export const personCommands: Command[] = [
   {
     usage: 'event show <SITE> <EVENT>',
     isDefault: true,
-    summary: 'Show what became of one event, from its acceptance to each destination; the verb may be left out',
+    summary: 'Trace one event, from its acceptance to each destination; the verb may be left out',
     examples: ['event shop order-2001', 'event shop order-2001 --json'],
     run: showEvent,
   },
   {
     usage: 'person split <PERSON>',
-    summary: 'Take distinct ids out of a person whom they were joined to wrongly, with their rows, for good',
+    summary: 'Undo a wrong merge: move distinct ids and their rows to a new person, for good',
     subject: 'the id of the person; its oldest distinct id stays',
     options: [
       requiredOption('site <SITE>', 'the site of the person'),
-      repeatableOption('distinct-id <ID>', 'a distinct id that is somebody else'),
+      repeatableOption('distinct-id <ID>', 'a distinct id of somebody else'),
       hashOption('email', 'an e-mail address'),
       hashOption('phone', 'a phone number'),
       hashOption('external-id', 'an id in the sender’s own system'),
-      option('dry-run', 'Change nothing, and say what would move'),
+      option('dry-run', 'Change nothing, show what would move'),
     ],
     examples: [
       'person split p_0b7e --site shop --distinct-id till-7 --dry-run',
@@ -74,7 +74,7 @@ async function showEvent({ subjects }: Arguments, { client }: Context): Promise<
 
 async function splitPerson(args: Arguments, { client }: Context): Promise<Outcome> {
   const distinct_ids = args.texts('distinct-id');
-  if (distinct_ids.length === 0) throw new UsageError('flag_missing', '--distinct-id is missing: who is to be moved');
+  if (distinct_ids.length === 0) throw new UsageError('flag_missing', '--distinct-id is missing');
   const identifiers = (['email', 'phone', 'external_id'] as const).flatMap((identifier) =>
     args.texts(identifier.replace('_', '-')).map((sha256) => ({ identifier, sha256 })),
   );
@@ -83,12 +83,12 @@ async function splitPerson(args: Arguments, { client }: Context): Promise<Outcom
   const path = pathInSite(args, 'persons', args.subject, 'split');
   const answer = await client.send<SplitAnswer>('POST', path, null, body);
   const rows = [
-    ['stays', answer.person_id],
-    ['is taken out', answer.new_person_id],
-    ['distinct ids that are moved', String(answer.moved)],
-    ['distinct ids that stay', String(answer.stayed)],
-    ['identifiers that both had', String(answer.shared_identifiers)],
-    ['rows that change', String(answer.rows)],
+    ['person', answer.person_id],
+    ['new person', answer.new_person_id],
+    ['distinct ids moved', String(answer.moved)],
+    ['distinct ids left', String(answer.stayed)],
+    ['shared identifiers', String(answer.shared_identifiers)],
+    ['rows changed', String(answer.rows)],
   ];
   const text = renderTable(['WHAT', 'VALUE'], rows, '');
   return { text: answer.is_done ? text : `${text}\n\nNothing was changed.`, json: answer };

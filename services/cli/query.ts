@@ -49,7 +49,7 @@ export const queryCommands: Command[] = [
   {
     usage: 'query run <KIND> <SITE>',
     isDefault: true,
-    summary: 'Ask a query with the request of the API, which /docs describes; the verb may be left out',
+    summary: 'Run a query with the request of the API, which /docs describes; the verb may be left out',
     subject: [...SCHEMAS.keys()].join(', '),
     options: [
       option('body <BODY>', 'The request: a file, - (standard input) or JSON'),
@@ -75,19 +75,18 @@ export const queryCommands: Command[] = [
   },
   {
     usage: 'query list',
-    summary: 'List the queries that run now, the longest first',
+    summary: 'List running queries, the longest first',
     options: [option('site <SITE>', 'Only queries about this site')],
     examples: ['query list', 'query list --site shop --json'],
     async run(args, { client }) {
       const { items } = await client.get<RunningQueriesAnswer>('/queries', { site_id: args.text('site') });
-      return { text: table(RUNNING, items, 'No query runs.'), json: items };
+      return { text: table(RUNNING, items, 'No query is running.'), json: items };
     },
   },
   {
     usage: 'query cancel <QUERY>',
-    summary: 'End a query that runs',
+    summary: 'Cancel a running query',
     subject: 'as query list shows it',
-    examples: ['query cancel 5fd2b51c-21a5-4d27-8b0b-2fb43d2e8a01'],
     async run(args, { client }) {
       const query = await client.send<RunningQueryItem>('DELETE', pathOf('queries', args.subject), null);
       return { text: table(RUNNING, [query]), json: query };
@@ -95,7 +94,7 @@ export const queryCommands: Command[] = [
   },
   {
     usage: 'question ask <ID>',
-    summary: 'Ask a saved question',
+    summary: 'Run a saved question',
     subject: 'id of the question',
     options: [siteOption, formatOption],
     examples: ['question ask countries --site shop --format csv'],
@@ -104,7 +103,7 @@ export const queryCommands: Command[] = [
   {
     usage: 'live show <SITE>',
     isDefault: true,
-    summary: 'Show what arrived last, newest first; the verb may be left out',
+    summary: 'Show the latest events, newest first; the verb may be left out',
     options: [
       repeatableOption('event <EVENT>', 'Only events of these names'),
       whereOption,

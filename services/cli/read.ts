@@ -125,7 +125,7 @@ export function changedFields(before: object, change: object): object {
 }
 
 export function unchanged(): UsageError {
-  return new UsageError('nothing_to_change', 'it is as given already; see --help for what can be changed');
+  return new UsageError('nothing_to_change', 'nothing would change; see --help for what can be changed');
 }
 
 /** A list with some items added and some removed. @throws UsageError for removing what is not there. */

@@ -47,14 +47,14 @@ const isOpen = ({ resent_at, resolved, delivery }: DeadLetterItem): boolean =>
 const LETTERS: Columns<DeadLetterItem> = {
   LETTER: 'id',
   REASON: 'reason',
-  DIED: 'died_at',
-  OF: sourceOf,
+  FAILED: 'died_at',
+  SOURCE: sourceOf,
   SITE: ({ site_ids }) => site_ids.join(' '),
   EVENTS: 'events',
   BYTES: ({ bytes_total, cut }) => `${bytes_total}${cut ? ' (cut)' : ''}`,
   RESENT: 'resent_at',
   RESOLVED: ({ resolved }) => (resolved === null ? null : renderTime(resolved.at)),
-  SINCE: 'delivery',
+  DELIVERY: 'delivery',
 };
 
 function sourceOf({ topic, partition, offset, index }: DeadLetterItem): string {
@@ -75,20 +75,19 @@ export const deadCommands: Command[] = [
     ],
     async run(args, context) {
       const letters = await findLetters(args, context, givenCount(args, 'limit') ?? LIMIT, () => true);
-      return { text: table(LETTERS, letters, 'There are no dead letters.'), json: letters };
+      return { text: table(LETTERS, letters, 'No dead letters.'), json: letters };
     },
   },
   {
     usage: 'dead show <LETTER>',
-    summary: 'Show a dead letter: whose events it holds, or size and digest of what cannot be read',
-    examples: ['dead show dedup-0-17'],
+    summary: 'Show a dead letter: its events, or size and digest of what cannot be read',
     run: showLetter,
   },
   {
     usage: 'dead resend [LETTER...]',
-    summary: 'Send dead letters in again, those of deliveries to their destination; each once for ever',
+    summary: 'Send dead letters again, those of deliveries to their destination; each only once',
     subject,
-    options: [...FILTERS, option('all', 'All that are open and can be; narrowed by the filters')],
+    options: [...FILTERS, option('all', 'All open ones that can be sent; narrowed by the filters')],
     examples: [
       'dead resend dedup-0-17 dedup-1-4',
       'dead resend --all --site shop --destination webhook --reason http_400',
@@ -103,12 +102,12 @@ export const deadCommands: Command[] = [
   },
   {
     usage: 'dead resolve [LETTER...]',
-    summary: 'Note why nothing more is to be done about dead letters, so that they are open no more',
+    summary: 'Mark dead letters as resolved, with a note',
     subject,
     options: [
       ...FILTERS,
-      option('all', 'All that are open; narrowed by the filters'),
-      requiredOption('note <TEXT>', 'why, in up to 500 characters, without personal data'),
+      option('all', 'All open ones; narrowed by the filters'),
+      requiredOption('note <TEXT>', 'The reason, in up to 500 characters, without personal data'),
     ],
     examples: [
       'dead resolve dedup-0-17 --note "A bad import, sent again by hand."',
@@ -119,9 +118,8 @@ export const deadCommands: Command[] = [
   },
   {
     usage: 'dead reopen [LETTER...]',
-    summary: 'Make dead letters open again',
+    summary: 'Reopen dead letters',
     subject,
-    examples: ['dead reopen dedup-0-17'],
     run: (args, context) => changeLetters('reopen', args.subjects, {}, context),
   },
 ];
@@ -162,13 +160,13 @@ async function showLetter(args: Arguments, { client }: Context): Promise<Outcome
     letter;
   const lines = [
     `Dead letter ${id}: ${reason}${detail === '' ? '' : ` (${detail})`}`,
-    `  of       ${sourceOf(letter)}`,
-    `  died     ${renderTime(died_at)}`,
+    `  source   ${sourceOf(letter)}`,
+    `  failed   ${renderTime(died_at)}`,
     `  size     ${bytes_total} bytes${letter.cut ? ', of which 512 KiB are kept' : ''}`,
     `  sha256   ${sha256}`,
     `  resent   ${resent_at === null ? 'no' : renderTime(resent_at)}`,
     `  resolved ${resolved === null ? 'no' : `${renderTime(resolved.at)} by ${resolved.by}: ${resolved.note}`}`,
-    ...(delivery === null ? [] : [`  since    ${delivery}`]),
+    ...(delivery === null ? [] : [`  delivery ${delivery}`]),
     ...(attempts ?? []).map(({ attempt, attempted_at, outcome, reason, answer }) =>
       `  attempt  ${attempt}, ${renderTime(attempted_at)}: ${outcome} ${reason} ${answer === null ? '' : `${answer.status} ${answer.body}`}`.trimEnd(),
     ),
@@ -219,25 +217,25 @@ const POLL_MS = 500;
 
 /** What a replay waits for, by its code. */
 const WAITS_FOR: Record<string, string> = {
-  delivery: 'delivery to come to the end of the range by itself, at most 30 s',
-  earlier_replay: 'delivery to take what an earlier replay has written',
-  warehouse: 'every outcome to be in ClickHouse',
+  delivery: 'delivery to reach the end of the range, at most 30 s',
+  earlier_replay: 'delivery of an earlier replay',
+  warehouse: 'all outcomes to be stored in ClickHouse',
 };
 
 export const replayCommands: Command[] = [
   {
     usage: 'replay start',
     isDefault: true,
-    summary: 'Send again what a destination has not taken; the verb may be left out',
+    summary: 'Send again what was not delivered to a destination; the verb may be left out',
     options: [
       requiredOption('destination <NAME>', 'The kind of destination, such as meta'),
       option('site <SITE>', 'Only events of this site (every site)'),
       requiredOption('from <WHEN>', 'From when on: 2027-01-31T08:00Z, or 1h for an hour ago'),
       requiredOption('to <WHEN>', 'Until when: as above, or now'),
-      option('dead', 'Take the dead letters of the destination, by when they died'),
+      option('dead', 'Replay the dead letters of the destination, by when they were written'),
       option('dry-run', 'Only count'),
       option('rate <NUMBER>', 'Events per second at the most (500)'),
-      option('force', 'Send also what is known as delivered or waits for a retry'),
+      option('force', 'Send also what was delivered or waits for a retry'),
       option('detach', 'Do not wait for its end'),
     ],
     examples: [
@@ -249,7 +247,7 @@ export const replayCommands: Command[] = [
   },
   listCommand<ReplayItem>({
     noun: 'replay',
-    summary: 'List replays with how far they are',
+    summary: 'List replays with their progress',
     path: '/replays',
     options: [option('destination <NAME>', 'Only replays of this kind of destination')],
     filters: { destination: 'destination' },
@@ -268,7 +266,7 @@ export const replayCommands: Command[] = [
   }),
   {
     usage: 'replay show <REPLAY>',
-    summary: 'Show how far a replay is',
+    summary: 'Show the progress of a replay',
     options: [option('wait', 'Wait for its end')],
     examples: ['replay show rmd0x1-4f6k2v --wait'],
     async run(args, context) {
@@ -276,16 +274,15 @@ export const replayCommands: Command[] = [
       return args.flag('wait') ? watchReplay(replay, context) : shownReplay(replay);
     },
   },
-  changeCommand('pause', 'Stop a replay where it is', 'paused'),
-  changeCommand('resume', 'Carry a paused replay on', 'running'),
-  changeCommand('cancel', 'End a replay; what it has written already is delivered', 'cancelled'),
+  changeCommand('pause', 'Pause a replay', 'paused'),
+  changeCommand('resume', 'Resume a paused replay', 'running'),
+  changeCommand('cancel', 'Cancel a replay; what it has written already is delivered', 'cancelled'),
 ];
 
 function changeCommand(verb: string, summary: string, wanted: ReplayItem['wanted']): Command {
   return {
     usage: `replay ${verb} <REPLAY>`,
     summary,
-    examples: [`replay ${verb} rmd0x1-4f6k2v`],
     run: async (args, { client }) =>
       shownReplay(await client.send<ReplayItem>('PATCH', pathOf('replays', args.subject), null, { wanted })),
   };
@@ -344,7 +341,7 @@ function replayLine(replay: ReplayItem): string {
     case 'sending':
       return `sending: ${chosen} of ${to_send ?? '?'}, ${durationOf(replay.estimate_ms)} left`;
     case 'draining':
-      return `${chosen} written, delivery takes them`;
+      return `${chosen} written, delivery sends them`;
     case 'paused':
     case 'done':
     case 'cancelled':
@@ -359,18 +356,19 @@ function replayDetails(replay: ReplayItem): string {
   const lines = [`Replay ${replay_id} to ${destination}: ${state}${detail === '' ? '' : ` (${detail})`}`];
   if (replay.share_read === null) return lines.join('\n');
   lines.push(
-    `  events looked at     ${replay.seen}`,
+    `  events read          ${replay.seen}`,
     `  delivered already    ${replay.delivered}`,
     `  waiting for a retry  ${replay.pending}`,
     `  cannot be read       ${replay.unreadable}`,
     `  to send              ${replay.to_send ?? replay.chosen}`,
   );
   if (replay.skipped_before > 0) {
-    lines.push(`  of these             ${replay.skipped_before} were skipped before, and are decided anew`);
+    lines.push(`  of these             ${replay.skipped_before} were skipped before, and are tried again`);
   }
   if (replay.dry_run) lines.push(`  would take about     ${durationOf(replay.estimate_ms)} at ${replay.rate} a second`);
   else lines.push(`  written for delivery ${replay.to_send === null ? 0 : replay.chosen}`);
-  if (replay.not_reached > 0) lines.push(`  left to delivery     ${replay.not_reached} offsets it has yet to reach`);
+  if (replay.not_reached > 0)
+    lines.push(`  left to delivery     ${replay.not_reached} offsets that it has not reached`);
   return lines.join('\n');
 }
 

@@ -58,7 +58,7 @@ export async function runCli(words: readonly string[], ports: CliPorts): Promise
     .exitOverride()
     .configureHelp({ visibleCommands, subcommandTerm })
     .configureOutput({ writeOut: print, writeErr: print, outputError: () => undefined })
-    .addHelpText('after', '\nEvery command takes --help, with examples, and --json.');
+    .addHelpText('after', '\nEvery command takes --help and --json.');
   addCommands(program, ports, (one) => {
     result = one;
   });
@@ -119,7 +119,7 @@ function addCommands(program: Program, ports: CliPorts, finish: (result: CliResu
 
 function addCommand(
   program: Program,
-  { usage, summary, subject, options = [], examples, isDefault, run }: Command,
+  { usage, summary, subject, options = [], examples = [], isDefault, run }: Command,
   ports: CliPorts,
   finish: (result: CliResult) => void,
 ): void {
@@ -157,7 +157,7 @@ function readArguments(command: Program): Arguments {
 }
 
 const examplesText = (examples: readonly string[]): string =>
-  ['', 'Examples:', ...examples.map((example) => `  npm run svc -- ${example}`)].join('\n');
+  examples.length === 0 ? '' : ['', 'Examples:', ...examples.map((one) => `  npm run svc -- ${one}`)].join('\n');
 
 /** Help for everything has a line for each command, not for each noun. */
 function visibleCommands({ commands, parent }: Program): Program[] {

@@ -10,9 +10,8 @@ const FOLDER = new URL('./scaffold/', import.meta.url);
 
 export const scaffoldCommand: Command = {
   usage: 'destination scaffold <NAME>',
-  summary: 'Write a new kind of destination that works, with its tests, into this project',
-  subject: 'what it shall be called: lower-case letters, digits and _',
-  examples: ['destination scaffold klaviyo'],
+  summary: 'Generate the code of a new kind of destination, with its tests, in this project',
+  subject: 'its name: lower-case letters, digits and _',
   run: async ({ subject }) => outcomeOf(subject, scaffold(ROOT, subject)),
 };
 

@@ -81,9 +81,9 @@ export const siteCommands: Command[] = [
     subject,
     options: [
       option('account <ACCOUNT>', 'Move it to this account'),
-      repeatableOption('end-access <KIND>', 'End what was given in the site itself: grants, tokens, keys, analysts'),
+      repeatableOption('end-access <KIND>', 'Revoke access given in the site itself: grants, tokens, keys, analysts'),
       ...SITE_OPTIONS,
-      repeatableOption('remove-domain <DOMAIN>', 'Give up a domain'),
+      repeatableOption('remove-domain <DOMAIN>', 'Release a domain'),
       repeatableOption('browser-too <EVENT>', 'Events that browser keys may send again'),
       repeatableOption('unblock <KIND=VALUE>', 'Remove a block rule'),
       option('standard-identify-events', 'Back to the standard list of identifying events'),
@@ -112,10 +112,10 @@ function accessLines({ grants, tokens, keys, analysts }: StillWorks): string[] {
     ['Users', grants.map(({ user_id, role }) => `${user_id} (${role})`)],
     ['Tokens', tokens.map(({ label }) => label)],
     ['Keys', keys.map(({ shown_prefix, label }) => `${shown_prefix}${label === '' ? '' : ` (${label})`}`)],
-    ['Users of ClickHouse', analysts?.map(({ analyst_id }) => analyst_id) ?? ['ClickHouse does not answer']],
+    ['ClickHouse users', analysts?.map(({ analyst_id }) => analyst_id) ?? ['ClickHouse does not answer']],
   ] as const;
   return [
-    'What was given in the site itself and still works:',
+    'Access given in the site itself that still works:',
     ...lines.map(([of, names]) => `${of}: ${renderList(names)}`),
   ];
 }
@@ -203,9 +203,9 @@ const domainSubject = 'such as t.shop.example';
 const domainPath = (args: Arguments): string => pathInSite(args, 'domains', args.subject);
 
 const SAID = {
-  pending: 'It is served once one of these DNS records is found; they are looked for regularly, or by domain verify:',
-  failing: 'Its DNS record is gone. It is served for a while still; set one of these again:',
-  lapsed: 'Its DNS record is gone for too long, and it is served no more. Set one of these again:',
+  pending: 'It is served once one of these DNS records is found; they are checked regularly, and by domain verify:',
+  failing: 'Its DNS record is missing. It is still served for a while; set one of these again:',
+  lapsed: 'Its DNS record was missing for too long, and it is no longer served. Set one of these again:',
 } as const;
 
 export const domainCommands: Command[] = [
@@ -223,7 +223,7 @@ export const domainCommands: Command[] = [
       'FAILING SINCE': 'failing_since',
       LAPSES: 'lapses_at',
     },
-    whenEmpty: 'No domain is claimed.',
+    whenEmpty: 'No domains are claimed.',
   }),
   {
     usage: 'domain claim <DOMAIN>',
@@ -243,7 +243,7 @@ export const domainCommands: Command[] = [
   },
   {
     usage: 'domain verify <DOMAIN>',
-    summary: 'Look for the DNS record of a domain now; exit status 1 while it is not there',
+    summary: 'Check the DNS record of a domain now; exit status 1 while it is missing',
     subject: domainSubject,
     options: [claimedBy],
     examples: ['domain verify t.shop.example --site shop'],
@@ -254,20 +254,20 @@ export const domainCommands: Command[] = [
   },
   {
     usage: 'domain release <DOMAIN>',
-    summary: 'Give up a domain',
+    summary: 'Release a domain',
     subject: domainSubject,
     options: [claimedBy],
     examples: ['domain release t.shop.example --site shop'],
     async run(args, { client }) {
       const item = await client.send<DomainItem>('DELETE', domainPath(args), null);
-      return done(`Domain ${item.domain} is given up.`, item);
+      return done(`Domain ${item.domain} released.`, item);
     },
   },
   {
     usage: 'domain prefix <SITE>',
     summary:
       "Rotate the random folder of the site's domains under which vendors' scripts and collectors are served too",
-    options: [option('remove', 'Have no such folder any more')],
+    options: [option('remove', 'Remove the folder')],
     examples: ['domain prefix shop', 'domain prefix shop --remove'],
     async run(args, { client }) {
       const path = pathOf('sites', args.subject, 'loader-prefix');

@@ -51,10 +51,10 @@ function elsewhere(stages: StagesAnswer | null, json: boolean): CliResult {
 
 function sayOf({ consumers, lag, waits_longer_than_ms: waitsMs, on_lanes: lanes }: StageItem): string {
   return [
-    consumers === 0 ? 'nobody works at it' : `${consumers} at work`,
+    consumers === 0 ? 'no consumers' : `consumers: ${consumers}`,
     ...(lag === null ? [] : [`${lag} records behind`]),
     ...(waitsMs === null ? [] : [`the oldest for more than ${waitsMs / 1_000} s`]),
-    ...(lanes === 0 ? [] : [`${lanes} on lanes`]),
+    ...(lanes === 0 ? [] : [`${lanes} waiting for a retry`]),
   ].join(', ');
 }
 
@@ -128,8 +128,8 @@ async function stateOf(name: string, metricsUrl: string, fetched: Fetched): Prom
   const isReady = answer.status === 200;
   const lagRecords = metrics?.status === 200 ? lagOf(metrics.body) : null;
   const { waitingFor, away } = partsOf(answer.body);
-  const ability = isReady ? 'ready' : `waits for ${waitingFor ?? 'something it does not name'}`;
-  const state = away === null ? ability : `${ability}, gets no answer of ${away}`;
+  const ability = isReady ? 'ready' : `waiting for ${waitingFor ?? 'an unknown part'}`;
+  const state = away === null ? ability : `${ability}, no answer from ${away}`;
   const lag = lagRecords === null ? '' : `, ${lagRecords} ${lagRecords === 1 ? 'record' : 'records'} behind`;
   return { name, ready: isReady, says: `${state}${lag}`, lagRecords };
 }
@@ -137,13 +137,8 @@ async function stateOf(name: string, metricsUrl: string, fetched: Fetched): Prom
 /** The parts that `/ready` names, each list in words; null where it names none. */
 function partsOf(body: string): { waitingFor: string | null; away: string | null } {
   const words = (list: unknown): string | null => (Array.isArray(list) && list.length > 0 ? list.join(', ') : null);
-  try {
-    const { waiting_for, away } = JSON.parse(body) as { waiting_for?: unknown; away?: unknown };
-    return { waitingFor: words(waiting_for), away: words(away) };
-  } catch (error) {
-    if (error instanceof SyntaxError) return { waitingFor: null, away: null };
-    throw error;
-  }
+  const { waiting_for, away } = readObject(body) ?? {};
+  return { waitingFor: words(waiting_for), away: words(away) };
 }
 
 /** The sum over all partitions in the metrics' text; null where there is none. */

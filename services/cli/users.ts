@@ -30,20 +30,23 @@ import {
 import { given, givenExpiry, known, optional, unchanged } from './read.ts';
 
 const subject = 'the id that they sign in with';
-const nameOption = option('name <NAME>', 'what people know them by');
-const passwordOption = option('password-stdin', 'read the password from standard input; else a new one is shown, once');
+const nameOption = option('name <NAME>', 'display name');
+const passwordOption = option(
+  'password-stdin',
+  'read the password from standard input; else a new one is made and shown, once',
+);
 /** A role in a place, as it is typed. */
 const grantOption = repeatableOption(
   'grant <ROLE[@account/ID|@site/ID]>',
-  'a role in an account, a site, or without a place in the whole installation',
+  'a role in an account, in a site, or in the whole installation',
 );
 
-const UNSEEN_TOKENS = 'Whether tokens that they issued still work is for who manages tokens: token list.';
+const UNSEEN_TOKENS = 'Whoever manages tokens can list those that they issued and that still work: token list.';
 
 export const userCommands: Command[] = [
   listCommand<UserItem>({
     noun: 'user',
-    summary: 'List who may sign in to the dashboard, and what they may',
+    summary: 'List users of the dashboard and their roles',
     path: '/users',
     columns: {
       USER: 'user_id',
@@ -57,40 +60,39 @@ export const userCommands: Command[] = [
   }),
   {
     usage: 'user add <USER>',
-    summary: 'Make a user with a password',
+    summary: 'Create a user with a password',
     subject,
     options: [nameOption, grantOption, passwordOption],
     examples: ['user add ada --name Ada --grant analyst@site/shop', 'user add root --grant owner'],
     async run(args, context) {
       const grants = givenGrants(args);
       if (grants === undefined)
-        throw new UsageError('flag_missing', '--grant is missing: a user without one may nothing');
+        throw new UsageError('flag_missing', '--grant is missing: a user needs at least one role');
       const { password, lines } = passwordOf(args, context);
       const body = given({ user_id: args.subject, name: args.text('name'), grants, password });
       const user = await context.client.send<UserItem>('POST', '/users', null, body);
-      return done([`User ${user.user_id} made.`, ...lines].join('\n'), user);
+      return done([`User ${user.user_id} created.`, ...lines].join('\n'), user);
     },
   },
   {
     usage: 'user change <USER>',
-    summary: 'Change what a user may, or their name; grants take the place of those there are',
+    summary: 'Change the roles or the name of a user; grants replace all former ones',
     subject,
-    options: [nameOption, grantOption, option('no-second-factor', 'remove the second factor, as of a lost phone')],
+    options: [nameOption, grantOption, option('no-second-factor', 'remove the second factor, such as a lost phone')],
     examples: ['user change ada --grant admin@account/acme', 'user change ada --no-second-factor'],
     async run(args, { client }) {
       const second_factor = args.flag('no-second-factor') ? false : undefined;
       const fields = given({ name: args.text('name'), grants: givenGrants(args), second_factor });
       if (Object.keys(fields).length === 0) throw unchanged();
       const user = await changeUser<UserItem>(client, args.subject, fields);
-      return done(`User ${user.user_id} may now: ${renderGrants(user.grants)}`, user);
+      return done(`User ${user.user_id} has these roles now: ${renderGrants(user.grants)}`, user);
     },
   },
   {
     usage: 'user password <USER>',
-    summary: 'Give a user a new password; their sessions end',
+    summary: 'Set a new password of a user; their sessions end',
     subject,
     options: [passwordOption],
-    examples: ['user password ada'],
     async run(args, context) {
       const { password, lines } = passwordOf(args, context);
       const user = await changeUser<UserItem>(context.client, args.subject, { password });
@@ -99,9 +101,8 @@ export const userCommands: Command[] = [
   },
   {
     usage: 'user invite <USER>',
-    summary: 'Make an invitation, by which a user links their account at a provider, once',
+    summary: 'Create an invitation, by which a user links their account at a provider, once',
     subject,
-    examples: ['user invite ada'],
     async run(args, { client }) {
       const made = await client.send<Invitation>('POST', `${pathOf('users', args.subject)}/invitation`, null, {});
       const lines = [
@@ -109,24 +110,23 @@ export const userCommands: Command[] = [
         '',
         `  /dashboard/#invitation=${made.invitation}`,
         '',
-        'The invitation is shown this once, and works once.',
+        'The invitation is shown only once, and works once.',
       ];
       return { text: lines.join('\n'), json: made };
     },
   },
   {
     usage: 'user disable <USER>',
-    summary: 'Let a user sign in no more; their sessions end at once, and tokens that they issued are named',
+    summary: 'Disable a user: their sessions end at once, and the tokens that they issued are listed',
     subject,
-    options: [option('revoke-issued', 'revoke the tokens that they issued, and the users of ClickHouse they made')],
+    options: [option('revoke-issued', 'revoke the tokens and the ClickHouse users that they created')],
     examples: ['user disable ada', 'user disable ada --revoke-issued'],
     run: disableUser,
   },
   {
     usage: 'user enable <USER>',
-    summary: 'Let a disabled user sign in again',
+    summary: 'Enable a disabled user',
     subject,
-    examples: ['user enable ada'],
     async run(args, { client }) {
       const user = await changeUser<UserItem>(client, args.subject, { disabled: false });
       return done(`User ${user.user_id} is enabled.`, user);
@@ -139,7 +139,7 @@ export const userCommands: Command[] = [
     async run(_args, { readStdin }) {
       const password = typedPassword(readStdin());
       // Every other password is judged by the service, which never sees this one.
-      if (!isAcceptable(password)) throw new UsageError('password_weak', `a password has this: ${PASSWORD_RULE}`);
+      if (!isAcceptable(password)) throw new UsageError('password_weak', `a password needs: ${PASSWORD_RULE}`);
       const hash = await createPasswords().hash(password);
       return { text: hash, json: { hash } };
     },
@@ -165,9 +165,9 @@ async function disableUser(args: Arguments, { client }: Context): Promise<Outcom
 function revokedLines({ tokens, analysts, analysts_left }: RevokedIssued): string[] {
   const lines = [`Tokens revoked: ${renderList(tokens)}`];
   if (analysts === null)
-    return [...lines, 'ClickHouse did not answer: ask again, and its users that they made are revoked.'];
-  lines.push(`Users of ClickHouse revoked: ${renderList(analysts)}`);
-  if (analysts_left) lines.push('There are others, which somebody else must revoke: analyst list');
+    return [...lines, 'ClickHouse did not answer: run this again to revoke the users that they created in it.'];
+  lines.push(`ClickHouse users revoked: ${renderList(analysts)}`);
+  if (analysts_left) lines.push('There are others, which you may not revoke: analyst list');
   return lines;
 }
 
@@ -200,7 +200,7 @@ function passwordOf(args: Arguments, { readStdin }: Context): { password: string
   const password = randomPassword(randomBytes);
   return {
     password,
-    lines: ['', `  ${password}`, '', 'The password is shown this once: hand it over, to be changed.'],
+    lines: ['', `  ${password}`, '', 'The password is shown only once.'],
   };
 }
 
@@ -242,7 +242,7 @@ export const tokenCommands: Command[] = [
         '',
         `  ${secret}`,
         '',
-        'It is shown this once and stored nowhere: copy it now.',
+        'It is shown only once and not stored: copy it now.',
       ];
       return { text: lines.join('\n'), json: { secret, ...withoutMeta(token) } };
     },
@@ -251,7 +251,6 @@ export const tokenCommands: Command[] = [
     usage: 'token revoke <LABEL>',
     summary: 'Revoke an admin token, at once and for good',
     subject: 'its label, or its hash',
-    examples: ['token revoke deploy'],
     async run(args, { client }) {
       const before = await findToken(client, args.subject);
       const token = await client.send<TokenItem>('POST', `${pathOf('tokens', before.token_hash)}/revoke`, null);

@@ -83,7 +83,7 @@ test('while ClickHouse stands still, everything that is asked says so in seconds
     const status = await until(
       'the status says it',
       () => svc('status'),
-      ({ output }) => /warehouse +waits for clickhouse, [1-9]\d* records? behind/.test(output),
+      ({ output }) => /warehouse +waiting for clickhouse, [1-9]\d* records? behind/.test(output),
       { timeoutMs: 20_000 },
     );
     expect(status.code).toBe(1);

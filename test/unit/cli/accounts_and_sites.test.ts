@@ -195,11 +195,11 @@ it('a site that moves says what was given in it and still works', async () => {
   expect(await expectDone(shop.svc('site set shop --account rival --end-access tokens'))).toBe(
     [
       'Site shop changed.',
-      'What was given in the site itself and still works:',
+      'Access given in the site itself that still works:',
       'Users: vera (viewer)',
       'Tokens: -',
       'Keys: -',
-      'Users of ClickHouse: -',
+      'ClickHouse users: -',
       '',
     ].join('\n'),
   );

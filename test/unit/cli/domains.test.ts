@@ -30,7 +30,7 @@ test('domain show repeats the records, and domain release gives the domain up', 
   const { shop, said } = await claimed();
   expect(await expectDone(shop.svc('domain show t.shop.example --site shop'))).toBe(said);
   await expectDone(shop.svc('domain release t.shop.example --site shop'));
-  expect(await expectDone(shop.svc('domain list'))).toContain('No domain is claimed.');
+  expect(await expectDone(shop.svc('domain list'))).toContain('No domains are claimed.');
 });
 
 test('domain prefix chooses a folder for the loaders, another each time, and none', async () => {

@@ -33,11 +33,10 @@ describe('help', () => {
     const shop = await installation();
     await checkAll(
       COMMANDS.map((command) => [nameOf(command.usage), command] as const),
-      async ([words, { options = [], examples }]) => {
+      async ([words, { options = [], examples = [] }]) => {
         const text = await expectDone(shop.svc(`${words} --help`));
         for (const { long } of options) expect(text).toContain(long);
         for (const example of examples) expect(text).toContain(`npm run svc -- ${example}`);
-        expect(examples.length).toBeGreaterThan(0);
       },
     );
     expect(shop.store.opened).toBe(0);
@@ -45,7 +44,7 @@ describe('help', () => {
 
   it('shows only examples that can be read', () =>
     checkAll(
-      COMMANDS.flatMap(({ examples }) => examples),
+      COMMANDS.flatMap(({ examples = [] }) => examples),
       async (example) => {
         const ports = {
           openContext: () => Promise.reject(new Error('reached')),

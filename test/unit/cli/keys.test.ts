@@ -15,7 +15,7 @@ describe('key create', () => {
     const shop = await installedShop();
     const text = await expectDone(shop.svc(`${CREATE} --label web --origin https://Shop.example/ --expires 90d`));
     const [secret = ''] = /svc_pk_[0-9A-Za-z]{32}/.exec(text) ?? [];
-    expect(text).toContain('shown this once');
+    expect(text).toContain('shown only once');
     expect(shop.store.table.keyByHash(hashKey(secret))).toEqual({
       key_hash: hashKey(secret),
       shown_prefix: secret.slice(0, 11),

@@ -37,10 +37,10 @@ test('without a verb a replay is started, and watched to its end', async () => {
   ]);
   expect(shop.said.slice(1)).toEqual([
     'waiting',
-    'waiting for every outcome to be in ClickHouse',
+    'waiting for all outcomes to be stored in ClickHouse',
     'counting: 0 % read, 40 to send',
     'sending: 10 of 50, 8 s left',
-    '50 written, delivery takes them',
+    '50 written, delivery sends them',
   ]);
   expect(text).toContain(': done\n');
   expect(text).toContain('delivered already    20\n');

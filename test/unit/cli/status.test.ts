@@ -91,7 +91,7 @@ describe('status', () => {
     expect(result.exitCode).toBe(1);
     expect(result.stdout).toContain('dedup                        ready, 1 record behind\n');
     expect(result.stdout).toContain(
-      'warehouse                    waits for kafka, clickhouse, gets no answer of registry, 42 records behind\n',
+      'warehouse                    waiting for kafka, clickhouse, no answer from registry, 42 records behind\n',
     );
     expect(result.stdout).toContain('quota                        does not answer\n');
   });
@@ -126,7 +126,7 @@ describe('status', () => {
       isTerminal: false,
     };
     const result = await statusReport(ports, false);
-    const says = consumers === 0 ? 'nobody works at it' : '1 at work';
+    const says = consumers === 0 ? 'no consumers' : 'consumers: 1';
     expect(result.stdout).toBe(`STAGE  STATE\ndedup  ${says}, 12 records behind, the oldest for more than 10 s\n`);
     expect(result.exitCode).toBe(exitCode);
   });

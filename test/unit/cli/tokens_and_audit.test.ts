@@ -42,7 +42,7 @@ describe('audit list', () => {
 describe('audit reads', () => {
   it('says who read data of people, what and how much', async () => {
     const shop = await installedShop();
-    expect(await expectDone(shop.svc('audit reads'))).toBe('Nobody read data of people.\n');
+    expect(await expectDone(shop.svc('audit reads'))).toBe('No personal data was read.\n');
     const entry = { read_by: 'user:ada', site_id: 'shop', format: 'csv', reads: 3 };
     shop.control.dataReads.push(
       { ...entry, first_at: NOW_MS, last_at: NOW_MS, kind: 'live', rows: 7 },

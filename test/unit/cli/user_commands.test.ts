@@ -13,7 +13,7 @@ test('users are made, listed, changed, disabled and enabled', async () => {
   expect(list).toMatch(/^ada +Ada +active +no +analyst@site\/shop /m);
   expect(list).not.toContain(password);
   expect(await expectDone(shop.svc('user change ada --grant viewer --grant admin@site/shop'))).toBe(
-    'User ada may now: viewer, admin@site/shop\n',
+    'User ada has these roles now: viewer, admin@site/shop\n',
   );
   expect(await expectDone(shop.svc('user disable ada'))).toBe('User ada is disabled.\n');
   expect(shop.store.table.user('ada')).toMatchObject({ disabled_at: expect.any(Number) });
@@ -58,7 +58,7 @@ test('whoever is disabled with what they issued leaves nothing behind', async ()
   await shop.control.call('POST', 'tokens', { ...asAda, body: { label: 'left' } });
   await shop.control.call('POST', 'analysts', { ...asAda, body: { analyst_id: 'bi', site_ids: ['shop'] } });
   expect(await expectDone(shop.svc('user disable ada --revoke-issued'))).toBe(
-    'User ada is disabled.\nTokens revoked: left\nUsers of ClickHouse revoked: bi\n',
+    'User ada is disabled.\nTokens revoked: left\nClickHouse users revoked: bi\n',
   );
 });
 
