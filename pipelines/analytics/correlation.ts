@@ -5,7 +5,7 @@ import { type Field, fieldShape } from './filters.ts';
 import { breakdownTextsSql } from './funnels/levels_sql.ts';
 import { type FunnelPlan, type FunnelQuery, funnelPlan, funnelProblems, funnelShape } from './funnels/query.ts';
 import { attemptsSql, spanOf } from './funnels/sql.ts';
-import { limitOf, question } from './question.ts';
+import { EXAMPLE_TIME, limitOf, question } from './question.ts';
 import { digestOfText, NO_DIGEST } from './sql_expressions.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
@@ -211,6 +211,13 @@ export const correlation = question({
   schema,
   answerSchema,
   check: (query) => funnelProblems(funnelOf(query)),
+  example: {
+    ...EXAMPLE_TIME,
+    steps: [{ events: ['page_view'] }, { events: ['purchase'] }],
+    window_ms: 7 * 86_400_000,
+    fields: [{ property: ['utm_campaign'] }, { column: 'country' }],
+    actors_min: 100,
+  },
   statement: (siteId, query, leastPersons) => correlationStatement(siteId, correlationPlan(query), leastPersons),
   answer: correlationAnswer,
   hidesFew: true,

@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { itemName } from '#pipelines/engage/visitor_memory.ts';
 import { closed } from './filters.ts';
-import { common, limitOf, question, scopeOf } from './question.ts';
+import { common, EXAMPLE_TIME, limitOf, question, scopeOf } from './question.ts';
 import { AMOUNT_UNITS, allOf, FIRST_ROW, inScope, textOf, unitsOf } from './sql_expressions.ts';
 import { createBinder, type Statement } from './statement.ts';
 
@@ -315,6 +315,7 @@ export const survey = question({
   summary: 'How a survey was answered, question by question',
   schema,
   answerSchema: surveySchema,
+  example: { ...EXAMPLE_TIME, id: 'after-purchase' },
   statement: (siteId, query) => engageStatement('survey', siteId, query),
   answer: surveyResults,
   hidesFew: true,
@@ -326,6 +327,7 @@ export const promo = question({
   summary: 'How often a promo was seen, clicked and redeemed',
   schema,
   answerSchema: promoSchema,
+  example: { ...EXAMPLE_TIME, id: 'winter-sale' },
   statement: (siteId, query) => engageStatement('promo', siteId, query),
   answer: promoResults,
 });
@@ -336,6 +338,7 @@ export const form = question({
   summary: 'How often a form was sent, and where its leads came from',
   schema,
   answerSchema: formSchema,
+  example: { ...EXAMPLE_TIME, id: 'quote', limit: 10 },
   statement: (siteId, query) => engageStatement('form', siteId, query),
   answer: formResults,
 });

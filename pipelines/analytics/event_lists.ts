@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 import { closed } from './filters.ts';
-import { common, limitOf, question, ROWS_MAX, scopeOf, selectionShape, time } from './question.ts';
+import { common, EXAMPLE_TIME, limitOf, question, ROWS_MAX, scopeOf, selectionShape, time } from './question.ts';
 import { allOf, inScope, selects } from './sql_expressions.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
@@ -144,6 +144,11 @@ export const live = question({
   permission: 'query.events',
   schema: liveSchema,
   answerSchema: listingSchema,
+  example: {
+    events: ['purchase'],
+    filters: [{ field: { column: 'country' }, is: 'equal', to: ['BE', 'NL'] }],
+    limit: 20,
+  },
   statement: (siteId, query, _leastPersons, nowMs) => liveStatement(siteId, query, nowMs),
   answer: (_query, rows: readonly ListedRow[]) => listingAnswer(rows),
 });
@@ -155,6 +160,7 @@ export const timeline = question({
   permission: 'query.persons',
   schema: timelineSchema,
   answerSchema: listingSchema,
+  example: { ...EXAMPLE_TIME, distinct_id: 'customer-1' },
   statement: timelineStatement,
   answer: (_query, rows: readonly ListedRow[]) => listingAnswer(rows),
   // By the places of one person's rows.

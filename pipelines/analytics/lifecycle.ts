@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import { calendarSql, differentPlaces, firstRowsSql, intervalsUntil, querySpan, SPILLED } from './event_rows_sql.ts';
 import { closed } from './filters.ts';
 import { sinceEver } from './query_rewrites.ts';
-import { common, cutOf, eventNames, longInterval, question, selectionOf, timeZone } from './question.ts';
+import { common, cutOf, EXAMPLE_TIME, eventNames, longInterval, question, selectionOf, timeZone } from './question.ts';
 import { conditionOf, selects } from './sql_expressions.ts';
 import { createBinder, type Statement } from './statement.ts';
 
@@ -107,6 +107,7 @@ export const lifecycle = question({
   summary: 'Who is new in an interval, returns, comes back after a pause, or stays away',
   schema,
   answerSchema,
+  example: { ...EXAMPLE_TIME, interval: 'week', time_zone: 'Europe/Brussels', events: ['page_view'] },
   statement: lifecycleStatement,
   answer: (_query, rows: readonly LifecycleRow[]) => lifecycleAnswer(rows),
   reads: sinceEver,

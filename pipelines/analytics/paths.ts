@@ -8,6 +8,7 @@ import { closed, type Field, fieldShape } from './filters.ts';
 import { SESSION_GAP_MS } from './funnels/query.ts';
 import {
   common,
+  EXAMPLE_TIME,
   eventNames,
   question,
   RANGE_MS_MAX,
@@ -358,6 +359,7 @@ export const paths = question({
   schema: pathsShape,
   answerSchema,
   check: pathsProblems,
+  example: { ...EXAMPLE_TIME, starting_at: 'add_to_cart', steps: 4, top: 8 },
   statement: (siteId, query, leastPersons) => pathsStatement(siteId, pathsPlan(query), leastPersons),
   answer: pathsAnswer,
   hidesFew: true,

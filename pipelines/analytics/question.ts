@@ -24,6 +24,8 @@ export interface Question<
   permission?: 'query.events' | 'query.persons';
   schema: Schema;
   answerSchema: Answer;
+  /** A query as people would send it, for the documents. */
+  example: Static<Schema>;
   /** What of a query no schema can say, beside its own time and its filters. */
   check?(query: Static<Schema>): Problem[];
   /** @param leastPersons Persons that a value has at the least to be told. */
@@ -41,6 +43,9 @@ export function question<const Kind extends string, Schema extends TObject | TUn
 ): Question<Kind, Schema, Row, Answer> {
   return of;
 }
+
+/** The time of examples. */
+export const EXAMPLE_TIME = { from: Date.UTC(2027, 0, 1), to: Date.UTC(2027, 1, 1) };
 
 export const SERIES_MAX = 10;
 export const RANGE_MS_MAX = 800 * 86_400_000;

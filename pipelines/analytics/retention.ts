@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
 import { firstRowsSql, intervalsUntil, querySpan, SPILLED, startOf } from './event_rows_sql.ts';
 import { closed } from './filters.ts';
-import { common, cutOf, longInterval, question, selectionShape, timeZone } from './question.ts';
+import { common, cutOf, EXAMPLE_TIME, longInterval, question, selectionShape, timeZone } from './question.ts';
 import { conditionOf, inRange, selects } from './sql_expressions.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
@@ -158,6 +158,7 @@ export const retention = question({
   schema: retentionShape,
   answerSchema,
   check: retentionProblems,
+  example: { ...EXAMPLE_TIME, interval: 'week', mode: 'first_ever', start: { events: ['sign_up'] }, back: {} },
   statement: retentionStatement,
   answer: (_query, rows: readonly RetentionRow[]) => retentionAnswer(rows),
 });

@@ -3,7 +3,16 @@
 import { type Static, Type } from 'typebox';
 import { calendarSql, differentPlaces, firstRowsSql, intervalsUntil, querySpan, SPILLED } from './event_rows_sql.ts';
 import { closed } from './filters.ts';
-import { common, cutOf, longInterval, question, SERIES_MAX, selectionShape, timeZone } from './question.ts';
+import {
+  common,
+  cutOf,
+  EXAMPLE_TIME,
+  longInterval,
+  question,
+  SERIES_MAX,
+  selectionShape,
+  timeZone,
+} from './question.ts';
 import { conditionOf, selects } from './sql_expressions.ts';
 import { createBinder, type Statement } from './statement.ts';
 
@@ -105,6 +114,7 @@ export const stickiness = question({
   summary: 'In how many intervals persons have an event',
   schema,
   answerSchema,
+  example: { ...EXAMPLE_TIME, interval: 'day', series: [{ events: ['page_view'] }] },
   statement: stickinessStatement,
   answer: stickinessAnswer,
 });

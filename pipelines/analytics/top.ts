@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import { firstRowsSql, querySpan, SPILLED } from './event_rows_sql.ts';
 import { closed, fieldShape } from './filters.ts';
 import { hasValuesOfFew } from './personal_fields.ts';
-import { common, eventNames, limitOf, question, selectionOf } from './question.ts';
+import { common, EXAMPLE_TIME, eventNames, limitOf, question, selectionOf } from './question.ts';
 import { AMOUNT_UNITS, conditionOf, selects, slotOf, textOf, unitsOf } from './sql_expressions.ts';
 import { createBinder, type Statement } from './statement.ts';
 
@@ -105,6 +105,22 @@ export const top = question({
   summary: 'The commonest values of a column or property',
   schema,
   answerSchema,
+  example: {
+    ...EXAMPLE_TIME,
+    field: { property: ['utm_campaign'] },
+    events: ['purchase'],
+    filters: [
+      { field: { person: { column: 'country' }, seen: 'first' }, is: 'equal', to: ['BE'] },
+      {
+        any: [
+          { field: { property: ['coupon'] }, is: 'matching', to: '^(spring|summer)[0-9]+$' },
+          { field: { property: ['items'], each: ['item_name'] }, is: 'containing', to: 'mug', ignore_case: true },
+        ],
+      },
+    ],
+    by: 'value',
+    limit: 10,
+  },
   statement: topStatement,
   answer: topAnswer,
   hidesFew: true,

@@ -25,7 +25,7 @@ import { CONTROL_ERRORS, type ControlErrorCode } from './errors.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { refusalRoutes, runningRoutes, stageRoute, tagHealthRoutes } from './operations/routes.ts';
 import { eventTraceRoutes } from './queries/event_trace.ts';
-import { queryRoutes, sqlRoute } from './queries/routes.ts';
+import { QUERY_EXAMPLES, queryRoutes, sqlRoute } from './queries/routes.ts';
 import { savedAnswerRoute, savedRoutes } from './queries/saved_routes.ts';
 import { deadLetterRoutes, letterResolutionRoutes } from './redelivery/dead_letter_routes.ts';
 import { replayRoutes } from './redelivery/replay_routes.ts';
@@ -279,75 +279,5 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   createBoard: { id: 'weekly', name: 'Weekly', questions: ['countries'] },
   replaceBoard: { id: 'weekly', name: 'Each week', questions: ['countries'] },
   querySql: { sql: SQL_EXAMPLE },
-  queryFunnel: {
-    ...januaryRange,
-    steps: [
-      { events: ['page_view'] },
-      { events: ['add_to_cart'] },
-      { events: ['purchase'], filters: [{ field: { column: 'value' }, is: 'at_least', to: 20 }] },
-    ],
-    window_ms: 7 * DAY_MS,
-    breakdown: { field: { property: ['utm_campaign'] }, at: 'first_touch' },
-  },
-  queryCorrelation: {
-    ...januaryRange,
-    steps: [{ events: ['page_view'] }, { events: ['purchase'] }],
-    window_ms: 7 * DAY_MS,
-    fields: [{ property: ['utm_campaign'] }, { column: 'country' }],
-    actors_min: 100,
-  },
-  queryTrends: {
-    ...januaryRange,
-    interval: 'day',
-    time_zone: 'Europe/Brussels',
-    series: [
-      { events: ['purchase'], measure: { of: 'average', field: { column: 'value' } } },
-      { events: ['page_view'] },
-    ],
-    formulas: ['A / B * 1000'],
-    breakdown: { fields: [{ column: 'country' }, { property: ['utm_campaign'] }], limit: 10 },
-    compare: 'previous',
-    rolling: 7,
-  },
-  queryRetention: { ...januaryRange, interval: 'week', mode: 'first_ever', start: { events: ['sign_up'] }, back: {} },
-  queryStickiness: { ...januaryRange, interval: 'day', series: [{ events: ['page_view'] }] },
-  queryLifecycle: { ...januaryRange, interval: 'week', time_zone: 'Europe/Brussels', events: ['page_view'] },
-  queryActors: {
-    of: {
-      funnel: {
-        ...januaryRange,
-        steps: [{ events: ['add_to_cart'] }, { events: ['purchase'] }],
-        window_ms: 7 * DAY_MS,
-      },
-      step: 2,
-      got: 'dropped',
-    },
-    limit: 50,
-  },
-  queryPaths: { ...januaryRange, starting_at: 'add_to_cart', steps: 4, top: 8 },
-  queryTop: {
-    ...januaryRange,
-    field: { property: ['utm_campaign'] },
-    events: ['purchase'],
-    filters: [
-      { field: { person: { column: 'country' }, seen: 'first' }, is: 'equal', to: ['BE'] },
-      {
-        any: [
-          { field: { property: ['coupon'] }, is: 'matching', to: '^(spring|summer)[0-9]+$' },
-          { field: { property: ['items'], each: ['item_name'] }, is: 'containing', to: 'mug', ignore_case: true },
-        ],
-      },
-    ],
-    by: 'value',
-    limit: 10,
-  },
-  queryLive: {
-    events: ['purchase'],
-    filters: [{ field: { column: 'country' }, is: 'equal', to: ['BE', 'NL'] }],
-    limit: 20,
-  },
-  querySurvey: { ...januaryRange, id: 'after-purchase' },
-  queryPromo: { ...januaryRange, id: 'winter-sale' },
-  queryForm: { ...januaryRange, id: 'quote', limit: 10 },
-  queryTimeline: { ...januaryRange, distinct_id: 'customer-1' },
+  ...QUERY_EXAMPLES,
 };

@@ -1,6 +1,6 @@
 // Funnels: the statement, as docs/analytics.md defines it, and the question.
 import { startOf } from '../event_rows_sql.ts';
-import { question } from '../question.ts';
+import { EXAMPLE_TIME, question } from '../question.ts';
 import { type Binder, createBinder, type Statement } from '../statement.ts';
 import { actorsSql, anyOrder, breakdownTextsSql, inOrder, type Levels, PLACE_BITS } from './levels_sql.ts';
 import {
@@ -168,6 +168,16 @@ export const funnel = question({
   schema: funnelShape,
   answerSchema: funnelAnswerShape,
   check: funnelProblems,
+  example: {
+    ...EXAMPLE_TIME,
+    steps: [
+      { events: ['page_view'] },
+      { events: ['add_to_cart'] },
+      { events: ['purchase'], filters: [{ field: { column: 'value' }, is: 'at_least', to: 20 }] },
+    ],
+    window_ms: 7 * 86_400_000,
+    breakdown: { field: { property: ['utm_campaign'] }, at: 'first_touch' },
+  },
   statement: (siteId, query, leastPersons) => funnelStatement(siteId, funnelPlan(query), leastPersons),
   answer: funnelAnswer,
   hidesFew: true,

@@ -4,7 +4,7 @@ import { breakdownTextsSql } from '../funnels/levels_sql.ts';
 import type { FunnelPlan } from '../funnels/query.ts';
 import { attemptsSql } from '../funnels/sql.ts';
 import { enteredPathsSql, type PathsPlan, pathsSql } from '../paths.ts';
-import { question } from '../question.ts';
+import { EXAMPLE_TIME, question } from '../question.ts';
 import { startsAndReturnsSql } from '../retention.ts';
 import { actorOf, allOf, digestOfText, FIRST_ROW, MARK, markOf, textsSql, timeOf } from '../sql_expressions.ts';
 import { type Binder, createBinder, type Statement } from '../statement.ts';
@@ -201,6 +201,18 @@ export const actors = question({
   schema: actorsShape,
   answerSchema: actorsAnswerShape,
   check: actorsProblems,
+  example: {
+    of: {
+      funnel: {
+        ...EXAMPLE_TIME,
+        steps: [{ events: ['add_to_cart'] }, { events: ['purchase'] }],
+        window_ms: 7 * 86_400_000,
+      },
+      step: 2,
+      got: 'dropped',
+    },
+    limit: 50,
+  },
   statement: (siteId, query) => actorsStatement(siteId, actorsPlan(query)),
   answer: actorsAnswer,
 });

@@ -9,7 +9,7 @@ import {
   type TimeSpan,
 } from '../event_rows_sql.ts';
 import { hasValuesOfFew } from '../personal_fields.ts';
-import { question } from '../question.ts';
+import { EXAMPLE_TIME, question } from '../question.ts';
 import {
   AMOUNT_MAX,
   AMOUNT_UNITS,
@@ -290,6 +290,19 @@ export const trends = question({
   schema: trendsShape,
   answerSchema: trendsAnswerShape,
   check: trendsProblems,
+  example: {
+    ...EXAMPLE_TIME,
+    interval: 'day',
+    time_zone: 'Europe/Brussels',
+    series: [
+      { events: ['purchase'], measure: { of: 'average', field: { column: 'value' } } },
+      { events: ['page_view'] },
+    ],
+    formulas: ['A / B * 1000'],
+    breakdown: { fields: [{ column: 'country' }, { property: ['utm_campaign'] }], limit: 10 },
+    compare: 'previous',
+    rolling: 7,
+  },
   statement: (siteId, query, leastPersons) => trendsStatement(siteId, trendsPlan(query), leastPersons),
   answer: trendsAnswer,
   hidesFew: true,

@@ -23,22 +23,22 @@ import {
 import type { Statement } from '#pipelines/analytics/statement.ts';
 import { sentId } from '#pipelines/intake/event_id.ts';
 import { keyIdOf } from '#pipelines/settings/callers.ts';
-import { closed, idField, nothing, timeField } from '#services/control_api/fields.ts';
+import { closed, idField, timeField } from '#services/control_api/fields.ts';
 import { type Input, inSite } from '../auth.ts';
 import type { ControlErrorCode } from '../errors.ts';
 import {
   type ControlServices,
-  done,
   type GatheredAnswer,
   type RequestContext,
   type Route,
   refused,
   route,
+  rowsOf,
 } from '../route.ts';
 
 const EVENT_ID_CHARACTERS_MAX = 200;
 /** Equal questions of one second share an answer. */
-const KEPT_MS = 1_000;
+const CACHE_MS = 1_000;
 
 const eventParams = closed({
   site_id: idField('The site'),
@@ -158,9 +158,6 @@ export const eventTraceRoutes: Route[] = [
     summary:
       'What became of one event: when it was accepted, its row, its person and why, and each attempt to deliver it',
     params: eventParams,
-    query: nothing,
-    body: null,
-    ifMatch: 'none',
     success: {
       status: 200,
       schema: Type.Object(
@@ -178,7 +175,6 @@ export const eventTraceRoutes: Route[] = [
       'query_unavailable',
       'dead_letters_unavailable',
     ],
-    run: () => done([], () => ({ body: {} })),
     gather: traceEvent,
   }),
 ];
@@ -199,15 +195,17 @@ async function traceEvent(input: Input, sources: ControlServices, world: Request
 
 async function gatherTrace(siteId: string, eventId: string, sources: ControlServices, world: RequestContext) {
   const { letters } = sources;
-  const ask = async <Row>(statement: Statement): Promise<Row[]> => {
-    const answered = await askRows<Row>(siteId, sources, statement);
-    if (typeof answered === 'string') throw new SourceRefusal(answered);
-    return answered;
+  const rowsOrCode = <Row>(statement: Statement): Promise<Row[] | ControlErrorCode> =>
+    rowsOf(sources, { siteId, about: 'event', asked: { rows_of: 'event' }, statement, cacheTtlMs: CACHE_MS });
+  const run = async <Row>(statement: Statement): Promise<Row[]> => {
+    const rows = await rowsOrCode<Row>(statement);
+    if (typeof rows === 'string') throw new SourceRefusal(rows);
+    return rows;
   };
   const [rows, attempts, duplicates] = await Promise.all([
-    ask<StoredEventRow>(storedEventStatement(siteId, eventId)),
-    ask<AttemptRow>(attemptsStatement(siteId, eventId)),
-    ask<DuplicateRow>(duplicatesStatement(siteId, eventId)),
+    run<StoredEventRow>(storedEventStatement(siteId, eventId)),
+    run<AttemptRow>(attemptsStatement(siteId, eventId)),
+    run<DuplicateRow>(duplicatesStatement(siteId, eventId)),
   ]);
   const [first] = rows;
   const found = { siteId, eventId, rows, attempts, duplicates, ...settingsOf(siteId, world) };
@@ -216,25 +214,11 @@ async function gatherTrace(siteId: string, eventId: string, sources: ControlServ
     return eventTrace({ ...found, links: [], identified: null, letters: dead.map(letterOf) });
   }
   const [links, identified] = await Promise.all([
-    ask<LinkRow>(linksStatement(siteId, personsOf(siteId, first))),
-    askRows<IdentifiedRow>(siteId, sources, identifiedStatement(siteId, first.distinct_id)),
+    run<LinkRow>(linksStatement(siteId, personsOf(siteId, first))),
+    rowsOrCode<IdentifiedRow>(identifiedStatement(siteId, first.distinct_id)),
   ]);
   if (identified === 'query_unavailable') throw new SourceRefusal(identified);
   return eventTrace({ ...found, links, letters: null, identified: typeof identified === 'string' ? null : identified });
-}
-
-/** Rows, or the code by which the statement was refused. */
-async function askRows<Row>(
-  siteId: string,
-  { queries, asker }: ControlServices,
-  statement: Statement,
-): Promise<Row[] | ControlErrorCode> {
-  const about = { siteId, about: 'event', asked: { rows_of: 'event' }, reads: null, isShared: false };
-  const answered = await queries.answer(
-    { kind: 'ask', ...about, statement, cacheTtlMs: KEPT_MS, answer: (rows) => ({ rows }) },
-    asker,
-  );
-  return answered.ok ? (answered.body as { rows: Row[] }).rows : answered.code;
 }
 
 function settingsOf(siteId: string, world: RequestContext) {

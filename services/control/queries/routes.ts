@@ -16,7 +16,6 @@ import { sqlAnswerShape } from '#pipelines/analytics/sql_rows.ts';
 import type { Permission } from '#pipelines/settings/access.ts';
 import { closed, idField, timeField } from '#services/control_api/fields.ts';
 import { type Input, inSite, type Needs } from '../auth.ts';
-import type { ControlErrorCode } from '../errors.ts';
 import { type Question as QueryRequest, type RequestContext, type Route, refused, route } from '../route.ts';
 import { formatQuery, OTHER_FORMATS } from './formats.ts';
 
@@ -25,14 +24,6 @@ const LEAST_PERSONS = 5;
 
 const queryParams = closed({ site_id: idField('The site') });
 
-/** Codes of every query that ClickHouse is asked. */
-const QUERY_ERRORS: readonly ControlErrorCode[] = [
-  'query_too_heavy',
-  'query_busy',
-  'query_cancelled',
-  'query_unavailable',
-];
-
 /** Figures or events of many; of one person where the question names what singles one out. */
 const ofPersons = (permission: Permission): Needs => ({
   ...inSite(permission),
@@ -40,13 +31,15 @@ const ofPersons = (permission: Permission): Needs => ({
   choose: ({ body }) => (namesPersons(body) ? 'query.persons' : permission),
 });
 
+const operationOf = (kind: string): string => `query${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}`;
+
 /** A route that asks ClickHouse about the events of one site. */
 function queryRoute(question: Question): Route {
   const { kind, permission = 'query.aggregates', summary, schema, answerSchema } = question;
   return {
     method: 'POST',
     path: `/v1/query/{site_id}/${kind}`,
-    operationId: `query${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}`,
+    operationId: operationOf(kind),
     access: ofPersons(permission),
     tag: 'Queries',
     summary,
@@ -60,8 +53,14 @@ function queryRoute(question: Question): Route {
       description: 'The answer',
       otherwise: OTHER_FORMATS,
     },
-    errors: ['site_unknown', 'query_pattern_invalid', ...QUERY_ERRORS],
-    run: () => refused('not_found'),
+    errors: [
+      'site_unknown',
+      'query_pattern_invalid',
+      'query_too_heavy',
+      'query_busy',
+      'query_cancelled',
+      'query_unavailable',
+    ],
     ask: (input, context) => requestOf(question, input, context),
   };
 }
@@ -100,6 +99,9 @@ function withAsOf(answer: TObject): TSchema {
 
 export const queryRoutes: Route[] = QUESTIONS.map(queryRoute);
 
+/** An example for each of them, by operation. */
+export const QUERY_EXAMPLES = Object.fromEntries(QUESTIONS.map(({ kind, example }) => [operationOf(kind), example]));
+
 const SQL_CHARACTERS_MAX = 100_000;
 
 /** What is asked in SQL. */
@@ -112,38 +114,34 @@ const sqlShape = closed({
   }),
 });
 
-export const sqlRoute: Route = {
-  ...route({
-    method: 'POST',
-    path: '/v1/query/{site_id}/sql',
-    operationId: 'querySql',
-    access: inSite('query.sql'),
-    tag: 'Queries',
-    summary: 'What an analyst asks in SQL: it sees the rows of this site, and writes nothing',
-    params: queryParams,
-    query: formatQuery,
-    body: sqlShape,
-    ifMatch: 'none',
-    success: {
-      status: 200,
-      schema: withAsOf(sqlAnswerShape),
-      description: 'The rows',
-      otherwise: OTHER_FORMATS,
-    },
-    errors: [
-      'site_unknown',
-      'sql_refused',
-      'query_too_heavy',
-      'query_busy',
-      'query_cancelled',
-      'sql_not_set_up',
-      'query_unavailable',
-    ],
-    run: () => refused('not_found'),
-  }),
-  ask(input, { view }) {
-    const { site_id: siteId } = input.params as { site_id: string };
-    if (view.table.site(siteId) === undefined) return refused('site_unknown');
-    return { kind: 'sql', siteId, sql: (input.body as { sql: string }).sql };
+export const sqlRoute: Route = route({
+  method: 'POST',
+  path: '/v1/query/{site_id}/sql',
+  operationId: 'querySql',
+  access: inSite('query.sql'),
+  tag: 'Queries',
+  summary: 'What an analyst asks in SQL: it sees the rows of this site, and writes nothing',
+  params: queryParams,
+  query: formatQuery,
+  body: sqlShape,
+  ifMatch: 'none',
+  success: {
+    status: 200,
+    schema: withAsOf(sqlAnswerShape),
+    description: 'The rows',
+    otherwise: OTHER_FORMATS,
   },
-};
+  errors: [
+    'site_unknown',
+    'sql_refused',
+    'query_too_heavy',
+    'query_busy',
+    'query_cancelled',
+    'sql_not_set_up',
+    'query_unavailable',
+  ],
+  ask({ params: { site_id: siteId }, body: { sql } }, { view }) {
+    if (view.table.site(siteId) === undefined) return refused('site_unknown');
+    return { kind: 'sql', siteId, sql };
+  },
+});
