@@ -1,13 +1,4 @@
-import type { Listing, RecentEventsQuery, TimelineQuery } from '#pipelines/analytics/event_lists.ts';
-import type { FunnelAnswer, FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
-import type { LifecycleAnswer, LifecycleQuery } from '#pipelines/analytics/lifecycle.ts';
-import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
-import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/query.ts';
-import type { RetentionAnswer, RetentionQuery } from '#pipelines/analytics/retention.ts';
-import type { StickinessAnswer, StickinessQuery } from '#pipelines/analytics/stickiness.ts';
-import type { TopAnswer, TopQuery } from '#pipelines/analytics/top.ts';
-import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
-import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
+import type { Questions } from '#pipelines/analytics/questions.ts';
 
 /** Methods of the documented API. */
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -233,27 +224,13 @@ export async function listAll<Item>(
   return { ok: true, value: { items, more: after !== undefined }, version: null };
 }
 
-/** What may be asked of the events of a site, and what is answered, by the last part of the path. */
-export interface Questions {
-  funnel: [FunnelQuery, FunnelAnswer];
-  trends: [TrendsQuery, TrendsAnswer];
-  retention: [RetentionQuery, RetentionAnswer];
-  stickiness: [StickinessQuery, StickinessAnswer];
-  lifecycle: [LifecycleQuery, LifecycleAnswer];
-  paths: [PathsQuery, PathsAnswer];
-  actors: [ActorsQuery, ActorsAnswer];
-  top: [TopQuery, TopAnswer];
-  live: [RecentEventsQuery, Listing];
-  timeline: [TimelineQuery, Listing];
-}
-
 /** Asks about the events of a site. */
 export function ask<Name extends keyof Questions>(
   siteId: string,
   name: Name,
-  question: Questions[Name][0],
+  question: Questions[Name]['query'],
   signal?: AbortSignal,
-): Promise<Answer<Questions[Name][1] & { as_of: number }>> {
+): Promise<Answer<Questions[Name]['answer'] & { as_of: number }>> {
   const options = { body: question, ...(signal === undefined ? {} : { signal }) };
   return request('POST', `/v1/query/${encodeURIComponent(siteId)}/${name}`, options);
 }
@@ -262,7 +239,7 @@ export function ask<Name extends keyof Questions>(
 export function askFile<Name extends keyof Questions>(
   siteId: string,
   name: Name,
-  question: Questions[Name][0],
+  question: Questions[Name]['query'],
   format: 'csv' | 'parquet',
 ): Promise<Answer<Blob>> {
   return requestFile('POST', `/v1/query/${encodeURIComponent(siteId)}/${name}`, { query: { format }, body: question });

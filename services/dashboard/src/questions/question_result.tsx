@@ -1,7 +1,8 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
-import { ask, askFile, type Failure, type Questions, request, sentenceOf } from '../api/request.ts';
+import type { Questions } from '#pipelines/analytics/questions.ts';
+import { ask, askFile, type Failure, request, sentenceOf } from '../api/request.ts';
 import { type Asked, useAnswer } from '../api/use_answer.ts';
 import { timeOfDay } from '../format.ts';
 import type { Period } from '../period.ts';
@@ -26,8 +27,8 @@ import {
 
 /** An answer beside what was asked: lists of who is in a part of it are asked of the same time. */
 interface Answered<Name extends keyof Questions> {
-  query: Questions[Name][0];
-  answer: Questions[Name][1] & { as_of: number };
+  query: Questions[Name]['query'];
+  answer: Questions[Name]['answer'] & { as_of: number };
 }
 
 /** How long a question must stand before it is asked, so that not every letter is. */
@@ -43,7 +44,7 @@ export function useQuestion<Name extends keyof Questions>(
   const question = finished(draft);
   const key = useSettled(JSON.stringify([siteId, name, question, from, lastDay]));
   return useAnswer(key, async (signal) => {
-    const query = { ...question, from, to } as unknown as Questions[Name][0];
+    const query = { ...question, from, to } as unknown as Questions[Name]['query'];
     const answer = await ask(siteId, name, query, signal);
     return answer.ok ? { ...answer, value: { query, answer: answer.value } } : answer;
   });
@@ -125,7 +126,7 @@ interface QuestionActionsProps<Name extends keyof Questions> {
   siteId: string;
   name: Name;
   /** As it was asked; null until something was answered. */
-  query: Questions[Name][0] | null;
+  query: Questions[Name]['query'] | null;
   asOf: number | null;
   /** The answer as people read it in a spreadsheet; null: CSV is what the service writes. */
   table: (() => AnswerTable) | null;

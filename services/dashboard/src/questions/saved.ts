@@ -1,5 +1,6 @@
+import type { Questions } from '#pipelines/analytics/questions.ts';
 import type { Meta } from '#services/control_api/fields.ts';
-import { type Answer, listAll, type Questions, request } from '../api/request.ts';
+import { type Answer, listAll, request } from '../api/request.ts';
 
 /** A saved question. */
 export interface SavedQuestion extends Meta {
