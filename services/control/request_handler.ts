@@ -78,7 +78,7 @@ export async function answer(
   const { caller } = judged;
   if (route.inSession !== undefined) return answerInSession(options, route, caller, read.input, reply);
   const asked = { principal: caller.principal, judge, input: read.input };
-  if (route.ask !== undefined) return answerQuery(options, route, asked, reply);
+  if (route.prepare !== undefined) return answerQuery(options, route, asked, reply);
   if (route.gather !== undefined) return answerGathered(options, route, asked, reply);
   return answerSettings(options, route, asked, reply);
 }
@@ -218,14 +218,14 @@ async function answerQuery(
   reply: HttpReply,
 ): Promise<HttpReply> {
   const world = worldOf(options, options.journal.view(), principal);
-  const question = route.ask?.(input, world) ?? refused('not_found');
-  if (question.kind === 'refused') return refuse(reply, question.code, question.problems);
+  const query = route.prepare?.(input, world) ?? refused('not_found');
+  if (query.kind === 'refused') return refuse(reply, query.code, query.problems);
   const format = formatOf(input.query, reply.request.headers.accept);
-  const answered = await options.queries.write(question, format, askerOf(principal.actor, reply));
+  const answered = await options.queries.write(query, format, askerOf(principal.actor, reply));
   if (!answered.ok) return refuse(reply, answered.code, answered.problems);
-  const { siteId: site_id } = question;
-  const kind = question.kind === 'sql' ? 'sql' : question.about;
-  if (question.kind === 'sql' || question.ofPersons) {
+  const { siteId: site_id } = query;
+  const kind = query.kind === 'sql' ? 'sql' : query.about;
+  if (query.kind === 'sql' || query.ofPersons) {
     options.dataReads.read({ read_by: principal.actor, site_id, kind, format, rows: answered.rows });
   }
   return reply.type(answered.contentType).send(answered.body);

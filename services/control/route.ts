@@ -95,53 +95,58 @@ export interface Refused {
   problems: Problem[];
 }
 
-/** What a query of events comes to: what ClickHouse is asked, and how its rows are answered. */
-export type Question =
-  | {
-      kind: 'ask';
-      /** Or ALL_SITES. */
-      siteId: string;
-      /** What is asked: `funnel`, `event`, ... */
-      about: string;
-      /** The time whose events are read; null where they are found by something else. */
-      reads: Span | null;
-      /** The question as it came: rows of one statement are answered in several ways. */
-      asked: object;
-      statement: Statement;
-      /** Whether the audit notes who has the answer: it lists persons or their events, or tells what singles them out. */
-      ofPersons?: boolean;
-      /** Whether other control services may have the answer: not where it lists persons or their events. */
-      isShared: boolean;
-      /** How long the answer may be kept; 0: no kept one will do. */
-      cacheTtlMs: number;
-      answer(rows: readonly unknown[]): object;
-    }
-  | SqlQuestion
-  | Refused;
+/** A query of events: what ClickHouse runs, and how its rows are answered. */
+export interface QueryRequest {
+  kind: 'query';
+  /** Or ALL_SITES. */
+  siteId: string;
+  /** What is asked: `funnel`, `event`, ... */
+  about: string;
+  /** The time whose events are read; null where they are found by something else. */
+  reads: Span | null;
+  /** The query as it came: rows of one statement are answered in several ways. */
+  asked: object;
+  statement: Statement;
+  /** Whether the audit notes who has the answer: it lists persons or their events, or tells what singles them out. */
+  ofPersons?: boolean;
+  /** Whether other control services may have the answer: not where it lists persons or their events. */
+  isShared: boolean;
+  /** How long the answer may be cached; 0: no cached one will do. */
+  cacheTtlMs: number;
+  answer(rows: readonly unknown[]): object;
+}
 
 /** What an analyst asks in SQL of one site. */
-export interface SqlQuestion {
+export interface SqlRequest {
   kind: 'sql';
   siteId: string;
   sql: string;
 }
 
-/** What came of a question. */
+/** What the input of a query comes to. */
+export type PreparedQuery = QueryRequest | SqlRequest | Refused;
+
+/** What came of a query. */
 export type Answered = { ok: true; body: object } | { ok: false; code: ControlErrorCode };
 
-/** Answers to queries; equal questions share an answer for as long as it may be kept. */
+/** Answers to queries; equal queries share an answer for as long as it may be cached. */
 export interface QueryAnswers {
-  answer(question: Extract<Question, { kind: 'ask' }>, asker: QueryCaller): Promise<Answered>;
+  answer(query: QueryRequest, caller: QueryCaller): Promise<Answered>;
   /** The answer as it is sent. */
-  write(question: Exclude<Question, { kind: 'refused' }>, format: Format, asker: QueryCaller): Promise<Sent>;
+  write(query: QueryRequest | SqlRequest, format: Format, caller: QueryCaller): Promise<Sent>;
 }
 
 /** Rows of a statement, for an answer that is made of more than them; or the code by which it was refused. */
 export async function rowsOf<Row>(
   { queries, asker }: Pick<ControlServices, 'queries' | 'asker'>,
-  query: Pick<Extract<Question, { kind: 'ask' }>, 'siteId' | 'about' | 'asked' | 'statement' | 'cacheTtlMs'>,
+  query: Pick<QueryRequest, 'siteId' | 'about' | 'asked' | 'statement' | 'cacheTtlMs'>,
 ): Promise<Row[] | ControlErrorCode> {
-  const rest = { kind: 'ask', reads: null, isShared: false, answer: (rows: readonly unknown[]) => ({ rows }) } as const;
+  const rest = {
+    kind: 'query',
+    reads: null,
+    isShared: false,
+    answer: (rows: readonly unknown[]) => ({ rows }),
+  } as const;
   const answered = await queries.answer({ ...query, ...rest }, asker);
   return answered.ok ? (answered.body as { rows: Row[] }).rows : answered.code;
 }
@@ -181,7 +186,7 @@ export interface ControlServices {
 export type GatheredAnswer = { kind: 'answered'; body: object } | Refused;
 
 /**
- * A route is a value: what it takes, what it answers, and one function that answers it: `run`, `ask`, `gather` or
+ * A route is a value: what it takes, what it answers, and one function that answers it: `run`, `prepare`, `gather` or
  * `inSession`. The document is made from the same value.
  */
 export interface Route<Taken extends Input = Input> {
@@ -218,7 +223,7 @@ export interface Route<Taken extends Input = Input> {
   /** What stands in the answer beside what is shown, by others than the settings, once the change is written. */
   beside?(input: Taken, sources: Pick<ControlServices, 'analysts' | 'note'>, world: RequestContext): Promise<object>;
   /** Of a query: what is asked. */
-  ask?(input: Taken, world: RequestContext): Question;
+  prepare?(input: Taken, world: RequestContext): PreparedQuery;
   /** Of dead letters and single events: what their sources are asked. */
   gather?(input: Taken, sources: ControlServices, world: RequestContext): Promise<GatheredAnswer>;
   /** Of sessions and sign-ins: what they come to. */

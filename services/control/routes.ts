@@ -97,7 +97,10 @@ const WITH_BODY: readonly ControlErrorCode[] = ['body_not_json', 'body_too_large
 /** Every code that a route may answer. */
 export function errorsOf(route: Route): ControlErrorCode[] {
   const writes =
-    route.method !== 'GET' && route.ask === undefined && route.inSession === undefined && route.gather === undefined;
+    route.method !== 'GET' &&
+    route.prepare === undefined &&
+    route.inSession === undefined &&
+    route.gather === undefined;
   const isStored = writes || route.errors.includes('settings_not_stored');
   return [
     ...ALWAYS,
@@ -223,7 +226,7 @@ function ifMatchHeader(need: 'required' | 'optional') {
 }
 
 function documentedSuccess(route: Route): DocumentedResponse {
-  return route.ask === undefined && route.gather === undefined
+  return route.prepare === undefined && route.gather === undefined
     ? { ...route.success, headers: ETAG_HEADER }
     : route.success;
 }

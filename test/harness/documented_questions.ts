@@ -145,7 +145,7 @@ const WORLD = { view: { table: { site: () => ({}) } }, may: () => true, nowMs: T
 
 function asked(name: string, about: string, filtered: Filtered, body: object): DocumentedQuestion {
   const route = queryRoutes.find(({ path }) => path.endsWith(`/${name}`));
-  const question = route?.ask?.({ params: { site_id: SITE }, query: {}, body } as never, WORLD as never);
-  if (question?.kind !== 'ask') throw new Error(`${name}, ${about} is refused: ${JSON.stringify(question)}`);
+  const question = route?.prepare?.({ params: { site_id: SITE }, query: {}, body } as never, WORLD as never);
+  if (question?.kind !== 'query') throw new Error(`${name}, ${about} is refused: ${JSON.stringify(question)}`);
   return { name: `${name}, ${about} (${filtered})`, filtered, statement: question.statement };
 }

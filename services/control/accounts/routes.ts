@@ -159,13 +159,13 @@ export const accountUsageRoute: Route = route({
   query: usageQuery,
   success: { status: 200, schema: usageShape, description: 'The days of the month up to now' },
   errors: ['account_unknown', 'query_too_heavy', 'query_busy', 'query_cancelled', 'query_unavailable'],
-  ask({ params, query }, { nowMs, view }) {
+  prepare({ params, query }, { nowMs, view }) {
     const { account_id } = params as Static<typeof accountParams>;
     const { month = monthOf(nowMs) } = query as Static<typeof usageQuery>;
     if (view.table.account(account_id) === undefined) return refused('account_unknown');
     const siteIds = view.table.sites().flatMap((site) => (site.account_id === account_id ? [site.site_id] : []));
     return {
-      kind: 'ask',
+      kind: 'query',
       siteId: ALL_SITES,
       about: 'usage',
       reads: null,

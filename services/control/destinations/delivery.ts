@@ -54,14 +54,14 @@ export const deliveryHealthRoutes: Route[] = [
       description: 'Destinations of which there are outcomes',
     },
     errors: ['query_too_heavy', 'query_busy', 'query_cancelled', 'query_unavailable'],
-    ask({ query }, { nowMs, may, principal }) {
+    prepare({ query }, { nowMs, may, principal }) {
       const { site_id = null, destination = null } = query;
       // Rows of all sites are one question, which those who see all of them and those who see some ask alike.
       const isWhole = site_id !== null || may('destinations.read', 'installation');
       // In steps, so that equal questions of one second share an answer.
       const sinceMs = Math.floor((nowMs - DAY_MS) / HEALTH_KEPT_MS) * HEALTH_KEPT_MS;
       return {
-        kind: 'ask',
+        kind: 'query',
         siteId: site_id ?? ALL_SITES,
         about: 'delivery-health',
         reads: null,
@@ -118,13 +118,13 @@ export const newestAttemptsRoute: Route = route({
   query: attemptsQuery,
   success: { status: 200, schema: attemptsShape, description: 'Attempts of the last 30 days' },
   errors: ['site_unknown', 'query_too_heavy', 'query_busy', 'query_cancelled', 'query_unavailable'],
-  ask({ params: { site_id: siteId, name: destination }, query }, { nowMs, view }) {
+  prepare({ params: { site_id: siteId, name: destination }, query }, { nowMs, view }) {
     const { outcome = null, limit = ATTEMPTS_LIMIT } = query;
     if (view.table.site(siteId) === undefined) return refused('site_unknown');
     // In steps, so that equal questions of one second share an answer.
     const sinceMs = Math.floor((nowMs - ATTEMPTS_SINCE_MS) / ATTEMPTS_KEPT_MS) * ATTEMPTS_KEPT_MS;
     return {
-      kind: 'ask',
+      kind: 'query',
       siteId,
       about: 'attempts',
       reads: null,

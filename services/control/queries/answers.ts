@@ -1,5 +1,4 @@
-// Answers to queries: let through to ClickHouse in turn, shared by equal questions, kept for a while, and refused by
-// code.
+// Answers to queries: let through to ClickHouse in turn, shared by equal queries, cached for a while, and refused by code.
 import { WarehouseError } from '#infra/clickhouse/client.ts';
 import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
 import type { QueryCaller } from '#infra/clickhouse/running_queries.ts';
@@ -10,28 +9,26 @@ import type { SharedAnswer, SharedQueryCache } from '#infra/redis/query_cache.ts
 import { readSqlRows, sqlTable } from '#pipelines/analytics/sql_rows.ts';
 import { problem } from '#pipelines/settings/problems.ts';
 import type { ControlErrorCode } from '../errors.ts';
-import type { Answered, QueryAnswers, Question, SqlQuestion } from '../route.ts';
+import type { Answered, QueryAnswers, QueryRequest, SqlRequest } from '../route.ts';
 import { asCsv, asJson, type Format, PARQUET, type Sent, type Written, writeAnswer } from './formats.ts';
 
-type Asked = Extract<Question, { kind: 'ask' }>;
-
 /**
- * Asks ClickHouse, until the asker's signal ends it.
+ * Runs a statement in ClickHouse, until the caller's signal ends it.
  * @throws QueryTooHeavyError, QueryPatternError, QueryCancelledError, QueryBusyError, WarehouseError
  */
 export type RunQuery = (
-  statement: Asked['statement'],
-  question: Pick<Asked, 'siteId' | 'about' | 'reads'>,
-  asker: QueryCaller,
+  statement: QueryRequest['statement'],
+  query: Pick<QueryRequest, 'siteId' | 'about' | 'reads'>,
+  caller: QueryCaller,
 ) => Promise<unknown[]>;
 
-/** A question that was asked, for whoever asks the same meanwhile or soon after. */
-interface Kept {
-  askedAtMs: number;
+/** A query that runs or was answered, for whoever asks the same meanwhile or soon after. */
+interface CacheEntry {
+  startedAtMs: number;
   answered: Promise<Answered>;
   /** How many wait for it. */
   waiting: number;
-  /** Whether nothing of it is under way any more. */
+  /** Whether nothing of it runs any more. */
   isOver: boolean;
   /** Ends it. */
   stop: AbortController;
@@ -45,7 +42,7 @@ const REFUSED_MS = 1_000;
  * @param shared By which processes share answers; null: each has its own.
  */
 export function createQueryAnswers(
-  ask: RunQuery,
+  run: RunQuery,
   nowMs: () => number,
   onFailure: (error: unknown) => void,
   writeParquet: WriteParquet,
@@ -53,37 +50,51 @@ export function createQueryAnswers(
   shared: SharedQueryCache | null = null,
 ): QueryAnswers {
   /** In the order in which they were asked. */
-  const kept = new Map<string, Kept>();
+  const cache = new Map<string, CacheEntry>();
 
-  function forget(name: string, one: Kept): void {
-    if (kept.get(name) === one) kept.delete(name);
+  function forget(name: string, entry: CacheEntry): void {
+    if (cache.get(name) === entry) cache.delete(name);
   }
 
-  function begin(name: string, question: Asked, label: string): Kept {
+  async function runNow(query: QueryRequest, caller: QueryCaller): Promise<Answered> {
+    try {
+      const startedAtMs = nowMs();
+      const rows = await run(query.statement, query, caller);
+      return { ok: true, body: { ...query.answer(rows), as_of: startedAtMs } };
+    } catch (error) {
+      if (caller.signal.aborted) return { ok: false, code: 'query_cancelled' };
+      return { ok: false, code: refusalOf(error, onFailure) };
+    }
+  }
+
+  function begin(name: string, query: QueryRequest, label: string): CacheEntry {
     const stop = new AbortController();
     const { signal } = stop;
-    const askNow = (): Promise<Answered> => askClickhouse(ask, question, { label, signal }, nowMs(), onFailure);
-    const isShared = shared !== null && question.isShared && question.cacheTtlMs > 0;
-    const answered = isShared ? singleFlight(shared, name, question.cacheTtlMs, signal, askNow) : askNow();
-    const one = { askedAtMs: nowMs(), answered, waiting: 0, isOver: false, stop };
-    keep(kept, name, one);
-    return one;
+    const { cacheTtlMs, isShared } = query;
+    const start = (): Promise<Answered> => runNow(query, { label, signal });
+    const answered =
+      shared !== null && isShared && cacheTtlMs > 0 ? singleFlight(shared, name, cacheTtlMs, signal, start) : start();
+    const entry = { startedAtMs: nowMs(), answered, waiting: 0, isOver: false, stop };
+    cache.delete(name);
+    cache.set(name, entry);
+    for (const oldest of [...cache.keys()].slice(0, -CACHE_SIZE)) cache.delete(oldest);
+    return entry;
   }
 
-  async function answer(question: Asked, asker: QueryCaller): Promise<Answered> {
-    const name = JSON.stringify([question.asked, question.statement]);
-    const before = kept.get(name);
+  async function answer(query: QueryRequest, caller: QueryCaller): Promise<Answered> {
+    const name = JSON.stringify([query.asked, query.statement]);
+    const before = cache.get(name);
     // The time of day may be set back: an answer from ahead is no fresh one.
-    const isFresh = before !== undefined && Math.abs(nowMs() - before.askedAtMs) < question.cacheTtlMs;
-    const one = isFresh ? before : begin(name, question, asker.label);
-    return wait(one, asker.signal, () => forget(name, one));
+    const isFresh = before !== undefined && Math.abs(nowMs() - before.startedAtMs) < query.cacheTtlMs;
+    const entry = isFresh ? before : begin(name, query, caller.label);
+    return wait(entry, caller.signal, () => forget(name, entry));
   }
 
   return {
     answer,
-    async write(question, format, asker) {
-      if (question.kind === 'sql') return answerSql(question, format, asker);
-      const answered = await answer(question, asker);
+    async write(query, format, caller) {
+      if (query.kind === 'sql') return answerSql(query, format, caller);
+      const answered = await answer(query, caller);
       if (!answered.ok) return answered;
       try {
         return { ok: true, ...(await writeAnswer(answered.body, format, writeParquet)) };
@@ -94,40 +105,31 @@ export function createQueryAnswers(
   };
 }
 
-/** Whoever is gone waits no more, and a question that nobody waits for is not asked on. */
-async function wait(one: Kept, signal: AbortSignal, forget: () => void): Promise<Answered> {
+/** Whoever is gone waits no more, and a query that nobody waits for is ended. */
+async function wait(entry: CacheEntry, signal: AbortSignal, forget: () => void): Promise<Answered> {
   const leave = (): void => {
-    one.waiting--;
-    if (one.waiting > 0 || one.isOver) return;
-    one.stop.abort();
+    entry.waiting--;
+    if (entry.waiting > 0 || entry.isOver) return;
+    entry.stop.abort();
     forget();
   };
-  one.waiting++;
+  entry.waiting++;
   if (signal.aborted) leave();
   else signal.addEventListener('abort', leave, { once: true });
   try {
-    const answered = await one.answered;
+    const answered = await entry.answered;
     if (!answered.ok) forget();
     // Another process may have asked some time ago.
-    else one.askedAtMs = Math.min(one.askedAtMs, (answered.body as { as_of: number }).as_of);
+    else entry.startedAtMs = Math.min(entry.startedAtMs, (answered.body as { as_of: number }).as_of);
     return answered;
   } catch (error) {
-    // Else whoever asks the same would be told of a fault that may have passed, for as long as an answer is kept.
+    // Else whoever asks the same would be told of a fault that may have passed, for as long as an answer is cached.
     forget();
     throw error;
   } finally {
-    one.isOver = true;
+    entry.isOver = true;
     signal.removeEventListener('abort', leave);
-    if (!signal.aborted) one.waiting--;
-  }
-}
-
-function keep(kept: Map<string, Kept>, name: string, one: Kept): void {
-  kept.delete(name);
-  kept.set(name, one);
-  for (const oldest of kept.keys()) {
-    if (kept.size <= CACHE_SIZE) break;
-    kept.delete(oldest);
+    if (!signal.aborted) entry.waiting--;
   }
 }
 
@@ -137,13 +139,13 @@ async function singleFlight(
   name: string,
   cacheTtlMs: number,
   signal: AbortSignal,
-  ask: () => Promise<Answered>,
+  run: () => Promise<Answered>,
 ): Promise<Answered> {
   const found = await shared.find(name, signal);
   if (found !== null) return JSON.parse(found) as Answered;
   let answered: Answered | null = null;
   try {
-    answered = await ask();
+    answered = await run();
     return answered;
   } finally {
     await shared.done(name, answered === null ? null : sharedOf(answered, cacheTtlMs));
@@ -154,21 +156,6 @@ async function singleFlight(
 function sharedOf(answered: Answered, cacheTtlMs: number): SharedAnswer | null {
   if (answered.ok) return { text: JSON.stringify(answered), cacheTtlMs };
   return answered.code === 'query_too_heavy' ? { text: JSON.stringify(answered), cacheTtlMs: REFUSED_MS } : null;
-}
-
-async function askClickhouse(
-  ask: RunQuery,
-  question: Asked,
-  asker: QueryCaller,
-  nowMs: number,
-  onFailure: (error: unknown) => void,
-): Promise<Answered> {
-  try {
-    return { ok: true, body: { ...question.answer(await ask(question.statement, question, asker)), as_of: nowMs } };
-  } catch (error) {
-    if (asker.signal.aborted) return { ok: false, code: 'query_cancelled' };
-    return { ok: false, code: refusalOf(error, onFailure) };
-  }
 }
 
 /** The code of a failure of ClickHouse. @throws what is no failure of ClickHouse */
@@ -188,29 +175,29 @@ function codeOf(error: unknown): ControlErrorCode | null {
 }
 
 /** Answers what analysts write in SQL. */
-type SqlAnswers = (question: SqlQuestion, format: Format, asker: QueryCaller) => Promise<Sent>;
+type SqlAnswers = (query: SqlRequest, format: Format, caller: QueryCaller) => Promise<Sent>;
 
 /** Queries of one site at once, so that no site takes all that ClickHouse gives to SQL. */
 const SQL_AT_ONCE = 2;
 
 /**
- * @param ask Null: there is no user of ClickHouse to ask as.
+ * @param run Null: there is no user of ClickHouse to run it as.
  * @param onFailure Hears of what ClickHouse did not answer, but not of what it refused: that quotes the analyst.
  */
 export function createSqlAnswers(
-  ask: RunSql | null,
+  run: RunSql | null,
   nowMs: () => number,
   onFailure: (error: unknown) => void,
 ): SqlAnswers {
   const running = new Map<string, number>();
-  return async (question, format, asker) => {
-    if (ask === null) return { ok: false, code: 'sql_not_set_up' };
-    const { siteId } = question;
+  return async (query, format, caller) => {
+    if (run === null) return { ok: false, code: 'sql_not_set_up' };
+    const { siteId } = query;
     const now = running.get(siteId) ?? 0;
     if (now >= SQL_AT_ONCE) return { ok: false, code: 'query_busy' };
     running.set(siteId, now + 1);
     try {
-      return { ok: true, ...(await writtenSql(ask, question, format, asker, nowMs())) };
+      return { ok: true, ...(await writtenSql(run, query, format, caller, nowMs())) };
     } catch (error) {
       return sqlRefusal(error, onFailure);
     } finally {
@@ -222,16 +209,16 @@ export function createSqlAnswers(
 }
 
 async function writtenSql(
-  ask: RunSql,
-  { siteId, sql }: SqlQuestion,
+  run: RunSql,
+  { siteId, sql }: SqlRequest,
   format: Format,
-  asker: QueryCaller,
+  caller: QueryCaller,
   nowMs: number,
 ): Promise<Written> {
   if (format === 'parquet') {
-    return { contentType: PARQUET, body: await ask(siteId, sql, 'Parquet', asker), rows: null };
+    return { contentType: PARQUET, body: await run(siteId, sql, 'Parquet', caller), rows: null };
   }
-  const answer = readSqlRows((await ask(siteId, sql, 'JSONCompact', asker)).toString('utf8'));
+  const answer = readSqlRows((await run(siteId, sql, 'JSONCompact', caller)).toString('utf8'));
   const rows = answer.rows.length;
   return format === 'csv' ? asCsv(sqlTable(answer), rows) : asJson({ ...answer, as_of: nowMs }, rows);
 }
@@ -241,11 +228,7 @@ function sqlRefusal(error: unknown, onFailure: (error: unknown) => void): Extrac
     return { ok: false, code: error.code, problems: [problem(error.code, 'sql', error.message)] };
   }
   if (error instanceof SqlBusyError || error instanceof QueryBusyError) return { ok: false, code: error.code };
-  if (error instanceof QueryCancelledError) return { ok: false, code: error.code };
-  onFailure(error);
-  if (error instanceof QueryTooHeavyError) return { ok: false, code: 'query_too_heavy' };
-  if (!(error instanceof WarehouseError)) throw error;
-  return { ok: false, code: error.code === 'warehouse_unavailable' ? 'query_unavailable' : 'internal' };
+  return { ok: false, code: refusalOf(error, onFailure) };
 }
 
 /** No query may begin soon: as many run, or wait, as may. */
@@ -255,8 +238,8 @@ export class QueryBusyError extends Error {
 
 /** Lets queries through to ClickHouse, and none of one site before those of others that have fewer. */
 interface QueryGate {
-  /** @throws QueryBusyError, QueryCancelledError where the signal ended the waiting, and what `ask` throws */
-  pass<T>(siteId: string, signal: AbortSignal, ask: () => Promise<T>): Promise<T>;
+  /** @throws QueryBusyError, QueryCancelledError where the signal ended the waiting, and what `run` throws */
+  pass<T>(siteId: string, signal: AbortSignal, run: () => Promise<T>): Promise<T>;
 }
 
 export interface QueryGateLimits {
@@ -266,20 +249,20 @@ export interface QueryGateLimits {
 
 /** A request has 30 seconds, of which a query may take 20. */
 const WAITING_MS_MAX = 8_000;
-/** Of one site; a board has up to 50 questions. */
+/** Of one site; a board has up to 50 queries. */
 const SITE_WAITING_MAX = 60;
 
 export function createQueryGate({ atOnce, siteAtOnce }: QueryGateLimits, waitingMsMax = WAITING_MS_MAX): QueryGate {
   const gate = createFairGate({ atOnce, groupAtOnce: siteAtOnce, waitingMax: SITE_WAITING_MAX });
   return {
-    async pass(siteId, signal, ask) {
+    async pass(siteId, signal, run) {
       const tooLong = AbortSignal.timeout(waitingMsMax);
       const leave = await gate.enter(siteId, AbortSignal.any([signal, tooLong])).catch((error: unknown) => {
         if (signal.aborted) throw new QueryCancelledError();
         throw error instanceof GateBusyError || tooLong.aborted ? new QueryBusyError() : error;
       });
       try {
-        return await ask();
+        return await run();
       } finally {
         leave();
       }

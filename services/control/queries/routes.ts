@@ -16,7 +16,7 @@ import { sqlAnswerShape } from '#pipelines/analytics/sql_rows.ts';
 import type { Permission } from '#pipelines/settings/access.ts';
 import { closed, idField, timeField } from '#services/control_api/fields.ts';
 import { type Input, inSite, type Needs } from '../auth.ts';
-import { type Question as QueryRequest, type RequestContext, type Route, refused, route } from '../route.ts';
+import { type PreparedQuery, type RequestContext, type Route, refused, route } from '../route.ts';
 import { formatQuery, OTHER_FORMATS } from './formats.ts';
 
 /** Of fewer a value may tell who they are. */
@@ -61,12 +61,12 @@ function queryRoute(question: Question): Route {
       'query_cancelled',
       'query_unavailable',
     ],
-    ask: (input, context) => requestOf(question, input, context),
+    prepare: (input, context) => requestOf(question, input, context),
   };
 }
 
 /** What ClickHouse is asked for a query, and how its rows are answered; or why it is not asked. */
-function requestOf(question: Question, input: Input, context: RequestContext): QueryRequest {
+function requestOf(question: Question, input: Input, context: RequestContext): PreparedQuery {
   const { site_id: siteId } = input.params as Static<typeof queryParams>;
   const { nowMs } = context;
   if (context.view.table.site(siteId) === undefined) return refused('site_unknown');
@@ -80,7 +80,7 @@ function requestOf(question: Question, input: Input, context: RequestContext): Q
   const since = question.reads === undefined ? queriedSince(query) : (reads?.from ?? 0);
   const whole = withPersonsOf(withEveryName(query), siteId, since);
   return {
-    kind: 'ask',
+    kind: 'query',
     siteId,
     about: kind,
     isShared: permission === undefined,
@@ -140,7 +140,7 @@ export const sqlRoute: Route = route({
     'sql_not_set_up',
     'query_unavailable',
   ],
-  ask({ params: { site_id: siteId }, body: { sql } }, { view }) {
+  prepare({ params: { site_id: siteId }, body: { sql } }, { view }) {
     if (view.table.site(siteId) === undefined) return refused('site_unknown');
     return { kind: 'sql', siteId, sql };
   },

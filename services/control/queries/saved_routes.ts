@@ -13,7 +13,7 @@ import { inSite, type Needs } from '../auth.ts';
 import { definitionRoutes } from '../definition_routes.ts';
 import {
   metaOf,
-  type Question,
+  type PreparedQuery,
   type RequestContext,
   type Route,
   refused,
@@ -37,7 +37,7 @@ const itemsOf = (view: SettingsView, siteId: string, kind: SavedKind): SavedItem
 const isOnBoard = (view: SettingsView, siteId: string, id: string): boolean =>
   itemsOf(view, siteId, 'board').some(({ definition }) => JSON.parse(definition).questions.includes(id));
 
-const invalid = (problems: Problem[]): Question => refused('settings_invalid', problems);
+const invalid = (problems: Problem[]): PreparedQuery => refused('settings_invalid', problems);
 
 /** What a saved question may ask, by the last part of its path. */
 const ASKED = new Map([...queryRoutes, sqlRoute].map((one) => [one.path.slice(one.path.lastIndexOf('/') + 1), one]));
@@ -144,14 +144,14 @@ function questionProblems(siteId: string, saved: Saved, world: RequestContext): 
   return problems.map((one) => ({ ...one, field: one.field === 'query' ? one.field : `question.${one.field}` }));
 }
 
-function questionOf(siteId: string, { query, question }: Saved, world: RequestContext): Question {
+function questionOf(siteId: string, { query, question }: Saved, world: RequestContext): PreparedQuery {
   const asked = ASKED.get(query);
-  if (asked?.ask === undefined || asked.body === null) {
+  if (asked?.prepare === undefined || asked.body === null) {
     return invalid([problem('not_there', 'query', `is none of: ${[...ASKED.keys()].join(', ')}`)]);
   }
   const problems = schemaProblems(asked.body, question);
   if (problems.length > 0) return invalid(problems);
-  return asked.ask({ params: { site_id: siteId }, query: {}, body: question, ifMatch: null }, world);
+  return asked.prepare({ params: { site_id: siteId }, query: {}, body: question, ifMatch: null }, world);
 }
 
 interface Times {
@@ -216,7 +216,7 @@ export const savedAnswerRoute: Route = {
     ],
     run: () => refused('not_found'),
   }),
-  ask({ params, query }, world) {
+  prepare({ params, query }, world) {
     const { site_id: siteId, id } = params as { site_id: string; id: string };
     const { table } = world.view;
     if (table.site(siteId) === undefined) return refused('site_unknown');

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { openQueries } from '#services/control/open_app.ts';
-import type { Answered, Question } from '#services/control/route.ts';
+import type { Answered, QueryRequest } from '#services/control/route.ts';
 import { until } from '#test/harness/until.ts';
 import { useClickhouse } from '../clickhouse/warehouse_world.ts';
 
@@ -24,9 +24,9 @@ async function opened() {
   onTestFinished(() => queries.close());
   const ask = (sql: string, siteId: string, signal = new AbortController().signal): Promise<Answered> => {
     const asked = { siteId, about: 'top', reads: { from: 0, to: 1 }, asked: {}, isShared: false, cacheTtlMs: 0 };
-    const statement: Extract<Question, { kind: 'ask' }>['statement'] = { sql, parameters: {} };
+    const statement: QueryRequest['statement'] = { sql, parameters: {} };
     return queries.answers.answer(
-      { kind: 'ask', ...asked, statement, answer: (rows) => ({ rows }) },
+      { kind: 'query', ...asked, statement, answer: (rows) => ({ rows }) },
       { label: 'Ann: on call', signal },
     );
   };

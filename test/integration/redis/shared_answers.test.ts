@@ -31,7 +31,7 @@ function service(shared: ReturnType<typeof shares> | null, nowMs = 5_000) {
 }
 
 const question = (sql: string, cacheTtlMs = 60_000, isShared = true) => ({
-  kind: 'ask' as const,
+  kind: 'query' as const,
   ...{ siteId: 'shop', about: 'top', reads: null, asked: {}, isShared, cacheTtlMs },
   statement: { sql, parameters: {} },
   answer: (rows: readonly unknown[]) => ({ rows }),

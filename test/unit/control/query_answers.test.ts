@@ -9,7 +9,7 @@ import {
 } from '#services/control/queries/answers.ts';
 
 const question = (text: string, cacheTtlMs = 1_000) => ({
-  kind: 'ask' as const,
+  kind: 'query' as const,
   siteId: 'shop',
   about: 'top',
   reads: null,
