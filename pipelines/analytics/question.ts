@@ -75,7 +75,7 @@ export const common = {
   from: time('Only events that happened at this time or later'),
   to: time('Only events that happened before this time'),
   filters: Type.Optional(filtersShape),
-  fresh: Type.Optional(Type.Boolean({ description: 'True: no kept answer will do', default: false })),
+  fresh: Type.Optional(Type.Boolean({ description: 'True: do not answer from the cache', default: false })),
 };
 
 /** How many values, or rows, an answer has at the most. */
