@@ -322,7 +322,9 @@ export async function choosePorts<Name extends string>(
       saved[name],
       Object.values(chosen).filter((port) => port !== undefined),
     );
-  writePorts(path, chosen);
+  mkdirSync(dataDir, { recursive: true });
+  writeFileSync(`${path}.new`, `${JSON.stringify(chosen, null, 2)}\n`);
+  renameSync(`${path}.new`, path);
   return chosen as Record<Name, number>;
 }
 
@@ -350,10 +352,4 @@ function readPorts(path: string): Partial<Record<string, number>> {
   } catch {
     return {};
   }
-}
-
-function writePorts(path: string, ports: Partial<Record<string, number>>): void {
-  mkdirSync(join(path, '..'), { recursive: true });
-  writeFileSync(`${path}.new`, `${JSON.stringify(ports, null, 2)}\n`);
-  renameSync(`${path}.new`, path);
 }

@@ -9,40 +9,41 @@ import { ensureReaper, owner, registerChild } from './processes.ts';
 
 const OUTPUT_CHARS_MAX = 16_384;
 
-interface ToolOptions {
-  cwd?: string;
-  onOutput?(chunk: string): void;
-}
-
 /** Runs a command to its end and returns what it printed (the last 16 KiB of both streams). */
-export function runTool(command: string, args: string[], options: ToolOptions = {}): Promise<string> {
+export function runTool(command: string, args: string[], options: { cwd?: string } = {}): Promise<string> {
   ensureReaper();
   const child = spawn(command, args, {
     cwd: options.cwd,
     detached: true,
-    env: toolEnvironment(),
+    // All of it, as Maven, pip and apt may need proxy settings.
+    env: { ...environment(), ...ownerEnvironment() },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   if (child.pid !== undefined) registerChild(child.pid, 'part');
   let output = '';
   const take = (chunk: string) => {
     output = (output + chunk).slice(-OUTPUT_CHARS_MAX);
-    options.onOutput?.(chunk);
   };
   child.stdout.setEncoding('utf8').on('data', take);
   child.stderr.setEncoding('utf8').on('data', take);
   return new Promise((resolve, reject) => {
-    child.once('error', (cause) => reject(missing(command, cause)));
+    child.once('error', (cause) => {
+      const what = `${command} cannot be run (${cause.message}): install it`;
+      reject(new LocalError('local_tool_missing', what, { cause }));
+    });
     child.once('close', (code) => {
-      if (code === 0) resolve(output);
-      else reject(failed(command, args, code, output));
+      if (code === 0) return resolve(output);
+      const end = output.trimEnd().split('\n').slice(-15).join('\n');
+      reject(new LocalError('local_tool_failed', `${command} ${args.join(' ')} ended with ${code}:\n${end}`));
     });
   });
 }
 
 /** The path of a command that is on PATH. */
 export function findOnPath(command: string): string | undefined {
-  return searchPath()
+  const folders = toolsConfig(environment()).path.split(':');
+  return folders
+    .filter((folder) => folder !== '')
     .map((folder) => join(folder, command))
     .find(isExecutable);
 }
@@ -57,15 +58,6 @@ export function isExecutable(path: string): boolean {
   }
 }
 
-function missing(command: string, cause: Error): LocalError {
-  return new LocalError('local_tool_missing', `${command} cannot be run (${cause.message}): install it`, { cause });
-}
-
-function failed(command: string, args: string[], code: number | null, output: string): LocalError {
-  const end = output.trimEnd().split('\n').slice(-15).join('\n');
-  return new LocalError('local_tool_failed', `${command} ${args.join(' ')} ended with ${code}:\n${end}`);
-}
-
 /** Marks every process started for this one, so that the reaper also finds those that were never registered. */
 const OWNER_VARIABLE = 'EVENT_INGEST_OWNER';
 
@@ -76,11 +68,6 @@ export function ownerEnvironment(): Record<string, string> {
   return { [OWNER_VARIABLE]: owner() };
 }
 
-/** The whole environment for tools (maven, pip, apt), which may need proxy settings. */
-function toolEnvironment(): NodeJS.ProcessEnv {
-  return { ...environment(), ...ownerEnvironment() };
-}
-
 /** A small environment for parts, so that no other variable changes how a broker or a database is configured. */
 export function partEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const kept = PART_VARIABLES.flatMap((name) => {
@@ -88,13 +75,6 @@ export function partEnvironment(extra: Record<string, string> = {}): NodeJS.Proc
     return value === undefined ? [] : [[name, value] as const];
   });
   return { ...Object.fromEntries(kept), ...ownerEnvironment(), ...extra };
-}
-
-/** Folders on PATH, in order. */
-function searchPath(): string[] {
-  return toolsConfig(environment())
-    .path.split(':')
-    .filter((folder) => folder !== '');
 }
 
 /** JAVA_HOME; null where it is not set. */
@@ -176,14 +156,10 @@ async function missingPackages(
   wanted: readonly [string, ...string[]],
   onProgress: (line: string) => void,
 ): Promise<string[]> {
-  if (!hasPackageLists()) {
+  if (!existsSync(APT_LISTS) || !readdirSync(APT_LISTS).some((file) => file.includes('_Packages'))) {
     onProgress(`${wanted[0]}: apt-get update, since this machine has no package lists`);
     await runTool('apt-get', ['update']);
   }
   const plan = await runTool('apt-get', ['install', '--simulate', '--no-install-recommends', ...wanted]);
   return [...plan.matchAll(/^Inst (\S+)/gm)].flatMap((match) => match[1] ?? []);
-}
-
-function hasPackageLists(): boolean {
-  return existsSync(APT_LISTS) && readdirSync(APT_LISTS).some((file) => file.includes('_Packages'));
 }
