@@ -21,7 +21,7 @@ export interface PlannedSplit {
 }
 
 /** Redis, Kafka or ClickHouse did not answer. The split may have been made or not; it is safe to ask again. */
-export class PersonSplitsError extends Error {
+class PersonSplitsError extends Error {
   readonly code = 'splits_unavailable';
 }
 

@@ -31,7 +31,7 @@ export interface DataReadLog {
 }
 
 /** Kafka did not answer. */
-export class DataReadsError extends Error {
+class DataReadsError extends Error {
   readonly code = 'data_reads_unavailable';
 }
 

@@ -1,6 +1,3 @@
-import { AnalystRightsError } from '#infra/clickhouse/analyst_users.ts';
-import { WarehouseError } from '#infra/clickhouse/client.ts';
-import { QueryCancelledError } from '#infra/clickhouse/select_rows.ts';
 import {
   createHttpServer,
   type HttpReply,
@@ -10,11 +7,6 @@ import {
   QUERY_WITHOUT_TYPE,
 } from '#infra/http/http_server.ts';
 import { mountDocs } from '#infra/http/static_files.ts';
-import { PersonSplitsError } from '#infra/persons/person_splits.ts';
-import { DeadLettersError, SearchBusyError } from '#infra/redelivery/dead_letter_store.ts';
-import { RedisUnavailableError } from '#infra/redis/client.ts';
-import { DataReadsError } from '#infra/settings/data_read_log.ts';
-import { JournalError } from '#pipelines/settings/journal.ts';
 import {
   authenticate,
   type Caller,
@@ -25,13 +17,10 @@ import {
   type RequestFacts,
 } from './auth.ts';
 import { mountDashboard } from './dashboard_files.ts';
-import { type ControlErrorCode, refuse } from './errors.ts';
-import { StagesError } from './operations/stage_view.ts';
-import { QueryBusyError } from './queries/answers.ts';
+import { CONTROL_ERRORS, type ControlErrorCode, refuse } from './errors.ts';
 import { answer, type ControlOptions } from './request_handler.ts';
 import type { Route } from './route.ts';
 import { controlDocument, ROUTES } from './routes.ts';
-import { SessionsUnavailableError } from './users/sign_in.ts';
 
 const BODY_BYTES_MAX = 1024 * 1024;
 /** Of somebody who has not shown who he is: many may send at once, and a sign-in is short. */
@@ -156,30 +145,26 @@ function pathMethods(): Map<string, string[]> {
   return found;
 }
 
-/** What of the server's own errors is the caller's fault, by the server's stable codes. */
-const CALLER_FAULTS: Record<string, ControlErrorCode> = {
+/** What errors are answered with whose own code is none of this service's: the caller's fault, or a part that is away. */
+const ANSWERED: Readonly<Record<string, ControlErrorCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'content_type_unsupported',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'request_malformed',
   FST_ERR_BAD_URL: 'request_malformed',
   [QUERY_WITHOUT_TYPE]: 'method_not_allowed',
+  redis_unavailable: 'tag_health_unavailable',
+  warehouse_unavailable: 'query_unavailable',
+  warehouse_mismatch: 'query_unavailable',
+  warehouse_refused: 'query_unavailable',
 };
 
+/** The code that an error is answered with; null: nobody foresaw it. */
 function codeOf(error: unknown, request: HttpRequestIn): ControlErrorCode | null {
-  if (error instanceof JournalError) return 'settings_not_stored';
-  if (error instanceof SessionsUnavailableError) return error.code;
-  if (error instanceof RedisUnavailableError) return 'tag_health_unavailable';
-  if (error instanceof DataReadsError) return error.code;
-  if (error instanceof StagesError || error instanceof PersonSplitsError) return error.code;
-  if (error instanceof DeadLettersError) return 'dead_letters_unavailable';
-  if (error instanceof AnalystRightsError) return error.code;
-  if (error instanceof WarehouseError) return 'query_unavailable';
-  if (error instanceof SearchBusyError || error instanceof QueryBusyError) return error.code;
-  if (error instanceof QueryCancelledError) return error.code;
   // The connection is gone, or what came is not HTTP.
   if (error !== null && request.raw.errored === error) return 'request_malformed';
-  const code = (error as { code?: unknown } | null)?.code;
-  if (typeof code === 'string' && Object.hasOwn(CALLER_FAULTS, code)) return CALLER_FAULTS[code] ?? null;
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (typeof code === 'string' && Object.hasOwn(ANSWERED, code)) return ANSWERED[code] ?? null;
+  if (typeof code === 'string' && Object.hasOwn(CONTROL_ERRORS, code)) return code as ControlErrorCode;
   // A refusal that a later version of the server brings must not end the process.
   return isRefusal(error) ? 'request_malformed' : null;
 }

@@ -1,7 +1,7 @@
 // Schemas of destinations, the attempts of their deliveries, and their health.
 
 import { type Static, Type } from 'typebox';
-import { closed, idField, metaFields, nullable, pageFields, timeField } from './fields.ts';
+import { closed, countField, idField, metaFields, nullable, pageFields, timeField } from './fields.ts';
 
 const destinationName = idField('The kind of destination, such as meta or webhook');
 const siteId = idField('The site it belongs to');
@@ -89,7 +89,6 @@ export const testShape = Type.Object({
 });
 export type TestAnswer = Static<typeof testShape>;
 
-const count = (description: string) => Type.Integer({ description, minimum: 0 });
 const spread = (description: string) => Type.Object({ p50: Type.Number(), p99: Type.Number() }, { description });
 
 export const healthShape = Type.Object({
@@ -100,13 +99,15 @@ export const healthShape = Type.Object({
       'By the newest attempt; waits_for_settings: credentials that the platform refuses, or settings that are missing',
   }),
   reason: Type.String({ description: 'Why, where it is not delivering: a stable code; else empty' }),
-  attempts: count('Events attempted'),
-  delivered: count('Of these, delivered'),
-  diverted: count('Of these, put on a lane for another attempt'),
-  dead: count('Of these, given up; an event that died twice counts twice'),
-  failed: count('Events that died in the last 24 hours and are dead still: what was delivered since is not counted'),
-  paused: count('Events put on a lane without an attempt'),
-  waiting: count('Events that wait on a lane now; those that wait in the main topic are lag, not counted here'),
+  attempts: countField('Events attempted'),
+  delivered: countField('Of these, delivered'),
+  diverted: countField('Of these, put on a lane for another attempt'),
+  dead: countField('Of these, given up; an event that died twice counts twice'),
+  failed: countField(
+    'Events that died in the last 24 hours and are dead still: what was delivered since is not counted',
+  ),
+  paused: countField('Events put on a lane without an attempt'),
+  waiting: countField('Events that wait on a lane now; those that wait in the main topic are lag, not counted here'),
   skipped: Type.Record(Type.String(), Type.Integer(), { description: 'Events left out, by reason' }),
   delivered_at: nullable(timeField('When an event was last delivered')),
   failed_at: nullable(timeField('When one last was not')),

@@ -31,6 +31,8 @@ export const timeField = (description: string) =>
     ...refusedAs('expiry_malformed'),
   });
 
+export const countField = (description: string) => Type.Integer({ description, minimum: 0 });
+
 export const nullable = <Schema extends TSchema>(schema: Schema, options: TSchemaOptions = {}) =>
   Type.Union([schema, Type.Null()], options);
 

@@ -2,20 +2,18 @@
 
 import { type Static, Type } from 'typebox';
 import { REFUSAL_INTERVALS, REFUSAL_KINDS } from '#pipelines/ingestion_warnings/warnings.ts';
-import { closed, idField, nullable, refusedAs, timeField } from './fields.ts';
-
-const recordCount = (description: string) => Type.Integer({ description, minimum: 0 });
+import { closed, countField, idField, nullable, refusedAs, timeField } from './fields.ts';
 
 const stageShape = Type.Object({
   stage: Type.String({ description: 'Name of the stage; delivery.NAME for each destination that a site has' }),
-  consumers: recordCount('Consumers that take records for it now; without one nothing gets done'),
-  lag: nullable(recordCount('Records, and marks of transactions, that it has still to take'), {
+  consumers: countField('Consumers that take records for it now; without one nothing gets done'),
+  lag: nullable(countField('Records, and marks of transactions, that it has still to take'), {
     description: 'Null where it never took one',
   }),
-  waits_longer_than_ms: nullable(recordCount('The oldest of these is older than so much'), {
+  waits_longer_than_ms: nullable(countField('The oldest of these is older than so much'), {
     description: 'In steps of 10 s, 1 min, 10 min, 1 h and 6 h; null: younger than the first, or nothing waits',
   }),
-  on_lanes: recordCount('Of a delivery: records that wait on a lane to be tried again'),
+  on_lanes: countField('Of a delivery: records that wait on a lane to be tried again'),
   rate: nullable(Type.Number({ description: 'Records a second that it took lately' }), {
     description: 'Null until it was looked at twice',
   }),
@@ -40,9 +38,9 @@ export const runningQueryShape = Type.Object({
   site_id: nullable(idField('The site that it is about'), { description: 'Null: all sites' }),
   kind: Type.String({ description: 'The last part of its path: `funnel`, `sql`, ...' }),
   asked_by: Type.String({ description: 'Label of who asked' }),
-  running_ms: Type.Integer({ description: 'For how long ClickHouse has been at work on it', minimum: 0 }),
-  rows_read: Type.Integer({ description: 'Rows read by now, of all servers', minimum: 0 }),
-  memory_bytes: Type.Integer({ description: 'Memory that it has now, of all servers', minimum: 0 }),
+  running_ms: countField('For how long ClickHouse has been at work on it'),
+  rows_read: countField('Rows read by now, of all servers'),
+  memory_bytes: countField('Memory that it has now, of all servers'),
 });
 export type RunningQueryItem = Static<typeof runningQueryShape>;
 
@@ -54,12 +52,11 @@ export type RunningQueriesAnswer = Static<typeof runningQueriesShape>;
 
 export const runningQueryParams = closed({ id: queryId });
 
-const tagCount = (description: string) => Type.Integer({ description, minimum: 0 });
 const volume = (description: string) =>
   Type.Object(
     {
-      now: tagCount('Events until now'),
-      usual: nullable(tagCount('In the same time of earlier days, the median; null while too little is known')),
+      now: countField('Events until now'),
+      usual: nullable(countField('In the same time of earlier days, the median; null while too little is known')),
     },
     { description },
   );
@@ -71,9 +68,9 @@ const definitionHealth = Type.Object({
     description:
       'quiet: not for 3 of its usual gaps, at least an hour; stopped: not for 10, at least a day; firing also while it has fired too seldom to know its gap',
   }),
-  fired: tagCount('How often it fired since it is watched'),
+  fired: countField('How often it fired since it is watched'),
   last_fired_at: nullable(timeField('When it last fired')),
-  usual_gap_ms: nullable(tagCount('Mean time between its recent firings')),
+  usual_gap_ms: nullable(countField('Mean time between its recent firings')),
 });
 export type DefinitionHealth = Static<typeof definitionHealth>;
 
@@ -94,10 +91,10 @@ export const tagHealthShape = Type.Object({
   definitions: Type.Array(definitionHealth, { description: 'Event definitions that are enabled' }),
   reported: Type.Object(
     {
-      retried: tagCount('Requests that came to nothing at first'),
-      dropped: tagCount('Events that a browser could not keep until they were sent'),
-      rejected: tagCount('Events that the edge refused'),
-      blocked: tagCount("Requests that a page's content security policy forbade"),
+      retried: countField('Requests that came to nothing at first'),
+      dropped: countField('Events that a browser could not keep until they were sent'),
+      rejected: countField('Events that the edge refused'),
+      blocked: countField("Requests that a page's content security policy forbade"),
     },
     { description: 'What tags counted themselves, of the last 7 days' },
   ),

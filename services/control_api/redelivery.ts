@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import { STAGES } from '#infra/kafka/topics.ts';
 import { LETTER_DELIVERIES, LETTER_STATES, RESEND_OUTCOMES } from '#pipelines/redelivery/resend.ts';
 import { attemptShape } from './destinations.ts';
-import { closed, idField, limitField, metaFields, nullable, pageFields, timeField } from './fields.ts';
+import { closed, countField, idField, limitField, metaFields, nullable, pageFields, timeField } from './fields.ts';
 
 /** A letter has 512 KiB at the most, and a transaction is one. */
 const LETTERS_AT_ONCE_MAX = 100;
@@ -134,7 +134,6 @@ const rate = Type.Integer({ description: 'Events per second at the most', minimu
 const force = Type.Boolean({ description: 'Send also what is known as delivered or waits on a lane' });
 const dryRun = Type.Boolean({ description: 'Only count' });
 const wanted = Type.Enum(['running', 'paused', 'cancelled'], { description: 'What is wanted of it' });
-const eventCount = (description: string) => Type.Integer({ description, minimum: 0 });
 
 export const replayParams = closed({ replay_id: idField('The replay') });
 export const replayQuery = closed({
@@ -173,21 +172,21 @@ export const replayShape = Type.Object({
   }),
   detail: Type.String({ description: 'What it waits for, or why it failed: a stable code; else empty' }),
   share_read: nullable(Type.Number(), { description: 'Of the range, in counting or sending: from 0 to 1' }),
-  seen: eventCount('Events of the destination and site among what was read'),
-  delivered: eventCount('Of these, left out as the destination has them'),
-  pending: eventCount('Of these, left out as they wait on a lane'),
-  unreadable: eventCount('Records that cannot be read, or dead letters that were cut'),
-  chosen: eventCount('Of these, to be sent; while sending, written for delivery'),
-  skipped_before: eventCount(
+  seen: countField('Events of the destination and site among what was read'),
+  delivered: countField('Of these, left out as the destination has them'),
+  pending: countField('Of these, left out as they wait on a lane'),
+  unreadable: countField('Records that cannot be read, or dead letters that were cut'),
+  chosen: countField('Of these, to be sent; while sending, written for delivery'),
+  skipped_before: countField(
     'Of those chosen, skipped by delivery the last time; whether they are skipped again is decided when they are sent',
   ),
-  to_send: nullable(eventCount('What counting found'), { description: 'Null before its end' }),
+  to_send: nullable(countField('What counting found'), { description: 'Null before its end' }),
   found: nullable(
     Type.Object({
-      delivered: eventCount('Left out as the destination has them'),
-      pending: eventCount('Left out as they wait on a lane'),
-      unreadable: eventCount('Records that cannot be read, or dead letters that were cut'),
-      skipped_before: eventCount('Of those to be sent, skipped by delivery the last time'),
+      delivered: countField('Left out as the destination has them'),
+      pending: countField('Left out as they wait on a lane'),
+      unreadable: countField('Records that cannot be read, or dead letters that were cut'),
+      skipped_before: countField('Of those to be sent, skipped by delivery the last time'),
     }),
     {
       description:
@@ -195,7 +194,7 @@ export const replayShape = Type.Object({
     },
   ),
   estimate_ms: nullable(Type.Integer(), { description: 'How long the rest takes at this rate; null while not known' }),
-  not_reached: eventCount('Offsets of the range that delivery has yet to reach by itself; left to it'),
+  not_reached: countField('Offsets of the range that delivery has yet to reach by itself; left to it'),
   started_at: nullable(timeField('When it was taken up')),
   updated_at: nullable(timeField('When it last went on')),
   ...metaFields,

@@ -8,6 +8,7 @@ import { BUSINESS_CATEGORIES, KEY_RATE_LIMIT_MAX } from '#pipelines/settings/val
 import { BLOCK_RULE_KINDS } from '#schemas/setting.ts';
 import {
   closed,
+  countField,
   hashField,
   idField,
   labelField,
@@ -208,7 +209,7 @@ export const accountShape = Type.Object({
   account_id: accountId,
   name: accountName,
   monthly_allowance: monthlyAllowance,
-  used_this_month: nullable(Type.Integer({ description: 'Events settled in this UTC month', minimum: 0 }), {
+  used_this_month: nullable(countField('Events settled in this UTC month'), {
     description: 'Events settled in this UTC month, duplicates not counted; null where that is not known',
   }),
   ...metaFields,
@@ -227,7 +228,6 @@ export const accountChange = closed({
 });
 
 const month = (description: string) => Type.String({ description, pattern: MONTH_PATTERN.source });
-const eventCount = (description: string) => Type.Integer({ description, minimum: 0 });
 
 export const usageQuery = closed({
   month: Type.Optional(month('Which month (UTC), as YYYY-MM; without it, the month that is now')),
@@ -236,11 +236,11 @@ export const usageQuery = closed({
 export const usageShape = Type.Object({
   account_id: idField('The account'),
   month: month('UTC, as YYYY-MM'),
-  events: eventCount('Events of all days below'),
+  events: countField('Events of all days below'),
   days: Type.Array(
     Type.Object({
       day: Type.String({ description: 'UTC, as YYYY-MM-DD' }),
-      events: eventCount('Events that arrived on this day, duplicates not counted'),
+      events: countField('Events that arrived on this day, duplicates not counted'),
       sites: Type.Record(Type.String(), Type.Integer(), {
         description: 'Of these, by site; a site of which none came is left out',
       }),

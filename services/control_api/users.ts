@@ -3,7 +3,17 @@
 import { type Static, Type } from 'typebox';
 import { PERMISSIONS, ROLES } from '#pipelines/settings/access.ts';
 import { isAcceptable, PASSWORD_CHARACTERS_MIN, PASSWORD_RULE } from '#pipelines/settings/secrets.ts';
-import { closed, hashField, idField, metaFields, nameField, nullable, refusedAs, timeField } from './fields.ts';
+import {
+  closed,
+  countField,
+  hashField,
+  idField,
+  metaFields,
+  nameField,
+  nullable,
+  refusedAs,
+  timeField,
+} from './fields.ts';
 
 /** As long as anybody types, and short enough to be hashed. */
 const PASSWORD_CHARACTERS_MAX = 256;
@@ -45,7 +55,7 @@ export const userShape = Type.Object({
   has_password: Type.Boolean(),
   second_factor: Type.Boolean({ description: 'Whether signing in takes a code beside the password' }),
   recovery_codes_left: Type.Integer({ description: 'Recovery codes that were not used' }),
-  provider_links: Type.Integer({ description: 'Accounts at providers that sign in as them', minimum: 0 }),
+  provider_links: countField('Accounts at providers that sign in as them'),
   grants: Type.Array(grantShape, { description: 'Those in places where who asks manages users' }),
   has_other_grants: Type.Boolean({ description: 'Whether there are others' }),
   ...metaFields,
@@ -160,7 +170,7 @@ export const whoShape = Type.Object({
   second_factor_required: Type.Boolean({
     description: 'Whether a second factor must be set up before anything else is answered',
   }),
-  provider_links: Type.Integer({ description: 'Accounts at providers that sign in as them', minimum: 0 }),
+  provider_links: countField('Accounts at providers that sign in as them'),
   session: nullable(
     Type.Object({
       id: Type.String(),

@@ -6,6 +6,7 @@ import { engageDocs } from './engage/openapi.ts';
 import { EDGE_ERRORS, type EdgeErrorCode } from './errors.ts';
 import { loaderDocs } from './loaders/routes.ts';
 import {
+  BODY_ERRORS,
   elementShape,
   errorShape,
   eventShape,
@@ -14,6 +15,10 @@ import {
   INVENTORY_EXAMPLE,
   ingestBody,
   inventoryBody,
+  jsonBody,
+  KEY_ERRORS,
+  KEYED,
+  NOTHING,
   rejectionShape,
 } from './openapi_shapes.ts';
 import { ga4Routes } from './protocols/ga4.ts';
@@ -25,28 +30,6 @@ const DESCRIPTION = `Takes events from browser tags, servers and tills, and ackn
 RudderStack and PostHog can send here as they are, and so can GA4's tag and senders of its Measurement Protocol. A key is sent in the
 X-Svc-Key header, or where headers cannot be set in the query parameter key. Bodies may be compressed with gzip, deflate
 or br; sizes count after decompression.`;
-
-const KEY_ERRORS = [
-  'key_repeated',
-  'key_missing',
-  'key_invalid',
-  'key_revoked',
-  'key_expired',
-  'key_not_for_browsers',
-  'origin_not_allowed',
-] as const satisfies EdgeErrorCode[];
-const BODY_ERRORS = [
-  'request_malformed',
-  'body_undecodable',
-  'body_not_json',
-  'body_too_complex',
-  'body_too_large',
-  'content_type_unsupported',
-  'content_encoding_unsupported',
-  'internal',
-  'overloaded',
-  'not_acknowledged',
-] as const satisfies EdgeErrorCode[];
 
 const accepted = Type.Object({ accepted: Type.Integer({ minimum: 0 }) });
 const ingested = Type.Object({
@@ -101,10 +84,10 @@ export function publicDocument(): Record<string, unknown> {
       ...ROUTES,
       ...scriptDocs(),
       ...loaderDocs(),
-      ...engageDocs({ keyed: KEYED, errors: [...KEY_ERRORS, ...BODY_ERRORS] }),
-      ...compatRoutes([...KEY_ERRORS, ...BODY_ERRORS, 'body_too_complex', 'rate_limited']),
-      ...collectorDocs([...BODY_ERRORS, 'rate_limited']),
-      ...ga4Routes([...KEY_ERRORS, ...BODY_ERRORS, 'rate_limited']),
+      ...engageDocs(),
+      ...compatRoutes(),
+      ...collectorDocs(),
+      ...ga4Routes(),
     ],
     components: {
       Event: eventShape,
@@ -121,14 +104,6 @@ export function publicDocument(): Record<string, unknown> {
   });
 }
 
-const NOTHING = { params: null, query: null, headers: null, body: null, security: [] };
-const KEYED = { ...NOTHING, security: ['keyHeader', 'keyQuery'] };
-const body = (schema: TSchema, example: object) => ({
-  contentTypes: ['application/json', 'text/plain'],
-  schema,
-  example,
-});
-
 const ROUTES: DocumentedRoute[] = [
   {
     ...KEYED,
@@ -137,7 +112,7 @@ const ROUTES: DocumentedRoute[] = [
     operationId: 'ingest',
     tag: 'Events',
     summary: 'Send up to 50 events',
-    body: body(ingestBody, INGEST_EXAMPLE),
+    body: jsonBody(ingestBody, INGEST_EXAMPLE),
     responses: [
       {
         status: 200,
@@ -154,7 +129,7 @@ const ROUTES: DocumentedRoute[] = [
     operationId: 'inventory',
     tag: 'Tag',
     summary: 'Send the elements of a page',
-    body: body(inventoryBody, INVENTORY_EXAMPLE),
+    body: jsonBody(inventoryBody, INVENTORY_EXAMPLE),
     responses: [
       { status: 200, description: 'Elements that were stored; 0 when the page is known as it is', schema: accepted },
       ...failures([...KEY_ERRORS, ...BODY_ERRORS, ...inventoryErrors(), 'rate_limited']),

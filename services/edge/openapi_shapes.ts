@@ -1,6 +1,6 @@
 // Schemas, failures and examples that the OpenAPI document of the edge shares.
 
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import type { SegmentCall } from '#pipelines/intake/compat/segment.ts';
 import { ELEMENTS_MAX } from '#pipelines/intake/inventory.ts';
 import { type DocumentedResponse, failuresByStatus } from '#pipelines/openapi.ts';
@@ -98,6 +98,38 @@ export const errorShape = Type.Object({
 /** One response for each status, naming the codes it may carry. */
 export const failures = (codes: readonly EdgeErrorCode[]): DocumentedResponse[] =>
   failuresByStatus(codes, { errors: EDGE_ERRORS, schema: errorShape });
+
+/** Why the key of a request is refused. */
+export const KEY_ERRORS = [
+  'key_repeated',
+  'key_missing',
+  'key_invalid',
+  'key_revoked',
+  'key_expired',
+  'key_not_for_browsers',
+  'origin_not_allowed',
+] as const satisfies EdgeErrorCode[];
+/** What a route with a body may answer beside that. */
+export const BODY_ERRORS = [
+  'request_malformed',
+  'body_undecodable',
+  'body_not_json',
+  'body_too_complex',
+  'body_too_large',
+  'content_type_unsupported',
+  'content_encoding_unsupported',
+  'internal',
+  'overloaded',
+  'not_acknowledged',
+] as const satisfies EdgeErrorCode[];
+
+export const NOTHING = { params: null, query: null, headers: null, body: null, security: [] };
+export const KEYED = { ...NOTHING, security: ['keyHeader', 'keyQuery'] };
+export const jsonBody = (schema: TSchema, example: object) => ({
+  contentTypes: ['application/json', 'text/plain'],
+  schema,
+  example,
+});
 
 /** Bodies as people would send them; a test sends each to an edge. */
 export const INGEST_EXAMPLE = {

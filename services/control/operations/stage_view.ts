@@ -5,7 +5,7 @@ import { kept, rateBetween, type StageMoment } from '#pipelines/stage.ts';
 import type { StageItem } from '#services/control_api/operations.ts';
 
 /** Kafka did not answer. */
-export class StagesError extends Error {
+class StagesError extends Error {
   readonly code = 'stages_unavailable';
 }
 

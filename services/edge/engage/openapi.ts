@@ -10,8 +10,7 @@ import {
   trackShape,
 } from '#pipelines/engage/engage_request.ts';
 import type { DocumentedResponse, DocumentedRoute } from '#pipelines/openapi.ts';
-import type { EdgeErrorCode } from '../errors.ts';
-import { failures } from '../openapi_shapes.ts';
+import { BODY_ERRORS, failures, jsonBody, KEY_ERRORS, KEYED } from '../openapi_shapes.ts';
 
 const TAG = 'Surveys, promos and forms';
 
@@ -117,26 +116,20 @@ const plainFormBody = {
   example: PLAIN_FORM_EXAMPLE,
 };
 
-interface Shared {
-  keyed: Pick<DocumentedRoute, 'params' | 'query' | 'headers' | 'security'>;
-  /** Codes that every keyed route with a body may answer. */
-  errors: readonly EdgeErrorCode[];
-}
-
 /** The routes of surveys, promos and forms as they are documented. */
-export function engageDocs({ keyed, errors }: Shared): DocumentedRoute[] {
-  const own = [...errors, 'engage_invalid', 'rate_limited'] as const;
+export function engageDocs(): DocumentedRoute[] {
+  const own = [...KEY_ERRORS, ...BODY_ERRORS, 'engage_invalid', 'rate_limited'] as const;
   const taking = [...own, 'engage_unknown', 'events_rejected'] as const;
   const ok = (description: string, schema: TSchema): DocumentedResponse => ({ status: 200, description, schema });
   return [
     {
-      ...keyed,
+      ...KEYED,
       method: 'POST',
       path: '/v1/engage',
       operationId: 'engage',
       tag: TAG,
       summary: 'Ask what a visitor is shown on a page',
-      body: json(engageShape, ENGAGE_EXAMPLE),
+      body: jsonBody(engageShape, ENGAGE_EXAMPLE),
       responses: [
         ok('What is shown here, and now', shownShape),
         { status: 204, description: 'The site has nothing to show anywhere', schema: null },
@@ -144,33 +137,33 @@ export function engageDocs({ keyed, errors }: Shared): DocumentedRoute[] {
       ],
     },
     {
-      ...keyed,
+      ...KEYED,
       method: 'POST',
       path: '/v1/surveys/respond',
       operationId: 'respondToSurvey',
       tag: TAG,
       summary: 'Tell that a survey was shown, answered or dismissed',
-      body: json(respondShape, RESPOND_EXAMPLE),
+      body: jsonBody(respondShape, RESPOND_EXAMPLE),
       responses: [ok('What became of it', answeredShape), ...failures([...taking, 'not_taken_now'])],
     },
     {
-      ...keyed,
+      ...KEYED,
       method: 'POST',
       path: '/v1/promos/track',
       operationId: 'trackPromos',
       tag: TAG,
       summary: 'Tell what visitors did with promos',
-      body: json(Type.Union([promoActionShape, trackShape]), TRACK_EXAMPLE),
+      body: jsonBody(Type.Union([promoActionShape, trackShape]), TRACK_EXAMPLE),
       responses: [ok('How many are stored', Type.Pick(takenShape, ['accepted'])), ...failures(taking)],
     },
     {
-      ...keyed,
+      ...KEYED,
       method: 'POST',
       path: '/v1/form',
       operationId: 'submitForm',
       tag: TAG,
       summary: 'Send a form, with a script or as a plain HTML form',
-      body: { ...json(formRequestShape, FORM_EXAMPLE), otherwise: plainFormBody },
+      body: { ...jsonBody(formRequestShape, FORM_EXAMPLE), otherwise: plainFormBody },
       responses: [
         ok(
           'What became of it. A plain form gets a page (text/html) that says the message of the definition, where that has no redirect; spam gets the same',
@@ -202,10 +195,6 @@ const PAGES: Readonly<Record<number, string>> = {
 function toldToVisitors(response: DocumentedResponse): DocumentedResponse {
   const page = PAGES[response.status];
   return page === undefined ? response : { ...response, description: `${response.description}\n\n${page}` };
-}
-
-function json(schema: TSchema, example: object): NonNullable<DocumentedRoute['body']> {
-  return { contentTypes: ['application/json', 'text/plain'], schema, example };
 }
 
 /** Bodies as a page would send them; the token is one that /v1/engage would have handed out. */

@@ -20,7 +20,7 @@ import { type EdgeContext, eventScope, type RequestHook } from '../edge_context.
 import { type Answer, type EdgeErrorCode, limitedAnswer, refusal, sendAnswer, withoutBody } from '../errors.ts';
 import { answerOf, answerOfHits } from '../ingest.ts';
 import { type IngestCaller, refuseCounted } from '../ingest_service.ts';
-import { failures } from '../openapi_shapes.ts';
+import { BODY_ERRORS, failures, KEY_ERRORS } from '../openapi_shapes.ts';
 
 type SiteCheck = MeasurementSite | ReturnType<typeof checkCaller>;
 
@@ -262,8 +262,9 @@ const validation = Type.Object({
   ),
 });
 
-/** The routes of GA4's protocols; `codes` are those of our own ingest. */
-export function ga4Routes(codes: readonly EdgeErrorCode[]): DocumentedRoute[] {
+/** The routes of GA4's protocols. */
+export function ga4Routes(): DocumentedRoute[] {
+  const codes: EdgeErrorCode[] = [...KEY_ERRORS, ...BODY_ERRORS, 'rate_limited'];
   const shared = { tag: 'GA4', params: null, headers: null };
   const hits = COLLECT_PATHS.flatMap((path) =>
     ['GET', 'POST'].map(

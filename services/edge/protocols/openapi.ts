@@ -5,7 +5,9 @@ import { SEGMENT_CALLS, type SegmentCall } from '#pipelines/intake/compat/segmen
 import { type DocumentedResponse, type DocumentedRoute, failuresByStatus } from '#pipelines/openapi.ts';
 import { EDGE_ERRORS, type EdgeErrorCode } from '../errors.ts';
 import {
+  BODY_ERRORS,
   FLAGS_EXAMPLE,
+  KEY_ERRORS,
   POSTHOG_EXAMPLE,
   plainText,
   rejectionShape,
@@ -20,8 +22,9 @@ import { SEGMENT_CALL_PATHS, segment } from './segment.ts';
 /** Codes that no foreign route answers: content types are not asked there, nor are our own bodies. */
 const NOT_FOREIGN = /^(?:content_type_unsupported|events_(?:missing|not_array|empty|too_many))$/;
 
-/** The routes of Segment's and PostHog's protocols; `codes` are those of our own ingest. */
-export function compatRoutes(codes: readonly EdgeErrorCode[]): DocumentedRoute[] {
+/** The routes of Segment's and PostHog's protocols. */
+export function compatRoutes(): DocumentedRoute[] {
+  const codes: EdgeErrorCode[] = [...KEY_ERRORS, ...BODY_ERRORS, 'rate_limited'];
   const all: EdgeErrorCode[] = [
     ...codes.filter((code) => !NOT_FOREIGN.test(code)),
     'body_not_calls',
@@ -31,17 +34,6 @@ export function compatRoutes(codes: readonly EdgeErrorCode[]): DocumentedRoute[]
   ];
   return [...segment.paths.map((path) => segmentRoute(path, all)), ...posthogRoutes(all)];
 }
-
-/** Why the key of a path is refused. */
-const KEY_CODES: EdgeErrorCode[] = [
-  'key_repeated',
-  'key_missing',
-  'key_invalid',
-  'key_revoked',
-  'key_expired',
-  'key_not_for_browsers',
-  'origin_not_allowed',
-];
 
 function segmentRoute(path: string, codes: readonly EdgeErrorCode[]): DocumentedRoute {
   const type = SEGMENT_CALL_PATHS[path];
@@ -92,7 +84,7 @@ function posthogRoutes(codes: readonly EdgeErrorCode[]): DocumentedRoute[] {
         path.endsWith('.js')
           ? { status: 200, description: 'A script that sets it', contentType: 'text/javascript', schema: Type.String() }
           : { status: 200, description: 'What it may do', schema: remoteConfig },
-        ...failures(posthog, KEY_CODES, posthogError),
+        ...failures(posthog, KEY_ERRORS, posthogError),
       ],
     }),
   );

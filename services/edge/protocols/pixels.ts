@@ -18,7 +18,7 @@ import { type EdgeContext, eventScope } from '../edge_context.ts';
 import { type Answer, type EdgeErrorCode, refusal, sendAnswer } from '../errors.ts';
 import { answerOfHits } from '../ingest.ts';
 import type { IngestCaller } from '../ingest_service.ts';
-import { failures } from '../openapi_shapes.ts';
+import { BODY_ERRORS, failures } from '../openapi_shapes.ts';
 import { sentHits } from './ga4.ts';
 
 type HostCheck = ({ ok: true } & IngestCaller) | { ok: false; code: EdgeErrorCode; refused?: RefusedCaller };
@@ -187,8 +187,8 @@ const DESCRIBED: Readonly<Record<CollectorPath, Described>> = {
   },
 };
 
-/** The routes that take platforms' hits; each is below the site's loader prefix too. `codes` are those of our own ingest. */
-export function collectorDocs(codes: readonly EdgeErrorCode[]): DocumentedRoute[] {
+/** The routes that take platforms' hits; each is below the site's loader prefix too. */
+export function collectorDocs(): DocumentedRoute[] {
   return COLLECTORS.flatMap((path) => {
     const { summary, query, contentType, example } = DESCRIBED[path];
     const fields = Object.entries(query).map(([name, description]) => [
@@ -208,7 +208,7 @@ export function collectorDocs(codes: readonly EdgeErrorCode[]): DocumentedRoute[
           description: 'Stored, apart from bots, what the site blocks and what is over the allowance',
           schema: null,
         },
-        ...failures([...codes.filter((code) => !code.startsWith('key_')), ...OWN_ERRORS]),
+        ...failures([...BODY_ERRORS, 'rate_limited', ...OWN_ERRORS]),
       ],
       security: [],
     };
