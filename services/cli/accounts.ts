@@ -1,5 +1,7 @@
 // Commands of accounts, and of the audit.
+
 import type { AuditItem, AuditPage, DataReadPage } from '#services/control_api/audit.ts';
+import { pathOf } from '#services/control_api/client.ts';
 import type { AccountItem, UsageAnswer } from '#services/control_api/sites.ts';
 import {
   type Arguments,
@@ -9,7 +11,6 @@ import {
   done,
   listCommand,
   option,
-  pathOf,
   requiredOption,
   table,
 } from './command.ts';

@@ -1,8 +1,9 @@
 // Commands of ClickHouse users, by which people read their sites with tools of their own.
 import { ANALYST_SITE, analystName } from '#infra/clickhouse/analyst_rights.ts';
+import { pathOf } from '#services/control_api/client.ts';
 import type { AnalystItem, AnalystsAnswer, MadeAnalyst } from '#services/control_api/queries.ts';
 import { renderTable, renderTime } from '#services/stage/terminal.ts';
-import { type Columns, type Command, done, option, pathOf, repeatableOption, table, UsageError } from './command.ts';
+import { type Columns, type Command, done, option, repeatableOption, table, UsageError } from './command.ts';
 import { given, givenExpiry } from './read.ts';
 
 const subject = 'an id of up to 32 of a-z, 0-9 and -';

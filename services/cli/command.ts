@@ -1,7 +1,7 @@
 // What a command is, its options, and the table that a list or a resource is printed as.
 
 import { Option } from 'commander';
-import type { ControlClient } from '#services/control_api/client.ts';
+import { type ControlClient, pathOf } from '#services/control_api/client.ts';
 import type { Meta } from '#services/control_api/fields.ts';
 import { renderList, renderTable, renderTime } from '#services/stage/terminal.ts';
 
@@ -104,11 +104,6 @@ function checkValue(flags: string): (value: string) => string {
 }
 
 export const siteOption = requiredOption('site <SITE>', 'The site it belongs to');
-
-/** The path of a resource; what was typed may hold anything. */
-export function pathOf(...parts: string[]): string {
-  return parts.map((part) => `/${encodeURIComponent(part)}`).join('');
-}
 
 /** A path below the site that `--site` names. */
 export const pathInSite = (args: Arguments, ...parts: string[]): string =>

@@ -1,4 +1,5 @@
 // Commands that show how a site does: its tag, and events that were not accepted.
+import { pathOf } from '#services/control_api/client.ts';
 import type {
   DefinitionHealth,
   RefusalSampleItem,
@@ -6,7 +7,7 @@ import type {
   TagHealthItem,
 } from '#services/control_api/operations.ts';
 import { renderTime } from '#services/stage/terminal.ts';
-import { type Command, option, pathInSite, pathOf, requiredOption, table } from './command.ts';
+import { type Command, option, pathInSite, requiredOption, table } from './command.ts';
 import { given, givenMoment } from './read.ts';
 
 export const tagHealthCommand: Command = {

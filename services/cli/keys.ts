@@ -1,7 +1,7 @@
 // Commands of keys, by which sites send events.
 import { hashKey, isKeyFormat, shownPrefix } from '#pipelines/settings/callers.ts';
 import { canonicalAllowedOrigin } from '#pipelines/settings/domains.ts';
-import type { ControlClient } from '#services/control_api/client.ts';
+import { type ControlClient, pathOf } from '#services/control_api/client.ts';
 import type { IssuedKeyItem, KeyItem, RotatedKeyItem } from '#services/control_api/sites.ts';
 import { renderList, renderTime } from '#services/stage/terminal.ts';
 import {
@@ -10,7 +10,6 @@ import {
   done,
   listCommand,
   option,
-  pathOf,
   repeatableOption,
   requiredOption,
   UsageError,

@@ -6,6 +6,7 @@ import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import { COLUMNS, type Field, type Filter } from '#pipelines/analytics/filters.ts';
 import { QUESTIONS } from '#pipelines/analytics/questions.ts';
 import { type SqlAnswer, sqlTable } from '#pipelines/analytics/sql_rows.ts';
+import { pathOf } from '#services/control_api/client.ts';
 import type { RunningQueriesAnswer, RunningQueryItem } from '#services/control_api/operations.ts';
 import { renderNumber, renderTable, renderTime, renderValue } from '#services/stage/terminal.ts';
 import {
@@ -15,7 +16,6 @@ import {
   type Context,
   type Outcome,
   option,
-  pathOf,
   repeatableOption,
   siteOption,
   table,
@@ -32,7 +32,11 @@ const SCHEMAS = new Map<string, TSchema>([
 const DAY_MS = 86_400_000;
 const SINCE = '30d';
 
-const formatOption = option('format <FORMAT>', 'table, json or csv (table)').choices(['table', 'json', 'csv']);
+const formatOption = option('format <FORMAT>', 'How to print the answer; a table without it').choices([
+  'table',
+  'json',
+  'csv',
+]);
 const whereOption = repeatableOption('where <CONDITION>', 'FIELD=A|B, !=, >=, <, ~ (contains), ^=, $=, or FIELD');
 
 const RUNNING: Columns<RunningQueryItem> = {

@@ -1,4 +1,5 @@
 // Commands of dead letters and replays.
+import { pathOf } from '#services/control_api/client.ts';
 import type {
   DeadLetterItem,
   LetterDetails,
@@ -16,7 +17,6 @@ import {
   listCommand,
   type Outcome,
   option,
-  pathOf,
   requiredOption,
   table,
   UsageError,

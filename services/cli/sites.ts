@@ -3,6 +3,7 @@ import { canonicalDomain } from '#pipelines/settings/domains.ts';
 import { type EventDefinition, readEventDefinition } from '#pipelines/settings/event_definitions.ts';
 import { blockRuleText } from '#pipelines/settings/validate.ts';
 import { type BlockRule, TAG_DEFAULTS, type TagSettings } from '#schemas/setting.ts';
+import { pathOf } from '#services/control_api/client.ts';
 import type { ChangedSite, DomainItem, SiteItem, StillWorks } from '#services/control_api/sites.ts';
 import { renderList, renderTable } from '#services/stage/terminal.ts';
 import {
@@ -15,7 +16,6 @@ import {
   type Outcome,
   option,
   pathInSite,
-  pathOf,
   repeatableOption,
   requiredOption,
   UsageError,

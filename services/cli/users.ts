@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { createPasswords } from '#infra/secrets/password.ts';
 import { isAcceptable, PASSWORD_RULE, randomPassword } from '#pipelines/settings/secrets.ts';
-import { type ControlClient, ControlRefusal } from '#services/control_api/client.ts';
+import { type ControlClient, ControlRefusal, pathOf } from '#services/control_api/client.ts';
 import type {
   ChangedUser,
   Invitation,
@@ -21,7 +21,6 @@ import {
   listCommand,
   type Outcome,
   option,
-  pathOf,
   repeatableOption,
   table,
   UsageError,

@@ -59,6 +59,11 @@ const PAGE_ITEMS = '1000';
 const PREFIX = '/v1/admin';
 const QUERIES = '/v1/query';
 
+/** The path of a resource; what was typed may hold anything. */
+export function pathOf(...parts: string[]): string {
+  return parts.map((part) => `/${encodeURIComponent(part)}`).join('');
+}
+
 export function createControlClient(transport: Transport, token: string): ControlClient {
   async function call(
     method: string,
@@ -77,6 +82,8 @@ export function createControlClient(transport: Transport, token: string): Contro
     return { status: answer.status, body: parsed(answer.body) };
   }
 
+  const ask = (path: string): Promise<Answer> => call('GET', path, null, undefined, QUERIES);
+
   const client: ControlClient = {
     get: async (path, query) => taken(await call('GET', withQuery(path, query), null)),
     async find<Item>(path: string) {
@@ -94,22 +101,9 @@ export function createControlClient(transport: Transport, token: string): Contro
       return items;
     },
     send: async (method, path, version, body) => taken(await call(method, path, version, body)),
-    query: async (siteId, name, query) =>
-      taken(await call('POST', `/${encodeURIComponent(siteId)}/${name}`, null, query, QUERIES)),
-    answerOf: async (siteId, id) =>
-      taken(
-        await call(
-          'GET',
-          `/${encodeURIComponent(siteId)}/questions/${encodeURIComponent(id)}`,
-          null,
-          undefined,
-          QUERIES,
-        ),
-      ),
-    async event(siteId, eventId) {
-      const path = `/${encodeURIComponent(siteId)}/events/${encodeURIComponent(eventId)}`;
-      return taken(await call('GET', path, null, undefined, QUERIES));
-    },
+    query: async (siteId, name, query) => taken(await call('POST', pathOf(siteId, name), null, query, QUERIES)),
+    answerOf: async (siteId, id) => taken(await ask(pathOf(siteId, 'questions', id))),
+    event: async (siteId, id) => taken(await ask(pathOf(siteId, 'events', id))),
   };
   return client;
 }
