@@ -35,12 +35,12 @@ export const TAG_SOURCES: readonly ScriptSource[] = [
   { ...source('svc.min.js', 'classic.ts'), runsWhole: true },
   { ...source('svc.mjs', 'module.ts', 'esm'), runsWhole: true },
   source('svc-engage.min.js', 'engage.ts'),
-  source('svc-vitals.min.js', 'vitals_script.ts'),
-  source('svc-definitions.min.js', 'definitions_script.ts'),
-  source('svc-inventory.min.js', 'inventory_script.ts'),
-  source('svc-vendors.min.js', 'vendors_script.ts'),
-  source('svc-offline.min.js', 'offline_script.ts'),
-  source('svc-tcf.min.js', 'tcf_script.ts'),
+  source('svc-vitals.min.js', 'scripts/vitals_script.ts'),
+  source('svc-definitions.min.js', 'scripts/definitions_script.ts'),
+  source('svc-inventory.min.js', 'scripts/inventory_script.ts'),
+  source('svc-vendors.min.js', 'scripts/vendors_script.ts'),
+  source('svc-offline.min.js', 'scripts/offline_script.ts'),
+  source('svc-tcf.min.js', 'scripts/tcf_script.ts'),
 ];
 
 /** Bundles the scripts and compresses each once. One that cannot be made is logged and left out. */

@@ -11,7 +11,7 @@ import {
 } from './engage/reports.ts';
 import { isOnPage, type ShowingHost } from './engage/widget.ts';
 import { attempt, guarded, listen } from './guarded.ts';
-import { VISITOR_S } from './limits.ts';
+import { VISITOR_COOKIE, VISITOR_S } from './limits.ts';
 import { resolveBatch } from './own_script.ts';
 import { covered } from './redact.ts';
 import { ask } from './requests.ts';
@@ -22,7 +22,6 @@ import { sessionOf, uuid7 } from './visitor.ts';
 const isReload = (): boolean =>
   (performance.getEntriesByType('navigation')[0] as PerformanceNavigationTiming | undefined)?.type === 'reload';
 
-const VISITOR = 'svc_did';
 const TITLE_CHARACTERS_MAX = 1000;
 const ADDRESS_CHARACTERS_MAX = 4096;
 
@@ -191,8 +190,8 @@ function anonymousPage(): { url: string; referrer: string } {
  */
 function visitorOf({ analytics }: EngageHost): string | undefined {
   if (!analytics()) return undefined;
-  if (!readCookie(VISITOR)) writeCookie(VISITOR, uuid7(Date.now()), VISITOR_S);
-  return readCookie(VISITOR);
+  if (!readCookie(VISITOR_COOKIE)) writeCookie(VISITOR_COOKIE, uuid7(Date.now()), VISITOR_S);
+  return readCookie(VISITOR_COOKIE);
 }
 
 /** Who looks at which page, as every route of surveys, promos and forms takes it. */

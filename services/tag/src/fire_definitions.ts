@@ -1,16 +1,12 @@
 import { matchesAddress } from '#pipelines/settings/url_pattern.ts';
 import { textOf } from './redact.ts';
 import type { DefinitionsHost, EventDefinition, Properties } from './types.ts';
+import { isSeen, scrolledPercent } from './viewport.ts';
 
 /** What a click without a selector is about, so that the text of a whole button counts and not of the word clicked. */
 const CLICKABLE = 'a,button,summary,label,input,[role]';
 const SCROLL_PERCENT = 50;
 const TIMER_SECONDS = 30;
-
-const scrolledPercent = (): number => {
-  const { scrollTop, clientHeight, scrollHeight } = document.documentElement;
-  return (100 * (scrollTop + clientHeight)) / scrollHeight;
-};
 
 /** The innermost element of an event's path that a definition is about, through open shadow roots. */
 function targetIn({ selector, trigger }: EventDefinition, path: readonly EventTarget[]): Element | undefined {
@@ -155,10 +151,6 @@ export function numberIn(text: string): number | undefined {
 const ELEMENTS_MAX = 200;
 const LOOK_AGAIN_AFTER_MS = 300;
 const SHARES = [0, 0.1, 0.2, 0.3, 0.4, 0.5];
-
-/** Half of the element is in view, or it fills half of the view. */
-const isSeen = ({ intersectionRatio, intersectionRect, rootBounds }: IntersectionObserverEntry): boolean =>
-  intersectionRatio >= 0.5 || (rootBounds !== null && intersectionRect.height * 2 >= rootBounds.height);
 
 function matching(selector: string): Element[] {
   try {

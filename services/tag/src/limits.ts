@@ -54,3 +54,6 @@ export const CLICK_S = 90 * DAY_S + 2;
 export const CLICK_MS = 90 * DAY_S * 1000;
 /** Of a UUID. */
 export const ID_CHARACTERS = 36;
+
+/** The cookie that holds the visitor's id. */
+export const VISITOR_COOKIE = 'svc_did';

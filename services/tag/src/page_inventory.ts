@@ -184,6 +184,7 @@ function wayTo(element: Element, scope: Element | null): string {
  * element's text, which goes into `text_contains`; positions are the last resort.
  *
  * @param read gives an element's text; of many elements of one page one that remembers it.
+ * @public test/browser/tag/selectors.test.ts bundles this file and calls it in a page.
  */
 export function selectorOf(element: Element, read = textOf): string {
   const own = named(element);

@@ -7,6 +7,7 @@ import {
   SESSION_S,
   SESSION_WRITTEN_MS,
   VALUE_CHARACTERS_MAX,
+  VISITOR_COOKIE,
   VISITOR_S,
 } from './limits.ts';
 import { keep, readCookie, readKept, writeCookie } from './storage.ts';
@@ -87,7 +88,6 @@ export const arrivalAt = (known: Arrival, search: string, now: Moment, ads: bool
   return { ...now, parameters: { ...picked(Object.entries(known.parameters), isClick), ...said } };
 };
 
-const VISITOR = 'svc_did';
 const SESSION = 'svc_sid';
 const ARRIVAL_KEY = 'svc_c';
 const META = ['_fbp', '_fbc'];
@@ -100,14 +100,14 @@ let writtenMs = 0;
 let arrival: Arrival | null | undefined;
 
 /** Whether this browser has an id: it was not offline when it got that, and nothing was refused since, in whatever tab. */
-export const isKnown = (): boolean => !!readCookie(VISITOR);
+export const isKnown = (): boolean => !!readCookie(VISITOR_COOKIE);
 
 /** The visitor's id from the cookie, which is renewed once a page; where cookies are refused, one for this page. */
 export const visitorId = (nowMs: number): string => {
-  const kept = readCookie(VISITOR);
+  const kept = readCookie(VISITOR_COOKIE);
   if (!kept || kept !== visitor) {
     visitor = kept || withoutCookies || uuid7(nowMs);
-    writeCookie(VISITOR, visitor, VISITOR_S);
+    writeCookie(VISITOR_COOKIE, visitor, VISITOR_S);
     withoutCookies = isKnown() ? '' : visitor;
   }
   return visitor;
@@ -133,7 +133,7 @@ const remove = (cookies: string[]): void => {
 /** The next event is another visitor's, in another session. */
 export const forgetVisitor = (): void => {
   visitor = withoutCookies = session = '';
-  remove([VISITOR, SESSION, ...META]);
+  remove([VISITOR_COOKIE, SESSION, ...META]);
   keep(ARRIVAL_KEY);
   // What was shown, and what was filled in and is not sent yet: of the part for surveys and forms, which may not be here.
   keep('svc_e');

@@ -42,7 +42,7 @@ let pages: ModulePages;
 let asked: string[] = [];
 beforeAll(async () => {
   browser = await openBrowser('shell');
-  pages = await startModulePages(browser, 'lazy_parts.ts', { '/svc-vendors.min.js': 'vendors_script.ts' });
+  pages = await startModulePages(browser, 'lazy_parts.ts', { '/svc-vendors.min.js': 'scripts/vendors_script.ts' });
 });
 afterAll(async () => {
   await pages.close();

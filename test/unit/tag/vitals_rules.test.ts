@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shiftRuns, slowInteraction } from '#services/tag/src/web_vitals.ts';
+import { shiftRuns, slowInteraction } from '#services/tag/src/scripts/web_vitals.ts';
 
 const shift = (startTime: number, value: number, hadRecentInput = false) => ({ startTime, value, hadRecentInput });
 

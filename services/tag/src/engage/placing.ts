@@ -2,6 +2,7 @@
 import { pictureOf } from '#services/engage_panels/panels.ts';
 import { nameOf, type Show, type ShownItem } from '#services/engage_panels/shown_item.ts';
 import { attempt, guarded } from '../guarded.ts';
+import { scrolledPercent } from '../viewport.ts';
 import { uuid7 } from '../visitor.ts';
 import type { KeptShowings, OpenShowing } from './reports.ts';
 import { isAbovePage, isOnPage, type ShowingHost, showItem, type ToShow } from './widget.ts';
@@ -69,11 +70,6 @@ export function createPlacing(): Placing {
 
 /** Hears the names of the page's events. */
 type Hears = (listener: (event: string) => void) => void;
-
-function scrolledPercent(): number {
-  const { scrollTop, clientHeight, scrollHeight } = document.documentElement;
-  return (100 * (scrollTop + clientHeight)) / scrollHeight;
-}
 
 const isIn = (selector: string, path: readonly EventTarget[]): boolean =>
   path.some((node) => node instanceof Element && attempt(() => node.matches(selector)));

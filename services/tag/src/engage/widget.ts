@@ -2,6 +2,7 @@ import { element, PANEL_NAME, type Panel, panelFrame, textBlock } from '#service
 import { showForm, showPromo, showSurvey } from '#services/engage_panels/panels.ts';
 import type { FormItem, PromoItem, ShownItem, SurveyItem, SurveyProgress } from '#services/engage_panels/shown_item.ts';
 import { guarded } from '../guarded.ts';
+import { isSeen } from '../viewport.ts';
 import { agoMs, type HearReply, isNotTaken, OPEN_MS_MAX, type OpenShowing } from './reports.ts';
 
 /** What a showing tells and keeps. */
@@ -217,10 +218,6 @@ function openPanel(item: ShownItem, mount: Element, dismissed: () => void): Pane
     },
   };
 }
-
-/** Half of it is in view, or it fills half of the view. */
-const isSeen = ({ intersectionRatio, intersectionRect, rootBounds }: IntersectionObserverEntry): boolean =>
-  intersectionRatio >= 0.5 || (rootBounds !== null && intersectionRect.height * 2 >= rootBounds.height);
 
 /** Calls `then` once, when the observer says of the element what is waited for. */
 function whenObserved(element: Element, isIt: (entry: IntersectionObserverEntry) => boolean, then: () => void): void {

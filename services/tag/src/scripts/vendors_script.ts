@@ -1,8 +1,8 @@
-import { CLICK_S, VISITOR_S } from './limits.ts';
-import { resolveBatch } from './own_script.ts';
-import { ask } from './requests.ts';
-import { readCookie, writeCookie } from './storage.ts';
-import type { PartHost, SiteConfig, VendorEvent, Vendors, VendorsHost } from './types.ts';
+import { CLICK_S, VISITOR_COOKIE, VISITOR_S } from '../limits.ts';
+import { resolveBatch } from '../own_script.ts';
+import { ask } from '../requests.ts';
+import { readCookie, writeCookie } from '../storage.ts';
+import type { PartHost, SiteConfig, VendorEvent, Vendors, VendorsHost } from '../types.ts';
 import {
   chosenName,
   ga4Parameters,
@@ -11,7 +11,7 @@ import {
   pixelParameters,
   type VendorNames,
   vendorNames,
-} from './vendor_events.ts';
+} from '../vendor_events.ts';
 
 const page = window as VendorWindow;
 const GOOGLE = 'https://www.googletagmanager.com/';
@@ -21,8 +21,6 @@ const TTQ_METHODS = ['page', 'track', 'identify', 'grantConsent', 'revokeConsent
 /** Where an event happened: it may have waited while the visitor went on. */
 const pageOf = ({ $current_url }: VendorEvent['properties']): URL =>
   new URL(typeof $current_url === 'string' ? $current_url : location.href);
-
-const VISITOR = 'svc_did';
 
 resolveBatch((host: PartHost) => {
   renewVisitor(host);
@@ -273,13 +271,13 @@ function makeMetaIds(click: string | undefined, nowMs: number): void {
 function renewVisitor({ config, analytics, visitor }: PartHost): void {
   const base = config.tag?.loader?.base;
   if (!base || !analytics()) return;
-  const asked = readCookie(VISITOR);
+  const asked = readCookie(VISITOR_COOKIE);
   const before = visitor?.();
   const answered = (): void => {
     const now = visitor?.();
-    if (!analytics()) writeCookie(VISITOR, '', 0);
+    if (!analytics()) writeCookie(VISITOR_COOKIE, '', 0);
     // Forgotten and nothing measured since, or another visitor by now. A session may begin meanwhile without either.
-    else if (now !== before && now !== asked) writeCookie(VISITOR, now ?? '', now ? VISITOR_S : 0);
+    else if (now !== before && now !== asked) writeCookie(VISITOR_COOKIE, now ?? '', now ? VISITOR_S : 0);
   };
   // Without CORS nobody may read the answer, and nobody has to.
   ask(`${base}/v1/visitor`, { credentials: 'include', mode: 'no-cors' }).then(answered, () => undefined);

@@ -1,6 +1,6 @@
-import { guarded } from './guarded.ts';
-import { resolveBatch } from './own_script.ts';
-import type { PartHost } from './types.ts';
+import { guarded } from '../guarded.ts';
+import { resolveBatch } from '../own_script.ts';
+import type { PartHost } from '../types.ts';
 
 /** What the IAB's TCF (version 2.2) says of a visitor. */
 interface TcData {

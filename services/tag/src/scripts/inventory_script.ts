@@ -1,7 +1,7 @@
-import { resolveBatch } from './own_script.ts';
-import { startInventory } from './page_inventory.ts';
-import { ask } from './requests.ts';
-import type { PartHost } from './types.ts';
+import { resolveBatch } from '../own_script.ts';
+import { startInventory } from '../page_inventory.ts';
+import { ask } from '../requests.ts';
+import type { PartHost } from '../types.ts';
 
 resolveBatch(({ address, onPage }: PartHost) =>
   startInventory({

@@ -1,0 +1,4 @@
+import { resolveBatch } from '../own_script.ts';
+import { impersonal } from '../redact.ts';
+
+resolveBatch(() => impersonal);
