@@ -32,7 +32,7 @@ test('whoever is in a figure is listed to the last, and the list says how many i
   const { page, context, faults } = await dashboard.visit('/sites/shop/trends', api);
   await page.getByText('Show as a table').first().click();
   await page
-    .getByRole('button', { name: /show who/ })
+    .getByRole('button', { name: /show people/ })
     .first()
     .click();
   const dialog = page.getByRole('dialog');
@@ -49,7 +49,7 @@ test('whoever is in a figure is listed to the last, and the list says how many i
   await dialog.getByText('400 of 529 shown').waitFor();
   api.on('POST', /\/actors$/, refusal(503, 'query_unavailable'));
   await dialog.getByRole('button', { name: 'Show 129 more' }).last().click();
-  await dialog.getByText('ClickHouse, which answers questions').waitFor();
+  await dialog.getByText('ClickHouse is not responding').waitFor();
   withActors(api);
   await dialog.getByRole('button', { name: 'Show 129 more' }).last().click();
   await dialog.getByText('529 in all').waitFor();

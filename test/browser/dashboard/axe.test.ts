@@ -35,7 +35,7 @@ const PAGES: [name: string, path: string, ready: string, api: StubApi][] = [
   [
     'a part away',
     '/sites/shop/live',
-    'does not answer now',
+    'ClickHouse is not responding',
     shop().on('POST', /\/live$/, refusal(503, 'query_unavailable')),
   ],
 ];
@@ -77,20 +77,20 @@ const OPERATE: [name: string, path: string, ready: string][] = [
   ['consent', '/sites/shop/settings?view=consent', 'Tag settings'],
   ['domains', '/sites/shop/settings?view=domains', '_svc.events.shop.example'],
   ['block rules', '/sites/shop/settings?view=block', 'Add rule'],
-  ['install', '/sites/shop/install', 'One line in the head'],
+  ['install', '/sites/shop/install', 'Snippet in the head'],
   ['a new site', '/new-site', 'Create site'],
   ['usage', '/account', 'Acme Ltd'],
-  ['audit', '/account?view=audit&change=3', 'Secrets that were set'],
+  ['audit', '/account?view=audit&change=3', 'Changed secrets'],
   ['tokens', '/account?view=tokens', 'API tokens'],
   ['members', '/account?view=members', 'Has a role in'],
   ['a member', '/account?view=members&user=bea', 'End all sessions'],
   ['how you sign in', '/account?view=you', 'Current'],
   ['definitions', '/sites/shop/definitions', 'Stopped firing'],
   ['a definition', '/sites/shop/definitions?definition=buy', 'Element selector'],
-  ['surveys', '/sites/shop/engage', 'Surveys of the site'],
+  ['surveys', '/sites/shop/engage', 'Placement'],
   ['a survey', '/sites/shop/engage?item=nps', 'why: 3 answers'],
   ['a new survey', '/sites/shop/engage?item=%2B', 'Add a question'],
-  ['a new promo', '/sites/shop/engage?kind=promo&item=%2B', 'What the button says'],
+  ['a new promo', '/sites/shop/engage?kind=promo&item=%2B', 'Button text'],
   ['a new form', '/sites/shop/engage?kind=form&item=%2B', 'Add a field'],
 ];
 

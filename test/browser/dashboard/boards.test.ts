@@ -47,11 +47,11 @@ test('days are called what the zone of the question calls them, wherever somebod
   await page.getByRole('rowheader', { name: '5 Mar', exact: true }).waitFor();
   expect(await page.getByText('4 Mar', { exact: true }).count()).toBe(0);
   await page
-    .getByRole('button', { name: /: show who, page_view, people, 5 Mar$|: show who, page_view, 5 Mar$/ })
+    .getByRole('button', { name: /: show people, page_view, people, 5 Mar$|: show people, page_view, 5 Mar$/ })
     .click();
   await page.getByRole('dialog', { name: /5 Mar$/ }).waitFor();
   await page.keyboard.press('Escape');
-  expect(await page.getByText('Days and hours are those of Asia/Tokyo, as the question asks.').count()).toBe(2);
+  expect(await page.getByText('Days and hours are in Asia/Tokyo, the time zone of the query.').count()).toBe(2);
   expect(faults).toEqual([]);
   await context.close();
 });
@@ -60,11 +60,11 @@ test('a question without a zone is of UTC, and one of the own zone says nothing 
   const tokyo = { timezoneId: 'Asia/Tokyo' };
   const utc = await dashboard.visit(AT, withBoard(undefined), tokyo);
   await utc.page.getByRole('rowheader', { name: '4 Mar', exact: true }).waitFor();
-  expect(await utc.page.getByText('Days and hours are those of UTC').count()).toBe(2);
+  expect(await utc.page.getByText('Days and hours are in UTC').count()).toBe(2);
   await utc.context.close();
   const own = await dashboard.visit(AT, withBoard('Asia/Tokyo'), tokyo);
   await own.page.getByRole('rowheader', { name: '5 Mar', exact: true }).waitFor();
-  expect(await own.page.getByText('Days and hours are those of').count()).toBe(0);
+  expect(await own.page.getByText('Days and hours are in').count()).toBe(0);
   await own.context.close();
 });
 
@@ -78,15 +78,15 @@ test('a saved question is opened, changed and saved over by its name, or as a ne
     .on('PUT', '/v1/admin/sites/shop/questions/views', views);
   const { page, context, faults } = await dashboard.visit('/sites/shop/boards', api);
   await page.getByRole('link', { name: 'Views' }).click();
-  await page.getByText('Saved question “Views”').waitFor();
+  await page.getByText('Saved query “Views”').waitFor();
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Save query' });
   await dialog.getByLabel('Save').waitFor();
   expect(await dialog.getByLabel('Name').inputValue()).toBe('Views');
-  await dialog.getByLabel('Save').selectOption('As a new question');
+  await dialog.getByLabel('Save').selectOption('As a new query');
   await dialog.getByLabel('Name').fill('Views');
-  await dialog.getByText('Another saved question has this name.').waitFor();
-  await dialog.getByLabel('Save').selectOption('Over “Views”');
+  await dialog.getByText('Another saved query has this name.').waitFor();
+  await dialog.getByLabel('Save').selectOption('Replace “Views”');
   await dialog.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Saved “Views”').waitFor();
   expect(api.requests.filter((one) => one.startsWith('PUT') || one.includes('POST /v1/admin'))).toEqual([

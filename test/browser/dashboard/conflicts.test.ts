@@ -174,7 +174,7 @@ const CASES: Case[] = [
       await page.keyboard.press('Enter');
     },
     ben: { rate_limit: 50 },
-    shown: 'Requests in 10 seconds, at most nothing 50 50',
+    shown: 'Max requests in 10 seconds nothing 50 50',
     keeps: { method: 'PATCH', body: { label: 'Mine', allowed_origins: [], rate_limit: 50 } },
   },
   {
@@ -203,7 +203,7 @@ const CASES: Case[] = [
         .click();
     },
     ben: { enabled: false },
-    shown: 'Switched on yes no',
+    shown: 'Enabled yes no',
     keeps: { method: 'DELETE', body: null },
   },
   {
@@ -215,7 +215,7 @@ const CASES: Case[] = [
       await page.keyboard.press('Enter');
     },
     ben: { event_definitions: [{ ...BUY, selector: '.ben' }] },
-    shown: 'Selector of the element .buy .ben .ben',
+    shown: 'Element selector .buy .ben .ben',
     keeps: { method: 'PUT', body: { ...BUY, selector: '.ben', name: 'mine' } },
   },
   {
@@ -224,7 +224,7 @@ const CASES: Case[] = [
     share: (api) => shareItem(withDefinitions(api), `${SURVEYS}/nps`, SURVEY, [SURVEYS]),
     async act(page) {
       await page.getByRole('tab', { name: 'Advanced' }).click();
-      const text = page.getByLabel('The survey, in JSON');
+      const text = page.getByLabel('Definition in JSON');
       await text.fill((await text.inputValue()).replace('"NPS"', '"Mine"'));
       await page.getByRole('button', { name: 'Save', exact: true }).click();
     },
@@ -240,7 +240,7 @@ const CASES: Case[] = [
     at: '/account?view=members&user=bea',
     share: (api) => shareItem(withMembers(withAccount(api)), `${MEMBERS}/bea`, BEA, [MEMBERS]),
     async act(page) {
-      await page.getByRole('button', { name: 'Take away: viewer of site shop' }).click();
+      await page.getByRole('button', { name: 'Remove viewer of site shop' }).click();
       await page.getByRole('button', { name: 'Save roles' }).click();
     },
     ben: { grants: [grantOf('admin', 'shop')] },

@@ -58,11 +58,11 @@ test('a dead letter is looked at and sent in again, and so are all of a reason',
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('cell', { name: CANARY }).waitFor();
   await dialog.getByRole('button', { name: 'Resend' }).click();
-  await page.getByText('1 letter was sent in again').waitFor();
+  await page.getByText('1 dead letter resent').waitFor();
   await page.keyboard.press('Escape');
-  await page.getByRole('button', { name: 'Send all in again (23)' }).click();
+  await page.getByRole('button', { name: 'Resend all (23)' }).click();
   await page.getByRole('button', { name: 'Resend', exact: true }).click();
-  await page.getByText('23 letters were sent in again').waitFor();
+  await page.getByText('23 dead letters resent').waitFor();
   expect(await page.locator('main img').count()).toBe(0);
   expect(faults).toEqual([]);
   await context.close();
@@ -141,9 +141,9 @@ test('a test event is sent from the destination, and what the platform answered 
   const api = withStages(withDestinations(startStubApi()));
   const { page, context, faults } = await dashboard.visit('/sites/shop/destinations?destination=meta&view=test', api);
   const dialog = page.getByRole('dialog');
-  await dialog.getByText('it counts there').waitFor();
+  await dialog.getByText('cannot tell that this is a test').waitFor();
   await dialog.getByLabel('Test event code').fill('TEST1');
-  await dialog.getByText('it counts there').waitFor({ state: 'hidden' });
+  await dialog.getByText('cannot tell that this is a test').waitFor({ state: 'hidden' });
   await page.keyboard.press('Enter');
   await dialog.getByText('Rejected').waitFor();
   await dialog.getByText(`400 ${CANARY}`).waitFor();

@@ -68,7 +68,7 @@ test('answers of a survey are texts, and what the service refuses of a definitio
   await dialog.getByText('why: 3 answers').waitFor();
   await dialog.getByRole('listitem').getByText(CANARY).waitFor();
   await dialog.getByRole('tab', { name: 'Advanced' }).click();
-  const json = dialog.getByLabel('The survey, in JSON');
+  const json = dialog.getByLabel('Definition in JSON');
   await json.fill('{"id":');
   expect(await dialog.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true);
   await json.fill('{"id":"nps","name":"A","later":1,"questions":[{"id":"q1","type":"open","text":"Why?"}]}');
@@ -111,14 +111,14 @@ test('by clicks a survey gets questions in an order; what is missing is said and
   await dialog.getByRole('button', { name: 'Move question 2 up' }).click();
   await dialog.getByRole('listitem', { name: 'Question 1' }).getByLabel('Required').check();
   const first = dialog.getByRole('listitem', { name: 'Question 1' });
-  await first.getByText('More of question 1').click();
+  await first.getByText('More options of question 1').click();
   await first.getByRole('button', { name: 'Add a rule' }).click();
   await first.getByRole('checkbox', { name: 'Delivery' }).check();
   await preview.getByRole('radio', { name: 'Prices' }).check();
   await preview.getByRole('button', { name: 'Next' }).click();
   await preview.getByText('How likely is it').waitFor();
   await dialog.getByRole('tab', { name: 'Advanced' }).click();
-  const json = dialog.getByLabel('The survey, in JSON');
+  const json = dialog.getByLabel('Definition in JSON');
   await json.fill(
     (await json.inputValue()).replace('"enabled"', '"translations": { "nl": { "title": "Vraag" } },\n  "enabled"'),
   );
@@ -152,12 +152,12 @@ test('what is removed takes its texts along, nothing gets its id, and a rule tha
   const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim());
   const save = dialog.getByRole('button', { name: 'Save', exact: true });
   await dialog.getByRole('tab', { name: 'Advanced' }).click();
-  const json = dialog.getByLabel('The survey, in JSON');
+  const json = dialog.getByLabel('Definition in JSON');
   await json.fill(JSON.stringify(TRANSLATED));
   await dialog.getByRole('tab', { name: 'Edit' }).click();
   await save.click();
   // No field has the text that nothing is the translation of.
-  await expect.poll(focused).toContain('Nothing was saved');
+  await expect.poll(focused).toContain('Not saved');
   await dialog.getByRole('tab', { name: 'Advanced' }).click();
   await json.fill((await json.inputValue()).replace('nothing', 'title'));
   await dialog.getByRole('tab', { name: 'Edit' }).click();
@@ -169,7 +169,7 @@ test('what is removed takes its texts along, nothing gets its id, and a rule tha
   await second?.getByLabel('Max characters').fill('-1');
   await dialog.getByText(' The last valid version is shown.').waitFor();
   await second?.getByLabel('Max characters').fill('100');
-  await first?.getByText('More of question 1').click();
+  await first?.getByText('More options of question 1').click();
   await first?.getByRole('button', { name: 'Remove answer 3' }).click();
   await first?.getByRole('checkbox', { name: 'c3' }).click();
   await first?.getByRole('checkbox', { name: 'Prices' }).check();
@@ -204,7 +204,7 @@ test.for(KINDS)(
     await fillAll(page, CANARY, true);
     await dialog.getByText(' The last valid version is shown.').waitFor();
     await dialog.getByRole('button', { name: 'Save', exact: true }).click();
-    await dialog.getByText('Nothing was saved').waitFor();
+    await dialog.getByText('Not saved').waitFor();
     expect(await panel.locator('img[onerror], script').count()).toBe(0);
     expect(await page.locator('img[onerror]').count()).toBe(0);
     expect(await page.title()).not.toBe('1');

@@ -37,7 +37,7 @@ const stored = (caller: Stored['caller'], event: string, received_at: number, pa
 test('an event of a server does not turn it green; one of a browser does, and says where it came from', async () => {
   const events = [stored('server', 'purchase', Date.now())];
   const { page, context, faults } = await dashboard.visit('/sites/shop/install', withEvents(events));
-  await page.getByText('Waiting for an event of a browser').waitFor();
+  await page.getByText('Waiting for a browser event').waitFor();
   events.push(stored('server', 'purchase', Date.now() + 1_000));
   await page.waitForTimeout(2_500);
   expect(await page.getByText('Events are arriving').count()).toBe(0);
@@ -52,14 +52,14 @@ test('an event of a server does not turn it green; one of a browser does, and sa
 test('where browsers sent events before, it says how long ago, and not that the first one came', async () => {
   const before = stored('browser', 'page_view', Date.now() - 2 * 3_600_000, 'https://shop.example/old');
   const { page, context } = await dashboard.visit('/sites/shop/install', withEvents([before]));
-  await page.getByText('Events of browsers arrive, the last one came 2 h ago').waitFor();
+  await page.getByText('Browser events are arriving, the last one 2 h ago').waitFor();
   expect(await page.getByText('Events are arriving').count()).toBe(0);
   await context.close();
 });
 
 test('without a key the line has a placeholder; keys that there are can be pasted, and others are refused', async () => {
   const { page, context, faults } = await dashboard.visit('/sites/shop/install', withEvents([]));
-  await page.getByText('A key is shown once').waitFor();
+  await page.getByText('Keys are shown only once').waitFor();
   await page.getByText('svc_pk_4fGh2…').waitFor();
   expect(await page.getByText('svc_pk_77aBc…').count()).toBe(0);
   await page.getByLabel('Tag host').fill('https://edge.example/"><script>');
@@ -86,13 +86,13 @@ test('a key that is issued there is for the pages of the site, and without origi
   await page.getByLabel('Tag host').fill('https://edge.example');
   await page.getByRole('button', { name: 'Issue a key' }).click();
   const dialog = page.getByRole('dialog', { name: 'Issue a browser key' });
-  await dialog.getByText('Without origins it works on every website').waitFor();
+  await dialog.getByText('Without allowed origins, any website').waitFor();
   await dialog.getByRole('button', { name: 'Add https://shop.example' }).click();
   await dialog.getByRole('button', { name: 'Add https://*.shop.example' }).click();
-  expect(await dialog.getByText('Without origins').count()).toBe(0);
+  expect(await dialog.getByText('Without allowed origins').count()).toBe(0);
   await dialog.getByRole('button', { name: 'Issue', exact: true }).click();
   await page.getByText('data-key="svc_pk_new01SECRET"').waitFor();
-  await page.getByText('It is new, and public').waitFor();
+  await page.getByText('A new public key').waitFor();
   const allowed_origins = ['https://shop.example', 'https://*.shop.example'];
   expect(sent).toEqual([{ site_id: 'shop', caller: 'browser', label: 'Web pages', allowed_origins }]);
   expect(faults).toEqual([]);

@@ -118,7 +118,7 @@ const FORMS: [name: string, path: string, change: (page: Page) => Promise<unknow
       await page.getByLabel('shop', { exact: true }).check();
     },
   ],
-  ['roles of a member', '/account?view=members&user=bea', (page) => press(page, 'Take away: viewer of site shop')],
+  ['roles of a member', '/account?view=members&user=bea', (page) => press(page, 'Remove viewer of site shop')],
   ['the name of a member', '/account?view=members&user=bea', (page) => page.getByLabel('Name').fill('Bea')],
   ['a new replay', '/replays?new=1', (page) => page.getByLabel('Events a second').fill('50')],
   [

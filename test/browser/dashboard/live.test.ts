@@ -69,7 +69,7 @@ test('while it is paused older events are read, until the first that arrived', a
   const older = page.getByRole('button', { name: 'Show older' });
   await older.focus();
   await page.keyboard.press('Enter');
-  await page.getByText(/^All since/).waitFor();
+  await page.getByText(/^Loaded back to/).waitFor();
   const rows = page.getByRole('region', { name: 'Recent events' });
   const readOn = async (): Promise<number> => {
     await older.click();
@@ -175,6 +175,6 @@ test('an event that nothing is known of, and a role that may not look, are said'
   const { page, context } = await dashboard.visit('/sites/shop/events/e', api);
   await page.getByText('Nothing is known of it.').waitFor();
   await page.getByRole('link', { name: 'Live' }).click();
-  await page.getByText('Your role may not see or do this.').waitFor();
+  await page.getByText('You do not have permission to view or do this.').waitFor();
   await context.close();
 });

@@ -61,7 +61,7 @@ test('of a member roles are changed, sessions ended, a password given, and signi
   const { page, context, faults } = await dashboard.visit('/account?view=members', api);
   await page.getByRole('button', { name: 'bea', exact: true }).click();
   const dialog = page.getByRole('dialog').first();
-  await dialog.getByRole('button', { name: 'Take away: viewer of site shop' }).click();
+  await dialog.getByRole('button', { name: 'Remove viewer of site shop' }).click();
   await dialog.getByLabel('Scope').selectOption('site/blog');
   await dialog.getByRole('button', { name: 'Add role' }).click();
   await dialog.getByRole('button', { name: 'Save roles' }).click();
@@ -77,7 +77,7 @@ test('of a member roles are changed, sessions ended, a password given, and signi
   await dialog.getByRole('button', { name: 'I have copied it' }).click();
   await dialog.getByRole('button', { name: 'Disable' }).click();
   const question = page.getByRole('dialog', { name: 'Disable the user?' });
-  await question.getByText('These tokens that they issued go on working').waitFor();
+  await question.getByText('Tokens they issued keep working').waitFor();
   await question.getByText('svc_at_3fh').waitFor();
   expect(await axeViolations(page)).toEqual([]);
   await question.getByRole('button', { name: 'Disable' }).click();
@@ -127,7 +127,7 @@ test('tokens of who is disabled are left where that is wanted, seen after that, 
 test('whoever has roles elsewhere is managed elsewhere, and the page says so', async () => {
   const { page, context, faults } = await dashboard.visit('/account?view=members&user=cid', recorded().api);
   await page.getByText('They also have roles that you do not manage.').waitFor();
-  await page.getByText('that is more than your role gives').waitFor();
+  await page.getByText('as they have roles that you cannot grant').waitFor();
   expect(await page.getByRole('button', { name: 'Disable' }).count()).toBe(0);
   expect(faults).toEqual([]);
   await context.close();

@@ -59,7 +59,7 @@ test('who goes a way is listed from a node, a link and the table, by keyboard', 
   await menu.waitFor();
   expect(await axeViolations(page)).toEqual([]);
   expect(await menu.getByRole('button').allTextContents()).toEqual([
-    'Show who (6)',
+    'Show people (6)',
     'Paths from page_view',
     'Paths from purchase',
   ]);
@@ -71,10 +71,10 @@ test('who goes a way is listed from a node, a link and the table, by keyboard', 
   await page.getByRole('dialog').getByText('6 in all').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: /^Others/ }).click();
-  await page.getByRole('button', { name: 'Show who (4)' }).click();
+  await page.getByRole('button', { name: 'Show people (4)' }).click();
   await page.getByRole('dialog').getByText('6 in all').waitFor();
   await page.keyboard.press('Escape');
-  await page.getByRole('button', { name: '4: show who, page_view → Others' }).click();
+  await page.getByRole('button', { name: '4: show people, page_view → Others' }).click();
   await page.getByRole('dialog').getByText('6 in all').waitFor();
   const range = { from: expect.any(Number), to: expect.any(Number) };
   const paths = expect.objectContaining(range);

@@ -89,7 +89,7 @@ test('without a password one signs in at the provider again, in a tab of its own
   await dialog.getByText('You have no password here').waitFor();
   expect(await axeViolations(page)).toEqual([]);
   const opened = context.waitForEvent('page');
-  await dialog.getByRole('button', { name: 'Sign in at Acme in a new tab' }).click();
+  await dialog.getByRole('button', { name: 'Sign in with Acme in a new tab' }).click();
   const tab = await opened;
   await tab.waitForURL('**/account?view=you');
   expect(await tab.evaluate(() => window.opener)).toBeNull();

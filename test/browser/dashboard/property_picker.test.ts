@@ -49,7 +49,7 @@ test('Enter takes the first event found, and a name that never came is marked', 
   await page.keyboard.press('Enter');
   expect(await field.inputValue()).toBe('purchase');
   await field.fill('zzz');
-  await page.getByText('Nothing found. Enter takes “zzz” as it is.').waitFor();
+  await page.getByText('No matches. Press Enter to use “zzz”.').waitFor();
   await page.keyboard.press('Enter');
   await page.getByText('No such event in the last 30 days').waitFor();
   expect(await field.inputValue()).toBe('zzz');

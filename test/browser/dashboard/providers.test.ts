@@ -65,8 +65,8 @@ test('somebody links an account, and makes an address by which another one does'
   await page.getByText('No account is linked.').waitFor();
   const panel = page.getByRole('region', { name: 'Single sign-on' });
   await panel.getByLabel('Your password').fill('right');
-  await panel.getByRole('button', { name: 'Link your account at Acme' }).click();
-  await page.getByText('signs you in from now on').waitFor();
+  await panel.getByRole('button', { name: 'Link your Acme account' }).click();
+  await page.getByText('Your provider account was linked').waitFor();
   expect(bodies).toEqual([
     { provider: 'acme', password: 'right' },
     { provider: 'acme', answer: 'code=c&state=link.s' },

@@ -19,7 +19,7 @@ const CANARY = '<img src=x onerror="document.title=1">';
 test('what was not accepted is told by reason, over time and by samples, and what strangers named is text', async () => {
   const { page, context, faults } = await dashboard.visit(PAGE, withRefusals(startStubApi(), CANARY));
   const reasons = page.getByRole('region', { name: 'Rejected events by reason' });
-  await reasons.getByRole('row', { name: /Dropped events bot 1,250 A robot sent it/ }).waitFor();
+  await reasons.getByRole('row', { name: /Dropped events bot 1,250 A bot sent it/ }).waitFor();
   await reasons
     .getByRole('row', { name: /Refused requests origin_not_allowed 7 .*add the origin to the key/ })
     .waitFor();
@@ -31,7 +31,7 @@ test('what was not accepted is told by reason, over time and by samples, and wha
   expect(await samples.getByText('svc_pk_4fGh').count()).toBe(1);
   expect(await page.locator('img').count()).toBe(0);
   await page.getByText('Show as a table').click();
-  const chart = page.getByRole('table', { name: 'What was not accepted, by day' });
+  const chart = page.getByRole('table', { name: 'Rejected events by day' });
   const cells = await chart.getByRole('cell').allTextContents();
   expect(cells.filter((text) => ['1,250', '7'].includes(text)).sort()).toEqual(['1,250', '7']);
   expect(faults).toEqual([]);
@@ -47,7 +47,7 @@ test('both tables are saved as CSV', async () => {
     saved.push(`${file.suggestedFilename()}\n${await readFile(await file.path(), 'utf8')}`);
   }
   expect(saved).toHaveLength(2);
-  expect(saved[0]).toContain('not-accepted-shop');
+  expect(saved[0]).toContain('rejected-events-shop');
   expect(saved[0]).toContain('timestamp_invalid,41,');
   expect(saved[1]).toContain('event timestamp properties.purchase');
   await context.close();

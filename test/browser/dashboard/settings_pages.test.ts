@@ -103,7 +103,7 @@ test('a definition that stopped is seen, tried on a pasted page that runs nothin
   const { page, context, faults } = await dashboard.visit('/sites/shop/definitions', api);
   await page.getByText('Stopped firing').waitFor();
   await page.getByRole('button', { name: 'add_to_cart' }).click();
-  await page.getByRole('tab', { name: 'Try it' }).click();
+  await page.getByRole('tab', { name: 'Test' }).click();
   await page.getByLabel('Page URLs').fill('https://shop.example/product/7\nhttps://shop.example/cart');
   await page.getByText('Does not match').waitFor();
   const html = `${CANARY}<script>document.title=1</script><button class="buy">Buy</button><button class="buy">Two</button>`;
@@ -112,7 +112,7 @@ test('a definition that stopped is seen, tried on a pasted page that runs nothin
   await page.getByRole('tab', { name: 'Definition' }).click();
   await page.getByLabel('Element selector').fill('button.buy.now');
   await leaveBySlips(page);
-  await page.getByRole('tab', { name: 'Try it' }).click();
+  await page.getByRole('tab', { name: 'Test' }).click();
   await page.getByText('Matches nothing').waitFor();
   expect(await page.getByLabel('Page HTML').inputValue()).toBe(html);
   await page.getByRole('tab', { name: 'Definition' }).click();

@@ -145,7 +145,7 @@ test('what a stranger named like a script is a text', async () => {
 test('a part that is away is named, and the other parts are shown', async () => {
   const api = shop().on('POST', /\/top$/, refusal(503, 'query_unavailable'));
   const { page, context } = await dashboard.visit('/sites/shop/overview', api);
-  await page.getByText('ClickHouse, which answers questions about events').first().waitFor();
+  await page.getByText('ClickHouse is not responding').first().waitFor();
   await page.getByRole('button', { name: /^Visitors/ }).waitFor();
   await context.close();
 });
@@ -200,7 +200,7 @@ test('a page that a role does not include has its title, and the focus on its he
     link.href = '/dashboard/sites/shop/settings';
     link.click();
   });
-  await page.getByText('Your role does not include this page').waitFor();
+  await page.getByText('You do not have access to this page').waitFor();
   await expect.poll(() => focused(page)).toBe('Site settings');
   expect(await page.title()).toBe('Site settings · shop · Dashboard');
   expect(faults).toEqual([]);

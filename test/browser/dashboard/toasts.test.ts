@@ -17,7 +17,7 @@ test('what is told while a dialog is open is seen and heard in it, and stays whe
   const { page, context, faults } = await dashboard.visit('/dead-letters?letter=warehouse-0-1', api);
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: 'Resend' }).click();
-  const told = dialog.getByRole('status').getByText('No dead letters resent, 1 could not be');
+  const told = dialog.getByRole('status').getByText('No dead letters resent, 1 could not be resent');
   await told.waitFor();
   expect(await page.locator('.toast-good').count()).toBe(0);
   expect(await axeViolations(page)).toEqual([]);
@@ -35,9 +35,9 @@ test('what is told in a dialog can be dismissed there', async () => {
   const { page, context } = await dashboard.visit('/dead-letters?letter=warehouse-0-1', withLetters(startStubApi()));
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: 'Resend' }).click();
-  await dialog.getByText('1 letter was sent in again').waitFor();
+  await dialog.getByText('1 dead letter resent').waitFor();
   await dialog.getByRole('button', { name: 'Dismiss' }).click();
-  expect(await page.getByText('1 letter was sent in again').count()).toBe(0);
+  expect(await page.getByText('1 dead letter resent').count()).toBe(0);
   expect(await dialog.count()).toBe(1);
   await context.close();
 });

@@ -31,8 +31,8 @@ function specsOf({ eventId, personId }: ShownDay): PictureSpec[] {
   };
   return [
     { name: 'overview', path: `${site}/overview?period=24h`, ready: 'Revenue USD' },
-    { name: 'live', path: `${site}/live`, ready: 'seen' },
-    { name: 'not-accepted', path: `${site}/refusals?period=24h`, ready: /accepted|By reason/ },
+    { name: 'live', path: `${site}/live`, ready: 'received' },
+    { name: 'not-accepted', path: `${site}/refusals?period=24h`, ready: /rejected|By reason/i },
     { name: 'live-event', path: `${site}/live?open=${encodeURIComponent(eventId)}`, ready: 'Accepted' },
     { name: 'event', path: `${site}/events/${encodeURIComponent(eventId)}`, ready: 'Accepted' },
     { name: 'funnels', path: `${site}/funnels?${asked(funnel)}`, ready: 'Show as a table' },

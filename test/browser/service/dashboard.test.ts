@@ -92,7 +92,7 @@ test('the overview has the numbers of the API', async () => {
 test('Live has every event that the API lists, and a row opens to its whole way', async () => {
   await page.getByRole('link', { name: 'Live', exact: true }).click();
   const { events } = await ask.query<Listing>(site.site, 'live', { limit: 100 });
-  await page.getByText(`${EVENTS.length} seen`).waitFor();
+  await page.getByText(`${EVENTS.length} received`).waitFor();
   // A long id is shown cut, and whole where it is pointed at.
   const rows = await page
     .locator('tbody tr')

@@ -55,7 +55,7 @@ test('a survey, a promo and a form are made, previewed and started by clicks; th
   await page.getByRole('cell', { name: 'Active', exact: true }).waitFor();
 
   await page.getByRole('tab', { name: 'Banners' }).click();
-  await page.getByRole('button', { name: 'New promo' }).click();
+  await page.getByRole('button', { name: 'New banner' }).click();
   await dialog.getByLabel('Heading', { exact: true }).fill('Winter sale');
   await preview.getByRole('heading', { name: 'Winter sale' }).waitFor();
   await dialog.getByRole('button', { name: 'Save and start' }).click();

@@ -78,7 +78,7 @@ test('a destination is added, broken, seen, healed and replayed by clicks', { ti
   await dialog.getByRole('tab', { name: 'Test event' }).click();
   await dialog.getByRole('button', { name: 'Send test event' }).click();
   await dialog.getByText('Error validating access token.').waitFor();
-  await dialog.getByText('The platform does not take the credentials.').waitFor();
+  await dialog.getByText('The platform rejects the credentials.').waitFor();
   const waiting = await sendPurchases(3);
   await dialog.getByRole('tab', { name: 'Health' }).click();
   await reloadedUntil(page, '3 events, sent once the settings are right');
@@ -102,9 +102,9 @@ test('a destination is added, broken, seen, healed and replayed by clicks', { ti
   expect(ill.map((id) => `/dashboard/sites/${site.site}/events/${id}`)).toContain(event);
   await dialog.getByRole('tab', { name: 'Health' }).click();
   refusedIds.clear();
-  await dialog.getByRole('link', { name: 'Send them again' }).click();
+  await dialog.getByRole('link', { name: 'Replay them' }).click();
   await dialog.getByRole('button', { name: 'Count events' }).click();
-  await dialog.getByText(/^2 events to send, 0 known as delivered/).waitFor({ timeout: TEST_MS });
+  await dialog.getByText(/^2 events to send, 0 already delivered/).waitFor({ timeout: TEST_MS });
   await dialog.getByRole('button', { name: 'Send 2 events' }).click();
   await page.getByRole('heading', { name: 'Replay to Meta Conversions API' }).waitFor();
   await dialog.getByText('Done').waitFor({ timeout: WAIT_MS });
@@ -143,7 +143,7 @@ test('a dead letter is found by its reason, sent in again, and its event is a ro
   await letters.nth(1).getByRole('button').click();
   await dialog.getByRole('cell', { name: site.site, exact: true }).waitFor();
   await dialog.getByRole('button', { name: 'Resend' }).click();
-  await page.getByText('1 letter was sent in again').waitFor();
+  await page.getByText('1 dead letter resent').waitFor();
   await dialog.getByText('Resent').first().waitFor();
   await page.keyboard.press('Escape');
   // The list is of those that are open.
@@ -153,10 +153,10 @@ test('a dead letter is found by its reason, sent in again, and its event is a ro
   expect(await axeViolations(page)).toEqual([]);
   await dialog.getByLabel('Resolution note').fill('A test that nobody misses.');
   await dialog.getByRole('button', { name: 'Resolve', exact: true }).last().click();
-  await page.getByText('1 letter is resolved').waitFor();
+  await page.getByText('1 dead letter resolved').waitFor();
   await dialog.getByText('A test that nobody misses.').waitFor();
   await dialog.getByRole('button', { name: 'Close' }).click();
-  await page.getByRole('button', { name: 'Send all in again (1)' }).click();
+  await page.getByRole('button', { name: 'Resend all (1)' }).click();
   await page.getByRole('button', { name: 'Resend', exact: true }).click();
   await page.getByRole('button', { name: reason }).waitFor({ state: 'hidden' });
   await page.getByLabel('Status').selectOption('resolved');

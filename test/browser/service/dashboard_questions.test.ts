@@ -116,7 +116,7 @@ test('a funnel built by keyboard is the one that the API answers, and a bar list
 
 test('a trend with a breakdown is the one that the API answers, and its points list who is there', async () => {
   const page = await signedIn(service, browser, `/sites/shop/trends${MONTH}`);
-  await page.getByRole('button', { name: /show who, page_view$/ }).waitFor();
+  await page.getByRole('button', { name: /show people, page_view$/ }).waitFor();
   await page.getByRole('combobox', { name: 'Series A: measure' }).selectOption('People');
   const [question, shown] = await asked<TrendsAnswer>(page, 'trends', 'action_source', () =>
     choose(page, 'Break down by', 'Action source'),
@@ -125,7 +125,7 @@ test('a trend with a breakdown is the one that the API answers, and its points l
   const told = await answerOf<TrendsAnswer>('trends', question);
   expect(shown.series).toEqual(told.series);
   const values = told.series[0]?.breakdown ?? [];
-  const totals = page.getByRole('region', { name: 'Totals' }).getByRole('button', { name: /show who/ });
+  const totals = page.getByRole('region', { name: 'Totals' }).getByRole('button', { name: /show people/ });
   await expect.poll(() => totals.allTextContents()).toEqual(values.map(({ measured }) => String(measured)));
   expect(await axeViolations(page)).toEqual([]);
   await page.getByText('Show as a table').click();
@@ -146,8 +146,8 @@ test('a retention grid is the one that the API answers, and a cell lists who cam
   );
   const told = await answerOf<RetentionAnswer>('retention', question);
   expect(shown.cohorts).toEqual(told.cohorts);
-  const grid = page.getByRole('region', { name: 'Who came back, by day' });
-  const cells = grid.getByRole('button', { name: /show who began .+ and came back after/ });
+  const grid = page.getByRole('region', { name: 'Retention by day' });
+  const cells = grid.getByRole('button', { name: /show people of cohort .+ who returned after/ });
   const cohorts = told.cohorts.toSorted((a, b) => a.from - b.from);
   const expected = cohorts.flatMap(({ persons, returned }) =>
     returned.filter((back) => back > 0).map((back) => `${((back / persons) * 100).toFixed(1)}%`),

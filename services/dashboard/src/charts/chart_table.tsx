@@ -73,10 +73,10 @@ export interface Series {
 /** How many lines have a colour of their own. */
 export const COLOURS = 8;
 
-/** Which colour a series has, from 1: one of its own, or that of the series whose time before it shows. */
-export function colourOf(series: readonly Series[], at: number): number {
+/** The colour of a series, as a property of the styles: one of its own, or that of the series whose time before it shows. */
+export function colourOf(series: readonly Series[], at: number): string {
   const own = series.slice(0, at + 1).filter(({ isBefore = false }) => !isBefore).length;
-  return ((Math.max(1, own) - 1) % COLOURS) + 1;
+  return `--chart-${((Math.max(1, own) - 1) % COLOURS) + 1}`;
 }
 
 /** Says in which zone the intervals of an answer begin, where that is not the zone of whoever looks. */

@@ -55,13 +55,15 @@ export function TimeSeries({
       <ul class="chart-legend" aria-hidden="true">
         {series.map(({ name, isBefore = false }, at) =>
           isBefore ? null : (
-            <li key={name} class={`chart-key chart-key-${colourOf(series, at)}`}>
+            <li key={name} class="chart-key" style={{ '--key': `var(${colourOf(series, at)})` }}>
               {name}
             </li>
           ),
         )}
         {series.some(({ isBefore = false }) => isBefore) && (
-          <li class="chart-key chart-key-1 chart-key-before">Previous period</li>
+          <li class="chart-key chart-key-before" style={{ '--key': 'var(--chart-1)' }}>
+            Previous period
+          </li>
         )}
       </ul>
       <div class="chart-canvas" aria-hidden="true" ref={host} style={{ height: `${heightPx}px` }} />

@@ -13,7 +13,6 @@ export interface Drawing {
   onPoint?: (series: number, interval: number) => void;
 }
 
-const COLOURS = ['--accent', '--chart-2', '--chart-3', '--chart-4', '--chart-5', '--chart-6', '--chart-7', '--chart-8'];
 const AXIS_FONT_PX = 11;
 /** Least room for the name of an interval, by its characters, and between two of them. */
 const CHARACTER_PX = 6;
@@ -75,7 +74,7 @@ function optionsOf(host: HTMLElement, drawing: Drawing): uPlot.Options {
     series: [
       {},
       ...series.map((one, at): uPlot.Series => {
-        const colour = resolved(host, COLOURS[colourOf(series, at) - 1] ?? '--accent');
+        const colour = resolved(host, colourOf(series, at));
         const points = { show: starts.length === 1 };
         if (one.isBefore === true) return { stroke: colour, width: 1, dash: [4, 4], points, alpha: 0.7 };
         return { stroke: colour, width: 2, points, ...(series.length <= 2 && { fill: translucent(colour) }) };
