@@ -92,6 +92,12 @@ const OF_CALLERS: readonly ControlErrorCode[] = [
   'session_over',
   'sessions_unavailable',
 ];
+const OF_QUERIES: readonly ControlErrorCode[] = [
+  'query_too_heavy',
+  'query_busy',
+  'query_cancelled',
+  'query_unavailable',
+];
 const WITH_BODY: readonly ControlErrorCode[] = ['body_not_json', 'body_too_large', 'content_type_unsupported'];
 
 /** Every code that a route may answer. */
@@ -110,6 +116,7 @@ export function errorsOf(route: Route): ControlErrorCode[] {
     ...(route.requiresReauthentication === undefined ? [] : (['proof_needed'] as const)),
     ...(route.method === 'GET' ? [] : WITH_BODY),
     ...route.errors,
+    ...(route.prepare === undefined ? [] : OF_QUERIES),
     ...(route.ifMatch === 'none' ? [] : (['version_conflict'] as const)),
     ...(route.ifMatch === 'required' ? (['if_match_missing'] as const) : []),
     ...(writes ? (['settings_not_stored'] as const) : []),

@@ -2,8 +2,8 @@
 
 import type { Static } from 'typebox';
 import { ALL_SITES } from '#infra/clickhouse/running_queries.ts';
-import { type SiteDayCount, usageByDay, usageStatement } from '#pipelines/analytics/usage.ts';
 import { monthOf } from '#pipelines/quota/month.ts';
+import { type SiteDayCount, usageByDay, usageStatement } from '#pipelines/quota/usage.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { accountKey } from '#pipelines/settings/table.ts';
 import { accountProblems } from '#pipelines/settings/validate.ts';
@@ -158,7 +158,7 @@ export const accountUsageRoute: Route = route({
   params: accountParams,
   query: usageQuery,
   success: { status: 200, schema: usageShape, description: 'The days of the month up to now' },
-  errors: ['account_unknown', 'query_too_heavy', 'query_busy', 'query_cancelled', 'query_unavailable'],
+  errors: ['account_unknown'],
   prepare({ params, query }, { nowMs, view }) {
     const { account_id } = params as Static<typeof accountParams>;
     const { month = monthOf(nowMs) } = query as Static<typeof usageQuery>;

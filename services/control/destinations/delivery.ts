@@ -53,7 +53,6 @@ export const deliveryHealthRoutes: Route[] = [
       schema: Type.Object({ items: Type.Array(healthShape), as_of: timeField('When ClickHouse was asked') }),
       description: 'Destinations of which there are outcomes',
     },
-    errors: ['query_too_heavy', 'query_busy', 'query_cancelled', 'query_unavailable'],
     prepare({ query }, { nowMs, may, principal }) {
       const { site_id = null, destination = null } = query;
       // Rows of all sites are one question, which those who see all of them and those who see some ask alike.
@@ -117,7 +116,7 @@ export const newestAttemptsRoute: Route = route({
   params: destinationParams,
   query: attemptsQuery,
   success: { status: 200, schema: attemptsShape, description: 'Attempts of the last 30 days' },
-  errors: ['site_unknown', 'query_too_heavy', 'query_busy', 'query_cancelled', 'query_unavailable'],
+  errors: ['site_unknown'],
   prepare({ params: { site_id: siteId, name: destination }, query }, { nowMs, view }) {
     const { outcome = null, limit = ATTEMPTS_LIMIT } = query;
     if (view.table.site(siteId) === undefined) return refused('site_unknown');

@@ -53,14 +53,7 @@ function queryRoute(question: Question): Route {
       description: 'The answer',
       otherwise: OTHER_FORMATS,
     },
-    errors: [
-      'site_unknown',
-      'query_pattern_invalid',
-      'query_too_heavy',
-      'query_busy',
-      'query_cancelled',
-      'query_unavailable',
-    ],
+    errors: ['site_unknown', 'query_pattern_invalid'],
     prepare: (input, context) => requestOf(question, input, context),
   };
 }
@@ -131,15 +124,7 @@ export const sqlRoute: Route = route({
     description: 'The rows',
     otherwise: OTHER_FORMATS,
   },
-  errors: [
-    'site_unknown',
-    'sql_refused',
-    'query_too_heavy',
-    'query_busy',
-    'query_cancelled',
-    'sql_not_set_up',
-    'query_unavailable',
-  ],
+  errors: ['site_unknown', 'sql_refused', 'sql_not_set_up'],
   prepare({ params: { site_id: siteId }, body: { sql } }, { view }) {
     if (view.table.site(siteId) === undefined) return refused('site_unknown');
     return { kind: 'sql', siteId, sql };

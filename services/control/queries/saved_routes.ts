@@ -181,52 +181,33 @@ const ofQuestion: Needs = {
 };
 
 /** Asks a saved question. */
-export const savedAnswerRoute: Route = {
-  ...route({
-    method: 'GET',
-    path: '/v1/query/{site_id}/questions/{id}',
-    operationId: 'answerQuestion',
-    access: ofQuestion,
-    tag: 'Queries',
-    summary: 'The answer to a saved question, as it is now, or of another time',
-    params: savedParams,
-    query: closed({
-      ...formatQuery.properties,
-      from: Type.Optional(timeField('In the place of the saved `from`; a question in SQL has times of its own')),
-      to: Type.Optional(timeField('In the place of the saved `to`; a question in SQL has times of its own')),
-    }),
-    body: null,
-    ifMatch: 'none',
-    success: {
-      status: 200,
-      schema: Type.Object({ as_of: timeField('When ClickHouse was asked') }, { additionalProperties: true }),
-      description: 'What the path of its `query` answers',
-      otherwise: OTHER_FORMATS,
-    },
-    errors: [
-      'site_unknown',
-      'question_unknown',
-      'query_pattern_invalid',
-      'sql_refused',
-      'query_too_heavy',
-      'query_busy',
-      'query_cancelled',
-      'sql_not_set_up',
-      'query_unavailable',
-    ],
-    run: () => refused('not_found'),
+export const savedAnswerRoute: Route = route({
+  method: 'GET',
+  path: '/v1/query/{site_id}/questions/{id}',
+  operationId: 'answerQuestion',
+  access: ofQuestion,
+  tag: 'Queries',
+  summary: 'The answer to a saved question, as it is now, or of another time',
+  params: savedParams,
+  query: closed({
+    ...formatQuery.properties,
+    from: Type.Optional(timeField('In the place of the saved `from`; a question in SQL has times of its own')),
+    to: Type.Optional(timeField('In the place of the saved `to`; a question in SQL has times of its own')),
   }),
-  prepare({ params, query }, world) {
-    const { site_id: siteId, id } = params as { site_id: string; id: string };
+  success: {
+    status: 200,
+    schema: Type.Object({ as_of: timeField('When ClickHouse was asked') }, { additionalProperties: true }),
+    description: 'What the path of its `query` answers',
+    otherwise: OTHER_FORMATS,
+  },
+  errors: ['site_unknown', 'question_unknown', 'query_pattern_invalid', 'sql_refused', 'sql_not_set_up'],
+  prepare({ params: { site_id: siteId, id }, query }, world) {
     const { table } = world.view;
     if (table.site(siteId) === undefined) return refused('site_unknown');
     const item = table.savedItems(siteId).find((one) => one.kind === 'question' && one.id === id);
     if (item === undefined) return refused('question_unknown');
     const saved = JSON.parse(item.definition) as Saved;
-    return questionOf(
-      siteId,
-      { ...saved, question: { ...saved.question, ...timesFor(saved.query, query as Times) } },
-      world,
-    );
+    const question = { ...saved.question, ...timesFor(saved.query, query) };
+    return questionOf(siteId, { ...saved, question }, world);
   },
-};
+});

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { usageByDay } from '#pipelines/analytics/usage.ts';
+import { usageByDay } from '#pipelines/quota/usage.ts';
 import { monthSpan } from '#pipelines/quota/month.ts';
 
 const of = (site_id: string, day: string, events: number) => ({ site_id, day, events });

@@ -1,7 +1,8 @@
 // Events of an account's sites by day of a month.
-import { monthSpan } from '#pipelines/quota/month.ts';
-import { countsOnce } from './event_rows_sql.ts';
-import { createBinder, type Statement } from './statement.ts';
+
+import { countsOnce } from '#pipelines/analytics/event_rows_sql.ts';
+import { createBinder, type Statement } from '#pipelines/analytics/statement.ts';
+import { monthSpan } from './month.ts';
 
 /** Events of one site that arrived on one day, as ClickHouse counts them. */
 export interface SiteDayCount {
