@@ -2,6 +2,7 @@
 // where every row held, or with --broken where every broken variant was caught; each counts as one in the last line, as a test does.
 // The logs of a row that failed are kept.
 import { cpSync } from 'node:fs';
+import { Agent, setGlobalDispatcher } from 'undici';
 import { onParentGone } from '#services/local/parts/processes.ts';
 import { makeScratch } from '#test/harness/run/scratch.ts';
 import { add, failed, NOTHING, summary, type Tally } from '#test/harness/run/tally.ts';
@@ -15,6 +16,12 @@ import { startWorld } from './world/fault_world.ts';
 
 const say = (line: string): void => console.log(line);
 const INTERRUPTED = 130;
+
+/*
+ * A connection of its own for each request: a server closes one that idled, and a machine that is busy learns of it only after
+ * it has sent the next request on it, which then fails though nothing is wrong.
+ */
+setGlobalDispatcher(new Agent({ pipelining: 0 }));
 
 const options = faultOptions(process.argv.slice(2));
 if (options.list) {

@@ -37,7 +37,8 @@ test('one client is asked as long as it answers', async () => {
     opened: 1,
     closed: 0,
   });
-  await probe.stop();
+  probe.stop();
+  await vi.advanceTimersByTimeAsync(0);
   expect(state.closed).toBe(1);
   expect(vi.getTimerCount()).toBe(0);
 });
@@ -56,6 +57,6 @@ test.for(['refuses', 'hangs'] as const)(
     expect(probe.isAlive()).toBe(true);
     expect(state.opened).toBeGreaterThan(1);
     expect(state.closed).toBe(state.opened - 1);
-    await probe.stop();
+    probe.stop();
   },
 );
