@@ -6,7 +6,7 @@ import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import { type EdgeConfig, edgeConfig } from '#infra/config/edge_config.ts';
 import { createScriptFetcher } from '#infra/egress/fetch_script.ts';
 import { listen } from '#infra/http/http_server.ts';
-import { createRequestErrors, type RequestErrors } from '#infra/http/request_errors.ts';
+import { createRequestErrors } from '#infra/http/request_errors.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { createSender, type PartitionSender } from '#infra/kafka/sender.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
@@ -24,7 +24,6 @@ import { createAdmissionStore } from '#infra/redis/quota/admission.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { createMemoryLimits } from '#pipelines/limits/rate_limits.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
-import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { InventoryRecord } from '#schemas/records.ts';
 import { openRedis, openSettings, type Runtime, runProcess } from '#services/stage/runtime.ts';
 import { createAdmitter, createReservationLeases, type RateLimiter } from './admission.ts';
@@ -36,14 +35,7 @@ import { createAudienceNotes, createEngageMemories, createSpamWatch } from './en
 import { type AcceptOptions, createIngestService, type IngestService } from './ingest_service.ts';
 import { createInventory, type InventoryIntake } from './inventory.ts';
 import { createScriptCache, type ScriptCache } from './loaders/routes.ts';
-import {
-  createKeyUse,
-  createRefusals,
-  createTagHealth,
-  type KeyUse,
-  type Refusals,
-  type TagHealth,
-} from './site_activity.ts';
+import { createKeyUse, createRefusals, createTagHealth } from './site_activity.ts';
 import { buildScripts, TAG_SOURCES } from './tag_files/scripts.ts';
 
 /** An edge whose clock differs more from that of Redis is not ready. */
@@ -64,16 +56,25 @@ const SEND_RETRIES = 8;
 
 /** HTTP -> events.raw: answers only when Kafka has acknowledged. */
 runProcess('edge', edgeConfig, async (runtime, config) => {
+  const { metrics, logger, fatal } = runtime;
   // Goes on while the parts are opened, which takes longer.
-  const scripts = buildScripts(TAG_SOURCES, runtime.logger);
+  const scripts = buildScripts(TAG_SOURCES, logger);
   const { table } = await openSettings(runtime);
   const { redis, probe } = openRedis(runtime, config.parts);
   runtime.parts.uses('redis', probe.isAlive);
   // By its clock events have arrived, and days and months begin.
   runtime.parts.needs('clock', () => Math.abs(probe.aheadMs() ?? 0) <= CLOCK_MS_MAX);
-  const keyUse = openKeyUse(runtime, redis);
-  const tagHealth = openTagHealth(runtime, redis, table);
-  const refusals = openRefusals(runtime, redis, config.identitySecret);
+  const keyUse = stopping(runtime, createKeyUse({ note: (uses) => recordKeyUses(redis, uses), nowMs: Date.now }));
+  const tagHealth = stopping(runtime, createTagHealth({ table, note: createTagReporter(redis), nowMs: Date.now }));
+  const refusals = stopping(
+    runtime,
+    createRefusals({
+      note: createRejectionReporter(redis),
+      markCounted: () => markRefusalsCounted(redis, Date.now()),
+      secret: config.identitySecret,
+      nowMs: Date.now,
+    }),
+  );
   const senders = openSenders(runtime, config);
   const sender = await senders.open(TOPICS.raw);
   const addressOf = createAddressNamer(config.identitySecret, blockListOf(config.ipExempt));
@@ -86,8 +87,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
     trustedProxies: config.trustedProxies,
     limiter: createConcurrencyLimiter({ requestsMax: config.openRequestsMax, bytesMax: config.openBytesMax }),
     isExempt: (clientIp) => addressOf(clientIp) === null,
-    ingestService: await openIngestService(runtime, config, {
-      redis,
+    ingestService: await openIngestService(runtime, config, redis, {
       rateLimiter,
       sender,
       refusals,
@@ -112,31 +112,17 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
       addressOf,
       nowMs: monotonicMs,
     }),
-    errors: openRequestErrors(runtime, config),
+    errors: createRequestErrors({ metrics, logger, nowMs: monotonicMs, inARowMax: config.requestErrorsMax, fatal }),
   });
   const port = await listen(app, config.host, config.port);
   runtime.onStop(() => app.close());
   runtime.ready({ url: `http://${config.host}:${port}` });
 });
 
-function openKeyUse({ onStop }: Runtime, redis: Redis): KeyUse {
-  const keyUse = createKeyUse({ note: (uses) => recordKeyUses(redis, uses), nowMs: Date.now });
-  onStop(() => keyUse.stop());
-  return keyUse;
-}
-
-function openTagHealth({ onStop }: Runtime, redis: Redis, table: SettingsTable): TagHealth {
-  const tagHealth = createTagHealth({ table, note: createTagReporter(redis), nowMs: Date.now });
-  onStop(() => tagHealth.stop());
-  return tagHealth;
-}
-
-function openRefusals({ onStop }: Runtime, redis: Redis, secret: Buffer): Refusals {
-  const note = createRejectionReporter(redis);
-  const markCounted = (): Promise<void> => markRefusalsCounted(redis, Date.now());
-  const refusals = createRefusals({ note, markCounted, secret, nowMs: Date.now });
-  onStop(() => refusals.stop());
-  return refusals;
+/** What stops with the process. */
+function stopping<Part extends { stop(): unknown }>({ onStop }: Runtime, part: Part): Part {
+  onStop(async () => void (await part.stop()));
+  return part;
 }
 
 async function openInventory(
@@ -165,17 +151,14 @@ function openVendorScripts({ metrics, logger, onStop }: Runtime, { loaders }: Ed
   });
 }
 
-function openRequestErrors({ metrics, logger, fatal }: Runtime, config: EdgeConfig): RequestErrors {
-  return createRequestErrors({ metrics, logger, nowMs: monotonicMs, inARowMax: config.requestErrorsMax, fatal });
-}
-
 /** The rate limits and the month's allowance, which the edges share in Redis. */
 async function openAdmitter(
-  { session, metrics, logger, onStop }: Runtime,
+  runtime: Runtime,
   config: EdgeConfig,
   redis: Redis,
   addressOf: (clientIp: string) => string | null,
 ): Promise<RateLimiter> {
+  const { session, metrics, logger } = runtime;
   const partitions = session.config.eventPartitions;
   const limits = { windowMs: RATE_WINDOW_MS, perIp: config.requestsPerIp, perKey: config.requestsPerKey };
   const store = createAdmissionStore(redis, {
@@ -184,7 +167,7 @@ async function openAdmitter(
     checkpointsWanted: partitions,
     deadlineMs: ADMISSION_MS_MAX,
   });
-  const rateLimiter = await createAdmitter({
+  const limiting = {
     store,
     memory: createMemoryLimits(limits),
     leases: createReservationLeases({
@@ -196,29 +179,22 @@ async function openAdmitter(
     nowMs: monotonicMs,
     metrics,
     logger,
-  });
-  onStop(async () => rateLimiter.stop());
-  return rateLimiter;
+  };
+  return stopping(runtime, await createAdmitter(limiting));
 }
 
 /** The way in for events, by which every protocol goes. */
 async function openIngestService(
-  { registry, session, metrics, logger, onStop }: Runtime,
+  runtime: Runtime,
   { identitySecret }: EdgeConfig,
-  parts: {
-    redis: Redis;
-    rateLimiter: RateLimiter;
-    sender: PartitionSender;
-    refusals: AcceptOptions['refusals'];
-    onAccepted: AcceptOptions['onAccepted'];
-  },
+  redis: Redis,
+  parts: Pick<AcceptOptions, 'rateLimiter' | 'sender' | 'refusals' | 'onAccepted'>,
 ): Promise<IngestService> {
+  const { registry, session, metrics, logger } = runtime;
   const schemaId = await registry.idOf(TOPICS.raw, 'event_batch');
-  const salts = await createDaySalts(parts.redis, logger, Date.now);
-  onStop(async () => salts.stop());
+  const salts = stopping(runtime, await createDaySalts(redis, logger, Date.now));
   return createIngestService({
-    sender: parts.sender,
-    rateLimiter: parts.rateLimiter,
+    ...parts,
     schemaId,
     partitions: session.config.eventPartitions,
     anonymousSalt: (nowMs) => salts.at(nowMs),
@@ -226,8 +202,6 @@ async function openIngestService(
     randomEventId: uuidv7,
     nowMs: Date.now,
     metrics,
-    refusals: parts.refusals,
-    onAccepted: parts.onAccepted,
   });
 }
 
@@ -237,7 +211,8 @@ interface Senders {
   open(topic: string): Promise<PartitionSender>;
 }
 
-function openSenders({ session, logger, fatal, onStop, clusterAlive }: Runtime, config: EdgeConfig): Senders {
+function openSenders(runtime: Runtime, config: EdgeConfig): Senders {
+  const { session, logger, fatal, clusterAlive } = runtime;
   const kafka = createKafka(session.config, 'svc.edge.sender', logger, SEND_RETRIES);
   return {
     async open(topic) {
@@ -252,8 +227,7 @@ function openSenders({ session, logger, fatal, onStop, clusterAlive }: Runtime, 
         isClusterAlive: clusterAlive,
         onFatal: fatal,
       });
-      onStop(() => sender.stop());
-      return sender;
+      return stopping(runtime, sender);
     },
   };
 }

@@ -8,7 +8,7 @@ import {
   sentText,
 } from '#pipelines/engage/engage_event.ts';
 import type { FormRequest } from '#pipelines/engage/engage_request.ts';
-import { type Challenge, checkEngageToken, nonceOf, type TokenCheck } from '#pipelines/engage/engage_token.ts';
+import { type Challenge, checkEngageToken, type TokenCheck } from '#pipelines/engage/engage_token.ts';
 import type { Form } from '#pipelines/engage/form.ts';
 import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
 import {
@@ -33,14 +33,13 @@ import {
   acceptEngage,
   challengeFor,
   checkToken,
+  countSubmission,
   digestOf,
   type EngageParts,
   type EngageRate,
   type Happened,
   invalidBody,
-  SENT_NONCE_HELD_MS,
   textDigest,
-  visitorDigest,
 } from './submission.ts';
 
 interface FormProblem {
@@ -251,26 +250,26 @@ async function judgeForm(
 async function amongOthers(
   request: HttpRequestIn,
   caller: IngestCaller,
-  { form, request: body, isPlain: withoutScript, siteId, submissionId, token, email }: SubmittedForm,
+  { form, request: body, isPlain: withoutScript, submissionId, token, email }: SubmittedForm,
   alone: SpamVerdict,
   { texts }: Written,
   parts: EngageParts,
 ): Promise<SpamVerdict> {
-  const { spam, secret, addressOf } = parts;
+  const { secret, addressOf } = parts;
   const address = addressOf(clientAddress(request));
   const isCounted = isWithoutToken({ withoutScript, token });
-  const counts = await spam.count({
-    siteId,
-    submissionId,
-    visitor: visitorDigest(parts, caller, body.visitor),
-    nonce: nonceOf(token),
-    nonceHeldMs: SENT_NONCE_HELD_MS,
-    address,
-    email: email === null ? null : digestOf(secret, email),
-    text: textDigest(secret, texts),
-    network: isCounted && address !== null ? digestOf(secret, wideNetworkOf(clientAddress(request))) : null,
-    form: isCounted ? form.id : null,
-  });
+  const counts = await countSubmission(
+    parts,
+    caller,
+    { token, submissionId, visitor: body.visitor },
+    {
+      address,
+      email: email === null ? null : digestOf(secret, email),
+      text: textDigest(secret, texts),
+      network: isCounted && address !== null ? digestOf(secret, wideNetworkOf(clientAddress(request))) : null,
+      form: isCounted ? form.id : null,
+    },
+  );
   const among: SpamVerdict = counts === null ? { kind: 'clean' } : judgeAmongOthers({ token, withoutScript }, counts);
   return among.kind === 'clean' ? alone : among;
 }

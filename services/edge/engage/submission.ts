@@ -1,6 +1,6 @@
 // What submissions of visitors share: body, ids, token, proof of work, rate, and the way in for their events.
 import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
-import type { Impression } from '#infra/redis/engage/engage.ts';
+import type { CountedSubmission, Impression } from '#infra/redis/engage/engage.ts';
 import type { Look } from '#pipelines/engage/decide.ts';
 import { type EngageEvent, visitorId } from '#pipelines/engage/engage_event.ts';
 import {
@@ -19,7 +19,7 @@ import {
   TOKEN_MS,
   type TokenCheck,
 } from '#pipelines/engage/engage_token.ts';
-import { coreOfText, readableText, type SpamReason } from '#pipelines/engage/spam.ts';
+import { coreOfText, readableText, type SpamCounts, type SpamReason } from '#pipelines/engage/spam.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { cleanDistinctId } from '#pipelines/intake/call.ts';
 import { readShortText } from '#pipelines/intake/rejections.ts';
@@ -198,21 +198,31 @@ export async function checkToken(
   visitor: SentVisitor | undefined,
   nonceHeldMs = token.ok ? SHOWN_NONCE_HELD_MS : SENT_NONCE_HELD_MS,
 ): Promise<SpamReason | null> {
-  const nonce = nonceOf(token);
-  if (!token.ok && nonce === null) return token.code;
-  const counts = await parts.spam.count({
-    siteId: caller.site.site_id,
-    submissionId: submissionId.toLowerCase(),
-    visitor: visitorDigest(parts, caller, visitor),
-    nonce,
-    nonceHeldMs,
-    ...{ address: null, email: null, text: null, network: null, form: null },
-  });
+  if (!token.ok && nonceOf(token) === null) return token.code;
+  const counts = await countSubmission(parts, caller, { token, submissionId, visitor }, { nonceHeldMs });
   return counts?.tokenUsed === true ? 'token_used' : null;
 }
 
+/** Counts a submission among those before it, by its token and visitor and by what else is said to be counted. */
+export function countSubmission(
+  parts: Pick<EngageParts, 'spam' | 'secret' | 'identitySecret'>,
+  caller: Pick<IngestCaller, 'site' | 'key'>,
+  sent: { token: TokenCheck; submissionId: string; visitor: SentVisitor | undefined },
+  counted: Partial<CountedSubmission>,
+): Promise<SpamCounts | null> {
+  return parts.spam.count({
+    siteId: caller.site.site_id,
+    submissionId: sent.submissionId.toLowerCase(),
+    visitor: visitorDigest(parts, caller, sent.visitor),
+    nonce: nonceOf(sent.token),
+    nonceHeldMs: SENT_NONCE_HELD_MS,
+    ...{ address: null, email: null, text: null, network: null, form: null },
+    ...counted,
+  });
+}
+
 /** What stands for a visitor under whose id anything is remembered; null: nobody's. */
-export function visitorDigest(
+function visitorDigest(
   { secret, identitySecret }: Pick<EngageParts, 'secret' | 'identitySecret'>,
   caller: Pick<IngestCaller, 'site' | 'key'>,
   visitor: SentVisitor | undefined,

@@ -16,15 +16,14 @@ import {
   acceptEngage,
   challengeFor,
   checkToken,
+  countSubmission,
   digestOf,
   type EngageMount,
   type EngageParts,
   invalidBody,
   readEngageBody,
-  SENT_NONCE_HELD_MS,
   SPAM_ANSWER,
   textDigest,
-  visitorDigest,
 } from './submission.ts';
 
 const readBody = bodyReader(respondShape);
@@ -128,19 +127,12 @@ async function amongOthers(
   { caller, token, body, texts }: RightResponse,
   parts: EngageParts,
 ): Promise<SpamVerdict> {
-  const { spam, secret, addressOf } = parts;
+  const { secret, addressOf } = parts;
   const address = addressOf(clientAddress(request));
-  const counts = await spam.count({
-    siteId: caller.site.site_id,
-    visitor: visitorDigest(parts, caller, body.visitor),
-    submissionId: body.submission_id.toLowerCase(),
-    nonce: nonceOf(token),
-    nonceHeldMs: SENT_NONCE_HELD_MS,
+  const sent = { token, submissionId: body.submission_id, visitor: body.visitor };
+  const counts = await countSubmission(parts, caller, sent, {
     address: address === null ? null : digestOf(secret, `survey\0${address}`),
     text: textDigest(secret, texts),
-    email: null,
-    network: null,
-    form: null,
   });
   return counts === null ? { kind: 'clean' } : judgeAmongOthers({ token, withoutScript: false }, counts);
 }
