@@ -1,3 +1,4 @@
+// Names under which senders report the same event.
 import type { Condition } from './filters.ts';
 import { changedQuery } from './query_rewrites.ts';
 

@@ -1,3 +1,4 @@
+// Fields that single people out, and fields whose values few people may have.
 import * as words from '#pipelines/privacy/key_words.ts';
 import { comparableForm, SECRET_ENDINGS, SECRET_WORDS } from '#pipelines/privacy/key_words.ts';
 import type { Column, Field } from './filters.ts';

@@ -1,3 +1,4 @@
+// The answer to a question in SQL: its rows, and the same as a table.
 import { type Static, Type } from 'typebox';
 import type { AnswerTable, Cell } from './answer_table.ts';
 

@@ -1,3 +1,5 @@
+// A statement for ClickHouse: its text, its values, and what its SELECTs name once.
+
 /** A value for a `{name:Type}` placeholder. */
 type ParameterValue = string | number | boolean | readonly string[] | readonly number[];
 

@@ -40,7 +40,9 @@ const isOnBoard = (view: SettingsView, siteId: string, id: string): boolean =>
 const invalid = (problems: Problem[]): PreparedQuery => refused('settings_invalid', problems);
 
 /** What a saved question may ask, by the last part of its path. */
-const ASKED = new Map([...queryRoutes, sqlRoute].map((one) => [one.path.slice(one.path.lastIndexOf('/') + 1), one]));
+const ROUTE_OF_KIND = new Map(
+  [...queryRoutes, sqlRoute].map((one) => [one.path.slice(one.path.lastIndexOf('/') + 1), one]),
+);
 
 const KINDS = {
   question: {
@@ -145,13 +147,13 @@ function questionProblems(siteId: string, saved: Saved, world: RequestContext): 
 }
 
 function questionOf(siteId: string, { query, question }: Saved, world: RequestContext): PreparedQuery {
-  const asked = ASKED.get(query);
-  if (asked?.prepare === undefined || asked.body === null) {
-    return invalid([problem('not_there', 'query', `is none of: ${[...ASKED.keys()].join(', ')}`)]);
+  const target = ROUTE_OF_KIND.get(query);
+  if (target?.prepare === undefined || target.body === null) {
+    return invalid([problem('not_there', 'query', `is none of: ${[...ROUTE_OF_KIND.keys()].join(', ')}`)]);
   }
-  const problems = schemaProblems(asked.body, question);
+  const problems = schemaProblems(target.body, question);
   if (problems.length > 0) return invalid(problems);
-  return asked.prepare({ params: { site_id: siteId }, query: {}, body: question, ifMatch: null }, world);
+  return target.prepare({ params: { site_id: siteId }, query: {}, body: question, ifMatch: null }, world);
 }
 
 interface Times {
@@ -161,7 +163,7 @@ interface Times {
 
 /** The times that are asked for, where a question of that kind has such. */
 function timesFor(query: string, { from, to }: Times): Times {
-  const fields = (ASKED.get(query)?.body as { properties?: object } | null | undefined)?.properties ?? {};
+  const fields = (ROUTE_OF_KIND.get(query)?.body as { properties?: object } | null | undefined)?.properties ?? {};
   if (!('from' in fields)) return {};
   return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
 }
@@ -174,7 +176,7 @@ const ofQuestion: Needs = {
     const { site_id: siteId, id } = input.params as { site_id: string; id: string };
     const item = view.table.savedItems(siteId).find((one) => one.kind === 'question' && one.id === id);
     const { query, question: body }: Partial<Saved> = item === undefined ? {} : JSON.parse(item.definition);
-    const access = query === undefined ? undefined : ASKED.get(query)?.access;
+    const access = query === undefined ? undefined : ROUTE_OF_KIND.get(query)?.access;
     if (access === undefined || typeof access === 'string') return 'query.aggregates';
     return access.choose?.({ ...input, body }, view) ?? access.permission;
   },
