@@ -45,7 +45,7 @@ async function leave(page: Page): Promise<void> {
 
 test('whoever gives a wrong password is told so, and nothing else', async () => {
   const page = await signedInByHand(service, browser, '/', { user: 'nobody', password: 'no such password' });
-  await page.getByText('There is no such user with this password').waitFor();
+  await page.getByText('Wrong user or password').waitFor();
   expect(await page.getByRole('navigation').count()).toBe(0);
   await page.context().close();
 });
