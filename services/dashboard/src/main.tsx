@@ -3,13 +3,13 @@ import './styles/main.css';
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { findPage, PAGES } from './page_list.ts';
-import { keepPeriod, keptPeriod, periodIn, withPeriod } from './period.ts';
-import { completeQueries, knowPaths, place, startRouter } from './router.ts';
-import { dropProof, followProofs, followSession, readSession, session, who } from './session.ts';
+import { periodIn, storedPeriod, storePeriod, withPeriod } from './period.ts';
+import { currentLocation, setQueryDefaults, setRoutes, startRouter } from './router.ts';
+import { cancelReauth, currentUser, followSession, readSession, session, watchReauth } from './session.ts';
 import { fetchPageCode, Shell } from './shell.tsx';
 import { followSite, forgetSites } from './site_list.ts';
 import { followTheme } from './theme.ts';
-import { askToLeave, dropToasts, leaveAsked } from './ui/dialog.tsx';
+import { dropToasts, guardUnsaved, pendingLeave } from './ui/dialog.tsx';
 
 /** What the browser's history has of a place to which a link led with a period of its own. */
 const OWN_PERIOD = 'own_period';
@@ -22,18 +22,18 @@ const OWN_PERIOD = 'own_period';
 function followPeriod(): void {
   let isOwn = false;
   effect(() => {
-    const { path, query } = place.value;
+    const { path, query } = currentLocation.value;
     if (isOwn) history.replaceState(OWN_PERIOD, '');
     isOwn = false;
-    if (findPage(path)?.page.hasPeriod === true && !isOfOwnPeriod()) keepPeriod(periodIn(query));
+    if (findPage(path)?.page.hasPeriod === true && !isOfOwnPeriod()) storePeriod(periodIn(query));
   });
-  completeQueries((path, query) => {
+  setQueryDefaults((path, query) => {
     if (findPage(path)?.page.hasPeriod !== true) return query;
     const given = periodIn(query);
     if (given.size === 0) return withPeriod(query);
-    const here = place.peek();
+    const here = currentLocation.peek();
     isOwn =
-      path === here.path ? isOfOwnPeriod() && isSame(given, periodIn(here.query)) : !isSame(given, keptPeriod.peek());
+      path === here.path ? isOfOwnPeriod() && isSame(given, periodIn(here.query)) : !isSame(given, storedPeriod.peek());
     return query;
   });
 }
@@ -45,19 +45,19 @@ const isSame = (a: URLSearchParams, b: URLSearchParams): boolean => a.toString()
  * Forgets what belongs to a person as soon as nobody, or somebody else, is here: what they were about to do, their sites, the
  * time that they looked at and what they were told. A session that has ended is still theirs.
  */
-function forgetPersons(): void {
+function clearUserState(): void {
   let known: string | null = null;
   effect(() => {
-    const now = who.value?.id ?? null;
+    const now = currentUser.value?.id ?? null;
     // The page is hidden then, and what was told is of it.
     if (session.value.state === 'ended') dropToasts();
     const before = known;
     known = now;
     if (before === null || now === before) return;
-    dropProof();
-    leaveAsked.value = null;
+    cancelReauth();
+    pendingLeave.value = null;
     forgetSites();
-    keepPeriod(new URLSearchParams());
+    storePeriod(new URLSearchParams());
     dropToasts();
   });
 }
@@ -66,11 +66,11 @@ followTheme();
 followSession();
 followSite();
 followPeriod();
-followProofs();
-forgetPersons();
-askToLeave();
+watchReauth();
+clearUserState();
+guardUnsaved();
 startRouter();
-knowPaths(PAGES.map(({ path }) => path));
+setRoutes(PAGES.map(({ path }) => path));
 void readSession();
 fetchPageCode();
 const root = document.getElementById('app');

@@ -239,7 +239,7 @@ export function findPage(path: string): FoundPage | null {
 }
 
 /** Whether the person may see a page; of the pages of a site, at that one. */
-export function maySee({ path, permission, within }: Page, siteId: string | null): boolean {
+export function canView({ path, permission, within }: Page, siteId: string | null): boolean {
   if (permission === null) return true;
   if (within === 'installation') return mayEverywhere(permission);
   if (within === 'account') return mayInAccount(permission, null);
@@ -247,9 +247,9 @@ export function maySee({ path, permission, within }: Page, siteId: string | null
 }
 
 /** Whether a page opens for the person. Which account a site is of is known with the list of sites. */
-export function opening({ page, params }: FoundPage): 'open' | 'unknown' | 'refused' {
+export function pageAccess({ page, params }: FoundPage): 'open' | 'unknown' | 'refused' {
   const siteId = params['site'] ?? null;
   // Without the list the service itself has to say it.
-  if (maySee(page, siteId) || (siteId !== null && sites.value === null && sitesFailure.value !== null)) return 'open';
+  if (canView(page, siteId) || (siteId !== null && sites.value === null && sitesFailure.value !== null)) return 'open';
   return siteId !== null && sites.value === null ? 'unknown' : 'refused';
 }

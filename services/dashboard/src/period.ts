@@ -132,7 +132,7 @@ const PARAMETERS = ['period', 'from', 'to'] as const;
 const KEY = 'svc_period';
 
 /** The period that was chosen last in this tab, as parameters of an address; empty where it is the usual one. */
-export const keptPeriod = signal(stored());
+export const storedPeriod = signal(stored());
 
 function stored(): URLSearchParams {
   try {
@@ -150,11 +150,11 @@ export function periodIn(query: URLSearchParams): URLSearchParams {
 
 /** Some parameters, with the period that was chosen last. */
 export const withPeriod = (query: URLSearchParams): URLSearchParams =>
-  new URLSearchParams([...keptPeriod.value, ...query]);
+  new URLSearchParams([...storedPeriod.value, ...query]);
 
 /** Keeps a period, as parameters, for the pages to come in this tab. */
-export function keepPeriod(given: URLSearchParams): void {
-  keptPeriod.value = given;
+export function storePeriod(given: URLSearchParams): void {
+  storedPeriod.value = given;
   try {
     sessionStorage.setItem(KEY, given.toString());
   } catch {

@@ -16,17 +16,17 @@ const placeAt = ({ pathname, search }: Pick<URL, 'pathname' | 'search'>): Place 
 const here = (): Place => placeAt(location);
 
 /** Where the person is; whoever reads it is drawn again when that changes. */
-export const place = signal<Place>(here());
+export const currentLocation = signal<Place>(here());
 
 let patterns: readonly string[] = [];
 
 /** Says which paths there are pages for. */
-export function knowPaths(known: readonly string[]): void {
+export function setRoutes(known: readonly string[]): void {
   patterns = known;
 }
 
 /** Whether there is a page for a path. */
-export function leadsSomewhere(path: string): boolean {
+export function hasRoute(path: string): boolean {
   return patterns.some((pattern) => matchPath(pattern, path) !== null);
 }
 
@@ -39,27 +39,27 @@ export function addressOf(path: string, query: URLSearchParams | null = null): s
 let completed: (path: string, query: URLSearchParams) => URLSearchParams = (_path, query) => query;
 
 /** Says what is added to the query of an address that somebody goes to. */
-export function completeQueries(complete: typeof completed): void {
+export function setQueryDefaults(complete: typeof completed): void {
   completed = complete;
 }
 
 /** Goes to an address of the dashboard; `replace` leaves no entry in the browser's history. */
-export function go(address: string, how: 'push' | 'replace' = 'push'): void {
+export function navigate(address: string, how: 'push' | 'replace' = 'push'): void {
   const { path, query } = placeAt(new URL(address, location.origin));
   const whole = addressOf(path, completed(path, query));
   if (how === 'push') history.pushState(null, '', whole);
   else history.replaceState(null, '', whole);
-  place.value = here();
+  currentLocation.value = here();
 }
 
 /** Changes parameters of the query where the person is; null or an empty text takes one away. */
 export function setQuery(changes: Record<string, string | null>, how: 'push' | 'replace' = 'replace'): void {
-  const query = new URLSearchParams(place.value.query);
+  const query = new URLSearchParams(currentLocation.value.query);
   for (const [name, value] of Object.entries(changes)) {
     if (value === null || value === '') query.delete(name);
     else query.set(name, value);
   }
-  go(addressOf(place.value.path, query), how);
+  navigate(addressOf(currentLocation.value.path, query), how);
 }
 
 /** The parameters that a path has for a pattern such as /sites/:site/live, or null where it is another one. */
@@ -90,7 +90,7 @@ export function decoded(text: string): string {
 let holdsBack: (leave: () => void) => boolean = () => false;
 
 /** Says what may hold back the browser's way back and forth: it answers whether it does, and leaves later or never. */
-export function holdBack(hold: typeof holdsBack): void {
+export function setNavigationGuard(hold: typeof holdsBack): void {
   holdsBack = hold;
 }
 
@@ -103,11 +103,11 @@ function followHistory(): void {
   addEventListener('popstate', () => {
     if (!isLeaving && holdsBack(leave)) {
       // The browser is there already, and the page is not: its address comes after that one.
-      history.pushState(null, '', addressOf(place.peek().path, place.peek().query));
+      history.pushState(null, '', addressOf(currentLocation.peek().path, currentLocation.peek().query));
       return;
     }
     isLeaving = false;
-    place.value = here();
+    currentLocation.value = here();
   });
 }
 
@@ -123,6 +123,6 @@ export function startRouter(): void {
     // A place on this page, such as its content: the browser goes there, with the focus.
     if (link.hash !== '' && link.pathname + link.search === location.pathname + location.search) return;
     event.preventDefault();
-    go(link.pathname + link.search);
+    navigate(link.pathname + link.search);
   });
 }

@@ -1,12 +1,12 @@
 import { computed, signal } from '@preact/signals';
 import type { Permission } from '#pipelines/settings/access.ts';
 import type { Providers, Started, Who } from '#services/control_api/users.ts';
-import { type Answer, type Failure, request, whenProofNeeded, whenSignedOut } from './api/request.ts';
+import { type ApiError, type ApiResult, request, whenReauthNeeded, whenSignedOut } from './api/request.ts';
 import { sites } from './site_list.ts';
 
 type Session =
   | { state: 'unknown' }
-  | { state: 'failed'; failure: Failure }
+  | { state: 'failed'; failure: ApiError }
   | { state: 'signed_out' }
   | { state: 'signed_in'; who: Who }
   /** The service does not know them any more, and what they typed is still on the page. */
@@ -16,16 +16,16 @@ type Session =
 export const session = signal<Session>({ state: 'unknown' });
 
 /** Who is signed in, or was until a moment ago, or null. */
-export const who = computed<Who | null>(() => ('who' in session.value ? session.value.who : null));
+export const currentUser = computed<Who | null>(() => ('who' in session.value ? session.value.who : null));
 
 const PATH = '/v1/session';
 
 /** Finds out who is signed in, at the start and after what changes how they sign in. */
-export async function readSession(): Promise<Answer<Who>> {
+export async function readSession(): Promise<ApiResult<Who>> {
   const answer = await request<Who>('GET', PATH);
   if (answer.ok) session.value = { state: 'signed_in', who: answer.value };
   // Whoever is known keeps their page, and what they typed on it.
-  else if (answer.failure.status !== 401 && who.value === null)
+  else if (answer.failure.status !== 401 && currentUser.value === null)
     session.value = { state: 'failed', failure: answer.failure };
   return answer;
 }
@@ -37,14 +37,14 @@ interface Credentials {
 }
 
 /** Signs in. Where a second factor is needed the answer's failure says so by its code. */
-export async function signIn(credentials: Credentials): Promise<Answer<Who>> {
+export async function signIn(credentials: Credentials): Promise<ApiResult<Who>> {
   const answer = await request<Who>('POST', PATH, { body: credentials });
   if (answer.ok) session.value = { state: 'signed_in', who: answer.value };
   return answer;
 }
 
 /** Ends the session. */
-export async function signOut(): Promise<Answer<null>> {
+export async function signOut(): Promise<ApiResult<null>> {
   const answer = await request<null>('DELETE', PATH);
   if (answer.ok) session.value = { state: 'signed_out' };
   return answer;
@@ -65,13 +65,13 @@ export function giveUpSession(): void {
 
 /** Whether the person may do something at a site; null: anywhere at all. The service itself refuses what may not be done. */
 export function mayAt(permission: Permission, siteId: string | null): boolean {
-  const grants = who.value?.grants ?? [];
+  const grants = currentUser.value?.grants ?? [];
   return grants.some((grant) => grant.permissions.includes(permission) && covers(grant, siteId));
 }
 
 /** Whether the person may do something in the whole of an account; null: of any at all. */
 export function mayInAccount(permission: Permission, accountId: string | null): boolean {
-  return (who.value?.grants ?? []).some(
+  return (currentUser.value?.grants ?? []).some(
     ({ permissions, account_id, site_id }) =>
       permissions.includes(permission) &&
       site_id === null &&
@@ -81,7 +81,7 @@ export function mayInAccount(permission: Permission, accountId: string | null): 
 
 /** Whether the person may do something that is of no site and no account, or of all of them. */
 export function mayEverywhere(permission: Permission): boolean {
-  return (who.value?.grants ?? []).some(
+  return (currentUser.value?.grants ?? []).some(
     ({ permissions, account_id, site_id }) =>
       permissions.includes(permission) && account_id === null && site_id === null,
   );
@@ -93,30 +93,30 @@ function covers({ account_id, site_id }: Who['grants'][number], siteId: string |
 }
 
 /** Where somebody is asked to prove that it is them: what is called with whether they have. */
-export const proofAsked = signal<((isRecentlyAuthenticated: boolean) => void) | null>(null);
+export const reauthRequest = signal<((isRecentlyAuthenticated: boolean) => void) | null>(null);
 
 let waiting: Promise<boolean> | null = null;
 
 /** Asks for a proof as soon as the service wants one, once for all requests that wait for it. */
-export function followProofs(): void {
-  whenProofNeeded(() => {
+export function watchReauth(): void {
+  whenReauthNeeded(() => {
     waiting ??= new Promise((resolve) => {
       const settle = (isRecentlyAuthenticated: boolean): void => {
         // A late answer to one question must not settle the next, which somebody else may have been asked.
-        if (proofAsked.value !== settle) return;
+        if (reauthRequest.value !== settle) return;
         waiting = null;
-        proofAsked.value = null;
+        reauthRequest.value = null;
         resolve(isRecentlyAuthenticated);
       };
-      proofAsked.value = settle;
+      reauthRequest.value = settle;
     });
     return waiting;
   });
 }
 
 /** Does nothing of what waits for a proof: who wanted it is not there any more. */
-export function dropProof(): void {
-  proofAsked.value?.(false);
+export function cancelReauth(): void {
+  reauthRequest.value?.(false);
 }
 
 const OIDC_PATH = '/v1/session/oidc';
@@ -126,16 +126,16 @@ export const RETURN_PATH = '/signed-in/:provider';
 const OF_LINK = 'link.';
 
 /** The providers at which people sign in. */
-export const readProviders = (signal?: AbortSignal): Promise<Answer<Providers>> =>
+export const readProviders = (signal?: AbortSignal): Promise<ApiResult<Providers>> =>
   request('GET', OIDC_PATH, signal === undefined ? {} : { signal });
 
 /** Goes to a provider to sign in; answers only where that cannot be begun. */
-export function signInAt(provider: string, invitation: string | null): Promise<Answer<Started>> {
+export function signInAt(provider: string, invitation: string | null): Promise<ApiResult<Started>> {
   return leave(`${OIDC_PATH}/start`, { provider, ...(invitation !== null && { invitation }) });
 }
 
 /** Signs in at a provider in a new tab, so that this page stays as it is, and has it ask who it is. */
-export async function signInBeside(provider: string): Promise<Answer<Started>> {
+export async function signInBeside(provider: string): Promise<ApiResult<Started>> {
   // Before the answer is there: a page may open a tab at a click, and not later.
   const tab = window.open('', '_blank');
   const started = await request<Started>('POST', `${OIDC_PATH}/start`, { body: { provider, proof: true } });
@@ -149,11 +149,11 @@ export async function signInBeside(provider: string): Promise<Answer<Started>> {
 }
 
 /** Goes to a provider to link the account there. */
-export function linkAt(provider: string, proof: { password?: string; code?: string }): Promise<Answer<Started>> {
+export function linkAt(provider: string, proof: { password?: string; code?: string }): Promise<ApiResult<Started>> {
   return leave(`${OIDC_PATH}/link/start`, { provider, ...proof });
 }
 
-async function leave(path: string, body: object): Promise<Answer<Started>> {
+async function leave(path: string, body: object): Promise<ApiResult<Started>> {
   const started = await request<Started>('POST', path, { body });
   if (started.ok && isAddress(started.value)) location.assign(started.value.url);
   return started;
@@ -165,7 +165,7 @@ const isAddress = ({ url }: Started): boolean => /^https?:\/\//.test(url);
 export async function finishReturn(
   provider: string,
   answer: string,
-): Promise<{ isLink: boolean; answer: Answer<Who | object> }> {
+): Promise<{ isLink: boolean; answer: ApiResult<Who | object> }> {
   const isLink = new URLSearchParams(answer).get('state')?.startsWith(OF_LINK) === true;
   const path = isLink ? `${OIDC_PATH}/link/finish` : `${OIDC_PATH}/finish`;
   return { isLink, answer: await request('POST', path, { body: { provider, answer } }) };

@@ -1,17 +1,17 @@
 import { signal } from '@preact/signals';
 import type { ComponentType, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Failure } from './api/request.ts';
-import { type FoundPage, findPage, maySee, opening, PAGES, SECOND_FACTOR_PATH } from './page_list.ts';
+import type { ApiError } from './api/request.ts';
+import { canView, type FoundPage, findPage, PAGES, pageAccess, SECOND_FACTOR_PATH } from './page_list.ts';
 import type { Page, PageProps } from './page_spec.ts';
-import { ProofDialog, SignInAgain, SignInPage } from './pages/sign_in/sign_in.tsx';
-import { keptPeriod } from './period.ts';
-import { addressOf, go, place } from './router.ts';
-import { mayInAccount, proofAsked, readSession, session, signOut, who } from './session.ts';
+import { ReauthDialog, SessionExpiredDialog, SignInPage } from './pages/sign_in/sign_in.tsx';
+import { storedPeriod } from './period.ts';
+import { addressOf, currentLocation, navigate } from './router.ts';
+import { currentUser, mayInAccount, readSession, reauthRequest, session, signOut } from './session.ts';
 import { chosenSite, pathAtSite, readSites, siteOfLinks, sites, sitesFailure, siteToOpen } from './site_list.ts';
 import { type Theme, theme } from './theme.ts';
 import { Combobox } from './ui/combobox.tsx';
-import { Confirm, leaveAsked, Toasts, toast } from './ui/dialog.tsx';
+import { Confirm, pendingLeave, Toasts, toast } from './ui/dialog.tsx';
 import { Icon } from './ui/icon.tsx';
 import { Empty, FailureNote, Loading } from './ui/panel.tsx';
 import { Menu, PeriodPicker } from './ui/period_picker.tsx';
@@ -26,16 +26,16 @@ export function Shell(): VNode {
   return (
     <>
       <SignedIn key={now.who.id} isHidden={hasEnded} />
-      {proofAsked.value !== null && <ProofDialog onSettled={proofAsked.value} />}
-      {hasEnded && <SignInAgain who={now.who} />}
-      {leaveAsked.value !== null && <LeaveDialog leave={leaveAsked.value} />}
+      {reauthRequest.value !== null && <ReauthDialog onSettled={reauthRequest.value} />}
+      {hasEnded && <SessionExpiredDialog who={now.who} />}
+      {pendingLeave.value !== null && <LeaveDialog leave={pendingLeave.value} />}
     </>
   );
 }
 
 function LeaveDialog({ leave }: { leave(): void }): VNode {
   const stay = (): void => {
-    leaveAsked.value = null;
+    pendingLeave.value = null;
   };
   return (
     <Confirm
@@ -55,11 +55,11 @@ function LeaveDialog({ leave }: { leave(): void }): VNode {
 
 /** @param isHidden nobody is signed in, and the page keeps what was typed on it. */
 function SignedIn({ isHidden }: { isHidden: boolean }): VNode {
-  const isConfined = who.value?.second_factor_required === true;
+  const isConfined = currentUser.value?.second_factor_required === true;
   useEffect(() => {
     if (!isConfined) void readSites();
   }, [isConfined]);
-  const { path } = place.value;
+  const { path } = currentLocation.value;
   const found = findPage(isConfined ? SECOND_FACTOR_PATH : path);
   useEffect(() => {
     if (path === '/' && siteToOpen.value !== null) goToSite(siteToOpen.value);
@@ -87,12 +87,13 @@ function SignedIn({ isHidden }: { isHidden: boolean }): VNode {
 /** Fetches the code of the page that the address names, while the service is asked who looks at it. */
 export function fetchPageCode(): void {
   // Where it fails it is fetched again when it is shown, and a failure is shown then.
-  findPage(place.value.path)
+  findPage(currentLocation.value.path)
     ?.page.load()
     .catch(() => undefined);
 }
 
-const goToSite = (siteId: string): void => go(addressOf(`/sites/${encodeURIComponent(siteId)}/overview`), 'replace');
+const goToSite = (siteId: string): void =>
+  navigate(addressOf(`/sites/${encodeURIComponent(siteId)}/overview`), 'replace');
 
 function Nowhere({ path }: { path: string }): VNode {
   useEffect(() => {
@@ -125,7 +126,7 @@ function NowhereText({ path }: { path: string }): VNode {
 /** The page where the person's roles have it, with the focus on its heading. Where they have not, nothing of it is asked for. */
 function PageOfRole(found: FoundPage): VNode {
   const { page, params } = found;
-  const opens = opening(found);
+  const opens = pageAccess(found);
   useEffect(() => {
     document.title = [page.title, params['site'], 'Dashboard'].filter((part) => part !== undefined).join(' · ');
     focusHeading();
@@ -145,7 +146,7 @@ function PageOfRole(found: FoundPage): VNode {
 
 const loaded = new Map<string, ComponentType<PageProps>>();
 
-const CHUNK_MISSING: Failure = {
+const CHUNK_MISSING: ApiError = {
   status: 0,
   code: 'page_not_loaded',
   message: 'This page could not be loaded. The service may have been updated: reload the browser tab.',
@@ -223,10 +224,10 @@ function SiteSwitcher(): VNode | null {
         options={options}
         onValue={(chosen) => {
           if (chosen === site) return;
-          const query = new URLSearchParams(place.value.query);
+          const query = new URLSearchParams(currentLocation.value.query);
           // Whom somebody looked for at one site is nobody's id at another.
           query.delete('id');
-          go(addressOf(pathAtSite(place.value.path, chosen), query));
+          navigate(addressOf(pathAtSite(currentLocation.value.path, chosen), query));
         }}
       />
     </div>
@@ -240,7 +241,7 @@ const THEMES: readonly { value: Theme; label: string }[] = [
 ];
 
 function AccountMenu(): VNode {
-  const name = who.value?.name ?? '';
+  const name = currentUser.value?.name ?? '';
   const leave = async (): Promise<void> => {
     const answer = await signOut();
     if (!answer.ok) toast(`You are still signed in: ${answer.failure.message}`, 'bad');
@@ -251,7 +252,7 @@ function AccountMenu(): VNode {
         <>
           <p class="menu-title">
             {name}
-            <span class="muted small">{who.value?.id}</span>
+            <span class="muted small">{currentUser.value?.id}</span>
           </p>
           <fieldset class="theme-choice">
             <legend>Theme</legend>
@@ -276,7 +277,7 @@ function AccountMenu(): VNode {
             class="menu-item"
             onClick={() => {
               close();
-              go(addressOf('/account', new URLSearchParams({ view: 'you' })));
+              navigate(addressOf('/account', new URLSearchParams({ view: 'you' })));
             }}
           >
             Sign-in settings
@@ -297,7 +298,7 @@ const isUnfolded = signal(false);
 
 /** The pages that the person may see, at the left, or folded away where the screen is narrow. */
 function Navigation({ current }: { current: Page | null }): VNode {
-  const { path } = place.value;
+  const { path } = currentLocation.value;
   // It folds whenever the person went somewhere.
   useEffect(() => {
     isUnfolded.value = false;
@@ -338,9 +339,9 @@ function Navigation({ current }: { current: Page | null }): VNode {
 }
 
 function isListed(page: Page, site: string | null): boolean {
-  return (site !== null || !page.path.startsWith('/sites/:site/')) && maySee(page, site);
+  return (site !== null || !page.path.startsWith('/sites/:site/')) && canView(page, site);
 }
 
 function linkTo({ path, hasPeriod }: Page, site: string | null): string {
-  return addressOf(path.replace(':site', encodeURIComponent(site ?? '')), hasPeriod ? keptPeriod.value : null);
+  return addressOf(path.replace(':site', encodeURIComponent(site ?? '')), hasPeriod ? storedPeriod.value : null);
 }

@@ -1,15 +1,15 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { SiteItem } from '#services/control_api/sites.ts';
-import { type Failure, listAll } from './api/request.ts';
-import { decoded, place } from './router.ts';
+import { type ApiError, listAll } from './api/request.ts';
+import { currentLocation, decoded } from './router.ts';
 
 /** The sites that the person may see, by id; null until they are known. */
 export const sites = signal<readonly SiteItem[] | null>(null);
 /** Why they are not known. */
-export const sitesFailure = signal<Failure | null>(null);
+export const sitesFailure = signal<ApiError | null>(null);
 
 /** The site that the address names, or null where it names none. */
-export const chosenSite = computed<string | null>(() => siteIn(place.value.path));
+export const chosenSite = computed<string | null>(() => siteIn(currentLocation.value.path));
 
 const KEY = 'svc_site';
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { DeadLetterItem, ResendAnswer } from '#services/control_api/redelivery.ts';
 import {
+  DEAD_LETTER_FILTERS,
   isAllSettled,
   isOpen,
-  LETTER_FILTERS,
   resentSentence,
   stateOf,
 } from '#services/dashboard/src/pages/dead_letters/dead_letter_groups.ts';
@@ -28,7 +28,7 @@ test.each<[Partial<DeadLetterItem>, string, string[]]>([
 ])('a letter that is %j is told as: %s', (change, text, filters) => {
   const letter = letterOf(change);
   expect(stateOf(letter)).toBe(text);
-  expect(LETTER_FILTERS.filter(({ takes }) => takes(letter)).map(({ value }) => value)).toEqual(filters);
+  expect(DEAD_LETTER_FILTERS.filter(({ takes }) => takes(letter)).map(({ value }) => value)).toEqual(filters);
   expect(isOpen(letter)).toBe(filters.includes('open'));
 });
 

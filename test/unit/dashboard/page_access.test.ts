@@ -2,7 +2,7 @@ import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { ROLE_PERMISSIONS, type Role } from '#pipelines/settings/access.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import type { Who } from '#services/control_api/users.ts';
-import { findPage, maySee, opening, PAGES } from '#services/dashboard/src/page_list.ts';
+import { canView, findPage, PAGES, pageAccess } from '#services/dashboard/src/page_list.ts';
 import { session } from '#services/dashboard/src/session.ts';
 import { sites, sitesFailure } from '#services/dashboard/src/site_list.ts';
 
@@ -24,7 +24,7 @@ function signIn(role: Role, place: Place): void {
 
 const opens = (path: string): string | null => {
   const found = findPage(path);
-  return found === null ? null : opening(found);
+  return found === null ? null : pageAccess(found);
 };
 
 beforeEach(() => {
@@ -77,7 +77,7 @@ test('whose site it is may not be known yet, or not at all, in which case the se
 });
 
 test('an owner of the installation sees every page, and whoever may nothing sees those that ask nothing', () => {
-  const seen = (): string[] => PAGES.filter((page) => maySee(page, 'shop')).map(({ path }) => path);
+  const seen = (): string[] => PAGES.filter((page) => canView(page, 'shop')).map(({ path }) => path);
   signIn('owner', EVERYWHERE);
   expect(seen()).toEqual(PAGES.map(({ path }) => path));
   session.value = { state: 'signed_out' };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CALL_PROBLEMS } from '#pipelines/intake/compat/mapped_call.ts';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
-import { needsEvents, refusalConcerns } from '#services/dashboard/src/pages/overview/concerns.ts';
+import { needsEvents, rejectionAlerts } from '#services/dashboard/src/pages/overview/alerts.ts';
 import {
   keptPart,
   REASON_TEXTS,
@@ -80,7 +80,7 @@ test.for([
   ['only what is dropped', [{ kind: 'dropped', code: 'bot', count: 5_000 }], 10, []],
   ['nothing but what is refused', [foreign(20)], 0, ['origin']],
 ] as const)('%s of a day', ([, totals, events, ids]) => {
-  const concerns = refusalConcerns('a b', { totals: [...totals], events });
+  const concerns = rejectionAlerts('a b', { totals: [...totals], events });
   expect(concerns.map(({ id }) => id)).toEqual([...ids]);
   expect(concerns.every(({ path }) => path === '/sites/a%20b/refusals')).toBe(true);
   if (ids.length > 0) expect(needsEvents([...totals])).toBe(true);
@@ -88,5 +88,5 @@ test.for([
 
 test('where too little is refused, events are not asked for, and nothing is said', () => {
   expect(needsEvents([rejected(19), foreign(19)])).toBe(false);
-  expect(refusalConcerns('shop', { totals: [rejected(19)], events: null })).toEqual([]);
+  expect(rejectionAlerts('shop', { totals: [rejected(19)], events: null })).toEqual([]);
 });

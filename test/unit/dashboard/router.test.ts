@@ -3,10 +3,10 @@ import { expect, test, vi } from 'vitest';
 vi.stubGlobal('location', { pathname: '/dashboard/sites/a', search: '?period=7d', origin: 'http://h' });
 // The tests of another file may have loaded it at another address.
 vi.resetModules();
-const { addressOf, matchPath, place } = await import('#services/dashboard/src/router.ts');
+const { addressOf, matchPath, currentLocation } = await import('#services/dashboard/src/router.ts');
 
 test('a place is what comes after the path of the dashboard', () => {
-  expect([place.value.path, place.value.query.get('period')]).toEqual(['/sites/a', '7d']);
+  expect([currentLocation.value.path, currentLocation.value.query.get('period')]).toEqual(['/sites/a', '7d']);
 });
 
 test.for([

@@ -14,7 +14,7 @@ interface RequestOptions {
   signal?: AbortSignal;
 }
 
-const UNREACHABLE: Failure = {
+const UNREACHABLE: ApiError = {
   status: 0,
   code: 'unreachable',
   message: 'The control service is not responding.',
@@ -30,15 +30,15 @@ export function whenSignedOut(act: () => void): void {
   onSignedOut = act;
 }
 
-let askForProof: () => Promise<boolean> = async () => false;
+let askToReauth: () => Promise<boolean> = async () => false;
 
 /** Says how somebody is asked to prove that it is them; answers whether they have. */
-export function whenProofNeeded(ask: () => Promise<boolean>): void {
-  askForProof = ask;
+export function whenReauthNeeded(ask: () => Promise<boolean>): void {
+  askToReauth = ask;
 }
 
 /** Sends a request of the documented API. Refusals are values; only an abort by the caller is thrown. */
-export function request<Value>(method: Method, path: string, options: RequestOptions = {}): Promise<Answer<Value>> {
+export function request<Value>(method: Method, path: string, options: RequestOptions = {}): Promise<ApiResult<Value>> {
   return sent(method, path, options, async (response) => {
     const text = await response.text();
     return (text === '' ? null : JSON.parse(text)) as Value;
@@ -46,7 +46,7 @@ export function request<Value>(method: Method, path: string, options: RequestOpt
 }
 
 /** Sends a request that is answered by a file. */
-function requestFile(method: Method, path: string, options: RequestOptions): Promise<Answer<Blob>> {
+function requestFile(method: Method, path: string, options: RequestOptions): Promise<ApiResult<Blob>> {
   return sent(method, path, options, (response) => response.blob());
 }
 
@@ -63,13 +63,13 @@ async function sent<Value>(
   path: string,
   options: RequestOptions,
   readValue: (response: Response) => Promise<Value>,
-): Promise<Answer<Value>> {
+): Promise<ApiResult<Value>> {
   for (let tries = 1; ; ) {
     const answer = await sentOnce(method, path, options, readValue);
     if (answer.ok) return answer;
     const { code } = answer.failure;
     if (code === 'query_busy' && tries++ < BUSY_TRIES_MAX) await untilShownLater(options.signal);
-    else if (code !== 'proof_needed' || !(await askForProof())) return answer;
+    else if (code !== 'proof_needed' || !(await askToReauth())) return answer;
   }
 }
 
@@ -88,7 +88,7 @@ async function sentOnce<Value>(
   path: string,
   { query = {}, body, version, signal }: RequestOptions,
   readValue: (response: Response) => Promise<Value>,
-): Promise<Answer<Value>> {
+): Promise<ApiResult<Value>> {
   try {
     const response = await fetch(withParameters(path, query), {
       method,
@@ -117,7 +117,7 @@ interface Refusal {
   problems?: FieldProblem[];
 }
 
-async function failureIn(response: Response): Promise<Failure> {
+async function failureIn(response: Response): Promise<ApiError> {
   const { error, problems = [] } = refusalIn(await response.text());
   if (response.status === 401) onSignedOut();
   return {
@@ -153,7 +153,7 @@ export interface FieldProblem {
 }
 
 /** Why something was not done: what the service said, in its own stable codes, or that it did not answer. */
-export interface Failure {
+export interface ApiError {
   /** Of HTTP; 0 where there was no answer. */
   status: number;
   code: string;
@@ -162,7 +162,7 @@ export interface Failure {
 }
 
 /** What came of a request. */
-export type Answer<Value> = { ok: true; value: Value; version: string | null } | { ok: false; failure: Failure };
+export type ApiResult<Value> = { ok: true; value: Value; version: string | null } | { ok: false; failure: ApiError };
 
 /** Codes by which the service says that a part of it is away, and what that part is to people. */
 const PARTS_AWAY: Readonly<Record<string, string>> = {
@@ -178,7 +178,7 @@ const PARTS_AWAY: Readonly<Record<string, string>> = {
 };
 
 /** What a failure is to people, in a sentence. */
-export function sentenceOf({ code, message }: Failure): string {
+export function sentenceOf({ code, message }: ApiError): string {
   const away = PARTS_AWAY[code];
   if (away !== undefined) return away;
   if (code === 'permission_missing')
@@ -193,7 +193,7 @@ export function sentenceOf({ code, message }: Failure): string {
 }
 
 /** Whether asking again without a change may come to something else. */
-export function mayPass({ status, code }: Failure): boolean {
+export function mayPass({ status, code }: ApiError): boolean {
   return status === 0 || status === 429 || status >= 500 || code === 'query_too_heavy';
 }
 
@@ -211,7 +211,7 @@ export async function listAll<Item>(
   query: Parameters = {},
   max = 10_000,
   signal?: AbortSignal,
-): Promise<Answer<{ items: Item[]; more: boolean }>> {
+): Promise<ApiResult<{ items: Item[]; more: boolean }>> {
   const items: Item[] = [];
   let after: string | undefined;
   do {
@@ -230,7 +230,7 @@ export function ask<Name extends keyof Questions>(
   name: Name,
   question: Questions[Name]['query'],
   signal?: AbortSignal,
-): Promise<Answer<Questions[Name]['answer'] & { as_of: number }>> {
+): Promise<ApiResult<Questions[Name]['answer'] & { as_of: number }>> {
   const options = { body: question, ...(signal === undefined ? {} : { signal }) };
   return request('POST', `/v1/query/${encodeURIComponent(siteId)}/${name}`, options);
 }
@@ -241,6 +241,6 @@ export function askFile<Name extends keyof Questions>(
   name: Name,
   question: Questions[Name]['query'],
   format: 'csv' | 'parquet',
-): Promise<Answer<Blob>> {
+): Promise<ApiResult<Blob>> {
   return requestFile('POST', `/v1/query/${encodeURIComponent(siteId)}/${name}`, { query: { format }, body: question });
 }

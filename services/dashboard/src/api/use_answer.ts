@@ -1,12 +1,12 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { session } from '../session.ts';
-import type { Answer, Failure } from './request.ts';
+import type { ApiError, ApiResult } from './request.ts';
 
 /** What a page knows of something it asked for. What was answered last stays until the next answer is there. */
 export interface Asked<Value> {
   value: Value | null;
   version: string | null;
-  failure: Failure | null;
+  failure: ApiError | null;
   /** Whether nothing was answered yet. */
   waits: boolean;
   /** Whether the value answers the question before, of another key. */
@@ -22,15 +22,15 @@ export interface Asked<Value> {
  * is open, and refusals stand in the audit.
  */
 export const askedWhere =
-  <Value>(isAllowed: boolean, asking: (signal: AbortSignal) => Promise<Answer<Value>>) =>
-  async (signal: AbortSignal): Promise<Answer<Value | null>> =>
+  <Value>(isAllowed: boolean, asking: (signal: AbortSignal) => Promise<ApiResult<Value>>) =>
+  async (signal: AbortSignal): Promise<ApiResult<Value | null>> =>
     isAllowed ? asking(signal) : { ok: true, value: null, version: null };
 
 interface State<Value> {
   key: string;
   value: Value | null;
   version: string | null;
-  failure: Failure | null;
+  failure: ApiError | null;
   asks: boolean;
 }
 
@@ -38,9 +38,9 @@ interface State<Value> {
  * Asks when a part of the page is first shown, whenever `key` changes, and every so often where `everyMs` is given; never
  * while the page is hidden. An answer to an older question is dropped.
  */
-export function useAnswer<Value>(
+export function useQuery<Value>(
   key: string,
-  asking: (signal: AbortSignal) => Promise<Answer<Value>>,
+  asking: (signal: AbortSignal) => Promise<ApiResult<Value>>,
   everyMs: number | null = null,
 ): Asked<Value> {
   const [state, setState] = useState<State<Value>>({ key, value: null, version: null, failure: null, asks: true });
@@ -72,7 +72,7 @@ export function useAnswer<Value>(
 }
 
 /** A failure leaves what is known of the same question, and takes away what was an answer to another one. */
-function after<Value>(before: State<Value>, key: string, answer: Answer<Value>): State<Value> {
+function after<Value>(before: State<Value>, key: string, answer: ApiResult<Value>): State<Value> {
   if (answer.ok) return { key, value: answer.value, version: answer.version, failure: null, asks: false };
   const kept = before.key === key ? before : { value: null, version: null };
   return { key, value: kept.value, version: kept.version, failure: answer.failure, asks: false };
@@ -81,17 +81,17 @@ function after<Value>(before: State<Value>, key: string, answer: Answer<Value>):
 /** A change that somebody asked for by a button: whether it is under way, and why it was refused. */
 interface Action {
   isBusy: boolean;
-  failure: Failure | null;
+  failure: ApiError | null;
   /** Does it, unless it is under way; answers what came of it where that went well, else null. */
-  run<Value>(task: () => Promise<Answer<Value>>): Promise<Value | null>;
+  run<Value>(task: () => Promise<ApiResult<Value>>): Promise<Value | null>;
   /** Forgets why the last one was refused. */
   clear(): void;
 }
 
 /** What a form or a button that changes something needs. */
-export function useAction(): Action {
+export function useMutation(): Action {
   const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<Failure | null>(null);
+  const [failure, setFailure] = useState<ApiError | null>(null);
   return {
     isBusy,
     failure,

@@ -1,9 +1,9 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Meta } from '#services/control_api/fields.ts';
-import type { Answer, Failure } from '../api/request.ts';
+import type { ApiError, ApiResult } from '../api/request.ts';
 import { dateTime } from '../format.ts';
-import { who } from '../session.ts';
+import { currentUser } from '../session.ts';
 import { Confirm, Dialog, toast } from '../ui/dialog.tsx';
 import { FailureNote } from '../ui/panel.tsx';
 import { changesOver, type Difference, differences, type Facts, factText, isSame } from './differences.ts';
@@ -13,9 +13,9 @@ interface EditingOf<Item extends Meta, Draft extends object> {
   item: Item;
   draftOf(item: Item): Draft;
   /** As it is now in the service. */
-  read(): Promise<Answer<Item>>;
+  read(): Promise<ApiResult<Item>>;
   /** Sends a form that was filled with an item, if that is still the newest; answers the item as it is then. */
-  write(draft: Draft, base: Item): Promise<Answer<Item>>;
+  write(draft: Draft, base: Item): Promise<ApiResult<Item>>;
   /** What of a form is compared, field by field; left out: its fields. */
   factsOf?(draft: Draft): Facts;
   /** One's own changes over theirs; left out: field by field. */
@@ -42,7 +42,7 @@ export interface Editing<Draft> extends Omit<Saving, 'save'> {
  * What a form holds. It goes on from what it was filled with: where the page is read again, a form takes that over as long
  * as nothing was typed in it, or none of its own fields is different. Else saving it finds that somebody changed it.
  */
-export function useEditing<Item extends Meta, Draft extends object>({
+export function useEditForm<Item extends Meta, Draft extends object>({
   item,
   draftOf,
   factsOf = (one) => ({ ...one }) as Facts,
@@ -56,7 +56,7 @@ export function useEditing<Item extends Meta, Draft extends object>({
 }: EditingOf<Item, Draft>): Editing<Draft> {
   const [loaded, setLoaded] = useState(item);
   const [draft, setDraft] = useState(() => draftOf(item));
-  const saving = useSaving();
+  const saving = useSave();
   const before = draftOf(loaded);
   const isChanged = !isSame(draft, before);
   const fill = (filled: Item): void => {
@@ -111,9 +111,9 @@ interface Wanted<Item extends Meta> {
   /** Parts that somebody else changed as well, and that the change would replace as a whole. */
   replaced?(base: Item): readonly string[];
   /** As it is now. */
-  read(): Promise<Answer<Item>>;
+  read(): Promise<ApiResult<Item>>;
   /** Makes the change, if it is still as it is here. */
-  write(base: Item): Promise<Answer<unknown>>;
+  write(base: Item): Promise<ApiResult<unknown>>;
   /** Whether it may replace what cannot be compared: somebody else may have changed a secret. */
   isBlind?: boolean;
   onSaved(saved: unknown): void;
@@ -137,12 +137,12 @@ interface Conflict {
 
 export interface Saving {
   isBusy: boolean;
-  failure: Failure | null;
+  failure: ApiError | null;
   conflict: Conflict | null;
   save<Item extends Meta>(wanted: Wanted<Item>): Promise<void>;
 }
 
-type Outcome<Item> = { kind: 'saved'; saved: unknown } | { kind: 'failed'; failure: Failure } | Changed<Item>;
+type Outcome<Item> = { kind: 'saved'; saved: unknown } | { kind: 'failed'; failure: ApiError } | Changed<Item>;
 interface Changed<Item> {
   kind: 'changed';
   theirs: Item;
@@ -156,9 +156,9 @@ const TRIES_MAX = 5;
  * Makes a change by If-Match. Where somebody else changed nothing that it is about, it is made to what is there now; else
  * whoever wants it has to choose.
  */
-export function useSaving(): Saving {
+export function useSave(): Saving {
   const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<Failure | null>(null);
+  const [failure, setFailure] = useState<ApiError | null>(null);
   const [conflict, setConflict] = useState<Conflict | null>(null);
   const make = async <Item extends Meta>(wanted: Wanted<Item>, base: Item): Promise<void> => {
     setBusy(true);
@@ -313,7 +313,7 @@ const USER = 'user:';
 function actorText({ changed_by: actor }: Meta): string {
   if (!actor.startsWith(USER)) return actor;
   const id = actor.slice(USER.length);
-  return id === who.value?.id ? 'You, in another session,' : id;
+  return id === currentUser.value?.id ? 'You, in another session,' : id;
 }
 
 interface RemoveButtonProps<Item extends Meta> {
@@ -323,8 +323,8 @@ interface RemoveButtonProps<Item extends Meta> {
   what: string;
   names?: Readonly<Record<string, string>>;
   factsOf(item: Item): Facts;
-  read(): Promise<Answer<Item>>;
-  remove(base: Item): Promise<Answer<unknown>>;
+  read(): Promise<ApiResult<Item>>;
+  remove(base: Item): Promise<ApiResult<unknown>>;
   onRemoved(): void;
   onTheirs(): void;
   /** What becomes of it, for whoever is asked. */
@@ -345,7 +345,7 @@ export function RemoveButton<Item extends Meta>({
   children,
 }: RemoveButtonProps<Item>): VNode {
   const [asks, setAsks] = useState(false);
-  const saving = useSaving();
+  const saving = useSave();
   const removed = (): Promise<void> =>
     saving.save<Item>({
       loaded: item,

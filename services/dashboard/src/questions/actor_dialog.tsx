@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/query.ts';
-import { ask, type Failure } from '../api/request.ts';
-import { useAnswer } from '../api/use_answer.ts';
+import { type ApiError, ask } from '../api/request.ts';
+import { useQuery } from '../api/use_answer.ts';
 import { dateTime, number } from '../format.ts';
 import { type Column, DataTable } from '../ui/data_table.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -27,11 +27,11 @@ const PAGE = 200;
 
 /** Lists who is in a part of a chart, page by page, at the right edge of the page. */
 export function ActorDialog({ siteId, part, onClose }: ActorDialogProps): VNode {
-  const first = useAnswer(JSON.stringify(part.of), (signal) =>
+  const first = useQuery(JSON.stringify(part.of), (signal) =>
     ask(siteId, 'actors', { of: part.of, limit: PAGE }, signal),
   );
   const [more, setMore] = useState<ActorsAnswer[]>([]);
-  const [failure, setFailure] = useState<Failure | null>(null);
+  const [failure, setFailure] = useState<ApiError | null>(null);
   const [asks, setAsks] = useState(false);
   const load = async (after: string): Promise<void> => {
     setAsks(true);

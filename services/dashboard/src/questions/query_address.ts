@@ -1,12 +1,12 @@
 import { withPeriod } from '../period.ts';
-import { addressOf, place, setQuery } from '../router.ts';
+import { addressOf, currentLocation, setQuery } from '../router.ts';
 import type { SavedQuestion } from './saved.ts';
 
 /** Where the query of the address has the question of a page, as the JSON that the API takes, without its time. */
 const PARAMETER = 'q';
 /** What the address asks; undefined where it asks nothing, or nothing that is JSON. */
-export function askedInPlace(): unknown {
-  const text = place.value.query.get(PARAMETER);
+export function queryFromAddress(): unknown {
+  const text = currentLocation.value.query.get(PARAMETER);
   if (text === null) return undefined;
   try {
     return JSON.parse(text);
@@ -19,7 +19,7 @@ export function askedInPlace(): unknown {
 let changedBy: Element | null = null;
 
 /** Puts a question into the address, so that the way back undoes it; what is typed in one field is one step. */
-export function putInPlace(question: object): void {
+export function setQueryInAddress(question: object): void {
   const by = document.activeElement;
   const goesOn = by !== null && by === changedBy && by.matches('input');
   changedBy = by;
@@ -30,10 +30,10 @@ export function putInPlace(question: object): void {
 const SAVED = 'saved';
 
 /** The id of the saved question that is open, however it was changed since; null where none is. */
-export const savedInPlace = (): string | null => place.value.query.get(SAVED);
+export const savedQueryId = (): string | null => currentLocation.value.query.get(SAVED);
 
 /** From now on that saved question is open. */
-export function putSavedInPlace(id: string): void {
+export function setSavedQueryId(id: string): void {
   setQuery({ [SAVED]: id });
 }
 

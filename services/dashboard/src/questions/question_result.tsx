@@ -2,8 +2,8 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
 import type { Questions } from '#pipelines/analytics/questions.ts';
-import { ask, askFile, type Failure, request, sentenceOf } from '../api/request.ts';
-import { type Asked, useAnswer } from '../api/use_answer.ts';
+import { type ApiError, ask, askFile, request, sentenceOf } from '../api/request.ts';
+import { type Asked, useQuery } from '../api/use_answer.ts';
 import { timeOfDay } from '../format.ts';
 import type { Period } from '../period.ts';
 import { mayAt } from '../session.ts';
@@ -14,7 +14,7 @@ import { Icon } from '../ui/icon.tsx';
 import { FailureNote, Panel, Shown } from '../ui/panel.tsx';
 import { ActorDialog, type ListedPart } from './actor_dialog.tsx';
 import { finished } from './conditions.ts';
-import { putSavedInPlace, savedInPlace } from './query_address.ts';
+import { savedQueryId, setSavedQueryId } from './query_address.ts';
 import {
   listBoards,
   listQuestions,
@@ -43,7 +43,7 @@ export function useQuestion<Name extends keyof Questions>(
 ): Asked<Answered<Name>> {
   const question = finished(draft);
   const key = useSettled(JSON.stringify([siteId, name, question, from, lastDay]));
-  return useAnswer(key, async (signal) => {
+  return useQuery(key, async (signal) => {
     const query = { ...question, from, to } as unknown as Questions[Name]['query'];
     const answer = await ask(siteId, name, query, signal);
     return answer.ok ? { ...answer, value: { query, answer: answer.value } } : answer;
@@ -62,7 +62,7 @@ function useSettled(text: string): string {
 }
 
 /** What a refusal says of a part of a question and what is in it, such as steps[0]; empty where it says nothing. */
-export function problemsAt(failure: Failure | null, part: string): string {
+export function problemsAt(failure: ApiError | null, part: string): string {
   const about = failure?.problems.filter(
     ({ field }) => field === part || field.startsWith(`${part}.`) || field.startsWith(`${part}[`),
   );
@@ -134,7 +134,7 @@ interface QuestionActionsProps<Name extends keyof Questions> {
 
 /** Which saved question is open. */
 function Opened({ siteId, id }: { siteId: string; id: string }): VNode | null {
-  const asked = useAnswer(`${siteId} ${id}`, (signal) =>
+  const asked = useQuery(`${siteId} ${id}`, (signal) =>
     request<SavedQuestion>('GET', `${questionsPath(siteId)}/${encodeURIComponent(id)}`, { signal }),
   );
   return asked.value === null ? null : <span class="muted small">Saved query “{asked.value.name}”</span>;
@@ -149,7 +149,7 @@ function QuestionActions<Name extends keyof Questions>({
   table,
 }: QuestionActionsProps<Name>): VNode {
   const [saves, setSaves] = useState(false);
-  const savedId = savedInPlace();
+  const savedId = savedQueryId();
   const download = async (format: 'csv' | 'parquet'): Promise<void> => {
     if (query === null) return;
     if (format === 'csv' && table !== null) return saveCsv(name, table());
@@ -205,11 +205,11 @@ function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps): VNod
   const [boardName, setBoardName] = useState('');
   /** What was saved already, where a board did not take it: saved again it would be there twice. */
   const [made, setMade] = useState<SavedQuestion | null>(null);
-  const [failure, setFailure] = useState<Failure | null>(null);
+  const [failure, setFailure] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const boards = useAnswer(siteId, (signal) => listBoards(siteId, signal));
-  const known = useAnswer(siteId, (signal) => listQuestions(siteId, signal));
-  const opened = known.value?.find((one) => one.id === savedInPlace() && one.query === query);
+  const boards = useQuery(siteId, (signal) => listBoards(siteId, signal));
+  const known = useQuery(siteId, (signal) => listQuestions(siteId, signal));
+  const opened = known.value?.find((one) => one.id === savedQueryId() && one.query === query);
   const over = how === OVER ? opened : undefined;
   const name = typed ?? over?.name ?? '';
   const isNameTaken = known.value?.some((one) => one.id !== over?.id && one.name === name.trim()) === true;
@@ -222,11 +222,11 @@ function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps): VNod
     toast(`Saved “${name.trim()}”`);
     onClose();
   };
-  const saved = async (): Promise<Failure | null> => {
+  const saved = async (): Promise<ApiError | null> => {
     const answer = made === null ? await keep({ name: name.trim(), query, question }) : null;
     if (answer?.ok === false) return answer.failure;
     const kept = answer?.value ?? made;
-    if (kept !== null) putSavedInPlace(kept.id);
+    if (kept !== null) setSavedQueryId(kept.id);
     if (board === NO_BOARD || kept === null) return null;
     setMade(kept);
     const to = board === NEW_BOARD ? { name: boardName.trim() } : { board };

@@ -1,6 +1,6 @@
 import type { Questions } from '#pipelines/analytics/questions.ts';
 import type { Meta } from '#services/control_api/fields.ts';
-import { type Answer, listAll, request } from '../api/request.ts';
+import { type ApiResult, listAll, request } from '../api/request.ts';
 
 /** A saved question. */
 export interface SavedQuestion extends Meta {
@@ -27,13 +27,13 @@ export const questionsPath = (siteId: string): string => `/v1/admin/sites/${enco
 export const boardsPath = (siteId: string): string => `/v1/admin/sites/${encodeURIComponent(siteId)}/boards`;
 
 /** All boards of a site. */
-export async function listBoards(siteId: string, signal?: AbortSignal): Promise<Answer<Board[]>> {
+export async function listBoards(siteId: string, signal?: AbortSignal): Promise<ApiResult<Board[]>> {
   const answer = await listAll<Board>(boardsPath(siteId), {}, undefined, signal);
   return answer.ok ? { ...answer, value: answer.value.items } : answer;
 }
 
 /** All saved questions of a site. */
-export async function listQuestions(siteId: string, signal?: AbortSignal): Promise<Answer<SavedQuestion[]>> {
+export async function listQuestions(siteId: string, signal?: AbortSignal): Promise<ApiResult<SavedQuestion[]>> {
   const answer = await listAll<SavedQuestion>(questionsPath(siteId), {}, undefined, signal);
   return answer.ok ? { ...answer, value: answer.value.items } : answer;
 }
@@ -60,7 +60,7 @@ interface NewQuestion {
 }
 
 /** Saves a question under an id made of its name. */
-export async function saveQuestion(siteId: string, saved: NewQuestion): Promise<Answer<SavedQuestion>> {
+export async function saveQuestion(siteId: string, saved: NewQuestion): Promise<ApiResult<SavedQuestion>> {
   const known = await listQuestions(siteId);
   if (!known.ok) return known;
   const ids = known.value.map(({ id }) => id);
@@ -72,7 +72,7 @@ export function replaceQuestion(
   siteId: string,
   { id, version }: Pick<SavedQuestion, 'id' | 'version'>,
   saved: NewQuestion,
-): Promise<Answer<SavedQuestion>> {
+): Promise<ApiResult<SavedQuestion>> {
   return request('PUT', `${questionsPath(siteId)}/${encodeURIComponent(id)}`, { version, body: { id, ...saved } });
 }
 
@@ -82,7 +82,7 @@ export async function putOnBoard(
   questionId: string,
   to: { board: string } | { name: string },
   tries = TRIES_MAX,
-): Promise<Answer<Board>> {
+): Promise<ApiResult<Board>> {
   const known = await listBoards(siteId);
   if (!known.ok) return known;
   if ('name' in to) {
@@ -106,13 +106,13 @@ export async function putOnBoard(
 }
 
 /** A board as it is now. */
-export const readBoard = (siteId: string, id: string, signal?: AbortSignal): Promise<Answer<Board>> =>
+export const readBoard = (siteId: string, id: string, signal?: AbortSignal): Promise<ApiResult<Board>> =>
   request('GET', `${boardsPath(siteId)}/${encodeURIComponent(id)}`, signal === undefined ? {} : { signal });
 
 /** Replaces a board as it was read. */
 export function replaceBoard(
   siteId: string,
   { id, name, version, questions }: Pick<Board, 'id' | 'name' | 'version' | 'questions'>,
-): Promise<Answer<Board>> {
+): Promise<ApiResult<Board>> {
   return request('PUT', `${boardsPath(siteId)}/${id}`, { version, body: { id, name, questions } });
 }

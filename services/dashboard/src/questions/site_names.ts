@@ -3,8 +3,8 @@ import { useContext, useMemo } from 'preact/hooks';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { Field } from '#pipelines/analytics/filters.ts';
 import { namesPersons } from '#pipelines/analytics/personal_fields.ts';
-import { type Answer, ask } from '../api/request.ts';
-import { useAnswer } from '../api/use_answer.ts';
+import { type ApiResult, ask } from '../api/request.ts';
+import { useQuery } from '../api/use_answer.ts';
 import { mayAt } from '../session.ts';
 import type { Choice } from '../ui/combobox.tsx';
 import {
@@ -58,11 +58,11 @@ function namesRange(nowMs: number): { from: number; to: number } {
 export function useSiteNames(siteId: string): SiteNames {
   const mayRead = mayAt('query.events', siteId);
   const mayNamePersons = mayAt('query.persons', siteId);
-  const counted = useAnswer(siteId, (signal) => {
+  const counted = useQuery(siteId, (signal) => {
     const question = { ...namesRange(Date.now()), field: { column: 'event' as const }, limit: NAMES_MAX };
     return ask(siteId, 'top', question, signal);
   });
-  const newest = useAnswer(`${siteId} ${mayRead}`, (signal): Promise<Answer<Listing>> => {
+  const newest = useQuery(`${siteId} ${mayRead}`, (signal): Promise<ApiResult<Listing>> => {
     const question = { received_after: namesRange(Date.now()).from, limit: LOOKED_MAX };
     return mayRead ? ask(siteId, 'live', question, signal) : Promise.resolve(NOTHING);
   });
@@ -85,7 +85,7 @@ export function useSiteNames(siteId: string): SiteNames {
   }, [siteId, counted.value, newest.value, mayNamePersons]);
 }
 
-const NOTHING: Answer<Listing> = { ok: true, value: { events: [] }, version: null };
+const NOTHING: ApiResult<Listing> = { ok: true, value: { events: [] }, version: null };
 const offered = (field: FilteredField, group: string): Offered => ({
   ...{ value: fieldKey(field), label: fieldLabel(field), group },
 });
@@ -98,7 +98,7 @@ export function useFieldValues(field: FilteredField | null, events: readonly str
   const isPlain = own !== null && !('each' in own) && !('property' in own && own.property.length === 0);
   const plain = isPlain && (mayAt('query.persons', siteId) || !namesPersons(own)) ? own : null;
   const names = (events ?? []).filter((name) => name !== '');
-  const asked = useAnswer(`${siteId} ${JSON.stringify([plain, names])}`, async (signal) => {
+  const asked = useQuery(`${siteId} ${JSON.stringify([plain, names])}`, async (signal) => {
     if (plain === null) return { ok: true, value: [], version: null };
     const some = names.length === 0 ? {} : { events: names };
     const answer = await ask(

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { type ComponentChildren, createContext, type JSX, type VNode } from 'preact';
 import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { holdBack } from '../router.ts';
+import { setNavigationGuard } from '../router.ts';
 import { Icon, IconButton } from './icon.tsx';
 
 interface DialogProps {
@@ -153,7 +153,7 @@ const UnsavedForms = createContext<Set<object>>(new Set());
 const losses = new Set<object>();
 
 /** Whether leaving the page would lose something. */
-const wouldLose = (): boolean => losses.size > 0;
+const hasUnsavedChanges = (): boolean => losses.size > 0;
 
 /** Says that leaving the page would lose what is shown, such as what was typed or a secret that is shown once. */
 export function useLoss(isLost: boolean): void {
@@ -176,17 +176,17 @@ function useMembership(all: Set<object>, isMember: boolean): void {
 }
 
 /** Where somebody is asked whether they leave what would be lost: what leaves it. */
-export const leaveAsked = signal<(() => void) | null>(null);
+export const pendingLeave = signal<(() => void) | null>(null);
 
 /** Asks before the way back, or leaving the dashboard, loses what was typed or is shown once. */
-export function askToLeave(): void {
-  holdBack((leave) => {
-    if (!wouldLose()) return false;
-    leaveAsked.value = leave;
+export function guardUnsaved(): void {
+  setNavigationGuard((leave) => {
+    if (!hasUnsavedChanges()) return false;
+    pendingLeave.value = leave;
     return true;
   });
   addEventListener('beforeunload', (event) => {
-    if (wouldLose()) event.preventDefault();
+    if (hasUnsavedChanges()) event.preventDefault();
   });
 }
 

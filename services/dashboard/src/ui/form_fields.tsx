@@ -1,9 +1,9 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useId, useState } from 'preact/hooks';
-import type { Failure } from '../api/request.ts';
+import type { ApiError } from '../api/request.ts';
 
 /** What a refusal says of one field, by the field's name in the body that was sent; empty where it says nothing. */
-export function problemOf(failure: Failure | null, field: string): string {
+export function problemOf(failure: ApiError | null, field: string): string {
   const about = failure?.problems.filter((one) => one.field === field || one.field.startsWith(`${field}[`)) ?? [];
   return about.map(({ message }) => message).join(' ');
 }

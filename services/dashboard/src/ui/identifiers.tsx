@@ -45,7 +45,7 @@ export function LinkWhere({ isAllowed, href, children }: LinkWhereProps): VNode 
 }
 
 /** The name under which questions count an event that was sent under another; nothing where it is the same. */
-export function CountedAs({ event }: { event: string }): VNode | null {
+export function CanonicalName({ event }: { event: string }): VNode | null {
   const name = OUR_NAMES.get(event);
   return name === undefined ? null : <span class="muted small"> counted as {name}</span>;
 }
@@ -75,7 +75,7 @@ export function CopyButton({ text, what }: { text: string; what: string }): VNod
 }
 
 /** A secret that is shown this once, to be copied. `what` names it: "key". */
-function SecretOnce({ secret, what }: { secret: string; what: string }): VNode {
+function OneTimeSecret({ secret, what }: { secret: string; what: string }): VNode {
   useLoss(true);
   return (
     <div class="stack">
@@ -109,7 +109,7 @@ export function IssuedSecret({
 }: IssuedSecretProps): VNode {
   return (
     <Dialog title={title} staysOpen onClose={onClose}>
-      <SecretOnce secret={secret} what={what} />
+      <OneTimeSecret secret={secret} what={what} />
       {children}
       <div class="actions">
         <button type="button" class="button primary" onClick={onClose}>

@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useId, useRef } from 'preact/hooks';
-import { type Failure, mayPass, sentenceOf } from '../api/request.ts';
+import { type ApiError, mayPass, sentenceOf } from '../api/request.ts';
 import type { Asked } from '../api/use_answer.ts';
 import { Icon } from './icon.tsx';
 
@@ -125,7 +125,7 @@ export function Empty({ title, children }: { title: string; children?: Component
 }
 
 /** Says what failed, and offers to ask again where that may help. */
-export function FailureNote({ failure, again }: { failure: Failure; again?: (() => void) | undefined }): VNode {
+export function FailureNote({ failure, again }: { failure: ApiError; again?: (() => void) | undefined }): VNode {
   return (
     <div class="note note-bad" role="alert">
       <Icon name="warning" />

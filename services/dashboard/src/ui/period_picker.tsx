@@ -1,13 +1,13 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { PRESETS, readPeriod } from '../period.ts';
-import { place, setQuery } from '../router.ts';
+import { currentLocation, setQuery } from '../router.ts';
 import { TextField } from './form_fields.tsx';
 import { Icon } from './icon.tsx';
 
 /** Chooses the time that the page is about; the address keeps it. */
 export function PeriodPicker(): VNode {
-  const { query } = place.value;
+  const { query } = currentLocation.value;
   const period = readPeriod(query, Date.now());
   const label = (
     <>

@@ -2,7 +2,7 @@ import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import type { AttemptItem, HealthItem } from '#services/control_api/destinations.ts';
 import type { DeadLetterItem, LetterDetails, ReplayItem } from '#services/control_api/redelivery.ts';
 import type { KeyItem } from '#services/control_api/sites.ts';
-import { LETTER_FILTERS } from '#services/dashboard/src/pages/dead_letters/dead_letter_groups.ts';
+import { DEAD_LETTER_FILTERS } from '#services/dashboard/src/pages/dead_letters/dead_letter_groups.ts';
 import { refusal, type StubApi } from './stub_api.ts';
 
 const HOUR_MS = 3_600_000;
@@ -90,7 +90,7 @@ function letterOf(offset: number, change: Partial<DeadLetterItem> = {}): DeadLet
 function isAskedFor(letter: DeadLetterItem, query: URLSearchParams): boolean {
   const is = (name: string, ...given: (string | null)[]): boolean =>
     !query.has(name) || given.includes(query.get(name));
-  const state = LETTER_FILTERS.find(({ value }) => value === query.get('state'));
+  const state = DEAD_LETTER_FILTERS.find(({ value }) => value === query.get('state'));
   return (
     (state?.takes(letter) ?? true) &&
     is('stage', letter.stage) &&

@@ -3,10 +3,10 @@ import { useState } from 'preact/hooks';
 import { PASSWORD_RULE } from '#pipelines/settings/secrets.ts';
 import type { SessionList } from '#services/control_api/users.ts';
 import { request } from '../../api/request.ts';
-import { useAction, useAnswer } from '../../api/use_answer.ts';
+import { useMutation, useQuery } from '../../api/use_answer.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { place, setQuery } from '../../router.ts';
-import { linkAt, mayAt, mayInAccount, readProviders, readSession, who } from '../../session.ts';
+import { currentLocation, setQuery } from '../../router.ts';
+import { currentUser, linkAt, mayAt, mayInAccount, readProviders, readSession } from '../../session.ts';
 import { toast } from '../../ui/dialog.tsx';
 import { problemOf, TextField } from '../../ui/form_fields.tsx';
 import { Empty, FailureNote, Panel, Shown, Tabs } from '../../ui/panel.tsx';
@@ -16,7 +16,7 @@ import { Analysts } from '../members/analysts.tsx';
 import { grantText } from '../members/grants.ts';
 import { SessionTable } from '../members/member_grants.tsx';
 import { Members } from '../members/members.tsx';
-import { CodeOfProof, proofBody } from '../sign_in/sign_in.tsx';
+import { proofBody, SecondFactorField } from '../sign_in/sign_in.tsx';
 import { SecondFactor } from './second_factor_page.tsx';
 import { Usage } from './usage.tsx';
 
@@ -37,7 +37,7 @@ export default function AccountPage(_props: PageProps): VNode {
     <Tabs
       label="Account"
       tabs={tabs}
-      chosen={place.value.query.get('view') ?? 'usage'}
+      chosen={currentLocation.value.query.get('view') ?? 'usage'}
       onChosen={(view) => setQuery({ view: view === 'usage' ? null : view })}
     />
   );
@@ -70,7 +70,7 @@ function ForManagers(): VNode {
 
 /** How the person signs in, where they are signed in, and what they may. */
 function OwnSignIn(): VNode {
-  const me = who.value;
+  const me = currentUser.value;
   if (me === null) return <Empty title="Not signed in" />;
   return (
     <div class="stack">
@@ -92,8 +92,8 @@ function OwnSignIn(): VNode {
 }
 
 function OwnSessions(): VNode {
-  const asked = useAnswer('own sessions', (signal) => request<SessionList>('GET', '/v1/sessions', { signal }));
-  const action = useAction();
+  const asked = useQuery('own sessions', (signal) => request<SessionList>('GET', '/v1/sessions', { signal }));
+  const action = useMutation();
   const end = async (id: string): Promise<void> => {
     const ended = await action.run(() => request<object>('DELETE', `/v1/sessions/${id}`));
     if (ended === null) return;
@@ -118,7 +118,7 @@ function OwnPassword(): VNode {
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
   const [fresh, setFresh] = useState('');
-  const action = useAction();
+  const action = useMutation();
   const change = async (event: Event): Promise<void> => {
     event.preventDefault();
     const body = { ...proofBody(password, code), new_password: fresh };
@@ -140,7 +140,7 @@ function OwnPassword(): VNode {
           value={password}
           onValue={setPassword}
         />
-        <CodeOfProof code={code} onCode={setCode} />
+        <SecondFactorField code={code} onCode={setCode} />
         <TextField
           label="New password"
           type="password"
@@ -164,12 +164,12 @@ function OwnPassword(): VNode {
 
 /** Accounts at providers that sign the person in; nothing where there are neither providers nor links. */
 function ProviderLinks(): VNode | null {
-  const asked = useAnswer('providers', readProviders);
+  const asked = useQuery('providers', readProviders);
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
-  const action = useAction();
+  const action = useMutation();
   const providers = asked.value?.items ?? [];
-  const links = who.value?.provider_links ?? 0;
+  const links = currentUser.value?.provider_links ?? 0;
   if (providers.length === 0 && links === 0) return null;
   const unlink = async (): Promise<void> => {
     const body = proofBody(password, code);
@@ -198,7 +198,7 @@ function ProviderLinks(): VNode | null {
           value={password}
           onValue={setPassword}
         />
-        <CodeOfProof code={code} onCode={setCode} />
+        <SecondFactorField code={code} onCode={setCode} />
         {action.failure !== null && <FailureNote failure={action.failure} />}
         <div class="actions">
           {links > 0 && (

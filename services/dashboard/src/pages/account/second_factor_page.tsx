@@ -1,8 +1,8 @@
 import type { ComponentType, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { request } from '../../api/request.ts';
-import { useAction } from '../../api/use_answer.ts';
-import { readSession, who } from '../../session.ts';
+import { useMutation } from '../../api/use_answer.ts';
+import { currentUser, readSession } from '../../session.ts';
 import { Dialog, toast, useLoss } from '../../ui/dialog.tsx';
 import { FormActions, TextField } from '../../ui/form_fields.tsx';
 import { CopyButton } from '../../ui/identifiers.tsx';
@@ -27,7 +27,7 @@ interface NewFactor {
 export function SecondFactor(): VNode {
   const [begun, setBegun] = useState<NewFactor | null>(null);
   const [codes, setCodes] = useState<readonly string[] | null>(null);
-  const action = useAction();
+  const action = useMutation();
   const begin = async (): Promise<void> => {
     setBegun(await action.run(() => request<NewFactor>('POST', '/v1/session/totp/begin', { body: {} })));
   };
@@ -42,7 +42,7 @@ export function SecondFactor(): VNode {
         <RecoveryCodes codes={codes} onClose={close} />
       ) : begun !== null ? (
         <Confirming begun={begun} onCodes={setCodes} onClose={() => setBegun(null)} />
-      ) : who.value?.second_factor === true ? (
+      ) : currentUser.value?.second_factor === true ? (
         <Removing />
       ) : (
         <div class="stack">
@@ -68,7 +68,7 @@ interface ConfirmingProps {
 function Confirming({ begun, onCodes, onClose }: ConfirmingProps): VNode {
   const [code, setCode] = useState('');
   const [password, setPassword] = useState('');
-  const action = useAction();
+  const action = useMutation();
   const confirm = async (event: Event): Promise<void> => {
     event.preventDefault();
     const body = { code: code.trim(), password };
@@ -128,7 +128,7 @@ function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose()
 function Removing(): VNode {
   const [code, setCode] = useState('');
   const [password, setPassword] = useState('');
-  const action = useAction();
+  const action = useMutation();
   const remove = async (event: Event): Promise<void> => {
     event.preventDefault();
     const body = { password, code: code.trim() };

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { AccountItem, UsageAnswer } from '#services/control_api/sites.ts';
 import { listAll, request } from '../../api/request.ts';
-import { useAnswer } from '../../api/use_answer.ts';
+import { useQuery } from '../../api/use_answer.ts';
 import { TimeSeries } from '../../charts/time_series.tsx';
 import { dateTime, monthName, number, percent } from '../../format.ts';
 import { API_ZONE } from '../../period.ts';
@@ -23,7 +23,7 @@ const STATES: Readonly<Record<AllowanceState, { label: string; badge: BadgeKind 
 
 /** What each account used of this month, and what the month comes to at this rate. */
 export function Usage(): VNode {
-  const asked = useAnswer(
+  const asked = useQuery(
     'accounts',
     (signal) => listAll<AccountItem>('/v1/admin/accounts', {}, 10_000, signal),
     EVERY_MS,
@@ -118,7 +118,7 @@ function UsageByDay({ accountId, allowance }: UsageByDayProps): VNode {
   const [chosen, setChosen] = useState<string | null>(null);
   const month = chosen ?? months[0] ?? '';
   const path = `/v1/admin/accounts/${encodeURIComponent(accountId)}/usage`;
-  const asked = useAnswer(
+  const asked = useQuery(
     `${accountId} ${month}`,
     (signal) => request<UsageAnswer>('GET', path, { query: { month }, signal }),
     chosen === null ? EVERY_MS : null,

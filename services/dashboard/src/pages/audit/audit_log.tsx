@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { AuditItem, AuditPage } from '#services/control_api/audit.ts';
-import { type Answer, type Parameters, request } from '../../api/request.ts';
-import { useAnswer } from '../../api/use_answer.ts';
+import { type ApiResult, type Parameters, request } from '../../api/request.ts';
+import { useQuery } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
 import { dayEnd, dayStartOf } from '../../period.ts';
-import { place, setQuery } from '../../router.ts';
+import { currentLocation, setQuery } from '../../router.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/form_fields.tsx';
@@ -16,13 +16,13 @@ const PAGE = 200;
 
 /** Who did what: the newest changes, and more of them when asked. */
 export function AuditList(): VNode {
-  const { query } = place.value;
+  const { query } = currentLocation.value;
   const filter = auditFilter(query);
   const about = JSON.stringify(filter);
   // Of another filter the newest come first again.
   const [read, setRead] = useState({ about, pages: 1 });
   const pages = read.about === about ? read.pages : 1;
-  const asked = useAnswer(JSON.stringify([filter, pages]), (signal) => changes(filter, pages * PAGE, signal));
+  const asked = useQuery(JSON.stringify([filter, pages]), (signal) => changes(filter, pages * PAGE, signal));
   const items = useMemo(() => asked.value?.items ?? [], [asked.value]);
   const chosen = items.find(({ seq }) => String(seq) === query.get('change'));
   return (
@@ -55,12 +55,12 @@ async function changes(
   filter: Parameters,
   max: number,
   signal: AbortSignal,
-): Promise<Answer<{ items: AuditItem[]; more: boolean }>> {
+): Promise<ApiResult<{ items: AuditItem[]; more: boolean }>> {
   const items: AuditItem[] = [];
   let before: number | null = null;
   do {
     const query: Parameters = { ...filter, before, limit: PAGE };
-    const answer: Answer<AuditPage> = await request('GET', '/v1/admin/audit', { query, signal });
+    const answer: ApiResult<AuditPage> = await request('GET', '/v1/admin/audit', { query, signal });
     if (!answer.ok) return answer;
     items.push(...answer.value.items);
     before = answer.value.next;
@@ -148,11 +148,11 @@ function fieldsIn(query: URLSearchParams) {
 
 /** Asks for what, by whom, about what and when. */
 function AuditFilter(): VNode {
-  const { query } = place.value;
+  const { query } = currentLocation.value;
   const inAddress = JSON.stringify(fieldsIn(query));
   const [typed, setTyped] = useState(() => fieldsIn(query));
   // The way back and forward changes them too. What else the address says, such as a change that is opened, leaves what is typed.
-  useEffect(() => setTyped(fieldsIn(place.peek().query)), [inAddress]);
+  useEffect(() => setTyped(fieldsIn(currentLocation.peek().query)), [inAddress]);
   const field = (name: keyof typeof typed) => ({
     value: typed[name],
     onValue: (value: string) => setTyped({ ...typed, [name]: value }),

@@ -6,15 +6,15 @@ import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
 import type { RetentionAnswer, RetentionQuery } from '#pipelines/analytics/retention.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
-import { type Answer, request } from '../../api/request.ts';
-import { useAnswer } from '../../api/use_answer.ts';
-import { ConflictDialog, useSaving } from '../../editing/editing.tsx';
+import { type ApiResult, request } from '../../api/request.ts';
+import { useQuery } from '../../api/use_answer.ts';
+import { ConflictDialog, useSave } from '../../editing/editing.tsx';
 import type { PageProps } from '../../page_spec.ts';
 import { type Period, readPeriod } from '../../period.ts';
 import { ActorDialog, type ListedPart } from '../../questions/actor_dialog.tsx';
 import { questionAddress } from '../../questions/query_address.ts';
 import { type Board, listQuestions, readBoard, replaceBoard, type SavedQuestion } from '../../questions/saved.ts';
-import { place } from '../../router.ts';
+import { currentLocation } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -29,7 +29,7 @@ interface BoardContent {
   questions: SavedQuestion[];
 }
 
-async function readContent(siteId: string, id: string, signal: AbortSignal): Promise<Answer<BoardContent>> {
+async function readContent(siteId: string, id: string, signal: AbortSignal): Promise<ApiResult<BoardContent>> {
   const board = await readBoard(siteId, id, signal);
   if (!board.ok) return board;
   const known = await listQuestions(siteId, signal);
@@ -42,10 +42,10 @@ async function readContent(siteId: string, id: string, signal: AbortSignal): Pro
 /** The questions of a board, each with its answer of the page's period. */
 export default function BoardPage({ params }: PageProps): VNode {
   const [siteId, id] = [params['site'] ?? '', params['board'] ?? ''];
-  const period = readPeriod(place.value.query, Date.now());
-  const asked = useAnswer(`${siteId} ${id}`, (signal) => readContent(siteId, id, signal));
+  const period = readPeriod(currentLocation.value.query, Date.now());
+  const asked = useQuery(`${siteId} ${id}`, (signal) => readContent(siteId, id, signal));
   const [part, setPart] = useState<ListedPart | null>(null);
-  const saving = useSaving();
+  const saving = useSave();
   const arrange = (board: Board, question: string, to: number | null): void =>
     void saving.save<Board>({
       loaded: board,
@@ -107,7 +107,7 @@ interface QuestionPanelProps {
 function QuestionPanel({ siteId, saved, period, onPart, at, onPlace }: QuestionPanelProps): VNode {
   const { from, to, lastDay } = period;
   const key = `${siteId} ${saved.id} ${saved.version} ${from} ${lastDay}`;
-  const asked = useAnswer(key, async (signal) => {
+  const asked = useQuery(key, async (signal) => {
     const path = `/v1/query/${encodeURIComponent(siteId)}/questions/${saved.id}`;
     const answer = await request<object>('GET', path, { query: { from, to }, signal });
     return answer.ok ? { ...answer, value: { answer: answer.value, query: { ...saved.question, from, to } } } : answer;

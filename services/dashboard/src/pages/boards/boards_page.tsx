@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { request } from '../../api/request.ts';
-import { useAnswer } from '../../api/use_answer.ts';
-import { ConflictDialog, useSaving } from '../../editing/editing.tsx';
+import { useQuery } from '../../api/use_answer.ts';
+import { ConflictDialog, useSave } from '../../editing/editing.tsx';
 import { dateTime, number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { questionAddress } from '../../questions/query_address.ts';
@@ -25,8 +25,8 @@ type Removed = { kind: 'board' | 'query'; path: string; item: Board | SavedQuest
 /** The boards of a site, and every saved question. */
 export default function BoardsPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const boards = useAnswer(siteId, (signal) => listBoards(siteId, signal));
-  const questions = useAnswer(siteId, (signal) => listQuestions(siteId, signal));
+  const boards = useQuery(siteId, (signal) => listBoards(siteId, signal));
+  const questions = useQuery(siteId, (signal) => listQuestions(siteId, signal));
   const [removed, setRemoved] = useState<Removed | null>(null);
   const mayChange = mayAt('saved.change', siteId);
   const button = (one: Removed): VNode => (
@@ -98,7 +98,7 @@ interface RemoveDialogProps {
 }
 
 function RemoveDialog({ removed: { kind, path, item }, onClose, onDone }: RemoveDialogProps): VNode {
-  const saving = useSaving();
+  const saving = useSave();
   const one = `${path}/${encodeURIComponent(item.id)}`;
   const remove = (): Promise<void> =>
     saving.save<Removed['item']>({

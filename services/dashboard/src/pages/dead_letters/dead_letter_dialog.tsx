@@ -2,8 +2,8 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AttemptItem } from '#services/control_api/destinations.ts';
 import type { DeadLetterItem, LetterDetails, ResendAnswer, ResolveAnswer } from '#services/control_api/redelivery.ts';
-import { type Answer, request } from '../../api/request.ts';
-import { useAction, useAnswer } from '../../api/use_answer.ts';
+import { type ApiResult, request } from '../../api/request.ts';
+import { useMutation, useQuery } from '../../api/use_answer.ts';
 import { dateTime, number } from '../../format.ts';
 import { mayAt, mayEverywhere } from '../../session.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
@@ -23,7 +23,7 @@ interface LetterDialogProps {
 /** One dead letter: why it died, whose events it holds, and what is done about it. */
 export function LetterDialog({ id, onChanged, onClose }: LetterDialogProps): VNode {
   const path = `/v1/admin/dead-letters/${encodeURIComponent(id)}`;
-  const asked = useAnswer(id, (signal) => request<LetterDetails>('GET', path, { signal }));
+  const asked = useQuery(id, (signal) => request<LetterDetails>('GET', path, { signal }));
   const onDone = (): void => {
     asked.again();
     onChanged();
@@ -46,7 +46,7 @@ export function LetterDialog({ id, onChanged, onClose }: LetterDialogProps): VNo
 
 /** What was done about the letter, and what can be. */
 function Steps({ letter, onDone }: { letter: DeadLetterItem; onDone(): void }): VNode {
-  const action = useAction();
+  const action = useMutation();
   const mayChange = mayChangeLetter(letter);
   const send = async (): Promise<void> => {
     const outcomes = await action.run(() => resend([letter.id]));
@@ -239,7 +239,7 @@ export const mayChangeLetter = ({ site_ids }: DeadLetterItem): boolean =>
 type Outcomes = ResendAnswer['items'];
 
 /** Sends letters in again, a portion at a time; those before a portion that failed are sent. */
-async function resend(ids: readonly string[]): Promise<Answer<Outcomes>> {
+async function resend(ids: readonly string[]): Promise<ApiResult<Outcomes>> {
   const outcomes: Outcomes = [];
   for (const portion of portions(ids)) {
     const answer = await request<ResendAnswer>('POST', '/v1/admin/dead-letters/resend', { body: { ids: portion } });
@@ -257,7 +257,7 @@ function tellResent(outcomes: Outcomes): void {
 /** Sends in again letters that can be, after asking. */
 export function ResendAll({ letters, onDone }: { letters: readonly DeadLetterItem[]; onDone(): void }): VNode | null {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const action = useAction();
+  const action = useMutation();
   if (letters.length === 0) return null;
   // What died since was not looked at.
   const left = letters.flatMap(({ id }) => (chosen.has(id) ? [id] : []));
@@ -300,7 +300,7 @@ async function markLetters(
   what: 'resolve' | 'reopen',
   ids: readonly string[],
   more: { note?: string } = {},
-): Promise<Answer<ResolveAnswer['items']>> {
+): Promise<ApiResult<ResolveAnswer['items']>> {
   const items: ResolveAnswer['items'] = [];
   for (const portion of portions(ids)) {
     const body = { ids: portion, ...more };
@@ -322,7 +322,7 @@ interface ResolveLettersProps {
 export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNode | null {
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [note, setNote] = useState('');
-  const action = useAction();
+  const action = useMutation();
   if (ids.length === 0) return null;
   // What died since was not looked at, and what is resolved by now needs nothing.
   const left = chosen.filter((id) => ids.includes(id));

@@ -75,7 +75,7 @@ export const openLettersQuery = (siteId: string | null): Record<string, string> 
 });
 
 /** Which letters a list has, by what was done about them. */
-export const LETTER_FILTERS = [
+export const DEAD_LETTER_FILTERS = [
   { value: 'open', label: 'Open', takes: isOpen },
   { value: 'resent', label: 'Resent', takes: ({ resent_at }: DeadLetterItem) => resent_at !== null },
   { value: 'delivered', label: 'Delivered since', takes: ({ delivery }: DeadLetterItem) => delivery === 'delivered' },

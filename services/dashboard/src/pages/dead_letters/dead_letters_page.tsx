@@ -2,11 +2,11 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import { listAll } from '../../api/request.ts';
-import { useAnswer } from '../../api/use_answer.ts';
+import { useQuery } from '../../api/use_answer.ts';
 import { Sparkline } from '../../charts/time_series.tsx';
 import { ago, dateTime, number } from '../../format.ts';
 import { readPeriod } from '../../period.ts';
-import { place, setQuery } from '../../router.ts';
+import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { sites } from '../../site_list.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
@@ -16,8 +16,8 @@ import { Empty, Panel, Shown } from '../../ui/panel.tsx';
 import { LetterDialog, LetterState, mayChangeLetter, ResendAll, ResolveLetters } from './dead_letter_dialog.tsx';
 import {
   countsByDay,
+  DEAD_LETTER_FILTERS,
   isOpen,
-  LETTER_FILTERS,
   type LetterGroup,
   letterGroups,
   resendable,
@@ -28,10 +28,10 @@ const LETTERS_MAX = 5_000;
 
 /** What no stage could take: why, since when, and what is done about it. */
 export default function DeadLettersPage(): VNode {
-  const { query } = place.value;
+  const { query } = currentLocation.value;
   const period = readPeriod(query, Date.now());
   const [site, destination] = [query.get('site'), query.get('destination')];
-  const asked = useAnswer(`${period.from} ${site} ${destination}`, (signal) =>
+  const asked = useQuery(`${period.from} ${site} ${destination}`, (signal) =>
     listAll<DeadLetterItem>(
       '/v1/admin/dead-letters',
       { since: period.from, site_id: site, destination },
@@ -43,7 +43,7 @@ export default function DeadLettersPage(): VNode {
     () => (asked.value?.items ?? []).filter(({ died_at }) => died_at < period.to),
     [asked.value, period.to],
   );
-  const filter = LETTER_FILTERS.find(({ value }) => value === query.get('state')) ?? LETTER_FILTERS[0];
+  const filter = DEAD_LETTER_FILTERS.find(({ value }) => value === query.get('state')) ?? DEAD_LETTER_FILTERS[0];
   const letters = useMemo(() => inPeriod.filter(filter.takes), [inPeriod, filter]);
   const groups = useMemo(() => letterGroups(letters), [letters]);
   const opened = query.get('letter');
@@ -91,7 +91,7 @@ function FilterField({ chosen, letters }: { chosen: string; letters: readonly De
       label="Status"
       value={chosen}
       onValue={(value) => setQuery({ state: value === 'open' ? null : value, stage: null, reason: null }, 'push')}
-      options={LETTER_FILTERS.map(({ value, label, takes }) => ({
+      options={DEAD_LETTER_FILTERS.map(({ value, label, takes }) => ({
         value,
         label: `${label} (${number(letters.filter(takes).length)})`,
       }))}
@@ -115,7 +115,7 @@ function SiteField({ chosen }: { chosen: string | null }): VNode {
 
 /** The letters themselves, of all reasons or of the one that was chosen, and what can be done about all of them. */
 function Letters({ letters, onDone }: { letters: readonly DeadLetterItem[]; onDone(): void }): VNode {
-  const { query } = place.value;
+  const { query } = currentLocation.value;
   const [stage, reason] = [query.get('stage'), query.get('reason')];
   const shown = useMemo(
     () =>

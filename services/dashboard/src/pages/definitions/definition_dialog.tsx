@@ -4,8 +4,8 @@ import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
 import { matchesUrl } from '#pipelines/settings/url_pattern.ts';
 import type { Meta } from '#services/control_api/fields.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
-import { type Answer, type Failure, request } from '../../api/request.ts';
-import { ConflictDialog, RemoveButton, useEditing } from '../../editing/editing.tsx';
+import { type ApiError, type ApiResult, request } from '../../api/request.ts';
+import { ConflictDialog, RemoveButton, useEditForm } from '../../editing/editing.tsx';
 import { mayAt } from '../../session.ts';
 import { Dialog, toast } from '../../ui/dialog.tsx';
 import { CheckField, problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
@@ -39,7 +39,7 @@ interface DefinitionDialogProps {
 export function DefinitionDialog(props: DefinitionDialogProps): VNode {
   const { siteId, definition, version, destinations, onChanged, onClose } = props;
   const item: VersionedDefinition = { definition, version: version ?? '', changed_at: 0, changed_by: '' };
-  const editing = useEditing<VersionedDefinition, DefinitionDraft>({
+  const editing = useEditForm<VersionedDefinition, DefinitionDraft>({
     item,
     draftOf: (one) => draftOfDefinition(one.definition),
     read: () => readDefinition(siteId, definition?.id ?? ''),
@@ -134,7 +134,7 @@ interface DefinitionFieldsProps {
   isNew: boolean;
   /** Names of the site's destinations. */
   destinations: readonly string[];
-  failure: Failure | null;
+  failure: ApiError | null;
   onDraft(draft: DefinitionDraft): void;
 }
 
@@ -271,7 +271,7 @@ const REMOVED = {
 };
 
 /** A definition as it is now. Who changed it is said of its site alone. */
-async function readDefinition(siteId: string, id: string): Promise<Answer<VersionedDefinition>> {
+async function readDefinition(siteId: string, id: string): Promise<ApiResult<VersionedDefinition>> {
   const site = await request<SiteItem>('GET', sitePath(siteId));
   if (!site.ok) return site;
   const { event_definitions, version, changed_at, changed_by } = site.value;
@@ -285,7 +285,7 @@ async function writeDefinition(
   siteId: string,
   draft: DefinitionDraft,
   { definition, ...base }: VersionedDefinition,
-): Promise<Answer<VersionedDefinition>> {
+): Promise<ApiResult<VersionedDefinition>> {
   const problems = draftProblems(draft, isSelector);
   if (problems.length > 0) return notSent(problems);
   const body = definitionBody(draft);
@@ -300,7 +300,7 @@ async function writeDefinition(
 const stillAt = ({ version }: Pick<Meta, 'version'>): { version?: string } => (version === '' ? {} : { version });
 
 /** Removes a definition whose site is still as it was read. */
-const removeDefinition = (siteId: string, id: string, base: Meta): Promise<Answer<EventDefinition>> =>
+const removeDefinition = (siteId: string, id: string, base: Meta): Promise<ApiResult<EventDefinition>> =>
   request('DELETE', pathOf(siteId, id), stillAt(base));
 
 /** Tries a definition on addresses and on the HTML of a page, both pasted; nothing of it leaves the browser. */

@@ -1,5 +1,5 @@
 import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
-import type { Answer, FieldProblem } from '../../api/request.ts';
+import type { ApiResult, FieldProblem } from '../../api/request.ts';
 
 /** What a form for an event definition holds. */
 export interface DefinitionDraft {
@@ -117,7 +117,7 @@ export function isSelector(text: string): boolean {
   }
 }
 /** Says that a form was not sent, and why. */
-export const notSent = (problems: readonly FieldProblem[]): Answer<never> => ({
+export const notSent = (problems: readonly FieldProblem[]): ApiResult<never> => ({
   ok: false,
   failure: { status: 0, code: LINES_CODE, message: 'Not saved: some fields are invalid.', problems },
 });

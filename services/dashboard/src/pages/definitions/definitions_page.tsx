@@ -4,10 +4,10 @@ import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
 import type { DestinationItem } from '#services/control_api/destinations.ts';
 import type { DefinitionHealth, TagHealthItem } from '#services/control_api/operations.ts';
 import { listAll, request } from '../../api/request.ts';
-import { askedWhere, useAnswer } from '../../api/use_answer.ts';
+import { askedWhere, useQuery } from '../../api/use_answer.ts';
 import { ago, dateTime, number, span } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { place, setQuery } from '../../router.ts';
+import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Badge, type BadgeKind, Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
@@ -25,23 +25,23 @@ interface Row {
 export default function DefinitionsPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   const base = `/v1/admin/sites/${encodeURIComponent(siteId)}`;
-  const asked = useAnswer(siteId, (signal) =>
+  const asked = useQuery(siteId, (signal) =>
     request<{ items: EventDefinition[] }>('GET', `${base}/event-definitions`, { signal }),
   );
-  const health = useAnswer(
+  const health = useQuery(
     siteId,
     (signal) => request<TagHealthItem>('GET', `${base}/tag-health`, { signal }),
     HEALTH_EVERY_MS,
   );
   const seesDestinations = mayAt('destinations.read', siteId);
-  const destinations = useAnswer(
+  const destinations = useQuery(
     `${siteId} ${seesDestinations}`,
     askedWhere(seesDestinations, (signal) =>
       listAll<DestinationItem>('/v1/admin/destinations', { site_id: siteId }, 1_000, signal),
     ),
   );
   const rows = useMemo(() => rowsOf(asked.value?.items ?? [], health.value), [asked.value, health.value]);
-  const chosen = place.value.query.get('definition');
+  const chosen = currentLocation.value.query.get('definition');
   const definition = asked.value?.items.find(({ id }) => id === chosen) ?? null;
   return (
     <div class="stack">

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AttemptItem, TestAnswer } from '#services/control_api/destinations.ts';
 import { request } from '../../api/request.ts';
-import { useAction, useAnswer } from '../../api/use_answer.ts';
+import { useMutation, useQuery } from '../../api/use_answer.ts';
 import { dateTime, span } from '../../format.ts';
 import { addressOf } from '../../router.ts';
 import { Combobox } from '../../ui/combobox.tsx';
@@ -36,7 +36,7 @@ export function DestinationAttempts({ siteId, row }: DestinationDialogProps): VN
   const [outcome, setOutcome] = useState('');
   const path = `${destinationPath(siteId, row.item.name)}/attempts`;
   const query = { outcome: outcome === '' ? null : outcome, limit: SHOWN };
-  const asked = useAnswer(
+  const asked = useQuery(
     outcome,
     (signal) => request<{ items: AttemptItem[] }>('GET', path, { query, signal }),
     EVERY_MS,
@@ -136,7 +136,7 @@ export function SendTest({ siteId, row, kind, isUnsaved }: SendTestProps): VNode
   const [event, setEvent] = useState('page_view');
   const [code, setCode] = useState('');
   const [answer, setAnswer] = useState<TestAnswer | null>(null);
-  const action = useAction();
+  const action = useMutation();
   const takesCode = kind?.schema.properties?.[CODE] !== undefined;
   const isTest = takesCode && (code.trim() !== '' || (row.item.settings[CODE] ?? '') !== '');
   const send = async (submitted: Event): Promise<void> => {

@@ -2,10 +2,10 @@ import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { RETRY_DELAYS } from '#pipelines/delivery/retry_topics.ts';
 import type { DestinationItem } from '#services/control_api/destinations.ts';
-import { type Answer, type Failure, request } from '../../api/request.ts';
-import { ConflictDialog, RemoveButton, useEditing, useSaving } from '../../editing/editing.tsx';
+import { type ApiError, type ApiResult, request } from '../../api/request.ts';
+import { ConflictDialog, RemoveButton, useEditForm, useSave } from '../../editing/editing.tsx';
 import { ago, dateTime, events, number, span } from '../../format.ts';
-import { place, setQuery } from '../../router.ts';
+import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { Confirm, Dialog, toast } from '../../ui/dialog.tsx';
 import { problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
@@ -25,7 +25,7 @@ import { changeOf, type Draft, draftOf, type Kind, type SettingField, settingFie
 /** One destination: how it does and what to do about that, and its settings. */
 export function DestinationDialog(props: DestinationDialogProps): VNode {
   const { row, onClose } = props;
-  const view = place.value.query.get('view') ?? 'health';
+  const view = currentLocation.value.query.get('view') ?? 'health';
   const [isUnsaved, setUnsaved] = useState(false);
   return (
     <Dialog title={row.title} kind="side" isChanged={isUnsaved} onClose={onClose}>
@@ -82,7 +82,7 @@ function SettingsForm({
   const { item } = row;
   const fields = settingFields(kind);
   const path = destinationPath(siteId, item.name);
-  const form = useEditing<DestinationItem, Draft>({
+  const form = useEditForm<DestinationItem, Draft>({
     item,
     draftOf: (one) => draftOf(fields, one),
     // Of secrets nothing is known that could be compared.
@@ -139,9 +139,9 @@ function SwitchAndRemove({
 }: Pick<DestinationDialogProps, 'siteId' | 'row' | 'onChanged'>): VNode {
   const { item, title } = row;
   const [asks, setAsks] = useState(false);
-  const saving = useSaving();
+  const saving = useSave();
   const path = destinationPath(siteId, item.name);
-  const read = (): Promise<Answer<DestinationItem>> => request('GET', path);
+  const read = (): Promise<ApiResult<DestinationItem>> => request('GET', path);
   const switchTo = (enabled: boolean): Promise<void> =>
     saving.save<DestinationItem>({
       loaded: item,
@@ -308,7 +308,7 @@ interface SettingFieldsProps {
   draft: Draft;
   /** Names of the secrets that are stored. */
   stored: readonly string[];
-  failure: Failure | null;
+  failure: ApiError | null;
   onDraft(draft: Draft): void;
 }
 

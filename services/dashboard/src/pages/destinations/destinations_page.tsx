@@ -2,10 +2,10 @@ import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
 import { listAll, request } from '../../api/request.ts';
-import { useAction, useAnswer } from '../../api/use_answer.ts';
+import { useMutation, useQuery } from '../../api/use_answer.ts';
 import { number, span } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { place, setQuery } from '../../router.ts';
+import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
@@ -20,13 +20,13 @@ const EVERY_MS = 10_000;
 /** Where the events of a site go, how that is going, and the settings of each place. */
 export default function DestinationsPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const list = useAnswer(siteId, (signal) =>
+  const list = useQuery(siteId, (signal) =>
     listAll<DestinationItem>('/v1/admin/destinations', { site_id: siteId }, 1_000, signal),
   );
-  const kinds = useAnswer('kinds', (signal) =>
+  const kinds = useQuery('kinds', (signal) =>
     request<{ items: Kind[] }>('GET', '/v1/admin/destination-kinds', { signal }),
   );
-  const health = useAnswer(
+  const health = useQuery(
     siteId,
     (signal) =>
       request<{ items: HealthItem[] }>('GET', '/v1/admin/delivery-health', { query: { site_id: siteId }, signal }),
@@ -37,7 +37,7 @@ export default function DestinationsPage({ params }: PageProps): VNode {
     () => destinationRows(list.value?.items ?? [], kinds.value?.items ?? [], known),
     [list.value, kinds.value, known],
   );
-  const { query } = place.value;
+  const { query } = currentLocation.value;
   const chosen = rows.find(({ item }) => item.name === query.get('destination'));
   const mayChange = mayAt('destinations.change', siteId);
   const missing = (kinds.value?.items ?? []).filter(({ name }) => !rows.some(({ item }) => item.name === name));
@@ -193,7 +193,7 @@ function NewSettings({ siteId, kind, onAdded, onClose }: Omit<AddDestinationProp
   const fields = settingFields(kind);
   const [draft, setDraft] = useState(() => draftOf(fields, null));
   const [enabled, setEnabled] = useState(false);
-  const action = useAction();
+  const action = useMutation();
   useUnsaved(Object.keys(changeOf(fields, draft, null)).length > 0);
   const add = async (event: Event): Promise<void> => {
     event.preventDefault();

@@ -4,11 +4,11 @@ import type { FormResults, PromoResults, SurveyResults } from '#pipelines/analyt
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import type { EngageView } from '#services/control_api/engage.ts';
 import { request } from '../../api/request.ts';
-import { useAnswer } from '../../api/use_answer.ts';
-import { ConflictDialog, useEditing } from '../../editing/editing.tsx';
+import { useQuery } from '../../api/use_answer.ts';
+import { ConflictDialog, useEditForm } from '../../editing/editing.tsx';
 import { number, percent } from '../../format.ts';
 import { readPeriod } from '../../period.ts';
-import { place } from '../../router.ts';
+import { currentLocation } from '../../router.ts';
 import { Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/form_fields.tsx';
 import { FailureNote, Loading, Shown, Tabs } from '../../ui/panel.tsx';
@@ -49,7 +49,7 @@ function Views({ siteId, spec, path, item, onChanged, onClose }: EngageDialogPro
     onChanged();
     onClose();
   };
-  const form = useEditing<EngageView | NewItem, { text: string }>({
+  const form = useEditForm<EngageView | NewItem, { text: string }>({
     item: item ?? NEW_ITEM,
     draftOf: (of) => ({ text: 'id' in of ? definitionText(of) : textOf(spec.blank) }),
     factsOf: ({ text }) => definitionFacts(text),
@@ -167,10 +167,10 @@ interface EngageResultsProps {
 
 /** What came of an item in the period that the page has. */
 function EngageResults({ siteId, kind, item }: EngageResultsProps): VNode {
-  const period = readPeriod(place.value.query, Date.now());
+  const period = readPeriod(currentLocation.value.query, Date.now());
   const path = `/v1/query/${encodeURIComponent(siteId)}/${kind}`;
   const body = { from: period.from, to: period.to, id: item.id };
-  const asked = useAnswer(`${path} ${item.id} ${period.from} ${period.lastDay}`, (signal) =>
+  const asked = useQuery(`${path} ${item.id} ${period.from} ${period.lastDay}`, (signal) =>
     request<Results>('POST', path, { body, signal }),
   );
   return (

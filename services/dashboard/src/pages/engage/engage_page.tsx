@@ -1,10 +1,10 @@
 import type { VNode } from 'preact';
 import type { EngageView } from '#services/control_api/engage.ts';
 import { listAll } from '../../api/request.ts';
-import { useAnswer } from '../../api/use_answer.ts';
+import { useQuery } from '../../api/use_answer.ts';
 import { ago, dateTime, number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { place, setQuery } from '../../router.ts';
+import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Badge, type BadgeKind, Empty, Panel, Shown, Tabs } from '../../ui/panel.tsx';
@@ -17,7 +17,7 @@ export default function EngagePage({ params }: PageProps): VNode {
   return (
     <Tabs
       label="Kinds"
-      chosen={place.value.query.get('kind') ?? 'survey'}
+      chosen={currentLocation.value.query.get('kind') ?? 'survey'}
       onChosen={(kind) => setQuery({ kind: kind === 'survey' ? null : kind, item: null })}
       tabs={KINDS.map((spec) => ({
         id: spec.kind,
@@ -30,8 +30,8 @@ export default function EngagePage({ params }: PageProps): VNode {
 
 function OneKind({ siteId, spec }: { siteId: string; spec: KindSpec }): VNode {
   const path = `/v1/admin/sites/${encodeURIComponent(siteId)}/${spec.path}`;
-  const asked = useAnswer(`${siteId} ${spec.kind}`, (signal) => listAll<EngageView>(path, {}, 1_000, signal));
-  const chosen = place.value.query.get('item');
+  const asked = useQuery(`${siteId} ${spec.kind}`, (signal) => listAll<EngageView>(path, {}, 1_000, signal));
+  const chosen = currentLocation.value.query.get('item');
   const item = asked.value?.items.find(({ id }) => id === chosen) ?? null;
   return (
     <Panel

@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
 import type { PageProps } from '../../page_spec.ts';
-import { EventWay } from './event_trace.tsx';
+import { EventTraceView } from './event_trace.tsx';
 
 /** The whole way of one event, at an address of its own. */
 export default function EventPage({ params }: PageProps): VNode {
-  return <EventWay siteId={params['site'] ?? ''} eventId={params['event'] ?? ''} />;
+  return <EventTraceView siteId={params['site'] ?? ''} eventId={params['event'] ?? ''} />;
 }

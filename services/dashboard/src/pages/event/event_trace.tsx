@@ -3,7 +3,7 @@ import { useContext } from 'preact/hooks';
 import { OUR_NAMES } from '#pipelines/analytics/event_names.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
 import { request } from '../../api/request.ts';
-import { useAnswer } from '../../api/use_answer.ts';
+import { useQuery } from '../../api/use_answer.ts';
 import { dateTime, isSearched, number } from '../../format.ts';
 import { addressOf } from '../../router.ts';
 import { mayAt } from '../../session.ts';
@@ -23,9 +23,9 @@ interface EventWayProps {
 }
 
 /** What became of an event: accepted, a duplicate or not, whose it is, its row, and what each destination said. */
-export function EventWay({ siteId, eventId, heading = 'h2' }: EventWayProps): VNode {
+export function EventTraceView({ siteId, eventId, heading = 'h2' }: EventWayProps): VNode {
   const path = `/v1/query/${encodeURIComponent(siteId)}/events/${encodeURIComponent(eventId)}`;
-  const asked = useAnswer(path, (signal) => request<EventTrace>('GET', path, { signal }), EVERY_MS);
+  const asked = useQuery(path, (signal) => request<EventTrace>('GET', path, { signal }), EVERY_MS);
   return (
     <div class="stack">
       <p class="event-id">
@@ -47,14 +47,14 @@ function Way({ siteId, trace }: { siteId: string; trace: EventTrace }): VNode {
   const { accepted, duplicates, person, row, rows_stored, destinations, dead_letters } = trace;
   return (
     <ol class="way">
-      <Station title="Accepted" state={accepted === null ? 'open' : 'good'}>
+      <TraceStep title="Accepted" state={accepted === null ? 'open' : 'good'}>
         {accepted === null ? <p>No row is stored.</p> : <Accepted siteId={siteId} accepted={accepted} />}
-      </Station>
-      <Station title="Duplicates" state={duplicates.seen === 0 ? 'good' : 'warn'}>
+      </TraceStep>
+      <TraceStep title="Duplicates" state={duplicates.seen === 0 ? 'good' : 'warn'}>
         <Duplicates siteId={siteId} duplicates={duplicates} />
-      </Station>
+      </TraceStep>
       {(dead_letters ?? []).map((letter) => (
-        <Station
+        <TraceStep
           key={letter.id}
           title={`Dead letter of ${letter.stage}`}
           state={letter.resent_at === null ? 'bad' : 'warn'}
@@ -68,30 +68,30 @@ function Way({ siteId, trace }: { siteId: string; trace: EventTrace }): VNode {
               {letter.id}
             </LinkWhere>
           </p>
-        </Station>
+        </TraceStep>
       ))}
-      <Station title="Person" state={person === null ? 'open' : 'good'}>
+      <TraceStep title="Person" state={person === null ? 'open' : 'good'}>
         {person === null ? (
           <p class="muted">Unknown until its row is stored.</p>
         ) : (
           <Person siteId={siteId} person={person} />
         )}
-      </Station>
-      <Station title="Row" state={row === null ? 'open' : 'good'}>
+      </TraceStep>
+      <TraceStep title="Row" state={row === null ? 'open' : 'good'}>
         {rows_stored > 1 && (
           <p>Stored in {number(rows_stored)} rows, as it was sent again after its id expired. Queries count one.</p>
         )}
-        {row === null ? <p class="muted">Not stored.</p> : <RowFacts siteId={siteId} row={row} />}
-      </Station>
+        {row === null ? <p class="muted">Not stored.</p> : <EventProperties siteId={siteId} row={row} />}
+      </TraceStep>
       {destinations.map((destination) => (
-        <Station key={destination.destination} title={destination.destination} state={STATES[destination.state]}>
-          <DestinationWay siteId={siteId} destination={destination} />
-        </Station>
+        <TraceStep key={destination.destination} title={destination.destination} state={STATES[destination.state]}>
+          <DestinationSteps siteId={siteId} destination={destination} />
+        </TraceStep>
       ))}
       {destinations.length === 0 && (
-        <Station title="Destinations" state="open">
+        <TraceStep title="Destinations" state="open">
           <p class="muted">No destinations configured.</p>
-        </Station>
+        </TraceStep>
       )}
     </ol>
   );
@@ -103,9 +103,9 @@ const letterAddress = (id: string): string =>
 
 type OfSite<Props> = Props & { siteId: string };
 
-type StationState = 'good' | 'warn' | 'bad' | 'open';
+type StepState = 'good' | 'warn' | 'bad' | 'open';
 
-const STATES: Readonly<Record<EventTrace['destinations'][number]['state'], StationState>> = {
+const STATES: Readonly<Record<EventTrace['destinations'][number]['state'], StepState>> = {
   delivered: 'good',
   waiting: 'warn',
   dead: 'bad',
@@ -113,13 +113,13 @@ const STATES: Readonly<Record<EventTrace['destinations'][number]['state'], Stati
   not_attempted: 'open',
 };
 
-interface StationProps {
+interface TraceStepProps {
   title: string;
-  state: StationState;
+  state: StepState;
   children: ComponentChildren;
 }
 
-function Station({ title, state, children }: StationProps): VNode {
+function TraceStep({ title, state, children }: TraceStepProps): VNode {
   const Heading = useContext(HeadingLevel);
   return (
     <li class={`station station-${state}`}>
@@ -230,7 +230,7 @@ const BADGES: Readonly<Record<Destination['state'], string>> = {
 };
 
 /** What a destination did with an event, attempt by attempt, with the answers of its platform. */
-function DestinationWay({ siteId, destination: item }: { siteId: string; destination: Destination }): VNode {
+function DestinationSteps({ siteId, destination: item }: { siteId: string; destination: Destination }): VNode {
   const { destination, state, reason, attempts } = item;
   return (
     <>
@@ -266,7 +266,7 @@ function DestinationWay({ siteId, destination: item }: { siteId: string; destina
 type Row = NonNullable<EventTrace['row']>;
 
 /** What a row says, its properties as they are stored. What is empty is left out. */
-function RowFacts({ siteId, row }: { siteId: string; row: Row }): VNode {
+function EventProperties({ siteId, row }: { siteId: string; row: Row }): VNode {
   const maySearch = mayAt('query.persons', siteId);
   const properties = JSON.stringify(row.properties, null, 2);
   const facts = factsOf(row).filter(([, text]) => text !== '');

@@ -1,14 +1,14 @@
 import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { Failure } from '../../api/request.ts';
+import type { ApiError } from '../../api/request.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { readPeriod } from '../../period.ts';
 import { oneOf } from '../../questions/conditions.ts';
 import { AddFilter, EventPicker, FieldPicker, FilterList, SpanField } from '../../questions/filter_fields.tsx';
-import { askedInPlace, putInPlace } from '../../questions/query_address.ts';
+import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
 import { problemsAt, QuestionResult, useQuestion } from '../../questions/question_result.tsx';
 import { SiteNamesContext, useSiteNames } from '../../questions/site_names.ts';
-import { place } from '../../router.ts';
+import { currentLocation } from '../../router.ts';
 import { SelectField } from '../../ui/form_fields.tsx';
 import { Icon, IconButton } from '../../ui/icon.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -31,11 +31,11 @@ import { FunnelView } from './funnel_view.tsx';
 /** Builds a funnel and shows who gets how far. */
 export default function FunnelsPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const period = readPeriod(place.value.query, Date.now());
-  const draft = readFunnel(askedInPlace());
+  const period = readPeriod(currentLocation.value.query, Date.now());
+  const draft = readFunnel(queryFromAddress());
   const asked = useQuestion(siteId, 'funnel', draft, period);
   const names = useSiteNames(siteId);
-  const change = (changed: FunnelDraft): void => putInPlace(withoutMisplaced(changed));
+  const change = (changed: FunnelDraft): void => setQueryInAddress(withoutMisplaced(changed));
   const shared = { draft, failure: asked.failure, onDraft: change };
   return (
     <SiteNamesContext value={names}>
@@ -62,7 +62,7 @@ interface StepsBuilderProps {
   steps: readonly StepDraft[];
   /** Whether steps may be left out, which those without an order may not. */
   mayBeOptional: boolean;
-  failure: Failure | null;
+  failure: ApiError | null;
   onSteps(steps: StepDraft[]): void;
 }
 
@@ -245,7 +245,7 @@ function StepRow({ step, number, mayBeOptional, problem, onStep }: StepRowProps)
 
 interface FunnelOptionsProps {
   draft: FunnelDraft;
-  failure: Failure | null;
+  failure: ApiError | null;
   onDraft(draft: FunnelDraft): void;
 }
 

@@ -2,8 +2,8 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { DomainItem, Installation, IssuedKeyItem, KeyItem } from '#services/control_api/sites.ts';
-import { type Answer, ask, listAll, request } from '../../api/request.ts';
-import { askedWhere, useAction, useAnswer } from '../../api/use_answer.ts';
+import { type ApiResult, ask, listAll, request } from '../../api/request.ts';
+import { askedWhere, useMutation, useQuery } from '../../api/use_answer.ts';
 import { ago, timeOfDay } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { addressOf } from '../../router.ts';
@@ -34,10 +34,10 @@ export default function InstallPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   const [key, setKey] = useState('');
   const [ownEdge, setOwnEdge] = useState<string | null>(null);
-  const domains = useAnswer(siteId, (signal) =>
+  const domains = useQuery(siteId, (signal) =>
     listAll<DomainItem>('/v1/admin/domains', { site_id: siteId }, 1_000, signal),
   );
-  const installation = useAnswer('installation', (signal) =>
+  const installation = useQuery('installation', (signal) =>
     request<Installation>('GET', '/v1/admin/installation', { signal }),
   );
   const edgeText = ownEdge ?? usualEdge(domains.value?.items ?? [], installation.value?.edge_url ?? null);
@@ -104,7 +104,7 @@ function ChooseKey({ siteId, value, origins, onValue }: ChooseKeyProps): VNode {
   const [isAsked, setAsked] = useState(false);
   const [issued, setIssued] = useState<string | null>(null);
   const query = { site_id: siteId };
-  const asked = useAnswer(
+  const asked = useQuery(
     siteId,
     askedWhere(mayAt('keys.read', siteId), (signal) => listAll<KeyItem>('/v1/admin/keys', query, 1_000, signal)),
   );
@@ -183,7 +183,7 @@ interface IssueHereProps {
 
 function IssueHere({ siteId, offered, onIssued, onClose }: IssueHereProps): VNode {
   const [origins, setOrigins] = useState('');
-  const action = useAction();
+  const action = useMutation();
   const issue = async (event: Event): Promise<void> => {
     event.preventDefault();
     const body = { site_id: siteId, caller: 'browser', label: 'Web pages', allowed_origins: originLines(origins) };
@@ -209,7 +209,7 @@ const LOOKS_BACK_MS = [600_000, 7 * 86_400_000];
 function FirstEvent({ siteId }: { siteId: string }): VNode {
   const [watched, setWatched] = useState<Watched | null>(null);
   const isThere = watched !== null && cameSince(watched);
-  const asked = useAnswer(
+  const asked = useQuery(
     siteId,
     async (signal) => {
       const answer = await look(siteId, watched, signal);
@@ -244,7 +244,7 @@ function FirstEvent({ siteId }: { siteId: string }): VNode {
 }
 
 /** Looks once: the first time back in time, later for what is newer than what is known. */
-async function look(siteId: string, watched: Watched | null, signal: AbortSignal): Promise<Answer<Watched>> {
+async function look(siteId: string, watched: Watched | null, signal: AbortSignal): Promise<ApiResult<Watched>> {
   if (watched !== null) {
     const answer = await ask(siteId, 'live', browserQuestion(askedFrom(watched)), signal);
     if (!answer.ok) return answer;

@@ -1,13 +1,13 @@
 import type { VNode } from 'preact';
 import type { KeyItem } from '#services/control_api/sites.ts';
-import type { Failure } from '../../api/request.ts';
+import type { ApiError } from '../../api/request.ts';
 import { problemOf, TextField } from '../../ui/form_fields.tsx';
 import { type KeyDraft, originLines } from './key_form.ts';
 
 interface KeyFieldsProps {
   caller: KeyItem['caller'];
   draft: KeyDraft;
-  failure: Failure | null;
+  failure: ApiError | null;
   onDraft(draft: KeyDraft): void;
 }
 
@@ -41,7 +41,7 @@ interface OriginsFieldProps {
   value: string;
   /** Origins that are likely meant. */
   offered?: readonly string[];
-  failure: Failure | null;
+  failure: ApiError | null;
   onValue(value: string): void;
 }
 

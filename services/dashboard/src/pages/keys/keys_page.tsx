@@ -2,11 +2,11 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { IssuedKeyItem, KeyItem, RotatedKeyItem } from '#services/control_api/sites.ts';
 import { listAll, request } from '../../api/request.ts';
-import { useAction, useAnswer } from '../../api/use_answer.ts';
-import { ConflictDialog, useEditing } from '../../editing/editing.tsx';
+import { useMutation, useQuery } from '../../api/use_answer.ts';
+import { ConflictDialog, useEditForm } from '../../editing/editing.tsx';
 import { ago, dateTime } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { place, setQuery } from '../../router.ts';
+import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Confirm, Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
@@ -21,12 +21,12 @@ const EVERY_MS = 30_000;
 /** The keys of a site: who may send its events, from where, and when each was last used. */
 export default function KeysPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const asked = useAnswer(
+  const asked = useQuery(
     siteId,
     (signal) => listAll<KeyItem>('/v1/admin/keys', { site_id: siteId }, 10_000, signal),
     EVERY_MS,
   );
-  const { query } = place.value;
+  const { query } = currentLocation.value;
   const mayChange = mayAt('keys.change', siteId);
   const chosen = keyNamed(asked.value?.items ?? [], query.get('key') ?? '');
   return (
@@ -138,7 +138,7 @@ function IssueKey({ siteId, onIssued, onClose }: IssueKeyProps): VNode {
   const [caller, setCaller] = useState<KeyItem['caller']>('browser');
   const [draft, setDraft] = useState<KeyDraft>(EMPTY_KEY);
   const [issued, setIssued] = useState<IssuedKeyItem | null>(null);
-  const action = useAction();
+  const action = useMutation();
   const issue = async (event: Event): Promise<void> => {
     event.preventDefault();
     const { allowed_origins, ...rest } = bodyOfKey(draft);
@@ -240,7 +240,7 @@ function Facts({ item }: { item: KeyItem }): VNode {
 
 function ChangeKey({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged'>): VNode {
   const path = keyPath(item.key_hash);
-  const form = useEditing<KeyItem, KeyDraft>({
+  const form = useEditForm<KeyItem, KeyDraft>({
     item,
     draftOf: draftOfKey,
     read: () => request('GET', path),
@@ -278,7 +278,7 @@ function ChangeKey({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged
 
 function RotateKey({ item, onRotated }: { item: KeyItem; onRotated(rotated: RotatedKeyItem): void }): VNode {
   const [overlap, setOverlap] = useState<string>(OVERLAPS[0].value);
-  const action = useAction();
+  const action = useMutation();
   const rotate = async (): Promise<void> => {
     const body = { overlap_ms: Number(overlap) };
     const rotated = await action.run(() =>
@@ -308,7 +308,7 @@ function RotateKey({ item, onRotated }: { item: KeyItem; onRotated(rotated: Rota
 
 function RevokeKey({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged'>): VNode {
   const [asks, setAsks] = useState(false);
-  const action = useAction();
+  const action = useMutation();
   const revoke = async (): Promise<void> => {
     const revoked = await action.run(() => request<KeyItem>('POST', keyPath(item.key_hash, '/revoke')));
     if (revoked === null) return;

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Listing, RecentEventsQuery } from '#pipelines/analytics/event_lists.ts';
 import type { Filter } from '#pipelines/analytics/filters.ts';
-import { ask, type Failure } from '../../api/request.ts';
+import { type ApiError, ask } from '../../api/request.ts';
 
 /** An event as it is listed. */
 export type ListedEvent = Listing['events'][number];
@@ -116,7 +116,7 @@ export function withOlder(ring: Ring, older: Older, answered: readonly ListedEve
 
 interface OlderEvents {
   older: Older;
-  failure: Failure | null;
+  failure: ApiError | null;
   asks: boolean;
   /** Reads further back. */
   load(): void;
@@ -125,7 +125,7 @@ interface OlderEvents {
 /** Reads what arrived before the ring, for as long as `key` stays the same. */
 export function useOlder(siteId: string, filters: LiveFilters, ring: Ring, key: string): OlderEvents {
   const [older, setOlder] = useState(NOTHING_OLDER);
-  const [failure, setFailure] = useState<Failure | null>(null);
+  const [failure, setFailure] = useState<ApiError | null>(null);
   const [asking, setAsking] = useState<AbortController | null>(null);
   useEffect(() => {
     setOlder(NOTHING_OLDER);

@@ -1,18 +1,18 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ask, type Failure } from '../../api/request.ts';
-import { poll, useAnswer } from '../../api/use_answer.ts';
+import { type ApiError, ask } from '../../api/request.ts';
+import { poll, useQuery } from '../../api/use_answer.ts';
 import { dateTime, money, timeOfDay } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { addressOf, place, setQuery } from '../../router.ts';
+import { addressOf, currentLocation, setQuery } from '../../router.ts';
 import { Combobox } from '../../ui/combobox.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/form_fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { CountedAs, ShortId } from '../../ui/identifiers.tsx';
+import { CanonicalName, ShortId } from '../../ui/identifiers.tsx';
 import { Empty, FailureNote, Loading } from '../../ui/panel.tsx';
-import { EventWay } from '../event/event_trace.tsx';
+import { EventTraceView } from '../event/event_trace.tsx';
 import {
   ANSWER_MAX,
   askedAfter,
@@ -35,8 +35,8 @@ const OPEN = 'open';
 /** Every event as it becomes a row, newest first. */
 export default function LivePage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const filters = readFilters(place.value.query);
-  const opened = place.value.query.get(OPEN);
+  const filters = readFilters(currentLocation.value.query);
+  const opened = currentLocation.value.query.get(OPEN);
   const [isPaused, setPaused] = useState(false);
   const asked = JSON.stringify(filters);
   const { ring, failure, isAsked } = useRing(siteId, asked, isPaused);
@@ -83,7 +83,7 @@ export default function LivePage({ params }: PageProps): VNode {
               Open full page
             </a>
           </p>
-          <EventWay siteId={siteId} eventId={opened} heading="h3" />
+          <EventTraceView siteId={siteId} eventId={opened} heading="h3" />
         </Dialog>
       )}
     </div>
@@ -116,9 +116,9 @@ function useRing(
   siteId: string,
   filters: string,
   isPaused: boolean,
-): { ring: Ring; failure: Failure | null; isAsked: boolean } {
+): { ring: Ring; failure: ApiError | null; isAsked: boolean } {
   const key = `${siteId} ${filters}`;
-  const [state, setState] = useState({ key, ring: EMPTY_RING, failure: null as Failure | null, isAsked: false });
+  const [state, setState] = useState({ key, ring: EMPTY_RING, failure: null as ApiError | null, isAsked: false });
   const known = state.key === key ? state : { ring: EMPTY_RING, failure: null, isAsked: false };
   useEffect(() => {
     if (isPaused) return undefined;
@@ -165,7 +165,7 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
         <button type="button" class="figure-link" onClick={() => setQuery({ [OPEN]: event_id }, 'push')}>
           {event}
         </button>
-        <CountedAs event={event} />
+        <CanonicalName event={event} />
       </>
     ),
     value: ({ event }) => event,
@@ -214,7 +214,7 @@ function FilterBar({ siteId, filters }: { siteId: string; filters: LiveFilters }
     applied.current = filters;
   }, [JSON.stringify(filters)]);
   const change = (part: Partial<LiveFilters>): void => setTyped((now) => ({ ...now, ...part }));
-  const names = useAnswer(siteId, (signal) => {
+  const names = useQuery(siteId, (signal) => {
     const to = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS;
     return ask(siteId, 'top', { from: to - DAY_MS, to, field: { column: 'event' }, limit: NAMES_MAX }, signal);
   });

@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { IssuedTokenItem, TokenItem, UserItem } from '#services/control_api/users.ts';
-import { type Answer, type Failure, listAll, request } from '../../api/request.ts';
-import { type Asked, askedWhere, useAction, useAnswer } from '../../api/use_answer.ts';
+import { type ApiError, type ApiResult, listAll, request } from '../../api/request.ts';
+import { type Asked, askedWhere, useMutation, useQuery } from '../../api/use_answer.ts';
 import { isSame } from '../../editing/differences.ts';
 import { dateTime } from '../../format.ts';
-import { mayAt, mayEverywhere, who } from '../../session.ts';
+import { currentUser, mayAt, mayEverywhere } from '../../session.ts';
 import { sites } from '../../site_list.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Confirm, Dialog, toast } from '../../ui/dialog.tsx';
@@ -23,7 +23,7 @@ const STATES = {
 
 /** The tokens by which programs use the API. */
 export function Tokens(): VNode {
-  const asked = useAnswer('tokens', (signal) => listAll<TokenItem>('/v1/admin/tokens', {}, 10_000, signal));
+  const asked = useQuery('tokens', (signal) => listAll<TokenItem>('/v1/admin/tokens', {}, 10_000, signal));
   const [issues, setIssues] = useState(false);
   const [revoked, setRevoked] = useState<TokenItem | null>(null);
   return (
@@ -106,7 +106,7 @@ interface RevokeTokenProps {
 }
 
 function RevokeToken({ token, onRevoked, onClose }: RevokeTokenProps): VNode {
-  const action = useAction();
+  const action = useMutation();
   const revoke = async (): Promise<void> => {
     const done = await action.run(() => revokeToken(token));
     if (done === null) return;
@@ -135,8 +135,8 @@ const EMPTY: TokenDraft = { label: '', isAll: false, grants: [], days: DAYS };
 function IssueToken({ onIssued, onClose }: { onIssued(): void; onClose(): void }): VNode {
   const [draft, setDraft] = useState(EMPTY);
   const [secret, setSecret] = useState<string | null>(null);
-  const action = useAction();
-  const giver = who.value?.grants ?? [];
+  const action = useMutation();
+  const giver = currentUser.value?.grants ?? [];
   const mayGiveAll = isGivable(giver, grantAt('owner', ''), 'tokens.manage', sites.value ?? []);
   const issue = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -196,25 +196,25 @@ function IssueToken({ onIssued, onClose }: { onIssued(): void; onClose(): void }
 /** The tokens that a user has issued and that still work, as far as the person manages tokens; null where they manage none. */
 export function useIssuedTokens(userId: string): Asked<TokenItem[] | null> {
   const managesTokens = mayAt('tokens.manage', null);
-  return useAnswer(
+  return useQuery(
     `${userId} ${managesTokens}`,
     askedWhere(managesTokens, (signal) => issuedTokens(userId, signal)),
   );
 }
 
-async function issuedTokens(userId: string, signal: AbortSignal): Promise<Answer<TokenItem[]>> {
+async function issuedTokens(userId: string, signal: AbortSignal): Promise<ApiResult<TokenItem[]>> {
   const all = await listAll<TokenItem>('/v1/admin/tokens', {}, 10_000, signal);
   if (!all.ok) return all;
   const theirs = all.value.items.filter(({ issued_by, state }) => issued_by === userId && state === 'active');
   return { ...all, value: theirs };
 }
 
-const revokeToken = ({ token_hash }: TokenItem): Promise<Answer<TokenItem>> =>
+const revokeToken = ({ token_hash }: TokenItem): Promise<ApiResult<TokenItem>> =>
   request('POST', `/v1/admin/tokens/${token_hash}/revoke`);
 
 /** Revokes all that can be; answers why one could not. */
-async function revokeTokens(tokens: readonly TokenItem[]): Promise<Answer<null>> {
-  const answers: Answer<TokenItem>[] = [];
+async function revokeTokens(tokens: readonly TokenItem[]): Promise<ApiResult<null>> {
+  const answers: ApiResult<TokenItem>[] = [];
   for (const token of tokens) answers.push(await revokeToken(token));
   return answers.find((answer) => !answer.ok) ?? { ok: true, value: null, version: null };
 }
@@ -247,7 +247,7 @@ interface MemberTokensProps {
 
 /** What a user has issued and goes on working without them. */
 export function MemberTokens({ member: { user_id, disabled_at }, issued }: MemberTokensProps): VNode {
-  const [failure, setFailure] = useState<Failure | null>(null);
+  const [failure, setFailure] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const revoke = async (tokens: readonly TokenItem[]): Promise<void> => {
     setBusy(true);

@@ -2,8 +2,8 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AnalystItem, AnalystsAnswer, MadeAnalyst } from '#services/control_api/queries.ts';
 import type { UserItem } from '#services/control_api/users.ts';
-import { type Answer, type Failure, request } from '../../api/request.ts';
-import { askedWhere, useAction, useAnswer } from '../../api/use_answer.ts';
+import { type ApiError, type ApiResult, request } from '../../api/request.ts';
+import { askedWhere, useMutation, useQuery } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
 import { mayAt } from '../../session.ts';
 import { sites } from '../../site_list.ts';
@@ -19,7 +19,7 @@ const NOT_SET_UP = 'analysts_not_set_up';
 
 /** Users of ClickHouse that people read their sites with, by tools of their own. */
 export function Analysts(): VNode {
-  const asked = useAnswer('analysts', (signal) => request<AnalystsAnswer>('GET', base, { signal }));
+  const asked = useQuery('analysts', (signal) => request<AnalystsAnswer>('GET', base, { signal }));
   const [makes, setMakes] = useState(false);
   const [revoked, setRevoked] = useState<AnalystItem | null>(null);
   if (asked.failure?.code === NOT_SET_UP) {
@@ -104,7 +104,7 @@ interface RevokeAnalystProps {
 }
 
 function RevokeAnalyst({ analyst, onRevoked, onClose }: RevokeAnalystProps): VNode {
-  const action = useAction();
+  const action = useMutation();
   const revoke = async (): Promise<void> => {
     const done = await action.run(() => request<AnalystItem>('DELETE', `${base}/${analyst.analyst_id}`));
     if (done === null) return;
@@ -133,7 +133,7 @@ function MakeAnalyst({ onMade, onClose }: { onMade(): void; onClose(): void }): 
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [days, setDays] = useState(DAYS);
   const [made, setMade] = useState<MadeAnalyst | null>(null);
-  const action = useAction();
+  const action = useMutation();
   const mine = (sites.value ?? []).filter(({ site_id }) => mayAt('tokens.manage', site_id));
   const make = async (event: Event): Promise<void> => {
     event.preventDefault();
@@ -197,12 +197,12 @@ function MakeAnalyst({ onMade, onClose }: { onMade(): void; onClose(): void }): 
 /** The users of ClickHouse that a user made, whose passwords they may know: those log in whoever is disabled. */
 export function MemberAnalysts({ member: { user_id, disabled_at } }: { member: UserItem }): VNode | null {
   const managesTokens = mayAt('tokens.manage', null);
-  const asked = useAnswer(
+  const asked = useQuery(
     // What was issued may end with who is disabled.
     `${user_id} ${managesTokens} ${disabled_at}`,
     askedWhere(managesTokens, (signal) => madeBy(user_id, signal)),
   );
-  const [failure, setFailure] = useState<Failure | null>(null);
+  const [failure, setFailure] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   if (asked.value === null && asked.failure === null) return null;
   const revoke = async (analysts: readonly AnalystItem[]): Promise<void> => {
@@ -246,7 +246,7 @@ export function MemberAnalysts({ member: { user_id, disabled_at } }: { member: U
   );
 }
 
-async function madeBy(userId: string, signal: AbortSignal): Promise<Answer<AnalystItem[]>> {
+async function madeBy(userId: string, signal: AbortSignal): Promise<ApiResult<AnalystItem[]>> {
   const all = await request<AnalystsAnswer>('GET', base, { signal });
   if (all.ok) return { ...all, value: all.value.items.filter(({ made_by }) => made_by === userId) };
   // There are none then.
@@ -254,8 +254,8 @@ async function madeBy(userId: string, signal: AbortSignal): Promise<Answer<Analy
 }
 
 /** Revokes all that can be; answers why one could not. */
-async function revokeAll(analysts: readonly AnalystItem[]): Promise<Failure | null> {
-  let failure: Failure | null = null;
+async function revokeAll(analysts: readonly AnalystItem[]): Promise<ApiError | null> {
+  let failure: ApiError | null = null;
   for (const { analyst_id } of analysts) {
     const answer = await request<AnalystItem>('DELETE', `${base}/${analyst_id}`);
     if (!answer.ok) failure ??= answer.failure;

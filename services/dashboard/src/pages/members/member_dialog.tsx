@@ -3,12 +3,12 @@ import { useState } from 'preact/hooks';
 import { randomPassword } from '#pipelines/settings/secrets.ts';
 import type { ChangedUser, Invitation, RevokedIssued, TokenItem, UserItem } from '#services/control_api/users.ts';
 import { request } from '../../api/request.ts';
-import { type Asked, useAction, useAnswer } from '../../api/use_answer.ts';
+import { type Asked, useMutation, useQuery } from '../../api/use_answer.ts';
 import type { Facts } from '../../editing/differences.ts';
-import { ConflictDialog, useEditing, useSaving } from '../../editing/editing.tsx';
+import { ConflictDialog, useEditForm, useSave } from '../../editing/editing.tsx';
 import { dateTime } from '../../format.ts';
 import { addressOf } from '../../router.ts';
-import { mayAt, readProviders, who } from '../../session.ts';
+import { currentUser, mayAt, readProviders } from '../../session.ts';
 import { sites } from '../../site_list.ts';
 import { Confirm, Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
 import { CheckField, problemOf, TextField } from '../../ui/form_fields.tsx';
@@ -22,7 +22,7 @@ import {
   changeMember,
   endSessionsOf,
   GrantList,
-  HandedOver,
+  HandoverNote,
   readMember,
   SessionTable,
   sessionsOf,
@@ -37,7 +37,7 @@ interface MemberProps {
 export function MemberDialog({ member, onChanged, onClose }: MemberProps & { onClose(): void }): VNode {
   const { user_id, name, disabled_at, created_at, second_factor } = member;
   const issued = useIssuedTokens(user_id);
-  const giver = who.value?.grants ?? [];
+  const giver = currentUser.value?.grants ?? [];
   const known = sites.value ?? [];
   const isManaged =
     !member.has_other_grants && member.grants.every((grant) => isGivable(giver, grant, 'users.manage', known));
@@ -87,7 +87,7 @@ const signsInBy = ({ has_password, provider_links: links }: UserItem): string =>
   'not set up';
 
 function Roles({ member, onChanged }: MemberProps): VNode {
-  const form = useEditing<UserItem, { roles: GrantItem[] }>({
+  const form = useEditForm<UserItem, { roles: GrantItem[] }>({
     item: member,
     draftOf: ({ grants }) => ({ roles: grants }),
     read: () => readMember(member.user_id),
@@ -125,7 +125,7 @@ function Roles({ member, onChanged }: MemberProps): VNode {
 }
 
 function Name({ member, onChanged }: MemberProps): VNode {
-  const form = useEditing<UserItem, { name: string }>({
+  const form = useEditForm<UserItem, { name: string }>({
     item: member,
     draftOf: ({ name }) => ({ name }),
     read: () => readMember(member.user_id),
@@ -164,8 +164,8 @@ function Name({ member, onChanged }: MemberProps): VNode {
 }
 
 function Sessions({ member, onChanged }: MemberProps): VNode {
-  const asked = useAnswer(member.user_id, (signal) => sessionsOf(member.user_id, signal));
-  const action = useAction();
+  const asked = useQuery(member.user_id, (signal) => sessionsOf(member.user_id, signal));
+  const action = useMutation();
   const end = async (): Promise<void> => {
     const ended = await action.run(() => endSessionsOf(member.user_id));
     if (ended === null) return;
@@ -197,9 +197,9 @@ function Sessions({ member, onChanged }: MemberProps): VNode {
 
 /** Makes an address by which a user links their account at a provider, once; nothing where there are no providers. */
 function InviteMember({ userId }: { userId: string }): VNode | null {
-  const asked = useAnswer('providers', readProviders);
+  const asked = useQuery('providers', readProviders);
   const [made, setMade] = useState<Invitation | null>(null);
-  const action = useAction();
+  const action = useMutation();
   const path = `/v1/admin/users/${encodeURIComponent(userId)}/invitation`;
   if ((asked.value?.items ?? []).length === 0) return null;
   return (
@@ -262,7 +262,7 @@ const AFTER: Readonly<Record<Act, Facts>> = {
 function MemberSignIn({ member, issued, onChanged }: MemberSignInProps): VNode {
   const [asks, setAsks] = useState<keyof typeof QUESTIONS | null>(null);
   const [password, setPassword] = useState<string | null>(null);
-  const saving = useSaving();
+  const saving = useSave();
   const change = async (what: Act): Promise<void> => {
     const fresh = randomPassword(browserBytes);
     const bodies = {
@@ -313,7 +313,7 @@ function MemberSignIn({ member, issued, onChanged }: MemberSignInProps): VNode {
         </Confirm>
       )}
       {password !== null && (
-        <HandedOver
+        <HandoverNote
           title={`The new password of ${member.user_id}`}
           userId={member.user_id}
           password={password}
@@ -363,7 +363,7 @@ interface DisableMemberProps {
 function DisableMember({ member, issued, onChanged }: DisableMemberProps): VNode {
   const [asks, setAsks] = useState(false);
   const [revokes, setRevokes] = useState(true);
-  const saving = useSaving();
+  const saving = useSave();
   const tokens = issued.value ?? [];
   const managesTokens = mayAt('tokens.manage', null);
   const finish = ({ revoked_issued }: ChangedUser): void => {

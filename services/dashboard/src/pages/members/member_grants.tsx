@@ -1,9 +1,9 @@
 import type { VNode } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { SessionList, UserItem } from '#services/control_api/users.ts';
-import { type Answer, request } from '../../api/request.ts';
+import { type ApiResult, request } from '../../api/request.ts';
 import { ago, dateTime } from '../../format.ts';
-import { who } from '../../session.ts';
+import { currentUser } from '../../session.ts';
 import { sites } from '../../site_list.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { SelectField } from '../../ui/form_fields.tsx';
@@ -30,7 +30,7 @@ interface GrantListProps {
 /** Roles in places: those that are given, each to be taken away, and fields for one more. */
 export function GrantList({ label, permission, grants, onGrants }: GrantListProps): VNode {
   const id = useId();
-  const giver = who.value?.grants ?? [];
+  const giver = currentUser.value?.grants ?? [];
   const known = sites.value ?? [];
   return (
     <section class="stack-small" aria-labelledby={id}>
@@ -68,7 +68,7 @@ export function GrantList({ label, permission, grants, onGrants }: GrantListProp
 
 /** A role in a place that the person may give. */
 function OneMore({ permission, onGrant }: Pick<GrantListProps, 'permission'> & { onGrant(grant: GrantItem): void }) {
-  const giver = who.value?.grants ?? [];
+  const giver = currentUser.value?.grants ?? [];
   const known = sites.value ?? [];
   const places = placeOptions(giver, permission, known);
   const [chosenPlace, setPlace] = useState<string | null>(null);
@@ -159,7 +159,7 @@ const COLUMNS: readonly Column<SessionItem>[] = [
   },
 ];
 
-interface HandedOverProps {
+interface HandoverNoteProps {
   title: string;
   userId: string;
   password: string;
@@ -167,7 +167,7 @@ interface HandedOverProps {
 }
 
 /** A password that was just set for somebody, to be handed over. */
-export function HandedOver({ title, userId, password, onClose }: HandedOverProps): VNode {
+export function HandoverNote({ title, userId, password, onClose }: HandoverNoteProps): VNode {
   return (
     <IssuedSecret title={title} secret={password} what="password" onClose={onClose}>
       <p>
@@ -193,19 +193,19 @@ interface MemberChange {
 }
 
 /** A user as they are now. */
-export const readMember = (userId: string): Promise<Answer<UserItem>> => request('GET', pathOf(userId));
+export const readMember = (userId: string): Promise<ApiResult<UserItem>> => request('GET', pathOf(userId));
 
 /** Changes a user, unless somebody else did since it was read. */
-export function changeMember({ user_id, version }: UserItem, body: MemberChange): Promise<Answer<UserItem>> {
+export function changeMember({ user_id, version }: UserItem, body: MemberChange): Promise<ApiResult<UserItem>> {
   return request('PATCH', pathOf(user_id), { body, version });
 }
 
 /** The sessions of a user that go on. */
-export function sessionsOf(userId: string, signal: AbortSignal): Promise<Answer<SessionList>> {
+export function sessionsOf(userId: string, signal: AbortSignal): Promise<ApiResult<SessionList>> {
   return request('GET', pathOf(userId, '/sessions'), { signal });
 }
 
 /** Ends all sessions of a user. */
-export function endSessionsOf(userId: string): Promise<Answer<UserItem>> {
+export function endSessionsOf(userId: string): Promise<ApiResult<UserItem>> {
   return request('DELETE', pathOf(userId, '/sessions'));
 }

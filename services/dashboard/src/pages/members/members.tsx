@@ -3,10 +3,10 @@ import { useState } from 'preact/hooks';
 import { randomPassword } from '#pipelines/settings/secrets.ts';
 import type { UserItem } from '#services/control_api/users.ts';
 import { listAll, request } from '../../api/request.ts';
-import { useAction, useAnswer } from '../../api/use_answer.ts';
+import { useMutation, useQuery } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
-import { place, setQuery } from '../../router.ts';
-import { who } from '../../session.ts';
+import { currentLocation, setQuery } from '../../router.ts';
+import { currentUser } from '../../session.ts';
 import { sites } from '../../site_list.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -14,17 +14,17 @@ import { FormActions, problemOf, SelectField, TextField } from '../../ui/form_fi
 import { Badge, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { type GrantItem, grantsAt, grantText, placeOptions, roleCounts } from './grants.ts';
 import { MemberDialog } from './member_dialog.tsx';
-import { browserBytes, GrantList, HandedOver } from './member_grants.tsx';
+import { browserBytes, GrantList, HandoverNote } from './member_grants.tsx';
 
 const ANYWHERE = 'anywhere';
 
 /** Who may sign in, and which role they have where. */
 export function Members(): VNode {
-  const asked = useAnswer('users', (signal) => listAll<UserItem>('/v1/admin/users', {}, 10_000, signal));
+  const asked = useQuery('users', (signal) => listAll<UserItem>('/v1/admin/users', {}, 10_000, signal));
   const [adds, setAdds] = useState(false);
-  const { query } = place.value;
+  const { query } = currentLocation.value;
   const at = query.get('at') ?? ANYWHERE;
-  const places = placeOptions(who.value?.grants ?? [], 'users.manage', sites.value ?? []);
+  const places = placeOptions(currentUser.value?.grants ?? [], 'users.manage', sites.value ?? []);
   const chosen = asked.value?.items.find(({ user_id }) => user_id === query.get('user'));
   return (
     <Panel
@@ -126,7 +126,7 @@ function NewMember({ onMade, onClose }: { onMade(): void; onClose(): void }): VN
   const [name, setName] = useState('');
   const [grants, setGrants] = useState<GrantItem[]>([]);
   const [password, setPassword] = useState<string | null>(null);
-  const action = useAction();
+  const action = useMutation();
   const make = async (event: Event): Promise<void> => {
     event.preventDefault();
     const fresh = randomPassword(browserBytes);
@@ -141,7 +141,7 @@ function NewMember({ onMade, onClose }: { onMade(): void; onClose(): void }): VN
   };
   if (password !== null) {
     const id = userId.trim();
-    return <HandedOver title={`The user ${id} was created`} userId={id} password={password} onClose={onClose} />;
+    return <HandoverNote title={`The user ${id} was created`} userId={id} password={password} onClose={onClose} />;
   }
   return (
     <Dialog title="Add a user" isChanged={userId + name !== '' || grants.length > 0} onClose={onClose}>

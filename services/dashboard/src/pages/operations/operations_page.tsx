@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import type { StageItem, StagesAnswer } from '#services/control_api/operations.ts';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import { listAll, request } from '../../api/request.ts';
-import { useAnswer } from '../../api/use_answer.ts';
+import { useQuery } from '../../api/use_answer.ts';
 import { number } from '../../format.ts';
 import { addressOf } from '../../router.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
@@ -33,8 +33,8 @@ interface Row {
 
 /** How far each stage is, and what it could not take. */
 export default function OperationsPage(): VNode {
-  const asked = useAnswer('stages', (signal) => request<StagesAnswer>('GET', '/v1/admin/stages', { signal }), EVERY_MS);
-  const letters = useAnswer('letters', (signal) => diedSince(Date.now() - DAY_MS, signal), LETTERS_EVERY_MS);
+  const asked = useQuery('stages', (signal) => request<StagesAnswer>('GET', '/v1/admin/stages', { signal }), EVERY_MS);
+  const letters = useQuery('letters', (signal) => diedSince(Date.now() - DAY_MS, signal), LETTERS_EVERY_MS);
   const rows = useMemo(
     () =>
       (asked.value?.items ?? []).map((item) => ({
@@ -132,7 +132,7 @@ const LETTERS_MAX = 5_000;
 
 /** The dead letters that are open, by the site whose events they hold: each site's overview has only its own. */
 function OpenLetters(): VNode {
-  const asked = useAnswer(
+  const asked = useQuery(
     'open-letters',
     (signal) => listAll<DeadLetterItem>('/v1/admin/dead-letters', { state: 'open' }, LETTERS_MAX, signal),
     OPEN_LETTERS_EVERY_MS,

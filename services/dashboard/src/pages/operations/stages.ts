@@ -1,6 +1,6 @@
 import type { StageItem } from '#services/control_api/operations.ts';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
-import { type Answer, listAll } from '../../api/request.ts';
+import { type ApiResult, listAll } from '../../api/request.ts';
 import { number, span } from '../../format.ts';
 import type { BadgeKind } from '../../ui/panel.tsx';
 
@@ -48,7 +48,10 @@ const LETTERS_MAX = 1_000;
  * What died since a moment, by stage, and of deliveries by destination, as `delivery.meta`. Each stage is asked for by itself: pages come stage by stage, so that many letters of
  * one would leave those of the next out.
  */
-export async function diedSince(sinceMs: number, signal: AbortSignal): Promise<Answer<Readonly<Record<string, Died>>>> {
+export async function diedSince(
+  sinceMs: number,
+  signal: AbortSignal,
+): Promise<ApiResult<Readonly<Record<string, Died>>>> {
   const died: Record<string, Died> = {};
   for (const stage of STAGES) {
     const query = { since: sinceMs, stage };

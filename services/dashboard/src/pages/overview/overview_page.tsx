@@ -3,16 +3,16 @@ import { useMemo, useState } from 'preact/hooks';
 import type { TopAnswer } from '#pipelines/analytics/top.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import { ask, sentenceOf } from '../../api/request.ts';
-import { type Asked, useAnswer } from '../../api/use_answer.ts';
+import { type Asked, useQuery } from '../../api/use_answer.ts';
 import { Sparkline, TimeSeries } from '../../charts/time_series.tsx';
 import { change, compact, money, number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { type Period, readPeriod, timeZone } from '../../period.ts';
 import { queryAsking } from '../../questions/query_address.ts';
-import { addressOf, place, setQuery } from '../../router.ts';
+import { addressOf, currentLocation, setQuery } from '../../router.ts';
 import { sites } from '../../site_list.ts';
 import { Empty, FailureNote, Loading, Panel, Shown, Tabs } from '../../ui/panel.tsx';
-import { ConcernsPanel } from './concerns_panel.tsx';
+import { AlertsPanel } from './alerts_panel.tsx';
 import {
   CONVERSIONS,
   campaignRevenue,
@@ -41,12 +41,12 @@ const NOW_EVERY_MS = 10_000;
 /** The first page of a site: what goes on there, and what of it needs somebody. */
 export default function OverviewPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const period = readPeriod(place.value.query, Date.now());
+  const period = readPeriod(currentLocation.value.query, Date.now());
   const site = sites.value?.find(({ site_id }) => site_id === siteId);
   return (
     <div class="stack">
       <VisitorsNow siteId={siteId} />
-      <ConcernsPanel siteId={siteId} site={site} everyMs={EVERY_MS} />
+      <AlertsPanel siteId={siteId} site={site} everyMs={EVERY_MS} />
       <Counts siteId={siteId} site={site} period={period} everyMs={EVERY_MS} />
       <Rankings siteId={siteId} site={site} period={period} everyMs={EVERY_MS} />
     </div>
@@ -54,7 +54,7 @@ export default function OverviewPage({ params }: PageProps): VNode {
 }
 
 function VisitorsNow({ siteId }: { siteId: string }): VNode {
-  const asked = useAnswer(siteId, (signal) => ask(siteId, 'trends', nowQuestion(Date.now()), signal), NOW_EVERY_MS);
+  const asked = useQuery(siteId, (signal) => ask(siteId, 'trends', nowQuestion(Date.now()), signal), NOW_EVERY_MS);
   // What was counted minutes ago is not who is there now.
   const count = asked.failure === null ? (asked.value?.series[0]?.persons ?? null) : null;
   return (
@@ -75,15 +75,11 @@ interface CountsProps {
 
 /** The figures of the period, and the course of the one that is chosen. */
 function Counts({ siteId, site, period, everyMs }: CountsProps): VNode {
-  const chosen = place.value.query.get('figure');
+  const chosen = currentLocation.value.query.get('figure');
   const conversions = conversionsOf(site);
   const key = `${siteId} ${period.from} ${period.lastDay} ${conversions.join()}`;
-  const counts = useAnswer(
-    key,
-    (signal) => ask(siteId, 'trends', countsQuestion(period, conversions), signal),
-    everyMs,
-  );
-  const revenue = useAnswer(key, (signal) => ask(siteId, 'trends', revenueQuestion(period), signal), everyMs);
+  const counts = useQuery(key, (signal) => ask(siteId, 'trends', countsQuestion(period, conversions), signal), everyMs);
+  const revenue = useQuery(key, (signal) => ask(siteId, 'trends', revenueQuestion(period), signal), everyMs);
   const counted = useMemo(() => (counts.value === null ? null : countFigures(counts.value)), [counts.value]);
   const earned = useMemo(() => (revenue.value === null ? null : revenueFigures(revenue.value)), [revenue.value]);
   const figures = [...(counted ?? WAITING), ...(earned ?? [NO_REVENUE])];
@@ -245,13 +241,13 @@ function Rankings(props: RankingsProps): VNode {
 /** Page views by a property, of the period. */
 function useViews({ siteId, period, everyMs }: RankingsProps, by: ViewsBy): Asked<TopAnswer> {
   const key = `${siteId} ${period.from} ${period.lastDay} ${by.property}`;
-  return useAnswer(key, (signal) => ask(siteId, 'top', viewsQuestion(period, by), signal), everyMs);
+  return useQuery(key, (signal) => ask(siteId, 'top', viewsQuestion(period, by), signal), everyMs);
 }
 
 /** Page views that nothing led to. */
 function useDirect({ siteId, period, everyMs }: RankingsProps): Asked<TopAnswer> {
   const key = `${siteId} ${period.from} ${period.lastDay}`;
-  return useAnswer(key, (signal) => ask(siteId, 'top', directQuestion(period), signal), everyMs);
+  return useQuery(key, (signal) => ask(siteId, 'top', directQuestion(period), signal), everyMs);
 }
 
 const valueName = (value: string): string | null => value || null;

@@ -1,13 +1,13 @@
 import type { VNode } from 'preact';
-import type { Failure } from '../../api/request.ts';
+import type { ApiError } from '../../api/request.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { readPeriod } from '../../period.ts';
 import { oneOf } from '../../questions/conditions.ts';
 import { AddFilter, FieldPicker, FilterList, SpanField } from '../../questions/filter_fields.tsx';
-import { askedInPlace, putInPlace } from '../../questions/query_address.ts';
+import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
 import { problemsAt, QuestionResult, useQuestion } from '../../questions/question_result.tsx';
 import { SiteNamesContext, useFieldValues, useNames, useSiteNames } from '../../questions/site_names.ts';
-import { place } from '../../router.ts';
+import { currentLocation } from '../../router.ts';
 import { Combobox } from '../../ui/combobox.tsx';
 import { SelectField } from '../../ui/form_fields.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -17,11 +17,11 @@ import { PathsView } from './paths_view.tsx';
 /** Asks which way people go, and shows it. */
 export default function PathsPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const period = readPeriod(place.value.query, Date.now());
-  const draft = readPaths(askedInPlace());
+  const period = readPeriod(currentLocation.value.query, Date.now());
+  const draft = readPaths(queryFromAddress());
   const asked = useQuestion(siteId, 'paths', pathsQuestion(draft), period);
   const names = useSiteNames(siteId);
-  const change = (changed: PathsDraft): void => putInPlace(pathsQuestion(changed));
+  const change = (changed: PathsDraft): void => setQueryInAddress(pathsQuestion(changed));
   return (
     <SiteNamesContext value={names}>
       <div class="stack">
@@ -45,7 +45,7 @@ export default function PathsPage({ params }: PageProps): VNode {
 
 interface PathFieldsProps {
   draft: PathsDraft;
-  failure: Failure | null;
+  failure: ApiError | null;
   onDraft(draft: PathsDraft): void;
 }
 

@@ -70,7 +70,7 @@ function PathsChart({ layout, all, onFrom, onWay }: PathsChartProps): VNode {
   const chooseOf: ChooseOf = (way) => (hasChoice(way, may) ? setChosen : undefined);
   const height = Math.max(layout.height, chosen === null ? 0 : chosen.y + MENU_HEIGHT_PX);
   return (
-    <SideScroll label="Path chart">
+    <ScrollArea label="Path chart">
       <div class="paths-room" style={{ '--width': `${layout.width}px`, '--height': `${height}px` }}>
         {layout.nodes.map((node) => (
           <PathNodeBox key={`${node.place} ${node.value}`} node={node} all={all} choose={chooseOf([node.value])} />
@@ -85,7 +85,7 @@ function PathsChart({ layout, all, onFrom, onWay }: PathsChartProps): VNode {
           />
         )}
       </div>
-    </SideScroll>
+    </ScrollArea>
   );
 }
 
@@ -292,14 +292,14 @@ const valuesOf = (way: ChosenWay['way']): string[] => [...new Set(way.flatMap((v
 const hasChoice = (way: ChosenWay['way'], may: { list: boolean; begin: boolean }): boolean =>
   may.list || (may.begin && valuesOf(way).length > 0);
 
-interface SideScrollProps {
+interface ScrollAreaProps {
   label: string;
   /** What it holds may be wider than there is room. */
   children: ComponentChildren;
 }
 
 /** A region that scrolls to the side, by keyboard as well, with a shadow at an edge behind which there is more. */
-function SideScroll({ label, children }: SideScrollProps): VNode {
+function ScrollArea({ label, children }: ScrollAreaProps): VNode {
   const region = useRef<HTMLElement>(null);
   const [more, setMore] = useState({ before: false, after: false });
   const look = (): void => {

@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { TopAnswer } from '#pipelines/analytics/top.ts';
-import { ask, type Failure } from '../../api/request.ts';
-import { useAnswer } from '../../api/use_answer.ts';
+import { type ApiError, ask } from '../../api/request.ts';
+import { useQuery } from '../../api/use_answer.ts';
 import { dateTime, number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { place, setQuery } from '../../router.ts';
+import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { TextField } from '../../ui/form_fields.tsx';
@@ -15,7 +15,7 @@ import { newestQuestion, pageText, peopleQuestion, type Seen, searchInAddress, s
 
 type Found = TopAnswer['values'][number];
 
-const NOT_HASHED: Failure = {
+const NOT_HASHED: ApiError = {
   status: 400,
   code: 'not_secure',
   message: 'Hashing it needs HTTPS. Search by an id or a SHA-256 hash instead.',
@@ -26,9 +26,9 @@ const NOT_HASHED: Failure = {
 export default function PeoplePage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   // A search stands in the address, so that it is there on the way back; of an e-mail address or a phone number its hash does.
-  const [text, setText] = useState(place.value.query.get('id') ?? '');
+  const [text, setText] = useState(currentLocation.value.query.get('id') ?? '');
   const [found, setFound] = useState<readonly Found[] | null>(null);
-  const [failure, setFailure] = useState<Failure | null>(null);
+  const [failure, setFailure] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const search = async (): Promise<void> => {
     setBusy(true);
@@ -107,7 +107,7 @@ const columnsOf = (siteId: string): Column<Found>[] => [
 
 /** Who was there last, by the newest events of the last day. */
 function SeenLast({ siteId }: { siteId: string }): VNode {
-  const asked = useAnswer(siteId, (signal) => ask(siteId, 'live', newestQuestion(Date.now()), signal));
+  const asked = useQuery(siteId, (signal) => ask(siteId, 'live', newestQuestion(Date.now()), signal));
   return (
     <Panel title="Recently seen">
       <Shown asked={asked} lines={8}>

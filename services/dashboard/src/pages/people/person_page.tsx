@@ -2,13 +2,13 @@ import { Fragment, type VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
-import { type Answer, ask, request } from '../../api/request.ts';
-import { useAnswer } from '../../api/use_answer.ts';
+import { type ApiResult, ask, request } from '../../api/request.ts';
+import { useQuery } from '../../api/use_answer.ts';
 import { dateTime, money, number, timeOfDay } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { addressOf } from '../../router.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
-import { CopyButton, CountedAs } from '../../ui/identifiers.tsx';
+import { CanonicalName, CopyButton } from '../../ui/identifiers.tsx';
 import { Empty, Panel, Shown, Tabs } from '../../ui/panel.tsx';
 import { boughtOf, boughtQuestion, deviceName, lifeRange, ofPerson, pageText } from './people.ts';
 
@@ -18,7 +18,7 @@ const EVENTS_MAX = 1_000;
 export default function PersonPage({ params }: PageProps): VNode {
   const [siteId, personId] = [params['site'] ?? '', params['person'] ?? ''];
   const [tab, setTab] = useState('timeline');
-  const asked = useAnswer(`${siteId} ${personId}`, (signal) =>
+  const asked = useQuery(`${siteId} ${personId}`, (signal) =>
     ask(siteId, 'timeline', { ...lifeRange(Date.now()), person_id: personId, limit: EVENTS_MAX }, signal),
   );
   const events = asked.value?.events ?? [];
@@ -77,7 +77,7 @@ export default function PersonPage({ params }: PageProps): VNode {
 
 /** How often somebody bought, and for how much of each currency. */
 function BoughtFacts({ siteId, personId }: { siteId: string; personId: string }): VNode {
-  const asked = useAnswer(`${siteId} ${personId}`, (signal) =>
+  const asked = useQuery(`${siteId} ${personId}`, (signal) =>
     ask(siteId, 'trends', boughtQuestion(personId, Date.now()), signal),
   );
   const bought = asked.value === null ? null : boughtOf(asked.value);
@@ -109,7 +109,7 @@ const DEVICE_COLUMNS: Column<Device>[] = [
 ];
 
 function Devices({ siteId, personId }: { siteId: string; personId: string }): VNode {
-  const asked = useAnswer(`${siteId} ${personId}`, (signal) =>
+  const asked = useQuery(`${siteId} ${personId}`, (signal) =>
     ask(siteId, 'top', ofPerson(personId, 'client_user_agent', Date.now()), signal),
   );
   return (
@@ -174,7 +174,7 @@ function TimelineEvent({ siteId, event }: { siteId: string; event: ListedEvent }
           <a class="strong wraps" href={address}>
             {event.event}
           </a>
-          <CountedAs event={event.event} />
+          <CanonicalName event={event.event} />
           {value !== null && <span class="badge">{money(value, currency)}</span>}
           <span class="muted small">{action_source}</span>
           <span class="muted small cut">{distinct_id}</span>
@@ -210,18 +210,21 @@ const TRACED_MAX = 20;
 /** The distinct ids of a person, the identifiers by which they said who it is, and what was merged when. */
 function Merges({ siteId, events }: MergesProps): VNode {
   const ids = [...Map.groupBy(events, ({ distinct_id }) => distinct_id)].slice(0, TRACED_MAX);
-  const asked = useAnswer(`${siteId} ${ids.map(([id]) => id).join(' ')}`, async (signal): Promise<Answer<OwnId[]>> => {
-    const found: OwnId[] = [];
-    for (const [distinctId, own] of ids) {
-      const [newest] = own;
-      if (newest === undefined) continue;
-      const path = `/v1/query/${encodeURIComponent(siteId)}/events/${encodeURIComponent(newest.event_id)}`;
-      const trace = await request<EventTrace>('GET', path, { signal });
-      if (!trace.ok) return trace;
-      found.push({ distinctId, events: own.length, last: newest.timestamp, person: trace.value.person });
-    }
-    return { ok: true, value: found, version: null };
-  });
+  const asked = useQuery(
+    `${siteId} ${ids.map(([id]) => id).join(' ')}`,
+    async (signal): Promise<ApiResult<OwnId[]>> => {
+      const found: OwnId[] = [];
+      for (const [distinctId, own] of ids) {
+        const [newest] = own;
+        if (newest === undefined) continue;
+        const path = `/v1/query/${encodeURIComponent(siteId)}/events/${encodeURIComponent(newest.event_id)}`;
+        const trace = await request<EventTrace>('GET', path, { signal });
+        if (!trace.ok) return trace;
+        found.push({ distinctId, events: own.length, last: newest.timestamp, person: trace.value.person });
+      }
+      return { ok: true, value: found, version: null };
+    },
+  );
   return (
     <Shown asked={asked} lines={5}>
       {(found) => {

@@ -2,12 +2,12 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { RefusalSampleItem, RefusalsItem } from '#services/control_api/operations.ts';
 import { request } from '../../api/request.ts';
-import { useAnswer } from '../../api/use_answer.ts';
+import { useQuery } from '../../api/use_answer.ts';
 import { TimeSeries } from '../../charts/time_series.tsx';
 import { dateTime, number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { type Period, readPeriod, timeZone } from '../../period.ts';
-import { place } from '../../router.ts';
+import { currentLocation } from '../../router.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Badge, Empty, Panel, Shown } from '../../ui/panel.tsx';
 import { KINDS, keptPart, reasonText, refusalChart } from './rejection_reasons.ts';
@@ -18,8 +18,8 @@ const EVERY_MS = 30_000;
 export default function RefusalsPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   const nowMs = Date.now();
-  const period = readPeriod(place.value.query, nowMs);
-  const asked = useAnswer(
+  const period = readPeriod(currentLocation.value.query, nowMs);
+  const asked = useQuery(
     `${siteId} ${period.from} ${period.lastDay}`,
     (signal) => {
       const query = { ...keptPart(period, Date.now()), interval: 'hour' };

@@ -3,10 +3,10 @@ import { useState } from 'preact/hooks';
 import type { ReplayItem } from '#services/control_api/redelivery.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import { request } from '../../api/request.ts';
-import { useAction, useAnswer } from '../../api/use_answer.ts';
+import { useMutation, useQuery } from '../../api/use_answer.ts';
 import { isSame } from '../../editing/differences.ts';
 import { dateTime, number, percent, span } from '../../format.ts';
-import { place } from '../../router.ts';
+import { currentLocation } from '../../router.ts';
 import { mayAt, mayEverywhere } from '../../session.ts';
 import { siteOfLinks, sites } from '../../site_list.ts';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
@@ -44,10 +44,10 @@ const COUNTING_EVERY_MS = 700;
 
 /** Asks what to send again, counts it first, and sends it when the person has seen how much it is. */
 export function NewReplay({ kinds, onStarted, onClose }: NewReplayProps): VNode {
-  const [offered] = useState<ReplayDraft>(() => draftIn(place.value.query, kinds));
+  const [offered] = useState<ReplayDraft>(() => draftIn(currentLocation.value.query, kinds));
   const [draft, setDraft] = useState(offered);
   const [counted, setCounted] = useState<Counted | null>(null);
-  const action = useAction();
+  const action = useMutation();
   const count = async (event: Event): Promise<void> => {
     event.preventDefault();
     const body = replayBody(draft, Date.now());
@@ -193,7 +193,7 @@ function OwnRange({ draft, onDraft }: Pick<DraftFieldsProps, 'draft' | 'onDraft'
 /** What counting finds, and the button that sends it. */
 function Found({ counted, onStarted, onClose }: { counted: Counted } & Omit<NewReplayProps, 'kinds'>): VNode {
   const [isCounting, setCounting] = useState(true);
-  const asked = useAnswer(
+  const asked = useQuery(
     counted.id,
     async (signal) => {
       const answer = await request<ReplayItem>('GET', replayPath(counted.id), { signal });
@@ -202,7 +202,7 @@ function Found({ counted, onStarted, onClose }: { counted: Counted } & Omit<NewR
     },
     isCounting ? COUNTING_EVERY_MS : null,
   );
-  const action = useAction();
+  const action = useMutation();
   const replay = asked.value;
   const isReady = replay?.state === 'done';
   const send = async (): Promise<void> => {
@@ -327,7 +327,7 @@ function Facts({ replay }: { replay: ReplayItem }): VNode {
 
 function Steering({ replay, onChanged }: Pick<ReplayDialogProps, 'replay' | 'onChanged'>): VNode {
   const [asks, setAsks] = useState(false);
-  const action = useAction();
+  const action = useMutation();
   const want = async (wanted: ReplayItem['wanted']): Promise<void> => {
     const body = { wanted };
     const changed = await action.run(() => request<ReplayItem>('PATCH', replayPath(replay.replay_id), { body }));

@@ -2,9 +2,9 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ReplayItem } from '#services/control_api/redelivery.ts';
 import { listAll, request } from '../../api/request.ts';
-import { useAnswer } from '../../api/use_answer.ts';
+import { useQuery } from '../../api/use_answer.ts';
 import { dateTime, number } from '../../format.ts';
-import { place, setQuery } from '../../router.ts';
+import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Badge, Empty, Panel, Shown } from '../../ui/panel.tsx';
@@ -19,7 +19,7 @@ const NEW = { new: null, destination: null, site: null, source: null };
 /** Sending again what a destination has not taken: what runs, what ran, and a new one. */
 export default function ReplaysPage(): VNode {
   const [isRunning, setRunning] = useState(false);
-  const asked = useAnswer(
+  const asked = useQuery(
     'replays',
     async (signal) => {
       const answer = await listAll<ReplayItem>('/v1/admin/replays', {}, 1_000, signal);
@@ -28,10 +28,10 @@ export default function ReplaysPage(): VNode {
     },
     isRunning ? RUNNING_EVERY_MS : IDLE_EVERY_MS,
   );
-  const kinds = useAnswer('kinds', (signal) =>
+  const kinds = useQuery('kinds', (signal) =>
     request<{ items: Kind[] }>('GET', '/v1/admin/destination-kinds', { signal }),
   );
-  const { query } = place.value;
+  const { query } = currentLocation.value;
   const mayChange = mayAt('replays.change', null);
   const chosen = asked.value?.items.find(({ replay_id }) => replay_id === query.get('replay'));
   const titleOf = (name: string): string => kinds.value?.items.find((kind) => kind.name === name)?.title ?? name;

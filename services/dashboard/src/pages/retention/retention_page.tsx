@@ -1,13 +1,13 @@
 import type { VNode } from 'preact';
-import type { Failure } from '../../api/request.ts';
+import type { ApiError } from '../../api/request.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { readPeriod, timeZone } from '../../period.ts';
 import { oneOf, type SelectionDraft } from '../../questions/conditions.ts';
 import { AddFilter, EventPicker, FilterList } from '../../questions/filter_fields.tsx';
-import { askedInPlace, putInPlace } from '../../questions/query_address.ts';
+import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
 import { problemsAt, QuestionResult, useQuestion } from '../../questions/question_result.tsx';
 import { SiteNamesContext, useSiteNames } from '../../questions/site_names.ts';
-import { place } from '../../router.ts';
+import { currentLocation } from '../../router.ts';
 import { SelectField } from '../../ui/form_fields.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { MODES, RETENTION_INTERVALS, type RetentionDraft, readRetention } from './retention_draft.ts';
@@ -16,8 +16,8 @@ import { RetentionView } from './retention_view.tsx';
 /** Asks who comes back after they began, and shows it. */
 export default function RetentionPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const period = readPeriod(place.value.query, Date.now());
-  const draft = readRetention(askedInPlace());
+  const period = readPeriod(currentLocation.value.query, Date.now());
+  const draft = readRetention(queryFromAddress());
   const asked = useQuestion(siteId, 'retention', { ...draft, time_zone: timeZone() }, period);
   const names = useSiteNames(siteId);
   return (
@@ -40,7 +40,7 @@ const MODE_LABELS = {
   recurring: 'Every one',
 };
 
-function RetentionFields({ draft, failure }: { draft: RetentionDraft; failure: Failure | null }): VNode {
+function RetentionFields({ draft, failure }: { draft: RetentionDraft; failure: ApiError | null }): VNode {
   return (
     <>
       <div class="steps">
@@ -48,20 +48,24 @@ function RetentionFields({ draft, failure }: { draft: RetentionDraft; failure: F
           what="Start"
           selection={draft.start}
           problem={problemsAt(failure, 'start')}
-          onSelection={(start) => putInPlace({ ...draft, start })}
+          onSelection={(start) => setQueryInAddress({ ...draft, start })}
         />
         <SelectionRow
           what="Return"
           selection={draft.back}
           problem={problemsAt(failure, 'back')}
-          onSelection={(back) => putInPlace({ ...draft, back })}
+          onSelection={(back) => setQueryInAddress({ ...draft, back })}
         />
       </div>
-      <AddFilter what="All events" filters={draft.filters} onFilters={(filters) => putInPlace({ ...draft, filters })} />
+      <AddFilter
+        what="All events"
+        filters={draft.filters}
+        onFilters={(filters) => setQueryInAddress({ ...draft, filters })}
+      />
       <FilterList
         what="All events"
         filters={draft.filters}
-        onFilters={(filters) => putInPlace({ ...draft, filters })}
+        onFilters={(filters) => setQueryInAddress({ ...draft, filters })}
       />
       <div class="options">
         <SelectField
@@ -69,13 +73,13 @@ function RetentionFields({ draft, failure }: { draft: RetentionDraft; failure: F
           value={draft.interval}
           options={RETENTION_INTERVALS.map((value) => ({ value, label: value }))}
           problem={problemsAt(failure, 'interval')}
-          onValue={(value) => putInPlace({ ...draft, interval: oneOf(value, RETENTION_INTERVALS) })}
+          onValue={(value) => setQueryInAddress({ ...draft, interval: oneOf(value, RETENTION_INTERVALS) })}
         />
         <SelectField
           label="First-event mode"
           value={draft.mode ?? 'first'}
           options={MODES.map((value) => ({ value, label: MODE_LABELS[value] }))}
-          onValue={(value) => putInPlace({ ...draft, mode: oneOf(value, MODES) })}
+          onValue={(value) => setQueryInAddress({ ...draft, mode: oneOf(value, MODES) })}
         />
       </div>
     </>

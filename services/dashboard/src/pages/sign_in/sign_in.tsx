@@ -1,10 +1,11 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Providers, Who } from '#services/control_api/users.ts';
-import { type Failure, request } from '../../api/request.ts';
-import { useAction, useAnswer } from '../../api/use_answer.ts';
-import { addressOf, go, matchPath, place } from '../../router.ts';
+import { type ApiError, request } from '../../api/request.ts';
+import { useMutation, useQuery } from '../../api/use_answer.ts';
+import { addressOf, currentLocation, matchPath, navigate } from '../../router.ts';
 import {
+  currentUser,
   finishReturn,
   giveUpSession,
   RETURN_PATH,
@@ -13,7 +14,6 @@ import {
   signIn,
   signInAt,
   signInBeside,
-  who,
 } from '../../session.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { FormActions, problemOf, TextField } from '../../ui/form_fields.tsx';
@@ -22,10 +22,10 @@ import { FailureNote, Shown } from '../../ui/panel.tsx';
 
 /** Asks who it is. */
 export function SignInPage(): VNode {
-  const [failure, setFailure] = useState<Failure | null>(null);
+  const [failure, setFailure] = useState<ApiError | null>(null);
   useEffect(() => {
     document.title = 'Sign in · Dashboard';
-    const returned = matchPath(RETURN_PATH, place.value.path);
+    const returned = matchPath(RETURN_PATH, currentLocation.value.path);
     if (returned !== null) void finishAtProvider(returned['provider'] ?? '', setFailure);
   }, []);
   return (
@@ -42,9 +42,9 @@ export function SignInPage(): VNode {
 }
 
 /** Ends a sign-in at a provider that sent the browser back here; what it sent is of no use a second time. */
-async function finishAtProvider(provider: string, onFailure: (failure: Failure) => void): Promise<void> {
+async function finishAtProvider(provider: string, onFailure: (failure: ApiError) => void): Promise<void> {
   const sent = location.search.slice(1);
-  go(addressOf('/'), 'replace');
+  navigate(addressOf('/'), 'replace');
   const { answer } = await finishReturn(provider, sent);
   if (answer.ok) await readSession();
   else onFailure(answer.failure);
@@ -56,7 +56,7 @@ interface SignInFormProps {
   /** The id of the user who signs in; null: it is asked for. */
   user: string | null;
   /** What a provider's sign-in failed by. */
-  said: Failure | null;
+  said: ApiError | null;
 }
 
 /** Asks for the password, and for the code of the second factor where the user has one. */
@@ -64,7 +64,7 @@ function SignInForm({ user, said }: SignInFormProps): VNode {
   const [userId, setUserId] = useState(user ?? '');
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
-  const [failure, setFailure] = useState<Failure | null>(null);
+  const [failure, setFailure] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [needsCode, setNeedsCode] = useState(false);
   useEffect(() => setFailure(said), [said]);
@@ -118,7 +118,7 @@ function SignInForm({ user, said }: SignInFormProps): VNode {
 }
 
 interface ProviderButtonsProps {
-  onFailure(failure: Failure): void;
+  onFailure(failure: ApiError): void;
 }
 
 /** The providers at which people sign in in place of a password. An invitation stands in the address, after its #. */
@@ -153,7 +153,7 @@ function ProviderButtons({ onFailure }: ProviderButtonsProps): VNode | null {
 }
 
 /** Asks whoever was signed in for their password over the page, which keeps what they typed. */
-export function SignInAgain({ who }: { who: Who }): VNode {
+export function SessionExpiredDialog({ who }: { who: Who }): VNode {
   return (
     <Dialog title="Session expired" staysOpen onClose={giveUpSession}>
       <p>
@@ -174,8 +174,8 @@ interface ProofProps {
 }
 
 /** Asks whoever is signed in to prove that it is them, over a page that keeps what they typed. */
-export function ProofDialog({ onSettled }: ProofProps): VNode {
-  const hasPassword = who.value?.has_password !== false;
+export function ReauthDialog({ onSettled }: ProofProps): VNode {
+  const hasPassword = currentUser.value?.has_password !== false;
   return (
     <Dialog title="Confirm your identity" onClose={() => onSettled(false)}>
       <div class="stack">
@@ -192,7 +192,7 @@ export function ProofDialog({ onSettled }: ProofProps): VNode {
 function ByPassword({ onSettled }: ProofProps): VNode {
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
-  const action = useAction();
+  const action = useMutation();
   const prove = async (event: Event): Promise<void> => {
     event.preventDefault();
     const proven = await action.run(() =>
@@ -203,7 +203,7 @@ function ByPassword({ onSettled }: ProofProps): VNode {
   return (
     <form class="stack" onSubmit={(event) => void prove(event)}>
       {/* For what remembers passwords. */}
-      <input type="hidden" name="username" autocomplete="username" value={who.value?.id ?? ''} />
+      <input type="hidden" name="username" autocomplete="username" value={currentUser.value?.id ?? ''} />
       <TextField
         label="Your password"
         type="password"
@@ -214,7 +214,7 @@ function ByPassword({ onSettled }: ProofProps): VNode {
         value={password}
         onValue={setPassword}
       />
-      <CodeOfProof code={code} onCode={setCode} />
+      <SecondFactorField code={code} onCode={setCode} />
       {action.failure !== null && <FailureNote failure={action.failure} />}
       <FormActions action="Continue" disabled={action.isBusy} onClose={() => onSettled(false)} />
     </form>
@@ -223,8 +223,8 @@ function ByPassword({ onSettled }: ProofProps): VNode {
 
 /** Signing in anew is the proof of who has no password. Another tab does it, so that this page stays. */
 function ByProvider({ onSettled }: ProofProps): VNode {
-  const asked = useAnswer('providers', readProviders);
-  const action = useAction();
+  const asked = useQuery('providers', readProviders);
+  const action = useMutation();
   return (
     <form
       class="stack"
@@ -258,8 +258,8 @@ function ByProvider({ onSettled }: ProofProps): VNode {
 }
 
 /** Asks for a code beside the password, where the person has a second factor. */
-export function CodeOfProof({ code, onCode }: { code: string; onCode(code: string): void }): VNode | null {
-  if (who.value?.second_factor !== true) return null;
+export function SecondFactorField({ code, onCode }: { code: string; onCode(code: string): void }): VNode | null {
+  if (currentUser.value?.second_factor !== true) return null;
   return (
     <TextField
       label="Code"
@@ -275,5 +275,5 @@ export function CodeOfProof({ code, onCode }: { code: string; onCode(code: strin
 
 /** What proves who somebody is, as requests carry it. */
 export function proofBody(password: string, code: string): { password: string; code?: string } {
-  return who.value?.second_factor === true ? { password, code: code.trim() } : { password };
+  return currentUser.value?.second_factor === true ? { password, code: code.trim() } : { password };
 }

@@ -1,22 +1,22 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { Failure } from '../../api/request.ts';
+import type { ApiError } from '../../api/request.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { addressOf, go } from '../../router.ts';
+import { addressOf, navigate } from '../../router.ts';
 import { finishReturn, readSession } from '../../session.ts';
 import { toast } from '../../ui/dialog.tsx';
 import { FailureNote, Loading } from '../../ui/panel.tsx';
 
 /** Where a provider sends the browser of somebody back to who is signed in already: to link an account, or anew. */
 export default function SignedInPage({ params }: PageProps): VNode {
-  const [failure, setFailure] = useState<Failure | null>(null);
+  const [failure, setFailure] = useState<ApiError | null>(null);
   useEffect(() => {
     void finish(params['provider'] ?? '', setFailure);
   }, []);
   return failure === null ? <Loading label="Signing in" /> : <FailureNote failure={failure} />;
 }
 
-async function finish(provider: string, onFailure: (failure: Failure) => void): Promise<void> {
+async function finish(provider: string, onFailure: (failure: ApiError) => void): Promise<void> {
   const { isLink, answer } = await finishReturn(provider, location.search.slice(1));
   if (!answer.ok) {
     onFailure(answer.failure);
@@ -24,5 +24,5 @@ async function finish(provider: string, onFailure: (failure: Failure) => void): 
   }
   await readSession();
   if (isLink) toast('Your provider account was linked');
-  go(isLink ? addressOf('/account', new URLSearchParams({ view: 'you' })) : addressOf('/'), 'replace');
+  navigate(isLink ? addressOf('/account', new URLSearchParams({ view: 'you' })) : addressOf('/'), 'replace');
 }

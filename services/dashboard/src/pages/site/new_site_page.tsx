@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AccountItem, SiteItem } from '#services/control_api/sites.ts';
-import { type Answer, type Failure, listAll, request } from '../../api/request.ts';
-import { useAction, useAnswer } from '../../api/use_answer.ts';
+import { type ApiError, type ApiResult, listAll, request } from '../../api/request.ts';
+import { useMutation, useQuery } from '../../api/use_answer.ts';
 import { typedNumber } from '../../format.ts';
-import { addressOf, go } from '../../router.ts';
-import { mayEverywhere, who } from '../../session.ts';
+import { addressOf, navigate } from '../../router.ts';
+import { currentUser, mayEverywhere } from '../../session.ts';
 import { readSites } from '../../site_list.ts';
 import { problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
@@ -15,7 +15,7 @@ const NEW_ACCOUNT = { value: '', label: 'A new account' };
 
 /** Makes a site, and its account where there is none yet; the next step is its key and the line for its pages. */
 export default function NewSitePage(): VNode {
-  const asked = useAnswer('accounts', (signal) => listAll<AccountItem>('/v1/admin/accounts', {}, 10_000, signal));
+  const asked = useQuery('accounts', (signal) => listAll<AccountItem>('/v1/admin/accounts', {}, 10_000, signal));
   return (
     <Panel title="Site details" note="A site has its own events, keys and destinations.">
       <Shown asked={asked}>{({ items }) => <SiteForm accounts={items} onAccountMade={asked.again} />}</Shown>
@@ -29,7 +29,7 @@ interface SiteFormProps {
 }
 
 function SiteForm({ accounts, onAccountMade }: SiteFormProps): VNode {
-  const own = accountsWith('site.create', accounts, who.value?.grants ?? []).map(({ account_id, name }) => ({
+  const own = accountsWith('site.create', accounts, currentUser.value?.grants ?? []).map(({ account_id, name }) => ({
     value: account_id,
     label: name === account_id ? name : `${name} (${account_id})`,
   }));
@@ -37,7 +37,7 @@ function SiteForm({ accounts, onAccountMade }: SiteFormProps): VNode {
   const [draft, setDraft] = useState<SiteDraft>(() => ({
     ...{ name: '', siteId: null, accountId: options[0]?.value ?? '', allowance: ALLOWANCE_USUAL },
   }));
-  const action = useAction();
+  const action = useMutation();
   const send = async (event: Event): Promise<void> => {
     event.preventDefault();
     const site = await action.run(() =>
@@ -49,7 +49,7 @@ function SiteForm({ accounts, onAccountMade }: SiteFormProps): VNode {
     );
     if (site === null) return;
     await readSites();
-    go(addressOf(`/sites/${encodeURIComponent(site.site_id)}/install`));
+    navigate(addressOf(`/sites/${encodeURIComponent(site.site_id)}/install`));
   };
   if (options.length === 0) return <Empty title="You cannot create sites in any account" />;
   return (
@@ -66,7 +66,7 @@ function SiteForm({ accounts, onAccountMade }: SiteFormProps): VNode {
 }
 
 /** Makes a site, and before that its account where none was chosen. */
-async function makeSite(draft: SiteDraft, onAccount: (accountId: string) => void): Promise<Answer<SiteItem>> {
+async function makeSite(draft: SiteDraft, onAccount: (accountId: string) => void): Promise<ApiResult<SiteItem>> {
   const [site_id, name] = [siteIdOf(draft), draft.name.trim()];
   if (draft.accountId === '') {
     const body = { account_id: site_id, name, monthly_allowance: typedNumber(draft.allowance) };
@@ -81,7 +81,7 @@ async function makeSite(draft: SiteDraft, onAccount: (accountId: string) => void
 interface FieldsProps {
   draft: SiteDraft;
   accounts: readonly { value: string; label: string }[];
-  failure: Failure | null;
+  failure: ApiError | null;
   onDraft(draft: SiteDraft): void;
 }
 

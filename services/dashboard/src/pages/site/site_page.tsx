@@ -2,10 +2,10 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { DomainItem, SiteItem } from '#services/control_api/sites.ts';
 import { listAll, request } from '../../api/request.ts';
-import { useAction, useAnswer } from '../../api/use_answer.ts';
+import { useMutation, useQuery } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { place, setQuery } from '../../router.ts';
+import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { readSites } from '../../site_list.ts';
 import { Confirm, toast } from '../../ui/dialog.tsx';
@@ -18,7 +18,7 @@ import { BlockRules, ConsentForm, GeneralForm, type SitePartProps } from './site
 export default function SitePage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   const path = `/v1/admin/sites/${encodeURIComponent(siteId)}`;
-  const asked = useAnswer(siteId, (signal) => request<SiteItem>('GET', path, { signal }));
+  const asked = useQuery(siteId, (signal) => request<SiteItem>('GET', path, { signal }));
   const onChanged = (): void => {
     asked.again();
     void readSites();
@@ -30,7 +30,7 @@ export default function SitePage({ params }: PageProps): VNode {
         return (
           <Tabs
             label="Site settings"
-            chosen={place.value.query.get('view') ?? 'general'}
+            chosen={currentLocation.value.query.get('view') ?? 'general'}
             onChosen={(view) => setQuery({ view: view === 'general' ? null : view })}
             tabs={[
               { id: 'general', label: 'General', keeps: true, content: () => <GeneralForm {...props} /> },
@@ -59,7 +59,7 @@ const domainPath = (siteId: string, domain: string, what = ''): string =>
 /** First-party domains of the site: the DNS record that proves each, and whether it was found. */
 function Domains({ site, onChanged }: SitePartProps): VNode {
   const siteId = site.site_id;
-  const asked = useAnswer(
+  const asked = useQuery(
     siteId,
     (signal) => listAll<DomainItem>('/v1/admin/domains', { site_id: siteId }, 1_000, signal),
     EVERY_MS,
@@ -89,7 +89,7 @@ function Domains({ site, onChanged }: SitePartProps): VNode {
 
 function ClaimDomain({ siteId, onClaimed }: { siteId: string; onClaimed(): void }): VNode {
   const [domain, setDomain] = useState('');
-  const action = useAction();
+  const action = useMutation();
   const claim = async (event: Event): Promise<void> => {
     event.preventDefault();
     const claimed = await action.run(() => request<DomainItem>('PUT', domainPath(siteId, domain.trim())));
@@ -172,7 +172,7 @@ function DnsRecord({ type, name, value }: { type: string; name: string; value: s
 function DomainActions({ item, onChanged }: Pick<OneDomainProps, 'item' | 'onChanged'>): VNode {
   const { site_id, domain } = item;
   const [asks, setAsks] = useState(false);
-  const action = useAction();
+  const action = useMutation();
   const verify = async (): Promise<void> => {
     const found = await action.run(() => request<DomainItem>('POST', domainPath(site_id, domain, '/verify')));
     if (found === null) return;

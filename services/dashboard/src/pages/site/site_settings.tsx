@@ -1,9 +1,9 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SiteChange, SiteItem } from '#services/control_api/sites.ts';
-import { type Answer, request } from '../../api/request.ts';
+import { type ApiResult, request } from '../../api/request.ts';
 import { isSame } from '../../editing/differences.ts';
-import { ConflictDialog, type Editing, type Saving, useEditing, useSaving } from '../../editing/editing.tsx';
+import { ConflictDialog, type Editing, type Saving, useEditForm, useSave } from '../../editing/editing.tsx';
 import { addressOf } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
@@ -150,7 +150,7 @@ const ruleText = ({ kind, value, property }: Rule): string =>
 function useRules({ site, onChanged }: SitePartProps): Saving & {
   change(to: (rules: readonly Rule[]) => Rule[], said: string, onSaved?: () => void): void;
 } {
-  const saving = useSaving();
+  const saving = useSave();
   return {
     ...saving,
     change: (to, said, onSaved = () => undefined) =>
@@ -264,10 +264,10 @@ function NewRule(props: SitePartProps): VNode {
 const sitePath = (siteId: string): string => `/v1/admin/sites/${encodeURIComponent(siteId)}`;
 
 /** The settings of a site as they are now. */
-const readSite = (siteId: string): Promise<Answer<SiteItem>> => request('GET', sitePath(siteId));
+const readSite = (siteId: string): Promise<ApiResult<SiteItem>> => request('GET', sitePath(siteId));
 
 /** Changes fields of a site that is still as it was read. */
-const patchSite = ({ site_id, version }: SiteItem, body: SiteChange): Promise<Answer<SiteItem>> =>
+const patchSite = ({ site_id, version }: SiteItem, body: SiteChange): Promise<ApiResult<SiteItem>> =>
   request('PATCH', sitePath(site_id), { body, version });
 
 interface SiteFormOf<Draft> {
@@ -282,7 +282,7 @@ function useSiteForm<Draft extends object>(
   { site, onChanged }: SitePartProps,
   { draftOf, changeOf, said }: SiteFormOf<Draft>,
 ): Editing<Draft> {
-  return useEditing<SiteItem, Draft>({
+  return useEditForm<SiteItem, Draft>({
     item: site,
     draftOf,
     read: () => readSite(site.site_id),

@@ -1,15 +1,15 @@
 import type { VNode } from 'preact';
 import type { Field } from '#pipelines/analytics/filters.ts';
 import type { Interval } from '#pipelines/analytics/question.ts';
-import type { Failure } from '../../api/request.ts';
+import type { ApiError } from '../../api/request.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { readPeriod, timeZone } from '../../period.ts';
 import { oneOf } from '../../questions/conditions.ts';
 import { AddFilter, EventPicker, FieldPicker, FilterList } from '../../questions/filter_fields.tsx';
-import { askedInPlace, putInPlace } from '../../questions/query_address.ts';
+import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
 import { problemsAt, QuestionResult, useQuestion } from '../../questions/question_result.tsx';
 import { SiteNamesContext, useSiteNames } from '../../questions/site_names.ts';
-import { place } from '../../router.ts';
+import { currentLocation } from '../../router.ts';
 import { CheckField, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { Icon, IconButton } from '../../ui/icon.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -32,11 +32,11 @@ import { TrendsView } from './trends_view.tsx';
 /** Asks how often things happen over time, and shows it. */
 export default function TrendsPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const period = readPeriod(place.value.query, Date.now());
-  const draft = readTrends(askedInPlace());
+  const period = readPeriod(currentLocation.value.query, Date.now());
+  const draft = readTrends(queryFromAddress());
   const asked = useQuestion(siteId, 'trends', trendsQuestion(draft, period.interval, timeZone()), period);
   const names = useSiteNames(siteId);
-  const change = (changed: TrendsDraft): void => putInPlace(changed);
+  const change = (changed: TrendsDraft): void => setQueryInAddress(changed);
   return (
     <SiteNamesContext value={names}>
       <div class="stack">
@@ -63,7 +63,7 @@ export default function TrendsPage({ params }: PageProps): VNode {
 
 interface SeriesListProps {
   series: readonly SeriesDraft[];
-  failure: Failure | null;
+  failure: ApiError | null;
   onSeries(series: SeriesDraft[]): void;
 }
 
@@ -162,7 +162,7 @@ interface TrendsOptionsProps {
   draft: TrendsDraft;
   /** What the period asks for. */
   interval: Interval;
-  failure: Failure | null;
+  failure: ApiError | null;
   onDraft(draft: TrendsDraft): void;
 }
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import {
-  deliveryConcerns,
-  letterConcerns,
-  quotaConcerns,
+  deadLetterAlerts,
+  deliveryAlerts,
+  quotaAlerts,
   tagAlerts,
-} from '#services/dashboard/src/pages/overview/concerns.ts';
+} from '#services/dashboard/src/pages/overview/alerts.ts';
 import { healthOf, tagOf } from '#test/browser/dashboard/harness/concern_answers.ts';
 
 /** A third of November is over. */
@@ -32,12 +32,12 @@ const letter = (resent_at: number | null, resolved: DeadLetterItem['resolved'] =
 
 test('nothing is wrong where all is well', () => {
   expect([
-    ...deliveryConcerns('shop', [healthOf('meta'), healthOf('ga4', { state: 'idle' })], NOW_MS),
+    ...deliveryAlerts('shop', [healthOf('meta'), healthOf('ga4', { state: 'idle' })], NOW_MS),
     ...tagAlerts('shop', tagOf(), NOW_MS),
-    ...quotaConcerns(account(100), NOW_MS),
-    ...quotaConcerns(account(null), NOW_MS),
-    ...quotaConcerns(account(300), NOW_MS),
-    ...letterConcerns('shop', [letter(1), letter(null, { at: 1, by: 'ada', note: 'a test' })], false),
+    ...quotaAlerts(account(100), NOW_MS),
+    ...quotaAlerts(account(null), NOW_MS),
+    ...quotaAlerts(account(300), NOW_MS),
+    ...deadLetterAlerts('shop', [letter(1), letter(null, { at: 1, by: 'ada', note: 'a test' })], false),
   ]).toEqual([]);
 });
 
@@ -46,7 +46,7 @@ test.for([
   ['failing', 'bad', 'meta is not delivering (token_expired)'],
   ['delivering', 'warn', '7 events to meta failed in the last 24 hours'],
 ] as const)('a destination that is %s', ([state, severity, title]) => {
-  const [concern] = deliveryConcerns(
+  const [concern] = deliveryAlerts(
     'a b',
     [healthOf('meta', { state, reason: 'token_expired', dead: 9, failed: 7, waiting: 3 })],
     NOW_MS,
@@ -55,9 +55,9 @@ test.for([
 });
 
 test('what died and was delivered since is no concern, and advice names only what is so', () => {
-  expect(deliveryConcerns('shop', [healthOf('meta', { dead: 4, failed: 0 })], NOW_MS)).toEqual([]);
+  expect(deliveryAlerts('shop', [healthOf('meta', { dead: 4, failed: 0 })], NOW_MS)).toEqual([]);
   const adviceOf = (waiting: number, failed: number): string | undefined =>
-    deliveryConcerns('shop', [healthOf('meta', { state: 'failing', waiting, failed })], NOW_MS)[0]?.advice;
+    deliveryAlerts('shop', [healthOf('meta', { state: 'failing', waiting, failed })], NOW_MS)[0]?.advice;
   expect(adviceOf(0, 4)).toMatch(/^4 events failed permanently/);
   expect(adviceOf(2, 0)).toMatch(/^2 events are waiting, to be retried automatically\. If/);
   expect(adviceOf(0, 0)).toMatch(/^If this persists/);
@@ -90,21 +90,21 @@ test.for([
   [800, 'warn', 'The monthly allowance will be exceeded'],
   [450, 'warn', 'The monthly allowance will be exceeded'],
 ] as const)('%i of 1,000 events after a third of the month', ([used, severity, title]) => {
-  expect(quotaConcerns(account(used), NOW_MS)).toMatchObject([{ severity, title, path: '/account' }]);
+  expect(quotaAlerts(account(used), NOW_MS)).toMatchObject([{ severity, title, path: '/account' }]);
 });
 
 test('dead letters of the site that nobody sent in again, and that were not delivered since', () => {
   const since = (delivery: DeadLetterItem['delivery']): DeadLetterItem => ({ ...letter(null), delivery });
-  expect(letterConcerns('shop', [since('delivered'), since('dead'), since('unknown')], false)).toMatchObject([
+  expect(deadLetterAlerts('shop', [since('delivered'), since('dead'), since('unknown')], false)).toMatchObject([
     { title: '2 open dead letters (dedup)', query: { site: 'shop', period: '90d' } },
   ]);
-  expect(letterConcerns('shop', [letter(null), letter(1)], false)).toMatchObject([
+  expect(deadLetterAlerts('shop', [letter(null), letter(1)], false)).toMatchObject([
     { title: '1 open dead letter (dedup)' },
   ]);
-  expect(letterConcerns('shop', [letter(1), letter(1)], true)).toMatchObject([
+  expect(deadLetterAlerts('shop', [letter(1), letter(1)], true)).toMatchObject([
     { title: 'More than 2 dead letters: open ones are unknown' },
   ]);
-  expect(letterConcerns('shop', [letter(null), letter(null)], true)).toMatchObject([
+  expect(deadLetterAlerts('shop', [letter(null), letter(null)], true)).toMatchObject([
     { title: 'More than 2 open dead letters (dedup)' },
   ]);
 });

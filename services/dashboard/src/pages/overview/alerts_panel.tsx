@@ -3,25 +3,25 @@ import type { HealthItem } from '#services/control_api/destinations.ts';
 import type { RefusalsItem, TagHealthItem } from '#services/control_api/operations.ts';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import type { AccountItem, SiteItem } from '#services/control_api/sites.ts';
-import { type Answer, ask, listAll, request, sentenceOf } from '../../api/request.ts';
-import { type Asked, askedWhere, useAnswer } from '../../api/use_answer.ts';
-import { addressOf, leadsSomewhere } from '../../router.ts';
+import { type ApiResult, ask, listAll, request, sentenceOf } from '../../api/request.ts';
+import { type Asked, askedWhere, useQuery } from '../../api/use_answer.ts';
+import { addressOf, hasRoute } from '../../router.ts';
 import { mayAt, mayInAccount } from '../../session.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { Loading, Panel } from '../../ui/panel.tsx';
 import {
-  type Concern,
+  type Alert,
   type DayOfRefusals,
-  deliveryConcerns,
-  letterConcerns,
+  deadLetterAlerts,
+  deliveryAlerts,
   needsEvents,
-  quotaConcerns,
-  refusalConcerns,
+  quotaAlerts,
+  rejectionAlerts,
   tagAlerts,
-} from './concerns.ts';
+} from './alerts.ts';
 import { dayQuestion } from './overview_questions.ts';
 
-interface ConcernsProps {
+interface AlertsPanelProps {
   siteId: string;
   site: SiteItem | undefined;
   everyMs: number;
@@ -37,15 +37,15 @@ interface Check {
   /** Whether the person's role lets them see it. */
   isAllowed: boolean;
   asked: Pick<Asked<unknown>, 'waits' | 'failure'>;
-  concerns: Concern[];
+  alerts: Alert[];
 }
 
 /** What is wrong with the site and what to do about it; what could not be looked at is named. */
-export function ConcernsPanel({ siteId, site, everyMs }: ConcernsProps): VNode {
+export function AlertsPanel({ siteId, site, everyMs }: AlertsPanelProps): VNode {
   const all = useChecks(siteId, site?.account_id ?? null, everyMs);
   const checks = all.filter(({ isAllowed }) => isAllowed);
   const hidden = all.filter(({ isAllowed }) => !isAllowed).map(({ name }) => name);
-  const concerns = checks.flatMap((check) => check.concerns).sort(bySeverity);
+  const alerts = checks.flatMap((check) => check.alerts).sort(bySeverity);
   const unknown = checks.filter(({ asked }) => asked.failure !== null);
   if (checks.every(({ asked }) => asked.waits)) {
     return (
@@ -56,20 +56,20 @@ export function ConcernsPanel({ siteId, site, everyMs }: ConcernsProps): VNode {
   }
   return (
     <Panel title="Needs attention">
-      {concerns.length === 0 && unknown.length < checks.length && (
+      {alerts.length === 0 && unknown.length < checks.length && (
         <p class="all-well">
           <Icon name="check" /> {nothingText(checks)}
         </p>
       )}
-      <ul class="concerns">
-        {concerns.map(({ id, severity, title, advice, path, query }) => (
-          <li key={id} class={`concern concern-${severity}`}>
+      <ul class="alerts">
+        {alerts.map(({ id, severity, title, advice, path, query }) => (
+          <li key={id} class={`alert alert-${severity}`}>
             <Icon name="warning" />
             <div>
               <p class="strong wraps">{title}</p>
               <p class="muted wraps">{advice}</p>
             </div>
-            {leadsSomewhere(path) && (
+            {hasRoute(path) && (
               <a class="button small" href={addressOf(path, new URLSearchParams(query))} aria-label={`View: ${title}`}>
                 View
               </a>
@@ -92,7 +92,7 @@ function nothingText(checks: readonly Check[]): string {
   return checks.some(({ asked }) => asked.waits) ? 'No issues so far; still checking.' : 'No issues found.';
 }
 
-const bySeverity = (a: Concern, b: Concern): number => (a.severity === b.severity ? 0 : a.severity === 'bad' ? -1 : 1);
+const bySeverity = (a: Alert, b: Alert): number => (a.severity === b.severity ? 0 : a.severity === 'bad' ? -1 : 1);
 
 function useChecks(siteId: string, accountId: string | null, everyMs: number): Check[] {
   const nowMs = Date.now();
@@ -100,26 +100,26 @@ function useChecks(siteId: string, accountId: string | null, everyMs: number): C
   const seesHealth = mayAt('destinations.read', siteId);
   const seesAccount = accountId !== null && mayInAccount('account.read', accountId);
   const seesLetters = mayAt('dead_letters.read', siteId);
-  const health = useAnswer(
+  const health = useQuery(
     `${siteId} ${seesHealth}`,
     askedWhere(seesHealth, (signal) =>
       request<{ items: HealthItem[] }>('GET', '/v1/admin/delivery-health', { query: { site_id: siteId }, signal }),
     ),
     everyMs,
   );
-  const tag = useAnswer(
+  const tag = useQuery(
     siteId,
     (signal) => request<TagHealthItem>('GET', `/v1/admin/sites/${site}/tag-health`, { signal }),
     everyMs,
   );
-  const account = useAnswer(
+  const account = useQuery(
     `${accountId} ${seesAccount}`,
     askedWhere(seesAccount, (signal) =>
       request<AccountItem>('GET', `/v1/admin/accounts/${encodeURIComponent(accountId ?? '')}`, { signal }),
     ),
     everyMs,
   );
-  const letters = useAnswer(
+  const letters = useQuery(
     `${siteId} ${seesLetters}`,
     askedWhere(seesLetters, (signal) =>
       listAll<DeadLetterItem>('/v1/admin/dead-letters', { state: 'open', site_id: siteId }, LETTERS_MAX, signal),
@@ -127,22 +127,22 @@ function useChecks(siteId: string, accountId: string | null, everyMs: number): C
     LETTERS_EVERY_MS,
   );
   const seesRefusals = mayAt('query.aggregates', siteId);
-  const refusals = useAnswer(
+  const refusals = useQuery(
     `${siteId} ${seesRefusals}`,
     askedWhere(seesRefusals, (signal) => askRefusals(siteId, signal)),
     everyMs,
   );
   return [
-    checkOf('Destinations', seesHealth, health, ({ items }) => deliveryConcerns(siteId, items, nowMs)),
+    checkOf('Destinations', seesHealth, health, ({ items }) => deliveryAlerts(siteId, items, nowMs)),
     checkOf('Tag', true, tag, (item) => tagAlerts(siteId, item, nowMs)),
-    checkOf('Rejected events', seesRefusals, refusals, (day) => refusalConcerns(siteId, day)),
-    checkOf('Allowance', accountId === null || seesAccount, account, (item) => quotaConcerns(item, nowMs)),
-    checkOf('Dead letters', seesLetters, letters, ({ items, more }) => letterConcerns(siteId, items, more)),
+    checkOf('Rejected events', seesRefusals, refusals, (day) => rejectionAlerts(siteId, day)),
+    checkOf('Allowance', accountId === null || seesAccount, account, (item) => quotaAlerts(item, nowMs)),
+    checkOf('Dead letters', seesLetters, letters, ({ items, more }) => deadLetterAlerts(siteId, items, more)),
   ];
 }
 
 /** What was not accepted in the last 24 hours; ClickHouse is asked for the events of them only where it matters. */
-async function askRefusals(siteId: string, signal: AbortSignal): Promise<Answer<DayOfRefusals>> {
+async function askRefusals(siteId: string, signal: AbortSignal): Promise<ApiResult<DayOfRefusals>> {
   const nowMs = Date.now();
   const refused = await request<RefusalsItem>('GET', `/v1/admin/sites/${encodeURIComponent(siteId)}/refusals`, {
     query: { from: nowMs - DAY_MS, to: nowMs },
@@ -159,7 +159,7 @@ function checkOf<Value>(
   name: string,
   isAllowed: boolean,
   asked: Asked<Value | null>,
-  concernsOf: (value: Value) => Concern[],
+  alertsOf: (value: Value) => Alert[],
 ): Check {
-  return { name, isAllowed, asked, concerns: asked.value === null ? [] : concernsOf(asked.value) };
+  return { name, isAllowed, asked, alerts: asked.value === null ? [] : alertsOf(asked.value) };
 }

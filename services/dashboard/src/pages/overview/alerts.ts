@@ -8,7 +8,7 @@ import { isOpen, openLettersQuery } from '../dead_letters/dead_letter_groups.ts'
 import { undeliveredSentences } from '../destinations/destination_rows.ts';
 
 /** Something that needs somebody: what is wrong, and what to do about it. */
-export interface Concern {
+export interface Alert {
   id: string;
   severity: 'bad' | 'warn';
   title: string;
@@ -20,8 +20,8 @@ export interface Concern {
 }
 
 /** Destinations of a site that do not deliver. */
-export function deliveryConcerns(siteId: string, items: readonly HealthItem[], nowMs: number): Concern[] {
-  return items.flatMap((item): Concern[] => {
+export function deliveryAlerts(siteId: string, items: readonly HealthItem[], nowMs: number): Alert[] {
+  return items.flatMap((item): Alert[] => {
     const { destination, state, reason, failed, delivered_at } = item;
     const lost = undeliveredSentences(item);
     const path = `/sites/${encodeURIComponent(siteId)}/destinations`;
@@ -58,20 +58,20 @@ export function deliveryConcerns(siteId: string, items: readonly HealthItem[], n
 }
 
 /** What is wrong with the tag on the site's pages. */
-export function tagAlerts(siteId: string, tag: TagHealthItem, nowMs: number): Concern[] {
+export function tagAlerts(siteId: string, tag: TagHealthItem, nowMs: number): Alert[] {
   const site = `/sites/${encodeURIComponent(siteId)}`;
   const since = tag.last_event_at === null ? '' : `, last ${ago(tag.last_event_at, nowMs)}`;
   const { now, usual } = tag.last_day;
-  const concerns: Concern[] = [];
+  const alerts: Alert[] = [];
   if (tag.state === 'never') {
-    concerns.push({
+    alerts.push({
       ...{ id: 'tag never', severity: 'warn', path: `${site}/install` },
       title: 'No browser has sent an event yet',
       advice: 'Add the snippet to the pages of the site.',
     });
   }
   if (tag.state === 'quiet') {
-    concerns.push({
+    alerts.push({
       ...{ id: 'tag quiet', severity: 'bad', path: `${site}/live` },
       title: `Browsers send far fewer events than usual${since}`,
       advice: `${number(now)} in the last 24 hours, usually ${number(usual)}. Check that the snippet is still on the pages, and that no policy or consent blocks it.`,
@@ -79,20 +79,20 @@ export function tagAlerts(siteId: string, tag: TagHealthItem, nowMs: number): Co
   }
   for (const { id, name, state, last_fired_at } of tag.definitions) {
     if (state !== 'stopped') continue;
-    concerns.push({
+    alerts.push({
       ...{ id: `definition ${id}`, severity: 'warn', path: `${site}/definitions` },
       title: `“${name}” stopped firing`,
       advice: `It last fired ${last_fired_at === null ? 'before counting began' : ago(last_fired_at, nowMs)}. Check that its selector still matches the page.`,
     });
   }
   if (tag.reported.blocked > 0) {
-    concerns.push({
+    alerts.push({
       ...{ id: 'tag blocked', severity: 'warn', path: `${site}/install` },
       title: `A content security policy blocked ${number(tag.reported.blocked)} requests of the tag in the last 7 days`,
       advice: 'Add the address of the service to connect-src of the pages.',
     });
   }
-  return concerns;
+  return alerts;
 }
 
 /** Below so many, or so small a share of the day, it is chance, or somebody who tries things out. */
@@ -118,27 +118,27 @@ const foreignOf = (totals: RefusalsItem['totals']): number =>
   totals.reduce((sum, { code, count }) => sum + (code === 'origin_not_allowed' ? count : 0), 0);
 
 /** Whether a notable share of a day's events is malformed, or comes from pages that may not send it. */
-export function refusalConcerns(siteId: string, { totals, events }: DayOfRefusals): Concern[] {
+export function rejectionAlerts(siteId: string, { totals, events }: DayOfRefusals): Alert[] {
   if (events === null) return [];
   const path = `/sites/${encodeURIComponent(siteId)}/refusals`;
   const [rejected, foreign] = [rejectedOf(totals), foreignOf(totals)];
-  const concerns: Concern[] = [];
+  const alerts: Alert[] = [];
   if (isNotable(rejected, events)) {
     const share = percent(rejected / (rejected + events));
-    concerns.push({
+    alerts.push({
       ...{ id: 'rejected', severity: 'warn', path },
       title: `${number(rejected)} events were rejected as malformed in the last 24 hours, ${share}`,
       advice: 'Check their reasons and keys, and correct the sender.',
     });
   }
   if (isNotable(foreign, events)) {
-    concerns.push({
+    alerts.push({
       ...{ id: 'origin', severity: 'warn', path },
       title: `${number(foreign)} requests from pages that no key allows were rejected in the last 24 hours`,
       advice: 'If one of your pages is missing from the allowed origins of its key, add it: its events are lost.',
     });
   }
-  return concerns;
+  return alerts;
 }
 
 const isNotable = (refused: number, events: number): boolean =>
@@ -152,7 +152,7 @@ const QUOTA_TITLES: Readonly<Record<AllowanceState, string>> = {
 };
 
 /** Whether the account has used up its month, or will. */
-export function quotaConcerns(account: AccountItem, nowMs: number): Concern[] {
+export function quotaAlerts(account: AccountItem, nowMs: number): Alert[] {
   const { monthly_allowance: allowance, used_this_month: used } = account;
   if (used === null) return [];
   const { state, expected } = monthOutlook(used, allowance, nowMs);
@@ -168,7 +168,7 @@ export function quotaConcerns(account: AccountItem, nowMs: number): Concern[] {
 }
 
 /** Dead letters with events of a site that nobody sent in again or resolved, and that were not delivered since. */
-export function letterConcerns(siteId: string, letters: readonly DeadLetterItem[], more: boolean): Concern[] {
+export function deadLetterAlerts(siteId: string, letters: readonly DeadLetterItem[], more: boolean): Alert[] {
   const open = letters.filter(isOpen);
   const query = openLettersQuery(siteId);
   const common = { id: 'letters', severity: 'warn', path: '/dead-letters', query } as const;
