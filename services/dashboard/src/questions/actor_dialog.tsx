@@ -3,8 +3,8 @@ import { useState } from 'preact/hooks';
 import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/query.ts';
 import { type ApiError, ask } from '../api/request.ts';
 import { useQuery } from '../api/use_answer.ts';
-import { dateTime, number } from '../format.ts';
-import { type Column, DataTable } from '../ui/data_table.tsx';
+import { number } from '../format.ts';
+import { type Column, DataTable, timeColumn } from '../ui/data_table.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { eventAddress, personAddress } from '../ui/identifiers.tsx';
 import { FailureNote, Shown } from '../ui/panel.tsx';
@@ -114,11 +114,6 @@ const columnsOf = (siteId: string): Column<Actor>[] => [
     value: ({ event }) => event,
     cell: ({ event, event_id }) => <a href={eventAddress(siteId, event_id)}>{event}</a>,
   },
-  {
-    id: 'time',
-    title: 'At',
-    value: ({ timestamp }) => timestamp,
-    cell: ({ timestamp }) => dateTime(timestamp),
-  },
+  timeColumn('time', 'At', ({ timestamp }) => timestamp),
   { id: 'distinct', title: 'Distinct id', value: ({ distinct_id }) => distinct_id },
 ];

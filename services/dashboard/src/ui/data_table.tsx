@@ -1,8 +1,9 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { type AnswerTable, csvOf } from '#pipelines/analytics/answer_table.ts';
+import { dateTime, number } from '../format.ts';
 import { Icon } from './icon.tsx';
-import { Empty } from './panel.tsx';
+import { Badge, type BadgeKind, Empty } from './panel.tsx';
 import { ROW_PX, useWindow } from './virtual_rows.ts';
 
 /** A column of a table. */
@@ -20,6 +21,28 @@ export interface Column<Row> {
   /** Left out where the screen is narrow: others say more. */
   isExtra?: boolean;
 }
+
+/** A column of moments, in the zone of whoever looks. */
+export const timeColumn = <Row,>(id: string, title: string, value: (row: Row) => number): Column<Row> => ({
+  ...{ id, title, value },
+  cell: (row) => dateTime(value(row)),
+});
+
+/** A column of numbers. */
+export const numberColumn = <Row,>(id: string, title: string, value: (row: Row) => number | null): Column<Row> => ({
+  ...{ id, title, value, align: 'end' },
+  cell: (row) => number(value(row)),
+});
+
+/** A column of states, each a word on a badge. */
+export const stateColumn = <Row,>(
+  id: string,
+  title: string,
+  stateOf: (row: Row) => { label: string; badge: BadgeKind },
+): Column<Row> => ({
+  ...{ id, title, value: (row) => stateOf(row).label },
+  cell: (row) => <Badge kind={stateOf(row).badge}>{stateOf(row).label}</Badge>,
+});
 
 interface Sorting {
   column: string;

@@ -6,7 +6,7 @@ import { type ApiResult, request } from '../../api/request.ts';
 import { useMutation, useQuery } from '../../api/use_answer.ts';
 import { dateTime, number } from '../../format.ts';
 import { mayAt, mayEverywhere } from '../../session.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { type Column, DataTable, timeColumn } from '../../ui/data_table.tsx';
 import { Confirm, Dialog, toast } from '../../ui/dialog.tsx';
 import { FormActions, problemOf, TextField } from '../../ui/form_fields.tsx';
 import { EventLink } from '../../ui/identifiers.tsx';
@@ -191,12 +191,7 @@ function Contents({ details }: { details: LetterDetails }): VNode {
 
 const CONTENT_COLUMNS: readonly Column<Content>[] = [
   { id: 'site', title: 'Site', value: ({ site_id }) => site_id },
-  {
-    id: 'received',
-    title: 'Received',
-    value: ({ received_at }) => received_at,
-    cell: ({ received_at }) => dateTime(received_at),
-  },
+  timeColumn('received', 'Received', ({ received_at }) => received_at),
   {
     id: 'event',
     title: 'Event',

@@ -9,7 +9,7 @@ import { readPeriod } from '../../period.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { sites } from '../../site_list.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { type Column, DataTable, numberColumn } from '../../ui/data_table.tsx';
 import { SelectField } from '../../ui/form_fields.tsx';
 import { EventLink } from '../../ui/identifiers.tsx';
 import { Empty, Panel, Shown } from '../../ui/panel.tsx';
@@ -195,8 +195,8 @@ const groupColumns = (from: number, to: number): readonly Column<LetterGroup>[] 
       </button>
     ),
   },
-  { id: 'count', title: 'Count', align: 'end', value: ({ count }) => count, cell: ({ count }) => number(count) },
-  { id: 'events', title: 'Events', align: 'end', value: ({ events }) => events, cell: ({ events }) => number(events) },
+  numberColumn('count', 'Count', ({ count }) => count),
+  numberColumn('events', 'Events', ({ events }) => events),
   {
     id: 'days',
     title: 'By day',
@@ -242,7 +242,7 @@ const COLUMNS: readonly Column<DeadLetterItem>[] = [
       ),
   },
   { id: 'reason', title: 'Reason', value: ({ reason }) => reason, cell: ({ reason }) => <code>{reason}</code> },
-  { id: 'events', title: 'Events', align: 'end', value: ({ events }) => events, cell: ({ events }) => number(events) },
+  numberColumn('events', 'Events', ({ events }) => events),
   { id: 'state', title: 'State', value: stateOf, cell: (letter) => <LetterState letter={letter} /> },
   { id: 'note', title: 'Note', value: ({ resolved }) => resolved?.note ?? '' },
   { id: 'id', title: 'Id', value: ({ id }) => id, cell: ({ id }) => <code>{id}</code> },

@@ -9,8 +9,8 @@ import { ago, dateTime, number, span } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
-import { Badge, type BadgeKind, Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { type Column, DataTable, stateColumn } from '../../ui/data_table.tsx';
+import { type BadgeKind, Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { DefinitionDialog } from './definition_dialog.tsx';
 import { triggerOf } from './definition_form.ts';
 
@@ -128,12 +128,7 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: ({ definition }) => (definition.selector === '' ? '–' : <code>{definition.selector}</code>),
   },
   { id: 'pages', title: 'Pages', value: ({ definition }) => definition.url_pattern || 'All pages' },
-  {
-    id: 'state',
-    title: 'State',
-    value: (row) => stateOf(row).label,
-    cell: (row) => <Badge kind={stateOf(row).badge}>{stateOf(row).label}</Badge>,
-  },
+  stateColumn('state', 'State', (row) => stateOf(row)),
   {
     id: 'last',
     title: 'Last fired',

@@ -3,10 +3,10 @@ import { useState } from 'preact/hooks';
 import type { AttemptItem, TestAnswer } from '#services/control_api/destinations.ts';
 import { request } from '../../api/request.ts';
 import { useMutation, useQuery } from '../../api/use_answer.ts';
-import { dateTime, span } from '../../format.ts';
+import { span } from '../../format.ts';
 import { addressOf } from '../../router.ts';
 import { Combobox } from '../../ui/combobox.tsx';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { type Column, DataTable, stateColumn, timeColumn } from '../../ui/data_table.tsx';
 import { SelectField, TextField } from '../../ui/form_fields.tsx';
 import { EventLink } from '../../ui/identifiers.tsx';
 import { Badge, type BadgeKind, Empty, FailureNote, Shown } from '../../ui/panel.tsx';
@@ -66,18 +66,8 @@ export function DestinationAttempts({ siteId, row }: DestinationDialogProps): VN
 
 /** Columns of an attempt to deliver, wherever attempts are listed. */
 export const ATTEMPT_COLUMNS = {
-  when: {
-    id: 'when',
-    title: 'When',
-    value: ({ attempted_at }) => attempted_at,
-    cell: ({ attempted_at }) => dateTime(attempted_at),
-  },
-  outcome: {
-    id: 'outcome',
-    title: 'Outcome',
-    value: ({ outcome }) => attemptOutcomes[outcome].label,
-    cell: ({ outcome }) => <Badge kind={attemptOutcomes[outcome].badge}>{attemptOutcomes[outcome].label}</Badge>,
-  },
+  when: timeColumn('when', 'When', ({ attempted_at }) => attempted_at),
+  outcome: stateColumn('outcome', 'Outcome', ({ outcome }) => attemptOutcomes[outcome]),
   reason: {
     id: 'reason',
     title: 'Reason',

@@ -7,10 +7,10 @@ import { number, span } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { type Column, DataTable, stateColumn } from '../../ui/data_table.tsx';
 import { Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
 import { CheckField, FormActions, SelectField } from '../../ui/form_fields.tsx';
-import { Badge, Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { DestinationDialog, SettingFields } from './destination_dialog.tsx';
 import { type DestinationRow, destinationRows, STATES, skippedTotal } from './destination_rows.ts';
 import { changeOf, draftOf, type Kind, settingFields } from './setting_form.ts';
@@ -120,12 +120,7 @@ const COLUMNS: readonly Column<DestinationRow>[] = [
       </button>
     ),
   },
-  {
-    id: 'state',
-    title: 'State',
-    value: ({ state }) => STATES[state].label,
-    cell: ({ state }) => <Badge kind={STATES[state].badge}>{STATES[state].label}</Badge>,
-  },
+  stateColumn('state', 'State', ({ state }) => STATES[state]),
   count('delivered', 'Delivered', ({ delivered }) => delivered),
   count('waiting', 'Waiting', ({ waiting }) => waiting),
   count('failed', 'Failed', ({ failed }) => failed),

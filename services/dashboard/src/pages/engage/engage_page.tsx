@@ -2,12 +2,12 @@ import type { VNode } from 'preact';
 import type { EngageView } from '#services/control_api/engage.ts';
 import { listAll } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
-import { ago, dateTime, number } from '../../format.ts';
+import { ago, dateTime } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
-import { Badge, type BadgeKind, Empty, Panel, Shown, Tabs } from '../../ui/panel.tsx';
+import { type Column, DataTable, numberColumn, stateColumn } from '../../ui/data_table.tsx';
+import { type BadgeKind, Empty, Panel, Shown, Tabs } from '../../ui/panel.tsx';
 import { EngageDialog } from './engage_dialog.tsx';
 import { KINDS, type KindSpec, shownState } from './engage_item.ts';
 
@@ -87,20 +87,9 @@ const COLUMNS: readonly Column<EngageView>[] = [
       </button>
     ),
   },
-  {
-    id: 'state',
-    title: 'State',
-    value: (item) => stateOf(item).label,
-    cell: (item) => <Badge kind={stateOf(item).badge}>{stateOf(item).label}</Badge>,
-  },
+  stateColumn('state', 'State', (item) => stateOf(item)),
   { id: 'place', title: 'Placement', value: (item) => item.place },
-  {
-    id: 'priority',
-    title: 'Priority',
-    align: 'end',
-    value: ({ priority }) => priority,
-    cell: ({ priority }) => number(priority),
-  },
+  numberColumn('priority', 'Priority', ({ priority }) => priority),
   {
     id: 'share',
     title: 'Share',

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import type { FunnelAnswer, FunnelQuery, FunnelStep } from '#pipelines/analytics/funnels/query.ts';
 import { number, percent, span } from '../../format.ts';
 import type { ListedPart } from '../../questions/actor_dialog.tsx';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { type Column, DataTable, numberColumn } from '../../ui/data_table.tsx';
 import { Empty } from '../../ui/panel.tsx';
 import { stepName } from './funnel_draft.ts';
 
@@ -68,13 +68,7 @@ const timeColumn = (id: string, title: string, of: (step: FunnelStep) => number 
 
 const STEP_COLUMNS: Column<StepRow>[] = [
   { id: 'step', title: 'Step', value: ({ at, name }) => `${at + 1} ${name}` },
-  {
-    id: 'reached',
-    title: 'Reached',
-    align: 'end',
-    value: ({ reached }) => reached,
-    cell: (row) => number(row.reached),
-  },
+  numberColumn('reached', 'Reached', ({ reached }) => reached),
   {
     id: 'first',
     title: 'Of first step',

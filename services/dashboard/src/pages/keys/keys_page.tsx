@@ -8,7 +8,7 @@ import { ago, dateTime } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { type Column, DataTable, timeColumn } from '../../ui/data_table.tsx';
 import { Confirm, Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
 import { FormActions, SelectField } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
@@ -114,12 +114,7 @@ const COLUMNS: readonly Column<KeyItem>[] = [
     value: ({ state }) => STATES[state].label,
     cell: (key) => <KeyState item={key} />,
   },
-  {
-    id: 'created',
-    title: 'Issued',
-    value: ({ created_at }) => created_at,
-    cell: ({ created_at }) => dateTime(created_at),
-  },
+  timeColumn('created', 'Issued', ({ created_at }) => created_at),
 ];
 
 interface IssueKeyProps {

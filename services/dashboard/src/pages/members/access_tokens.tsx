@@ -7,11 +7,11 @@ import { isSame } from '../../editing/differences.ts';
 import { dateTime } from '../../format.ts';
 import { currentUser, mayAt, mayEverywhere } from '../../session.ts';
 import { sites } from '../../site_list.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { type Column, DataTable, stateColumn, timeColumn } from '../../ui/data_table.tsx';
 import { Confirm, Dialog, toast } from '../../ui/dialog.tsx';
 import { CheckField, FormActions, problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
-import { Badge, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { DAYS, grantAt, isGivable, LIFETIMES, type TokenDraft, tokenBody, tokenMayText } from './grants.ts';
 import { GrantList } from './member_grants.tsx';
 
@@ -62,19 +62,9 @@ const columnsOf = (revoke: (token: TokenItem) => void): readonly Column<TokenIte
     cell: ({ shown_prefix }) => <code>{shown_prefix}…</code>,
   },
   { id: 'may', title: 'Permissions', value: ({ grants }) => tokenMayText(grants) },
-  {
-    id: 'state',
-    title: 'State',
-    value: ({ state }) => STATES[state].label,
-    cell: ({ state }) => <Badge kind={STATES[state].badge}>{STATES[state].label}</Badge>,
-  },
+  stateColumn('state', 'State', ({ state }) => STATES[state]),
   { id: 'issuer', title: 'Issued by', value: ({ issued_by }) => issued_by ?? '' },
-  {
-    id: 'created',
-    title: 'Issued',
-    value: ({ created_at }) => created_at,
-    cell: ({ created_at }) => dateTime(created_at),
-  },
+  timeColumn('created', 'Issued', ({ created_at }) => created_at),
   {
     id: 'ends',
     title: 'Expires',

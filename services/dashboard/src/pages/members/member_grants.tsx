@@ -5,7 +5,7 @@ import { type ApiResult, request } from '../../api/request.ts';
 import { ago, dateTime } from '../../format.ts';
 import { currentUser } from '../../session.ts';
 import { sites } from '../../site_list.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { type Column, DataTable, timeColumn } from '../../ui/data_table.tsx';
 import { SelectField } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
 import { Badge } from '../../ui/panel.tsx';
@@ -151,12 +151,7 @@ const COLUMNS: readonly Column<SessionItem>[] = [
     value: ({ seen_at }) => seen_at,
     cell: ({ seen_at }) => ago(seen_at, Date.now()),
   },
-  {
-    id: 'began',
-    title: 'Started',
-    value: ({ created_at }) => created_at,
-    cell: ({ created_at }) => dateTime(created_at),
-  },
+  timeColumn('began', 'Started', ({ created_at }) => created_at),
 ];
 
 interface HandoverNoteProps {

@@ -4,11 +4,11 @@ import { randomPassword } from '#pipelines/settings/secrets.ts';
 import type { UserItem } from '#services/control_api/users.ts';
 import { listAll, request } from '../../api/request.ts';
 import { useMutation, useQuery } from '../../api/use_answer.ts';
-import { dateTime } from '../../format.ts';
+
 import { currentLocation, setQuery } from '../../router.ts';
 import { currentUser } from '../../session.ts';
 import { sites } from '../../site_list.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { type Column, DataTable, timeColumn } from '../../ui/data_table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { FormActions, problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { Badge, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
@@ -112,12 +112,7 @@ const COLUMNS: readonly Column<UserItem>[] = [
     ),
   },
   { id: 'factor', title: 'Second factor', value: ({ second_factor }) => (second_factor ? 'Yes' : 'No') },
-  {
-    id: 'created',
-    title: 'Created',
-    value: ({ created_at }) => created_at,
-    cell: ({ created_at }) => dateTime(created_at),
-  },
+  timeColumn('created', 'Created', ({ created_at }) => created_at),
 ];
 
 /** Makes a user with a password of random letters and digits, which is shown once. */

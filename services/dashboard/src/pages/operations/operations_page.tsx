@@ -6,8 +6,8 @@ import { listAll, request } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
 import { number } from '../../format.ts';
 import { addressOf } from '../../router.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
-import { Badge, Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { type Column, DataTable, numberColumn, stateColumn } from '../../ui/data_table.tsx';
+import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { openLettersQuery } from '../dead_letters/dead_letter_groups.ts';
 import {
   type Died,
@@ -92,12 +92,7 @@ const COLUMNS: readonly Column<Row>[] = [
     value: ({ item }) => item.waits_longer_than_ms,
     cell: ({ item }) => waitText(item),
   },
-  {
-    id: 'state',
-    title: 'State',
-    value: ({ item }) => stageState(item).label,
-    cell: ({ item }) => <Badge kind={stageState(item).badge}>{stageState(item).label}</Badge>,
-  },
+  stateColumn('state', 'State', ({ item }) => stageState(item)),
   {
     id: 'lanes',
     title: 'In retry',
@@ -168,5 +163,5 @@ const LETTER_COLUMNS: readonly Column<SiteLetters>[] = [
     ),
   },
   { id: 'stages', title: 'Stages', value: ({ stages }) => stages.join(', ') },
-  { id: 'count', title: 'Dead letters', align: 'end', value: ({ count }) => count, cell: ({ count }) => number(count) },
+  numberColumn('count', 'Dead letters', ({ count }) => count),
 ];

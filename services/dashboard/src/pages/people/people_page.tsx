@@ -7,7 +7,7 @@ import { dateTime, number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { type Column, DataTable, numberColumn } from '../../ui/data_table.tsx';
 import { TextField } from '../../ui/form_fields.tsx';
 import { personAddress } from '../../ui/identifiers.tsx';
 import { FailureNote, Loading, Panel, Shown } from '../../ui/panel.tsx';
@@ -96,13 +96,7 @@ const columnsOf = (siteId: string): Column<Found>[] => [
     value: ({ value }) => value,
     cell: ({ value }) => <a href={personAddress(siteId, value)}>{value}</a>,
   },
-  {
-    id: 'events',
-    title: 'Matching events',
-    align: 'end',
-    value: ({ events }) => events,
-    cell: (row) => number(row.events),
-  },
+  numberColumn('events', 'Matching events', ({ events }) => events),
 ];
 
 /** Who was there last, by the newest events of the last day. */
@@ -136,8 +130,5 @@ const seenColumnsOf = (siteId: string): Column<Seen>[] => [
   { id: 'last', title: 'Last seen', value: ({ last }) => last.timestamp, cell: ({ last }) => dateTime(last.timestamp) },
   { id: 'event', title: 'Last event', value: ({ last }) => last.event },
   { id: 'page', title: 'Page', value: ({ last }) => pageText(last.properties) },
-  {
-    ...{ id: 'events', title: 'Recent events', align: 'end', value: ({ events }) => events },
-    cell: ({ events }) => number(events),
-  },
+  numberColumn('events', 'Recent events', ({ events }) => events),
 ];

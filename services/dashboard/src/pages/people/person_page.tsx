@@ -7,7 +7,7 @@ import { useQuery } from '../../api/use_answer.ts';
 import { dateTime, money, number, timeOfDay } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { addressOf } from '../../router.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { type Column, DataTable, numberColumn, timeColumn } from '../../ui/data_table.tsx';
 import { CanonicalName, CopyButton } from '../../ui/identifiers.tsx';
 import { Empty, Panel, Shown, Tabs } from '../../ui/panel.tsx';
 import { boughtOf, boughtQuestion, deviceName, lifeRange, ofPerson, pageText } from './people.ts';
@@ -105,7 +105,7 @@ interface Device {
 const DEVICE_COLUMNS: Column<Device>[] = [
   { id: 'device', title: 'Device', value: ({ name }) => name },
   { id: 'agent', title: 'User agent', value: ({ userAgent }) => userAgent },
-  { id: 'events', title: 'Events', align: 'end', value: ({ events }) => events, cell: (row) => number(row.events) },
+  numberColumn('events', 'Events', ({ events }) => events),
 ];
 
 function Devices({ siteId, personId }: { siteId: string; personId: string }): VNode {
@@ -256,14 +256,8 @@ function Merges({ siteId, events }: MergesProps): VNode {
 
 const ID_COLUMNS: Column<OwnId>[] = [
   { id: 'id', title: 'Distinct id', value: ({ distinctId }) => distinctId },
-  {
-    id: 'events',
-    title: 'Events shown',
-    align: 'end',
-    value: ({ events }) => events,
-    cell: (row) => number(row.events),
-  },
-  { id: 'last', title: 'Last seen', value: ({ last }) => last, cell: ({ last }) => dateTime(last) },
+  numberColumn('events', 'Events shown', ({ events }) => events),
+  timeColumn('last', 'Last seen', ({ last }) => last),
   { id: 'by', title: 'Identified by', value: ({ person }) => identifiedBy(person) },
 ];
 
@@ -278,5 +272,5 @@ type Link = NonNullable<EventTrace['person']>['links'][number];
 const LINK_COLUMNS: Column<Link>[] = [
   { id: 'person', title: 'Person', value: ({ person_id }) => person_id },
   { id: 'target', title: 'Merged into', value: ({ target }) => target },
-  { id: 'since', title: 'Since', value: ({ since }) => since, cell: ({ since }) => dateTime(since) },
+  timeColumn('since', 'Since', ({ since }) => since),
 ];

@@ -4,11 +4,11 @@ import type { RefusalSampleItem, RefusalsItem } from '#services/control_api/oper
 import { request } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
 import { TimeSeries } from '../../charts/time_series.tsx';
-import { dateTime, number } from '../../format.ts';
+import { dateTime } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { type Period, readPeriod, timeZone } from '../../period.ts';
 import { currentLocation } from '../../router.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { type Column, DataTable, numberColumn, stateColumn } from '../../ui/data_table.tsx';
 import { Badge, Empty, Panel, Shown } from '../../ui/panel.tsx';
 import { KINDS, keptPart, reasonText, refusalChart } from './rejection_reasons.ts';
 
@@ -103,7 +103,7 @@ const COLUMNS: readonly Column<Total>[] = [
     cell: ({ kind }) => <Badge kind={KINDS[kind].badge}>{KINDS[kind].counted}</Badge>,
   },
   { id: 'code', title: 'Reason', value: ({ code }) => code, cell: ({ code }) => <code>{code}</code> },
-  { id: 'count', title: 'Count', align: 'end', value: ({ count }) => count, cell: ({ count }) => number(count) },
+  numberColumn('count', 'Count', ({ count }) => count),
   {
     id: 'text',
     title: 'Explanation',
@@ -150,12 +150,7 @@ const SAMPLE_COLUMNS: readonly Column<Row>[] = [
     value: ({ at }) => new Date(at).toISOString(),
     cell: ({ at }) => dateTime(at),
   },
-  {
-    id: 'kind',
-    title: 'Kind',
-    value: ({ kind }) => KINDS[kind].label,
-    cell: ({ kind }) => <Badge kind={KINDS[kind].badge}>{KINDS[kind].label}</Badge>,
-  },
+  stateColumn('kind', 'Kind', ({ kind }) => KINDS[kind]),
   { id: 'code', title: 'Reason', value: ({ code }) => code, cell: ({ code }) => <code>{code}</code> },
   { id: 'event', title: 'Event', value: ({ event }) => event, cell: ({ event }) => event ?? '–' },
   { id: 'index', title: 'Index', align: 'end', value: ({ index }) => index, cell: ({ index }) => index ?? '–' },

@@ -3,11 +3,11 @@ import { useState } from 'preact/hooks';
 import type { ReplayItem } from '#services/control_api/redelivery.ts';
 import { listAll, request } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
-import { dateTime, number } from '../../format.ts';
+import { dateTime } from '../../format.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
-import { Badge, Empty, Panel, Shown } from '../../ui/panel.tsx';
+import { type Column, DataTable, numberColumn, stateColumn } from '../../ui/data_table.tsx';
+import { Empty, Panel, Shown } from '../../ui/panel.tsx';
 import type { Kind } from '../destinations/setting_form.ts';
 import { NewReplay, ReplayDialog } from './replay_dialog.tsx';
 import { isOver, shareDone, shownState } from './replay_sentences.ts';
@@ -104,24 +104,13 @@ const columnsOf = (titleOf: (name: string) => string): readonly Column<ReplayIte
   },
   { id: 'destination', title: 'Destination', value: ({ destination }) => titleOf(destination) },
   { id: 'site', title: 'Site', value: ({ site_id }) => site_id ?? 'All sites' },
-  {
-    id: 'state',
-    title: 'State',
-    value: (replay) => shownState(replay).label,
-    cell: (replay) => <Badge kind={shownState(replay).badge}>{shownState(replay).label}</Badge>,
-  },
+  stateColumn('state', 'State', (replay) => shownState(replay)),
   {
     id: 'progress',
     title: 'Progress',
     cell: (replay) => <Progress replay={replay} />,
   },
-  {
-    id: 'to_send',
-    title: 'To send',
-    align: 'end',
-    value: ({ to_send }) => to_send,
-    cell: ({ to_send }) => number(to_send),
-  },
+  numberColumn('to_send', 'To send', ({ to_send }) => to_send),
   { id: 'by', title: 'Changed by', value: ({ changed_by }) => changed_by },
 ];
 
