@@ -9,7 +9,7 @@ import type { Period } from '../period.ts';
 import { mayAt } from '../session.ts';
 import { saveCsv, saveFile } from '../ui/data_table.tsx';
 import { Dialog, toast } from '../ui/dialog.tsx';
-import { FormActions, problemOf, SelectField, TextField } from '../ui/form_fields.tsx';
+import { FormActions, problemOf, SelectField, submitHandler, TextField } from '../ui/form_fields.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { FailureNote, Panel, Shown } from '../ui/panel.tsx';
 import { ActorDialog, type ListedPart } from './actor_dialog.tsx';
@@ -240,10 +240,9 @@ function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps): VNod
     <Dialog title="Save query" isChanged={`${typed ?? ''}${boardName}`.trim() !== ''} onClose={onClose}>
       <form
         class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSubmit={submitHandler(() => {
           if (isReady && !isBusy) void save();
-        }}
+        })}
       >
         {failure !== null && <FailureNote failure={failure} />}
         {known.failure !== null && <FailureNote failure={known.failure} again={known.again} />}

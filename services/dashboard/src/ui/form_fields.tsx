@@ -8,6 +8,24 @@ export function problemOf(failure: ApiError | null, field: string): string {
   return about.map(({ message }) => message).join(' ');
 }
 
+/** What a form does in place of being sent by the browser. */
+export const submitHandler =
+  (act: () => void) =>
+  (event: Event): void => {
+    event.preventDefault();
+    act();
+  };
+
+/** What is wrong with what was given, told to those who listen; nothing where the text is empty. */
+export function Problem({ text }: { text: string }): VNode | null {
+  if (text === '') return null;
+  return (
+    <p class="problem" role="alert">
+      {text}
+    </p>
+  );
+}
+
 interface FieldProps {
   label: string;
   /** Says more than the label, below the field. */

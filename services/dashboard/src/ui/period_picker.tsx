@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { PRESETS, readPeriod } from '../period.ts';
 import { currentLocation, setQuery } from '../router.ts';
-import { TextField } from './form_fields.tsx';
+import { submitHandler, TextField } from './form_fields.tsx';
 import { Icon } from './icon.tsx';
 
 /** Chooses the time that the page is about; the address keeps it. */
@@ -66,10 +66,9 @@ function DateRange({ firstDay, lastDay, onRange }: DateRangeProps): VNode {
   return (
     <form
       class="date-range"
-      onSubmit={(event) => {
-        event.preventDefault();
+      onSubmit={submitHandler(() => {
         if (!isWrong) onRange(first, last);
-      }}
+      })}
     >
       <TextField label="First day" type="date" value={first} onValue={setFirst} />
       <TextField

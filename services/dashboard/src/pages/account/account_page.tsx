@@ -8,7 +8,7 @@ import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { currentUser, linkAt, mayAt, mayInAccount, readProviders, readSession } from '../../session.ts';
 import { toast } from '../../ui/dialog.tsx';
-import { problemOf, TextField } from '../../ui/form_fields.tsx';
+import { problemOf, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { Empty, FailureNote, Panel, Shown, Tabs } from '../../ui/panel.tsx';
 import { AuditList } from '../audit/audit_log.tsx';
 import { Tokens } from '../members/access_tokens.tsx';
@@ -119,8 +119,7 @@ function OwnPassword(): VNode {
   const [code, setCode] = useState('');
   const [fresh, setFresh] = useState('');
   const action = useMutation();
-  const change = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const change = async (): Promise<void> => {
     const body = { ...proofBody(password, code), new_password: fresh };
     const changed = await action.run(() => request<object>('POST', '/v1/session/password', { body }));
     if (changed === null) return;
@@ -131,7 +130,7 @@ function OwnPassword(): VNode {
   };
   return (
     <Panel title="Password" note="Changing it ends your other sessions.">
-      <form class="stack" onSubmit={(event) => void change(event)}>
+      <form class="stack" onSubmit={submitHandler(() => void change())}>
         <TextField
           label="Current password"
           type="password"

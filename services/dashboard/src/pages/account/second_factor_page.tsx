@@ -4,7 +4,7 @@ import { request } from '../../api/request.ts';
 import { useMutation } from '../../api/use_answer.ts';
 import { currentUser, readSession } from '../../session.ts';
 import { Dialog, toast, useLoss } from '../../ui/dialog.tsx';
-import { FormActions, TextField } from '../../ui/form_fields.tsx';
+import { FormActions, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { CopyButton } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
 
@@ -69,15 +69,14 @@ function Confirming({ begun, onCodes, onClose }: ConfirmingProps): VNode {
   const [code, setCode] = useState('');
   const [password, setPassword] = useState('');
   const action = useMutation();
-  const confirm = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const confirm = async (): Promise<void> => {
     const body = { code: code.trim(), password };
     const path = '/v1/session/totp/confirm';
     const confirmed = await action.run(() => request<{ recovery_codes: string[] }>('POST', path, { body }));
     if (confirmed !== null) onCodes(confirmed.recovery_codes);
   };
   return (
-    <form class="stack" onSubmit={(event) => void confirm(event)}>
+    <form class="stack" onSubmit={submitHandler(() => void confirm())}>
       <p>
         Scan this with your authenticator app, or add the secret below manually or{' '}
         <a href={begun.uri}>by opening it there</a>, then enter the code that the app shows.
@@ -129,8 +128,7 @@ function Removing(): VNode {
   const [code, setCode] = useState('');
   const [password, setPassword] = useState('');
   const action = useMutation();
-  const remove = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const remove = async (): Promise<void> => {
     const body = { password, code: code.trim() };
     const removed = await action.run(() => request<object>('POST', '/v1/session/totp/remove', { body }));
     if (removed === null) return;
@@ -138,7 +136,7 @@ function Removing(): VNode {
     void readSession();
   };
   return (
-    <form class="stack" onSubmit={(event) => void remove(event)}>
+    <form class="stack" onSubmit={submitHandler(() => void remove())}>
       <p>Two-factor authentication is on.</p>
       <TextField
         label="Your password"

@@ -8,7 +8,7 @@ import { dateTime, number } from '../../format.ts';
 import { mayAt, mayEverywhere } from '../../session.ts';
 import { type Column, DataTable, timeColumn } from '../../ui/data_table.tsx';
 import { Confirm, Dialog, toast } from '../../ui/dialog.tsx';
-import { FormActions, problemOf, TextField } from '../../ui/form_fields.tsx';
+import { FormActions, problemOf, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { EventLink } from '../../ui/identifiers.tsx';
 import { Badge, FailureNote, Shown } from '../../ui/panel.tsx';
 import { ATTEMPT_COLUMNS } from '../destinations/delivery_attempts.tsx';
@@ -327,8 +327,7 @@ export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNo
     setNote('');
     action.clear();
   };
-  const resolve = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const resolve = async (): Promise<void> => {
     const items = await action.run(() => markLetters('resolve', left, { note: note.trim() }));
     // Those before a portion that failed are resolved: the list says which are left.
     if (items === null) return onDone();
@@ -344,7 +343,7 @@ export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNo
       </button>
       {left.length > 0 && (
         <Dialog title={`Resolve ${deadLetters(left.length)}`} isChanged={note.trim() !== ''} onClose={close}>
-          <form class="stack" onSubmit={(event) => void resolve(event)}>
+          <form class="stack" onSubmit={submitHandler(() => void resolve())}>
             <p>It is kept, but no longer counts as open. It can be reopened.</p>
             <TextField
               label="Resolution note"

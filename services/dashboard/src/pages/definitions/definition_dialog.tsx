@@ -8,7 +8,7 @@ import { type ApiError, type ApiResult, request } from '../../api/request.ts';
 import { ConflictDialog, RemoveButton, useEditForm } from '../../editing/editing.tsx';
 import { mayAt } from '../../session.ts';
 import { Dialog, toast } from '../../ui/dialog.tsx';
-import { CheckField, problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { CheckField, problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { Badge, FailureNote, Tabs } from '../../ui/panel.tsx';
 import {
   type DefinitionDraft,
@@ -55,13 +55,7 @@ export function DefinitionDialog(props: DefinitionDialogProps): VNode {
   const [view, setView] = useState('says');
   const mayChange = mayAt('definitions.change', siteId);
   const form = (): VNode => (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void editing.save();
-      }}
-    >
+    <form class="stack" onSubmit={submitHandler(() => void editing.save())}>
       <fieldset class="stack" disabled={!mayChange}>
         <DefinitionFields
           draft={draft}

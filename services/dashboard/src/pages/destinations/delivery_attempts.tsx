@@ -7,7 +7,7 @@ import { span } from '../../format.ts';
 import { addressOf } from '../../router.ts';
 import { Combobox } from '../../ui/combobox.tsx';
 import { type Column, DataTable, stateColumn, timeColumn } from '../../ui/data_table.tsx';
-import { SelectField, TextField } from '../../ui/form_fields.tsx';
+import { SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { EventLink } from '../../ui/identifiers.tsx';
 import { Badge, type BadgeKind, Empty, FailureNote, Shown } from '../../ui/panel.tsx';
 import { type DestinationRow, testAdvice } from './destination_rows.ts';
@@ -129,15 +129,14 @@ export function SendTest({ siteId, row, kind, isUnsaved }: SendTestProps): VNode
   const action = useMutation();
   const takesCode = kind?.schema.properties?.[CODE] !== undefined;
   const isTest = takesCode && (code.trim() !== '' || (row.item.settings[CODE] ?? '') !== '');
-  const send = async (submitted: Event): Promise<void> => {
-    submitted.preventDefault();
+  const send = async (): Promise<void> => {
     setAnswer(null);
     const body = { event, ...(takesCode && code.trim() !== '' && { test_event_code: code.trim() }) };
     const path = `${destinationPath(siteId, row.item.name)}/test`;
     setAnswer(await action.run(() => request<TestAnswer>('POST', path, { body })));
   };
   return (
-    <form class="stack" onSubmit={(submitted) => void send(submitted)}>
+    <form class="stack" onSubmit={submitHandler(() => void send())}>
       <Combobox label="Event" value={event} options={EVENTS} onValue={setEvent} takesOthers />
       {takesCode && (
         <TextField

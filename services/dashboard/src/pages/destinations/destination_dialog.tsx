@@ -8,7 +8,7 @@ import { ago, dateTime, events, number, span } from '../../format.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { Confirm, Dialog, toast } from '../../ui/dialog.tsx';
-import { problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { CopyButton } from '../../ui/identifiers.tsx';
 import { Badge, FailureNote, Tabs } from '../../ui/panel.tsx';
 import {
@@ -98,13 +98,7 @@ function SettingsForm({
   const { isChanged } = form;
   useEffect(() => onUnsaved(isChanged), [isChanged]);
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void form.save();
-      }}
-    >
+    <form class="stack" onSubmit={submitHandler(() => void form.save())}>
       <fieldset class="stack" disabled={!mayChange}>
         <SettingFields
           fields={fields}

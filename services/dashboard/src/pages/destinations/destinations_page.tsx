@@ -9,7 +9,7 @@ import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { type Column, DataTable, stateColumn } from '../../ui/data_table.tsx';
 import { Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
-import { CheckField, FormActions, SelectField } from '../../ui/form_fields.tsx';
+import { CheckField, FormActions, SelectField, submitHandler } from '../../ui/form_fields.tsx';
 import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { DestinationDialog, SettingFields } from './destination_dialog.tsx';
 import { type DestinationRow, destinationRows, STATES, skippedTotal } from './destination_rows.ts';
@@ -190,8 +190,7 @@ function NewSettings({ siteId, kind, onAdded, onClose }: Omit<AddDestinationProp
   const [enabled, setEnabled] = useState(false);
   const action = useMutation();
   useUnsaved(Object.keys(changeOf(fields, draft, null)).length > 0);
-  const add = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const add = async (): Promise<void> => {
     const body = { name: kind.name, enabled, ...changeOf(fields, draft, null) };
     const path = `/v1/admin/sites/${encodeURIComponent(siteId)}/destinations`;
     const added = await action.run(() => request<DestinationItem>('POST', path, { body }));
@@ -200,7 +199,7 @@ function NewSettings({ siteId, kind, onAdded, onClose }: Omit<AddDestinationProp
     onAdded(added.name);
   };
   return (
-    <form class="stack" onSubmit={(event) => void add(event)}>
+    <form class="stack" onSubmit={submitHandler(() => void add())}>
       <SettingFields fields={fields} draft={draft} stored={[]} failure={action.failure} onDraft={setDraft} />
       <CheckField
         label="Enable now"

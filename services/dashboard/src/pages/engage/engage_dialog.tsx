@@ -10,7 +10,7 @@ import { number, percent } from '../../format.ts';
 import { readPeriod } from '../../period.ts';
 import { currentLocation } from '../../router.ts';
 import { Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/form_fields.tsx';
+import { submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { FailureNote, Loading, Shown, Tabs } from '../../ui/panel.tsx';
 import {
   DefinitionActions,
@@ -120,13 +120,7 @@ function AdvancedDefinition(props: DefinitionTabProps): VNode {
     if (typed.ok) void form.save(enabled === undefined ? {} : { text: textWith(text, ['enabled'], enabled) });
   };
   return (
-    <form
-      class="stack code-form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        save();
-      }}
-    >
+    <form class="stack code-form" onSubmit={submitHandler(() => save())}>
       <fieldset class="stack" disabled={form.isBusy}>
         <TextField
           label="Definition in JSON"

@@ -9,7 +9,7 @@ import { queryFromAddress, setQueryInAddress } from '../../questions/query_addre
 import { problemsAt, QuestionResult, useQuestion } from '../../questions/question_result.tsx';
 import { SiteNamesContext, useSiteNames } from '../../questions/site_names.ts';
 import { currentLocation } from '../../router.ts';
-import { SelectField } from '../../ui/form_fields.tsx';
+import { Problem, SelectField } from '../../ui/form_fields.tsx';
 import { Icon, IconButton } from '../../ui/icon.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import {
@@ -234,11 +234,7 @@ function StepRow({ step, number, mayBeOptional, problem, onStep }: StepRowProps)
         events={step.events}
         onFilters={(filters) => onStep({ ...step, filters })}
       />
-      {problem !== '' && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
     </div>
   );
 }
@@ -421,11 +417,7 @@ function ExclusionRow({ exclusion, number, steps, problem, onExclusion }: Exclus
         events={exclusion.events}
         onFilters={(filters) => onExclusion({ ...exclusion, filters })}
       />
-      {problem !== '' && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
     </fieldset>
   );
 }

@@ -9,7 +9,7 @@ import type { PageProps } from '../../page_spec.ts';
 import { addressOf } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { FormActions, TextField } from '../../ui/form_fields.tsx';
+import { FormActions, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { CopyButton } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
@@ -184,15 +184,14 @@ interface IssueHereProps {
 function IssueHere({ siteId, offered, onIssued, onClose }: IssueHereProps): VNode {
   const [origins, setOrigins] = useState('');
   const action = useMutation();
-  const issue = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const issue = async (): Promise<void> => {
     const body = { site_id: siteId, caller: 'browser', label: 'Web pages', allowed_origins: originLines(origins) };
     const answer = await action.run(() => request<IssuedKeyItem>('POST', '/v1/admin/keys', { body }));
     if (answer !== null) onIssued(answer.secret);
   };
   return (
     <Dialog title="Issue a browser key" isChanged={origins !== ''} onClose={onClose}>
-      <form class="stack" onSubmit={(event) => void issue(event)}>
+      <form class="stack" onSubmit={submitHandler(() => void issue())}>
         <OriginsField value={origins} offered={offered} failure={action.failure} onValue={setOrigins} />
         {action.failure !== null && <FailureNote failure={action.failure} />}
         <FormActions action="Issue" disabled={action.isBusy} onClose={onClose} />

@@ -10,7 +10,7 @@ import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { type Column, DataTable, timeColumn } from '../../ui/data_table.tsx';
 import { Confirm, Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
-import { FormActions, SelectField } from '../../ui/form_fields.tsx';
+import { FormActions, SelectField, submitHandler } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
 import { Badge, type BadgeKind, Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { KeyFields } from './key_fields.tsx';
@@ -134,8 +134,7 @@ function IssueKey({ siteId, onIssued, onClose }: IssueKeyProps): VNode {
   const [draft, setDraft] = useState<KeyDraft>(EMPTY_KEY);
   const [issued, setIssued] = useState<IssuedKeyItem | null>(null);
   const action = useMutation();
-  const issue = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const issue = async (): Promise<void> => {
     const { allowed_origins, ...rest } = bodyOfKey(draft);
     const body = { site_id: siteId, caller, ...rest, ...(caller === 'browser' && { allowed_origins }) };
     const answer = await action.run(() => request<IssuedKeyItem>('POST', '/v1/admin/keys', { body }));
@@ -148,7 +147,7 @@ function IssueKey({ siteId, onIssued, onClose }: IssueKeyProps): VNode {
   }
   return (
     <Dialog title="Issue a key" isChanged={!isSameKey(draft, EMPTY_KEY)} onClose={onClose}>
-      <form class="stack" onSubmit={(event) => void issue(event)}>
+      <form class="stack" onSubmit={submitHandler(() => void issue())}>
         <SelectField
           label="Used by"
           value={caller}
@@ -252,13 +251,7 @@ function ChangeKey({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged
   });
   useUnsaved(form.isChanged);
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void form.save();
-      }}
-    >
+    <form class="stack" onSubmit={submitHandler(() => void form.save())}>
       <KeyFields caller={item.caller} draft={form.draft} failure={form.failure} onDraft={form.edit} />
       {form.failure !== null && <FailureNote failure={form.failure} />}
       <div class="actions">

@@ -8,7 +8,7 @@ import { addressOf, currentLocation, setQuery } from '../../router.ts';
 import { Combobox } from '../../ui/combobox.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/form_fields.tsx';
+import { submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { CanonicalName, ShortId } from '../../ui/identifiers.tsx';
 import { Empty, FailureNote, Loading } from '../../ui/panel.tsx';
@@ -226,13 +226,7 @@ function FilterBar({ siteId, filters }: { siteId: string; filters: LiveFilters }
     setQuery(filterParameters(next), 'push');
   };
   return (
-    <form
-      class="filter-bar"
-      onSubmit={(event) => {
-        event.preventDefault();
-        apply(typed);
-      }}
-    >
+    <form class="filter-bar" onSubmit={submitHandler(() => apply(typed))}>
       <Combobox
         label="Event"
         placeholder="Any event"

@@ -9,7 +9,7 @@ import { currentUser, mayAt, mayEverywhere } from '../../session.ts';
 import { sites } from '../../site_list.ts';
 import { type Column, DataTable, stateColumn, timeColumn } from '../../ui/data_table.tsx';
 import { Confirm, Dialog, toast } from '../../ui/dialog.tsx';
-import { CheckField, FormActions, problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { CheckField, FormActions, problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { DAYS, grantAt, isGivable, LIFETIMES, type TokenDraft, tokenBody, tokenMayText } from './grants.ts';
@@ -128,8 +128,7 @@ function IssueToken({ onIssued, onClose }: { onIssued(): void; onClose(): void }
   const action = useMutation();
   const giver = currentUser.value?.grants ?? [];
   const mayGiveAll = isGivable(giver, grantAt('owner', ''), 'tokens.manage', sites.value ?? []);
-  const issue = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const issue = async (): Promise<void> => {
     const body = tokenBody(draft, Date.now());
     const issued = await action.run(() => request<IssuedTokenItem>('POST', '/v1/admin/tokens', { body }));
     if (issued === null) return;
@@ -141,7 +140,7 @@ function IssueToken({ onIssued, onClose }: { onIssued(): void; onClose(): void }
   }
   return (
     <Dialog title="Issue a token" isChanged={!isSame(draft, EMPTY)} onClose={onClose}>
-      <form class="stack" onSubmit={(event) => void issue(event)}>
+      <form class="stack" onSubmit={submitHandler(() => void issue())}>
         <TextField
           label="Label"
           required

@@ -9,7 +9,7 @@ import { mayAt } from '../../session.ts';
 import { sites } from '../../site_list.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Confirm, Dialog, toast } from '../../ui/dialog.tsx';
-import { CheckField, FormActions, problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { CheckField, FormActions, problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
 import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { DAYS, endAfter, LIFETIMES } from './grants.ts';
@@ -135,8 +135,7 @@ function MakeAnalyst({ onMade, onClose }: { onMade(): void; onClose(): void }): 
   const [made, setMade] = useState<MadeAnalyst | null>(null);
   const action = useMutation();
   const mine = (sites.value ?? []).filter(({ site_id }) => mayAt('tokens.manage', site_id));
-  const make = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const make = async (): Promise<void> => {
     const body = { analyst_id: id.trim(), site_ids: chosen, expires_at: endAfter(days, Date.now()) };
     const answer = await action.run(() => request<MadeAnalyst>('POST', '/v1/admin/analysts', { body }));
     if (answer === null) return;
@@ -164,7 +163,7 @@ function MakeAnalyst({ onMade, onClose }: { onMade(): void; onClose(): void }): 
       isChanged={id !== '' || chosen.length > 0 || days !== DAYS}
       onClose={onClose}
     >
-      <form class="stack" onSubmit={(event) => void make(event)}>
+      <form class="stack" onSubmit={submitHandler(() => void make())}>
         <TextField
           label="Id"
           required

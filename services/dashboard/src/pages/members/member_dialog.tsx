@@ -11,7 +11,7 @@ import { addressOf } from '../../router.ts';
 import { currentUser, mayAt, readProviders } from '../../session.ts';
 import { sites } from '../../site_list.ts';
 import { Confirm, Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
-import { CheckField, problemOf, TextField } from '../../ui/form_fields.tsx';
+import { CheckField, problemOf, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
 import { Badge, FailureNote, Shown } from '../../ui/panel.tsx';
 import { MemberTokens, TokenLines, useIssuedTokens } from './access_tokens.tsx';
@@ -138,13 +138,7 @@ function Name({ member, onChanged }: MemberProps): VNode {
   });
   useUnsaved(form.isChanged);
   return (
-    <form
-      class="form-row"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void form.save();
-      }}
-    >
+    <form class="form-row" onSubmit={submitHandler(() => void form.save())}>
       <TextField
         label="Name"
         required

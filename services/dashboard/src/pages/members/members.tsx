@@ -10,7 +10,7 @@ import { currentUser } from '../../session.ts';
 import { sites } from '../../site_list.ts';
 import { type Column, DataTable, timeColumn } from '../../ui/data_table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { FormActions, problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { FormActions, problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { Badge, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { type GrantItem, grantsAt, grantText, placeOptions, roleCounts } from './grants.ts';
 import { MemberDialog } from './member_dialog.tsx';
@@ -122,8 +122,7 @@ function NewMember({ onMade, onClose }: { onMade(): void; onClose(): void }): VN
   const [grants, setGrants] = useState<GrantItem[]>([]);
   const [password, setPassword] = useState<string | null>(null);
   const action = useMutation();
-  const make = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const make = async (): Promise<void> => {
     const fresh = randomPassword(browserBytes);
     const body = {
       ...{ user_id: userId.trim(), grants, password: fresh },
@@ -140,7 +139,7 @@ function NewMember({ onMade, onClose }: { onMade(): void; onClose(): void }): VN
   }
   return (
     <Dialog title="Add a user" isChanged={userId + name !== '' || grants.length > 0} onClose={onClose}>
-      <form class="stack" onSubmit={(event) => void make(event)}>
+      <form class="stack" onSubmit={submitHandler(() => void make())}>
         <TextField
           label="User id"
           required

@@ -8,7 +8,7 @@ import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { type Column, DataTable, numberColumn } from '../../ui/data_table.tsx';
-import { TextField } from '../../ui/form_fields.tsx';
+import { submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { personAddress } from '../../ui/identifiers.tsx';
 import { FailureNote, Loading, Panel, Shown } from '../../ui/panel.tsx';
 import { newestQuestion, pageText, peopleQuestion, type Seen, searchInAddress, seenLast } from './people.ts';
@@ -53,10 +53,9 @@ export default function PeoplePage({ params }: PageProps): VNode {
       <Panel title="Find a person">
         <form
           class="search"
-          onSubmit={(event) => {
-            event.preventDefault();
+          onSubmit={submitHandler(() => {
             if (text.trim() !== '' && !isBusy) void search();
-          }}
+          })}
         >
           <TextField
             label="E-mail address or id"

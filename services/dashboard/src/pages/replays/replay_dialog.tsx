@@ -10,7 +10,7 @@ import { currentLocation } from '../../router.ts';
 import { mayAt, mayEverywhere } from '../../session.ts';
 import { siteOfLinks, sites } from '../../site_list.ts';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
-import { CheckField, FormActions, problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { CheckField, FormActions, problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { Badge, FailureNote } from '../../ui/panel.tsx';
 import type { Kind } from '../destinations/setting_form.ts';
 import {
@@ -48,8 +48,7 @@ export function NewReplay({ kinds, onStarted, onClose }: NewReplayProps): VNode 
   const [draft, setDraft] = useState(offered);
   const [counted, setCounted] = useState<Counted | null>(null);
   const action = useMutation();
-  const count = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const count = async (): Promise<void> => {
     const body = replayBody(draft, Date.now());
     const replay = await action.run(() =>
       request<ReplayItem>('POST', '/v1/admin/replays', { body: { ...body, dry_run: true } }),
@@ -62,7 +61,7 @@ export function NewReplay({ kinds, onStarted, onClose }: NewReplayProps): VNode 
   };
   return (
     <Dialog title="New replay" isChanged={!isSame(draft, offered)} onClose={onClose}>
-      <form class="stack" onSubmit={(event) => void count(event)}>
+      <form class="stack" onSubmit={submitHandler(() => void count())}>
         <DraftFields draft={draft} kinds={kinds} rateProblem={problemOf(action.failure, 'rate')} onDraft={change} />
         {action.failure !== null && <FailureNote failure={action.failure} />}
         {counted === null ? (

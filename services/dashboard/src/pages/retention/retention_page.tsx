@@ -8,7 +8,7 @@ import { queryFromAddress, setQueryInAddress } from '../../questions/query_addre
 import { problemsAt, QuestionResult, useQuestion } from '../../questions/question_result.tsx';
 import { SiteNamesContext, useSiteNames } from '../../questions/site_names.ts';
 import { currentLocation } from '../../router.ts';
-import { SelectField } from '../../ui/form_fields.tsx';
+import { Problem, SelectField } from '../../ui/form_fields.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { MODES, RETENTION_INTERVALS, type RetentionDraft, readRetention } from './retention_draft.ts';
 import { RetentionView } from './retention_view.tsx';
@@ -113,11 +113,7 @@ function SelectionRow({ what, selection, problem, onSelection }: SelectionRowPro
           events={events}
           onFilters={(changed) => onSelection({ ...selection, filters: changed })}
         />
-        {problem !== '' && (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        <Problem text={problem} />
       </div>
     </div>
   );

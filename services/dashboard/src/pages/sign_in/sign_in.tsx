@@ -16,7 +16,7 @@ import {
   signInBeside,
 } from '../../session.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { FormActions, problemOf, TextField } from '../../ui/form_fields.tsx';
+import { FormActions, problemOf, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { FailureNote, Shown } from '../../ui/panel.tsx';
 
@@ -69,8 +69,7 @@ function SignInForm({ user, said }: SignInFormProps): VNode {
   const [needsCode, setNeedsCode] = useState(false);
   useEffect(() => setFailure(said), [said]);
 
-  const send = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const send = async (): Promise<void> => {
     setBusy(true);
     const answer = await signIn({ user_id: userId.trim(), password, ...(needsCode && { code: code.trim() }) });
     setBusy(false);
@@ -80,7 +79,7 @@ function SignInForm({ user, said }: SignInFormProps): VNode {
     setFailure(asksForCode && !needsCode ? null : answer.failure);
   };
   return (
-    <form class="stack" onSubmit={(event) => void send(event)}>
+    <form class="stack" onSubmit={submitHandler(() => void send())}>
       {failure !== null && <FailureNote failure={failure} />}
       {user === null ? (
         <TextField label="User" name="username" autocomplete="username" required value={userId} onValue={setUserId} />
@@ -193,15 +192,14 @@ function ByPassword({ onSettled }: ProofProps): VNode {
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
   const action = useMutation();
-  const prove = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const prove = async (): Promise<void> => {
     const proven = await action.run(() =>
       request<object>('POST', '/v1/session/proof', { body: proofBody(password, code) }),
     );
     if (proven !== null) onSettled(true);
   };
   return (
-    <form class="stack" onSubmit={(event) => void prove(event)}>
+    <form class="stack" onSubmit={submitHandler(() => void prove())}>
       {/* For what remembers passwords. */}
       <input type="hidden" name="username" autocomplete="username" value={currentUser.value?.id ?? ''} />
       <TextField
@@ -226,13 +224,7 @@ function ByProvider({ onSettled }: ProofProps): VNode {
   const asked = useQuery('providers', readProviders);
   const action = useMutation();
   return (
-    <form
-      class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSettled(true);
-      }}
-    >
+    <form class="stack" onSubmit={submitHandler(() => onSettled(true))}>
       <p>You have no password here: sign in with your provider again in a new tab, then continue here.</p>
       <Shown asked={asked} lines={1}>
         {({ items }) => (

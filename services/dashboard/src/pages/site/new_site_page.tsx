@@ -7,7 +7,7 @@ import { typedNumber } from '../../format.ts';
 import { addressOf, navigate } from '../../router.ts';
 import { currentUser, mayEverywhere } from '../../session.ts';
 import { readSites } from '../../site_list.ts';
-import { problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { ALLOWANCE_USUAL, accountsWith, type SiteDraft, siteIdOf } from './site_form.ts';
 
@@ -38,8 +38,7 @@ function SiteForm({ accounts, onAccountMade }: SiteFormProps): VNode {
     ...{ name: '', siteId: null, accountId: options[0]?.value ?? '', allowance: ALLOWANCE_USUAL },
   }));
   const action = useMutation();
-  const send = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const send = async (): Promise<void> => {
     const site = await action.run(() =>
       makeSite(draft, (accountId) => {
         // Where the site is refused after this, the next try is for the account that is there now.
@@ -53,7 +52,7 @@ function SiteForm({ accounts, onAccountMade }: SiteFormProps): VNode {
   };
   if (options.length === 0) return <Empty title="You cannot create sites in any account" />;
   return (
-    <form class="stack narrow" onSubmit={(event) => void send(event)}>
+    <form class="stack narrow" onSubmit={submitHandler(() => void send())}>
       <Fields draft={draft} accounts={options} failure={action.failure} onDraft={setDraft} />
       {action.failure !== null && <FailureNote failure={action.failure} />}
       <div class="actions">

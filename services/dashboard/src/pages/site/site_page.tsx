@@ -9,7 +9,7 @@ import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { readSites } from '../../site_list.ts';
 import { Confirm, toast } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/form_fields.tsx';
+import { submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { CopyButton } from '../../ui/identifiers.tsx';
 import { Badge, type BadgeKind, Empty, FailureNote, Panel, Shown, Tabs } from '../../ui/panel.tsx';
 import { BlockRules, ConsentForm, GeneralForm, type SitePartProps } from './site_settings.tsx';
@@ -90,15 +90,14 @@ function Domains({ site, onChanged }: SitePartProps): VNode {
 function ClaimDomain({ siteId, onClaimed }: { siteId: string; onClaimed(): void }): VNode {
   const [domain, setDomain] = useState('');
   const action = useMutation();
-  const claim = async (event: Event): Promise<void> => {
-    event.preventDefault();
+  const claim = async (): Promise<void> => {
     const claimed = await action.run(() => request<DomainItem>('PUT', domainPath(siteId, domain.trim())));
     if (claimed === null) return;
     setDomain('');
     onClaimed();
   };
   return (
-    <form class="stack narrow" onSubmit={(event) => void claim(event)}>
+    <form class="stack narrow" onSubmit={submitHandler(() => void claim())}>
       <TextField label="Domain" required placeholder="events.shop.example" value={domain} onValue={setDomain} />
       {action.failure !== null && <FailureNote failure={action.failure} />}
       <div class="actions">

@@ -8,7 +8,7 @@ import { addressOf } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { toast } from '../../ui/dialog.tsx';
-import { CheckField, problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { CheckField, problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
 import { CATEGORIES, type GeneralDraft, generalChange, generalDraft } from './site_form.ts';
 
@@ -307,13 +307,7 @@ interface SiteFormProps {
 function SiteForm({ site, form, names, children }: SiteFormProps): VNode {
   const mayChange = mayAt('site.change', site.site_id);
   return (
-    <form
-      class="stack narrow"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void form.save();
-      }}
-    >
+    <form class="stack narrow" onSubmit={submitHandler(() => void form.save())}>
       <fieldset class="stack" disabled={!mayChange}>
         {children}
       </fieldset>

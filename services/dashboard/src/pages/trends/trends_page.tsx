@@ -10,7 +10,7 @@ import { queryFromAddress, setQueryInAddress } from '../../questions/query_addre
 import { problemsAt, QuestionResult, useQuestion } from '../../questions/question_result.tsx';
 import { SiteNamesContext, useSiteNames } from '../../questions/site_names.ts';
 import { currentLocation } from '../../router.ts';
-import { CheckField, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { CheckField, Problem, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { Icon, IconButton } from '../../ui/icon.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import {
@@ -147,11 +147,7 @@ function SeriesRow({ series, letter, problem, onSeries }: SeriesRowProps): VNode
         events={series.events}
         onFilters={(filters) => onSeries({ ...series, filters })}
       />
-      {problem !== '' && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
     </div>
   );
 }

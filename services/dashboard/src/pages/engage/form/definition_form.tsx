@@ -7,7 +7,7 @@ import { showForm, showPromo, showSurvey } from '#services/engage_panels/panels.
 import type { ShownItem } from '#services/engage_panels/shown_item.ts';
 import { SiteNamesContext, useSiteNames } from '../../../questions/site_names.ts';
 import { mayAt } from '../../../session.ts';
-import { SelectField } from '../../../ui/form_fields.tsx';
+import { SelectField, submitHandler } from '../../../ui/form_fields.tsx';
 import { FailureNote } from '../../../ui/panel.tsx';
 import { idOf } from '../../site/site_form.ts';
 import { DefinitionActions, type DefinitionFormProps, type DefinitionTabProps } from '../definition_actions.tsx';
@@ -62,15 +62,7 @@ function Fields({ typed, used, ...props }: FieldsProps): VNode {
   }, [form.failure]);
   return (
     <div class="editor">
-      <form
-        class="stack"
-        ref={fields}
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          save();
-        }}
-      >
+      <form class="stack" ref={fields} noValidate onSubmit={submitHandler(() => save())}>
         <DefinitionContext.Provider value={{ filled: checked.filled, used, problems, set }}>
           <SiteNamesContext.Provider value={names}>
             <fieldset class="stack" disabled={!mayAt('engage.change', siteId) || form.isBusy}>
