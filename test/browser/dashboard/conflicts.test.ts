@@ -101,7 +101,7 @@ test('where somebody changed nothing that the form is about, nobody is asked; wh
   await page.getByLabel('Value').fill('203.0.113.9');
   site.ben({ block_rules: [] });
   await page.keyboard.press('Enter');
-  await row(page, 'Rules Address 203.0.113.1 nothing Address 203.0.113.9').waitFor();
+  await row(page, 'Rules IP address 203.0.113.1 nothing IP address 203.0.113.9').waitFor();
   const rule = { kind: 'event', value: 'noise', property: null };
   site.ben({ block_rules: [rule] });
   await asked(page).getByRole('button', { name: 'Keep mine' }).click();
@@ -183,7 +183,7 @@ const CASES: Case[] = [
     share: (api) =>
       shareItem(withDestinations(api), `${SITE}/destinations/webhook`, DESTINATION, ['/v1/admin/destinations']),
     async act(page) {
-      await page.getByLabel('IP address', { exact: true }).fill('https://mine.example/in');
+      await page.getByLabel('Address', { exact: true }).fill('https://mine.example/in');
       await page.keyboard.press('Enter');
     },
     ben: { settings: { url: 'https://ben.example/in' } },

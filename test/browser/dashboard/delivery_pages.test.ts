@@ -30,7 +30,7 @@ test('a destination that fails says what to do, and its settings are changed by 
   await row.getByRole('button').focus();
   await page.keyboard.press('Enter');
   const dialog = page.getByRole('dialog');
-  await dialog.getByText('It is tried again by itself').waitFor();
+  await dialog.getByText('Deliveries are retried automatically').waitFor();
   await dialog.getByRole('tab', { name: 'Health' }).focus();
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowRight');
@@ -70,7 +70,7 @@ test('a dead letter is looked at and sent in again, and so are all of a reason',
 
 test('while another list is asked for, nothing is done about the letters of the one before', async () => {
   const { page, context } = await dashboard.visit('/dead-letters', withLetters(startStubApi()));
-  const all = page.getByRole('button', { name: /^(Resolve|Send) all/ });
+  const all = page.getByRole('button', { name: /^(Resolve|Resend) all/ });
   await page.getByRole('button', { name: 'Resolve all (31)' }).waitFor();
   expect(await all.count()).toBe(2);
   const answered = Promise.withResolvers<void>();
@@ -98,7 +98,7 @@ test('a replay is counted before it is sent, and can be paused', async () => {
   await dialog.getByRole('button', { name: 'Count events' }).click();
   await dialog
     .getByText(
-      '812 events to send, of which 12 were skipped before and may be skipped again, 88 known as delivered, about 1.6 s at 500 a second',
+      '812 events to send, of which 12 were skipped before and may be skipped again, 88 already delivered, about 1.6 s at 500 a second',
     )
     .waitFor();
   await dialog.getByRole('button', { name: 'Send 812 events' }).click();

@@ -97,7 +97,7 @@ test('by clicks a survey gets questions in an order; what is missing is said and
   expect(await dialog.getByLabel('Id', { exact: true }).first().inputValue()).toBe('why-so-few');
   await dialog.getByRole('button', { name: 'Add a question' }).click();
   const second = dialog.getByRole('listitem', { name: 'Question 2' });
-  await second.getByLabel('Query', { exact: true }).fill('What should be better?');
+  await second.getByLabel('Question', { exact: true }).fill('What should be better?');
   await second.getByLabel('Answer type').selectOption('Single choice');
   await second.getByRole('button', { name: 'Add an answer' }).click();
   await second.getByRole('textbox', { name: 'Answer 1' }).fill('Prices');
@@ -164,8 +164,8 @@ test('what is removed takes its texts along, nothing gets its id, and a rule tha
   await dialog.getByRole('button', { name: 'Remove question 2' }).click();
   await dialog.getByRole('status').getByText('Question 2 is removed, 1 left').waitFor();
   await dialog.getByRole('button', { name: 'Add a question' }).click();
-  const [first, second] = [1, 2].map((at) => dialog.getByRole('listitem', { name: `Query ${at}`, exact: true }));
-  await second?.getByLabel('Query', { exact: true }).fill('Why?');
+  const [first, second] = [1, 2].map((at) => dialog.getByRole('listitem', { name: `Question ${at}`, exact: true }));
+  await second?.getByLabel('Question', { exact: true }).fill('Why?');
   await second?.getByLabel('Max characters').fill('-1');
   await dialog.getByText(' The last valid version is shown.').waitFor();
   await second?.getByLabel('Max characters').fill('100');
@@ -194,7 +194,7 @@ test.for(KINDS)(
     await dialog.getByRole('region', { name: 'Preview' }).waitFor();
     if (kind === 'survey') await dialog.getByLabel('Answer type').selectOption('Link');
     await fillAll(page, CANARY);
-    if (kind !== 'form') await dialog.getByLabel(/^Link URL/).fill(JAVASCRIPT);
+    if (kind !== 'form') await dialog.getByLabel(/^(Link|Button) URL/).fill(JAVASCRIPT);
     const panel = dialog.locator('svc-engage');
     await panel.getByText(CANARY).first().waitFor();
     const links = panel.getByRole('link');

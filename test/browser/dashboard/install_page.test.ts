@@ -53,7 +53,7 @@ test('where browsers sent events before, it says how long ago, and not that the 
   const before = stored('browser', 'page_view', Date.now() - 2 * 3_600_000, 'https://shop.example/old');
   const { page, context } = await dashboard.visit('/sites/shop/install', withEvents([before]));
   await page.getByText('Browser events are arriving, the last one 2 h ago').waitFor();
-  expect(await page.getByText('Events are arriving').count()).toBe(0);
+  expect(await page.getByText('Events are arriving', { exact: true }).count()).toBe(0);
   await context.close();
 });
 

@@ -55,7 +55,7 @@ const SECRETS: [name: string, path: string, issue: (page: Page) => Promise<void>
     'the password of a user of ClickHouse',
     '/account?view=tokens',
     async (page) => {
-      await press(page, 'Make a user');
+      await press(page, 'Create user');
       await page.getByLabel('Id', { exact: true }).fill('bi2');
       await page.getByLabel('shop', { exact: true }).check();
       await press(page, 'Create');
@@ -114,19 +114,19 @@ const FORMS: [name: string, path: string, change: (page: Page) => Promise<unknow
     'a new user of ClickHouse',
     '/account?view=tokens',
     async (page) => {
-      await press(page, 'Make a user');
+      await press(page, 'Create user');
       await page.getByLabel('shop', { exact: true }).check();
     },
   ],
   ['roles of a member', '/account?view=members&user=bea', (page) => press(page, 'Remove viewer of site shop')],
   ['the name of a member', '/account?view=members&user=bea', (page) => page.getByLabel('Name').fill('Bea')],
-  ['a new replay', '/replays?new=1', (page) => page.getByLabel('Events a second').fill('50')],
+  ['a new replay', '/replays?new=1', (page) => page.getByLabel('Max events per second').fill('50')],
   [
     'a note on a dead letter',
     '/dead-letters?letter=warehouse-0-1',
     async (page) => {
       await press(page, 'Resolve');
-      await page.getByLabel('Why nothing more').fill('Known');
+      await page.getByLabel('Resolution note').fill('Known');
     },
   ],
   [

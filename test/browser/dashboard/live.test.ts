@@ -22,7 +22,7 @@ test('a row opens to the whole way of its event, by keyboard, and the focus come
   await row.focus();
   await page.keyboard.press('Enter');
   const dialog = page.getByRole('dialog', { name: 'Event trace' });
-  for (const text of ['One more copy was dropped.', 'Waiting for a retry', 'try later', 'with the browser key']) {
+  for (const text of ['One duplicate was dropped.', 'Waiting for a retry', 'try later', 'with the browser key']) {
     await dialog.getByText(text).waitFor();
   }
   expect(new URL(page.url()).searchParams.get('open')).toMatch(/^0199f6c2/);
@@ -70,7 +70,7 @@ test('while it is paused older events are read, until the first that arrived', a
   await older.focus();
   await page.keyboard.press('Enter');
   await page.getByText(/^Loaded back to/).waitFor();
-  const rows = page.getByRole('region', { name: 'Recent events' });
+  const rows = page.getByRole('region', { name: 'Newest events' });
   const readOn = async (): Promise<number> => {
     await older.click();
     await rows.evaluate((region) => region.scrollTo(0, region.scrollHeight));
@@ -115,7 +115,7 @@ test('filters are asked for, kept in the address, and taken away again', async (
   await page.getByRole('combobox', { name: 'Event' }).click();
   await page.getByRole('option', { name: 'purchase' }).click();
   await page.getByLabel('Distinct id').fill('visitor-7');
-  await page.getByLabel('Property').fill('cart.size');
+  await page.getByLabel('Property', { exact: true }).fill('cart.size');
   await page.getByLabel('Property value').fill('3');
   await page.keyboard.press('Enter');
   await page.waitForURL('**/live?event=purchase&distinct_id=visitor-7&property=cart.size&value=3');

@@ -169,7 +169,7 @@ test('somebody ends another session, changes the password and sets up a second f
   await page.getByRole('button', { name: 'Change password' }).click();
   await page.getByText('Your password was changed').waitFor();
   await page.getByRole('button', { name: 'Set up' }).click();
-  await page.getByRole('img', { name: 'QR code of the secret' }).waitFor();
+  await page.getByRole('img', { name: 'The secret, to scan' }).waitFor();
   await page.getByLabel('Code').fill('123456');
   await page.getByLabel('Your password').fill('right');
   await page.getByRole('button', { name: 'Turn on' }).click();

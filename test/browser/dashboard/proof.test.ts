@@ -133,7 +133,7 @@ test('whose role takes a second factor sets one up before anything else, and is 
       return { recovery_codes: ['abcd-efgh-ijkl-mnop'] };
     });
   const { page, context, faults } = await dashboard.visit('/account?view=tokens', api);
-  await page.getByText('Your role takes a second factor').waitFor();
+  await page.getByText('Your role requires two-factor authentication').waitFor();
   expect(await page.getByRole('navigation').count()).toBe(0);
   expect(api.requests.filter((one) => one.startsWith('GET /v1/admin/'))).toEqual([]);
   expect(await axeViolations(page)).toEqual([]);

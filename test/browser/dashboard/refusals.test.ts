@@ -61,13 +61,9 @@ test('what is not known is not called good', async () => {
   };
   const answer = (more: Parameters<typeof refusalsOf>[0]) => startStubApi().on('GET', API, refusalsOf(more));
   await shown(answer({}), PAGE, 'No rejected events in this period');
-  await shown(answer({ known_since: null }), PAGE, 'No edge has counted yet');
+  await shown(answer({ known_since: null }), PAGE, 'No data yet');
   await shown(answer({ from: 9, to: 5 }), `${PAGE}?from=2020-01-01&to=2020-01-02`, 'kept for 7 days');
-  await shown(
-    startStubApi().on('GET', API, refusal(503, 'refusals_unavailable')),
-    PAGE,
-    'Redis, which counts what is not',
-  );
+  await shown(startStubApi().on('GET', API, refusal(503, 'refusals_unavailable')), PAGE, 'Redis is not responding');
   await shown(answer({ ...someRefusals('buy'), samples: null }), PAGE, 'Your role cannot see samples.');
 });
 

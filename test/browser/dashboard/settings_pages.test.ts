@@ -84,7 +84,7 @@ test('an account says what its month comes to and who changed what, and issues s
   await page.getByText('svc_at_NEWSECRET').waitFor();
   await page.getByRole('button', { name: 'I have copied it' }).click();
   await page.getByRole('cell', { name: 'nightly', exact: true }).waitFor();
-  await page.getByRole('button', { name: 'Make a user' }).click();
+  await page.getByRole('button', { name: 'Create user' }).click();
   await page.getByLabel('Id', { exact: true }).fill('ada');
   await page.getByRole('checkbox', { name: 'shop' }).check();
   await page.getByRole('button', { name: 'Create', exact: true }).click();

@@ -81,7 +81,7 @@ function Confirming({ begun, onCodes, onClose }: ConfirmingProps): VNode {
         Scan this with your authenticator app, or add the secret below manually or{' '}
         <a href={begun.uri}>by opening it there</a>, then enter the code that the app shows.
       </p>
-      <LazyQrCode text={begun.uri} label="QR code of the secret" />
+      <LazyQrCode text={begun.uri} label="The secret, to scan" />
       <div class="secret">
         <code>{begun.secret}</code>
         <CopyButton text={begun.secret} what="secret" />

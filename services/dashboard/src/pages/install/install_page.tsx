@@ -47,7 +47,7 @@ export default function InstallPage({ params }: PageProps): VNode {
   return (
     <ol class="stack steps">
       <li>
-        <Panel title="1. Browser key">
+        <Panel title="1. A key for your pages">
           <ChooseKey siteId={siteId} value={key} origins={likelyOrigins(domains.value?.items ?? [])} onValue={setKey} />
         </Panel>
       </li>
