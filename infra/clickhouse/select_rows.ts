@@ -78,7 +78,7 @@ export function querySettings(limits: QueryLimits): ClickHouseSettings {
     optimize_aggregators_of_group_by_keys: 0,
     optimize_redundant_functions_in_order_by: 0,
     optimize_limit_by_function_keys: 0,
-    // Where a row lies is the same for all of a query (queries/repeats.ts).
+    // Where a row lies is the same for all of a query (`pipelines/analytics/event_rows_sql.ts`).
     enable_shared_storage_snapshot_in_query: 1,
     // Otherwise an error in the middle of the rows would look like a row.
     wait_end_of_query: 1,

@@ -29,7 +29,7 @@ type SqlFormat = 'JSONCompact' | 'Parquet';
  */
 export type RunSql = (siteId: string, sql: string, format: SqlFormat, asker: QueryCaller) => Promise<Buffer>;
 
-/** Asks as the user of the address, who has the rights of `sql_rights.ts`. */
+/** Asks as the user of the address, who has the rights of `analyst_rights.ts`. */
 export function createSqlRunner(url: string): { ask: RunSql; close(): Promise<void> } {
   const warehouse = createWarehouse(url);
   return {

@@ -384,7 +384,7 @@ async function finish<Row>(
   if (all.length > 0) await options.insert(topic, token, all, true, progressed);
 }
 
-/** The state of a sink in one process. The modules beside this one are the steps that change it. */
+/** The state of a sink in one process. The functions below are the steps that change it. */
 interface SinkState<Row> {
   readonly options: SinkOptions<Row>;
   readonly offsets: GroupOffsets;

@@ -265,7 +265,7 @@ async function closeProducer(group: GroupState): Promise<void> {
   await producer?.disconnect();
 }
 
-/** The state of a transactional stage in one process. The modules beside this one are the steps that change it. */
+/** The state of a transactional stage in one process. The functions below are the steps that change it. */
 interface StageState {
   readonly options: TransactionalStageOptions;
   readonly offsets: GroupOffsets;

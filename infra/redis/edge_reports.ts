@@ -27,13 +27,23 @@ const SAMPLES_OF_REASON_MAX = 20;
 const SAMPLES_MAX = 100;
 const SINCE = 'refusals.since';
 
-/** Adds what an edge did not accept to what is remembered of a site. @throws RedisUnavailableError */
-export function createRejectionReporter(redis: Redis): (siteId: string, notes: RefusalNotes) => Promise<void> {
+/** Passes on what an edge has gathered of a site, once for each number: they rise. @throws RedisUnavailableError */
+export type Report<Notes> = (siteId: string, notes: Notes, number: number) => Promise<void>;
+
+/**
+ * Adds what an edge did not accept to what is remembered of a site.
+ *
+ * @param edgeId Another for each start of an edge.
+ */
+export function createRejectionReporter(redis: Redis, edgeId: string): Report<RefusalNotes> {
   const script = createScript(redis, 'refusals.lua');
-  return async (siteId, { counts, samples }) => {
+  return async (siteId, { counts, samples }, number) => {
     const told = samples.map((sample) => [sample.atMs, `${reasonOf(sample)} ${JSON.stringify(sample)}`]);
     const text = JSON.stringify({ counts: [...counts], samples: told });
-    await script.run(refusalKeys(siteId), [text, REFUSALS_KEPT_MS, REFUSAL_HOURS, SAMPLES_OF_REASON_MAX, SAMPLES_MAX]);
+    await script.run(
+      [...refusalKeys(siteId), `refusals.{${siteId}}.of.${edgeId}`],
+      [text, number, REFUSALS_KEPT_MS, REFUSAL_HOURS, SAMPLES_OF_REASON_MAX, SAMPLES_MAX],
+    );
   };
 }
 
@@ -87,21 +97,17 @@ const TAG_KEPT_MS = 60 * DAY_MS;
 const DEFINITIONS_MAX = 400;
 const REPORTED_DAYS = 7;
 
-/** Adds what an edge has seen to what is remembered of a site. @throws RedisUnavailableError */
-export function createTagReporter(redis: Redis): (siteId: string, notes: TagNotes) => Promise<void> {
+/** Adds what an edge has seen to what is remembered of a site. */
+export function createTagReporter(redis: Redis, edgeId: string): Report<TagNotes> {
   const script = createScript(redis, 'tag_health.lua');
-  return async (siteId, notes) => {
+  return async (siteId, notes, number) => {
     const { lastMs, hours, pages, reported } = notes;
     const fired = [...notes.fired].map(([id, { count, firstMs, lastMs: firedMs }]) => [id, count, firstMs, firedMs]);
     const text = JSON.stringify({ lastMs, hours: [...hours], pages: [...pages], reported: [...reported], fired });
-    await script.run(tagKeys(siteId), [
-      text,
-      TAG_KEPT_MS,
-      PAGES_MAX,
-      DEFINITIONS_MAX,
-      DAYS_KEPT * 24,
-      REPORTED_DAYS - 1,
-    ]);
+    await script.run(
+      [...tagKeys(siteId), `tag.{${siteId}}.of.${edgeId}`],
+      [text, number, TAG_KEPT_MS, PAGES_MAX, DEFINITIONS_MAX, DAYS_KEPT * 24, REPORTED_DAYS - 1],
+    );
   };
 }
 

@@ -1,12 +1,17 @@
--- Adds what an edge did not accept of a site. KEYS: counts and samples of the site. ARGV: JSON of the notes, milliseconds to
--- keep all, hours to keep, samples of one reason at the most, samples at the most.
+-- Adds what an edge did not accept of a site. KEYS: counts and samples of the site, and the last number of the edge. ARGV: JSON
+-- of the notes, their number, milliseconds to keep all, hours to keep, samples of one reason at the most, samples at the most.
+
+-- What is sent again because no answer came counts once: the numbers of an edge rise. A number is forgotten after a day.
+if tonumber(redis.call('GET', KEYS[3]) or '0') >= tonumber(ARGV[2]) then return 0 end
+redis.call('SET', KEYS[3], ARGV[2], 'PX', 86400000)
+
 local notes = cjson.decode(ARGV[1])
 local function whole(number) return string.format('%.0f', number) end
 
 -- Fields begin with their hour, and are dropped once that is too old by this server's clock, which no edge may run ahead of for
 -- the others; looked for only when one is added.
 local time = redis.call('TIME')
-local oldest = math.floor(tonumber(time[1]) / 3600) - tonumber(ARGV[3])
+local oldest = math.floor(tonumber(time[1]) / 3600) - tonumber(ARGV[4])
 local grew = false
 for _, pair in ipairs(notes.counts) do
   if redis.call('HINCRBY', KEYS[1], pair[1], whole(pair[2])) == pair[2] then grew = true end
@@ -33,9 +38,9 @@ local function trim()
     left = left - 1
   end
   for _, list in pairs(byReason) do
-    while size(list) > tonumber(ARGV[4]) do dropOldest(list) end
+    while size(list) > tonumber(ARGV[5]) do dropOldest(list) end
   end
-  while left > tonumber(ARGV[5]) do
+  while left > tonumber(ARGV[6]) do
     local longest
     for _, list in pairs(byReason) do
       if not longest or size(list) > size(longest) then longest = list end
@@ -49,5 +54,5 @@ if #notes.samples > 0 then
   trim()
 end
 
-for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[2]) end
+for at = 1, 2 do redis.call('PEXPIRE', KEYS[at], ARGV[3]) end
 return 1

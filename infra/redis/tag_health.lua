@@ -1,11 +1,16 @@
--- Adds what an edge has seen of a site's tag. KEYS: facts, hours, pages, definitions of the site. ARGV: JSON of the notes,
--- milliseconds to keep all, pages at the most, definitions at the most, hours and days to keep, by this
--- server's clock.
+-- Adds what an edge has seen of a site's tag. KEYS: facts, hours, pages, definitions of the site, and the last number of the
+-- edge. ARGV: JSON of the notes, their number, milliseconds to keep all, pages at the most, definitions at the most, hours and
+-- days to keep, by this server's clock.
+
+-- What is sent again because no answer came counts once: the numbers of an edge rise. A number is forgotten after a day.
+if tonumber(redis.call('GET', KEYS[5]) or '0') >= tonumber(ARGV[2]) then return 0 end
+redis.call('SET', KEYS[5], ARGV[2], 'PX', 86400000)
+
 local notes = cjson.decode(ARGV[1])
 local time = redis.call('TIME')
 local seconds = tonumber(time[1])
-local oldest_hour = math.floor(seconds / 3600) - tonumber(ARGV[5])
-local oldest_day = math.floor(seconds / 86400) - tonumber(ARGV[6])
+local oldest_hour = math.floor(seconds / 3600) - tonumber(ARGV[6])
+local oldest_day = math.floor(seconds / 86400) - tonumber(ARGV[7])
 local function whole(number) return string.format('%.0f', number) end
 
 -- Fields of a hash that begin with a number are dropped once that is too old; looked for only when one is added.
@@ -30,7 +35,7 @@ addAll(KEYS[2], notes.hours, oldest_hour)
 addAll(KEYS[1], notes.reported, oldest_day)
 
 for _, pair in ipairs(notes.pages) do redis.call('ZADD', KEYS[3], 'GT', whole(pair[2]), pair[1]) end
-redis.call('ZREMRANGEBYRANK', KEYS[3], 0, -1 - tonumber(ARGV[3]))
+redis.call('ZREMRANGEBYRANK', KEYS[3], 0, -1 - tonumber(ARGV[4]))
 
 local function longestSilent()
   local found, oldest
@@ -48,7 +53,7 @@ for _, fired in ipairs(notes.fired) do
   local id, count, firstMs, lastMs = fired[1], fired[2], fired[3], fired[4]
   local text = redis.call('HGET', KEYS[4], id)
   local known = text and cjson.decode(text) or { 0, firstMs, 0 }
-  if not text and redis.call('HLEN', KEYS[4]) >= tonumber(ARGV[4]) then redis.call('HDEL', KEYS[4], longestSilent()) end
+  if not text and redis.call('HLEN', KEYS[4]) >= tonumber(ARGV[5]) then redis.call('HDEL', KEYS[4], longestSilent()) end
   local before = math.max(known[1] - 1, 0)
   local gaps = known[1] + count - 1 - before
   local gap = known[3]
@@ -61,5 +66,5 @@ for _, fired in ipairs(notes.fired) do
     string.format('[%.0f,%.0f,%.0f]', known[1] + count, math.max(known[2], lastMs), gap))
 end
 
-for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[2]) end
+for at = 1, 4 do redis.call('PEXPIRE', KEYS[at], ARGV[3]) end
 return 1

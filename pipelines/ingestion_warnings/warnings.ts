@@ -45,7 +45,6 @@ export interface RefusalNotes {
 
 /** Hours of reasons: a week of the usual ones while Redis is away. */
 const COUNTS_MAX = 4_096;
-const SAMPLES_HELD_MAX = 20;
 /** Until notes are passed on so many samples are taken: each costs the cleaning of its names. */
 const SAMPLES_TAKEN_MAX = 20;
 const SAMPLES_OF_REASON_MAX = 2;
@@ -66,14 +65,6 @@ export function noteRefusal(notes: RefusalNotes, refusal: Refusal, atMs: number,
   notes.sampled.set(reason, taken + 1);
   const { kind, code } = refusal;
   notes.samples.push({ atMs, kind, code, ...tell() });
-}
-
-/** Takes back notes that could not be passed on; `earlier` came before what `notes` holds. */
-export function mergeRefusalNotes(notes: RefusalNotes, earlier: RefusalNotes): void {
-  const newer = [...notes.counts];
-  notes.counts.clear();
-  for (const [field, times] of [...earlier.counts, ...newer]) count(notes.counts, field, times);
-  notes.samples = [...earlier.samples, ...notes.samples].slice(-SAMPLES_HELD_MAX);
 }
 
 function count(counts: Map<string, number>, field: string, times: number): void {

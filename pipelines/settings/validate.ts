@@ -156,7 +156,7 @@ function sealedProblems(name: string, value: string): Problem[] {
 
 /**
  * Two sites of an account that have one measurement id are a mistake. One of another account shuts nobody out, as it may be claimed
- * by whoever reads it off a page: hits are those of the site that has proof (measurement_site.ts).
+ * by whoever reads it off a page: hits are those of the site that has proof (callers.ts).
  */
 function measurementIdProblems({ site_id, name, settings }: Destination, table: SettingsTable): Problem[] {
   const measurementId = settings['measurement_id'];

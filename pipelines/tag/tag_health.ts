@@ -145,17 +145,6 @@ export function noteEvent(notes: TagNotes, { page, definition, reported }: Signs
   }
 }
 
-/** Takes back notes that could not be passed on; `earlier` came before what `notes` holds. */
-export function mergeNotes(notes: TagNotes, earlier: TagNotes): void {
-  notes.lastMs = Math.max(notes.lastMs, earlier.lastMs);
-  for (const [hour, count] of earlier.hours) add(notes.hours, hour, count);
-  for (const [name, count] of earlier.reported) add(notes.reported, name, count);
-  for (const [definition, fired] of earlier.fired) noteFired(notes.fired, definition, fired);
-  const newer = [...notes.pages];
-  notes.pages.clear();
-  for (const [page, atMs] of [...earlier.pages, ...newer]) notePage(notes.pages, page, atMs);
-}
-
 function add<Key>(counts: Map<Key, number>, key: Key, count: number): void {
   counts.set(key, (counts.get(key) ?? 0) + count);
 }

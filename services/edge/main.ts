@@ -1,6 +1,6 @@
 // The edge: HTTP -> events.raw.
 
-import { hkdfSync, randomBytes } from 'node:crypto';
+import { hkdfSync, randomBytes, randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import { type EdgeConfig, edgeConfig } from '#infra/config/edge_config.ts';
@@ -64,12 +64,16 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
   runtime.parts.uses('redis', probe.isAlive);
   // By its clock events have arrived, and days and months begin.
   runtime.parts.needs('clock', () => Math.abs(probe.aheadMs() ?? 0) <= CLOCK_MS_MAX);
+  const edgeId = randomUUID();
   const keyUse = stopping(runtime, createKeyUse({ note: (uses) => recordKeyUses(redis, uses), nowMs: Date.now }));
-  const tagHealth = stopping(runtime, createTagHealth({ table, note: createTagReporter(redis), nowMs: Date.now }));
+  const tagHealth = stopping(
+    runtime,
+    createTagHealth({ table, note: createTagReporter(redis, edgeId), nowMs: Date.now }),
+  );
   const refusals = stopping(
     runtime,
     createRefusals({
-      note: createRejectionReporter(redis),
+      note: createRejectionReporter(redis, edgeId),
       markCounted: () => markRefusalsCounted(redis, Date.now()),
       secret: config.identitySecret,
       nowMs: Date.now,

@@ -2,7 +2,6 @@
 import type { KeyUses } from '#infra/redis/edge_reports.ts';
 import { shownNames } from '#pipelines/ingestion_warnings/shown_names.ts';
 import {
-  mergeRefusalNotes,
   newRefusalNotes,
   noteRefusal,
   type Refusal,
@@ -13,13 +12,13 @@ import type { TakenBatch } from '#pipelines/intake/take_event.ts';
 import { keyIdOf, type RefusedCaller } from '#pipelines/settings/callers.ts';
 import { parseEventDefinition } from '#pipelines/settings/event_definitions.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
-import { mergeNotes, newNotes, noteEvent, signsOf, type TagNotes } from '#pipelines/tag/tag_health.ts';
+import { newNotes, noteEvent, signsOf, type TagNotes } from '#pipelines/tag/tag_health.ts';
 import type { Event } from '#schemas/event.ts';
 import type { ApiKey, Site } from '#schemas/setting.ts';
 
 interface RefusalsOptions {
-  /** Passes notes of a site on; where it throws they are passed on with the next. */
-  note(siteId: string, notes: RefusalNotes): Promise<void>;
+  /** Passes notes of a site on, as `BatchedReporter` says. */
+  note(siteId: string, notes: RefusalNotes, number: number): Promise<void>;
   /** Says that refusals are counted from now on, unless that was said before. */
   markCounted(): Promise<void>;
   /** For names that are addresses. */
@@ -62,7 +61,7 @@ const MARK_MS = 60_000;
 
 /** Gathers in memory what each site was not accepted of, and passes it on every 2 s; samples hold cleaned names alone. */
 export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOptions): Refusals {
-  const waiting = createBatchedReporter({ begin: newRefusalNotes, note, merge: mergeRefusalNotes });
+  const waiting = createBatchedReporter({ begin: newRefusalNotes, note });
   const mark = (): void => {
     markCounted().catch(() => undefined);
   };
@@ -92,11 +91,13 @@ export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOpt
         sawEvent(sender, refusal, places?.[index] ?? index, events[index], before);
       for (const { index, code } of batch.rejected) saw({ kind: 'rejected', code }, index);
       for (const { index, reason } of batch.dropped) saw({ kind: 'dropped', code: reason }, index);
-      for (const { index, code } of batch.warned) saw({ kind: 'warned', code }, index);
-      if (overQuota + reused.length === 0) return;
+      if (overQuota + reused.length + batch.warned.length === 0) return;
       const sound = soundPlaces(events.length, batch);
+      const beyond = new Set(sound.slice(sound.length - overQuota));
+      // An event that was dropped was not accepted with a fault.
+      for (const { index, code } of batch.warned) if (!beyond.has(index)) saw({ kind: 'warned', code }, index);
       for (const { at, before } of reused) saw({ kind: 'warned', code: 'uuid_reused' }, sound[at] ?? at, before);
-      for (const index of sound.slice(sound.length - overQuota)) saw({ kind: 'dropped', code: 'quota' }, index);
+      for (const index of beyond) saw({ kind: 'dropped', code: 'quota' }, index);
     },
     sawRejected: (sender, code, index, sent) => sawEvent(sender, { kind: 'rejected', code }, index, sent),
     sawRequest({ siteId, key }, code) {
@@ -123,10 +124,11 @@ function soundPlaces(count: number, { rejected, dropped }: TakenBatch): number[]
 
 interface ReporterOptions<Batch> {
   begin(): Batch;
-  /** Passes a batch on; where it throws, it is passed on with the next. */
-  note(name: string, batch: Batch): Promise<void>;
-  /** Takes back into `batch` what could not be passed on before. */
-  merge(batch: Batch, earlier: Batch): void;
+  /**
+   * Passes a batch on. Where it throws, the batch may have arrived all the same: it is passed on again, unchanged and under its
+   * number, before any later one of its name. Numbers rise from 1.
+   */
+  note(name: string, batch: Batch, number: number): Promise<void>;
   everyMs?: number;
 }
 
@@ -140,30 +142,56 @@ interface BatchedReporter<Batch> {
 
 const REPORT_MS = 2_000;
 
-function createBatchedReporter<Batch>(options: ReporterOptions<Batch>): BatchedReporter<Batch> {
-  const { begin, note, merge, everyMs = REPORT_MS } = options;
-  let waiting = new Map<string, Batch>();
+function createBatchedReporter<Batch>({
+  begin,
+  note,
+  everyMs = REPORT_MS,
+}: ReporterOptions<Batch>): BatchedReporter<Batch> {
+  const waiting = new Map<string, Batch>();
+  const unanswered = new Map<string, { batch: Batch; number: number }>();
+  let numbers = 0;
+  let flushing: Promise<unknown> | null = null;
 
-  function batchOf(name: string): Batch {
-    const batch = waiting.get(name) ?? begin();
-    waiting.set(name, batch);
-    return batch;
+  /** One batch of a name: what has no answer yet, else what was gathered. Whether it is there. */
+  async function passOne(name: string): Promise<boolean> {
+    const batch = waiting.get(name);
+    let report = unanswered.get(name);
+    if (report === undefined && batch !== undefined) {
+      report = { batch, number: ++numbers };
+      waiting.delete(name);
+      unanswered.set(name, report);
+    }
+    if (report === undefined) return false;
+    await note(name, report.batch, report.number);
+    unanswered.delete(name);
+    return true;
   }
 
-  async function flush(): Promise<void> {
-    const gathered = waiting;
-    waiting = new Map();
+  async function pass(name: string): Promise<void> {
+    const again = unanswered.has(name);
     // The store says itself that it is away.
-    const pass = (name: string, batch: Batch) => note(name, batch).catch(() => merge(batchOf(name), batch));
-    await Promise.all([...gathered].map(([name, batch]) => pass(name, batch)));
+    const arrived = await passOne(name).catch(() => false);
+    if (again && arrived) await passOne(name).catch(() => false);
+  }
+
+  function flush(): Promise<unknown> {
+    flushing ??= Promise.all([...new Set([...unanswered.keys(), ...waiting.keys()])].map(pass)).finally(() => {
+      flushing = null;
+    });
+    return flushing;
   }
 
   const timer = setInterval(() => void flush(), everyMs);
   timer.unref();
   return {
-    of: batchOf,
+    of(name) {
+      const batch = waiting.get(name) ?? begin();
+      waiting.set(name, batch);
+      return batch;
+    },
     async stop() {
       clearInterval(timer);
+      await flushing;
       await flush();
     },
   };
@@ -171,8 +199,8 @@ function createBatchedReporter<Batch>(options: ReporterOptions<Batch>): BatchedR
 
 interface TagHealthOptions {
   table: SettingsTable;
-  /** Passes notes of a site on; where it throws they are passed on with the next. */
-  note(siteId: string, notes: TagNotes): Promise<void>;
+  /** Passes notes of a site on, as `BatchedReporter` says. */
+  note(siteId: string, notes: TagNotes, number: number): Promise<void>;
   nowMs(): number;
 }
 
@@ -186,7 +214,7 @@ export interface TagHealth {
 
 /** Gathers in memory what each site's browsers sent, and passes it on every 2 s. */
 export function createTagHealth({ table, note, nowMs }: TagHealthOptions): TagHealth {
-  const waiting = createBatchedReporter({ begin: newNotes, note, merge: mergeNotes });
+  const waiting = createBatchedReporter({ begin: newNotes, note });
   const definitionsOf = knownDefinitions(table);
   return {
     saw(siteId, events) {
@@ -224,7 +252,7 @@ function idOf(text: string): string[] {
 }
 
 interface KeyUseOptions {
-  /** Passes uses on; where it throws they are passed on with the next. */
+  /** Passes uses on; where it throws they are passed on again. */
   note(uses: KeyUses): Promise<void>;
   nowMs(): number;
 }
@@ -246,10 +274,6 @@ export function createKeyUse({ note, nowMs }: KeyUseOptions): KeyUse {
   const waiting = createBatchedReporter<Map<string, number>>({
     begin: () => new Map(),
     note: (_name, uses) => note(uses),
-    merge(uses, earlier) {
-      // A later use of the same key says more.
-      for (const [keyHash, atMs] of earlier) if (!uses.has(keyHash)) uses.set(keyHash, atMs);
-    },
     everyMs: KEY_USE_FLUSH_MS,
   });
   return {

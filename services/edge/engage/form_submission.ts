@@ -65,7 +65,7 @@ export type FormOutcome =
     }
   | { kind: 'refused'; answer: Answer };
 
-/** Judges forms and hands those that are no spam to the ingestService. */
+/** Judges forms and hands those that are no spam to the ingest service. */
 export function createFormIntake(
   context: EdgeContext,
   rate: EngageRate,

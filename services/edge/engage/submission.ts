@@ -69,7 +69,7 @@ export const LATER_S = 600;
 
 type Taken = { ok: true; accepted: number; acceptance: Acceptance } | { ok: false; answer: Answer };
 
-/** Hands events to the ingestService, and notes what the visitor saw once Kafka holds them. */
+/** Hands events to the ingest service, and notes what the visitor saw once Kafka holds them. */
 export async function acceptEngage(
   request: HttpRequestIn,
   caller: IngestCaller,
@@ -260,9 +260,9 @@ export function challengeFor(
 
 /** Counts each request of these routes once against the rates of its address and key, whatever becomes of it. */
 export interface EngageRate {
-  /** Hands events to the ingestService of all others, which counts the request. */
+  /** Hands events to the one way in, which counts the request. */
   accept(request: HttpRequestIn, events: readonly unknown[]): Promise<Acceptance>;
-  /** The answer to a request that was judged: where the ingestService has not counted it and its rate is exceeded, that it is. */
+  /** The answer to a request that was judged: where the ingest service has not counted it and its rate is exceeded, that it is. */
   settle(request: HttpRequestIn, answer: Answer): Promise<Answer>;
   /**
    * The answer to a request that exceeds its rate; null: it does not, or was counted before.

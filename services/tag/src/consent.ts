@@ -29,7 +29,7 @@ export const say = (choice: Choice): void => {
   tellTabs(Object.assign(words, choice, { told: true }));
 };
 
-/** Not what our own part for the platforms has put there: it only repeats the choice (vendor_stubs.ts). */
+/** Not what our own part for the platforms has put there: it only repeats the choice (vendors_script.ts). */
 const isConsent = (entry: unknown): entry is ArrayLike<unknown> =>
   (entry as unknown[] | null | undefined)?.[0] === 'consent' && !(entry as { svc?: unknown }).svc;
 

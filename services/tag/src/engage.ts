@@ -175,7 +175,7 @@ function whenAllowed(host: PartHost, start: () => void, triesLeft = TRIES): void
   else guarded(start)();
 }
 
-/** The page without what tells one visitor from another: of its query no more than the campaign, as bare.ts has it. */
+/** The page without what tells one visitor from another: of its query no more than the campaign, as redact.ts has it. */
 function anonymousPage(): { url: string; referrer: string } {
   const campaign = covered(location.search.replace(/[?&](?!utm_)[^&]*/g, '')).replace(/^&/, '?');
   return {
@@ -185,7 +185,7 @@ function anonymousPage(): { url: string; referrer: string } {
 }
 
 /**
- * The visitor's id, where the tag may keep one: its own (visitor_ids.ts), or one that it takes over, where nothing was
+ * The visitor's id, where the tag may keep one: its own (visitor.ts), or one that it takes over, where nothing was
  * measured yet. Undefined also where cookies are refused.
  */
 function visitorOf({ analytics }: EngageHost): string | undefined {

@@ -5,7 +5,7 @@ import { askFor, waitMs } from './requests.ts';
 import type { PartHost, SiteConfig } from './types.ts';
 
 /**
- * Loads a script of the tag that not every page needs, and starts what it hands over (part_script.ts).
+ * Loads a script of the tag that not every page needs, and starts what it hands over (own_script.ts).
  *
  * @returns what that gave; undefined where the page does not let the script in, or something in it fails: that costs this
  *   part, and nothing else of the tag or the page.

@@ -23,8 +23,12 @@ beforeEach(() => {
   siteId = `test-${randomUUID()}`;
 });
 
+let number = 0;
 const note = (notes: RefusalNotes, nowMs = NOW_MS) =>
-  createRejectionReporter(redisByClock(redis(), () => nowMs))(siteId, notes);
+  createRejectionReporter(
+    redisByClock(redis(), () => nowMs),
+    'edge-1',
+  )(siteId, notes, ++number);
 const read = () => readRejections(redis(), siteId);
 const told = { keyId: 'k', caller: 'server', event: 'buy', index: 3, fields: ['event', 'properties.value'] } as const;
 
@@ -36,6 +40,20 @@ function counted(...refusals: [Refusal, number][]): RefusalNotes {
 
 const sampled = (samples: RefusalSample[]): RefusalNotes => ({ ...counted([MALFORMED, NOW_MS]), samples });
 const sampleAt = (refusal: Refusal, atMs: number): RefusalSample => ({ atMs, ...refusal, ...told });
+
+test('what an edge passes on again counts once, and what another edge has under the same number counts too', async () => {
+  const [one, other] = ['edge-2', 'edge-3'].map((edge) =>
+    createRejectionReporter(
+      redisByClock(redis(), () => NOW_MS),
+      edge,
+    ),
+  );
+  const notes = counted([MALFORMED, NOW_MS]);
+  for (const report of [one, one, other]) await report?.(siteId, notes, 1);
+  await one?.(siteId, notes, 2);
+  await one?.(siteId, notes, 1);
+  expect((await read()).hours).toEqual([{ hour: NOW_HOUR, ...MALFORMED, count: 3 }]);
+});
 
 test('of a site of which nothing was refused, nothing is told', async () => {
   expect(await read()).toMatchObject({ hours: [], samples: [] });

@@ -14,7 +14,12 @@ beforeEach(() => {
   siteId = `test-${randomUUID()}`;
 });
 
-const note = (site: string, notes: TagNotes) => createTagReporter(redisByClock(redis(), () => NOW_MS))(site, notes);
+let number = 0;
+const note = (site: string, notes: TagNotes, again = ++number) =>
+  createTagReporter(
+    redisByClock(redis(), () => NOW_MS),
+    'edge-1',
+  )(site, notes, again);
 
 const notesOf = (...events: [Partial<Signs>, number][]): TagNotes => {
   const notes = newNotes();

@@ -4,7 +4,7 @@ import { type HttpServer, listen } from '#infra/http/http_server.ts';
 import type { PartitionSender, SendResult } from '#infra/kafka/sender.ts';
 import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
 import type { EngageGuard, EngageMemoryStore } from '#infra/redis/engage/engage.ts';
-import { mergeRefusalNotes, newRefusalNotes, type RefusalNotes } from '#pipelines/ingestion_warnings/warnings.ts';
+import { newRefusalNotes, type RefusalNotes } from '#pipelines/ingestion_warnings/warnings.ts';
 import { issueKey } from '#pipelines/settings/callers.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
@@ -80,7 +80,7 @@ export interface TestEdgeOptions {
   tag?: TagScripts;
   /** Whose X-Forwarded-For is believed. */
   trustedProxies?: string[];
-  /** The clock of everything but the ingestService; absent: the real one. */
+  /** The clock of everything but the ingest service; absent: the real one. */
   nowMs?: () => number;
   /** What counts submissions; absent: this process. */
   engageGuard?: EngageGuard;
@@ -141,8 +141,9 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
   const refusals = createRefusals({
     async note(siteId, notes) {
       const known = noted.get(siteId) ?? newRefusalNotes();
-      mergeRefusalNotes(notes, known);
-      noted.set(siteId, notes);
+      for (const [field, times] of notes.counts) known.counts.set(field, (known.counts.get(field) ?? 0) + times);
+      known.samples.push(...notes.samples);
+      noted.set(siteId, known);
     },
     markCounted: async () => undefined,
     secret: Buffer.alloc(32, 2),

@@ -125,9 +125,15 @@ describe('what reaches the edge', () => {
         stop: none,
       },
     });
-    const events = [newEvent(), newEvent({ event: 'second' }), {}, newEvent({ event: 'third' })];
+    // What is dropped was not accepted with a fault.
+    const faulty = { properties: { external_id: 'undefined' } };
+    const events = [newEvent(faulty), newEvent({ event: 'second', ...faulty }), {}, newEvent({ event: 'third' })];
     await postEvents(edge.url, edge.serverKey, events);
-    expect(await countsOf(edge)).toEqual({ 'rejected:event_name_missing': 1, 'dropped:quota': 2 });
+    expect(await countsOf(edge)).toEqual({
+      'rejected:event_name_missing': 1,
+      'warned:placeholder_id': 1,
+      'dropped:quota': 2,
+    });
     const samples = (await edge.refused()).get('shop')?.samples ?? [];
     expect(samples.filter(({ code }) => code === 'quota').map(({ index, event }) => [index, event])).toEqual([
       [1, 'second'],
@@ -304,15 +310,14 @@ describe('what is noted', () => {
     expect(noted).toHaveLength(2);
   });
 
-  test('is passed on with the next where it could not be, and at the end', async () => {
+  test('is passed on before the next where it could not be, and at the end', async () => {
     isAway = true;
     reject();
     await vi.advanceTimersByTimeAsync(4_000);
     isAway = false;
     reject();
     await refusals.stop();
-    expect(noted).toHaveLength(1);
-    expect([...(noted[0]?.[1].counts.values() ?? [])]).toEqual([2]);
+    expect(noted.map(([, { counts }]) => [...counts.values()])).toEqual([[1], [1]]);
   });
 
   test('says from when on it is counted, at once and each minute, also where Redis was away', async () => {
@@ -322,4 +327,38 @@ describe('what is noted', () => {
     expect(marks).toBe(3);
     await refusals.stop();
   });
+});
+
+test('notes without an answer are passed on again as they were, under their number, before what came since', async () => {
+  vi.useFakeTimers();
+  try {
+    const passed: [number, number][] = [];
+    let answers = false;
+    const refusals = createRefusals({
+      async note(_siteId, notes, number) {
+        passed.push([number, [...notes.counts.values()].reduce((sum, times) => sum + times, 0)]);
+        if (!answers) throw new Error('no answer');
+      },
+      markCounted: async () => undefined,
+      secret: Buffer.alloc(32, 2),
+      nowMs: Date.now,
+    });
+    const refuse = () => refusals.sawRequest({ siteId: 'shop', key: null }, 'key_unknown');
+    refuse();
+    await vi.advanceTimersByTimeAsync(2_000);
+    refuse();
+    refuse();
+    await vi.advanceTimersByTimeAsync(2_000);
+    answers = true;
+    await vi.advanceTimersByTimeAsync(2_000);
+    await refusals.stop();
+    expect(passed).toEqual([
+      [1, 1],
+      [1, 1],
+      [1, 1],
+      [2, 2],
+    ]);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import {
   HOUR_MS,
-  mergeRefusalNotes,
   newRefusalNotes,
   noteRefusal,
   type Refusal,
@@ -42,36 +41,10 @@ test('of a reason two samples are taken until notes are passed on, and 20 in all
   expect(notes.samples).toHaveLength(20);
 });
 
-test('notes that could not be passed on are added to what came since, and stay bounded', () => {
-  const earlier = newRefusalNotes();
-  for (let hour = 0; hour < 4_999; hour += 1) note(earlier, MALFORMED, hour * HOUR_MS, 3);
-  expect(earlier.counts.size).toBe(4_096);
+test('of counts by hour and reason the newest 4,096 stay', () => {
   const notes = newRefusalNotes();
-  note(notes, MALFORMED, 4_998 * HOUR_MS);
-  note(notes, MALFORMED, 4_999 * HOUR_MS);
-  mergeRefusalNotes(notes, earlier);
+  for (let hour = 0; hour < 4_999; hour += 1) note(notes, MALFORMED, hour * HOUR_MS, 3);
   expect(notes.counts.size).toBe(4_096);
-  expect([4_998, 4_999].map((hour) => notes.counts.get(`${hour}:rejected:event_name_missing`))).toEqual([4, 1]);
-  expect(notes.counts.has('903:rejected:event_name_missing')).toBe(false);
-});
-
-test('the newest 20 samples are held, however often notes are taken back', () => {
-  let waiting = newRefusalNotes();
-  for (let atMs = 0; atMs < 50; atMs += 1) {
-    const notes = newRefusalNotes();
-    note(notes, MALFORMED, atMs);
-    mergeRefusalNotes(notes, waiting);
-    waiting = notes;
-  }
-  expect(waiting.samples.map(({ atMs }) => atMs)).toEqual(Array.from({ length: 20 }, (_, at) => 30 + at));
-});
-
-test('what is noted while notes are passed on is not lost where that fails', () => {
-  const earlier = newRefusalNotes();
-  note(earlier, MALFORMED, 1);
-  const since = newRefusalNotes();
-  note(since, MALFORMED, 2);
-  mergeRefusalNotes(since, earlier);
-  expect(since.counts.get('0:rejected:event_name_missing')).toBe(2);
-  expect(since.samples.map(({ atMs }) => atMs)).toEqual([1, 2]);
+  expect(notes.counts.has('902:rejected:event_name_missing')).toBe(false);
+  expect(notes.counts.get('4998:rejected:event_name_missing')).toBe(3);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS, mergeNotes, newNotes, noteEvent, type Signs } from '#pipelines/tag/tag_health.ts';
+import { DAY_MS, HOUR_MS, newNotes, noteEvent, type Signs } from '#pipelines/tag/tag_health.ts';
 
 const AT_MS = 20_000 * DAY_MS;
 const signs = (changes: Partial<Signs> = {}): Signs => ({ page: null, definition: null, reported: null, ...changes });
@@ -50,20 +50,4 @@ test('200 definitions are remembered, and one known goes on', () => {
   noteEvent(notes, signs({ definition: '0' }), AT_MS);
   expect(notes.fired.size).toBe(200);
   expect(notes.fired.get('0')?.count).toBe(2);
-});
-
-test('notes that are taken back count with what came meanwhile', () => {
-  const earlier = newNotes();
-  noteEvent(earlier, signs({ page: 'a/', definition: 'buy' }), AT_MS);
-  noteEvent(earlier, signs({ page: 'b/' }), AT_MS + 1);
-  const notes = newNotes();
-  noteEvent(notes, signs({ page: 'a/', definition: 'buy' }), AT_MS + 2);
-  mergeNotes(notes, earlier);
-  expect(notes.lastMs).toBe(AT_MS + 2);
-  expect(notes.hours).toEqual(new Map([[480_000, 3]]));
-  expect([...notes.pages]).toEqual([
-    ['b/', AT_MS + 1],
-    ['a/', AT_MS + 2],
-  ]);
-  expect(notes.fired.get('buy')).toEqual({ count: 2, firstMs: AT_MS, lastMs: AT_MS + 2 });
 });

@@ -234,7 +234,7 @@ function gtagOf(page: VendorWindow): Call {
   return page.gtag;
 }
 
-/** A word to Google's consent mode, marked so that the tag does not take it for a banner's (consent_gate.ts). */
+/** A word to Google's consent mode, marked so that the tag does not take it for a banner's (consent.ts). */
 function tellConsent(page: VendorWindow, command: 'default' | 'update', choice: object): void {
   const entry = (function argumentsOf(..._words: unknown[]) {
     // biome-ignore lint/complexity/noArguments: Google's scripts pass over arrays.

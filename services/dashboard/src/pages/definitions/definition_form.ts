@@ -11,7 +11,7 @@ export interface DefinitionDraft {
   text: string;
   conversion: string;
   valueSelector: string;
-  /** `name = selector`, one on a line; see `value_lines.ts`. */
+  /** `name = selector`, one on a line; see `definition_form.ts`. */
   fields: string;
   /** `name = value`, one on a line; values are JSON, or texts without quotes. */
   properties: string;
