@@ -70,7 +70,7 @@ const surveySchema = Type.Object({
       }),
       Type.Null(),
     ],
-    { description: 'Of the first question from 0 to 10; null where nobody answered one' },
+    { description: 'Of the first question from 0 to 10; null where there are no answers' },
   ),
   questions: Type.Array(
     Type.Object({

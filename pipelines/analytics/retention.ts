@@ -15,7 +15,7 @@ export const retentionShape = closed({
   mode: Type.Optional(
     Type.Enum(['first', 'first_ever', 'recurring'], {
       description:
-        'A person is in the interval of its first start event of this time; of its first ever, so that whoever began before is left out; or in each that it has one in',
+        'Cohort of a person: the interval of the first start event in the range; of the first ever (earlier starters are left out); or every interval with a start event',
       default: 'first',
     }),
   ),

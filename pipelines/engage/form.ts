@@ -43,7 +43,7 @@ const spam = fixed(
     honeypot: Type.String({
       pattern: '^[A-Za-z][A-Za-z0-9_-]{0,63}$',
       default: 'website_2',
-      description: 'Name of a field that nobody sees and only programs fill in',
+      description: 'Name of a hidden field that only bots fill in (honeypot)',
     }),
     min_ms: count(0, 60_000, 1500, 'Nobody fills it in faster'),
     links_max: count(0, 20, 2, 'Links that its texts may hold'),

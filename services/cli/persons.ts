@@ -33,7 +33,7 @@ export const personCommands: Command[] = [
     subject: 'the id of the person; its oldest distinct id stays',
     options: [
       requiredOption('site <SITE>', 'the site of the person'),
-      repeatableOption('distinct-id <ID>', 'a distinct id of somebody else'),
+      repeatableOption('distinct-id <ID>', 'a distinct id of another person'),
       hashOption('email', 'an e-mail address'),
       hashOption('phone', 'a phone number'),
       hashOption('external-id', 'an id in the sender’s own system'),

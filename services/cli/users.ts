@@ -105,7 +105,7 @@ export const userCommands: Command[] = [
     async run(args, { client }) {
       const made = await client.send<Invitation>('POST', `${pathOf('users', args.subject)}/invitation`, null, {});
       const lines = [
-        `Until ${renderTime(made.expires_at)}, whoever opens this below the dashboard's address links their account:`,
+        `Until ${renderTime(made.expires_at)}, opening this path of the dashboard links an account:`,
         '',
         `  /dashboard/#invitation=${made.invitation}`,
         '',

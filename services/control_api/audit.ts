@@ -6,8 +6,7 @@ import { closed, idField, limitField, nullable, timeField } from './fields.ts';
 const fields = nullable(Type.Record(Type.String(), Type.Unknown()));
 
 const kind = Type.Enum(['change', 'sign_in', 'refusal'], {
-  description:
-    'refusal: of a sign-in, or of what somebody is not permitted; change: of a fact, or something else that was done',
+  description: 'refusal: a failed sign-in or a denied request; change: a changed setting or another action',
 });
 
 export type AuditKind = Static<typeof kind>;

@@ -80,7 +80,7 @@ export const analystsShape = Type.Object({ items: Type.Array(analystShape, { des
 export type AnalystsAnswer = Static<typeof analystsShape>;
 
 export const madeAnalystShape = Type.Object({
-  password: Type.String({ description: 'Shown this once; ClickHouse keeps its SHA-256, and nobody the password' }),
+  password: Type.String({ description: 'Shown once; only its SHA-256 is stored, by ClickHouse' }),
   analyst: analystShape,
 });
 export type MadeAnalyst = Static<typeof madeAnalystShape>;

@@ -39,7 +39,7 @@ const letterFields = {
       by: Type.String({ description: 'Who noted it: a user, or the label of an admin token' }),
       note: Type.String({ description: 'Why' }),
     }),
-    { description: 'That somebody is done with it; null: nobody is' },
+    { description: 'Resolution; null while open' },
   ),
   events: nullable(Type.Integer({ description: 'Events in it' }), { description: 'Null where they cannot be read' }),
   site_ids: Type.Array(Type.String(), { description: 'Whose events it holds; empty where they cannot be read' }),
@@ -114,8 +114,7 @@ export const letterQuery = closed({
   reason: Type.Optional(Type.String({ description: 'Only those with this reason', maxLength: 100 })),
   state: Type.Optional(
     Type.Enum([...LETTER_STATES, 'delivered'], {
-      description:
-        'Only those that are open, that were sent in again, with which somebody is done, or whose events were delivered since',
+      description: 'Filter by status: open, resent, resolved, or delivered since',
     }),
   ),
   site_id: Type.Optional(idField('Only those that hold events of this site')),

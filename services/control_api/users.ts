@@ -65,7 +65,7 @@ export type UserItem = Static<typeof userShape>;
 const revokedIssuedShape = Type.Object({
   tokens: Type.Array(Type.String(), { description: 'Labels of the admin tokens that were revoked' }),
   tokens_left: Type.Boolean({
-    description: 'Whether others go on working: somebody else must revoke them, or the last of all stays',
+    description: 'Whether other tokens keep working; another user must revoke them, or the last remains',
   }),
   analysts: nullable(Type.Array(Type.String()), {
     description: 'Ids of the users of ClickHouse that were revoked; null: it did not answer, and some may be left',
@@ -94,7 +94,7 @@ export const userChange = closed({
       maxItems: 100,
     }),
   ),
-  disabled: Type.Optional(Type.Boolean({ description: 'True: nobody signs in as them, and their sessions end' })),
+  disabled: Type.Optional(Type.Boolean({ description: 'True: sign-in is blocked and all sessions end' })),
   password: Type.Optional(
     nullable(newPassword, { description: 'A new password, or null for none; their sessions end' }),
   ),
@@ -196,7 +196,7 @@ export const providerStart = closed({
   invitation: Type.Optional(Type.String({ description: 'Links the account at the provider', pattern: INVITATION })),
   proof: Type.Optional(
     Type.Boolean({
-      description: 'Has the provider ask who you are, also where it knows you; else nobody is signed in',
+      description: 'Forces the provider to authenticate again (prompt=login)',
     }),
   ),
 });

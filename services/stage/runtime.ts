@@ -212,11 +212,11 @@ export function createPartStates(
     if (isWell === (part.awayMs === null)) return;
     if (part.awayMs === null) {
       part.awayMs = monotonicMs();
-      logger.warn({ part: name, waits: part.isNeeded }, 'a part is away');
+      logger.warn({ part: name, waits: part.isNeeded }, 'dependency unavailable');
     } else {
       const seconds = Math.round((monotonicMs() - part.awayMs) / 1_000);
       part.awayMs = null;
-      logger.info({ part: name, seconds }, 'a part is back');
+      logger.info({ part: name, seconds }, 'dependency available again');
     }
   }
 

@@ -298,8 +298,10 @@ const stepShape = Type.Object({
   reached: count('Persons, or sessions, that got to this step; those who left out an optional one did not'),
   of_first: share('Part of those of the first step'),
   of_previous: share('Part of those of the step before; an optional step is passed over'),
-  time_ms: Type.Union([timeShape, orNull], { description: 'Null where nobody got here' }),
-  between_ms: Type.Union([betweenShape, orNull], { description: 'Null where nobody got here, and at the first step' }),
+  time_ms: Type.Union([timeShape, orNull], { description: 'Null where no person reached this step' }),
+  between_ms: Type.Union([betweenShape, orNull], {
+    description: 'Null at the first step and where no person reached this one',
+  }),
 });
 const stepsShape = Type.Array(stepShape);
 

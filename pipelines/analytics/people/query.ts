@@ -112,7 +112,7 @@ export interface ActorRow {
 /** The answer to a list of actors. */
 export const actorsAnswerShape = Type.Object({
   total: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-    description: 'How many there are: the number in the chart; null where a later page has nobody left',
+    description: 'Total, equal to the number in the chart; null on a page beyond the last',
   }),
   actors: Type.Array(
     Type.Object({

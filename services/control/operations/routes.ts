@@ -95,7 +95,7 @@ export const runningRoutes: Route[] = [
     operationId: 'cancelQuery',
     access: ofListed('queries.manage'),
     tag: runningTag,
-    summary: 'End a query; whoever asked it is answered query_cancelled',
+    summary: 'Cancel a running query; its caller gets query_cancelled',
     params: runningQueryParams,
     success: { status: 200, schema: runningQueryShape, description: 'The query, as it was when it was ended' },
     errors: ['query_unknown', 'query_unavailable', 'settings_not_stored'],

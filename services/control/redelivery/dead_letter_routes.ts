@@ -275,7 +275,7 @@ export const letterResolutionRoutes: Route[] = [
     operationId: 'reopenDeadLetters',
     access: ofListed('dead_letters.change'),
     tag,
-    summary: 'Make dead letters open again with which somebody was done',
+    summary: 'Reopen resolved dead letters',
     body: reopenBody,
     success: { status: 200, schema: resolveShape, description: 'What became of each' },
     errors: [...READING_ERRORS, 'settings_not_stored'],

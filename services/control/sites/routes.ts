@@ -355,7 +355,7 @@ export const loaderPrefixRoutes: Route[] = [
     method: 'DELETE',
     operationId: 'removeLoaderPrefix',
     access: inSite('site.change'),
-    summary: "Have no such folder any more; vendors' scripts and collectors stay under their own names",
+    summary: 'Remove the proxy path prefix; scripts and collectors stay at their own paths',
     run({ params: { site_id } }, world) {
       return withPrefix(world, site_id, null);
     },
@@ -381,7 +381,7 @@ export const splitRoutes: Route[] = [
     access: inSite('site.change'),
     requiresReauthentication: () => true,
     tag: 'Persons',
-    summary: 'Take distinct ids out of a person whom they were joined to wrongly, with their rows, for good',
+    summary: 'Unmerge a person: move distinct ids and their rows to a new person, permanently',
     params: splitParams,
     body: splitInput,
     success: { status: 200, schema: splitShape, description: 'What was done, or would be' },

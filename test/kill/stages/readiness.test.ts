@@ -29,7 +29,7 @@ test('a part that hangs is named within ten seconds, and logged once when it goe
       await until(`${name} to name ${part}`, async () => (await stage.parts())[list].includes(part), Boolean, {
         timeoutMs: NOTICED_MS,
       });
-      await until('it to be logged', () => told(stage, 'a part is away').includes(part));
+      await until('it to be logged', () => told(stage, 'dependency unavailable').includes(part));
     });
     at.parts[part]?.kill('SIGSTOP');
     try {
@@ -48,9 +48,12 @@ test('a part that hangs is named within ten seconds, and logged once when it goe
   }
   for (const [name, stage] of stages) {
     const parts = (Object.keys(WAIT) as PartName[]).filter((part) => part === 'registry' || WAIT[part].includes(name));
-    await until('the return of all to be logged', () => told(stage, 'a part is back').length >= parts.length);
-    expect({ name, went: told(stage, 'a part is away') }).toEqual({ name, went: parts });
-    expect({ name, returned: told(stage, 'a part is back') }).toEqual({ name, returned: parts });
+    await until(
+      'the return of all to be logged',
+      () => told(stage, 'dependency available again').length >= parts.length,
+    );
+    expect({ name, went: told(stage, 'dependency unavailable') }).toEqual({ name, went: parts });
+    expect({ name, returned: told(stage, 'dependency available again') }).toEqual({ name, returned: parts });
     expect(stage.log().filter(({ msg }) => msg === 'stopping: unknown error')).toEqual([]);
   }
 });
