@@ -26,14 +26,14 @@ test('a question that others are in the way of is asked again by itself', async 
   const api = busyFor(2);
   const { page, context } = await dashboard.visit('/sites/shop/funnels', api);
   await expect.poll(() => asked(api), { timeout: 15_000 }).toBe(3);
-  expect(await page.getByText('Too many questions').count()).toBe(0);
+  expect(await page.getByText('Too many queries').count()).toBe(0);
   await context.close();
 });
 
 test('it is not asked for ever, and says so then', async () => {
   const api = busyFor(1_000);
   const { page, context } = await dashboard.visit('/sites/shop/funnels', api);
-  await page.getByText('Too many questions').waitFor({ timeout: 30_000 });
+  await page.getByText('Too many queries').waitFor({ timeout: 30_000 });
   expect(asked(api)).toBe(4);
   await context.close();
 });
@@ -47,6 +47,6 @@ test('a page that was hidden meanwhile asks nothing until it is shown again', as
   expect(asked(api)).toBe(1);
   await setHidden(page, false);
   await expect.poll(() => asked(api), { timeout: 15_000 }).toBe(2);
-  expect(await page.getByText('Too many questions').count()).toBe(0);
+  expect(await page.getByText('Too many queries').count()).toBe(0);
   await context.close();
 });

@@ -49,7 +49,13 @@ function OneKind({ siteId, spec }: { siteId: string; spec: KindSpec }): VNode {
           items.length === 0 ? (
             <Empty title={`No ${spec.title.toLowerCase()} yet`} />
           ) : (
-            <DataTable caption={spec.title} columns={COLUMNS} rows={items} keyOf={({ id }) => id} csvName={spec.path} />
+            <DataTable
+              caption={`List of ${spec.title.toLowerCase()}`}
+              columns={COLUMNS}
+              rows={items}
+              keyOf={({ id }) => id}
+              csvName={spec.path}
+            />
           )
         }
       </Shown>
