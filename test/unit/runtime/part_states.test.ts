@@ -39,8 +39,8 @@ test('a part that goes is logged once, and once when it returns, however often i
   isWell = true;
   look();
   expect(lines).toEqual([
-    ['warn', { part: 'kafka', waits: true }, 'a part is away'],
-    ['info', { part: 'kafka', seconds: 61 }, 'a part is back'],
+    ['warn', { part: 'kafka', waits: true }, 'dependency unavailable'],
+    ['info', { part: 'kafka', seconds: 61 }, 'dependency available again'],
   ]);
   expect(await metrics.text()).toContain('svc_part_up{part="kafka",stage="test"} 1');
 });
@@ -51,5 +51,5 @@ test('another condition under the name of one before it goes on with its state',
   parts.look();
   parts.needs('redis', () => true);
   parts.look();
-  expect(lines.map((line) => (line as unknown[])[2])).toEqual(['a part is away', 'a part is back']);
+  expect(lines.map((line) => (line as unknown[])[2])).toEqual(['dependency unavailable', 'dependency available again']);
 });
