@@ -62,7 +62,7 @@ export function edgeSubject({ env, shop }: EdgeAlone): Subject {
     name: 'edge',
     path: '/v1/ingest',
     key: shop.serverKey,
-    start: () => startChild('#services/edge/main.ts', [], env, EDGE_NODE_ARGS),
+    start: () => startChild('../../../services/edge/main.ts', [], env, EDGE_NODE_ARGS),
   };
 }
 

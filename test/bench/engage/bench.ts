@@ -41,7 +41,7 @@ async function measure({ env, addresses, shop }: EdgeAlone): Promise<void> {
   await remember(addresses.redisUrl, shop.site);
   const bodies = Array.from({ length: VISITORS }, (_, at) => bodyOf(at));
   const floor = () => startChild('./floor_parse.ts', [], env);
-  const edge = () => startChild('#services/edge/main.ts', [], env, EDGE_NODE_ARGS);
+  const edge = () => startChild('../../../services/edge/main.ts', [], env, EDGE_NODE_ARGS);
   say(
     `\n${REQUESTS_PER_SECOND} requests/s, ${Buffer.byteLength(bodies[0] ?? '')} bytes each, ${ROUNDS} rounds of ${RUN_MS / 1000} s\n`,
   );

@@ -28,7 +28,7 @@ beforeAll(async () => {
     clickhouseUrl: ready.clickhouse,
   };
   const env = await serviceEnvironment(service.dataDir, addresses);
-  second = await startChild('#services/edge/main.ts', [], { ...env, EDGE_PORT: '0', METRICS_PORT: '0' });
+  second = await startChild('../../../services/edge/main.ts', [], { ...env, EDGE_PORT: '0', METRICS_PORT: '0' });
   first = await readyProcess(service, 'edge');
   edges = [ready.edge, second.url];
   site = await makeSite(service);

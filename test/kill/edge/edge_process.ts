@@ -32,7 +32,7 @@ export async function startEdgeProcess(dataDir: string, env: Record<string, stri
   try {
     const service = await serviceEnvironment(dataDir, parts.addresses);
     const serverKey = await settle(service, dataDir);
-    const edge = await startChild('#services/edge/main.ts', [], {
+    const edge = await startChild('../../../services/edge/main.ts', [], {
       ...service,
       EDGE_PORT: '0',
       METRICS_PORT: '0',
