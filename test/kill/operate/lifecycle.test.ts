@@ -71,7 +71,9 @@ test('while ClickHouse stands still, everything that is asked says so in seconds
   const svc = (...words: string[]) => runCommand('services/cli/main.ts', words, { LOCAL_DIR: dataDir });
   await postEvents(edge, serverKey, [newEvent()]);
   await untilStored(service, site, 1);
-  const [server, ...others] = descendantsOf(service.pid).filter(({ command }) => command.includes('parts/clickhouse/server.ts'));
+  const [server, ...others] = descendantsOf(service.pid).filter(({ command }) =>
+    command.includes('parts/clickhouse/server.ts'),
+  );
   // Process 0 is whoever asks, and all that run with it.
   if (server === undefined) throw new Error('the server of ClickHouse is not found');
   expect(others).toEqual([]);
