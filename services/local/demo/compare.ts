@@ -1,5 +1,5 @@
-import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
-import { drawFunnel, renderNumber, renderTable } from '#services/stage/terminal.ts';
+import type { FunnelAnswer, FunnelStep } from '#pipelines/analytics/funnels/query.ts';
+import { renderNumber, renderTable } from '#services/stage/terminal.ts';
 import { DESTINATIONS, type Deliveries, type DestinationName, type Stored } from './read_results.ts';
 import type { RequestOutcome } from './send_requests.ts';
 import { FUNNEL_STEPS, type Ledger, type Totals } from './world/day_ledger.ts';
@@ -163,7 +163,7 @@ export function closingLine(sections: readonly Section[]): string {
 /** Everything that is printed at the end. */
 export function drawSummary({ outcomes, sites }: Findings, sections: readonly Section[], coloured: boolean): string {
   const funnels = SITE_SLOTS.map((slot) =>
-    drawFunnel(`${slot}: from page to purchase, by person`, FUNNEL_STEPS, sites[slot].funnel),
+    drawFunnel(`${slot}: from page to purchase, by person`, FUNNEL_STEPS, sites[slot].funnel.steps),
   );
   const text = [
     ...sections.map(drawSection),
@@ -181,4 +181,54 @@ function paint(text: string): string {
   return text
     .replaceAll(/equal$/gm, '\u001b[32m$&\u001b[0m')
     .replaceAll(/DIFFERS$|\d+ counts? differs?$/gm, '\u001b[31m$&\u001b[0m');
+}
+
+const BAR_WIDTH = 28;
+const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
+
+/** A bar of `share` times BAR_WIDTH columns, to an eighth of a column; what is not nothing is at least a sliver. */
+function bar(share: number): string {
+  const eighths = Math.round(Math.min(Math.max(share, 0), 1) * BAR_WIDTH * 8);
+  const drawn = share > 0 ? Math.max(eighths, 1) : 0;
+  return ('█'.repeat(Math.floor(drawn / 8)) + (EIGHTHS[drawn % 8] ?? '')).padEnd(BAR_WIDTH);
+}
+
+/** A funnel for the terminal: a bar for each step. */
+function drawFunnel(title: string, names: readonly string[], steps: readonly FunnelStep[]): string {
+  return [title, '', stepTable(names, steps)].join('\n');
+}
+
+function stepTable(names: readonly string[], steps: readonly FunnelStep[]): string {
+  const width = Math.max(...names.map((name) => name.length), 4);
+  const head = `     ${'STEP'.padEnd(width)}  ${''.padEnd(BAR_WIDTH)}${'REACHED'.padStart(11)}${'OF FIRST'.padStart(10)}${'OF PREV.'.padStart(10)}   MEDIAN TIME, FROM PREV.`;
+  const lines = steps.map((step, index) =>
+    [
+      `  ${String(index + 1).padStart(2)} ${(names[index] ?? '').padEnd(width)}  ${bar(step.of_first)}`,
+      renderNumber(step.reached).padStart(11),
+      percent(step.of_first).padStart(10),
+      percent(step.of_previous).padStart(10),
+      index === 0 ? '' : `   ${duration(step.time_ms?.median).padEnd(11)}  ${duration(step.between_ms?.median)}`,
+    ]
+      .join('')
+      .trimEnd(),
+  );
+  return [head, ...lines].join('\n');
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}
+
+const UNITS = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1_000, 's'],
+] as const;
+
+/** A length of time in its greatest unit, `1.5 d`; `-` for none. */
+function duration(ms: number | undefined): string {
+  if (ms === undefined) return '-';
+  const [unitMs, unit] = UNITS.find(([length]) => ms >= length) ?? [1, 'ms'];
+  return `${(ms / unitMs).toFixed(unit === 'ms' ? 0 : 1)} ${unit}`;
 }
