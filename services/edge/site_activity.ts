@@ -152,30 +152,26 @@ function createBatchedReporter<Batch>({
   let numbers = 0;
   let flushing: Promise<unknown> | null = null;
 
-  /** One batch of a name: what has no answer yet, else what was gathered. Whether it is there. */
-  async function passOne(name: string): Promise<boolean> {
-    const batch = waiting.get(name);
-    let report = unanswered.get(name);
-    if (report === undefined && batch !== undefined) {
-      report = { batch, number: ++numbers };
-      waiting.delete(name);
-      unanswered.set(name, report);
-    }
-    if (report === undefined) return false;
+  async function send(name: string, report: { batch: Batch; number: number }): Promise<void> {
     await note(name, report.batch, report.number);
     unanswered.delete(name);
-    return true;
   }
 
   async function pass(name: string): Promise<void> {
-    const again = unanswered.has(name);
-    // The store says itself that it is away.
-    const arrived = await passOne(name).catch(() => false);
-    if (again && arrived) await passOne(name).catch(() => false);
+    const earlier = unanswered.get(name);
+    if (earlier !== undefined) await send(name, earlier);
+    const batch = waiting.get(name);
+    if (batch === undefined) return;
+    const report = { batch, number: ++numbers };
+    waiting.delete(name);
+    unanswered.set(name, report);
+    await send(name, report);
   }
 
   function flush(): Promise<unknown> {
-    flushing ??= Promise.all([...new Set([...unanswered.keys(), ...waiting.keys()])].map(pass)).finally(() => {
+    const names = new Set([...unanswered.keys(), ...waiting.keys()]);
+    // The store says itself that it is away.
+    flushing ??= Promise.allSettled([...names].map(pass)).finally(() => {
       flushing = null;
     });
     return flushing;
