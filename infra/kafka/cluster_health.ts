@@ -1,14 +1,13 @@
 // Whether the cluster answers, and whether its topics have the partitions that this process is configured for.
 
-import type { Kafka, Admin as KafkaAdmin } from 'kafkajs';
 import { createProbe, type Probe, type ProbeTimes } from '#infra/concurrency/time_limits.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import type { Admin } from './client.ts';
+import type { Admin, Kafka } from './client.ts';
 import type { TopicDeclaration } from './topics.ts';
 
 const PROBE: ProbeTimes = { intervalMs: 2_000, answerMsMax: 3_000, giveUpMs: 60_000 };
 
-export async function openAdmin(kafka: Kafka): Promise<KafkaAdmin> {
+export async function openAdmin(kafka: Kafka): Promise<Admin> {
   const admin = kafka.admin();
   await admin.connect();
   return admin;
@@ -18,7 +17,7 @@ export async function openAdmin(kafka: Kafka): Promise<KafkaAdmin> {
  * Probes the cluster. A client that hangs is replaced by another, so that one request without an answer does not make the
  * cluster count as away for ever.
  */
-export function watchCluster(open: () => Promise<Pick<KafkaAdmin, 'describeCluster' | 'disconnect'>>): Probe {
+export function watchCluster(open: () => Promise<Pick<Admin, 'describeCluster' | 'disconnect'>>): Probe {
   let admin: ReturnType<typeof open> | null = null;
 
   async function describe(): Promise<void> {

@@ -1,6 +1,5 @@
 // The index of event ids seen, packed into small hashes.
 
-import type { Redis as IoRedis } from 'ioredis';
 import type { ClaimStore, DedupKey, StoredKey } from '#pipelines/dedup/claim.ts';
 import { asked, createIndexScript, type Redis } from '../client.ts';
 import { type Attempt, createIndexEpoch, type IndexEpoch, openAttempt } from './rebuildable_index.ts';
@@ -43,7 +42,7 @@ const SHARDS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_
  * Claims packed into small hashes: about 30 bytes a claim while a hash stays below Redis's listpack limit, against 161 for
  * a key of its own. Redis 7.0 has no expiry per field, so a claim carries its hour, by the clock of Redis, and the calls sweep the buckets in turn.
  */
-export function createDedupIndex(redis: IoRedis, options: ClaimOptions): DedupIndex {
+export function createDedupIndex(redis: Redis, options: ClaimOptions): DedupIndex {
   const claimScript = createIndexScript(redis, 'indexes/claim_buckets.lua', 'indexes/claim.lua');
   const restoreScript = createIndexScript(redis, 'indexes/claim_buckets.lua', 'indexes/restore_claims.lua');
   const groupsOf = options.cluster ? shards : whole;
