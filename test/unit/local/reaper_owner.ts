@@ -1,5 +1,5 @@
 // Run by reaper.test.ts: starts children in each of the ways a child can be, prints their pids, and waits to be killed.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { ensureReaper, registerChild } from '#services/local/parts/processes.ts';
@@ -15,10 +15,8 @@ const marked = start('exec sleep 100', ownerEnvironment());
 registerChild(obedient, 'service');
 registerChild(deaf, 'part');
 // The terminal's signals reach the reaper too and must not end it, which its shell says as it begins.
-while (!ignoresSignals(reaper.pid ?? 0)) await turn();
-process.kill(reaper.pid ?? 0, 'SIGINT');
-process.kill(reaper.pid ?? 0, 'SIGHUP');
-process.kill(reaper.pid ?? 0, 'SIGTERM');
+while (!ignoresSignals(pidOf(reaper))) await turn();
+for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM'] as const) process.kill(pidOf(reaper), signal);
 console.log(JSON.stringify([obedient, deaf, marked]));
 // oxlint-disable-next-line no-restricted-globals -- where the test does not end it, it ends by itself
 setTimeout(() => process.exit(), 60_000);
@@ -35,5 +33,11 @@ function start(script: string, env: Record<string, string>): number {
     env: { PATH: '/usr/bin:/bin', ...env },
     stdio: 'ignore',
   });
-  return child.pid ?? 0;
+  return pidOf(child);
+}
+
+/** Signals to process 0 go to whoever sends them, and to all that run with it. */
+function pidOf({ pid }: ChildProcess): number {
+  if (pid === undefined) throw new Error('the child was not started');
+  return pid;
 }
