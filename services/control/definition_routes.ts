@@ -17,6 +17,7 @@ import {
   type RequestContext,
   type Route,
   refused,
+  resource,
   route,
   type Shown,
 } from './route.ts';
@@ -59,10 +60,10 @@ const itemParams = closed({ site_id: idField('The site it belongs to'), id: idFi
 
 /** List, create, read, replace and remove, of one kind. */
 export function definitionRoutes<Item extends StoredDefinition>(of: DefinitionKind<Item>): Route[] {
-  const { tag, kind, called, codes, permissions, shape, keyOf } = of;
+  const { kind, called, codes, permissions, shape, keyOf } = of;
   const name = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
   const path = `/v1/admin/sites/{site_id}/${of.path}`;
-  const byId = { tag, path: `${path}/{id}`, params: itemParams } as const;
+  const itemPath = `${path}/{id}`;
   const errors = ['site_unknown', codes.unknown] as const;
   const success = (description: string) => ({ status: 200, schema: shape, description }) as const;
 
@@ -84,13 +85,9 @@ export function definitionRoutes<Item extends StoredDefinition>(of: DefinitionKi
   const written = (siteId: string, id: string, fact: Fact | Refused): Outcome =>
     'kind' in fact ? fact : done([fact], show(siteId, id));
 
-  return [
-    route({
-      method: 'GET',
-      path,
-      operationId: `list${name}s`,
+  return resource(of.tag, [
+    route('GET', path, `list${name}s`, {
       access: inSite(permissions.read),
-      tag,
       summary: `List the ${called}s of a site`,
       params: siteParams,
       query: closed(pageFields),
@@ -102,12 +99,8 @@ export function definitionRoutes<Item extends StoredDefinition>(of: DefinitionKi
         return listed<'id', Item>(items, query, 'id', (item) => of.viewOf(view, item));
       },
     }),
-    route({
-      method: 'POST',
-      path,
-      operationId: `create${name}`,
+    route('POST', path, `create${name}`, {
       access: inSite(permissions.change),
-      tag,
       summary: of.says.create,
       params: siteParams,
       body: of.input,
@@ -125,20 +118,16 @@ export function definitionRoutes<Item extends StoredDefinition>(of: DefinitionKi
         return written(site_id, stored.id, of.write(stored, body, null, world));
       },
     }),
-    route({
-      ...byId,
-      method: 'GET',
-      operationId: `get${name}`,
+    route('GET', itemPath, `get${name}`, {
+      params: itemParams,
       access: inSite(permissions.read),
       summary: `Read a ${called}`,
       success: success(`The ${kind}`),
       errors,
       run: ({ params: { site_id, id } }, { view }) => withItem(view, site_id, id, () => done([], show(site_id, id))),
     }),
-    route({
-      ...byId,
-      method: 'PUT',
-      operationId: `replace${name}`,
+    route('PUT', itemPath, `replace${name}`, {
+      params: itemParams,
       access: inSite(permissions.change),
       summary: `Replace a ${called}; its id stays`,
       body: of.input,
@@ -159,10 +148,8 @@ export function definitionRoutes<Item extends StoredDefinition>(of: DefinitionKi
           return written(site_id, id, of.write({ site_id, id, version, definition }, body, before, world));
         }),
     }),
-    route({
-      ...byId,
-      method: 'DELETE',
-      operationId: `delete${name}`,
+    route('DELETE', itemPath, `delete${name}`, {
+      params: itemParams,
       access: inSite(permissions.change),
       summary: of.says.remove,
       ifMatch: 'required',
@@ -177,5 +164,5 @@ export function definitionRoutes<Item extends StoredDefinition>(of: DefinitionKi
           return done([{ removedKey: keyOf(site_id, id) }], () => ({ body }));
         }),
     }),
-  ];
+  ]);
 }

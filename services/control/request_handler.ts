@@ -42,6 +42,7 @@ import {
   type ChangePlan,
   type ControlServices,
   commitAs,
+  type KnownAsked,
   type Outcome,
   type Refused,
   type RequestContext,
@@ -65,7 +66,7 @@ export async function answer(
 ): Promise<HttpReply> {
   const read = readInput(route, request);
   if (!read.ok) return refuse(reply, read.code, read.problems);
-  if (arrived === null) return answerInSession(options, route, null, read.input, reply);
+  if (arrived === null) return answerSession(options, route, null, read.input, reply);
   if (await lacksReauthentication(options, route, arrived, read.input)) return refuse(reply, 'proof_needed');
   const judge = authorizerFor(route.access, read.input, arrived, options);
   const judged = judge(options.journal.view());
@@ -76,7 +77,7 @@ export async function answer(
       : denyMissingPermission(options, route, arrived.principal, place, reply);
   }
   const { caller } = judged;
-  if (route.inSession !== undefined) return answerInSession(options, route, caller, read.input, reply);
+  if (route.inSession !== undefined) return answerSession(options, route, { caller, judge }, read.input, reply);
   const asked = { principal: caller.principal, judge, input: read.input };
   if (route.prepare !== undefined) return answerQuery(options, route, asked, reply);
   if (route.gather !== undefined) return answerGathered(options, route, asked, reply);
@@ -231,10 +232,10 @@ async function answerQuery(
   return reply.type(answered.contentType).send(answered.body);
 }
 
-async function answerInSession(
+async function answerSession(
   options: ControlOptions,
   route: Route,
-  caller: Caller | null,
+  known: Pick<KnownAsked, 'caller' | 'judge'> | null,
   input: Input,
   reply: HttpReply,
 ): Promise<HttpReply> {
@@ -247,14 +248,16 @@ async function answerInSession(
   // Elsewhere a cookie could be read on its way.
   if (route.access === 'open' && place === null) return refuse(reply, 'host_unknown');
   const { analysts } = options;
-  const asked = { parts: options, analysts, caller, cookie, flow, place, network, browser };
-  const answered: SessionAnswer = (await route.inSession?.(input, asked)) ?? refused('not_found');
+  const asked = { parts: options, analysts, cookie, flow, place, network, browser };
+  const answered: SessionAnswer =
+    (await (known === null ? route.signingIn?.(input, asked) : route.inSession?.(input, { ...asked, ...known }))) ??
+    refused('not_found');
   if (answered.flow !== undefined && place !== null) {
     reply.header('set-cookie', setCookie(oidcCookieFor(place), answered.flow, FLOW_MS / 1000));
   }
   if (answered.kind === 'refused') {
-    const isLacking = answered.code === 'permission_missing' && caller !== null;
-    if (isLacking) return denyMissingPermission(options, route, caller.principal, 'listed', reply);
+    const isLacking = answered.code === 'permission_missing' && known !== null;
+    if (isLacking) return denyMissingPermission(options, route, known.caller.principal, 'listed', reply);
     return refuse(reply, answered.code, answered.problems, answered.waitMs);
   }
   if (answered.version !== undefined) reply.header('etag', `"${answered.version}"`);

@@ -29,7 +29,7 @@ import { changesMadeKey } from '#pipelines/settings/table.ts';
 import type { ReplayProgress } from '#schemas/records.ts';
 import type { ChangesMade, Setting } from '#schemas/setting.ts';
 import { type Meta, nothing, PAGE_ITEMS, problemsOfErrors, type SchemaError } from '#services/control_api/fields.ts';
-import { type Access, authorizerFor, type Caller, type Input, type Judge, type SignInPlace } from './auth.ts';
+import type { Access, Caller, Input, Judge, SignInPlace } from './auth.ts';
 import type { SendTest } from './destinations/test_sender.ts';
 import type { ControlErrorCode } from './errors.ts';
 import type { StageView } from './operations/stage_view.ts';
@@ -186,8 +186,8 @@ export interface ControlServices {
 export type GatheredAnswer = { kind: 'answered'; body: object } | Refused;
 
 /**
- * A route is a value: what it takes, what it answers, and one function that answers it: `run`, `prepare`, `gather` or
- * `inSession`. The document is made from the same value.
+ * A route is a value: what it takes, what it answers, and one function that answers it: `run`, `prepare`,
+ * `gather`, `inSession` or `signingIn`. The document is made from the same value.
  */
 export interface Route<Taken extends Input = Input> {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -226,16 +226,20 @@ export interface Route<Taken extends Input = Input> {
   prepare?(input: Taken, world: RequestContext): PreparedQuery;
   /** Of dead letters and single events: what their sources are asked. */
   gather?(input: Taken, sources: ControlServices, world: RequestContext): Promise<GatheredAnswer>;
-  /** Of sessions and sign-ins: what they come to. */
-  inSession?(input: Taken, asked: SessionAsked): Promise<SessionAnswer>;
+  /** Of sessions: what they come to, for somebody who is known. */
+  inSession?(input: Taken, asked: KnownAsked): Promise<SessionAnswer>;
+  /** The same of sign-ins, which need nobody. */
+  signingIn?(input: Taken, asked: SessionAsked): Promise<SessionAnswer>;
 }
 
+type Heading = 'method' | 'path' | 'operationId' | 'tag';
 type Optional = 'params' | 'query' | 'body' | 'ifMatch' | 'errors';
+type Untagged = Omit<Route, 'tag'>;
 
-/** A route as it is declared; schemas that are left out take nothing. */
+/** What a route is declared with beside its heading; schemas that are left out take nothing. */
 type RouteSpec<Params extends TObject, Query extends TObject, Body extends TSchema> = Omit<
   Route<Input<Static<Params>, Static<Query>, Static<Body>>>,
-  Optional
+  Heading | Optional
 > &
   Partial<Pick<Route, 'ifMatch' | 'errors'>> & { params?: Params; query?: Query; body?: Body | null };
 
@@ -244,32 +248,13 @@ export function route<
   Params extends TObject = typeof nothing,
   Query extends TObject = typeof nothing,
   Body extends TSchema = TSchema,
->(spec: RouteSpec<Params, Query, Body>): Route {
+>(method: Route['method'], path: string, operationId: string, spec: RouteSpec<Params, Query, Body>): Untagged {
   const defaults = { params: nothing, query: nothing, body: null, ifMatch: 'none', errors: [] };
-  return { ...defaults, ...spec } as unknown as Route;
+  return { ...defaults, ...spec, method, path, operationId } as unknown as Untagged;
 }
 
-/** Declares a route of sessions and sign-ins, for somebody who is known. */
-export function sessionRoute<
-  Params extends TObject = typeof nothing,
-  Query extends TObject = typeof nothing,
-  Body extends TSchema = TSchema,
->({
-  answer,
-  ...spec
-}: RouteSpec<Params, Query, Body> & {
-  answer(input: Input<Static<Params>, Static<Query>, Static<Body>>, asked: KnownAsked): Promise<SessionAnswer>;
-}): Route {
-  return {
-    ...route(spec as unknown as RouteSpec<Params, Query, Body>),
-    async inSession(input, asked) {
-      const { caller } = asked;
-      if (caller === null) throw new Error('nobody is known on a route that needs somebody');
-      const judge = authorizerFor(spec.access, input, caller, asked.parts);
-      return answer(input as Parameters<typeof answer>[0], { ...asked, caller, judge });
-    },
-  };
-}
+/** Routes that stand together in the document, under a tag. */
+export const resource = (tag: string, routes: readonly Untagged[]): Route[] => routes.map((one) => ({ ...one, tag }));
 
 export function done(facts: Fact[], show: (view: SettingsView) => Shown): Outcome {
   return { kind: 'done', facts, show };
@@ -292,8 +277,6 @@ export interface SessionAsked {
   parts: SignInParts;
   /** Null: this installation makes no users of ClickHouse. */
   analysts: AnalystUsers | null;
-  /** Who asks; null on routes that need nobody. */
-  caller: Caller | null;
   /** The session cookie that came with the request, whatever it is worth. */
   cookie: string | null;
   /** The cookie of a sign-in that was begun at a provider. */
@@ -303,7 +286,7 @@ export interface SessionAsked {
   browser: string;
 }
 
-/** The same, of somebody known; `judge` judges again whether they may do what they ask for. */
+/** The same, with who asks; `judge` judges again whether they may do what they ask for. */
 export type KnownAsked = SessionAsked & { caller: Caller; judge: Judge };
 
 /** What such a route comes to: `cookie` sets the session cookie, `flow` that of a sign-in at a provider; null removes it. */

@@ -16,25 +16,25 @@ import { closed, errorShape } from '#services/control_api/fields.ts';
 import { savedShapes } from '#services/control_api/queries.ts';
 import { accountShape, definitionInput, keyShape, siteShape } from '#services/control_api/sites.ts';
 import { grantInput, grantShape, tokenShape, userShape, whoShape } from '#services/control_api/users.ts';
-import { accountRoutes, accountUsageRoute, installationRoute } from './accounts/routes.ts';
+import { accountRoutes, installationRoutes } from './accounts/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
-import { deliveryHealthRoutes, destinationTestRoute, newestAttemptsRoute } from './destinations/delivery.ts';
+import { deliveryRoutes } from './destinations/delivery.ts';
 import { destinationRoutes } from './destinations/routes.ts';
 import { ENGAGE_EXAMPLES, engageRoutes } from './engage/routes.ts';
 import { CONTROL_ERRORS, type ControlErrorCode } from './errors.ts';
 import { keyRoutes } from './keys/routes.ts';
-import { refusalRoutes, runningRoutes, stageRoute, tagHealthRoutes } from './operations/routes.ts';
+import { runningRoutes, siteHealthRoutes, stageRoutes } from './operations/routes.ts';
 import { eventTraceRoutes } from './queries/event_trace.ts';
-import { QUERY_EXAMPLES, queryRoutes, sqlRoute } from './queries/routes.ts';
-import { savedAnswerRoute, savedRoutes } from './queries/saved_routes.ts';
-import { deadLetterRoutes, letterResolutionRoutes } from './redelivery/dead_letter_routes.ts';
+import { QUERY_EXAMPLES, queryRoutes } from './queries/routes.ts';
+import { savedAnswerRoutes, savedRoutes } from './queries/saved_routes.ts';
+import { deadLetterRoutes } from './redelivery/dead_letter_routes.ts';
 import { replayRoutes } from './redelivery/replay_routes.ts';
 import type { Route } from './route.ts';
 import { domainRoutes } from './sites/domains.ts';
 import { definitionRoutes } from './sites/event_definitions.ts';
 import { loaderPrefixRoutes, siteRoutes, splitRoutes } from './sites/routes.ts';
 import { analystRoutes } from './users/analysts.ts';
-import { ownSessionRoutes, proofRoute } from './users/own_session.ts';
+import { ownSessionRoutes, proofRoutes } from './users/own_session.ts';
 import { userRoutes } from './users/routes.ts';
 import { oidcRoutes, sessionRoutes } from './users/sign_in_routes.ts';
 import { tokenRoutes } from './users/tokens.ts';
@@ -42,39 +42,33 @@ import { tokenRoutes } from './users/tokens.ts';
 /** Every route but those that say of the service itself. */
 export const ROUTES: readonly Route[] = [
   ...sessionRoutes,
-  proofRoute,
+  ...proofRoutes,
   ...oidcRoutes,
   ...ownSessionRoutes,
   ...userRoutes,
   ...accountRoutes,
-  accountUsageRoute,
-  installationRoute,
+  ...installationRoutes,
   ...siteRoutes,
   ...definitionRoutes,
   ...engageRoutes,
   ...domainRoutes,
   ...splitRoutes,
   ...loaderPrefixRoutes,
-  ...tagHealthRoutes,
-  ...refusalRoutes,
+  ...siteHealthRoutes,
   ...keyRoutes,
   ...destinationRoutes,
-  ...deliveryHealthRoutes,
-  newestAttemptsRoute,
-  destinationTestRoute,
+  ...deliveryRoutes,
   ...replayRoutes,
   ...deadLetterRoutes,
-  ...letterResolutionRoutes,
-  stageRoute,
+  ...stageRoutes,
   ...tokenRoutes,
   ...auditRoutes,
   ...runningRoutes,
   ...analystRoutes,
   ...queryRoutes,
   ...eventTraceRoutes,
-  sqlRoute,
   ...savedRoutes,
-  savedAnswerRoute,
+  ...savedAnswerRoutes,
 ];
 
 const ALWAYS: readonly ControlErrorCode[] = [
@@ -106,6 +100,7 @@ export function errorsOf(route: Route): ControlErrorCode[] {
     route.method !== 'GET' &&
     route.prepare === undefined &&
     route.inSession === undefined &&
+    route.signingIn === undefined &&
     route.gather === undefined;
   const isStored = writes || route.errors.includes('settings_not_stored');
   return [

@@ -27,9 +27,9 @@ import {
   metaOf,
   type Outcome,
   type RequestContext,
-  type Route,
   refused,
   refusedFor,
+  resource,
   route,
   type Shown,
   shown,
@@ -38,7 +38,6 @@ import {
 
 const ACCOUNTS_MAX = 10_000;
 
-const tag = 'Accounts';
 const base = '/v1/admin/accounts';
 
 /** The allowance is the installation's to give. */
@@ -51,13 +50,9 @@ const changesAccount: Needs = {
   },
 };
 
-export const accountRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: base,
-    operationId: 'listAccounts',
+export const accountRoutes = resource('Accounts', [
+  route('GET', base, 'listAccounts', {
     access: ofListed('account.read'),
-    tag,
     showsMonthUse: true,
     summary: 'List accounts',
     query: closed(pageFields),
@@ -69,12 +64,8 @@ export const accountRoutes: Route[] = [
       return listed(items, query, 'account_id', (account) => itemOf(account, world));
     },
   }),
-  route({
-    method: 'POST',
-    path: base,
-    operationId: 'createAccount',
+  route('POST', base, 'createAccount', {
     access: inAll('account.create'),
-    tag,
     showsMonthUse: true,
     summary: 'Create an account',
     body: newAccount,
@@ -87,12 +78,8 @@ export const accountRoutes: Route[] = [
       return written({ name: body.account_id, ...body }, null, world);
     },
   }),
-  route({
-    method: 'GET',
-    path: `${base}/{account_id}`,
-    operationId: 'getAccount',
+  route('GET', `${base}/{account_id}`, 'getAccount', {
     access: inAccount('account.read'),
-    tag,
     showsMonthUse: true,
     summary: 'Read an account',
     params: accountParams,
@@ -103,12 +90,8 @@ export const accountRoutes: Route[] = [
       return done([], show(account_id, world));
     },
   }),
-  route({
-    method: 'PATCH',
-    path: `${base}/{account_id}`,
-    operationId: 'changeAccount',
+  route('PATCH', `${base}/{account_id}`, 'changeAccount', {
     access: changesAccount,
-    tag,
     showsMonthUse: true,
     summary: 'Change the fields of an account that are given',
     params: accountParams,
@@ -126,7 +109,35 @@ export const accountRoutes: Route[] = [
       );
     },
   }),
-];
+  route('GET', '/v1/admin/accounts/{account_id}/usage', 'getAccountUsage', {
+    access: inAccount('account.read'),
+    summary: "How many events of the account's sites arrived on each day of a month, by what ClickHouse holds",
+    params: accountParams,
+    query: usageQuery,
+    success: { status: 200, schema: usageShape, description: 'The days of the month up to now' },
+    errors: ['account_unknown'],
+    prepare({ params, query }, { nowMs, view }) {
+      const { account_id } = params as Static<typeof accountParams>;
+      const { month = monthOf(nowMs) } = query as Static<typeof usageQuery>;
+      if (view.table.account(account_id) === undefined) return refused('account_unknown');
+      const siteIds = view.table.sites().flatMap((site) => (site.account_id === account_id ? [site.site_id] : []));
+      return {
+        kind: 'query',
+        siteId: ALL_SITES,
+        about: 'usage',
+        reads: null,
+        isShared: true,
+        asked: { account_id, month },
+        statement: usageStatement(siteIds, month),
+        cacheTtlMs: USAGE_KEPT_MS,
+        answer(rows) {
+          const days = usageByDay(month, rows as SiteDayCount[], nowMs);
+          return { account_id, month, events: days.reduce((sum, { events }) => sum + events, 0), days };
+        },
+      };
+    },
+  }),
+]);
 
 function written(account: Account, before: Account | null, world: RequestContext): Outcome {
   return refusedFor(accountProblems(account, before)) ?? done([{ body: { account } }], show(account.account_id, world));
@@ -148,46 +159,11 @@ function itemOf(account: Account, { view, monthUsed }: RequestContext): AccountI
 /** A day's count changes with every event; whoever looks at a month wants no more than this. */
 const USAGE_KEPT_MS = 10_000;
 
-export const accountUsageRoute: Route = route({
-  method: 'GET',
-  path: '/v1/admin/accounts/{account_id}/usage',
-  operationId: 'getAccountUsage',
-  access: inAccount('account.read'),
-  tag: 'Accounts',
-  summary: "How many events of the account's sites arrived on each day of a month, by what ClickHouse holds",
-  params: accountParams,
-  query: usageQuery,
-  success: { status: 200, schema: usageShape, description: 'The days of the month up to now' },
-  errors: ['account_unknown'],
-  prepare({ params, query }, { nowMs, view }) {
-    const { account_id } = params as Static<typeof accountParams>;
-    const { month = monthOf(nowMs) } = query as Static<typeof usageQuery>;
-    if (view.table.account(account_id) === undefined) return refused('account_unknown');
-    const siteIds = view.table.sites().flatMap((site) => (site.account_id === account_id ? [site.site_id] : []));
-    return {
-      kind: 'query',
-      siteId: ALL_SITES,
-      about: 'usage',
-      reads: null,
-      isShared: true,
-      asked: { account_id, month },
-      statement: usageStatement(siteIds, month),
-      cacheTtlMs: USAGE_KEPT_MS,
-      answer(rows) {
-        const days = usageByDay(month, rows as SiteDayCount[], nowMs);
-        return { account_id, month, events: days.reduce((sum, { events }) => sum + events, 0), days };
-      },
-    };
-  },
-});
-
-export const installationRoute: Route = route({
-  method: 'GET',
-  path: '/v1/admin/installation',
-  operationId: 'getInstallation',
-  access: 'known',
-  tag: 'Sites',
-  summary: 'What is the same for every site: where browsers reach the edge',
-  success: { status: 200, schema: installationShape, description: 'The installation' },
-  run: (_input, { edgeUrl }) => shown({ edge_url: edgeUrl }),
-});
+export const installationRoutes = resource('Sites', [
+  route('GET', '/v1/admin/installation', 'getInstallation', {
+    access: 'known',
+    summary: 'What is the same for every site: where browsers reach the edge',
+    success: { status: 200, schema: installationShape, description: 'The installation' },
+    run: (_input, { edgeUrl }) => shown({ edge_url: edgeUrl }),
+  }),
+]);

@@ -20,16 +20,12 @@ import {
 } from '#services/control_api/audit.ts';
 import { ofListed, placeOfSite } from '../auth.ts';
 import { createQueryGate } from '../queries/answers.ts';
-import { type Route, route, shown } from '../route.ts';
+import { resource, route, shown } from '../route.ts';
 
 const LIMIT = 100;
-export const auditRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/v1/admin/audit',
-    operationId: 'listChanges',
+export const auditRoutes = resource('Audit', [
+  route('GET', '/v1/admin/audit', 'listChanges', {
     access: ofListed('audit.read'),
-    tag: 'Audit',
     summary:
       'List the newest 5,000 changes and 2,000 sign-ins and refusals of each account, newest first: who changed what, when, from what to what',
     query: auditQuery,
@@ -43,12 +39,8 @@ export const auditRoutes: Route[] = [
       return shown({ items: taken.map(itemOf), next });
     },
   }),
-  route({
-    method: 'GET',
-    path: '/v1/admin/audit/reads',
-    operationId: 'listDataReads',
+  route('GET', '/v1/admin/audit/reads', 'listDataReads', {
     access: ofListed('audit.read'),
-    tag: 'Audit',
     summary:
       'List who read data of people, newest first: what, of which site, how often and how many rows, and never what it said; a page may be short and yet not the last',
     query: dataReadQuery,
@@ -65,7 +57,7 @@ export const auditRoutes: Route[] = [
       return { kind: 'answered', body: { items: reads, next } };
     },
   }),
-];
+]);
 
 /** Where a change is: that of a user or a token wherever they may something, now, before it or after it. */
 function placesOf(record: AuditRecord, table: SettingsTable): Place[] {

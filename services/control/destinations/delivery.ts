@@ -26,26 +26,15 @@ import {
 } from '#services/control_api/destinations.ts';
 import { timeField } from '#services/control_api/fields.ts';
 import { type Input, inSite, ofListed } from '../auth.ts';
-import {
-  type ControlServices,
-  type GatheredAnswer,
-  type RequestContext,
-  type Route,
-  refused,
-  route,
-} from '../route.ts';
+import { type ControlServices, type GatheredAnswer, type RequestContext, refused, resource, route } from '../route.ts';
 
 const DAY_MS = 86_400_000;
 /** Answers are shared for this long. */
 const HEALTH_KEPT_MS = 1_000;
 
-export const deliveryHealthRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/v1/admin/delivery-health',
-    operationId: 'getDeliveryHealth',
+export const deliveryRoutes = resource('Destinations', [
+  route('GET', '/v1/admin/delivery-health', 'getDeliveryHealth', {
     access: ofListed('destinations.read'),
-    tag: 'Destinations',
     summary: 'How each destination of each site has done in the last 24 hours, by its outcomes in ClickHouse',
     query: healthQuery,
     success: {
@@ -81,7 +70,41 @@ export const deliveryHealthRoutes: Route[] = [
       };
     },
   }),
-];
+  route('GET', '/v1/admin/sites/{site_id}/destinations/{name}/attempts', 'listAttempts', {
+    access: inSite('destinations.read'),
+    summary: 'The newest attempts to deliver to a destination, with what the platform answered',
+    params: destinationParams,
+    query: attemptsQuery,
+    success: { status: 200, schema: attemptsShape, description: 'Attempts of the last 30 days' },
+    errors: ['site_unknown'],
+    prepare({ params: { site_id: siteId, name: destination }, query }, { nowMs, view }) {
+      const { outcome = null, limit = ATTEMPTS_LIMIT } = query;
+      if (view.table.site(siteId) === undefined) return refused('site_unknown');
+      // In steps, so that equal questions of one second share an answer.
+      const sinceMs = Math.floor((nowMs - ATTEMPTS_SINCE_MS) / ATTEMPTS_KEPT_MS) * ATTEMPTS_KEPT_MS;
+      return {
+        kind: 'query',
+        siteId,
+        about: 'attempts',
+        reads: null,
+        isShared: false,
+        asked: { destination, outcome, limit },
+        statement: newestAttemptsStatement({ siteId, destination, outcome, sinceMs, limit }),
+        cacheTtlMs: ATTEMPTS_KEPT_MS,
+        answer: (rows) => ({ items: (rows as NewestAttemptRow[]).map(attemptItem) }),
+      };
+    },
+  }),
+  route('POST', '/v1/admin/sites/{site_id}/destinations/{name}/test', 'testDestination', {
+    access: inSite('destinations.change'),
+    summary: 'Send one event that is marked as a test, as delivery would, and show what the platform answered',
+    params: destinationParams,
+    body: testBody,
+    success: { status: 200, schema: testShape, description: 'What became of it; it is stored nowhere else' },
+    errors: ['site_unknown', 'destination_unknown', 'settings_not_stored'],
+    gather: sendTestEvent,
+  }),
+]);
 
 function healthItem(row: HealthRow): HealthItem {
   const { latest: _latest, latest_reason, took_ms, age_ms, delivered_at, failed_at, ...counts } = row;
@@ -106,36 +129,6 @@ interface NewestAttemptRow extends Omit<AttemptRow, 'destination' | 'received'> 
   event: string;
 }
 
-export const newestAttemptsRoute: Route = route({
-  method: 'GET',
-  path: '/v1/admin/sites/{site_id}/destinations/{name}/attempts',
-  operationId: 'listAttempts',
-  access: inSite('destinations.read'),
-  tag: 'Destinations',
-  summary: 'The newest attempts to deliver to a destination, with what the platform answered',
-  params: destinationParams,
-  query: attemptsQuery,
-  success: { status: 200, schema: attemptsShape, description: 'Attempts of the last 30 days' },
-  errors: ['site_unknown'],
-  prepare({ params: { site_id: siteId, name: destination }, query }, { nowMs, view }) {
-    const { outcome = null, limit = ATTEMPTS_LIMIT } = query;
-    if (view.table.site(siteId) === undefined) return refused('site_unknown');
-    // In steps, so that equal questions of one second share an answer.
-    const sinceMs = Math.floor((nowMs - ATTEMPTS_SINCE_MS) / ATTEMPTS_KEPT_MS) * ATTEMPTS_KEPT_MS;
-    return {
-      kind: 'query',
-      siteId,
-      about: 'attempts',
-      reads: null,
-      isShared: false,
-      asked: { destination, outcome, limit },
-      statement: newestAttemptsStatement({ siteId, destination, outcome, sinceMs, limit }),
-      cacheTtlMs: ATTEMPTS_KEPT_MS,
-      answer: (rows) => ({ items: (rows as NewestAttemptRow[]).map(attemptItem) }),
-    };
-  },
-});
-
 /** An attempt as it is answered. */
 export function attemptItem({ attempted, answer_status, answer, outcome, ...row }: NewestAttemptRow): AttemptItem {
   return {
@@ -148,20 +141,6 @@ export function attemptItem({ attempted, answer_status, answer, outcome, ...row 
 
 const EVENT = 'page_view';
 const ID_BYTES = 8;
-
-export const destinationTestRoute: Route = route({
-  method: 'POST',
-  path: '/v1/admin/sites/{site_id}/destinations/{name}/test',
-  operationId: 'testDestination',
-  access: inSite('destinations.change'),
-  tag: 'Destinations',
-  summary: 'Send one event that is marked as a test, as delivery would, and show what the platform answered',
-  params: destinationParams,
-  body: testBody,
-  success: { status: 200, schema: testShape, description: 'What became of it; it is stored nowhere else' },
-  errors: ['site_unknown', 'destination_unknown', 'settings_not_stored'],
-  gather: sendTestEvent,
-});
 
 async function sendTestEvent(
   { params, body }: Input<Static<typeof destinationParams>, unknown, Static<typeof testBody>>,

@@ -27,34 +27,25 @@ import {
   metaOf,
   type Outcome,
   type RequestContext,
-  type Route,
   refused,
   refusedFor,
+  resource,
   route,
   type Shown,
   shown,
 } from '../route.ts';
 
-const tag = 'Destinations';
 const base = '/v1/admin/sites/{site_id}/destinations';
 
-export const destinationRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/v1/admin/destination-kinds',
-    operationId: 'listDestinationKinds',
+export const destinationRoutes = resource('Destinations', [
+  route('GET', '/v1/admin/destination-kinds', 'listDestinationKinds', {
     access: 'known',
-    tag,
     summary: 'List the kinds of destinations, with the settings and secrets that each takes',
     success: { status: 200, schema: kindsShape, description: 'The kinds; a field with `secret: true` is a secret' },
     run: (_input, { adapters }) => shown({ items: adapters.map(kindOf) }),
   }),
-  route({
-    method: 'GET',
-    path: '/v1/admin/destinations',
-    operationId: 'listDestinations',
+  route('GET', '/v1/admin/destinations', 'listDestinations', {
     access: ofListed('destinations.read'),
-    tag,
     summary: 'List destinations; of secrets, only the names',
     query: destinationQuery,
     success: { status: 200, schema: pageOf(destinationShape), description: 'Destinations, sorted by site' },
@@ -69,16 +60,12 @@ export const destinationRoutes: Route[] = [
       return listed(found, query, ['site_id', 'name'], (item) => itemOf(view, item));
     },
   }),
-  route({
-    method: 'POST',
-    path: base,
-    operationId: 'createDestination',
+  route('POST', base, 'createDestination', {
     access: inSite('destinations.change'),
     requiresReauthentication: ({ body }, { adapters }) => {
       const { name, settings = {} } = body;
       return callsAnew(adapters, { name, settings: {} }, settings);
     },
-    tag,
     summary: 'Send the events of a site to a destination; an address of your own takes query.persons',
     params: siteParams,
     body: newDestination,
@@ -92,12 +79,8 @@ export const destinationRoutes: Route[] = [
       return changed({ site_id, name, enabled, settings: {}, secrets: {}, created_at }, change, world);
     },
   }),
-  route({
-    method: 'GET',
-    path: `${base}/{name}`,
-    operationId: 'getDestination',
+  route('GET', `${base}/{name}`, 'getDestination', {
     access: inSite('destinations.read'),
-    tag,
     summary: 'Read a destination; of its secrets, only the names',
     params: destinationParams,
     success: { status: 200, schema: destinationShape, description: 'The destination' },
@@ -107,17 +90,13 @@ export const destinationRoutes: Route[] = [
       return 'kind' in found ? found : done([], show(site_id, name));
     },
   }),
-  route({
-    method: 'PATCH',
-    path: `${base}/{name}`,
-    operationId: 'changeDestination',
+  route('PATCH', `${base}/{name}`, 'changeDestination', {
     access: inSite('destinations.change'),
     requiresReauthentication({ params, body }, { adapters, view }) {
       const { site_id, name } = params;
       const before = view.table.destination(site_id, name) ?? { name, settings: {} };
       return callsAnew(adapters, before, body.settings ?? {});
     },
-    tag,
     summary:
       'Change the settings and secrets that are given, or switch it on or off; the others are kept. Another address takes query.persons',
     params: destinationParams,
@@ -137,12 +116,8 @@ export const destinationRoutes: Route[] = [
       return changed(before, change, world);
     },
   }),
-  route({
-    method: 'DELETE',
-    path: `${base}/{name}`,
-    operationId: 'deleteDestination',
+  route('DELETE', `${base}/{name}`, 'deleteDestination', {
     access: inSite('destinations.change'),
-    tag,
     summary: 'Remove a destination with its settings and secrets',
     params: destinationParams,
     ifMatch: 'required',
@@ -158,7 +133,7 @@ export const destinationRoutes: Route[] = [
       return done([{ removedKey }], () => ({ body }));
     },
   }),
-];
+]);
 
 interface Change {
   settings?: Record<string, string | null>;

@@ -26,25 +26,20 @@ import {
   metaOf,
   type Outcome,
   type RequestContext,
-  type Route,
   refused,
   refusedFor,
+  resource,
   route,
 } from '../route.ts';
 
 const ACTIVE_KEYS_PER_SITE_MAX = 100;
 /** Requests in 10 seconds that a site's own people may give a key. */
 const OWN_RATE_LIMIT_MAX = 1_000;
-const tag = 'Keys';
 const base = '/v1/admin/keys';
 
-export const keyRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: base,
-    operationId: 'listKeys',
+export const keyRoutes = resource('Keys', [
+  route('GET', base, 'listKeys', {
     access: ofListed('keys.read'),
-    tag,
     showsKeyUse: true,
     summary: 'List keys; of each only the first characters are known',
     query: keyQuery,
@@ -62,12 +57,8 @@ export const keyRoutes: Route[] = [
       return listed(keys, query, ['site_id', 'shown_prefix', 'key_hash'], (key) => itemOf(world.view, key, world));
     },
   }),
-  route({
-    method: 'POST',
-    path: base,
-    operationId: 'issueKey',
+  route('POST', base, 'issueKey', {
     access: inBodySite('keys.change'),
-    tag,
     showsKeyUse: true,
     summary: 'Issue a key and show it, once',
     body: newKey,
@@ -87,12 +78,8 @@ export const keyRoutes: Route[] = [
       );
     },
   }),
-  route({
-    method: 'GET',
-    path: `${base}/{key_hash}`,
-    operationId: 'getKey',
+  route('GET', `${base}/{key_hash}`, 'getKey', {
     access: inKeySite('keys.read'),
-    tag,
     showsKeyUse: true,
     summary: 'Read a key',
     params: keyParams,
@@ -103,12 +90,8 @@ export const keyRoutes: Route[] = [
       return key === undefined ? refused('key_unknown') : written([], key, world);
     },
   }),
-  route({
-    method: 'PATCH',
-    path: `${base}/{key_hash}`,
-    operationId: 'changeKey',
+  route('PATCH', `${base}/{key_hash}`, 'changeKey', {
     access: inKeySite('keys.change'),
-    tag,
     showsKeyUse: true,
     summary: 'Change the label, the origin allow-list, the expiry or the rate limit of a key',
     params: keyParams,
@@ -126,13 +109,9 @@ export const keyRoutes: Route[] = [
       return refusedFor(keyProblems(key, world.view.table, before)) ?? written([key], key, world);
     },
   }),
-  route({
-    method: 'POST',
-    path: `${base}/{key_hash}/revoke`,
-    operationId: 'revokeKey',
+  route('POST', `${base}/{key_hash}/revoke`, 'revokeKey', {
     protects: true,
     access: inKeySite('keys.change'),
-    tag,
     showsKeyUse: true,
     summary: 'Revoke a key, at once and for good; a revoked key stays as it is',
     params: keyParams,
@@ -146,12 +125,8 @@ export const keyRoutes: Route[] = [
       return checkIfMatch(world.view, apiKeyKey(key_hash), ifMatch, 'optional') ?? written([key], key, world);
     },
   }),
-  route({
-    method: 'POST',
-    path: `${base}/{key_hash}/rotate`,
-    operationId: 'rotateKey',
+  route('POST', `${base}/{key_hash}/rotate`, 'rotateKey', {
     access: inKeySite('keys.change'),
-    tag,
     showsKeyUse: true,
     summary: 'Issue a key in place of another, which goes on working for a while',
     params: keyParams,
@@ -169,7 +144,7 @@ export const keyRoutes: Route[] = [
       return rotated(before, body.overlap_ms ?? OVERLAP_MS, body.expires_at ?? null, world);
     },
   }),
-];
+]);
 
 function rotated(before: ApiKey, overlapMs: number, expiresAt: number | null, world: RequestContext): Outcome {
   const { nowMs } = world;

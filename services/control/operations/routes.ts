@@ -30,8 +30,8 @@ import {
   type ControlServices,
   type GatheredAnswer,
   type RequestContext,
-  type Route,
   refused,
+  resource,
   route,
   shown,
 } from '../route.ts';
@@ -44,40 +44,33 @@ const NOT_SEEN = [
   "each process's memory, restarts and errors are in its /metrics and its log",
 ];
 
-export const stageRoute: Route = route({
-  method: 'GET',
-  path: '/v1/admin/stages',
-  operationId: 'listStages',
-  access: inAll('replays.read'),
-  tag: 'Operations',
-  summary: 'How far each stage is: what it has still to take, how old that is, how quickly it takes it',
-  success: {
-    status: 200,
-    schema: stagesShape,
-    description: 'The stages, in the order in which events go through them',
-  },
-  errors: ['stages_unavailable'],
-  async gather(_input, { stages }, { view, nowMs }) {
-    const enabled = view.table.destinations().filter((one) => one.enabled);
-    const deliveries = [...new Set(enabled.map(({ name }) => `delivery.${name}`))].sort();
-    const items = await stages.read([...STAGES, ...deliveries]);
-    const body: StagesAnswer = { items, as_of: nowMs, not_seen: NOT_SEEN };
-    return { kind: 'answered', body };
-  },
-});
+export const stageRoutes = resource('Operations', [
+  route('GET', '/v1/admin/stages', 'listStages', {
+    access: inAll('replays.read'),
+    summary: 'How far each stage is: what it has still to take, how old that is, how quickly it takes it',
+    success: {
+      status: 200,
+      schema: stagesShape,
+      description: 'The stages, in the order in which events go through them',
+    },
+    errors: ['stages_unavailable'],
+    async gather(_input, { stages }, { view, nowMs }) {
+      const enabled = view.table.destinations().filter((one) => one.enabled);
+      const deliveries = [...new Set(enabled.map(({ name }) => `delivery.${name}`))].sort();
+      const items = await stages.read([...STAGES, ...deliveries]);
+      const body: StagesAnswer = { items, as_of: nowMs, not_seen: NOT_SEEN };
+      return { kind: 'answered', body };
+    },
+  }),
+]);
 
-const runningTag = 'Queries';
 const runningPath = '/v1/admin/queries';
 type RunningParams = Static<typeof runningQueryParams>;
 const listQuery = closed({ site_id: Type.Optional(idField('Only queries about this site')) });
 
-export const runningRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: runningPath,
-    operationId: 'listRunningQueries',
+export const runningRoutes = resource('Queries', [
+  route('GET', runningPath, 'listRunningQueries', {
     access: ofListed('queries.manage'),
-    tag: runningTag,
     summary: 'The queries that ClickHouse is at work on: whose they are, for how long, and what they take',
     query: listQuery,
     success: { status: 200, schema: runningQueriesShape, description: 'Queries of every control service' },
@@ -89,12 +82,8 @@ export const runningRoutes: Route[] = [
       return { kind: 'answered', body: { items: found.map(runningItem), as_of: world.nowMs } };
     },
   }),
-  route({
-    method: 'DELETE',
-    path: `${runningPath}/{id}`,
-    operationId: 'cancelQuery',
+  route('DELETE', `${runningPath}/{id}`, 'cancelQuery', {
     access: ofListed('queries.manage'),
-    tag: runningTag,
     summary: 'Cancel a running query; its caller gets query_cancelled',
     params: runningQueryParams,
     success: { status: 200, schema: runningQueryShape, description: 'The query, as it was when it was ended' },
@@ -108,7 +97,7 @@ export const runningRoutes: Route[] = [
       return cancelled === null ? refused('query_unknown') : { kind: 'answered', body: runningItem(cancelled) };
     },
   }),
-];
+]);
 
 /** The query of that id; what is of others is as what is not there. */
 async function managedQuery(
@@ -129,13 +118,9 @@ function runningItem({ id, siteId, kind, askedBy, runningMs, rowsRead, memoryByt
   return { id, site_id: siteId === ALL_SITES ? null : siteId, kind, asked_by: askedBy, ...figures };
 }
 
-export const tagHealthRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/v1/admin/sites/{site_id}/tag-health',
-    operationId: 'getTagHealth',
+export const siteHealthRoutes = resource('Sites', [
+  route('GET', '/v1/admin/sites/{site_id}/tag-health', 'getTagHealth', {
     access: inSite('site.read'),
-    tag: 'Sites',
     summary: "How a site's tag does: what pages sent events, how many against the usual, and which definitions fire",
     params: siteParams,
     success: { status: 200, schema: tagHealthShape, description: 'How it does, by what the edges counted' },
@@ -148,7 +133,17 @@ export const tagHealthRoutes: Route[] = [
       return shown(tagHealth(site, tagRecord, nowMs));
     },
   }),
-];
+  route('GET', '/v1/admin/sites/{site_id}/refusals', 'getRefusals', {
+    access: inSite('query.aggregates'),
+    summary:
+      'What the edge did not accept of a site, by reason, with samples: events rejected or dropped, requests refused',
+    params: siteParams,
+    query: refusalQuery,
+    success: { status: 200, schema: refusalsShape, description: 'What was not accepted, by what the edges counted' },
+    errors: ['site_unknown', 'refusals_unavailable'],
+    gather: readRefusals,
+  }),
+]);
 
 function tagHealth(site: Site, record: TagRecord, nowMs: number): TagHealthItem {
   const { state, lastHour, lastDay } = siteVolume(record.hours, nowMs);
@@ -189,23 +184,6 @@ function definitionHealth({ id, name }: EventDefinition, { fired }: TagRecord, n
 }
 
 const WEEK_MS = 7 * 86_400_000;
-
-export const refusalRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/v1/admin/sites/{site_id}/refusals',
-    operationId: 'getRefusals',
-    access: inSite('query.aggregates'),
-    tag: 'Sites',
-    summary:
-      'What the edge did not accept of a site, by reason, with samples: events rejected or dropped, requests refused',
-    params: siteParams,
-    query: refusalQuery,
-    success: { status: 200, schema: refusalsShape, description: 'What was not accepted, by what the edges counted' },
-    errors: ['site_unknown', 'refusals_unavailable'],
-    gather: readRefusals,
-  }),
-];
 
 async function readRefusals(
   { params: { site_id: siteId }, query }: Input<Static<typeof siteParams>, Static<typeof refusalQuery>>,

@@ -30,8 +30,8 @@ import {
   type ControlServices,
   type GatheredAnswer,
   type RequestContext,
-  type Route,
   refused,
+  resource,
   route,
   rowsOf,
 } from '../route.ts';
@@ -148,13 +148,9 @@ class SourceRefusal extends Error {
   }
 }
 
-export const eventTraceRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/v1/query/{site_id}/events/{event_id}',
-    operationId: 'getEvent',
+export const eventTraceRoutes = resource('Queries', [
+  route('GET', '/v1/query/{site_id}/events/{event_id}', 'getEvent', {
     access: inSite('query.events'),
-    tag: 'Queries',
     summary:
       'What became of one event: when it was accepted, its row, its person and why, and each attempt to deliver it',
     params: eventParams,
@@ -177,7 +173,7 @@ export const eventTraceRoutes: Route[] = [
     ],
     gather: traceEvent,
   }),
-];
+]);
 
 async function traceEvent(input: Input, sources: ControlServices, world: RequestContext): Promise<GatheredAnswer> {
   const { site_id: siteId, event_id: sent } = input.params as Static<typeof eventParams>;

@@ -16,7 +16,7 @@ import { sqlAnswerShape } from '#pipelines/analytics/sql_rows.ts';
 import type { Permission } from '#pipelines/settings/access.ts';
 import { closed, idField, timeField } from '#services/control_api/fields.ts';
 import { type Input, inSite, type Needs } from '../auth.ts';
-import { type PreparedQuery, type RequestContext, type Route, refused, route } from '../route.ts';
+import { type PreparedQuery, type RequestContext, refused, resource, route } from '../route.ts';
 import { formatQuery, OTHER_FORMATS } from './formats.ts';
 
 /** Of fewer a value may tell who they are. */
@@ -34,19 +34,14 @@ const ofPersons = (permission: Permission): Needs => ({
 const operationOf = (kind: string): string => `query${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}`;
 
 /** A route that asks ClickHouse about the events of one site. */
-function queryRoute(question: Question): Route {
+function queryRoute(question: Question) {
   const { kind, permission = 'query.aggregates', summary, schema, answerSchema } = question;
-  return {
-    method: 'POST',
-    path: `/v1/query/{site_id}/${kind}`,
-    operationId: operationOf(kind),
+  return route('POST', `/v1/query/{site_id}/${kind}`, operationOf(kind), {
     access: ofPersons(permission),
-    tag: 'Queries',
     summary,
     params: queryParams,
     query: formatQuery,
     body: schema,
-    ifMatch: 'none',
     success: {
       status: 200,
       schema: withAsOf(answerSchema),
@@ -55,7 +50,7 @@ function queryRoute(question: Question): Route {
     },
     errors: ['site_unknown', 'query_pattern_invalid'],
     prepare: (input, context) => requestOf(question, input, context),
-  };
+  });
 }
 
 /** What ClickHouse is asked for a query, and how its rows are answered; or why it is not asked. */
@@ -90,8 +85,6 @@ function withAsOf(answer: TObject): TSchema {
   return Type.Object({ ...answer.properties, as_of: timeField('When ClickHouse was asked') });
 }
 
-export const queryRoutes: Route[] = QUESTIONS.map(queryRoute);
-
 /** An example for each of them, by operation. */
 export const QUERY_EXAMPLES = Object.fromEntries(QUESTIONS.map(({ kind, example }) => [operationOf(kind), example]));
 
@@ -107,17 +100,12 @@ const sqlShape = closed({
   }),
 });
 
-export const sqlRoute: Route = route({
-  method: 'POST',
-  path: '/v1/query/{site_id}/sql',
-  operationId: 'querySql',
+const sqlRoute = route('POST', '/v1/query/{site_id}/sql', 'querySql', {
   access: inSite('query.sql'),
-  tag: 'Queries',
   summary: 'What an analyst asks in SQL: it sees the rows of this site, and writes nothing',
   params: queryParams,
   query: formatQuery,
   body: sqlShape,
-  ifMatch: 'none',
   success: {
     status: 200,
     schema: withAsOf(sqlAnswerShape),
@@ -130,3 +118,5 @@ export const sqlRoute: Route = route({
     return { kind: 'sql', siteId, sql };
   },
 });
+
+export const queryRoutes = resource('Queries', [...QUESTIONS.map(queryRoute), sqlRoute]);

@@ -18,11 +18,12 @@ import {
   type Route,
   refused,
   refusedFor,
+  resource,
   route,
   schemaProblems,
 } from '../route.ts';
 import { formatQuery, OTHER_FORMATS } from './formats.ts';
-import { queryRoutes, sqlRoute } from './routes.ts';
+import { queryRoutes } from './routes.ts';
 
 type Definition = Static<(typeof savedInputs)[SavedKind]>;
 
@@ -40,9 +41,7 @@ const isOnBoard = (view: SettingsView, siteId: string, id: string): boolean =>
 const invalid = (problems: Problem[]): PreparedQuery => refused('settings_invalid', problems);
 
 /** What a saved question may ask, by the last part of its path. */
-const ROUTE_OF_KIND = new Map(
-  [...queryRoutes, sqlRoute].map((one) => [one.path.slice(one.path.lastIndexOf('/') + 1), one]),
-);
+const ROUTE_OF_KIND = new Map(queryRoutes.map((one) => [one.path.slice(one.path.lastIndexOf('/') + 1), one]));
 
 const KINDS = {
   question: {
@@ -183,33 +182,31 @@ const ofQuestion: Needs = {
 };
 
 /** Asks a saved question. */
-export const savedAnswerRoute: Route = route({
-  method: 'GET',
-  path: '/v1/query/{site_id}/questions/{id}',
-  operationId: 'answerQuestion',
-  access: ofQuestion,
-  tag: 'Queries',
-  summary: 'The answer to a saved question, as it is now, or of another time',
-  params: savedParams,
-  query: closed({
-    ...formatQuery.properties,
-    from: Type.Optional(timeField('In the place of the saved `from`; a question in SQL has times of its own')),
-    to: Type.Optional(timeField('In the place of the saved `to`; a question in SQL has times of its own')),
+export const savedAnswerRoutes = resource('Queries', [
+  route('GET', '/v1/query/{site_id}/questions/{id}', 'answerQuestion', {
+    access: ofQuestion,
+    summary: 'The answer to a saved question, as it is now, or of another time',
+    params: savedParams,
+    query: closed({
+      ...formatQuery.properties,
+      from: Type.Optional(timeField('In the place of the saved `from`; a question in SQL has times of its own')),
+      to: Type.Optional(timeField('In the place of the saved `to`; a question in SQL has times of its own')),
+    }),
+    success: {
+      status: 200,
+      schema: Type.Object({ as_of: timeField('When ClickHouse was asked') }, { additionalProperties: true }),
+      description: 'What the path of its `query` answers',
+      otherwise: OTHER_FORMATS,
+    },
+    errors: ['site_unknown', 'question_unknown', 'query_pattern_invalid', 'sql_refused', 'sql_not_set_up'],
+    prepare({ params: { site_id: siteId, id }, query }, world) {
+      const { table } = world.view;
+      if (table.site(siteId) === undefined) return refused('site_unknown');
+      const item = table.savedItems(siteId).find((one) => one.kind === 'question' && one.id === id);
+      if (item === undefined) return refused('question_unknown');
+      const saved = JSON.parse(item.definition) as Saved;
+      const question = { ...saved.question, ...timesFor(saved.query, query) };
+      return questionOf(siteId, { ...saved, question }, world);
+    },
   }),
-  success: {
-    status: 200,
-    schema: Type.Object({ as_of: timeField('When ClickHouse was asked') }, { additionalProperties: true }),
-    description: 'What the path of its `query` answers',
-    otherwise: OTHER_FORMATS,
-  },
-  errors: ['site_unknown', 'question_unknown', 'query_pattern_invalid', 'sql_refused', 'sql_not_set_up'],
-  prepare({ params: { site_id: siteId, id }, query }, world) {
-    const { table } = world.view;
-    if (table.site(siteId) === undefined) return refused('site_unknown');
-    const item = table.savedItems(siteId).find((one) => one.kind === 'question' && one.id === id);
-    if (item === undefined) return refused('question_unknown');
-    const saved = JSON.parse(item.definition) as Saved;
-    const question = { ...saved.question, ...timesFor(saved.query, query) };
-    return questionOf(siteId, { ...saved, question }, world);
-  },
-});
+]);

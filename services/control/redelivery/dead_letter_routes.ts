@@ -46,13 +46,12 @@ import {
   type ControlServices,
   type GatheredAnswer,
   type RequestContext,
-  type Route,
   refused,
+  resource,
   route,
   rowsOf,
 } from '../route.ts';
 
-const tag = 'Dead letters';
 const base = '/v1/admin/dead-letters';
 const LIMIT = 100;
 const EVENTS_SHOWN_MAX = 100;
@@ -66,37 +65,25 @@ const CLOCK_MARGIN_MS = 3_600_000;
 /** Events asked for at once, so that the statement stays below what ClickHouse reads. */
 const PLACES_MAX = 2_000;
 
-export const deadLetterRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: base,
-    operationId: 'listDeadLetters',
+export const deadLetterRoutes = resource('Dead letters', [
+  route('GET', base, 'listDeadLetters', {
     access: ofListed('dead_letters.read'),
-    tag,
     summary: 'List dead letters, by stage and partition, oldest first; a page may be short and yet not the last',
     query: letterQuery,
     success: { status: 200, schema: pageOf(deadLetterSchema), description: 'Dead letters, without what they hold' },
     errors: READING_ERRORS,
     gather: ({ query }, sources, world) => listLetters(query, sources, world),
   }),
-  route({
-    method: 'GET',
-    path: `${base}/{letter_id}`,
-    operationId: 'getDeadLetter',
+  route('GET', `${base}/{letter_id}`, 'getDeadLetter', {
     access: ofListed('dead_letters.read'),
-    tag,
     summary: 'Show a dead letter: whose events it holds, or the size and digest of what cannot be read',
     params: letterParams,
     success: { status: 200, schema: letterDetails, description: 'The dead letter' },
     errors: ['dead_letter_unknown', ...READING_ERRORS],
     gather: ({ params: { letter_id } }, sources, world) => showLetter(letter_id, sources, world),
   }),
-  route({
-    method: 'POST',
-    path: `${base}/resend`,
-    operationId: 'resendDeadLetters',
+  route('POST', `${base}/resend`, 'resendDeadLetters', {
     access: ofListed('dead_letters.change'),
-    tag,
     summary:
       'Send dead letters in again, those of deliveries to their destination: each once, however often it is asked',
     body: resendBody,
@@ -108,7 +95,40 @@ export const deadLetterRoutes: Route[] = [
         change: (own, world) => sources.letters.resend(own, resendRules(sources, world)),
       }),
   }),
-];
+  route('POST', `${base}/resolve`, 'resolveDeadLetters', {
+    access: ofListed('dead_letters.change'),
+    summary: 'Note why nothing more is to be done about dead letters of any stage, so that they are open no more',
+    body: resolveBody,
+    success: { status: 200, schema: resolveShape, description: 'What became of each' },
+    errors: [...READING_ERRORS, 'settings_not_stored'],
+    async gather({ body: { ids, note: sent } }, sources) {
+      const note = sent.trim();
+      const problems = unless(
+        !holdsPersonalText(note),
+        'personal_text',
+        'note',
+        'holds an e-mail address or a phone number',
+      );
+      if (problems.length > 0) return refused('settings_invalid', problems);
+      return changeLetters(ids, sources, {
+        noted: (resolve) => ({ resolve, note }),
+        change: (own, { principal }) => sources.letters.resolve(own, note, principal.actor),
+      });
+    },
+  }),
+  route('POST', `${base}/reopen`, 'reopenDeadLetters', {
+    access: ofListed('dead_letters.change'),
+    summary: 'Reopen resolved dead letters',
+    body: reopenBody,
+    success: { status: 200, schema: resolveShape, description: 'What became of each' },
+    errors: [...READING_ERRORS, 'settings_not_stored'],
+    gather: ({ body }, sources) =>
+      changeLetters(body.ids, sources, {
+        noted: (reopen) => ({ reopen }),
+        change: (own, { principal }) => sources.letters.reopen(own, principal.actor),
+      }),
+  }),
+]);
 
 /** A letter may be of several sites: it is for those who may see all of them. What cannot be read may be of any. */
 function isSeen({ views }: DeadLetterView, permission: Permission, { may }: RequestContext): boolean {
@@ -242,50 +262,6 @@ function detailsOf(found: DeadLetterView, deliveries: LetterDeliveries): Omit<Le
     contents: contents ?? null,
   };
 }
-
-export const letterResolutionRoutes: Route[] = [
-  route({
-    method: 'POST',
-    path: `${base}/resolve`,
-    operationId: 'resolveDeadLetters',
-    access: ofListed('dead_letters.change'),
-    tag,
-    summary: 'Note why nothing more is to be done about dead letters of any stage, so that they are open no more',
-    body: resolveBody,
-    success: { status: 200, schema: resolveShape, description: 'What became of each' },
-    errors: [...READING_ERRORS, 'settings_not_stored'],
-    async gather({ body: { ids, note: sent } }, sources) {
-      const note = sent.trim();
-      const problems = unless(
-        !holdsPersonalText(note),
-        'personal_text',
-        'note',
-        'holds an e-mail address or a phone number',
-      );
-      if (problems.length > 0) return refused('settings_invalid', problems);
-      return changeLetters(ids, sources, {
-        noted: (resolve) => ({ resolve, note }),
-        change: (own, { principal }) => sources.letters.resolve(own, note, principal.actor),
-      });
-    },
-  }),
-  route({
-    method: 'POST',
-    path: `${base}/reopen`,
-    operationId: 'reopenDeadLetters',
-    access: ofListed('dead_letters.change'),
-    tag,
-    summary: 'Reopen resolved dead letters',
-    body: reopenBody,
-    success: { status: 200, schema: resolveShape, description: 'What became of each' },
-    errors: [...READING_ERRORS, 'settings_not_stored'],
-    gather: ({ body }, sources) =>
-      changeLetters(body.ids, sources, {
-        noted: (reopen) => ({ reopen }),
-        change: (own, { principal }) => sources.letters.reopen(own, principal.actor),
-      }),
-  }),
-];
 
 /** What is known of letters of deliveries since they died, by their ids; other letters have none. */
 type LetterDeliveries = ReadonlyMap<string, LetterDelivery>;

@@ -26,26 +26,21 @@ import {
   listed,
   metaOf,
   type RequestContext,
-  type Route,
   refused,
+  resource,
   route,
   type Shown,
 } from '../route.ts';
 
-const tag = 'Replays';
 const base = '/v1/admin/replays';
 const RATE = 500;
 /** Replays of each account that are remembered, and of the installation itself; the oldest that are over make room. */
 export const REPLAYS_MAX = 100;
 const ID_CHARACTERS = 12;
 
-export const replayRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: base,
-    operationId: 'listReplays',
+export const replayRoutes = resource('Replays', [
+  route('GET', base, 'listReplays', {
     access: ofListed('replays.read'),
-    tag,
     summary: 'List replays with how far they are, by their ids',
     query: replayQuery,
     success: { status: 200, schema: pageOf(replayShape), description: 'Replays' },
@@ -59,13 +54,9 @@ export const replayRoutes: Route[] = [
       return listed(found, query, 'replay_id', (one) => itemOf(world, world.view, one));
     },
   }),
-  route({
-    method: 'POST',
-    path: base,
-    operationId: 'createReplay',
+  route('POST', base, 'createReplay', {
     access: inBodySite('replays.change'),
     requiresReauthentication: ({ body }, known) => tellsAnAddress(body, known),
-    tag,
     summary: 'Send again what a destination has not taken, of a range of time',
     body: newReplay,
     success: { status: 201, schema: replayShape, description: 'The replay, which begins by itself' },
@@ -91,12 +82,8 @@ export const replayRoutes: Route[] = [
       return done([...room, { body: { replay } }], show(world, replay.replay_id));
     },
   }),
-  route({
-    method: 'GET',
-    path: `${base}/{replay_id}`,
-    operationId: 'getReplay',
+  route('GET', `${base}/{replay_id}`, 'getReplay', {
     access: inReplaySite('replays.read'),
-    tag,
     summary: 'Read a replay and how far it is',
     params: replayParams,
     success: { status: 200, schema: replayShape, description: 'The replay' },
@@ -106,12 +93,8 @@ export const replayRoutes: Route[] = [
       return done([], show(world, replay_id));
     },
   }),
-  route({
-    method: 'PATCH',
-    path: `${base}/{replay_id}`,
-    operationId: 'changeReplay',
+  route('PATCH', `${base}/{replay_id}`, 'changeReplay', {
     access: inReplaySite('replays.change'),
-    tag,
     summary: 'Pause, resume or cancel a replay; what is written for delivery is delivered all the same',
     params: replayParams,
     body: replayChange,
@@ -127,7 +110,7 @@ export const replayRoutes: Route[] = [
       return done([{ body: { replay: { ...replay, wanted: body.wanted } } }], show(world, replay_id));
     },
   }),
-];
+]);
 
 function isEnded({ replayProgress }: RequestContext, { replay_id, wanted }: Replay): boolean {
   return wanted === 'cancelled' || isOver(replayProgress(replay_id)?.phase ?? 'waiting');

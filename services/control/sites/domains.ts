@@ -33,25 +33,19 @@ import {
   done,
   page,
   type RequestContext,
-  type Route,
   refused,
   refusedFor,
+  resource,
   route,
   shown,
 } from '../route.ts';
 
-const tag = 'Sites';
 const base = '/v1/admin/sites/{site_id}/domains/{domain}';
-const ofDomain = { tag, params: domainParams } as const;
 const domainAnswer = (description: string) => ({ status: 200, schema: domainShape, description }) as const;
 
-export const domainRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: '/v1/admin/domains',
-    operationId: 'listDomains',
+export const domainRoutes = resource('Sites', [
+  route('GET', '/v1/admin/domains', 'listDomains', {
     access: ofListed('site.read'),
-    tag,
     summary: 'List claimed first-party domains, the site that claims each, and whether it is verified',
     query: closed({ site_id: Type.Optional(idField('Only domains of this site')), ...pageFields }),
     success: { status: 200, schema: pageOf(domainShape), description: 'Claims, sorted by domain and site' },
@@ -66,25 +60,19 @@ export const domainRoutes: Route[] = [
       return shown(page(claims, query, nameOf, (proof) => itemOf(proof, domainRules)));
     },
   }),
-  route({
-    ...ofDomain,
-    method: 'GET',
-    path: base,
-    operationId: 'getDomain',
+  route('GET', base, 'getDomain', {
+    params: domainParams,
     access: inSite('site.read'),
     summary: 'Read a claimed domain, with the DNS records of which one has to be set',
     success: domainAnswer('The domain'),
     errors: ['site_unknown', 'domain_unknown'],
     run({ params }, world) {
-      const found = dedupKey(world.view, params);
+      const found = findClaim(world.view, params);
       return 'code' in found ? refused(found.code) : answered([], found, world);
     },
   }),
-  route({
-    ...ofDomain,
-    method: 'PUT',
-    path: base,
-    operationId: 'claimDomain',
+  route('PUT', base, 'claimDomain', {
+    params: domainParams,
     access: inSite('site.change'),
     summary: 'Claim a first-party domain for a site; it is served once it is verified',
     success: domainAnswer('The domain, with the DNS records of which one has to be set'),
@@ -99,18 +87,15 @@ export const domainRoutes: Route[] = [
       return refusal ?? answered([{ body: { site: after } }], proofOf(world.view.table, site_id, name), world);
     },
   }),
-  route({
-    ...ofDomain,
-    method: 'POST',
-    path: `${base}/verify`,
-    operationId: 'verifyDomain',
+  route('POST', `${base}/verify`, 'verifyDomain', {
+    params: domainParams,
     access: inSite('site.change'),
     summary: 'Look for the DNS records of a claimed domain now, as is done regularly anyway',
     success: domainAnswer('The domain as it stands after that'),
     looksForProof: true,
     errors: ['site_unknown', 'domain_unknown', 'claimed_elsewhere', 'dns_unavailable'],
     run({ params }, world) {
-      const found = dedupKey(world.view, params);
+      const found = findClaim(world.view, params);
       if ('code' in found) return refused(found.code);
       if (isTaken(world.view, found)) return refused('claimed_elsewhere', [takenProblem(found)]);
       if (world.proofFinding === null || world.proofFinding === 'unavailable') return refused('dns_unavailable');
@@ -118,24 +103,21 @@ export const domainRoutes: Route[] = [
       return answered(proofFacts(world.view.table, after), after, world);
     },
   }),
-  route({
-    ...ofDomain,
-    method: 'DELETE',
-    path: base,
-    operationId: 'releaseDomain',
+  route('DELETE', base, 'releaseDomain', {
+    params: domainParams,
     access: inSite('site.change'),
     summary: 'Give up a claimed domain; it is served no more',
     success: domainAnswer('The domain that was given up'),
     errors: ['site_unknown', 'domain_unknown'],
     run({ params }, world) {
-      const found = dedupKey(world.view, params);
+      const found = findClaim(world.view, params);
       if ('code' in found) return refused(found.code);
       const site = world.view.table.site(found.site_id) as Site;
       const domains = site.domains.filter((domain) => domain !== found.domain);
       return answered(siteFacts({ ...site, domains }, world.view.table), found, world);
     },
   }),
-];
+]);
 
 /** A site as it is to be, without the proofs of domains that it gives up. */
 export function siteFacts(site: Site, table: SettingsTable): Fact[] {
@@ -151,7 +133,7 @@ function foundFacts(
   nowMs: number,
   graceMs: number,
 ): Fact[] {
-  const found = dedupKey(view, claim);
+  const found = findClaim(view, claim);
   if ('code' in found) return [];
   // Where two were proven at the same moment, one of them is served.
   if (isTaken(view, found)) return found.verified_at === null ? [] : proofFacts(view.table, unproven(found));
@@ -187,7 +169,7 @@ function proofOf(table: SettingsTable, siteId: string, domain: string): DomainPr
 
 type FoundClaim = DomainProof | { code: 'site_unknown' | 'domain_unknown' };
 
-function dedupKey({ table }: SettingsView, { site_id, domain }: { site_id: string; domain: string }): FoundClaim {
+function findClaim({ table }: SettingsView, { site_id, domain }: { site_id: string; domain: string }): FoundClaim {
   const site = table.site(site_id);
   if (site === undefined) return { code: 'site_unknown' };
   const name = canonicalDomain(domain) ?? domain;

@@ -19,25 +19,20 @@ import {
   done,
   metaOf,
   type Outcome,
-  type Route,
   refused,
   refusedFor,
+  resource,
   route,
   type Shown,
 } from '../route.ts';
 
-const tag = 'Event definitions';
 const base = '/v1/admin/sites/{site_id}/event-definitions';
 const listShape = Type.Object({ items: Type.Array(eventDefinitionSchema) });
 const versioned = 'Its ETag is that of the site it is part of, and so is the If-Match that changes it';
 
-export const definitionRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: base,
-    operationId: 'listEventDefinitions',
+export const definitionRoutes = resource('Event definitions', [
+  route('GET', base, 'listEventDefinitions', {
     access: inSite('site.read'),
-    tag,
     summary: 'List the event definitions of a site, in the order the tag has them',
     params: siteParams,
     success: { status: 200, schema: listShape, description: `The definitions. ${versioned}` },
@@ -49,12 +44,8 @@ export const definitionRoutes: Route[] = [
       return done([], () => ({ body: { items: definitionsOf(site) }, version }));
     },
   }),
-  route({
-    method: 'POST',
-    path: base,
-    operationId: 'createEventDefinition',
+  route('POST', base, 'createEventDefinition', {
     access: inSite('definitions.change'),
-    tag,
     summary: 'Add an event definition to a site',
     params: siteParams,
     body: definitionInput,
@@ -71,12 +62,8 @@ export const definitionRoutes: Route[] = [
       return written(view, site, body, (definition) => [...before, definition]);
     },
   }),
-  route({
-    method: 'GET',
-    path: `${base}/{definition_id}`,
-    operationId: 'getEventDefinition',
+  route('GET', `${base}/{definition_id}`, 'getEventDefinition', {
     access: inSite('site.read'),
-    tag,
     summary: 'Read an event definition',
     params: definitionParams,
     success: { status: 200, schema: eventDefinitionSchema, description: `The definition. ${versioned}` },
@@ -86,12 +73,8 @@ export const definitionRoutes: Route[] = [
       return 'kind' in found ? found : done([], showDefinition(site_id, definition_id));
     },
   }),
-  route({
-    method: 'PUT',
-    path: `${base}/{definition_id}`,
-    operationId: 'replaceEventDefinition',
+  route('PUT', `${base}/{definition_id}`, 'replaceEventDefinition', {
     access: inSite('definitions.change'),
-    tag,
     summary: 'Replace an event definition; its id stays',
     params: definitionParams,
     body: definitionInput,
@@ -111,12 +94,8 @@ export const definitionRoutes: Route[] = [
       );
     },
   }),
-  route({
-    method: 'DELETE',
-    path: `${base}/{definition_id}`,
-    operationId: 'deleteEventDefinition',
+  route('DELETE', `${base}/{definition_id}`, 'deleteEventDefinition', {
     access: inSite('definitions.change'),
-    tag,
     summary: 'Remove an event definition',
     params: definitionParams,
     ifMatch: 'required',
@@ -131,7 +110,7 @@ export const definitionRoutes: Route[] = [
       return done([{ body: { site: withDefinitions(found.site, left) } }], () => ({ body: found.definition }));
     },
   }),
-];
+]);
 
 function find(
   view: SettingsView,

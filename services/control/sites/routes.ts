@@ -41,9 +41,9 @@ import {
   type Outcome,
   type Refused,
   type RequestContext,
-  type Route,
   refused,
   refusedFor,
+  resource,
   route,
   type Shown,
   shownWith,
@@ -53,7 +53,6 @@ import { isActive } from '../users/tokens.ts';
 import { siteFacts } from './domains.ts';
 
 const SITES_PER_ACCOUNT_MAX = 1_000;
-const tag = 'Sites';
 const base = '/v1/admin/sites';
 
 const createsSite: Needs = {
@@ -71,13 +70,9 @@ const changesSite: Needs = {
   },
 };
 
-export const siteRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: base,
-    operationId: 'listSites',
+export const siteRoutes = resource('Sites', [
+  route('GET', base, 'listSites', {
     access: ofListed('site.read'),
-    tag,
     summary: 'List sites',
     query: closed({ account_id: Type.Optional(idField('Only sites of this account')), ...pageFields }),
     success: { status: 200, schema: pageOf(siteShape), description: 'Sites, sorted by id' },
@@ -97,12 +92,8 @@ export const siteRoutes: Route[] = [
       }));
     },
   }),
-  route({
-    method: 'POST',
-    path: base,
-    operationId: 'createSite',
+  route('POST', base, 'createSite', {
     access: createsSite,
-    tag,
     summary: 'Create a site',
     body: newSite,
     success: { status: 201, schema: siteShape, description: 'The site' },
@@ -114,12 +105,8 @@ export const siteRoutes: Route[] = [
       return changedSite(blankSite(site_id), change, world, null);
     },
   }),
-  route({
-    method: 'GET',
-    path: `${base}/{site_id}`,
-    operationId: 'getSite',
+  route('GET', `${base}/{site_id}`, 'getSite', {
     access: inSite('site.read'),
-    tag,
     summary: 'Read a site',
     params: siteParams,
     success: { status: 200, schema: siteShape, description: 'The site' },
@@ -129,12 +116,8 @@ export const siteRoutes: Route[] = [
       return done([], showSite(site_id, mayReadRules(may, site_id)));
     },
   }),
-  route({
-    method: 'PATCH',
-    path: `${base}/{site_id}`,
-    operationId: 'changeSite',
+  route('PATCH', `${base}/{site_id}`, 'changeSite', {
     access: changesSite,
-    tag,
     summary: 'Change the fields of a site that are given: mode, category, domains, block rules and the rest',
     params: siteParams,
     body: siteChange,
@@ -159,7 +142,7 @@ export const siteRoutes: Route[] = [
       return { still_works: await withAnalysts(site_id, end_access ?? [], access, sources, world) };
     },
   }),
-];
+]);
 
 const withFacts = (outcome: Outcome, facts: readonly Fact[]): Outcome =>
   outcome.kind === 'done' ? { ...outcome, facts: [...outcome.facts, ...facts] } : outcome;
@@ -331,36 +314,31 @@ async function withAnalysts(
 }
 
 const PREFIX_CHARACTERS = 12;
-const prefixAccess = {
-  path: '/v1/admin/sites/{site_id}/loader-prefix',
-  tag: 'Sites',
+const prefixPath = '/v1/admin/sites/{site_id}/loader-prefix';
+const prefixRoute = {
   params: siteParams,
   success: { status: 200, schema: siteShape, description: 'The site as it is now' },
   errors: ['site_unknown'],
 } as const;
 
-export const loaderPrefixRoutes: Route[] = [
-  route({
-    ...prefixAccess,
-    method: 'PUT',
-    operationId: 'chooseLoaderPrefix',
+export const loaderPrefixRoutes = resource('Sites', [
+  route('PUT', prefixPath, 'chooseLoaderPrefix', {
+    ...prefixRoute,
     access: inSite('site.change'),
     summary: "Choose another random folder under which the site's domains have vendors' scripts and collectors as well",
     run({ params: { site_id } }, world) {
       return withPrefix(world, site_id, randomBase62(PREFIX_CHARACTERS, world.randomBytes).toLowerCase());
     },
   }),
-  route({
-    ...prefixAccess,
-    method: 'DELETE',
-    operationId: 'removeLoaderPrefix',
+  route('DELETE', prefixPath, 'removeLoaderPrefix', {
+    ...prefixRoute,
     access: inSite('site.change'),
     summary: 'Remove the proxy path prefix; scripts and collectors stay at their own paths',
     run({ params: { site_id } }, world) {
       return withPrefix(world, site_id, null);
     },
   }),
-];
+]);
 
 function withPrefix({ view }: RequestContext, siteId: string, loader_prefix: string | null): Outcome {
   const site = view.table.site(siteId);
@@ -373,14 +351,10 @@ const notOfPerson = (): Refused =>
   refused('settings_invalid', [problem('not_there', 'distinct_ids', 'one of them is none of the person')]);
 
 /** Takes people apart whom a merge was wrong for. */
-export const splitRoutes: Route[] = [
-  route({
-    method: 'POST',
-    path: '/v1/admin/sites/{site_id}/persons/{person_id}/split',
-    operationId: 'splitPerson',
+export const splitRoutes = resource('Persons', [
+  route('POST', '/v1/admin/sites/{site_id}/persons/{person_id}/split', 'splitPerson', {
     access: inSite('site.change'),
     requiresReauthentication: () => true,
-    tag: 'Persons',
     summary: 'Unmerge a person: move distinct ids and their rows to a new person, permanently',
     params: splitParams,
     body: splitInput,
@@ -388,7 +362,7 @@ export const splitRoutes: Route[] = [
     errors: ['site_unknown', 'person_changed', 'splits_unavailable', 'settings_not_stored'],
     gather: splitPerson,
   }),
-];
+]);
 
 async function splitPerson(
   { params, body: wanted }: Input<Static<typeof splitParams>, unknown, SplitInput>,

@@ -23,7 +23,7 @@ import {
   newAnalyst,
 } from '#services/control_api/queries.ts';
 import { ofListed } from '../auth.ts';
-import { type Refused, type RequestContext, type Route, refused, route } from '../route.ts';
+import { type Refused, type RequestContext, refused, resource, route } from '../route.ts';
 
 /** Of each account whose sites they read. */
 const ANALYSTS_MAX = 200;
@@ -31,20 +31,15 @@ const ANALYSTS_MAX = 200;
 const LIFE_MS = 90 * 86_400_000;
 /** ClickHouse holds seconds in 32 bits in places. */
 const EXPIRES_MAX_MS = Date.UTC(2100, 0);
-const tag = 'Analysts';
 const base = '/v1/admin/analysts';
 const errors = ['analysts_not_set_up', 'query_unavailable'] as const;
 
 type NewAnalyst = Static<typeof newAnalyst>;
 
 /** Users of ClickHouse that people read their sites with, by tools of their own. */
-export const analystRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: base,
-    operationId: 'listAnalysts',
+export const analystRoutes = resource('Analysts', [
+  route('GET', base, 'listAnalysts', {
     access: ofListed('tokens.manage'),
-    tag,
     summary: 'List the users of ClickHouse that read sites where you manage tokens',
     success: { status: 200, schema: analystsShape, description: 'Analysts, by their ids' },
     errors,
@@ -55,16 +50,12 @@ export const analystRoutes: Route[] = [
       return { kind: 'answered', body };
     },
   }),
-  route({
-    method: 'POST',
-    path: base,
-    operationId: 'makeAnalyst',
+  route('POST', base, 'makeAnalyst', {
     access: {
       permission: 'tokens.manage',
       of: ({ body }) => (body as NewAnalyst).site_ids.map((site) => ({ site })),
     },
     requiresReauthentication: () => true,
-    tag,
     summary: 'Make a user of ClickHouse that reads some sites, and show its password, once',
     body: newAnalyst,
     success: { status: 201, schema: madeAnalystShape, description: 'The analyst with the password' },
@@ -95,13 +86,9 @@ export const analystRoutes: Route[] = [
       return { kind: 'answered', body: answer };
     },
   }),
-  route({
-    method: 'DELETE',
-    path: `${base}/{analyst_id}`,
-    operationId: 'revokeAnalyst',
+  route('DELETE', `${base}/{analyst_id}`, 'revokeAnalyst', {
     protects: true,
     access: ofListed('tokens.manage'),
-    tag,
     summary: 'Revoke a user of ClickHouse, at once and for good; what it runs is ended',
     params: analystParams,
     success: { status: 200, schema: analystShape, description: 'The analyst that was' },
@@ -117,7 +104,7 @@ export const analystRoutes: Route[] = [
       return { kind: 'answered', body: itemOf(found, world) };
     },
   }),
-];
+]);
 
 type NoteRevoking = (about: string, what: Record<string, unknown>) => Promise<boolean>;
 

@@ -25,15 +25,7 @@ import {
   totpRemoval,
 } from '#services/control_api/users.ts';
 import type { ControlErrorCode } from '../errors.ts';
-import {
-  commitAs,
-  type KnownAsked,
-  type Refused,
-  type Route,
-  refused,
-  type SessionAnswer,
-  sessionRoute,
-} from '../route.ts';
+import { commitAs, type KnownAsked, type Refused, refused, resource, route, type SessionAnswer } from '../route.ts';
 import {
   isRight,
   reached,
@@ -44,7 +36,6 @@ import {
   useCode,
 } from './sign_in.ts';
 
-const tag = 'Session';
 const RECOVERY_CODES = 10;
 const RECOVERY_BYTES = 10;
 const ISSUER = 'Event ingest';
@@ -63,17 +54,13 @@ export const withReauthentication = [
 ] as const;
 
 /** What users do with their own sessions, password and second factor. */
-export const ownSessionRoutes: Route[] = [
-  sessionRoute({
-    method: 'GET',
-    path: '/v1/sessions',
-    operationId: 'listSessions',
+export const ownSessionRoutes = resource('Session', [
+  route('GET', '/v1/sessions', 'listSessions', {
     access: 'known',
-    tag,
     summary: 'List your sessions',
     success: { status: 200, schema: sessionListShape, description: 'Sessions, the newest first' },
     errors: ['session_needed'],
-    answer: (_input, asked) =>
+    inSession: (_input, asked) =>
       asUser(asked, async (user, current) => {
         const all = await asked.parts.sessions.list(user.user_id);
         const going = all.filter(({ createdMs }) => createdMs >= user.sessions_from);
@@ -81,33 +68,25 @@ export const ownSessionRoutes: Route[] = [
         return { kind: 'answered', body };
       }),
   }),
-  sessionRoute({
-    method: 'DELETE',
-    path: '/v1/sessions/{session_id}',
-    operationId: 'endSession',
+  route('DELETE', '/v1/sessions/{session_id}', 'endSession', {
     access: 'known',
-    tag,
     summary: 'End one of your sessions',
     params: sessionParams,
     success: { status: 200, schema: closed({}), description: 'It is over' },
     errors: ['session_needed', 'session_unknown'],
-    answer: ({ params: { session_id } }, asked) =>
+    inSession: ({ params: { session_id } }, asked) =>
       asUser(asked, async ({ user_id }) => {
         const isEnded = await asked.parts.sessions.end(user_id, session_id);
         return isEnded ? { kind: 'answered', body: {} } : refused('session_unknown');
       }),
   }),
-  sessionRoute({
-    method: 'POST',
-    path: '/v1/session/password',
-    operationId: 'changePassword',
+  route('POST', '/v1/session/password', 'changePassword', {
     access: 'known',
-    tag,
     summary: 'Change your password; your other sessions end, and this one gets a new cookie',
     body: passwordChange,
     success: { status: 200, schema: closed({}), description: 'It is changed' },
     errors: [...withReauthentication],
-    answer: ({ body: { password, code, new_password } }, asked) =>
+    inSession: ({ body: { password, code, new_password } }, asked) =>
       proven(asked, { password, code }, async (user, session) => {
         const sealed = await hashed(asked.parts, user.user_id, new_password, 'known');
         return sealed === null
@@ -115,18 +94,14 @@ export const ownSessionRoutes: Route[] = [
           : anew(asked, session, (now) => (now.password === user.password ? { password: sealed } : 'session_over'), {});
       }),
   }),
-  sessionRoute({
-    method: 'POST',
-    path: '/v1/session/totp/begin',
-    operationId: 'beginSecondFactor',
+  route('POST', '/v1/session/totp/begin', 'beginSecondFactor', {
     access: 'known',
-    tag,
     summary:
       'Make a secret for a second factor; nothing is changed until a code of it is sent, in a quarter of an hour',
     body: closed({}),
     success: { status: 200, schema: newTotpShape, description: 'The secret, for an authenticator app' },
     errors: ['session_needed', 'second_factor_exists'],
-    answer: (_input, asked) =>
+    inSession: (_input, asked) =>
       asUser(asked, async ({ user_id, totp }, { id }) => {
         if (totp !== null) return refused('second_factor_exists');
         const { sessions, userSecrets, randomBytes } = asked.parts;
@@ -136,33 +111,25 @@ export const ownSessionRoutes: Route[] = [
         return { kind: 'answered', body: { secret, uri: totpUri(secret, ISSUER, user_id) } };
       }),
   }),
-  sessionRoute({
-    method: 'POST',
-    path: '/v1/session/totp/confirm',
-    operationId: 'confirmSecondFactor',
+  route('POST', '/v1/session/totp/confirm', 'confirmSecondFactor', {
     access: 'known',
-    tag,
     summary: 'Ask for a code at each sign-in from now on; your other sessions end, and this one gets a new cookie',
     body: totpConfirmation,
     success: { status: 200, schema: recoveryCodesShape, description: 'Codes for when the app is lost' },
     errors: [...withReauthentication, 'second_factor_exists', 'second_factor_not_begun'],
-    answer: ({ body: { code, password } }, asked) =>
+    inSession: ({ body: { code, password } }, asked) =>
       asUser(asked, async ({ totp: had }) => {
         if (had !== null) return refused('second_factor_exists');
         return proven(asked, { password }, (user, session) => confirmed(asked, user, session, code));
       }),
   }),
-  sessionRoute({
-    method: 'POST',
-    path: '/v1/session/totp/remove',
-    operationId: 'removeSecondFactor',
+  route('POST', '/v1/session/totp/remove', 'removeSecondFactor', {
     access: 'known',
-    tag,
     summary: 'Sign in without a code again',
     body: totpRemoval,
     success: { status: 200, schema: closed({}), description: 'It is removed' },
     errors: [...withReauthentication, 'second_factor_required'],
-    answer: ({ body }, asked) =>
+    inSession: ({ body }, asked) =>
       proven(asked, body, async (user, session) => {
         if (user.totp === null) return refused('second_factor_refused');
         const { secondFactorRoles } = asked.parts;
@@ -170,7 +137,7 @@ export const ownSessionRoutes: Route[] = [
         return anew(asked, session, () => ({ totp: null, recovery_codes: [] }), {});
       }),
   }),
-];
+]);
 
 async function confirmed(asked: KnownAsked, user: User, session: Session, code: string): Promise<SessionAnswer> {
   const { parts, network } = asked;
@@ -253,23 +220,21 @@ export function sessionItem(session: Session, current: Session | null): SessionL
 const PROOF_MS = 15 * 60_000;
 
 /** Proves that whoever is in a session is its user. */
-export const proofRoute: Route = sessionRoute({
-  method: 'POST',
-  path: '/v1/session/proof',
-  operationId: 'proveSession',
-  access: 'known',
-  tag: 'Session',
-  summary:
-    'Send your password again, with a code where you have a second factor: for a quarter of an hour this session may do what takes a proof',
-  body: sessionProof,
-  success: { status: 200, schema: closed({}), description: 'It is proven' },
-  errors: [...withReauthentication.filter((code) => code !== 'settings_not_stored')],
-  answer: ({ body }, asked) =>
-    proven(asked, body, async (_user, { id }) => {
-      await asked.parts.sessions.prove(id, PROOF_MS);
-      return { kind: 'answered', body: {} };
-    }),
-});
+export const proofRoutes = resource('Session', [
+  route('POST', '/v1/session/proof', 'proveSession', {
+    access: 'known',
+    summary:
+      'Send your password again, with a code where you have a second factor: for a quarter of an hour this session may do what takes a proof',
+    body: sessionProof,
+    success: { status: 200, schema: closed({}), description: 'It is proven' },
+    errors: [...withReauthentication.filter((code) => code !== 'settings_not_stored')],
+    inSession: ({ body }, asked) =>
+      proven(asked, body, async (_user, { id }) => {
+        await asked.parts.sessions.prove(id, PROOF_MS);
+        return { kind: 'answered', body: {} };
+      }),
+  }),
+]);
 
 /** Whether it was proven lately who is in a session, as it began or by the password. @throws SessionsUnavailableError */
 export async function isRecentlyAuthenticated(

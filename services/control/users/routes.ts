@@ -54,11 +54,10 @@ import {
   listed,
   metaOf,
   type Refused,
-  type Route,
   refused,
+  resource,
   route,
   type SessionAnswer,
-  sessionRoute,
 } from '../route.ts';
 import { revokeAnalystsOf } from './analysts.ts';
 import { invite } from './oidc.ts';
@@ -69,7 +68,6 @@ import { revokedIssued } from './tokens.ts';
 const USERS_MAX = 1_000;
 /** Those of a place, whose managers else could leave no room for any other's. */
 const USERS_OF_PLACE_MAX = 200;
-const tag = 'Users';
 const base = '/v1/admin/users';
 
 /** Anywhere where the user has a grant and who asks manages users; a user whom they do not see is as one that there is not. */
@@ -82,13 +80,9 @@ const ofUser: Needs = {
   },
 };
 
-export const userRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: base,
-    operationId: 'listUsers',
+export const userRoutes = resource('Users', [
+  route('GET', base, 'listUsers', {
     access: ofListed('users.manage'),
-    tag,
     summary: 'List the users who may something where you manage users',
     query: closed(pageFields),
     success: { status: 200, schema: pageOf(userShape), description: 'Users, sorted by id' },
@@ -97,18 +91,14 @@ export const userRoutes: Route[] = [
       return listed(users, query, 'user_id', (user) => itemOf(view, user, principal));
     },
   }),
-  sessionRoute({
-    method: 'POST',
-    path: base,
-    operationId: 'createUser',
+  route('POST', base, 'createUser', {
     access: ofListed('users.manage'),
     requiresReauthentication: () => true,
-    tag,
     summary: 'Make a user, who may no more than who makes it',
     body: newUser,
     success: { status: 201, schema: userShape, description: 'The user' },
     errors: ['user_exists', 'limit_reached', 'sign_in_busy', 'settings_not_stored'],
-    async answer({ body: { user_id, name = user_id, grants, password } }, asked) {
+    async inSession({ body: { user_id, name = user_id, grants, password } }, asked) {
       const sealed = password === undefined ? undefined : await hashed(asked.parts, user_id, password, 'anybody');
       if (sealed === null) return refused('sign_in_busy');
       const change = { name, grants: grants.map(fullGrant), ...(sealed === undefined ? {} : { password: sealed }) };
@@ -121,12 +111,8 @@ export const userRoutes: Route[] = [
       });
     },
   }),
-  route({
-    method: 'GET',
-    path: `${base}/{user_id}`,
-    operationId: 'getUser',
+  route('GET', `${base}/{user_id}`, 'getUser', {
     access: ofUser,
-    tag,
     summary: 'Read a user',
     params: userParams,
     success: { status: 200, schema: userShape, description: 'The user' },
@@ -139,13 +125,9 @@ export const userRoutes: Route[] = [
       return done([], () => ({ body: item, version: item.version }));
     },
   }),
-  sessionRoute({
-    method: 'PATCH',
-    path: `${base}/{user_id}`,
-    operationId: 'changeUser',
+  route('PATCH', `${base}/{user_id}`, 'changeUser', {
     access: ofUser,
     requiresReauthentication: ({ body }) => letsIn(body),
-    tag,
     summary:
       'Change what is given of a user: grants, name, password, or whether it may sign in; and revoke what they issued',
     params: userParams,
@@ -153,7 +135,7 @@ export const userRoutes: Route[] = [
     ifMatch: 'optional',
     success: { status: 200, schema: changedUserShape, description: 'The user as it is now' },
     errors: ['user_unknown', 'owner_last', 'sign_in_busy', 'settings_not_stored'],
-    async answer({ params: { user_id }, body, ifMatch }, asked) {
+    async inSession({ params: { user_id }, body, ifMatch }, asked) {
       const { password, grants, second_factor, provider_links, revoke_issued, ...rest } = body;
       const own = Object.entries({ password, second_factor, provider_links }).find(([, value]) => value !== undefined);
       if (own !== undefined && isOwn(asked, user_id)) return ofOwnSignIn(own[0]);
@@ -192,17 +174,13 @@ export const userRoutes: Route[] = [
       return { ...answer, body: { ...answer.body, revoked_issued } };
     },
   }),
-  sessionRoute({
-    method: 'GET',
-    path: `${base}/{user_id}/sessions`,
-    operationId: 'listUserSessions',
+  route('GET', `${base}/{user_id}/sessions`, 'listUserSessions', {
     access: ofUser,
-    tag,
     summary: 'List the sessions of a user',
     params: userParams,
     success: { status: 200, schema: sessionListShape, description: 'Sessions, the newest first' },
     errors: ['user_unknown'],
-    async answer({ params: { user_id } }, { parts, caller }) {
+    async inSession({ params: { user_id } }, { parts, caller }) {
       const { table } = parts.journal.view();
       const user = table.user(user_id);
       if (user === undefined) return refused('user_unknown');
@@ -212,34 +190,26 @@ export const userRoutes: Route[] = [
       return { kind: 'answered', body };
     },
   }),
-  sessionRoute({
-    method: 'DELETE',
-    path: `${base}/{user_id}/sessions`,
-    operationId: 'endUserSessions',
+  route('DELETE', `${base}/{user_id}/sessions`, 'endUserSessions', {
     access: ofUser,
-    tag,
     summary: 'End all sessions of a user',
     params: userParams,
     success: { status: 200, schema: userShape, description: 'The user' },
     errors: ['user_unknown', 'settings_not_stored'],
-    answer: ({ params: { user_id } }, asked) =>
+    inSession: ({ params: { user_id } }, asked) =>
       written(asked, user_id, (_view, before) =>
         before === undefined ? refused('user_unknown') : { endsSessions: true },
       ),
   }),
-  sessionRoute({
-    method: 'POST',
-    path: `${base}/{user_id}/invitation`,
-    operationId: 'inviteUser',
+  route('POST', `${base}/{user_id}/invitation`, 'inviteUser', {
     access: ofUser,
     requiresReauthentication: () => true,
-    tag,
     summary: 'Make an invitation, by which a user links their account at a provider once; it is shown once',
     params: userParams,
     body: closed({}),
     success: { status: 201, schema: invitationShape, description: 'The invitation' },
     errors: ['user_unknown', 'sessions_unavailable', 'settings_not_stored'],
-    async answer({ params: { user_id } }, asked) {
+    async inSession({ params: { user_id } }, asked) {
       const { parts } = asked;
       const noted = await commitAs<Invited | Refused>(parts, asked.judge, (view, principal) => {
         const user = view.table.user(user_id);
@@ -255,7 +225,7 @@ export const userRoutes: Route[] = [
       return { kind: 'answered', body };
     },
   }),
-];
+]);
 
 interface Invited {
   user: User;

@@ -21,74 +21,59 @@ import {
 } from '#services/control_api/users.ts';
 import { principalOfUser } from '../auth.ts';
 import type { ControlErrorCode } from '../errors.ts';
-import { type KnownAsked, type Route, refused, route, type SessionAnswer, sessionRoute } from '../route.ts';
+import { type KnownAsked, refused, resource, route, type SessionAnswer } from '../route.ts';
 import { beginAtProvider, type ProviderReturn, provenLink, signInByProvider } from './oidc.ts';
 import { anew, asUser, isRecentlyAuthenticated, proven, withReauthentication } from './own_session.ts';
 import { type CachedSessionStore, signIn } from './sign_in.ts';
 
-const tag = 'Session';
 const sessionPath = '/v1/session';
 
-const signInRoute: Route = route({
-  method: 'POST',
-  path: sessionPath,
-  operationId: 'signIn',
-  access: 'open',
-  tag,
-  summary: 'Sign in: the answer sets a cookie, which later requests carry',
-  body: newSession,
-  success: { status: 200, schema: whoShape, description: 'Who has signed in' },
-  errors: [
-    'csrf_missing',
-    'sign_in_refused',
-    'second_factor_needed',
-    'second_factor_refused',
-    'sign_in_limited',
-    'sign_in_busy',
-    'sessions_unavailable',
-    'settings_not_stored',
-  ],
-  async inSession({ body: { user_id: userId, password, code = null } }, { parts, network, browser, cookie }) {
-    const result = await signIn(parts, { userId, password, code, network, browser });
-    if (!result.ok) return { ...refused(result.code), waitMs: result.waitMs ?? null };
-    await endReplaced(parts.sessions, cookie);
-    const who = whoOf(principalOfUser(result.user), result.session, result.user, parts.secondFactorRoles);
-    return { kind: 'answered', body: who, cookie: result.value };
-  },
-});
-
 /** How people sign in and out, and learn what they may. */
-export const sessionRoutes: Route[] = [
-  signInRoute,
-  sessionRoute({
-    method: 'GET',
-    path: sessionPath,
-    operationId: 'getSession',
+export const sessionRoutes = resource('Session', [
+  route('POST', sessionPath, 'signIn', {
+    access: 'open',
+    summary: 'Sign in: the answer sets a cookie, which later requests carry',
+    body: newSession,
+    success: { status: 200, schema: whoShape, description: 'Who has signed in' },
+    errors: [
+      'csrf_missing',
+      'sign_in_refused',
+      'second_factor_needed',
+      'second_factor_refused',
+      'sign_in_limited',
+      'sign_in_busy',
+      'sessions_unavailable',
+      'settings_not_stored',
+    ],
+    async signingIn({ body: { user_id: userId, password, code = null } }, { parts, network, browser, cookie }) {
+      const result = await signIn(parts, { userId, password, code, network, browser });
+      if (!result.ok) return { ...refused(result.code), waitMs: result.waitMs ?? null };
+      await endReplaced(parts.sessions, cookie);
+      const who = whoOf(principalOfUser(result.user), result.session, result.user, parts.secondFactorRoles);
+      return { kind: 'answered', body: who, cookie: result.value };
+    },
+  }),
+  route('GET', sessionPath, 'getSession', {
     access: 'known',
-    tag,
     summary: 'Who asks, and what they may where',
     success: { status: 200, schema: whoShape, description: 'Who asks' },
-    async answer(_input, { parts, caller: { principal, session } }) {
+    async inSession(_input, { parts, caller: { principal, session } }) {
       const user = session === null ? undefined : parts.journal.view().table.user(session.userId);
       return { kind: 'answered', body: whoOf(principal, session, user, parts.secondFactorRoles) };
     },
   }),
-  sessionRoute({
-    method: 'DELETE',
-    path: sessionPath,
-    operationId: 'signOut',
+  route('DELETE', sessionPath, 'signOut', {
     access: 'known',
-    tag,
     summary: 'Sign out: the session ends, and its cookie is removed',
     success: { status: 200, schema: closed({}), description: 'It is over' },
     errors: ['session_needed'],
-    async answer(_input, { parts, caller: { session } }) {
+    async inSession(_input, { parts, caller: { session } }) {
       if (session === null) return refused('session_needed');
       await parts.sessions.end(session.userId, session.id);
       return { kind: 'answered', body: {}, cookie: null };
     },
   }),
-];
+]);
 
 /** A session that the same browser had ends with the new one. */
 async function endReplaced(sessions: CachedSessionStore, cookie: string | null): Promise<void> {
@@ -131,45 +116,34 @@ const ENDING_ERRORS = [
   ...(['limit_reached', 'sessions_unavailable', 'settings_not_stored'] as const),
 ];
 
-const openSpec = { access: 'open', tag } as const;
-
 /** How people sign in at providers of OpenID Connect, and link their accounts there. */
-export const oidcRoutes: Route[] = [
-  route({
-    ...openSpec,
-    method: 'GET',
-    path: oidcPath,
-    operationId: 'listProviders',
+export const oidcRoutes = resource('Session', [
+  route('GET', oidcPath, 'listProviders', {
+    access: 'open',
     summary: 'The providers at which people sign in',
     success: { status: 200, schema: providersShape, description: 'Providers, in the order of the configuration' },
-    async inSession(_input, { parts }) {
+    async signingIn(_input, { parts }) {
       const body: Providers = { items: parts.oidc.providers.map(({ id, label }) => ({ id, label })) };
       return { kind: 'answered', body };
     },
   }),
-  route({
-    ...openSpec,
-    method: 'POST',
-    path: `${oidcPath}/start`,
-    operationId: 'startAtProvider',
+  route('POST', `${oidcPath}/start`, 'startAtProvider', {
+    access: 'open',
     summary: 'Begin a sign-in at a provider: the answer says where the browser goes, and sets a cookie for its return',
     body: providerStart,
     success: { status: 200, schema: startedShape, description: 'Where the browser goes' },
     errors: ['csrf_missing', ...BEGINNING_ERRORS],
-    async inSession({ body: { provider, invitation = null, proof: isProof = false } }, asked) {
+    async signingIn({ body: { provider, invitation = null, proof: isProof = false } }, asked) {
       return providerStarted(await beginAtProvider(asked, provider, { kind: 'sign_in', invitation, isProof }));
     },
   }),
-  route({
-    ...openSpec,
-    method: 'POST',
-    path: `${oidcPath}/finish`,
-    operationId: 'finishAtProvider',
+  route('POST', `${oidcPath}/finish`, 'finishAtProvider', {
+    access: 'open',
     summary: 'Sign in by what a provider sent the browser back with; the answer sets the cookie of the session',
     body: providerFinish,
     success: { status: 200, schema: whoShape, description: 'Who has signed in' },
     errors: ['csrf_missing', 'oidc_not_linked', 'oidc_not_proven', 'invitation_over', ...ENDING_ERRORS],
-    async inSession({ body }, asked) {
+    async signingIn({ body }, asked) {
       const result = await signInByProvider(asked, body);
       if (!result.ok) return { ...refused(result.code), waitMs: result.waitMs ?? null, flow: null };
       await endReplaced(asked.parts.sessions, asked.cookie);
@@ -177,49 +151,37 @@ export const oidcRoutes: Route[] = [
       return { kind: 'answered', body: who, cookie: result.value, flow: null };
     },
   }),
-  sessionRoute({
-    method: 'POST',
-    path: `${oidcPath}/link/start`,
-    operationId: 'startLink',
+  route('POST', `${oidcPath}/link/start`, 'startLink', {
     access: 'known',
-    tag,
     summary: 'Begin to link your account at a provider, by what you sign in with here where you have a password',
     body: linkStart,
     success: { status: 200, schema: startedShape, description: 'Where the browser goes' },
     errors: [...new Set([...withReauthentication, ...BEGINNING_ERRORS, 'proof_needed' as const])],
-    answer: ({ body: { provider, password = '', code } }, asked) =>
+    inSession: ({ body: { provider, password = '', code } }, asked) =>
       asUser(asked, async ({ user_id: userId, password: sealed }, session) => {
         const begin = async () => providerStarted(await beginAtProvider(asked, provider, { kind: 'link', userId }));
         if (sealed !== null) return proven(asked, { password, code }, begin);
         return (await isRecentlyAuthenticated(asked.parts, session)) ? begin() : refused('proof_needed');
       }),
   }),
-  sessionRoute({
-    method: 'POST',
-    path: `${oidcPath}/link/finish`,
-    operationId: 'finishLink',
+  route('POST', `${oidcPath}/link/finish`, 'finishLink', {
     access: 'known',
-    tag,
     summary: 'Link your account at a provider; your other sessions end, and this one gets a new cookie',
     body: providerFinish,
     success: { status: 200, schema: closed({}), description: 'It is linked' },
     errors: ['session_needed', ...ENDING_ERRORS],
-    answer: ({ body }, asked) => asUser(asked, (_user, session) => providerFinished(asked, session, body)),
+    inSession: ({ body }, asked) => asUser(asked, (_user, session) => providerFinished(asked, session, body)),
   }),
-  sessionRoute({
-    method: 'POST',
-    path: `${oidcPath}/unlink`,
-    operationId: 'unlinkProviders',
+  route('POST', `${oidcPath}/unlink`, 'unlinkProviders', {
     access: 'known',
-    tag,
     summary: 'Sign in at no provider any more; your other sessions end, and this one gets a new cookie',
     body: unlinking,
     success: { status: 200, schema: closed({}), description: 'The password alone signs you in' },
     errors: [...withReauthentication],
-    answer: ({ body }, asked) =>
+    inSession: ({ body }, asked) =>
       proven(asked, body, (_user, session) => anew(asked, session, () => ({ oidc_subjects: [] }), {})),
   }),
-];
+]);
 
 function providerStarted(result: Awaited<ReturnType<typeof beginAtProvider>>): SessionAnswer {
   if (!result.ok) return { ...refused(result.code), waitMs: result.waitMs ?? null };

@@ -17,13 +17,12 @@ import type { AdminToken, Grant } from '#schemas/setting.ts';
 import { closed, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { issuedTokenShape, newToken, type TokenItem, tokenParams, tokenShape } from '#services/control_api/users.ts';
 import { type Needs, ofListed } from '../auth.ts';
-import { checkIfMatch, done, listed, metaOf, type Outcome, type Route, refused, refusedFor, route } from '../route.ts';
+import { checkIfMatch, done, listed, metaOf, type Outcome, refused, refusedFor, resource, route } from '../route.ts';
 
 /** Of each account that they may something in, and of the installation itself. */
 const ACTIVE_TOKENS_MAX = 100;
 /** Of tokens whose end is not said: one that nobody knows of any more ends by itself. */
 const LIFE_MS = 90 * 86_400_000;
-const tag = 'Admin tokens';
 const base = '/v1/admin/tokens';
 
 /** Wherever the token may do something. */
@@ -35,13 +34,9 @@ const ofToken: Needs = {
   },
 };
 
-export const tokenRoutes: Route[] = [
-  route({
-    method: 'GET',
-    path: base,
-    operationId: 'listTokens',
+export const tokenRoutes = resource('Admin tokens', [
+  route('GET', base, 'listTokens', {
     access: ofListed('tokens.manage'),
-    tag,
     summary: 'List admin tokens; of each only the first characters are known',
     query: closed(pageFields),
     success: { status: 200, schema: pageOf(tokenShape), description: 'Admin tokens, sorted by label' },
@@ -52,13 +47,9 @@ export const tokenRoutes: Route[] = [
       return listed(seen, query, ['label', 'token_hash'], (token) => itemOf(view, token, nowMs));
     },
   }),
-  route({
-    method: 'POST',
-    path: base,
-    operationId: 'issueToken',
+  route('POST', base, 'issueToken', {
     access: ofListed('tokens.manage'),
     requiresReauthentication: () => true,
-    tag,
     summary: 'Issue an admin token and show it, once',
     body: newToken,
     success: { status: 201, schema: issuedTokenShape, description: 'The token' },
@@ -94,12 +85,8 @@ export const tokenRoutes: Route[] = [
       );
     },
   }),
-  route({
-    method: 'GET',
-    path: `${base}/{token_hash}`,
-    operationId: 'getToken',
+  route('GET', `${base}/{token_hash}`, 'getToken', {
     access: ofToken,
-    tag,
     summary: 'Read an admin token',
     params: tokenParams,
     success: { status: 200, schema: tokenShape, description: 'The token' },
@@ -109,13 +96,9 @@ export const tokenRoutes: Route[] = [
       return token === undefined ? refused('token_unknown') : written([], token, nowMs);
     },
   }),
-  route({
-    method: 'POST',
-    path: `${base}/{token_hash}/revoke`,
-    operationId: 'revokeToken',
+  route('POST', `${base}/{token_hash}/revoke`, 'revokeToken', {
     protects: true,
     access: ofToken,
-    tag,
     summary: 'Revoke an admin token, at once and for good; the last active one stays',
     params: tokenParams,
     ifMatch: 'optional',
@@ -133,7 +116,7 @@ export const tokenRoutes: Route[] = [
       return written([token], token, nowMs);
     },
   }),
-];
+]);
 
 function written(changed: AdminToken[], token: AdminToken, nowMs: number): Outcome {
   return done(
