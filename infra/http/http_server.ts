@@ -278,3 +278,14 @@ function isReadable(host: string): boolean {
 const targetHost = (target: string): string | undefined => /^https?:\/\/([^/?#]*)/i.exec(target)?.[1]?.toLowerCase();
 
 const isHost = (name: string): boolean => name.length === 4 && name.toLowerCase() === 'host';
+
+/** The path of a request as it was sent. */
+export function sentPath({ url }: HttpRequestIn): string {
+  return url.split('?', 1)[0] ?? '';
+}
+
+/** The query of a request as it was sent, without the question mark. */
+export function sentQuery({ url }: HttpRequestIn): string {
+  const at = url.indexOf('?');
+  return at < 0 ? '' : url.slice(at + 1);
+}

@@ -21,18 +21,15 @@ const HINT_CHARACTERS_MAX = 200;
 /** A longer text is cut rather than refused: it is whatever the page says, and one such must not hide the others. */
 const TEXT_CHARACTERS_KEPT = 500;
 
-/** Why an inventory was not taken. Messages never repeat what was sent. */
-export const INVENTORY_PROBLEMS = {
-  inventory_not_object: 'The body must be a JSON object.',
-  page_invalid: 'page must be a string of 1 to 2048 characters.',
-  url_invalid: 'url must be a string of 1 to 2048 characters.',
-  title_invalid: 'title must be a string of at most 1000 characters.',
-  elements_invalid: 'elements must be an array.',
-  elements_too_many: 'elements must hold at most 300 elements.',
-  element_invalid:
-    'An element must have type, selector and text, and may have href and event_hint, all of them strings of a sensible length.',
-} as const;
-export type InventoryProblem = keyof typeof INVENTORY_PROBLEMS;
+/** Why an inventory was not taken; the edge's table has the messages. */
+type InventoryProblem =
+  | 'inventory_not_object'
+  | 'page_invalid'
+  | 'url_invalid'
+  | 'title_invalid'
+  | 'elements_invalid'
+  | 'elements_too_many'
+  | 'element_invalid';
 
 export type InventoryRead =
   | { ok: true; inventory: Inventory }

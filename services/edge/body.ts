@@ -13,17 +13,7 @@ import {
 import type { HttpRequestIn } from '#infra/http/http_server.ts';
 import { withoutByteOrderMark } from '#pipelines/intake/json_text.ts';
 import type { Permit } from './concurrency_limiter.ts';
-import type { EdgeErrorCode } from './errors.ts';
-
-/** The body cannot be taken; `code` is of the edge's table. */
-export class PayloadError extends Error {
-  readonly code: EdgeErrorCode;
-
-  constructor(code: EdgeErrorCode) {
-    super(code);
-    this.code = code;
-  }
-}
+import { PayloadError } from './errors.ts';
 
 /** Whether a body came with the request; without one nobody has asked for its content type. */
 export function hasBody(request: HttpRequestIn): boolean {
@@ -135,17 +125,6 @@ export function parseJson(bytes: Buffer): Decoded<unknown> {
   } catch {
     return { ok: false, code: 'body_not_json' };
   }
-}
-
-/** The path of a request as it was sent. */
-export function sentPath({ url }: HttpRequestIn): string {
-  return url.split('?', 1)[0] ?? '';
-}
-
-/** The query of a request as it was sent, without the question mark. */
-export function sentQuery({ url }: HttpRequestIn): string {
-  const at = url.indexOf('?');
-  return at < 0 ? '' : url.slice(at + 1);
 }
 
 /** The bytes of a body as they came; none where there is no body. */

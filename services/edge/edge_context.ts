@@ -5,8 +5,7 @@ import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { type AnonymousLimiter, checkCaller } from './auth.ts';
 import { BODY_BYTES_MAX, payloadReader } from './body.ts';
 import type { Permit } from './concurrency_limiter.ts';
-import { errorHandler } from './error_handler.ts';
-import { type Answer, type EdgeErrorCode, limitedAnswer, refusal, refuse, sendAnswer } from './errors.ts';
+import { type Answer, type EdgeErrorCode, errorHandler, limitedAnswer, refusal, refuse, sendAnswer } from './errors.ts';
 import { type IngestCaller, type IngestService, refuseCounted } from './ingest_service.ts';
 import type { Refusals } from './site_activity.ts';
 

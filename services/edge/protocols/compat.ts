@@ -2,7 +2,13 @@
 // product does.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
+import {
+  clientAddress,
+  type HttpReply,
+  type HttpRequestIn,
+  type HttpServer,
+  sentQuery,
+} from '#infra/http/http_server.ts';
 import { type Arrival, CALL_PROBLEMS, type MappedCall } from '#pipelines/intake/compat/mapped_call.ts';
 import {
   JsonScanner,
@@ -18,7 +24,7 @@ import type { Limited } from '#pipelines/limits/rate_limits.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/callers.ts';
 import type { Caller } from '#schemas/event.ts';
 import { checkCaller, pageOrigin, requestSignals } from '../auth.ts';
-import { type Decoded, type DecodeProblem, decompress, parseJson, sentBytes, sentQuery } from '../body.ts';
+import { type Decoded, type DecodeProblem, decompress, parseJson, sentBytes } from '../body.ts';
 import { type EdgeContext, eventScope, type RequestHook } from '../edge_context.ts';
 import { type Answer, type EdgeErrorCode, limitedHeaders, retryAfterOf, sendAnswer } from '../errors.ts';
 import { type IngestCaller, openTimeSlices } from '../ingest_service.ts';

@@ -1,7 +1,14 @@
 // GA4's collect endpoint and Measurement Protocol, with their part of the OpenAPI document.
 
 import { Type } from 'typebox';
-import { clientAddress, type HttpRequestIn, type HttpServer, requestHost } from '#infra/http/http_server.ts';
+import {
+  clientAddress,
+  type HttpRequestIn,
+  type HttpServer,
+  requestHost,
+  sentPath,
+  sentQuery,
+} from '#infra/http/http_server.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { HITS_MAX, type Hit, readHits } from '#pipelines/intake/ga4/hits.ts';
 import { MEASUREMENTS_MAX, measurementProblems, readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
@@ -15,7 +22,7 @@ import {
   type RefusedCaller,
 } from '#pipelines/settings/callers.ts';
 import { checkCaller, KEY_REPEATED, pageOrigin, presentsKey, requestSignals } from '../auth.ts';
-import { BODY_BYTES_MAX, type Decoded, parseJson, sentBody, sentPath, sentQuery } from '../body.ts';
+import { BODY_BYTES_MAX, type Decoded, parseJson, sentBody } from '../body.ts';
 import { type EdgeContext, eventScope, type RequestHook } from '../edge_context.ts';
 import { type Answer, type EdgeErrorCode, limitedAnswer, refusal, sendAnswer, withoutBody } from '../errors.ts';
 import { answerOf, answerOfHits } from '../ingest.ts';

@@ -1,7 +1,7 @@
 // Hits of GA4's, Meta's and TikTok's tags on a verified domain, with their part of the OpenAPI document.
 
 import { Type } from 'typebox';
-import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
+import { clientAddress, type HttpRequestIn, type HttpServer, sentPath } from '#infra/http/http_server.ts';
 import { isObject } from '#pipelines/intake/compat/mapped_call.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { HIT_KEYS_MAX } from '#pipelines/intake/ga4/hits.ts';
@@ -13,7 +13,7 @@ import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { visitorOf } from '#pipelines/tag/http.ts';
 import type { ApiKey, Site } from '#schemas/setting.ts';
 import { pageOrigin, requestSignals, servedSite } from '../auth.ts';
-import { BODY_BYTES_MAX, isMultipart, parseJson, readMultipart, sentBody, sentPath } from '../body.ts';
+import { BODY_BYTES_MAX, isMultipart, parseJson, readMultipart, sentBody } from '../body.ts';
 import { type EdgeContext, eventScope } from '../edge_context.ts';
 import { type Answer, type EdgeErrorCode, refusal, sendAnswer } from '../errors.ts';
 import { answerOfHits } from '../ingest.ts';
