@@ -173,9 +173,6 @@ const rawPartition = column('raw_partition', 'Int32');
 const rawOffset = column('raw_offset', 'Int64');
 const rawIndex = column('raw_index', 'Int32');
 
-/** The columns in the order in which a block has them. */
-const EVENT_COLUMN_LAYOUT: readonly Column[] = COLUMNS;
-
 /**
  * Appends an event's values to the streams of the columns.
  *
@@ -311,12 +308,10 @@ function readText(from: Cursor): string {
   return from.buffer.toString('utf8', start.at, from.at);
 }
 
-const STREAMS = EVENT_COLUMN_LAYOUT.flatMap(({ streams }) => streams);
-const TIMESTAMPS = STREAMS.indexOf(
-  EVENT_COLUMN_LAYOUT.find(({ name }) => name === 'timestamp')?.streams[0] as ColumnStream,
-);
+const STREAMS = COLUMNS.flatMap(({ streams }) => streams);
+const TIMESTAMPS = STREAMS.indexOf(COLUMNS.find(({ name }) => name === 'timestamp')?.streams[0] as ColumnStream);
 
-export const EVENT_COLUMNS: readonly string[] = EVENT_COLUMN_LAYOUT.map(({ name }) => name);
+export const EVENT_COLUMNS: readonly string[] = COLUMNS.map(({ name }) => name);
 
 /** The bytes of rows that were written together, column by column. */
 interface Chunk {
@@ -412,9 +407,9 @@ export function columnarEvents(views: readonly EntryView[], phoneHmac: PhoneHmac
 /** Rows as one block in ClickHouse's Native format, with the columns of EVENT_COLUMNS. */
 export function nativeBlock(rows: readonly ColumnarEvent[]): Buffer {
   const chunks = chunksOf(rows);
-  const pieces: Buffer[] = [lengthBytes(EVENT_COLUMN_LAYOUT.length), lengthBytes(rows.length)];
+  const pieces: Buffer[] = [lengthBytes(COLUMNS.length), lengthBytes(rows.length)];
   let first = 0;
-  for (const { name, type, streams } of EVENT_COLUMN_LAYOUT) {
+  for (const { name, type, streams } of COLUMNS) {
     for (const word of [name, type]) pieces.push(lengthBytes(word.length), Buffer.from(word));
     for (let at = first; at < first + streams.length; at++) {
       for (const chunk of chunks) pieces.push(chunk.streams[at] as Buffer);

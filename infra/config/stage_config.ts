@@ -1,4 +1,5 @@
 import { type StaticDecode, Type } from 'typebox';
+import { EVENT_TOPIC_DAYS } from '#infra/kafka/topics.ts';
 import { choice, type Environment, flag, integer, orNull, readSettings, text } from './environment.ts';
 import { CLICKHOUSE_PROCESS, FLOW_PROCESS, REDIS_PROCESS, SECRETS } from './service_config.ts';
 
@@ -13,9 +14,9 @@ const CLAIM_WINDOW = Type.Object({
     integer('DEDUP_WINDOW_HOURS', {
       default: 192,
       minimum: 1,
-      maximum: 24 * 90,
+      maximum: 24 * EVENT_TOPIC_DAYS,
       description:
-        'How long an event id stays claimed at least, 8 days by default; dedup and the warehouse must have the same. After a change, and where Redis lost them, claims are made anew from `events.unique`, which is kept for 9 days: with more than 216 an id that passed earlier is free again then.',
+        'How long an event id stays claimed at least, 8 days by default; dedup and the warehouse must have the same. After a change, and where Redis lost them, claims are made anew from `events.unique`, which is kept for 9 days: the window cannot be longer.',
     }),
     (hours) => hours * HOUR_MS,
   ),

@@ -332,7 +332,7 @@ async function resume<Row>(
   const planned = logOfPlan(found?.metadata ?? '');
   // What was planned of a topic that was there before under the name is gone with it.
   const isOurs = planned === '' || log === '' || planned === log;
-  const plan = found === null || !isOurs ? null : readPlan(found.metadata, at.partition);
+  const plan = found === null || !isOurs ? null : readPlan(found.metadata);
   const own = plan?.get(at.partition);
   if (plan === null || own === undefined) return found === null ? null : found.offset;
   await recoverBlock(sink, at.topic, plan, tokenOf(at.topic, plan, planned), progressed);

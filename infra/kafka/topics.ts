@@ -67,6 +67,9 @@ const RECORD_BYTES_MAX = 8 * 1024 * 1024;
 /** Partitions of the topics that carry little: lanes, dead letters, changelogs. */
 export const SMALL_PARTITIONS = 2;
 
+/** How long the topics that events pass through keep them; nothing can be redelivered or remembered anew for longer. */
+export const EVENT_TOPIC_DAYS = 9;
+
 /**
  * Every topic of the service that delivers to these destinations. `eventPartitions` is the unit of parallelism and must
  * be the same for the events topics.
@@ -76,32 +79,49 @@ export function declareTopics(
   destinations: readonly string[],
   auditDays: number = AUDIT_DAYS,
 ): TopicDeclaration[] {
-  const event = (name: string, days: number): TopicDeclaration => ({
+  const event = (name: string): TopicDeclaration => ({
     name,
     partitions: eventPartitions,
-    config: deletedAfter(days),
+    config: deletedAfter(EVENT_TOPIC_DAYS),
     schema: 'event_batch',
   });
   return [
-    event(TOPICS.raw, 9),
-    event(TOPICS.unique, 9),
-    event(TOPICS.identified, 9),
-    { name: TOPICS.outcomes, partitions: eventPartitions, config: deletedAfter(9), schema: 'delivery' },
+    event(TOPICS.raw),
+    event(TOPICS.unique),
+    event(TOPICS.identified),
+    { name: TOPICS.outcomes, partitions: eventPartitions, config: deletedAfter(EVENT_TOPIC_DAYS), schema: 'delivery' },
     { name: TOPICS.links, partitions: SMALL_PARTITIONS, config: compacted(), schema: 'identity_link' },
-    { name: TOPICS.counts, partitions: eventPartitions, config: deletedAfter(9), schema: 'quota_counts' },
-    { name: TOPICS.duplicates, partitions: eventPartitions, config: deletedAfter(9), schema: 'duplicates' },
+    {
+      name: TOPICS.counts,
+      partitions: eventPartitions,
+      config: deletedAfter(EVENT_TOPIC_DAYS),
+      schema: 'quota_counts',
+    },
+    {
+      name: TOPICS.duplicates,
+      partitions: eventPartitions,
+      config: deletedAfter(EVENT_TOPIC_DAYS),
+      schema: 'duplicates',
+    },
     { name: TOPICS.usage, partitions: SMALL_PARTITIONS, config: compacted(), schema: 'quota_usage' },
     { name: TOPICS.settings, partitions: 1, config: compacted(), schema: 'setting' },
     { name: TOPICS.audit, partitions: 1, config: deletedAfter(auditDays), schema: 'setting' },
     { name: TOPICS.dataReads, partitions: 1, config: deletedAfter(auditDays), schema: 'data_read' },
     { name: TOPICS.replays, partitions: 1, config: compacted(), schema: 'replay_progress' },
-    { name: TOPICS.inventory, partitions: eventPartitions, config: deletedAfter(9), schema: 'inventory' },
-    small(TOPICS.againIdentity, 9, 'event_batch'),
-    small(TOPICS.againWarehouse, 9, 'event_batch'),
+    {
+      name: TOPICS.inventory,
+      partitions: eventPartitions,
+      config: deletedAfter(EVENT_TOPIC_DAYS),
+      schema: 'inventory',
+    },
+    small(TOPICS.againIdentity, EVENT_TOPIC_DAYS, 'event_batch'),
+    small(TOPICS.againWarehouse, EVENT_TOPIC_DAYS, 'event_batch'),
     small(TOPICS.resent, MARKED_DAYS, 'dead_letter'),
     small(TOPICS.resolved, MARKED_DAYS, 'dead_resolution'),
     ...STAGES.map((stage): TopicDeclaration => small(deadTopic(stage), DEAD_DAYS, 'dead_letter')),
-    ...destinations.flatMap((destination) => topicsOf(destination).map((topic) => small(topic, 9, 'delivery_job'))),
+    ...destinations.flatMap((destination) =>
+      topicsOf(destination).map((topic) => small(topic, EVENT_TOPIC_DAYS, 'delivery_job')),
+    ),
   ];
 }
 

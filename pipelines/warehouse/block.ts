@@ -33,13 +33,9 @@ function rangesText(plan: BlockPlan): string {
     .join(',');
 }
 
-/**
- * The plan in the metadata of a partition's offset; null where there is none. `plan:5-9` is that of a block of this
- * partition alone, as it was written before a block covered several.
- */
-export function readPlan(metadata: string, partition: number): BlockPlan | null {
-  const [, alone] = /^plan:(\d+-\d+)$/.exec(metadata) ?? [];
-  const text = alone === undefined ? metadata.replace(/^plan@[\w-]+:/, 'plan:') : `plan:${partition}:${alone}`;
+/** The plan in the metadata of an offset; null where there is none. */
+export function readPlan(metadata: string): BlockPlan | null {
+  const text = metadata.replace(/^plan@[\w-]+:/, 'plan:');
   if (!/^plan:\d+:\d+-\d+(,\d+:\d+-\d+)*$/.test(text)) return null;
   return new Map(
     [...text.matchAll(/(\d+):(\d+)-(\d+)/g)].map(([, at, first, last]) => [

@@ -18,7 +18,7 @@ import { visitorPartition } from '#schemas/wire.ts';
 import type { RateLimiter, Reservation } from './admission.ts';
 import type { RequestSignals } from './auth.ts';
 import { type Answer, type EdgeErrorCode, errorCodeOf, limitedAnswer } from './errors.ts';
-import type { AnsweredEvents, Refusals, Sender } from './site_activity.ts';
+import type { AnsweredEvents, MappedFrom, Refusals, Sender } from './site_activity.ts';
 
 /** A limit of the API: docs/sending.md. */
 export const EVENTS_MAX = 50;
@@ -80,13 +80,13 @@ export interface IngestService {
   /**
    * Takes the events of one request.
    *
-   * @param places The place in the request that each event came of; absent: its own.
+   * @param source The calls that the events were mapped from; absent: the events are those of the request.
    */
   accept(
     events: readonly unknown[],
     peer: RequestOrigin,
     caller: IngestCaller,
-    places?: readonly number[],
+    source?: MappedFrom,
   ): Promise<Acceptance>;
   /** Whether a request would be refused for its rate; to be asked before its body is read. */
   limited(clientIp: string, caller: IngestCaller): Limited | null;
@@ -121,7 +121,7 @@ export function createIngestService(options: AcceptOptions): IngestService {
   }
 
   return {
-    async accept(events, peer, caller, places) {
+    async accept(events, peer, caller, source) {
       const { key, site, account } = caller;
       const receivedAtMs = options.nowMs();
       const requester = { key, account, clientIp: peer.clientIp };
@@ -151,7 +151,7 @@ export function createIngestService(options: AcceptOptions): IngestService {
         return { ok: false, code: refusedFor(caller, refusal === 'not_acknowledged' ? refusal : 'overloaded') };
       }
       metrics.batchSeconds((options.nowMs() - receivedAtMs) / 1000);
-      countAnswered(caller, { events, batch, reused: reusedIn(taken), overQuota: dropped, places });
+      countAnswered(caller, { events, batch, reused: reusedIn(taken), overQuota: dropped, source });
       options.onAccepted(site.site_id, taken);
       const blocked = batch.dropped.filter(({ reason }) => reason === 'blocked').length;
       return { ok: true, accepted: taken.length, dropped, blocked, rejected: batch.rejected, rate };
@@ -253,16 +253,16 @@ function recordsOf(events: readonly Event[], { schemaId, partitions }: AcceptOpt
 function createAnsweredCount(metrics: Metrics, refusals: Refusals): (sender: Sender, answered: AnsweredEvents) => void {
   const rejected = metrics.counter('svc_edge_rejected_total', 'Events rejected as malformed', ['code']);
   return (sender, answered) => {
-    const { batch, reused, overQuota } = answered;
-    metrics.in(batch.taken.length + batch.dropped.length + batch.rejected.length + overQuota);
+    const { batch, reused, overQuota, source } = answered;
+    const malformed = source === undefined ? batch.rejected : [...source.rejected, ...batch.rejected];
+    metrics.in(batch.taken.length + batch.dropped.length + malformed.length + overQuota);
     metrics.passed(batch.taken.length);
-    if (overQuota + batch.dropped.length + batch.rejected.length + batch.warned.length + reused.length === 0) return;
+    if (overQuota + batch.dropped.length + malformed.length + batch.warned.length + reused.length === 0) return;
     refusals.sawEvents(sender, answered);
     if (overQuota > 0) metrics.dropped('quota', overQuota);
     for (const { reason } of batch.dropped) metrics.dropped(reason, 1);
-    if (batch.rejected.length === 0) return;
-    metrics.dropped('rejected', batch.rejected.length);
-    for (const { code } of batch.rejected) rejected.inc({ code });
+    if (malformed.length > 0) metrics.dropped('rejected', malformed.length);
+    for (const { code } of malformed) rejected.inc({ code });
   };
 }
 

@@ -40,16 +40,23 @@ export interface AnsweredEvents {
   reused: readonly ReusedId[];
   /** How many of those that were taken had no place in the month; the last ones. */
   overQuota: number;
-  /** The place in the request that each event came of; absent: its own. */
-  places?: readonly number[] | undefined;
+  /** Absent: the events are those of the request. */
+  source?: MappedFrom | undefined;
+}
+
+/** The calls of another product's protocol that events were mapped from. */
+export interface MappedFrom {
+  calls: readonly unknown[];
+  /** The index of the call that each event came from. */
+  origins: readonly number[];
+  /** The calls that became no event. */
+  rejected: readonly { index: number; code: string }[];
 }
 
 /** Counts by site and reason what the edge does not accept, or accepts with a fault, and keeps samples of it. */
 export interface Refusals {
   /** Of a request that was answered: its events that were not accepted, or with a fault. */
   sawEvents(sender: Sender, answered: AnsweredEvents): void;
-  /** An event or call that is malformed, in its place of the request. */
-  sawRejected(sender: Sender, code: string, index: number, sent: unknown): void;
   /** A request of which nothing was taken. */
   sawRequest(refused: RefusedCaller, code: string): void;
   /** Passes on what is left. */
@@ -86,9 +93,12 @@ export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOpt
   }
 
   return {
-    sawEvents(sender, { events, batch, reused, overQuota, places }) {
+    sawEvents(sender, { events, batch, reused, overQuota, source }) {
       const saw = (refusal: Refusal, index: number, before?: string): void =>
-        sawEvent(sender, refusal, places?.[index] ?? index, events[index], before);
+        sawEvent(sender, refusal, source?.origins[index] ?? index, events[index], before);
+      for (const { index, code } of source?.rejected ?? []) {
+        sawEvent(sender, { kind: 'rejected', code }, index, source?.calls[index]);
+      }
       for (const { index, code } of batch.rejected) saw({ kind: 'rejected', code }, index);
       for (const { index, reason } of batch.dropped) saw({ kind: 'dropped', code: reason }, index);
       if (overQuota + reused.length + batch.warned.length === 0) return;
@@ -99,7 +109,6 @@ export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOpt
       for (const { at, before } of reused) saw({ kind: 'warned', code: 'uuid_reused' }, sound[at] ?? at, before);
       for (const index of beyond) saw({ kind: 'dropped', code: 'quota' }, index);
     },
-    sawRejected: (sender, code, index, sent) => sawEvent(sender, { kind: 'rejected', code }, index, sent),
     sawRequest({ siteId, key }, code) {
       noteRefusal(waiting.of(siteId), { kind: 'refused', code }, nowMs(), () => ({
         keyId: key === null ? null : keyIdOf(key.key_hash),

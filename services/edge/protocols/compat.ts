@@ -147,14 +147,14 @@ async function takeCalls(
 ): Promise<Answer> {
   const mapped = await mapCalls(read, caller.key.caller, context.nowMs(), openTimeSlices());
   const peer = { clientIp: clientAddress(request), isCrossOrigin: true, ...requestSignals(request) };
-  const accepted = await context.ingestService.accept(mapped.events, peer, caller, mapped.origins);
+  const source = { calls: read.calls, origins: mapped.origins, rejected: mapped.rejected };
+  const accepted = await context.ingestService.accept(mapped.events, peer, caller, source);
   if (!accepted.ok) {
     return accepted.code === 'rate_limited' ? limitedIn(dialect, accepted.limited) : refused(dialect, accepted.code);
   }
-  for (const { index, code } of mapped.refused) context.refusals.sawRejected(caller, code, index, read.calls[index]);
   const { rate } = accepted;
   const rejected = accepted.rejected.map((one) => ({ ...one, index: mapped.origins[one.index] ?? -1 }));
-  const calls = [...mapped.refused, ...rejected];
+  const calls = [...mapped.rejected, ...rejected];
   const refusedCalls = new Set(calls.map(({ index }) => index)).size;
   const isRefused = refusedCalls === read.calls.length;
   return {
@@ -167,7 +167,7 @@ interface MappedCalls {
   events: unknown[];
   /** The call that each event came of. */
   origins: number[];
-  refused: RefusedCall[];
+  rejected: RefusedCall[];
 }
 
 /** Foreign calls become events in several turns: their names are copied, which costs as much as looking at them. */
@@ -177,14 +177,14 @@ async function mapCalls(
   receivedAtMs: number,
   turns: Turns,
 ): Promise<MappedCalls> {
-  const mapped: MappedCalls = { events: [], origins: [], refused: [] };
+  const mapped: MappedCalls = { events: [], origins: [], rejected: [] };
   for (const [index, call] of calls.entries()) {
     if (turns.isOver()) await turns.next();
     const outcome = map(call, { caller, receivedAtMs, sentAtMs });
     if (outcome.ok) {
       mapped.events.push(outcome.event);
       mapped.origins.push(index);
-    } else mapped.refused.push({ index, code: outcome.code, message: CALL_PROBLEMS[outcome.code] });
+    } else mapped.rejected.push({ index, code: outcome.code, message: CALL_PROBLEMS[outcome.code] });
   }
   return mapped;
 }

@@ -295,7 +295,19 @@ describe('what is noted', () => {
   });
   afterEach(() => vi.useRealTimers());
   const sender = { key: apiKey(), site: site() };
-  const reject = () => refusals.sawRejected(sender, 'event_name_missing', 0, {});
+  const reject = () =>
+    refusals.sawEvents(sender, {
+      events: [{}],
+      batch: {
+        taken: [],
+        rejected: [{ index: 0, code: 'event_name_missing', message: '' }],
+        dropped: [],
+        warned: [],
+        steps: 0,
+      },
+      reused: [],
+      overQuota: 0,
+    });
 
   test('is passed on every 2 s, by site', async () => {
     reject();

@@ -175,7 +175,10 @@ test.each([
   expect(await segmentCall(edge, '/v1/batch', body)).toMatchObject({ status: 400, body: { success: false, code } });
 });
 
-test('a call beyond 32 KiB is refused alone', async () => {
+test('a call beyond 32 KiB is refused alone, and counted', async () => {
+  const counted = async () =>
+    Number(/svc_edge_rejected_total\{code="call_too_large",.*\} (\d+)/.exec(await edge.metrics.text())?.[1] ?? 0);
+  const before = await counted();
   const large = call(1, { properties: { text: 'x'.repeat(32 * 1024) } });
   expect(await segmentCall(edge, '/v1/track', large)).toMatchObject({
     status: 400,
@@ -183,6 +186,7 @@ test('a call beyond 32 KiB is refused alone', async () => {
   });
   expect(await segmentBatch(edge, [large, call(2)])).toMatchObject(SUCCESS);
   expect(edge.records.flat()).toMatchObject([{ event_id: 'm2' }]);
+  expect(await counted()).toBe(before + 2);
 });
 
 test('the shopper’s device is believed of a server key only', async () => {

@@ -62,7 +62,7 @@ async function simulate(random: Random, broken: Broken): Promise<Outcome> {
     for (const partition of mine) {
       generations.set(partition, await across(pause, () => log.fence(partition)));
       const { offset, metadata } = await across(pause, () => log.committed(partition));
-      const plan = readPlan(metadata, partition);
+      const plan = readPlan(metadata);
       const own = plan?.get(partition);
       open.set(partition, gatherFrom(own === undefined ? offset : own.last + 1, time.nowMs));
       if (plan === null || own === undefined) continue;

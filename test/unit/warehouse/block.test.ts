@@ -21,33 +21,30 @@ const SEVERAL: BlockPlan = new Map([
 const ALONE: BlockPlan = new Map([[4, { first: 5, last: 9 }]]);
 
 test('a plan is read as it was written, by each of its partitions, anything else is none', () => {
-  for (const plan of [SEVERAL, ALONE]) expect(readPlan(writePlan(plan), 3)).toEqual(plan);
+  for (const plan of [SEVERAL, ALONE]) expect(readPlan(writePlan(plan))).toEqual(plan);
   for (const text of [
     '',
     'plan:',
     'plan:1',
     'plan:1-',
+    'plan:5-9',
     'plan:-1-2',
     'xplan:1-2',
     'plan:1-2 ',
     'plan:0:1-2,',
     'plan:0:1',
   ]) {
-    expect(readPlan(text, 0)).toBe(null);
+    expect(readPlan(text)).toBe(null);
   }
-});
-
-test('a plan of before, of one partition, is that of the partition it stands at', () => {
-  expect(readPlan('plan:5-9', 4)).toEqual(ALONE);
 });
 
 const LOG = 'q0Xf-_3kQ4mS2nV8yZ7w1A';
 
 test('a plan and a block of a topic that was made anew are others', () => {
   const text = writePlan(SEVERAL, LOG);
-  expect(readPlan(text, 3)).toEqual(SEVERAL);
+  expect(readPlan(text)).toEqual(SEVERAL);
   expect(logOfPlan(text)).toBe(LOG);
-  for (const before of [writePlan(SEVERAL), 'plan:5-9', '']) expect(logOfPlan(before)).toBe('');
+  for (const before of [writePlan(SEVERAL), '']) expect(logOfPlan(before)).toBe('');
   for (const plan of [SEVERAL, ALONE]) {
     const token = tokenOf('events.identified', plan, LOG);
     expect(token).not.toBe(tokenOf('events.identified', plan, 'another'));
