@@ -1,34 +1,14 @@
 // What a browser is told of a definition, and the words around it.
-import type { EngageKind } from './definition_fields.ts';
+import { COMMON_FIELDS, type EngageKind } from './definition_fields.ts';
 import type { Definition, Promo } from './definition_problems.ts';
 import { type Form, MARKETING_FIELD } from './form.ts';
 import { translated } from './shown_texts.ts';
 import type { Question, Survey } from './survey.ts';
 
-/** What of a definition is for the server alone. */
+/** What of a definition is for the server alone, or stands beside its content. */
 const SERVERS: ReadonlySet<string> = new Set([
-  'id',
-  'name',
-  'enabled',
-  'priority',
-  'starts_at',
-  'ends_at',
-  'share_percent',
-  'consent_needed',
-  'locale',
-  'targeting',
-  'frequency',
-  'show',
-  'place',
-  'mount',
-  'theme',
-  'translations',
-  'spam',
-  'conversion_event',
-  'value',
-  'currency',
-  'redirect_invalid',
-  'marketing_text',
+  ...Object.keys(COMMON_FIELDS),
+  ...['spam', 'conversion_event', 'value', 'currency', 'redirect_invalid', 'marketing_text'],
 ]);
 
 /**
@@ -107,7 +87,7 @@ const PANEL_WORD_NAMES = [
 ] as const;
 
 /** What a panel says by itself, by its name. */
-type PanelWords = Readonly<Record<(typeof PANEL_WORD_NAMES)[number], string>>;
+export type PanelWords = Readonly<Record<(typeof PANEL_WORD_NAMES)[number], string>>;
 
 /** In the order of NAMES. */
 const PANEL_WORDS = {

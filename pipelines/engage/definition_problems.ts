@@ -139,114 +139,35 @@ function promoProblems({ title, body, image_url, image_alt, button }: Promo): Pr
  */
 const PSEUDO =
   'active any-link autofill checked default defined disabled empty enabled first-child first-of-type focus focus-visible focus-within fullscreen hover indeterminate in-range invalid last-child last-of-type link only-child only-of-type optional out-of-range placeholder-shown read-only read-write required root scope target valid visited';
-const PSEUDO_NAMES: ReadonlySet<string> = new Set(PSEUDO.split(' '));
-const OF_SELECTORS: ReadonlySet<string> = new Set(['not', 'is', 'where', 'has']);
-/** Whether a place may be counted among the elements of a selector alone, as in `2n of .x`. */
-const OF_PLACES: ReadonlyMap<string, boolean> = new Map([
-  ['nth-child', true],
-  ['nth-last-child', true],
-  ['nth-of-type', false],
-  ['nth-last-of-type', false],
-]);
-
-/** A code point in hexadecimal, which a space may end, or any other character. */
-const ESCAPE = String.raw`\\(?:[0-9A-Fa-f]{1,6}\s?|[^\n0-9A-Fa-f])`;
-const REST = String.raw`(?:[\w\u0080-\u{10FFFF}-]|${ESCAPE})*`;
-const NAME = String.raw`-?(?:[A-Za-z_\u0080-\u{10FFFF}]|${ESCAPE})${REST}|--${REST}`;
-const TEXT = String.raw`"(?:[^"\\\n]|\\[^])*"|'(?:[^'\\\n]|\\[^])*'`;
-const SPACE = /\s*/uy;
-const TYPE = new RegExp(String.raw`\*|${NAME}`, 'uy');
-const CLASS_OR_ID = new RegExp(`[.#](?:${NAME})`, 'uy');
-const ATTRIBUTE = new RegExp(
-  String.raw`\[\s*(?:${NAME})\s*(?:[~|^$*]?=\s*(?:${NAME}|${TEXT})\s*(?:[is]\s*)?)?\]`,
-  'uyi',
-);
-const PSEUDO_CLASS = new RegExp(`:(${NAME})(\\()?`, 'uy');
-const COMBINATOR = /\s*[>+~]\s*|\s+/uy;
-const PLACE = /\s*(?:odd|even|[+-]?\d*n(?:\s*[+-]\s*\d+)?|[+-]?\d+)\s*/iuy;
+/** A code point in hexadecimal, which a space may end, or any other character; or a text in quotes, which may hold them. */
+const ESCAPE_OR_TEXT = /\\(?:[0-9A-Fa-f]{1,6}\s?|[^\n0-9A-Fa-f])|"(?:[^"\\\n]|\\[\s\S])*"|'(?:[^'\\\n]|\\[\s\S])*'/gu;
+const REST = String.raw`[\w\u0080-\u{10FFFF}-]*`;
+const NAME = String.raw`(?:-?[A-Za-z_\u0080-\u{10FFFF}]${REST}|--${REST})`;
+const ATTRIBUTE = new RegExp(String.raw`\[\s*${NAME}\s*(?:[~|^$*]?=\s*(?:${NAME}|"")\s*(?:[is]\s*)?)?\]`, 'giu');
+const PART = `(?:[.#]${NAME}|:(?:${PSEUDO.replaceAll(' ', '|')}))`;
+const COMPOUND = String.raw`(?:(?:\*|${NAME})${PART}*|${PART}+)`;
+const COMPLEX = String.raw`${COMPOUND}(?:(?:\s*[>+~]\s*|\s+)${COMPOUND})*\s*`;
+const LIST = String.raw`\s*${COMPLEX}(?:,\s*${COMPLEX})*`;
+const RELATIVE = String.raw`\s*(?:[>+~]\s*)?${COMPLEX}`;
+const PLACE = String.raw`\s*(?:odd|even|[+-]?\d*n(?:\s*[+-]\s*\d+)?|[+-]?\d+)\s*`;
+/** A place may be counted among the elements of a selector, as in `2n of .x`, but not among those of a type. */
+const FUNCTIONS = [
+  String.raw`(?:not|is|where)\(${LIST}`,
+  String.raw`has\(${RELATIVE}(?:,${RELATIVE})*`,
+  String.raw`nth-(?:last-)?child\(${PLACE}(?:of\s+${LIST})?`,
+  String.raw`nth-(?:last-)?of-type\(${PLACE}`,
+  String.raw`(?:lang|dir)\(\s*(?:${NAME}|"")\s*`,
+];
+const FUNCTION = new RegExp(String.raw`:(?:${FUNCTIONS.join('|')})\)`, 'giu');
+const WHOLE_LIST = new RegExp(`^${LIST}$`, 'iu');
 /** Brackets within brackets; a selector has 500 characters at most. */
 const DEPTH_MAX = 8;
+/** What stands for what was read within brackets, as nothing can follow it that could not follow a bracket. */
+const READ = ':root';
 
 /** Whether a browser takes a text for a list of selectors of elements (Selectors Level 4, as querySelector has it). */
 export function isSelector(text: string): boolean {
-  const scanner = createScanner(text);
-  return readList(scanner, 0, false) && scanner.isAtEnd();
-}
-
-interface Scanner {
-  /** What is next, if it is of the pattern, which is sticky: then it is behind. */
-  take(pattern: RegExp): RegExpExecArray | null;
-  isNext(character: string): boolean;
-  isAtEnd(): boolean;
-}
-
-function createScanner(text: string): Scanner {
-  let at = 0;
-  return {
-    take(pattern) {
-      pattern.lastIndex = at;
-      const found = pattern.exec(text);
-      if (found !== null) at += found[0].length;
-      return found;
-    },
-    isNext: (character) => text[at] === character,
-    isAtEnd: () => at === text.length,
-  };
-}
-
-function readList(scanner: Scanner, depth: number, isRelative: boolean): boolean {
-  do {
-    scanner.take(SPACE);
-    if (isRelative) scanner.take(/[>+~]\s*/uy);
-    if (!readOne(scanner, depth)) return false;
-    scanner.take(SPACE);
-  } while (scanner.take(/,/uy) !== null);
-  return true;
-}
-
-function readOne(scanner: Scanner, depth: number): boolean {
-  if (!readCompound(scanner, depth)) return false;
-  for (let next = scanner.take(COMBINATOR); next !== null; next = scanner.take(COMBINATOR)) {
-    const isSpace = next[0].trim() === '';
-    // Space before a comma, a bracket or the end stands for nothing.
-    if (isSpace && (scanner.isAtEnd() || scanner.isNext(',') || scanner.isNext(')'))) return true;
-    if (!readCompound(scanner, depth)) return false;
-  }
-  return true;
-}
-
-function readCompound(scanner: Scanner, depth: number): boolean {
-  let parts = scanner.take(TYPE) === null ? 0 : 1;
-  for (let part = readPart(scanner, depth); part !== 'none'; part = readPart(scanner, depth)) {
-    if (part === 'malformed') return false;
-    parts += 1;
-  }
-  return parts > 0;
-}
-
-function readPart(scanner: Scanner, depth: number): 'read' | 'malformed' | 'none' {
-  if (scanner.take(CLASS_OR_ID) !== null || scanner.take(ATTRIBUTE) !== null) return 'read';
-  const pseudo = scanner.take(PSEUDO_CLASS);
-  if (pseudo === null) return 'none';
-  return isPseudoClass(scanner, pseudo, depth) ? 'read' : 'malformed';
-}
-
-function isPseudoClass(scanner: Scanner, pseudo: RegExpExecArray, depth: number): boolean {
-  const name = (pseudo[1] ?? '').toLowerCase();
-  return pseudo[2] === undefined ? PSEUDO_NAMES.has(name) : readArgument(scanner, name, depth);
-}
-
-function readPlace(scanner: Scanner, depth: number, takesSelectors: boolean): boolean {
-  if (scanner.take(PLACE) === null) return false;
-  return !takesSelectors || scanner.take(/of\s+/iuy) === null || readList(scanner, depth + 1, false);
-}
-
-function readArgument(scanner: Scanner, name: string, depth: number): boolean {
-  if (depth === DEPTH_MAX) return false;
-  const isRead = OF_SELECTORS.has(name)
-    ? readList(scanner, depth + 1, name === 'has')
-    : OF_PLACES.has(name)
-      ? readPlace(scanner, depth, OF_PLACES.get(name) === true)
-      : (name === 'lang' || name === 'dir') && scanner.take(new RegExp(`\\s*(?:${NAME}|${TEXT})\\s*`, 'uy')) !== null;
-  return isRead && scanner.take(/\)/uy) !== null;
+  let left = text.replace(ESCAPE_OR_TEXT, (one) => (one.startsWith('\\') ? 'é' : '""')).replace(ATTRIBUTE, READ);
+  for (let depth = 0; depth < DEPTH_MAX; depth += 1) left = left.replace(FUNCTION, READ);
+  return WHOLE_LIST.test(left);
 }

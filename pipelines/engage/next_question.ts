@@ -1,21 +1,9 @@
 // Which question comes next, and which answer is missing.
 import type { Question, Survey } from './survey.ts';
 
-/** A branch of a question, as surveys are stored and as browsers are told them. */
-interface Branch {
-  is: 'equals' | 'in' | 'at_most' | 'at_least' | 'answered' | 'skipped';
-  to: readonly (string | number)[];
-  /** A question, or `end`. */
-  go_to: string;
-}
-
+type Branch = Question['branches'][number];
 /** What of a question says which one comes after it. */
-interface Crossing {
-  id: string;
-  branches: readonly Branch[];
-  /** A question, or `end`; empty: the one below. */
-  next: string;
-}
+type Crossing = Pick<Question, 'id' | 'branches' | 'next'>;
 
 type GivenAnswer = string | number | boolean | readonly string[];
 
@@ -52,20 +40,12 @@ interface SentAnswer {
 export function missingAnswer({ questions }: Survey, answers: readonly SentAnswer[]): string | null {
   const given = new Map(answers.map(({ question_id, value }) => [question_id, givenOf(value)]));
   // No way leads back (branchingProblems), so that it ends.
-  for (let question = questions[0]; question !== undefined; ) {
-    const answer = given.get(question.id);
+  for (let question: Question | undefined = questions[0]; question !== undefined; ) {
+    const answer: GivenAnswer | undefined = given.get(question.id);
     if (question.required && answer === undefined) return question.id;
-    question = questionAfter(questions, question, answer);
+    question = questions[nextQuestion(questions, question, answer)];
   }
   return null;
-}
-
-function questionAfter(
-  questions: readonly Question[],
-  question: Question,
-  answer: GivenAnswer | undefined,
-): Question | undefined {
-  return questions[nextQuestion(questions, question, answer)];
 }
 
 function givenOf(value: GivenAnswer): GivenAnswer | undefined {

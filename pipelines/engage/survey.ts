@@ -139,22 +139,13 @@ export const stepRange = ({ scale }: Question): readonly [number, number] => (sc
 
 export const hasChoices = ({ type }: Question): boolean => type === 'single' || type === 'multiple';
 
-/** What of a question says which one comes after it. */
-interface Branching {
-  id: string;
-  branches: readonly { go_to: string }[];
-  next: string;
-}
-
-const END = 'end';
-
 /** Whatever is answered, a survey comes to its end: nothing points nowhere, and no way leads back to where it was. */
-function branchingProblems(questions: readonly Branching[]): Problem[] {
+function branchingProblems(questions: readonly Question[]): Problem[] {
   const indexes = new Map(questions.map(({ id }, index) => [id, index]));
   const nowhere = questions.flatMap((question, index) =>
     namedTargets(question).flatMap(({ target, field }) =>
       unless(
-        target === END || indexes.has(target),
+        target === SURVEY_END || indexes.has(target),
         'field_malformed',
         `questions[${index}].${field}`,
         `there is no question ${target}`,
@@ -168,13 +159,13 @@ function branchingProblems(questions: readonly Branching[]): Problem[] {
     : [problem('field_malformed', `questions[${looping}]`, 'can be come back to, so the survey may never end')];
 }
 
-function namedTargets({ branches, next }: Branching): { target: string; field: string }[] {
+function namedTargets({ branches, next }: Question): { target: string; field: string }[] {
   const ofBranches = branches.map(({ go_to }, at) => ({ target: go_to, field: `branches[${at}].go_to` }));
   return next === '' ? ofBranches : [...ofBranches, { target: next, field: 'next' }];
 }
 
 /** Places of the questions that may come after one; the end is none. */
-function targetsOf(question: Branching, index: number, indexes: ReadonlyMap<string, number>): number[] {
+function targetsOf(question: Question, index: number, indexes: ReadonlyMap<string, number>): number[] {
   const named = namedTargets(question).flatMap(({ target }) => indexes.get(target) ?? []);
   const below = question.next === '' && index + 1 < indexes.size ? [index + 1] : [];
   return [...named, ...below];

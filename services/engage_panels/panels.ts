@@ -1,4 +1,5 @@
 // The content of the three kinds of panels: surveys, forms, banners.
+import type { PanelWords } from '#pipelines/engage/content.ts';
 import { nextQuestion } from '#pipelines/engage/next_question.ts';
 import { element, type Panel, textBlock } from './panel_frame.ts';
 import type {
@@ -9,7 +10,6 @@ import type {
   Question,
   SurveyContent,
   SurveyProgress,
-  Words,
 } from './shown_item.ts';
 
 /** So long after a question came a click may be the second of two on the one before. */
@@ -25,7 +25,7 @@ const FACES = ['😞', '🙁', '😐', '🙂', '😀'];
 export function showSurvey(
   panel: Panel,
   { title, questions, thanks }: SurveyContent,
-  words: Words,
+  words: PanelWords,
   from: SurveyProgress | undefined,
   went: (isLast: boolean, progress: SurveyProgress) => void,
   close: () => void,
@@ -60,7 +60,7 @@ export function showSurvey(
 
 function questionForm(
   question: Question,
-  words: Words,
+  words: PanelWords,
   button: string,
   answered: (answer: Answer | undefined) => void,
 ): HTMLFormElement {
@@ -87,7 +87,7 @@ function questionForm(
   return form;
 }
 
-function questionParts(question: Question, words: Words): (Node | string | false)[] {
+function questionParts(question: Question, words: PanelWords): (Node | string | false)[] {
   const { type, text, description, required, url, button, max_length: maxLength } = question;
   const more = textBlock('p', description);
   if (type === 'open') {
@@ -126,7 +126,10 @@ function ratingParts(question: Question): Node[] {
   return [element('div', { className: `steps ${look}` }, ...labels), ends];
 }
 
-function choiceParts({ type, choices, open_choice, shuffle, required, max_length }: Question, words: Words): Node[] {
+function choiceParts(
+  { type, choices, open_choice, shuffle, required, max_length }: Question,
+  words: PanelWords,
+): Node[] {
   const isSingle = type === 'single';
   const kind = { type: isSingle ? 'radio' : 'checkbox', name: 'a', required: required && isSingle };
   const boxes = (shuffle ? shuffled(choices) : choices).map(({ id, label }) =>
@@ -163,7 +166,7 @@ export function answerOf(
 }
 
 /** The steps of a rating, from the lowest. */
-export const stepsOf = ({ scale }: Pick<Question, 'scale'>): number[] =>
+export const stepsOf = ({ scale }: { scale: number }): number[] =>
   Array.from({ length: scale }, (_, at) => (scale === 11 ? at : at + 1));
 
 /** What a visitor filled in. */
@@ -184,7 +187,7 @@ type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 export function showForm(
   panel: Panel,
   content: FormContent,
-  words: Words,
+  words: PanelWords,
   send: (filled: FilledForm, settled: (...result: FormResult) => void) => void,
 ): void {
   const { title, body, fields, button, consent_text, consent_required, honeypot } = content;
@@ -268,7 +271,7 @@ export function showPromo(
   panel: Panel,
   { title, body, button, code }: PromoContent,
   picture: HTMLImageElement | undefined,
-  words: Words,
+  words: PanelWords,
   did: (action: 'click' | 'copy_code') => void,
 ): void {
   const link = element('a', { className: 'button', href: button.url, onclick: () => did('click') }, button.text);

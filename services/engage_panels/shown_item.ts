@@ -1,46 +1,15 @@
-/*
- * What POST /v1/engage answers, as pipelines/engage/content.ts makes it. All defaults are filled in there.
- */
+// What POST /v1/engage answers, as pipelines/engage/content.ts makes it. All defaults are filled in there.
+import type { PanelWords } from '#pipelines/engage/content.ts';
+import type { Promo } from '#pipelines/engage/definition_problems.ts';
+import type { Form, FormField as StoredField } from '#pipelines/engage/form.ts';
+import type { Question as StoredQuestion, Survey } from '#pipelines/engage/survey.ts';
 
 /** An answer: a text, a step, choice ids or words of the visitor's own, true for a link that was followed. */
 export type Answer = string | number | boolean | string[];
 
-export interface Branch {
-  is: 'equals' | 'in' | 'at_most' | 'at_least' | 'answered' | 'skipped';
-  to: (string | number)[];
-  /** A question, or `end`. */
-  go_to: string;
-}
-
-export interface Question {
-  id: string;
-  type: 'open' | 'rating' | 'single' | 'multiple' | 'link';
-  text: string;
-  description: string;
-  required: boolean;
-  /** Steps from 1; 11 are 0 to 10. */
-  scale: number;
-  display: 'number' | 'emoji' | 'star';
-  low_label: string;
-  high_label: string;
-  choices: { id: string; label: string }[];
-  open_choice: boolean;
-  shuffle: boolean;
-  max_length: number;
-  url: string;
-  button: string;
-  branches: Branch[];
-  /** A question, or `end`. */
-  next: string;
-  /** The survey ends here, whatever is answered. */
-  last: boolean;
-}
-
-export interface SurveyContent {
-  title: string;
-  questions: Question[];
-  thanks: { title: string; text: string };
-}
+/** `last`: the survey ends here, whatever is answered. */
+export type Question = StoredQuestion & { last: boolean };
+export type SurveyContent = Pick<Survey, 'title' | 'thanks'> & { questions: Question[] };
 
 /** How far a visitor is in a survey. */
 export interface SurveyProgress {
@@ -52,79 +21,24 @@ export interface SurveyProgress {
   revision?: number;
 }
 
-export interface PromoContent {
-  title: string;
-  body: string;
-  image_url: string;
-  image_alt: string;
-  button: { text: string; url: string };
-  code: string;
-}
+export type PromoContent = Pick<Promo, 'title' | 'body' | 'image_url' | 'image_alt' | 'button' | 'code'>;
 
-export interface FormField {
-  name: string;
-  type: 'text' | 'email' | 'tel' | 'number' | 'select' | 'checkbox' | 'textarea';
-  label: string;
-  placeholder: string;
-  required: boolean;
-  max_length: number;
-  options: { id: string; label: string }[];
-}
-
-export interface FormContent {
-  title: string;
-  body: string;
-  fields: FormField[];
-  button: string;
-  consent_text: string;
-  consent_required: boolean;
-  consent_version: string;
-  message: string;
-  honeypot: string;
-  /** Nobody fills it in faster. */
-  min_ms: number;
-}
+export type FormField = Omit<StoredField, 'map' | 'store'>;
+export type FormContent = Pick<Form, 'title' | 'body' | 'button' | 'message'> &
+  Pick<Form, 'consent_text' | 'consent_required' | 'consent_version'> &
+  Pick<Form['spam'], 'honeypot' | 'min_ms'> & { fields: FormField[] };
 
 /** What makes an item appear. */
-export interface Show {
-  on: 'load' | 'exit' | 'scroll' | 'event' | 'click';
-  after_ms: number;
-  scroll_percent: number;
-  event: string;
-  selector: string;
-}
+export type Show = Form['show'];
 
-/** What a panel says by itself (pipelines/engage/content.ts). */
-export type Words = Record<
-  | 'close'
-  | 'next'
-  | 'send'
-  | 'sending'
-  | 'other'
-  | 'choose'
-  | 'copy'
-  | 'copied'
-  | 'thanks'
-  | 'later'
-  | 'check'
-  | 'failed',
-  string
->;
-
-interface Item<Kind, Content> {
+interface Item<Kind, Content> extends Pick<Form, 'id' | 'locale' | 'show' | 'place' | 'mount'> {
   kind: Kind;
-  id: string;
   version: number;
-  /** The language of its texts. */
-  locale: string;
-  show: Show;
-  place: 'popover' | 'banner' | 'inline' | 'modal';
-  mount: string;
   theme: Record<string, string>;
   dir: 'ltr' | 'rtl';
   /** What its panel is called by those who do not see it. */
   label: string;
-  words: Words;
+  words: PanelWords;
   content: Content;
   token: string;
 }

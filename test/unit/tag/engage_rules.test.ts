@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { nextQuestion } from '#pipelines/engage/next_question.ts';
 import { answerOf, stepsOf } from '#services/engage_panels/panels.ts';
-import type { Branch, Question, Show } from '#services/engage_panels/shown_item.ts';
+import type { Question, Show } from '#services/engage_panels/shown_item.ts';
 import { countryOf, deviceOf, localeOf, mayAppear } from '#services/tag/src/engage/placing.ts';
 import { type SeenItems, withDone, withShown } from '#services/tag/src/engage/reports.ts';
+
+type Branch = Question['branches'][number];
 
 const question = (told: Partial<Question>): Question => ({
   id: 'q',
@@ -46,8 +48,8 @@ test.for([
   [{ is: 'answered', to: [], go_to: 'c' }, true, 'c'],
   [{ is: 'answered', to: [], go_to: 'c' }, undefined, 'b'],
   [{ is: 'skipped', to: [], go_to: 'c' }, undefined, 'c'],
-] as const satisfies [Branch, unknown, string][])('%j leads from %j to %s', ([branch, answer, to]) => {
-  expect(led(branch as unknown as Branch, answer as Parameters<typeof nextQuestion>[2])).toBe(to);
+] satisfies [Branch, unknown, string][])('%j leads from %j to %s', ([branch, answer, to]) => {
+  expect(led(branch, answer as Parameters<typeof nextQuestion>[2])).toBe(to);
 });
 
 test('what was chosen and written becomes the answer of its type, and nothing where there is none', () => {

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
-import type { Definition } from '#pipelines/engage/definition_problems.ts';
+import { DEFINITION_SCHEMAS, type Definition } from '#pipelines/engage/definition_problems.ts';
 import { element, type Panel, panelFrame } from '#services/engage_panels/panel_frame.ts';
 import { showForm, showPromo, showSurvey } from '#services/engage_panels/panels.ts';
 import type { ShownItem } from '#services/engage_panels/shown_item.ts';
@@ -23,10 +23,9 @@ import {
   withNames,
   withValue,
 } from '../engage_item.ts';
+import { DefinitionFields } from './definition_layout.tsx';
 import { checkDefinition, languagesOf, previewItem } from './definition_values.ts';
-import { FormFields, PromoFields, SurveyFields } from './kind_fields.tsx';
-import { DefinitionContext } from './path_fields.tsx';
-import { AppearanceFields, FrequencyFields, NameFields, TargetingFields, TimeFields } from './targeting_fields.tsx';
+import { DefinitionContext } from './field_at.tsx';
 
 /** A definition as a form, and beside it what visitors see. */
 export function DefinitionForm(props: DefinitionFormProps): VNode {
@@ -63,18 +62,16 @@ function Fields({ typed, used, ...props }: FieldsProps): VNode {
   return (
     <div class="editor">
       <form class="stack" ref={fields} noValidate onSubmit={submitHandler(() => save())}>
-        <DefinitionContext.Provider value={{ filled: checked.filled, used, problems, set }}>
+        <DefinitionContext.Provider
+          value={{ schema: DEFINITION_SCHEMAS[spec.kind], filled: checked.filled, used, problems, set }}
+        >
           <SiteNamesContext.Provider value={names}>
             <fieldset class="stack" disabled={!mayAt('engage.change', siteId) || form.isBusy}>
-              <NameFields isNew={item === null} />
-              <KindFields
+              <DefinitionFields
                 kind={spec.kind}
+                isNew={item === null}
                 onLook={(at) => setLook((now) => (now.at === at && now.times === 0 ? now : { at, times: 0 }))}
               />
-              <AppearanceFields />
-              <TargetingFields />
-              <FrequencyFields />
-              <TimeFields />
             </fieldset>
           </SiteNamesContext.Provider>
         </DefinitionContext.Provider>
@@ -93,11 +90,6 @@ function Fields({ typed, used, ...props }: FieldsProps): VNode {
       />
     </div>
   );
-}
-
-function KindFields({ kind, onLook }: { kind: EngageKind; onLook(index: number): void }): VNode {
-  if (kind === 'survey') return <SurveyFields onLook={onLook} />;
-  return kind === 'promo' ? <PromoFields /> : <FormFields />;
 }
 
 const NOT_SENT = { status: 0, code: 'definition_unfinished', message: 'Not saved: some fields are invalid.' };

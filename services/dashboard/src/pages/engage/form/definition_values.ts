@@ -80,13 +80,19 @@ export function readMoment(typed: string): number | null {
 }
 
 export interface Option {
-  value: string | number;
+  value: string | number | boolean;
   label: string;
 }
 
+/** @param labels By the value that is stored. */
+export const optionsOf = (labels: Readonly<Record<string, string>>): Option[] =>
+  Object.entries(labels).map(([value, label]) => ({ value, label }));
+
 /** What may be ticked, and what is and could not be unticked otherwise: a rule may name a choice that was removed. */
 export function withChosen(options: readonly Option[], chosen: readonly unknown[]): Option[] {
-  const others = new Set(chosen.filter((value) => typeof value === 'string' || typeof value === 'number'));
+  const others = new Set<Option['value']>(
+    chosen.filter((value) => typeof value === 'string' || typeof value === 'number'),
+  );
   for (const { value } of options) others.delete(value);
   return [...options, ...[...others].map((value) => ({ value, label: String(value) }))];
 }
