@@ -22,7 +22,7 @@ export interface EngageEvent {
 }
 
 /** What came with a request beside what was done. */
-interface Circumstances {
+export interface Circumstances {
   page?: SentPage;
   visitor?: SentVisitor;
   timestamp?: string;

@@ -26,11 +26,12 @@ export type SpamReason =
 export type SpamVerdict =
   | { kind: 'clean' }
   | { kind: 'doubt' }
-  /** A message without a token holds links: its sender is told, as people write them too. */
-  | { kind: 'links' }
   /** Too many that can prove nothing came lately: its sender is told to come again. */
   | { kind: 'later'; reason: SpamReason }
   | { kind: 'spam'; reason: SpamReason };
+
+/** What a submission is by itself. A message without a token holds links: its sender is told, as people write them too. */
+type VerdictAlone = SpamVerdict | { kind: 'links' };
 
 /** How often the same was seen, this time included; null where nobody could be asked. */
 export interface SpamCounts {
@@ -67,7 +68,7 @@ const TEXT_MAX = 20;
 /** So far two edges' clocks may be apart, and so much faster a person is who has everything filled in by the browser. */
 const CLOCKS_MS = 1_000;
 
-export interface Submission {
+interface Submission {
   /** A plain HTML form, which has no token. */
   withoutScript: boolean;
   token: TokenCheck;
@@ -87,7 +88,7 @@ const spam = (reason: SpamReason): SpamVerdict => ({ kind: 'spam', reason });
 const later = (reason: SpamReason): SpamVerdict => ({ kind: 'later', reason });
 
 /** What a submission says by itself. The time is that of the token, not of the visitor's clock. */
-export function judgeAlone({ spam: rules }: Pick<Form, 'spam'>, sent: Submission): SpamVerdict {
+export function judgeAlone({ spam: rules }: Pick<Form, 'spam'>, sent: Submission): VerdictAlone {
   if (sent.honeypot !== '') return spam('honeypot');
   const { token } = sent;
   if (!token.ok && !isTokenOld(token)) {

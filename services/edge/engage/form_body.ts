@@ -21,7 +21,7 @@ import type { IngestCaller } from '../ingest_service.ts';
 import { type BodyRead, invalidBody, readEngageBody } from './submission.ts';
 
 /** A form as it came: `isPlain` where a browser sent it without a script. */
-export interface SentForm {
+interface SentForm {
   form: FormRequest;
   isPlain: boolean;
 }
@@ -41,10 +41,7 @@ const isPlainForm = (request: HttpRequestIn): boolean =>
 export const wantsPage = (request: HttpRequestIn): boolean =>
   isPlainForm(request) || (request.headers.accept ?? '').includes('text/html');
 
-export async function readFormBody(
-  request: HttpRequestIn,
-  caller: Pick<IngestCaller, 'site' | 'key'>,
-): Promise<BodyRead<SentForm>> {
+export async function readFormBody(request: HttpRequestIn, caller: IngestCaller): Promise<BodyRead<SentForm>> {
   if (!isPlainForm(request)) {
     const read = readEngageBody(request, readForm);
     return read.ok ? { ok: true, body: { form: withMarketing(read.body, caller.site), isPlain: false } } : read;
@@ -96,11 +93,7 @@ function hasTooManyPairs(body: Buffer): boolean {
 }
 
 /** Names that begin with `_` are ours: no field of a definition may. Of a name that comes twice the first counts that is not empty. */
-function plainForm(
-  all: URLSearchParams,
-  request: HttpRequestIn,
-  { site, key }: Pick<IngestCaller, 'site' | 'key'>,
-): object {
+function plainForm(all: URLSearchParams, request: HttpRequestIn, { site, key }: IngestCaller): object {
   const ours = (name: string): Record<string, string> => {
     const value = all.get(`_${name}`);
     return value === null || value === '' ? {} : { [name]: value };

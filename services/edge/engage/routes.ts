@@ -3,7 +3,7 @@ import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } fr
 import type { Impression } from '#infra/redis/engage/engage.ts';
 import { decide, fitting, inShare, type Look, overOn } from '#pipelines/engage/decide.ts';
 import type { Promo } from '#pipelines/engage/definition_problems.ts';
-import { circumstancesProblem, promoEvent } from '#pipelines/engage/engage_event.ts';
+import { promoEvent } from '#pipelines/engage/engage_event.ts';
 import {
   bodyReader,
   ENGAGE_BODY_BYTES_MAX,
@@ -13,7 +13,7 @@ import {
   promoActionShape,
   trackShape,
 } from '#pipelines/engage/engage_request.ts';
-import { checkEngageToken, issueEngageToken } from '#pipelines/engage/engage_token.ts';
+import { issueEngageToken, type TokenCheck } from '#pipelines/engage/engage_token.ts';
 import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
 import { itemName, type SeenItem } from '#pipelines/engage/visitor_memory.ts';
 import type { Site } from '#schemas/setting.ts';
@@ -21,17 +21,21 @@ import { type EdgeContext, eventScope, type RequestHook } from '../edge_context.
 import { type Answer, type EdgeErrorCode, limitedAnswer, refusal, sendAnswer } from '../errors.ts';
 import type { IngestCaller } from '../ingest_service.ts';
 import { FORM_CONTENT_TYPES, wantsPage } from './form_body.ts';
-import { mountForm, sendPlainRefusal } from './form_routes.ts';
+import { sendPlainRefusal } from './form_pages.ts';
+import { mountForm } from './form_submission.ts';
 import {
   acceptEngage,
   type BodyRead,
   checkToken,
   createEngageRate,
-  type EngageMount,
+  type Engage,
   type EngageParts,
+  findShown,
   idsOf,
   invalidBody,
   lookOf,
+  notesOf,
+  problemOf,
   readEngageBody,
   SENT_NONCE_HELD_MS,
   SPAM_ANSWER,
@@ -55,14 +59,14 @@ export function mountEngage(app: HttpServer, context: EdgeContext, parts: Engage
   const rate = createEngageRate(context);
   const refused = async (request: HttpRequestIn, code: EdgeErrorCode): Promise<Answer> =>
     context.knownCaller(request) === undefined ? refusal(code) : rate.settle(request, refusal(code));
-  const mount = { parts, rate, hooks };
+  const engage = { ...parts, context, rate, hooks };
   eventScope(app, context, { bodies: [JSON_TYPES, ENGAGE_BODY_BYTES_MAX], refused, send }, (scope) => {
-    mountShow(scope, context, mount);
-    mountRespond(scope, context, mount);
-    mountTrack(scope, context, mount);
+    mountShow(scope, engage);
+    mountRespond(scope, engage);
+    mountTrack(scope, engage);
   });
   eventScope(app, context, { bodies: [FORM_CONTENT_TYPES, ENGAGE_BODY_BYTES_MAX], refused, send }, (scope) =>
-    mountForm(scope, context, mount),
+    mountForm(scope, engage),
   );
 }
 
@@ -72,23 +76,26 @@ const NEXT_CHECK_MS = 60_000;
 const readShowBody = bodyReader(engageShape);
 
 /** POST /v1/engage: what of a site's surveys, promos and forms a visitor is shown on a page. 204: the site has none. */
-function mountShow(app: HttpServer, context: EdgeContext, { parts, rate, hooks }: EngageMount): void {
+function mountShow(
+  app: HttpServer,
+  { context, rate, hooks, memory, secret, identitySecret, randomBytes }: Engage,
+): void {
   const { callerOf, table } = context;
-  const nonce = createNonces(parts.randomBytes);
+  const nonce = createNonces(randomBytes);
 
   async function shownItems(request: HttpRequestIn, body: EngageRequest, caller: IngestCaller): Promise<string | null> {
     const visitor = body.visitor ?? {};
     const { site } = caller;
-    const ids = idsOf(visitor, caller, parts.identitySecret);
+    const ids = idsOf(visitor, caller, identitySecret);
     const look = lookOf(request, { url: body.page.url, visitor, site }, context.nowMs());
     if (look === null) return null;
     const { items } = siteEngage(table.engageItems(site.site_id));
     const candidates = fitting(items, look);
     const { rememberedId } = ids;
     const isKnown = candidates.length > 0 && rememberedId !== null;
-    const memory = isKnown ? await parts.memory.read(site.site_id, rememberedId) : null;
-    const shareId = memory?.personId ?? shareIdOf(request, site, ids);
-    const shown = decide(inShare(candidates, shareId, parts.secret), look, browserMemory(body, look.nowMs), memory);
+    const known = isKnown ? await memory.read(site.site_id, rememberedId) : null;
+    const shareId = known?.personId ?? shareIdOf(request, site, ids);
+    const shown = decide(inShare(candidates, shareId, secret), look, browserMemory(body, look.nowMs), known);
     const over = overOn(body.open ?? [], items, look);
     return showAnswer(
       shown.map((item) => withToken(item, visitor.locale ?? null, site, look)),
@@ -98,7 +105,7 @@ function mountShow(app: HttpServer, context: EdgeContext, { parts, rate, hooks }
 
   function withToken(item: ReadyItem, locale: string | null, { site_id: siteId }: Site, { nowMs }: Look): string {
     const subject = { siteId, name: item.name, version: item.version };
-    const token = issueEngageToken(parts.secret, subject, nowMs, nonce());
+    const token = issueEngageToken(secret, subject, nowMs, nonce());
     return `${item.answerIn(locale)},"token":"${token}"}`;
   }
 
@@ -157,22 +164,16 @@ export function createNonces(randomBytes: (bytes: number) => Buffer): () => stri
 const readActionBatch = bodyReader(trackShape);
 const readAction = bodyReader(promoActionShape);
 
-interface KnownAction {
-  action: PromoAction;
-  item: ReadyItem;
-}
-
 /** POST /v1/promos/track: what visitors did with promos. */
-function mountTrack(app: HttpServer, context: EdgeContext, { parts, rate, hooks }: EngageMount): void {
+function mountTrack(app: HttpServer, engage: Engage): void {
+  const { context, rate, hooks, spam } = engage;
+
   /** Counts an action that is none of a visitor's. A server that holds a key for servers is believed what was redeemed. */
-  async function isGenuine({ action, item }: KnownAction, caller: IngestCaller): Promise<boolean> {
+  async function isGenuine(action: PromoAction, token: TokenCheck, caller: IngestCaller): Promise<boolean> {
     if (action.action === 'redeem' && caller.key.caller === 'server') return true;
-    const { token: sent = '', version = item.version } = action;
-    const subject = { siteId: caller.site.site_id, name: item.name, version };
-    const token = checkEngageToken(parts.secret, subject, sent, context.nowMs());
-    const heldMs = wasDone(action) ? SENT_NONCE_HELD_MS : undefined;
-    const reason = await checkToken(parts, caller, token, action.impression_id, action.visitor, heldMs);
-    if (reason !== null) parts.spam.found('promo', reason);
+    const told = { token, submissionId: action.impression_id, visitor: action.visitor };
+    const reason = await checkToken(engage, caller, told, wasDone(action) ? SENT_NONCE_HELD_MS : undefined);
+    if (reason !== null) spam.found('promo', reason);
     return reason === null;
   }
 
@@ -181,26 +182,23 @@ function mountTrack(app: HttpServer, context: EdgeContext, { parts, rate, hooks 
     const read = readActions(request);
     if (!read.ok) return read.answer;
     for (const [at, action] of read.body.entries()) {
-      const problem = circumstancesProblem(action, { receivedAtMs: context.nowMs(), caller: caller.key.caller });
+      const problem = problemOf(engage, caller, action);
       if (problem !== null) return invalidBody(read.body.length === 1 ? problem : `events.${at}.${problem}`);
     }
-    const { byName } = siteEngage(context.table.engageItems(caller.site.site_id));
-    const known: KnownAction[] = [];
-    for (const action of read.body) {
-      const item = byName.get(itemName('promo', action.promo_id));
-      if (item === undefined) return refusal('engage_unknown');
-      known.push({ action, item });
-    }
-    const genuine = await Promise.all(known.map((one) => isGenuine(one, caller)));
-    const left = known.filter((_, at) => genuine[at]);
+    const told = read.body.flatMap((action) => {
+      const shown = findShown(engage, caller, itemName('promo', action.promo_id), action);
+      return shown === null ? [] : [{ action, ...shown }];
+    });
+    if (told.length < read.body.length) return refusal('engage_unknown');
+    const genuine = await Promise.all(told.map(({ action, token }) => isGenuine(action, token, caller)));
+    const left = told.filter((_, at) => genuine[at]);
     if (left.length === 0) return SPAM_ANSWER;
-    const happened = left.map(({ action, item }) => ({
-      event: promoEvent(item.definition as Promo, action.version ?? item.version, action),
-      notes: notesOf(action),
+    const happened = left.map(({ action, item, version }) => ({
+      event: promoEvent(item.definition as Promo, version, action),
+      notes: notesOfAction(action),
       isAwaited: false,
     }));
-    const taken = await acceptEngage(request, caller, happened, rate, parts);
-    return taken.ok ? { status: 200, body: { accepted: taken.accepted } } : taken.answer;
+    return acceptEngage(engage, request, happened);
   }
 
   app.post('/v1/promos/track', { onRequest: hooks }, async (request, reply) =>
@@ -220,11 +218,9 @@ function readActions(request: HttpRequestIn): BodyRead<PromoAction[]> {
 /** Whether it is more than that the promo was seen. */
 const wasDone = ({ action }: PromoAction): boolean => action !== 'view' && action !== 'dismiss';
 
-function notesOf(told: PromoAction): Impression[] {
-  const { promo_id, impression_id, action } = told;
-  const name = itemName('promo', promo_id);
-  const shown = { kind: 'shown', name, id: impression_id.toLowerCase() } as const;
+function notesOfAction(told: PromoAction): Impression[] {
+  const name = itemName('promo', told.promo_id);
   // A code may be redeemed in an order whose promo was seen long before, or elsewhere.
-  if (action === 'redeem') return [{ kind: 'done', name }];
-  return wasDone(told) ? [shown, { kind: 'done', name }] : [shown];
+  if (told.action === 'redeem') return [{ kind: 'done', name }];
+  return notesOf(name, told.impression_id, wasDone(told));
 }

@@ -2,7 +2,13 @@
 import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
 import type { CountedSubmission, Impression } from '#infra/redis/engage/engage.ts';
 import type { Look } from '#pipelines/engage/decide.ts';
-import { type EngageEvent, visitorId } from '#pipelines/engage/engage_event.ts';
+import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
+import {
+  type Circumstances,
+  circumstancesProblem,
+  type EngageEvent,
+  visitorId,
+} from '#pipelines/engage/engage_event.ts';
 import {
   ENGAGE_BODY_BYTES_MAX,
   type Proof,
@@ -12,6 +18,7 @@ import {
 import {
   AHEAD_MS,
   type Challenge,
+  checkEngageToken,
   isSolved,
   makeChallenge,
   nonceOf,
@@ -19,7 +26,16 @@ import {
   TOKEN_MS,
   type TokenCheck,
 } from '#pipelines/engage/engage_token.ts';
-import { coreOfText, readableText, type SpamCounts, type SpamReason } from '#pipelines/engage/spam.ts';
+import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
+import {
+  coreOfText,
+  judgeAmongOthers,
+  readableText,
+  type SpamCounts,
+  type SpamReason,
+  type SpamVerdict,
+} from '#pipelines/engage/spam.ts';
+import type { ItemName } from '#pipelines/engage/visitor_memory.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { cleanDistinctId } from '#pipelines/intake/call.ts';
 import { readShortText } from '#pipelines/intake/rejections.ts';
@@ -50,14 +66,14 @@ export interface EngageParts {
 }
 
 /** What each of the routes is mounted with. */
-export interface EngageMount {
-  parts: EngageParts;
+export interface Engage extends EngageParts {
+  context: EdgeContext;
   rate: EngageRate;
   hooks: RequestHook[];
 }
 
 /** An event of a survey, promo or form, and what it tells of the visitor. */
-export interface Happened {
+interface Happened {
   event: EngageEvent;
   notes: readonly Impression[];
   /** A person waits for what becomes of it, and would be thanked. */
@@ -67,28 +83,29 @@ export interface Happened {
 /** When a visitor may send again what cannot be taken now. */
 export const LATER_S = 600;
 
-type Taken = { ok: true; accepted: number; acceptance: Acceptance } | { ok: false; answer: Answer };
-
-/** Hands events to the ingest service, and notes what the visitor saw once Kafka holds them. */
+/**
+ * Hands events to the ingest service, and notes what the visitor saw once Kafka holds them.
+ *
+ * @param more What is answered beside how many are stored.
+ */
 export async function acceptEngage(
+  { context, rate, memory, identitySecret }: Engage,
   request: HttpRequestIn,
-  caller: IngestCaller,
   happened: readonly Happened[],
-  rate: EngageRate,
-  { memory, identitySecret }: Pick<EngageParts, 'memory' | 'identitySecret'>,
-): Promise<Taken> {
+  more: object = {},
+): Promise<Answer> {
+  const caller = context.callerOf(request);
   const events = happened.map(({ event }) => withConsent(event, caller.site));
   const acceptance = await rate.accept(request, events);
   if (!acceptance.ok) {
-    const limited = acceptance.code === 'rate_limited';
-    return { ok: false, answer: limited ? limitedAnswer(acceptance.limited) : refusal(acceptance.code) };
+    return acceptance.code === 'rate_limited' ? limitedAnswer(acceptance.limited) : refusal(acceptance.code);
   }
   const { accepted, dropped, blocked, rejected } = acceptance;
   if (rejected.length > 0 && rejected.length === events.length) {
-    return { ok: false, answer: { status: 400, body: { ...errorAnswer('events_rejected').body, rejected } } };
+    return { status: 400, body: { ...errorAnswer('events_rejected').body, rejected } };
   }
   if (accepted === 0 && dropped + blocked > 0 && happened.some(({ isAwaited }) => isAwaited)) {
-    return { ok: false, answer: { ...refusal('not_taken_now'), retryAfterS: LATER_S } };
+    return { ...refusal('not_taken_now'), retryAfterS: LATER_S };
   }
   if (accepted > 0) {
     for (const { event, notes } of happened) {
@@ -96,7 +113,13 @@ export async function acceptEngage(
       if (rememberedId !== null && notes.length > 0) memory.note(caller.site.site_id, rememberedId, notes);
     }
   }
-  return { ok: true, accepted, acceptance };
+  return { status: 200, body: { accepted, ...more } };
+}
+
+/** @param isDone It was answered, clicked or submitted. */
+export function notesOf(name: ItemName, showing: string, isDone: boolean): Impression[] {
+  const shown = { kind: 'shown', name, id: showing.toLowerCase() } as const;
+  return isDone ? [shown, { kind: 'done', name }] : [shown];
 }
 
 /** On a site that measures nobody who has not agreed, whoever says nothing of it has not. */
@@ -129,8 +152,6 @@ export function invalidBody(field: string): Answer {
   return { status, body: { error: { ...body.error, field } } };
 }
 
-type SiteKey = Pick<IngestCaller, 'site' | 'key'>;
-
 /** A visitor's ids; null for an anonymous visitor, and on a site in offline mode, which keeps no ids. */
 interface VisitorIds {
   /** As events have it. */
@@ -142,7 +163,7 @@ interface VisitorIds {
   rememberedId: string | null;
 }
 
-export function idsOf(visitor: SentVisitor, { site, key }: SiteKey, identitySecret: Buffer): VisitorIds {
+export function idsOf(visitor: SentVisitor, { site, key }: IngestCaller, identitySecret: Buffer): VisitorIds {
   const sent = site.mode === 'offline' ? null : readShortText(visitorId(visitor));
   if (sent === null || isNobodysId(sent)) return { distinctId: null, rememberedId: null };
   const { distinctId } = cleanDistinctId(sent, identitySecret, site);
@@ -186,49 +207,114 @@ export const SENT_NONCE_HELD_MS = OLD_TOKEN_MS + AHEAD_MS;
 /** That of what was just shown is remembered for less, as there are many of these. */
 const SHOWN_NONCE_HELD_MS = TOKEN_MS + AHEAD_MS;
 
+/** What was shown to a visitor who tells of it. */
+interface Shown {
+  item: ReadyItem;
+  /** The one that the visitor saw. */
+  version: number;
+  token: TokenCheck;
+}
+
+/** Finds what a request tells of, and checks the token that it brings; null: the site has no such item. */
+export function findShown(
+  { context, secret }: Engage,
+  { site: { site_id: siteId } }: IngestCaller,
+  name: ItemName,
+  sent: { version?: number; token?: string },
+): Shown | null {
+  const item = siteEngage(context.table.engageItems(siteId)).byName.get(name);
+  if (item === undefined) return null;
+  const { version = item.version, token = '' } = sent;
+  return { item, version, token: checkEngageToken(secret, { siteId, name, version }, token, context.nowMs()) };
+}
+
+/** The field for which the event of a request would be refused; null: none. */
+export const problemOf = ({ context }: Engage, { key }: IngestCaller, sent: Circumstances): string | null =>
+  circumstancesProblem(sent, { receivedAtMs: context.nowMs(), caller: key.caller });
+
+/** What is told of one showing, as it is counted among the others. */
+interface Told {
+  token: TokenCheck;
+  submissionId: string;
+  visitor: SentVisitor | undefined;
+}
+
 /**
  * Why what is told of a showing proves nothing: its token is none of ours or older than a week, or came with another
  * submission before, or with more visitors than one who says who they are. What is one showing has one token and one id. Null: it proves it.
  */
 export async function checkToken(
-  parts: Pick<EngageParts, 'spam' | 'secret' | 'identitySecret'>,
-  caller: Pick<IngestCaller, 'site' | 'key'>,
-  token: TokenCheck,
-  submissionId: string,
-  visitor: SentVisitor | undefined,
-  nonceHeldMs = token.ok ? SHOWN_NONCE_HELD_MS : SENT_NONCE_HELD_MS,
+  engage: Engage,
+  caller: IngestCaller,
+  told: Told,
+  nonceHeldMs = told.token.ok ? SHOWN_NONCE_HELD_MS : SENT_NONCE_HELD_MS,
 ): Promise<SpamReason | null> {
+  const { token } = told;
   if (!token.ok && nonceOf(token) === null) return token.code;
-  const counts = await countSubmission(parts, caller, { token, submissionId, visitor }, { nonceHeldMs });
+  const counts = await countSubmission(engage, caller, told, { nonceHeldMs });
   return counts?.tokenUsed === true ? 'token_used' : null;
 }
 
 /** Counts a submission among those before it, by its token and visitor and by what else is said to be counted. */
-export function countSubmission(
-  parts: Pick<EngageParts, 'spam' | 'secret' | 'identitySecret'>,
-  caller: Pick<IngestCaller, 'site' | 'key'>,
-  sent: { token: TokenCheck; submissionId: string; visitor: SentVisitor | undefined },
+function countSubmission(
+  { spam, secret, identitySecret }: Engage,
+  caller: IngestCaller,
+  { token, submissionId, visitor }: Told,
   counted: Partial<CountedSubmission>,
 ): Promise<SpamCounts | null> {
-  return parts.spam.count({
+  const { rememberedId } = idsOf(visitor ?? {}, caller, identitySecret);
+  return spam.count({
     siteId: caller.site.site_id,
-    submissionId: sent.submissionId.toLowerCase(),
-    visitor: visitorDigest(parts, caller, sent.visitor),
-    nonce: nonceOf(sent.token),
+    submissionId: submissionId.toLowerCase(),
+    visitor: rememberedId === null ? null : digestOf(secret, `visitor\0${rememberedId}`),
+    nonce: nonceOf(token),
     nonceHeldMs: SENT_NONCE_HELD_MS,
     ...{ address: null, email: null, text: null, network: null, form: null },
     ...counted,
   });
 }
 
-/** What stands for a visitor under whose id anything is remembered; null: nobody's. */
-function visitorDigest(
-  { secret, identitySecret }: Pick<EngageParts, 'secret' | 'identitySecret'>,
-  caller: Pick<IngestCaller, 'site' | 'key'>,
-  visitor: SentVisitor | undefined,
-): string | null {
-  const { rememberedId } = idsOf(visitor ?? {}, caller, identitySecret);
-  return rememberedId === null ? null : digestOf(secret, `visitor\0${rememberedId}`);
+/** What a visitor submits, to be judged beside what came before. */
+export interface Submitted extends Told {
+  challenge: Proof | undefined;
+  withoutScript: boolean;
+}
+
+export type NotTaken = { kind: 'later' | 'spam'; reason: SpamReason } | { kind: 'challenge'; challenge: Challenge };
+
+/**
+ * Judges what is no spam by itself beside what came before. In doubt a script is asked for a proof, and a plain form can bring
+ * none.
+ *
+ * @param alone What it is by itself.
+ * @param asksProof Whether a proof is asked for in doubt.
+ */
+export async function judgeBesideOthers(
+  engage: Engage,
+  caller: IngestCaller,
+  submitted: Submitted,
+  { alone, counted, asksProof }: { alone: SpamVerdict; counted: Partial<CountedSubmission>; asksProof: boolean },
+): Promise<NotTaken | { kind: 'clean' }> {
+  const { submissionId, challenge: proof, withoutScript } = submitted;
+  const counts = await countSubmission(engage, caller, submitted, counted);
+  const beside: SpamVerdict = counts === null ? { kind: 'clean' } : judgeAmongOthers(submitted, counts);
+  const verdict = beside.kind === 'clean' ? alone : beside;
+  if (verdict.kind !== 'doubt') return verdict;
+  const nowMs = engage.context.nowMs();
+  if (!asksProof || isSolved(engage.secret, submissionId, proof, nowMs)) return { kind: 'clean' };
+  if (withoutScript) return { kind: 'later', reason: 'challenge_missing' };
+  const challenge = makeChallenge(engage.secret, submissionId, nowMs, engage.randomBytes(CHALLENGE_BYTES));
+  return { kind: 'challenge', challenge };
+}
+
+/** Counts what is not taken, and answers it. Of spam nothing is said that teaches. */
+export function notTaken({ spam }: Engage, kind: EngageKind, judged: NotTaken): Answer {
+  if (judged.kind === 'challenge') {
+    spam.challenged();
+    return { status: 200, body: { accepted: 0, challenge: judged.challenge } };
+  }
+  spam.found(kind, judged.reason);
+  return SPAM_ANSWER;
 }
 
 /** Shorter ones are what many people write. */
@@ -247,19 +333,8 @@ export function textDigest(secret: Buffer, texts: readonly string[]): string | n
 
 const CHALLENGE_BYTES = 16;
 
-/** What has to be solved before a submission in doubt is taken; null: it came with the solution. */
-export function challengeFor(
-  { secret, randomBytes }: Pick<EngageParts, 'secret' | 'randomBytes'>,
-  submissionId: string,
-  proof: Proof | undefined,
-  nowMs: number,
-): Challenge | null {
-  if (isSolved(secret, submissionId, proof, nowMs)) return null;
-  return makeChallenge(secret, submissionId, nowMs, randomBytes(CHALLENGE_BYTES));
-}
-
 /** Counts each request of these routes once against the rates of its address and key, whatever becomes of it. */
-export interface EngageRate {
+interface EngageRate {
   /** Hands events to the one way in, which counts the request. */
   accept(request: HttpRequestIn, events: readonly unknown[]): Promise<Acceptance>;
   /** The answer to a request that was judged: where the ingest service has not counted it and its rate is exceeded, that it is. */
