@@ -1,7 +1,7 @@
 // What a command is, its options, and the table that a list or a resource is printed as.
 
 import { Option } from 'commander';
-import { type ControlClient, pathOf } from '#services/control_api/client.ts';
+import { type ControlClient, pathOf, type Query } from '#services/control_api/client.ts';
 import type { Meta } from '#services/control_api/fields.ts';
 import { renderList, renderTable, renderTime } from '#services/stage/terminal.ts';
 
@@ -16,6 +16,8 @@ export interface Arguments {
   required(name: string): string;
   texts(name: string): string[];
   flag(name: string): boolean;
+  /** What the options give that are fields of the request; those that were not given are left out. @throws UsageError */
+  fields(): Record<string, unknown>;
 }
 
 /** Everything a command may use beside its arguments. */
@@ -39,22 +41,23 @@ export interface Outcome {
 }
 
 /**
- * A command is a value: its words, its options and what it does with the control service. It throws UsageError for what
- * cannot be done, and passes on what the service refuses.
+ * A command is a value: its options and what it does with the control service. It throws UsageError for what cannot be done,
+ * and passes on what the service refuses.
  */
 export interface Command {
-  /** Noun, verb and arguments, as `site set <SITE>`; `[LETTER...]` are any number, also none. */
-  usage: string;
   summary: string;
   /** What the first argument is. */
   subject?: string;
-  options?: readonly Option[];
+  options?: readonly CliOption[];
   /** Where the usage does not say enough. */
   examples?: readonly string[];
   /** The verb may be left out. */
   isDefault?: true;
   run(args: Arguments, context: Context): Promise<Outcome>;
 }
+
+/** By noun, verb and arguments, as `site set <SITE>`; `[LETTER...]` are any number, also none. */
+export type Commands = Readonly<Record<string, Command>>;
 
 /** Exit status: 0 done, 1 it failed though the request was sound, 2 the request cannot be done. */
 export interface CliResult {
@@ -73,26 +76,43 @@ export class UsageError extends Error {
   }
 }
 
-/** An option, as `name <TEXT>`, or as `name` for a flag. */
-export function option(flags: string, help: string): Option {
-  const made = new Option(`--${flags}`, help);
-  return made.required ? made.argParser(checkValue(flags)) : made;
+/** Makes of what was typed what the API takes. @throws UsageError */
+type Read = (text: string, option: string, nowMs: number) => unknown;
+
+/** An option, and which field of the request it is. */
+export class CliOption extends Option {
+  readonly field: string | undefined;
+  readonly read: Read;
+
+  constructor(flags: string, help: string, field?: string, read?: Read) {
+    super(`--${flags}`, help);
+    this.field = field;
+    this.read = read ?? (this.required ? (text) => text : () => true);
+    if (this.required) this.argParser(checkValue(flags));
+  }
+}
+
+/** An option, as `name <TEXT>`, or as `name` for a flag, whose field is true unless `read` makes something else of it. */
+export function option(flags: string, help: string, field?: string, read?: Read): CliOption {
+  return new CliOption(flags, help, field, read);
 }
 
 /** An option that must be given. */
-export function requiredOption(flags: string, help: string): Option {
-  const read = checkValue(flags);
-  return new Option(`--${flags}`, help).makeOptionMandatory().argParser((value) => {
-    if (value === '') throw new UsageError('flag_missing', `--${flags} is missing: ${help}`);
-    return read(value);
-  });
+export function requiredOption(flags: string, help: string, field?: string, read?: Read): CliOption {
+  const check = checkValue(flags);
+  return option(flags, help, field, read)
+    .makeOptionMandatory()
+    .argParser((value) => {
+      if (value === '') throw new UsageError('flag_missing', `--${flags} is missing: ${help}`);
+      return check(value);
+    });
 }
 
-/** An option that may be given several times. */
-export function repeatableOption(flags: string, help: string): Option {
-  const read = checkValue(flags);
-  const collect = (value: string, before: string[] = []): string[] => [...before, read(value)];
-  return new Option(`--${flags}`, `${help} (repeatable)`).argParser(collect);
+/** An option that may be given several times; its field is a list. */
+export function repeatableOption(flags: string, help: string, field?: string, read?: Read): CliOption {
+  const check = checkValue(flags);
+  const collect = (value: string, before: string[] = []): string[] => [...before, check(value)];
+  return option(flags, `${help} (repeatable)`, field, read).argParser(collect);
 }
 
 /** The next option is not taken for the value of one whose value was forgotten. */
@@ -108,6 +128,12 @@ export const siteOption = requiredOption('site <SITE>', 'The site it belongs to'
 /** A path below the site that `--site` names. */
 export const pathInSite = (args: Arguments, ...parts: string[]): string =>
   pathOf('sites', args.required('site'), ...parts);
+
+/** The path of the resource of a collection that the first argument names. */
+export const pathIn =
+  (collection: string, ...below: string[]) =>
+  ({ subject }: Arguments): string =>
+    pathOf(collection, subject, ...below);
 
 /** What a cell is made of. */
 type Cell = string | number | boolean | null | undefined | readonly string[];
@@ -131,32 +157,48 @@ function cellOf(value: Cell, field = ''): string {
   return typeof value === 'number' && TIME_FIELD.test(field) ? renderTime(value) : String(value);
 }
 
-interface List<Item> {
-  noun: string;
-  summary: string;
+interface List<Item> extends Pick<Command, 'summary' | 'options' | 'examples'> {
   path: string | ((args: Arguments) => string);
   columns: Columns<Item>;
   whenEmpty: string;
-  options?: readonly Option[];
-  /** Which option is which parameter of the query. */
-  filters?: Record<string, string>;
-  examples?: readonly string[];
+  /** The list comes in one answer, without pages. */
+  isWhole?: true;
 }
 
-/** The command that prints every item of a list. */
-export function listCommand<Item extends object>(list: List<Item>): Command {
-  const { noun, summary, path, columns, whenEmpty, options = [], filters = {} } = list;
+/** The command that prints every item of a list; its options are parameters of the query. */
+export function list<Item extends object>({ path, columns, whenEmpty, isWhole, ...command }: List<Item>): Command {
   return {
-    usage: `${noun} list`,
-    summary,
-    options,
-    examples: list.examples ?? [`${noun} list`, `${noun} list --json`],
+    ...command,
     async run(args, { client }) {
-      const query = Object.fromEntries(Object.entries(filters).map(([name, field]) => [field, args.text(name)]));
-      const items = await client.list<Item>(typeof path === 'string' ? path : path(args), query);
+      const at = typeof path === 'string' ? path : path(args);
+      const query = args.fields() as Query;
+      const items = isWhole
+        ? (await client.get<{ items: Item[] }>(at, query)).items
+        : await client.list<Item>(at, query);
       return { text: table(columns, items, whenEmpty), json: items.map(withoutMeta) };
     },
   };
+}
+
+/** Sends one request, and says what came of it. The body is what the options give, with what is `more`. */
+export function send<Item extends object>(
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  path: (args: Arguments) => string,
+  outcomeOf: (item: Item) => Outcome,
+  more?: (args: Arguments, context: Context) => object,
+): Command['run'] {
+  return async (args, context) => {
+    const body = more === undefined ? undefined : { ...args.fields(), ...more(args, context) };
+    return outcomeOf(await context.client.send<Item>(method, path(args), null, body));
+  };
+}
+
+/** Reads one resource, and says what it is. */
+export function show<Item extends object>(
+  path: (args: Arguments) => string,
+  outcomeOf: (item: Item, args: Arguments) => Outcome,
+): Command['run'] {
+  return async (args, { client }) => outcomeOf(await client.get<Item>(path(args), args.fields() as Query), args);
 }
 
 /** A resource without what is known of it beside its own fields. */
@@ -166,9 +208,15 @@ export function withoutMeta<Item extends object>(item: Item): Omit<Item, keyof M
   return fields as Omit<Item, keyof Meta>;
 }
 
-/** What was done with a resource, as a line and as the resource. */
-export function done(text: string, item: object): Outcome {
-  return { text, json: withoutMeta(item) };
+/** What was done with a resource, as lines and as the resource. */
+export function done(text: string | readonly string[], item: object): Outcome {
+  return { text: typeof text === 'string' ? text : text.join('\n'), json: withoutMeta(item) };
+}
+
+/** A secret that is shown once, and the fields beside it. */
+export function doneOnce(title: string, secret: string, json: object): Outcome {
+  const lines = [title, '', `  ${secret}`, '', 'It is shown only once and not stored: copy it now.'];
+  return { text: lines.join('\n'), json: { secret, ...json } };
 }
 
 /** Changes a resource as it was read: a change in between is refused. */

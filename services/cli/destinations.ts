@@ -4,20 +4,20 @@ import { renderTime } from '#services/stage/terminal.ts';
 import {
   type Arguments,
   type Command,
+  type Commands,
   type Context,
   change,
   done,
-  listCommand,
+  list,
   type Outcome,
   option,
   pathInSite,
   remove,
   repeatableOption,
   siteOption,
-  table,
   UsageError,
 } from './command.ts';
-import { given, readPair, readText, unchanged } from './read.ts';
+import { readPair, readText, unchanged } from './read.ts';
 
 const subject = 'the kind of destination, such as meta or webhook';
 
@@ -29,13 +29,11 @@ const SETTINGS = [
   option('secret-stdin <NAME>', 'A secret, read from standard input'),
 ];
 
-export const destinationCommands: Command[] = [
-  listCommand<DestinationItem>({
-    noun: 'destination',
+export const destinationCommands: Commands = {
+  'destination list': list<DestinationItem>({
     summary: 'List destinations; of secrets, only the names',
     path: '/destinations',
-    options: [option('site <SITE>', 'Only destinations of this site')],
-    filters: { site: 'site_id' },
+    options: [option('site <SITE>', 'Only destinations of this site', 'site_id')],
     columns: {
       SITE: 'site_id',
       DESTINATION: 'name',
@@ -45,8 +43,7 @@ export const destinationCommands: Command[] = [
     },
     whenEmpty: 'There are no destinations.',
   }),
-  {
-    usage: 'destination create <NAME>',
+  'destination create <NAME>': {
     summary: 'Add a destination to a site',
     subject,
     options: [siteOption, ...SETTINGS, option('disabled', 'Create it without sending to it yet')],
@@ -59,8 +56,7 @@ export const destinationCommands: Command[] = [
       return told(await context.client.send('POST', pathInSite(args, 'destinations'), null, body), 'created');
     },
   },
-  {
-    usage: 'destination set <NAME>',
+  'destination set <NAME>': {
     summary: 'Change the settings or secrets of a destination',
     subject,
     options: [siteOption, ...SETTINGS, repeatableOption('unset <NAME>', 'Remove a setting or secret')],
@@ -71,28 +67,40 @@ export const destinationCommands: Command[] = [
     run: async (args, context) =>
       told(await change(context.client, pathTo(args), (before) => changedSettings(before, args, context)), 'changed'),
   },
-  switchCommand('enable', 'Send to a destination again', true),
-  switchCommand('disable', 'Stop sending to a destination, and keep its settings', false),
-  {
-    usage: 'destination delete <NAME>',
+  'destination enable <NAME>': switchCommand('enable', 'Send to a destination again', true),
+  'destination disable <NAME>': switchCommand('disable', 'Stop sending to a destination, and keep its settings', false),
+  'destination delete <NAME>': {
     summary: 'Remove a destination with its settings and secrets',
     subject,
     options: [siteOption],
     examples: ['destination delete meta --site shop'],
     run: async (args, { client }) => told(await remove(client, pathTo(args)), 'deleted'),
   },
-  {
-    usage: 'destination health',
+  'destination health': list<HealthItem>({
     summary: 'Show the health of destinations over the last 24 hours',
-    options: [option('site <SITE>', 'Only this site'), option('destination <NAME>', 'Only this kind of destination')],
+    path: '/delivery-health',
+    isWhole: true,
+    options: [
+      option('site <SITE>', 'Only this site', 'site_id'),
+      option('destination <NAME>', 'Only this kind of destination', 'destination'),
+    ],
     examples: ['destination health', 'destination health --destination meta --json'],
-    async run(args, { client }) {
-      const query = given({ site_id: args.text('site'), destination: args.text('destination') });
-      const { items } = await client.get<{ items: HealthItem[] }>('/delivery-health', query);
-      return { text: healthTable(items), json: items };
+    columns: {
+      SITE: 'site_id',
+      DESTINATION: 'destination',
+      STATE: ({ state, reason }) => (reason === '' ? state : `${state} (${reason})`),
+      DELIVERED: 'delivered',
+      WAITING: 'waiting',
+      DEAD: 'dead',
+      SKIPPED: ({ skipped }) => Object.entries(skipped).map(([reason, count]) => `${reason}=${count}`),
+      'AGE P99': ({ delivered, age_ms }) => (delivered === 0 ? null : `${(age_ms.p99 / 1000).toFixed(1)} s`),
+      'LAST DELIVERED': ({ delivered_at }) => renderTime(delivered_at),
+      'LAST FAILURE': ({ failed_at, failed_reason }) =>
+        failed_at === null ? null : `${renderTime(failed_at)} ${failed_reason}`,
     },
-  },
-];
+    whenEmpty: 'Nothing was delivered in the last 24 hours.',
+  }),
+};
 
 const pathTo = (args: Arguments): string => pathInSite(args, 'destinations', args.subject);
 
@@ -102,7 +110,6 @@ function told(destination: DestinationItem, what: string): Outcome {
 
 function switchCommand(verb: string, summary: string, enabled: boolean): Command {
   return {
-    usage: `destination ${verb} <NAME>`,
     summary,
     subject,
     options: [siteOption],
@@ -117,7 +124,6 @@ function switchCommand(verb: string, summary: string, enabled: boolean): Command
   };
 }
 
-/** Settings and secrets that were given. */
 function givenSettings(args: Arguments, context: Context) {
   const settings = args.texts('set').map((text) => readPair(text, 'set'));
   return { settings: uniquePairs(settings, 'set'), secrets: givenSecrets(args, context) };
@@ -166,24 +172,4 @@ function uniquePairs(entries: (readonly [string, string])[], what: string): Reco
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new UsageError('pair_repeated', `the ${what} ${twice} is given twice`);
   return Object.fromEntries(entries);
-}
-
-function healthTable(items: readonly HealthItem[]): string {
-  return table<HealthItem>(
-    {
-      SITE: 'site_id',
-      DESTINATION: 'destination',
-      STATE: ({ state, reason }) => (reason === '' ? state : `${state} (${reason})`),
-      DELIVERED: 'delivered',
-      WAITING: 'waiting',
-      DEAD: 'dead',
-      SKIPPED: ({ skipped }) => Object.entries(skipped).map(([reason, count]) => `${reason}=${count}`),
-      'AGE P99': ({ delivered, age_ms }) => (delivered === 0 ? null : `${(age_ms.p99 / 1000).toFixed(1)} s`),
-      'LAST DELIVERED': ({ delivered_at }) => renderTime(delivered_at),
-      'LAST FAILURE': ({ failed_at, failed_reason }) =>
-        failed_at === null ? null : `${renderTime(failed_at)} ${failed_reason}`,
-    },
-    items,
-    'Nothing was delivered in the last 24 hours.',
-  );
 }

@@ -1,27 +1,34 @@
-// Commands of queries: any query of the API, a saved one, those that run, and what arrived last.
+// Commands of queries: any query of the API, a saved one, those that run, what arrived last, one event, one person.
 
 import { type TSchema, Type } from 'typebox';
 import { type AnswerTable, answerTable, type Cell, csvOf } from '#pipelines/analytics/answer_table.ts';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
 import { COLUMNS, type Field, type Filter } from '#pipelines/analytics/filters.ts';
 import { QUESTIONS } from '#pipelines/analytics/questions.ts';
 import { type SqlAnswer, sqlTable } from '#pipelines/analytics/sql_rows.ts';
-import { pathOf } from '#services/control_api/client.ts';
-import type { RunningQueriesAnswer, RunningQueryItem } from '#services/control_api/operations.ts';
+import type { RunningQueryItem } from '#services/control_api/operations.ts';
+import type { SplitAnswer } from '#services/control_api/sites.ts';
 import { renderNumber, renderTable, renderTime, renderValue } from '#services/stage/terminal.ts';
 import {
   type Arguments,
   type Columns,
-  type Command,
+  type Commands,
   type Context,
+  done,
+  list,
   type Outcome,
   option,
+  pathIn,
+  pathInSite,
   repeatableOption,
+  requiredOption,
+  send,
   siteOption,
   table,
   UsageError,
 } from './command.ts';
-import { given, givenCount, lengthOf, optional, readMoment, readObject, readPair, readText } from './read.ts';
+import { lengthOf, readCount, readMoment, readObject, readPair, readText } from './read.ts';
 
 /** The request of each kind of query. */
 const SCHEMAS = new Map<string, TSchema>([
@@ -37,7 +44,7 @@ const formatOption = option('format <FORMAT>', 'How to print the answer; a table
   'json',
   'csv',
 ]);
-const whereOption = repeatableOption('where <CONDITION>', 'FIELD=A|B, !=, >=, <, ~ (contains), ^=, $=, or FIELD');
+const CONDITION = 'FIELD=A|B, !=, >=, <, ~ (contains), ^=, $=, or FIELD';
 
 const RUNNING: Columns<RunningQueryItem> = {
   QUERY: 'id',
@@ -49,9 +56,8 @@ const RUNNING: Columns<RunningQueryItem> = {
   MIB: ({ memory_bytes }) => (memory_bytes / 1024 ** 2).toFixed(0),
 };
 
-export const queryCommands: Command[] = [
-  {
-    usage: 'query run <KIND> <SITE>',
+export const queryCommands: Commands = {
+  'query run <KIND> <SITE>': {
     isDefault: true,
     summary: 'Run a query with the request of the API, which /docs describes; the verb may be left out',
     subject: [...SCHEMAS.keys()].join(', '),
@@ -60,10 +66,10 @@ export const queryCommands: Command[] = [
       repeatableOption('set <PATH=VALUE>', 'A field of it, as JSON or as text: limit=5, field.column=country'),
       option('since <WHEN>', `From when on: a date, a time, or 30d, 12h before the end (${SINCE})`),
       option('until <WHEN>', 'The end, which is not part of it (the end of today, UTC)'),
-      option('zone <ZONE>', 'Time zone in which intervals begin, such as Europe/Berlin (UTC)'),
-      option('interval <INTERVAL>', 'hour, day, week or month (day)'),
-      whereOption,
-      option('fresh', 'Take no cached answer'),
+      option('zone <ZONE>', 'Time zone in which intervals begin, such as Europe/Berlin (UTC)', 'time_zone'),
+      option('interval <INTERVAL>', 'hour, day, week or month (day)', 'interval'),
+      repeatableOption('where <CONDITION>', CONDITION),
+      option('fresh', 'Take no cached answer', 'fresh'),
       formatOption,
     ],
     examples: [
@@ -77,64 +83,51 @@ export const queryCommands: Command[] = [
       return shown(await context.client.query<object>(site, kind, readQuery(kind, args, context)), args);
     },
   },
-  {
-    usage: 'query list',
+  'query list': list<RunningQueryItem>({
     summary: 'List running queries, the longest first',
-    options: [option('site <SITE>', 'Only queries about this site')],
+    path: '/queries',
+    isWhole: true,
+    options: [option('site <SITE>', 'Only queries about this site', 'site_id')],
     examples: ['query list', 'query list --site shop --json'],
-    async run(args, { client }) {
-      const { items } = await client.get<RunningQueriesAnswer>('/queries', { site_id: args.text('site') });
-      return { text: table(RUNNING, items, 'No query is running.'), json: items };
-    },
-  },
-  {
-    usage: 'query cancel <QUERY>',
+    columns: RUNNING,
+    whenEmpty: 'No query is running.',
+  }),
+  'query cancel <QUERY>': {
     summary: 'Cancel a running query',
     subject: 'as query list shows it',
-    async run(args, { client }) {
-      const query = await client.send<RunningQueryItem>('DELETE', pathOf('queries', args.subject), null);
-      return { text: table(RUNNING, [query]), json: query };
-    },
+    run: send<RunningQueryItem>('DELETE', pathIn('queries'), (query) => done(table(RUNNING, [query]), query)),
   },
-  {
-    usage: 'question ask <ID>',
+  'question ask <ID>': {
     summary: 'Run a saved question',
     subject: 'id of the question',
     options: [siteOption, formatOption],
     examples: ['question ask countries --site shop --format csv'],
     run: async (args, { client }) => shown(await client.answerOf<object>(args.required('site'), args.subject), args),
   },
-  {
-    usage: 'live show <SITE>',
+  'live show <SITE>': {
     isDefault: true,
     summary: 'Show the latest events, newest first; the verb may be left out',
     options: [
-      repeatableOption('event <EVENT>', 'Only events of these names'),
-      whereOption,
-      option('limit <COUNT>', 'How many, up to 1000 (50)'),
+      repeatableOption('event <EVENT>', 'Only events of these names', 'events'),
+      repeatableOption('where <CONDITION>', CONDITION, 'filters', readFilter),
+      option('limit <COUNT>', 'How many, up to 1000 (50)', 'limit', readCount),
     ],
     examples: ['live shop', 'live shop --event purchase --where "value>=100" --limit 10'],
-    run: showLive,
+    async run(args, { client }) {
+      const answer = await client.query<Listing>(args.subject, 'live', args.fields());
+      return done(table(LIVE, answer.events, 'Nothing arrived in the last hour.'), answer);
+    },
   },
-];
+};
 
-async function showLive(args: Arguments, { client }: Context): Promise<Outcome> {
-  const query = given({
-    events: optional(args.texts('event')),
-    filters: optional(args.texts('where').map(readFilter)),
-    limit: givenCount(args, 'limit'),
-  });
-  const answer = await client.query<Listing>(args.subject, 'live', query);
-  const columns: Columns<Listing['events'][number]> = {
-    ARRIVED: 'received_at',
-    EVENT: ({ event }) => renderValue(event),
-    SOURCE: 'action_source',
-    VALUE: ({ value, currency }) => (value === null ? null : `${renderNumber(value)} ${currency}`.trim()),
-    'DISTINCT ID': ({ distinct_id }) => renderValue(distinct_id),
-    PERSON: 'person_id',
-  };
-  return { text: table(columns, answer.events, 'Nothing arrived in the last hour.'), json: answer };
-}
+const LIVE: Columns<Listing['events'][number]> = {
+  ARRIVED: 'received_at',
+  EVENT: ({ event }) => renderValue(event),
+  SOURCE: 'action_source',
+  VALUE: ({ value, currency }) => (value === null ? null : `${renderNumber(value)} ${currency}`.trim()),
+  'DISTINCT ID': ({ distinct_id }) => renderValue(distinct_id),
+  PERSON: 'person_id',
+};
 
 /** The request: what --body has, with the fields that other options give. What it may be is checked by the service. */
 function readQuery(kind: string, args: Arguments, context: Context): object {
@@ -151,8 +144,7 @@ function readQuery(kind: string, args: Arguments, context: Context): object {
     ...('interval' in fields ? { interval: 'day' } : {}),
     ...readBody(args, context),
     ...(isTimed ? range : {}),
-    ...given({ interval: args.text('interval'), time_zone: args.text('zone') }),
-    ...(args.flag('fresh') ? { fresh: true } : {}),
+    ...args.fields(),
   };
   for (const pair of args.texts('set')) {
     const [path, text] = readPair(pair, 'set');
@@ -266,4 +258,88 @@ const TIME_COLUMN = /(?:^|\.)(?:from|to|timestamp|as_of|\w+_at)$/;
 function cellOf(value: Cell, column: string): string {
   if (typeof value === 'number') return TIME_COLUMN.test(column) ? renderTime(value) : renderNumber(value);
   return value === null ? '-' : renderValue(String(value));
+}
+
+const IDENTIFIERS = {
+  email: 'an e-mail address',
+  phone: 'a phone number',
+  external_id: 'an id in the sender’s own system',
+} as const;
+const flagOf = (identifier: string): string => identifier.replace('_', '-');
+
+export const personCommands: Commands = {
+  'event show <SITE> <EVENT>': {
+    isDefault: true,
+    summary: 'Trace one event, from its acceptance to each destination; the verb may be left out',
+    examples: ['event shop order-2001', 'event shop order-2001 --json'],
+    async run({ subjects: [siteId = '', eventId = ''] }, { client }) {
+      return shownTrace(await client.event<EventTrace>(siteId, eventId));
+    },
+  },
+  'person split <PERSON>': {
+    summary: 'Undo a wrong merge: move distinct ids and their rows to a new person, for good',
+    subject: 'the id of the person; its oldest distinct id stays',
+    options: [
+      requiredOption('site <SITE>', 'the site of the person'),
+      repeatableOption('distinct-id <ID>', 'a distinct id of another person', 'distinct_ids'),
+      ...Object.entries(IDENTIFIERS).map(([identifier, what]) =>
+        repeatableOption(
+          `${flagOf(identifier)} <SHA256>`,
+          `hash of ${what} that both have used and that moves with them`,
+        ),
+      ),
+      option('dry-run', 'Change nothing, show what would move', 'dry_run'),
+    ],
+    examples: [
+      'person split p_0b7e --site shop --distinct-id till-7 --dry-run',
+      'person split p_0b7e --site shop --distinct-id till-7 --distinct-id phone-2',
+    ],
+    run: send<SplitAnswer>(
+      'POST',
+      (args) => pathInSite(args, 'persons', args.subject, 'split'),
+      shownSplit,
+      (args) => {
+        if (!args.flag('distinct-id')) throw new UsageError('flag_missing', '--distinct-id is missing');
+        const identifiers = Object.keys(IDENTIFIERS).flatMap((identifier) =>
+          args.texts(flagOf(identifier)).map((sha256) => ({ identifier, sha256 })),
+        );
+        return identifiers.length === 0 ? {} : { identifiers };
+      },
+    ),
+  },
+};
+
+/** Without what terminals obey: ids and names are the sender's. */
+const plainLine = (text: string): string => text.replace(/\p{C}+/gu, ' ');
+
+function shownTrace(trace: EventTrace): Outcome {
+  const made = trace.destinations.flatMap(({ destination, attempts }) =>
+    attempts.map((attempt) => ({ destination, ...attempt })),
+  );
+  const attempts = table<(typeof made)[number]>(
+    {
+      DESTINATION: 'destination',
+      ATTEMPT: 'attempt',
+      MADE: 'attempted_at',
+      OUTCOME: 'outcome',
+      REASON: 'reason',
+      TOOK: ({ took_ms }) => (took_ms === 0 ? null : `${took_ms} ms`),
+      ANSWER: ({ answer }) => (answer === null ? null : `${answer.status} ${renderValue(answer.body)}`),
+    },
+    made,
+  );
+  return done([...trace.status.map(plainLine), ...(attempts === '' ? [] : ['', attempts])], trace);
+}
+
+function shownSplit(answer: SplitAnswer): Outcome {
+  const rows = [
+    ['person', answer.person_id],
+    ['new person', answer.new_person_id],
+    ['distinct ids moved', String(answer.moved)],
+    ['distinct ids left', String(answer.stayed)],
+    ['shared identifiers', String(answer.shared_identifiers)],
+    ['rows changed', String(answer.rows)],
+  ];
+  const lines = answer.is_done ? [] : ['', 'Nothing was changed.'];
+  return done([renderTable(['WHAT', 'VALUE'], rows, ''), ...lines], answer);
 }

@@ -1,11 +1,10 @@
 // How commands read what is typed: moments, numbers, pairs, files, and what of a resource is to change.
 
 import { isDeepStrictEqual } from 'node:util';
-import { type Arguments, type Context, UsageError } from './command.ts';
+import { type Context, UsageError } from './command.ts';
 
 const UNIT_MS: Record<string, number> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 const INSTANT = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/;
-const INSTANT_FORMS = 'a date (2027-01-31), a time with its offset (2027-01-31T08:00Z)';
 
 /** A length of time in milliseconds: `7d`, `12h`, `30m` or `0`; null for anything else. */
 export function lengthOf(text: string): number | null {
@@ -14,7 +13,7 @@ export function lengthOf(text: string): number | null {
   return amount === undefined ? null : Number(amount) * (UNIT_MS[unit] ?? 0);
 }
 
-/** The same. @throws UsageError */
+/** A length of time, as an option gives it. @throws UsageError */
 export function readDuration(text: string, option: string): number {
   const length = lengthOf(text);
   if (length === null) throw new UsageError('duration_malformed', `--${option} ${text} is not like 7d, 12h or 30m`);
@@ -32,33 +31,24 @@ export function readMoment(text: string, option: string, nowMs: number): number 
   const length = lengthOf(text);
   const momentMs = text === 'now' ? nowMs : length === null ? instantOf(text) : nowMs - length;
   if (momentMs !== null) return momentMs;
-  const forms = `${INSTANT_FORMS}, how long ago (3d, 12h, 30m), or now`;
+  const forms = 'a date (2027-01-31), a time with its offset (2027-01-31T08:00Z), how long ago (3d, 12h, 30m), or now';
   throw new UsageError('moment_malformed', `--${option} ${text} is none of: ${forms}`);
 }
 
-/** The moment that an option gives; undefined where it is not given. @throws UsageError */
-export function givenMoment(args: Arguments, option: string, nowMs: number): number | undefined {
-  const text = args.text(option);
-  return text === undefined ? undefined : readMoment(text, option, nowMs);
-}
-
-/** What `--expires` gives: `90d` from now, a date or a time, or `never` (null). @throws UsageError */
-export function givenExpiry(args: Arguments, nowMs: number): number | null | undefined {
-  const text = args.text('expires');
-  if (text === undefined || text === 'never') return text === undefined ? undefined : null;
+/** When something ends: `90d` from now, a date or a time, or `never` (null). @throws UsageError */
+export function readExpiry(text: string, option: string, nowMs: number): number | null {
+  if (text === 'never') return null;
   const length = lengthOf(text);
   const expiresMs = length === null ? instantOf(text) : nowMs + length;
   if (expiresMs === null) {
-    throw new UsageError('expiry_malformed', `--expires ${text} is not like 90d, 12h, 2027-01-31 or never`);
+    throw new UsageError('expiry_malformed', `--${option} ${text} is not like 90d, 12h, 2027-01-31 or never`);
   }
-  if (expiresMs <= nowMs) throw new UsageError('expiry_malformed', `--expires ${text} is in the past`);
+  if (expiresMs <= nowMs) throw new UsageError('expiry_malformed', `--${option} ${text} is in the past`);
   return expiresMs;
 }
 
-/** The whole number that an option gives; undefined where it is not given. @throws UsageError */
-export function givenCount(args: Arguments, option: string): number | undefined {
-  const text = args.text(option);
-  if (text === undefined) return undefined;
+/** A whole number. @throws UsageError */
+export function readCount(text: string, option: string): number {
   const plain = text.replaceAll('_', '');
   if (!/^\d{1,15}$/.test(plain)) throw new UsageError('number_malformed', `--${option} ${text} is not a whole number`);
   return Number(plain);
@@ -105,20 +95,10 @@ export function known<T>(fact: T | undefined, kind: string, id: string): T {
   return fact;
 }
 
-/** Fields that were given; the others are left to what they are. */
-export function given<Fields extends object>(fields: Fields): Partial<Fields> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<Fields>;
-}
-
-/** A list that is not empty. */
-export function optional<Item>(items: Item[]): Item[] | undefined {
-  return items.length === 0 ? undefined : items;
-}
-
-/** The fields of a change that differ from what is there. @throws UsageError when none does. */
+/** The fields of a change that are given and differ from what is there. @throws UsageError when none does. */
 export function changedFields(before: object, change: object): object {
   const differing = Object.entries(change).filter(
-    ([name, value]) => !isDeepStrictEqual(Reflect.get(before, name), value),
+    ([name, value]) => value !== undefined && !isDeepStrictEqual(Reflect.get(before, name), value),
   );
   if (differing.length === 0) throw unchanged();
   return Object.fromEntries(differing);

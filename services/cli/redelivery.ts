@@ -12,24 +12,28 @@ import {
   type Arguments,
   type Columns,
   type Command,
+  type Commands,
   type Context,
   done,
-  listCommand,
+  list,
   type Outcome,
   option,
+  pathIn,
   requiredOption,
+  send,
+  show,
   table,
   UsageError,
 } from './command.ts';
-import { given, givenCount, givenMoment, readMoment } from './read.ts';
+import { readCount, readMoment } from './read.ts';
 
 const FILTERS = [
-  option('stage <STAGE>', 'Only of this stage: dedup, identity, warehouse, quota or delivery'),
-  option('reason <CODE>', 'Only with this reason, such as schema_unknown'),
-  option('state <STATE>', 'Only of this state: open, resent, resolved or delivered'),
-  option('site <SITE>', 'Only those with events of this site'),
-  option('destination <NAME>', 'Only of deliveries to this destination'),
-  option('since <WHEN>', 'Only from then on: 2027-01-31T08:00Z, or 1h for an hour ago'),
+  option('stage <STAGE>', 'Only of this stage: dedup, identity, warehouse, quota or delivery', 'stage'),
+  option('reason <CODE>', 'Only with this reason, such as schema_unknown', 'reason'),
+  option('state <STATE>', 'Only of this state: open, resent, resolved or delivered', 'state'),
+  option('site <SITE>', 'Only those with events of this site', 'site_id'),
+  option('destination <NAME>', 'Only of deliveries to this destination', 'destination'),
+  option('since <WHEN>', 'Only from then on: 2027-01-31T08:00Z, or 1h for an hour ago', 'since', readMoment),
 ];
 const LIMIT = 100;
 /** Outcomes of letters with which nothing was done, now or before. */
@@ -63,9 +67,8 @@ function sourceOf({ topic, partition, offset, index }: DeadLetterItem): string {
 
 const subject = 'ids of dead letters';
 
-export const deadCommands: Command[] = [
-  {
-    usage: 'dead list',
+export const deadCommands: Commands = {
+  'dead list': {
     summary: 'List dead letters, by stage and partition, oldest first',
     options: [...FILTERS, option('limit <NUMBER>', 'How many at the most (100)')],
     examples: [
@@ -74,17 +77,21 @@ export const deadCommands: Command[] = [
       'dead list --reason schema_unknown --json',
     ],
     async run(args, context) {
-      const letters = await findLetters(args, context, givenCount(args, 'limit') ?? LIMIT, () => true);
+      const limit = args.text('limit');
+      const letters = await findLetters(
+        args,
+        context,
+        limit === undefined ? LIMIT : readCount(limit, 'limit'),
+        () => true,
+      );
       return { text: table(LETTERS, letters, 'No dead letters.'), json: letters };
     },
   },
-  {
-    usage: 'dead show <LETTER>',
+  'dead show <LETTER>': {
     summary: 'Show a dead letter: its events, or size and digest of what cannot be read',
-    run: showLetter,
+    run: show<LetterDetails>(pathIn('dead-letters'), shownLetter),
   },
-  {
-    usage: 'dead resend [LETTER...]',
+  'dead resend [LETTER...]': {
     summary: 'Send dead letters again, those of deliveries to their destination; each only once',
     subject,
     options: [...FILTERS, option('all', 'All open ones that can be sent; narrowed by the filters')],
@@ -92,16 +99,9 @@ export const deadCommands: Command[] = [
       'dead resend dedup-0-17 dedup-1-4',
       'dead resend --all --site shop --destination webhook --reason http_400',
     ],
-    run: async (args, context) =>
-      changeLetters(
-        'resend',
-        await chosen(args, context, (letter) => letter.resendable && isOpen(letter)),
-        {},
-        context,
-      ),
+    run: (args, context) => changeLetters('resend', args, context, (letter) => letter.resendable && isOpen(letter)),
   },
-  {
-    usage: 'dead resolve [LETTER...]',
+  'dead resolve [LETTER...]': {
     summary: 'Mark dead letters as resolved, with a note',
     subject,
     options: [
@@ -113,16 +113,14 @@ export const deadCommands: Command[] = [
       'dead resolve dedup-0-17 --note "A bad import, sent again by hand."',
       'dead resolve --all --stage delivery --since 7d --note "Replayed."',
     ],
-    run: async (args, context) =>
-      changeLetters('resolve', await chosen(args, context, isOpen), { note: args.required('note') }, context),
+    run: (args, context) => changeLetters('resolve', args, context, isOpen, { note: args.required('note') }),
   },
-  {
-    usage: 'dead reopen [LETTER...]',
+  'dead reopen [LETTER...]': {
     summary: 'Reopen dead letters',
     subject,
-    run: (args, context) => changeLetters('reopen', args.subjects, {}, context),
+    run: (args, context) => changeLetters('reopen', args, context),
   },
-];
+};
 
 interface Page {
   items: DeadLetterItem[];
@@ -132,30 +130,21 @@ interface Page {
 /** Up to so many that pass, page by page. */
 async function findLetters(
   args: Arguments,
-  { client, nowMs }: Context,
+  { client }: Context,
   limit: number,
   isWanted: (letter: DeadLetterItem) => boolean,
 ): Promise<DeadLetterItem[]> {
-  const filters = given({
-    stage: args.text('stage'),
-    reason: args.text('reason'),
-    state: args.text('state'),
-    site_id: args.text('site'),
-    destination: args.text('destination'),
-    since: givenMoment(args, 'since', nowMs),
-  });
   const found: DeadLetterItem[] = [];
   let after: string | undefined;
   do {
-    const page: Page = await client.get('/dead-letters', { ...filters, after });
+    const page: Page = await client.get('/dead-letters', { ...args.fields(), after });
     found.push(...page.items.filter(isWanted));
     after = page.next ?? undefined;
   } while (after !== undefined && found.length < limit);
   return found.slice(0, limit);
 }
 
-async function showLetter(args: Arguments, { client }: Context): Promise<Outcome> {
-  const letter = await client.get<LetterDetails>(`/dead-letters${pathOf(args.subject)}`);
+function shownLetter(letter: LetterDetails): Outcome {
   const { id, reason, detail, died_at, bytes_total, sha256, contents, resent_at, resolved, delivery, attempts } =
     letter;
   const lines = [
@@ -179,41 +168,40 @@ async function showLetter(args: Arguments, { client }: Context): Promise<Outcome
     ARRIVED: 'received_at',
   } as const;
   const events = contents === null ? 'Its events cannot be read.' : table(columns, contents, 'It holds no events.');
-  return { text: [...lines, '', events].join('\n'), json: letter };
+  return done([...lines, '', events], letter);
 }
 
-/** Does something with letters, as many as one request takes at a time. */
+/**
+ * Does something with letters, as many as one request takes at a time: those that are named or, where some are wanted, with
+ * --all those.
+ */
 async function changeLetters(
   what: 'resend' | 'resolve' | 'reopen',
-  ids: readonly string[],
-  more: object,
-  { client }: Context,
+  args: Arguments,
+  context: Context,
+  isWanted?: (letter: DeadLetterItem) => boolean,
+  more: object = {},
 ): Promise<Outcome> {
+  const isAll = args.flag('all');
+  if (isWanted !== undefined && isAll === args.subjects.length > 0) {
+    throw new UsageError('argument_missing', 'name dead letters, or give --all, and not both');
+  }
+  const letters =
+    isWanted !== undefined && isAll ? await findLetters(args, context, Number.POSITIVE_INFINITY, isWanted) : [];
+  const ids = [...args.subjects, ...letters.map(({ id }) => id)];
   const items: { id: string; outcome: string }[] = [];
   for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
     const body = { ids: ids.slice(at, at + IDS_PER_REQUEST), ...more };
-    const answer = await client.send<ResendAnswer | ResolveAnswer>('POST', `/dead-letters/${what}`, null, body);
+    const answer = await context.client.send<ResendAnswer | ResolveAnswer>('POST', `/dead-letters/${what}`, null, body);
     items.push(...answer.items);
   }
   const text = table({ LETTER: 'id', OUTCOME: 'outcome' }, items, `There is nothing to ${what}.`);
   return { text, json: items, isPartial: items.some(({ outcome }) => FAILURES.has(outcome)) };
 }
 
-/** The letters that are named, or with --all those that pass. */
-async function chosen(
-  args: Arguments,
-  context: Context,
-  isWanted: (letter: DeadLetterItem) => boolean,
-): Promise<readonly string[]> {
-  const isAll = args.flag('all');
-  if (isAll === args.subjects.length > 0) {
-    throw new UsageError('argument_missing', 'name dead letters, or give --all, and not both');
-  }
-  if (!isAll) return args.subjects;
-  return (await findLetters(args, context, Number.POSITIVE_INFINITY, isWanted)).map(({ id }) => id);
-}
-
 const POLL_MS = 500;
+/** States of which nothing more comes by itself. */
+const ENDED: ReadonlySet<string> = new Set(['done', 'cancelled', 'failed', 'paused']);
 
 /** What a replay waits for, by its code. */
 const WAITS_FOR: Record<string, string> = {
@@ -222,20 +210,24 @@ const WAITS_FOR: Record<string, string> = {
   warehouse: 'all outcomes to be stored in ClickHouse',
 };
 
-export const replayCommands: Command[] = [
-  {
-    usage: 'replay start',
+export const replayCommands: Commands = {
+  'replay start': {
     isDefault: true,
     summary: 'Send again what was not delivered to a destination; the verb may be left out',
     options: [
-      requiredOption('destination <NAME>', 'The kind of destination, such as meta'),
-      option('site <SITE>', 'Only events of this site (every site)'),
-      requiredOption('from <WHEN>', 'From when on: 2027-01-31T08:00Z, or 1h for an hour ago'),
-      requiredOption('to <WHEN>', 'Until when: as above, or now'),
-      option('dead', 'Replay the dead letters of the destination, by when they were written'),
-      option('dry-run', 'Only count'),
-      option('rate <NUMBER>', 'Events per second at the most (500)'),
-      option('force', 'Send also what was delivered or waits for a retry'),
+      requiredOption('destination <NAME>', 'The kind of destination, such as meta', 'destination'),
+      option('site <SITE>', 'Only events of this site (every site)', 'site_id'),
+      requiredOption('from <WHEN>', 'From when on: 2027-01-31T08:00Z, or 1h for an hour ago', 'from', readMoment),
+      requiredOption('to <WHEN>', 'Until when: as above, or now', 'to', readMoment),
+      option(
+        'dead',
+        'Replay the dead letters of the destination, by when they were written',
+        'source',
+        () => 'dead_letters',
+      ),
+      option('dry-run', 'Only count', 'dry_run'),
+      option('rate <NUMBER>', 'Events per second at the most (500)', 'rate', readCount),
+      option('force', 'Send also what was delivered or waits for a retry', 'force'),
       option('detach', 'Do not wait for its end'),
     ],
     examples: [
@@ -243,14 +235,17 @@ export const replayCommands: Command[] = [
       'replay --destination webhook --site shop --from 2027-01-31T08:00Z --to 2027-01-31T12:00Z --rate 200',
       'replay --destination meta --dead --from 7d --to now',
     ],
-    run: startReplay,
+    async run(args, context) {
+      const replay = await context.client.send<ReplayItem>('POST', '/replays', null, args.fields());
+      if (args.flag('detach')) return shownReplay(replay);
+      context.watch.say(`Replay ${replay.replay_id}. It goes on if this ends: replay show, pause, cancel take its id.`);
+      return watchReplay(replay, context);
+    },
   },
-  listCommand<ReplayItem>({
-    noun: 'replay',
+  'replay list': list<ReplayItem>({
     summary: 'List replays with their progress',
     path: '/replays',
-    options: [option('destination <NAME>', 'Only replays of this kind of destination')],
-    filters: { destination: 'destination' },
+    options: [option('destination <NAME>', 'Only replays of this kind of destination', 'destination')],
     columns: {
       REPLAY: 'replay_id',
       DESTINATION: 'destination',
@@ -264,8 +259,7 @@ export const replayCommands: Command[] = [
     },
     whenEmpty: 'There are no replays.',
   }),
-  {
-    usage: 'replay show <REPLAY>',
+  'replay show <REPLAY>': {
     summary: 'Show the progress of a replay',
     options: [option('wait', 'Wait for its end')],
     examples: ['replay show rmd0x1-4f6k2v --wait'],
@@ -274,41 +268,20 @@ export const replayCommands: Command[] = [
       return args.flag('wait') ? watchReplay(replay, context) : shownReplay(replay);
     },
   },
-  changeCommand('pause', 'Pause a replay', 'paused'),
-  changeCommand('resume', 'Resume a paused replay', 'running'),
-  changeCommand('cancel', 'Cancel a replay; what it has written already is delivered', 'cancelled'),
-];
+  'replay pause <REPLAY>': changeCommand('Pause a replay', 'paused'),
+  'replay resume <REPLAY>': changeCommand('Resume a paused replay', 'running'),
+  'replay cancel <REPLAY>': changeCommand('Cancel a replay; what it has written already is delivered', 'cancelled'),
+};
 
-function changeCommand(verb: string, summary: string, wanted: ReplayItem['wanted']): Command {
-  return {
-    usage: `replay ${verb} <REPLAY>`,
-    summary,
-    run: async (args, { client }) =>
-      shownReplay(await client.send<ReplayItem>('PATCH', pathOf('replays', args.subject), null, { wanted })),
-  };
-}
-
-async function startReplay(args: Arguments, context: Context): Promise<Outcome> {
-  const body = {
-    destination: args.text('destination'),
-    ...given({ site_id: args.text('site'), rate: givenCount(args, 'rate') }),
-    source: args.flag('dead') ? 'dead_letters' : 'events',
-    from: readMoment(args.required('from'), 'from', context.nowMs),
-    to: readMoment(args.required('to'), 'to', context.nowMs),
-    dry_run: args.flag('dry-run'),
-    force: args.flag('force'),
-  };
-  const replay = await context.client.send<ReplayItem>('POST', '/replays', null, body);
-  if (args.flag('detach')) return shownReplay(replay);
-  context.watch.say(`Replay ${replay.replay_id}. It goes on if this ends: replay show, pause, cancel take its id.`);
-  return watchReplay(replay, context);
+function changeCommand(summary: string, wanted: ReplayItem['wanted']): Command {
+  return { summary, run: send<ReplayItem>('PATCH', pathIn('replays'), shownReplay, () => ({ wanted })) };
 }
 
 /** Says how it goes until it has ended, or is paused. */
 async function watchReplay(first: ReplayItem, context: Context): Promise<Outcome> {
   let said = '';
   for (let replay = first; ; replay = await readReplay(first.replay_id, context)) {
-    if (hasEnded(replay)) return shownReplay(replay);
+    if (ENDED.has(replay.state)) return shownReplay(replay);
     const line = replayLine(replay);
     if (line !== said) context.watch.say(line);
     said = line;
@@ -324,11 +297,6 @@ function shownReplay(replay: ReplayItem): Outcome {
   return done(replayDetails(replay), replay);
 }
 
-/** Whether nothing more comes of it by itself. */
-function hasEnded({ state }: ReplayItem): boolean {
-  return state === 'done' || state === 'cancelled' || state === 'failed' || state === 'paused';
-}
-
 /** One line of progress. */
 function replayLine(replay: ReplayItem): string {
   const { state, detail, share_read, chosen, to_send } = replay;
@@ -342,10 +310,7 @@ function replayLine(replay: ReplayItem): string {
       return `sending: ${chosen} of ${to_send ?? '?'}, ${durationOf(replay.estimate_ms)} left`;
     case 'draining':
       return `${chosen} written, delivery sends them`;
-    case 'paused':
-    case 'done':
-    case 'cancelled':
-    case 'failed':
+    default:
       return state;
   }
 }

@@ -1,22 +1,28 @@
 // The command line: its table of commands, read and explained by commander, and running one.
 
-import { CommanderError, Option, Command as Program } from 'commander';
+import { CommanderError, Command as Program } from 'commander';
 import { ControlRefusal } from '#services/control_api/client.ts';
 import { oneLine } from '#services/stage/terminal.ts';
 import { accountCommands, auditCommands } from './accounts.ts';
-import { analystCommands } from './analysts.ts';
-import { type Arguments, type CliResult, type Command, type Context, UsageError } from './command.ts';
+import {
+  type Arguments,
+  type CliOption,
+  type CliResult,
+  type Command,
+  type Commands,
+  type Context,
+  option,
+  UsageError,
+} from './command.ts';
 import { definitionCommands } from './definitions.ts';
 import { destinationCommands } from './destinations.ts';
-import { refusalsCommand, tagHealthCommand } from './health.ts';
 import { keyCommands } from './keys.ts';
-import { personCommands } from './persons.ts';
-import { queryCommands } from './query.ts';
+import { personCommands, queryCommands } from './query.ts';
 import { deadCommands, replayCommands } from './redelivery.ts';
-import { scaffoldCommand } from './scaffold.ts';
-import { domainCommands, siteCommands } from './sites.ts';
+import { scaffoldCommands } from './scaffold.ts';
+import { domainCommands, siteCommands, tagCommands } from './sites.ts';
 import { type StatusPorts, statusReport } from './status.ts';
-import { tokenCommands, userCommands } from './users.ts';
+import { analystCommands, tokenCommands, userCommands } from './users.ts';
 
 /** The world around the command line. */
 export interface CliPorts {
@@ -25,16 +31,15 @@ export interface CliPorts {
 }
 
 /** Every command that reads or changes settings, or asks. */
-export const COMMANDS: readonly Command[] = [
+export const COMMANDS: Commands = {
   ...accountCommands,
   ...siteCommands,
-  refusalsCommand,
   ...domainCommands,
   ...keyCommands,
   ...destinationCommands,
-  scaffoldCommand,
+  ...scaffoldCommands,
   ...definitionCommands,
-  tagHealthCommand,
+  ...tagCommands,
   ...replayCommands,
   ...deadCommands,
   ...queryCommands,
@@ -43,7 +48,7 @@ export const COMMANDS: readonly Command[] = [
   ...tokenCommands,
   ...userCommands,
   ...auditCommands,
-];
+};
 
 /**
  * Runs one command line. What is wrong with it comes back as one line, `svc: CODE: message`, and exit status 2; failures
@@ -105,7 +110,7 @@ function usageError(error: unknown): UsageError {
   return new UsageError(CODES[error.code] ?? error.code, message);
 }
 
-const jsonOption = new Option('--json', 'Print JSON for programs');
+const jsonOption = option('json', 'Print JSON for programs');
 
 function addCommands(program: Program, ports: CliPorts, finish: (result: CliResult) => void): void {
   program
@@ -114,12 +119,13 @@ function addCommands(program: Program, ports: CliPorts, finish: (result: CliResu
     .addOption(jsonOption)
     .addHelpText('after', examplesText(['status', 'status --json']))
     .action(async ({ json }) => finish(await statusReport(ports.status, json === true)));
-  for (const command of COMMANDS) addCommand(program, command, ports, finish);
+  for (const [usage, command] of Object.entries(COMMANDS)) addCommand(program, usage, command, ports, finish);
 }
 
 function addCommand(
   program: Program,
-  { usage, summary, subject, options = [], examples = [], isDefault, run }: Command,
+  usage: string,
+  { summary, subject, options = [], examples, isDefault, run }: Command,
   ports: CliPorts,
   finish: (result: CliResult) => void,
 ): void {
@@ -129,23 +135,28 @@ function addCommand(
   words.forEach((word, index) => {
     command.argument(word, index === 0 ? subject : undefined);
   });
-  for (const one of [...options, jsonOption]) command.addOption(one);
-  command.addHelpText('after', examplesText(examples)).action(async () => {
-    const args = readArguments(command);
-    const { text, json, isPartial } = await run(args, await ports.openContext());
+  const all = [...options, jsonOption];
+  for (const one of all) command.addOption(one);
+  const shown = examples ?? (words.length === 0 ? [usage, `${usage} --json`] : []);
+  command.addHelpText('after', examplesText(shown)).action(async () => {
+    if (command.args.includes('')) throw new UsageError('argument_missing', 'an argument is empty');
+    const context = await ports.openContext();
+    const args = readArguments(command, all, context.nowMs);
+    const { text, json, isPartial } = await run(args, context);
     const stdout = args.flag('json') ? JSON.stringify(json, null, 2) : text;
     finish({ exitCode: isPartial === true ? 1 : 0, stdout: `${stdout}\n`, stderr: '' });
   });
 }
 
 /** What was given; what has a default has it from the command itself. */
-function readArguments(command: Program): Arguments {
-  if (command.args.includes('')) throw new UsageError('argument_missing', 'an argument is empty');
-  const values = new Map(
-    command.options
-      .filter((one) => command.getOptionValueSource(one.attributeName()) === 'cli')
-      .map((one) => [one.name(), command.getOptionValue(one.attributeName()) as unknown]),
-  );
+function readArguments(command: Program, options: readonly CliOption[], nowMs: number): Arguments {
+  const given = options.filter((one) => command.getOptionValueSource(one.attributeName()) === 'cli');
+  const values = new Map(given.map((one) => [one.name(), command.getOptionValue(one.attributeName()) as unknown]));
+  const fieldOf = (one: CliOption): unknown => {
+    const value = values.get(one.name());
+    const read = (text: string): unknown => one.read(text, one.name(), nowMs);
+    return Array.isArray(value) ? value.map(read) : read(String(value));
+  };
   return {
     subject: command.args[0] ?? '',
     subjects: command.args,
@@ -153,6 +164,8 @@ function readArguments(command: Program): Arguments {
     required: (name) => values.get(name) as string,
     texts: (name) => (values.get(name) ?? []) as string[],
     flag: (name) => values.has(name),
+    fields: () =>
+      Object.fromEntries(given.flatMap((one) => (one.field === undefined ? [] : [[one.field, fieldOf(one)]]))),
   };
 }
 

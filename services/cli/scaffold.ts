@@ -3,16 +3,17 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Command, type Outcome, UsageError } from './command.ts';
+import { type Commands, done, type Outcome, UsageError } from './command.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = new URL('./scaffold/', import.meta.url);
 
-export const scaffoldCommand: Command = {
-  usage: 'destination scaffold <NAME>',
-  summary: 'Generate the code of a new kind of destination, with its tests, in this project',
-  subject: 'its name: lower-case letters, digits and _',
-  run: async ({ subject }) => outcomeOf(subject, scaffold(ROOT, subject)),
+export const scaffoldCommands: Commands = {
+  'destination scaffold <NAME>': {
+    summary: 'Generate the code of a new kind of destination, with its tests, in this project',
+    subject: 'its name: lower-case letters, digits and _',
+    run: async ({ subject }) => outcomeOf(subject, scaffold(ROOT, subject)),
+  },
 };
 
 /**
@@ -55,14 +56,14 @@ function changed(root: string, path: string, change: (text: string) => string | 
 }
 
 function outcomeOf(name: string, paths: string[]): Outcome {
-  const text = [
+  const lines = [
     `Destination ${name} written:`,
     ...paths.map((path) => `  ${path}`),
     '',
     `Try it: npm test -- test/contract/delivery -t ${name}:`,
     'Then: docs/adding-a-destination.md',
-  ].join('\n');
-  return { text, json: { name, paths } };
+  ];
+  return done(lines, { name, paths });
 }
 
 /** A file as it is to be written, its path from the project's folder. */

@@ -1,52 +1,69 @@
-// Commands of sites and their domains.
+// Commands of sites, their domains, and how their tags and events do.
+
 import { canonicalDomain } from '#pipelines/settings/domains.ts';
-import { type EventDefinition, readEventDefinition } from '#pipelines/settings/event_definitions.ts';
 import { blockRuleText } from '#pipelines/settings/validate.ts';
 import { type BlockRule, TAG_DEFAULTS, type TagSettings } from '#schemas/setting.ts';
-import { pathOf } from '#services/control_api/client.ts';
+import type {
+  DefinitionHealth,
+  RefusalSampleItem,
+  RefusalsItem,
+  TagHealthItem,
+} from '#services/control_api/operations.ts';
 import type { ChangedSite, DomainItem, SiteItem, StillWorks } from '#services/control_api/sites.ts';
-import { renderList, renderTable } from '#services/stage/terminal.ts';
+import { renderList, renderTable, renderTime } from '#services/stage/terminal.ts';
 import {
   type Arguments,
-  type Command,
+  type Commands,
   type Context,
   change,
   done,
-  listCommand,
+  list,
   type Outcome,
   option,
+  pathIn,
   pathInSite,
   repeatableOption,
   requiredOption,
+  send,
+  show,
+  table,
   UsageError,
 } from './command.ts';
-import { changedFields, edited, given, optional, readJson, readPair, readText } from './read.ts';
+import { changedFields, edited, readJson, readMoment, readPair, readText } from './read.ts';
 
 const subject = 'its id: lower-case letters, digits, - and _';
+const textOrNull = (text: string): string | null => (text === '' ? null : text);
+/** Typed names are brought into their canonical form; what has none is left for the service to refuse. */
+const readDomain = (text: string): string => canonicalDomain(text) ?? text;
 
 /** What can be given when a site is created and when it is changed. */
 const SITE_OPTIONS = [
-  option('name <TEXT>', 'Name shown to people'),
-  option('mode <MODE>', 'online, or offline: anonymous only, identifiers are stripped'),
-  option('category <CATEGORY>', 'Business category, such as ecommerce_retail or travel'),
-  option('country <CC>', 'ISO code; reads national phone numbers ("" for none)'),
-  option('clarity <ID>', 'Clarity project id ("" for none)'),
-  option('gtm <ID>', 'Google Tag Manager container id ("" for none)'),
-  repeatableOption('domain <DOMAIN>', 'Claim a first-party domain'),
-  repeatableOption('block <KIND=VALUE>', 'Block rule: ip, user_agent, country, event, distinct_id or property:NAME'),
+  option('name <TEXT>', 'Name shown to people', 'name'),
+  option('mode <MODE>', 'online, or offline: anonymous only, identifiers are stripped', 'mode'),
+  option('category <CATEGORY>', 'Business category, such as ecommerce_retail or travel', 'business_category'),
+  option('country <CC>', 'ISO code; reads national phone numbers ("" for none)', 'default_country', (text) =>
+    textOrNull(text.toUpperCase()),
+  ),
+  option('clarity <ID>', 'Clarity project id ("" for none)', 'clarity_project_id', textOrNull),
+  option('gtm <ID>', 'Google Tag Manager container id ("" for none)', 'gtm_container_id', textOrNull),
+  repeatableOption('domain <DOMAIN>', 'Claim a first-party domain', 'domains', readDomain),
+  repeatableOption(
+    'block <KIND=VALUE>',
+    'Block rule: ip, user_agent, country, event, distinct_id or property:NAME',
+    'block_rules',
+    readRule,
+  ),
   repeatableOption('identify-event <EVENT>', 'Events that stitch identities, in place of the standard list'),
-  repeatableOption('server-only <EVENT>', 'Events that browser keys may not send, as purchase'),
+  repeatableOption('server-only <EVENT>', 'Events that browser keys may not send, as purchase', 'server_only_events'),
   repeatableOption('tag <NAME=on|off>', `How the tag behaves: ${Object.keys(TAG_DEFAULTS).join(', ')}`),
   option('definitions-file <FILE>', 'JSON array of event definitions, in place of all (- is stdin)'),
 ];
 
-export const siteCommands: Command[] = [
-  listCommand<SiteItem>({
-    noun: 'site',
+export const siteCommands: Commands = {
+  'site list': list<SiteItem>({
     summary: 'List sites',
     path: '/sites',
-    options: [option('account <ACCOUNT>', 'Only sites of this account')],
-    filters: { account: 'account_id' },
+    options: [option('account <ACCOUNT>', 'Only sites of this account', 'account_id')],
     columns: {
       SITE: 'site_id',
       ACCOUNT: 'account_id',
@@ -60,28 +77,31 @@ export const siteCommands: Command[] = [
     },
     whenEmpty: 'There are no sites.',
   }),
-  {
-    usage: 'site create <SITE>',
+  'site create <SITE>': {
     summary: 'Create a site',
     subject,
-    options: [requiredOption('account <ACCOUNT>', 'The account it belongs to'), ...SITE_OPTIONS],
+    options: [requiredOption('account <ACCOUNT>', 'The account it belongs to', 'account_id'), ...SITE_OPTIONS],
     examples: [
       'site create shop --account acme --category ecommerce_retail --country BE',
       'site create travel --account acme --mode offline --domain t.travel.example --block ip=203.0.113.0/24',
     ],
-    async run(args, context) {
-      const body = { site_id: args.subject, ...newFields(args, context) };
-      const site = await context.client.send<SiteItem>('POST', '/sites', null, body);
-      return done(`Site ${site.site_id} created.`, site);
-    },
+    run: send<SiteItem>(
+      'POST',
+      () => '/sites',
+      (site) => done(`Site ${site.site_id} created.`, site),
+      (args, context) => ({ site_id: args.subject, ...otherFields(args, context) }),
+    ),
   },
-  {
-    usage: 'site set <SITE>',
+  'site set <SITE>': {
     summary: 'Change a site',
     subject,
     options: [
-      option('account <ACCOUNT>', 'Move it to this account'),
-      repeatableOption('end-access <KIND>', 'Revoke access given in the site itself: grants, tokens, keys, analysts'),
+      option('account <ACCOUNT>', 'Move it to this account', 'account_id'),
+      repeatableOption(
+        'end-access <KIND>',
+        'Revoke access given in the site itself: grants, tokens, keys, analysts',
+        'end_access',
+      ),
       ...SITE_OPTIONS,
       repeatableOption('remove-domain <DOMAIN>', 'Release a domain'),
       repeatableOption('browser-too <EVENT>', 'Events that browser keys may send again'),
@@ -97,15 +117,24 @@ export const siteCommands: Command[] = [
       'site set shop --definitions-file events.json',
     ],
     async run(args, context) {
-      const end_access = optional(args.texts('end-access'));
-      const site = await change<ChangedSite>(context.client, pathOf('sites', args.subject), (before) =>
-        changedFields(before, given({ ...changedLists(before, args, context), end_access })),
+      const site = await change<ChangedSite>(context.client, pathIn('sites')(args), (before) =>
+        changedFields(before, { ...args.fields(), ...otherFields(args, context), ...editedLists(before, args) }),
       );
       const lines = site.still_works === undefined ? [] : accessLines(site.still_works);
-      return done([`Site ${site.site_id} changed.`, ...lines].join('\n'), site);
+      return done([`Site ${site.site_id} changed.`, ...lines], site);
     },
   },
-];
+  'site refusals <SITE>': {
+    summary: 'Show rejected events and refused requests of a site, by reason',
+    options: [
+      option('from <WHEN>', 'From when on, as 2027-01-31 or 12h (so long ago); 7d without it', 'from', readMoment),
+      option('to <WHEN>', 'Until when; now without it', 'to', readMoment),
+      option('samples', 'Also the newest samples'),
+    ],
+    examples: ['site refusals shop', 'site refusals shop --from 12h --samples', 'site refusals shop --json'],
+    run: show<RefusalsItem>(pathIn('sites', 'refusals'), shownRefusals),
+  },
+};
 
 function accessLines({ grants, tokens, keys, analysts }: StillWorks): string[] {
   const lines = [
@@ -120,42 +149,29 @@ function accessLines({ grants, tokens, keys, analysts }: StillWorks): string[] {
   ];
 }
 
-/** The fields that a new site is to have; the others begin with their defaults. Nothing is checked yet. */
-function newFields(args: Arguments, context: Context): object {
-  return given({
-    account_id: args.text('account'),
-    name: args.text('name'),
-    mode: args.text('mode'),
-    business_category: args.text('category'),
-    default_country: orNull(args.text('country')?.toUpperCase()),
-    identify_events: identifyEvents(args),
-    server_only_events: args.texts('server-only'),
-    clarity_project_id: orNull(args.text('clarity')),
-    gtm_container_id: orNull(args.text('gtm')),
-    domains: domains(args, 'domain'),
-    tag: tagChange(args),
-    block_rules: rules(args, 'block'),
-    event_definitions: definitions(args, context),
-  });
+/** Fields that are more than one option's text. */
+function otherFields(args: Arguments, context: Context): Record<string, unknown> {
+  return { identify_events: identifyEvents(args), tag: tagChange(args), event_definitions: definitions(args, context) };
 }
 
-/** The fields that a site is to have instead of its own. @throws UsageError for removing what it does not have. */
-function changedLists(before: SiteItem, args: Arguments, context: Context): object {
+/** What a site is to have instead of its own. @throws UsageError for removing what it does not have. */
+function editedLists(before: SiteItem, args: Arguments): object {
+  const { domains = [], block_rules = [] } = args.fields() as Partial<SiteItem>;
   return {
-    ...newFields(args, context),
-    domains: edited(before.domains, domains(args, 'domain'), domains(args, 'remove-domain')),
+    domains: edited(before.domains, domains, args.texts('remove-domain').map(readDomain)),
     server_only_events: edited(before.server_only_events, args.texts('server-only'), args.texts('browser-too')),
     tag: { ...before.tag, ...tagChange(args) },
-    block_rules: edited(before.block_rules, rules(args, 'block'), rules(args, 'unblock'), blockRuleText),
+    block_rules: edited(
+      before.block_rules,
+      block_rules,
+      args.texts('unblock').map((text) => readRule(text, 'unblock')),
+      blockRuleText,
+    ),
   };
 }
 
-function orNull(text: string | undefined): string | null | undefined {
-  return text === '' ? null : text;
-}
-
 function identifyEvents(args: Arguments): string[] | null | undefined {
-  const events = optional(args.texts('identify-event'));
+  const events = args.flag('identify-event') ? args.texts('identify-event') : undefined;
   if (!args.flag('standard-identify-events')) return events;
   if (events === undefined) return null;
   throw new UsageError('flags_conflict', '--identify-event and --standard-identify-events exclude each other');
@@ -172,30 +188,47 @@ function tagChange(args: Arguments): Partial<TagSettings> | undefined {
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<TagSettings>);
 }
 
-/** Typed names are brought into their canonical form; what has none is left for the check to refuse. */
-function domains(args: Arguments, option: string): string[] {
-  return args.texts(option).map((text) => canonicalDomain(text) ?? text);
+function readRule(text: string, name: string): BlockRule {
+  const [left, value] = readPair(text, name);
+  const [kind = '', ...property] = left.split(':');
+  return { kind: kind as BlockRule['kind'], value, property: property.length > 0 ? property.join(':') : null };
 }
 
-function rules(args: Arguments, option: string): BlockRule[] {
-  return args.texts(option).map((text) => {
-    const [left, value] = readPair(text, option);
-    const [kind = '', ...property] = left.split(':');
-    const name = property.length > 0 ? property.join(':') : null;
-    return { kind: kind as BlockRule['kind'], value, property: name };
-  });
-}
-
-function definitions(args: Arguments, context: Context): EventDefinition[] | undefined {
+function definitions(args: Arguments, context: Context): unknown[] | undefined {
   const path = args.text('definitions-file');
   if (path === undefined) return undefined;
-  const list = readJson(readText(context, path), 'event_definition_malformed', path);
-  if (!Array.isArray(list)) throw new UsageError('event_definition_malformed', `${path} is not a JSON array`);
-  return list.map((item: unknown, index) => {
-    const result = readEventDefinition(item);
-    if (result.ok) return result.definition;
-    throw new UsageError('event_definition_malformed', `definition ${index + 1}: ${result.message}`);
-  });
+  const items = readJson(readText(context, path), 'event_definition_malformed', path);
+  if (!Array.isArray(items)) throw new UsageError('event_definition_malformed', `${path} is not a JSON array`);
+  return items;
+}
+
+function shownRefusals(refusals: RefusalsItem, args: Arguments): Outcome {
+  const { totals, samples, known_since, from, to } = refusals;
+  const since = known_since === null ? 'not known' : renderTime(known_since);
+  const parts = [
+    table({ KIND: 'kind', CODE: 'code', COUNT: 'count' }, totals, 'Everything was accepted.'),
+    `From ${renderTime(from)} to ${renderTime(to)}; counted since: ${since}.`,
+    ...(args.flag('samples') ? [samplesTable(samples)] : []),
+  ];
+  return done(parts.join('\n\n'), refusals);
+}
+
+function samplesTable(samples: RefusalSampleItem[] | null): string {
+  if (samples === null) return 'Samples need the permission query.events.';
+  return table<RefusalSampleItem>(
+    {
+      AT: ({ at }) => renderTime(at),
+      KIND: 'kind',
+      CODE: 'code',
+      EVENT: 'event',
+      INDEX: 'index',
+      CALLER: 'caller',
+      KEY: ({ key }) => key?.shown_prefix ?? key?.key_id,
+      FIELDS: ({ fields }) => fields.join(' '),
+    },
+    samples,
+    'There are no samples.',
+  );
 }
 
 const claimedBy = requiredOption('site <SITE>', 'The site that has claimed it');
@@ -208,13 +241,11 @@ const SAID = {
   lapsed: 'Its DNS record was missing for too long, and it is no longer served. Set one of these again:',
 } as const;
 
-export const domainCommands: Command[] = [
-  listCommand<DomainItem>({
-    noun: 'domain',
+export const domainCommands: Commands = {
+  'domain list': list<DomainItem>({
     summary: 'List claimed domains, and whether they are verified',
     path: '/domains',
-    options: [option('site <SITE>', 'Only domains of this site')],
-    filters: { site: 'site_id' },
+    options: [option('site <SITE>', 'Only domains of this site', 'site_id')],
     columns: {
       DOMAIN: 'domain',
       SITE: 'site_id',
@@ -225,74 +256,106 @@ export const domainCommands: Command[] = [
     },
     whenEmpty: 'No domains are claimed.',
   }),
-  {
-    usage: 'domain claim <DOMAIN>',
+  'domain claim <DOMAIN>': {
     summary: 'Claim a first-party domain, and show the DNS record to set',
     subject: domainSubject,
     options: [requiredOption('site <SITE>', 'The site to claim it for')],
     examples: ['domain claim t.shop.example --site shop'],
-    run: async (args, { client }) => domainText(await client.send<DomainItem>('PUT', domainPath(args), null)),
+    run: send<DomainItem>('PUT', domainPath, shownDomain),
   },
-  {
-    usage: 'domain show <DOMAIN>',
+  'domain show <DOMAIN>': {
     summary: 'Show a claimed domain, and the DNS record to set',
     subject: domainSubject,
     options: [claimedBy],
     examples: ['domain show t.shop.example --site shop'],
-    run: async (args, { client }) => domainText(await client.get<DomainItem>(domainPath(args))),
+    run: show<DomainItem>(domainPath, shownDomain),
   },
-  {
-    usage: 'domain verify <DOMAIN>',
+  'domain verify <DOMAIN>': {
     summary: 'Check the DNS record of a domain now; exit status 1 while it is missing',
     subject: domainSubject,
     options: [claimedBy],
     examples: ['domain verify t.shop.example --site shop'],
-    async run(args, { client }) {
-      const item = await client.send<DomainItem>('POST', `${domainPath(args)}/verify`, null);
-      return { ...domainText(item), isPartial: item.state !== 'verified' };
-    },
+    run: send<DomainItem>(
+      'POST',
+      (args) => `${domainPath(args)}/verify`,
+      (item) => ({ ...shownDomain(item), isPartial: item.state !== 'verified' }),
+    ),
   },
-  {
-    usage: 'domain release <DOMAIN>',
+  'domain release <DOMAIN>': {
     summary: 'Release a domain',
     subject: domainSubject,
     options: [claimedBy],
     examples: ['domain release t.shop.example --site shop'],
-    async run(args, { client }) {
-      const item = await client.send<DomainItem>('DELETE', domainPath(args), null);
-      return done(`Domain ${item.domain} released.`, item);
-    },
+    run: send<DomainItem>('DELETE', domainPath, (item) => done(`Domain ${item.domain} released.`, item)),
   },
-  {
-    usage: 'domain prefix <SITE>',
+  'domain prefix <SITE>': {
     summary:
       "Rotate the random folder of the site's domains under which vendors' scripts and collectors are served too",
     options: [option('remove', 'Remove the folder')],
     examples: ['domain prefix shop', 'domain prefix shop --remove'],
     async run(args, { client }) {
-      const path = pathOf('sites', args.subject, 'loader-prefix');
       const method = args.flag('remove') ? 'DELETE' : 'PUT';
+      const path = pathIn('sites', 'loader-prefix')(args);
       const { site_id, loader_prefix } = await client.send<SiteItem>(method, path, null);
       const said = loader_prefix === null ? 'has no prefix.' : `has the prefix /${loader_prefix}.`;
-      return { text: `Site ${site_id} ${said}`, json: { site_id, loader_prefix } };
+      return done(`Site ${site_id} ${said}`, { site_id, loader_prefix });
     },
   },
-];
+};
 
-function domainText(item: DomainItem): Outcome {
+function shownDomain(item: DomainItem): Outcome {
   const { domain, site_id, state, records } = item;
+  const { txt, cname } = records;
   const lines = [`${domain} of site ${site_id}: ${state}.`];
-  if (state !== 'verified') lines.push('', SAID[state], '', recordTable(records), '', addressHint(item));
-  return { text: lines.join('\n'), json: item };
-}
-
-/** What proves a domain does not bring its traffic, but for an alias. */
-function addressHint({ domain, records: { cname } }: DomainItem): string {
-  const unless = cname === null ? '' : 'The CNAME brings the traffic too. With the TXT record: ';
-  return `${unless}${domain} itself has to lead to the edge, by an A, AAAA or CNAME record to the address that the operator names.`;
-}
-
-function recordTable({ txt, cname }: DomainItem['records']): string {
   const rows = [['TXT', txt.name, txt.value], ...(cname === null ? [] : [['CNAME', cname.name, cname.value]])];
-  return renderTable(['TYPE', 'NAME', 'VALUE'], rows, '');
+  // What proves a domain does not bring its traffic, but for an alias.
+  const unless = cname === null ? '' : 'The CNAME brings the traffic too. With the TXT record: ';
+  const hint = `${unless}${domain} itself has to lead to the edge, by an A, AAAA or CNAME record to the address that the operator names.`;
+  if (state !== 'verified') lines.push('', SAID[state], '', renderTable(['TYPE', 'NAME', 'VALUE'], rows, ''), '', hint);
+  return done(lines, item);
+}
+
+export const tagCommands: Commands = {
+  'tag health': {
+    summary: "Show the health of a site's browser tag",
+    options: [requiredOption('site <SITE>', 'The site'), option('pages', 'Also the pages that sent events last')],
+    examples: ['tag health --site shop', 'tag health --site shop --pages', 'tag health --site shop --json'],
+    run: show<TagHealthItem>((args) => pathInSite(args, 'tag-health'), shownTagHealth),
+  },
+};
+
+function shownTagHealth(health: TagHealthItem, args: Arguments): Outcome {
+  const { pages, reported, definitions } = health;
+  const counts = Object.entries(reported).map(([name, count]) => `${name} ${count}`);
+  const parts = [
+    table<TagHealthItem>(
+      {
+        STATE: 'state',
+        'LAST EVENT': 'last_event_at',
+        'LAST HOUR': ({ last_hour }) => last_hour.now,
+        USUAL: ({ last_hour }) => last_hour.usual,
+        'LAST DAY': ({ last_day }) => last_day.now,
+        'USUAL DAY': ({ last_day }) => last_day.usual,
+        SINCE: 'known_since',
+      },
+      [health],
+    ),
+    table<DefinitionHealth>(
+      {
+        DEFINITION: 'id',
+        NAME: 'name',
+        STATE: 'state',
+        FIRED: 'fired',
+        'LAST FIRED': 'last_fired_at',
+        'USUAL GAP': ({ usual_gap_ms: gapMs }) => (gapMs === null ? null : `${(gapMs / 1000).toFixed(0)} s`),
+      },
+      definitions,
+      'No event definitions are enabled.',
+    ),
+    `Pages that sent events: ${pages.length}. Reported by browsers in 7 days: ${counts.join(', ')}.`,
+    ...(args.flag('pages')
+      ? [table({ PAGE: 'page', 'LAST EVENT': 'last_event_at' }, pages, 'No pages are known.')]
+      : []),
+  ];
+  return done(parts.join('\n\n'), health);
 }

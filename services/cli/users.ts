@@ -1,9 +1,11 @@
-// Commands of users, their grants and admin tokens.
+// Commands of people and programs that are let in: users and their grants, admin tokens, ClickHouse users.
 
 import { randomBytes } from 'node:crypto';
+import { ANALYST_SITE, analystName } from '#infra/clickhouse/analyst_rights.ts';
 import { createPasswords } from '#infra/secrets/password.ts';
 import { isAcceptable, PASSWORD_RULE, randomPassword } from '#pipelines/settings/secrets.ts';
 import { type ControlClient, ControlRefusal, pathOf } from '#services/control_api/client.ts';
+import type { AnalystItem, MadeAnalyst } from '#services/control_api/queries.ts';
 import type {
   ChangedUser,
   Invitation,
@@ -12,24 +14,27 @@ import type {
   TokenItem,
   UserItem,
 } from '#services/control_api/users.ts';
-import { renderList, renderTime } from '#services/stage/terminal.ts';
+import { renderList, renderTable, renderTime } from '#services/stage/terminal.ts';
 import {
   type Arguments,
-  type Command,
+  type Commands,
   type Context,
   done,
-  listCommand,
+  doneOnce,
+  list,
   type Outcome,
   option,
+  pathIn,
   repeatableOption,
+  send,
   table,
   UsageError,
   withoutMeta,
 } from './command.ts';
-import { given, givenExpiry, known, optional, unchanged } from './read.ts';
+import { known, readExpiry, unchanged } from './read.ts';
 
 const subject = 'the id that they sign in with';
-const nameOption = option('name <NAME>', 'display name');
+const nameOption = option('name <NAME>', 'display name', 'name');
 const passwordOption = option(
   'password-stdin',
   'read the password from standard input; else a new one is made and shown, once',
@@ -38,13 +43,20 @@ const passwordOption = option(
 const grantOption = repeatableOption(
   'grant <ROLE[@account/ID|@site/ID]>',
   'a role in an account, in a site, or in the whole installation',
+  'grants',
+  readGrant,
+);
+const expiresOption = option(
+  'expires <WHEN>',
+  '90d (the default), 12h, 30m, a date or a time with offset, or never',
+  'expires_at',
+  readExpiry,
 );
 
 const UNSEEN_TOKENS = 'Whoever manages tokens can list those that they issued and that still work: token list.';
 
-export const userCommands: Command[] = [
-  listCommand<UserItem>({
-    noun: 'user',
+export const userCommands: Commands = {
+  'user list': list<UserItem>({
     summary: 'List users of the dashboard and their roles',
     path: '/users',
     columns: {
@@ -57,82 +69,70 @@ export const userCommands: Command[] = [
     },
     whenEmpty: 'There are no users.',
   }),
-  {
-    usage: 'user add <USER>',
+  'user add <USER>': {
     summary: 'Create a user with a password',
     subject,
     options: [nameOption, grantOption, passwordOption],
     examples: ['user add ada --name Ada --grant analyst@site/shop', 'user add root --grant owner'],
     async run(args, context) {
-      const grants = givenGrants(args);
-      if (grants === undefined)
+      if (!args.flag('grant'))
         throw new UsageError('flag_missing', '--grant is missing: a user needs at least one role');
+      const fields = args.fields();
       const { password, lines } = passwordOf(args, context);
-      const body = given({ user_id: args.subject, name: args.text('name'), grants, password });
+      const body = { user_id: args.subject, ...fields, password };
       const user = await context.client.send<UserItem>('POST', '/users', null, body);
-      return done([`User ${user.user_id} created.`, ...lines].join('\n'), user);
+      return done([`User ${user.user_id} created.`, ...lines], user);
     },
   },
-  {
-    usage: 'user change <USER>',
+  'user change <USER>': {
     summary: 'Change the roles or the name of a user; grants replace all former ones',
     subject,
-    options: [nameOption, grantOption, option('no-second-factor', 'remove the second factor, such as a lost phone')],
+    options: [
+      nameOption,
+      grantOption,
+      option('no-second-factor', 'remove the second factor, such as a lost phone', 'second_factor', () => false),
+    ],
     examples: ['user change ada --grant admin@account/acme', 'user change ada --no-second-factor'],
     async run(args, { client }) {
-      const second_factor = args.flag('no-second-factor') ? false : undefined;
-      const fields = given({ name: args.text('name'), grants: givenGrants(args), second_factor });
+      const fields = args.fields();
       if (Object.keys(fields).length === 0) throw unchanged();
       const user = await changeUser<UserItem>(client, args.subject, fields);
       return done(`User ${user.user_id} has these roles now: ${renderGrants(user.grants)}`, user);
     },
   },
-  {
-    usage: 'user password <USER>',
+  'user password <USER>': {
     summary: 'Set a new password of a user; their sessions end',
     subject,
     options: [passwordOption],
     async run(args, context) {
       const { password, lines } = passwordOf(args, context);
       const user = await changeUser<UserItem>(context.client, args.subject, { password });
-      return done([`User ${user.user_id} has a new password.`, ...lines].join('\n'), user);
+      return done([`User ${user.user_id} has a new password.`, ...lines], user);
     },
   },
-  {
-    usage: 'user invite <USER>',
+  'user invite <USER>': {
     summary: 'Create an invitation, by which a user links their account at a provider, once',
     subject,
-    async run(args, { client }) {
-      const made = await client.send<Invitation>('POST', `${pathOf('users', args.subject)}/invitation`, null, {});
-      const lines = [
-        `Until ${renderTime(made.expires_at)}, opening this path of the dashboard links an account:`,
-        '',
-        `  /dashboard/#invitation=${made.invitation}`,
-        '',
-        'The invitation is shown only once, and works once.',
-      ];
-      return { text: lines.join('\n'), json: made };
-    },
+    run: send<Invitation>('POST', pathIn('users', 'invitation'), shownInvitation, () => ({})),
   },
-  {
-    usage: 'user disable <USER>',
+  'user disable <USER>': {
     summary: 'Disable a user: their sessions end at once, and the tokens that they issued are listed',
     subject,
-    options: [option('revoke-issued', 'revoke the tokens and the ClickHouse users that they created')],
+    options: [option('revoke-issued', 'revoke the tokens and the ClickHouse users that they created', 'revoke_issued')],
     examples: ['user disable ada', 'user disable ada --revoke-issued'],
     run: disableUser,
   },
-  {
-    usage: 'user enable <USER>',
+  'user enable <USER>': {
     summary: 'Enable a disabled user',
     subject,
-    async run(args, { client }) {
-      const user = await changeUser<UserItem>(client, args.subject, { disabled: false });
-      return done(`User ${user.user_id} is enabled.`, user);
-    },
+    run: send<UserItem>(
+      'PATCH',
+      pathIn('users'),
+      (user) => done(`User ${user.user_id} is enabled.`, user),
+      () => ({ disabled: false }),
+    ),
   },
-  {
-    usage: 'user hash',
+  'user hash': {
     summary: 'Print the hash of a password from standard input, for CONTROL_FIRST_PASSWORD_HASH',
     examples: ['user hash < password.txt'],
     async run(_args, { readStdin }) {
@@ -140,18 +140,28 @@ export const userCommands: Command[] = [
       // Every other password is judged by the service, which never sees this one.
       if (!isAcceptable(password)) throw new UsageError('password_weak', `a password needs: ${PASSWORD_RULE}`);
       const hash = await createPasswords().hash(password);
-      return { text: hash, json: { hash } };
+      return done(hash, { hash });
     },
   },
-];
+};
 
 const changeUser = <Item>(client: ControlClient, userId: string, fields: object): Promise<Item> =>
   client.send<Item>('PATCH', pathOf('users', userId), null, fields);
 
+function shownInvitation(made: Invitation): Outcome {
+  const lines = [
+    `Until ${renderTime(made.expires_at)}, opening this path of the dashboard links an account:`,
+    '',
+    `  /dashboard/#invitation=${made.invitation}`,
+    '',
+    'The invitation is shown only once, and works once.',
+  ];
+  return done(lines, made);
+}
+
 /** What the user has issued goes on working, so it is named. */
 async function disableUser(args: Arguments, { client }: Context): Promise<Outcome> {
-  const revoke_issued = args.flag('revoke-issued') ? true : undefined;
-  const user = await changeUser<ChangedUser>(client, args.subject, given({ disabled: true, revoke_issued }));
+  const user = await changeUser<ChangedUser>(client, args.subject, { disabled: true, ...args.fields() });
   const revoked = user.revoked_issued === undefined ? [] : revokedLines(user.revoked_issued);
   const tokens = await workingTokensOf(client, user.user_id);
   const lines = tokens === null ? [UNSEEN_TOKENS] : tokens.length === 0 ? [] : tokenLines(tokens);
@@ -197,10 +207,7 @@ function tokenLines(tokens: readonly TokenItem[]): string[] {
 function passwordOf(args: Arguments, { readStdin }: Context): { password: string; lines: string[] } {
   if (args.flag('password-stdin')) return { password: typedPassword(readStdin()), lines: [] };
   const password = randomPassword(randomBytes);
-  return {
-    password,
-    lines: ['', `  ${password}`, '', 'The password is shown only once.'],
-  };
+  return { password, lines: ['', `  ${password}`, '', 'The password is shown only once.'] };
 }
 
 function typedPassword(text: string): string {
@@ -209,9 +216,8 @@ function typedPassword(text: string): string {
   return password;
 }
 
-export const tokenCommands: Command[] = [
-  listCommand<TokenItem>({
-    noun: 'token',
+export const tokenCommands: Commands = {
+  'token list': list<TokenItem>({
     summary: 'List admin tokens; only their first characters are known',
     path: '/tokens',
     columns: {
@@ -224,39 +230,28 @@ export const tokenCommands: Command[] = [
     },
     whenEmpty: 'There are no admin tokens.',
   }),
-  {
-    usage: 'token create <LABEL>',
+  'token create <LABEL>': {
     summary: 'Create an admin token and show it, once',
     subject: 'who or what holds it; recorded with every change',
-    options: [
-      option('expires <WHEN>', '90d (the default), 12h, 30m, a date or a time with offset, or never'),
-      grantOption,
-    ],
+    options: [expiresOption, grantOption],
     examples: ['token create deploy --expires 90d', 'token create reports --grant viewer@site/shop'],
-    async run(args, { client, nowMs }) {
-      const body = given({ label: args.subject, expires_at: givenExpiry(args, nowMs), grants: givenGrants(args) });
-      const { secret, token } = await client.send<IssuedTokenItem>('POST', '/tokens', null, body);
-      const lines = [
-        `Admin token ${token.label} created:`,
-        '',
-        `  ${secret}`,
-        '',
-        'It is shown only once and not stored: copy it now.',
-      ];
-      return { text: lines.join('\n'), json: { secret, ...withoutMeta(token) } };
-    },
+    run: send<IssuedTokenItem>(
+      'POST',
+      () => '/tokens',
+      ({ secret, token }) => doneOnce(`Admin token ${token.label} created:`, secret, withoutMeta(token)),
+      (args) => ({ label: args.subject }),
+    ),
   },
-  {
-    usage: 'token revoke <LABEL>',
+  'token revoke <LABEL>': {
     summary: 'Revoke an admin token, at once and for good',
     subject: 'its label, or its hash',
     async run(args, { client }) {
       const before = await findToken(client, args.subject);
-      const token = await client.send<TokenItem>('POST', `${pathOf('tokens', before.token_hash)}/revoke`, null);
+      const token = await client.send<TokenItem>('POST', pathOf('tokens', before.token_hash, 'revoke'), null);
       return done(`Admin token ${token.label} revoked.`, token);
     },
   },
-];
+};
 
 /** Of several tokens with one label at most one is active: that one is meant. */
 async function findToken(client: ControlClient, text: string): Promise<TokenItem> {
@@ -276,8 +271,6 @@ interface GrantText {
   site_id?: string | null;
 }
 
-const givenGrants = (args: Arguments): GrantText[] | undefined => optional(args.texts('grant').map(readGrant));
-
 /** Reads `viewer@site/shop`, `admin@account/acme` or `owner`. @throws UsageError for anything else. */
 function readGrant(text: string): GrantText {
   const [, role = '', kind, id] = /^([a-z]+)(?:@(account|site)\/([a-z0-9_-]{1,64}))?$/.exec(text) ?? [];
@@ -286,11 +279,79 @@ function readGrant(text: string): GrantText {
   return kind === 'site' ? { role, site_id: id } : { role, account_id: id };
 }
 
-function renderGrants(grants: readonly GrantText[]): string {
-  return grants.length === 0 ? '-' : grants.map(renderGrant).join(', ');
-}
+const renderGrants = (grants: readonly GrantText[]): string => grants.map(renderGrant).join(', ') || '-';
 
 function renderGrant({ role, account_id, site_id }: GrantText): string {
   if (typeof site_id === 'string') return `${role}@site/${site_id}`;
   return typeof account_id === 'string' ? `${role}@account/${account_id}` : role;
+}
+
+const analystSubject = 'an id of up to 32 of a-z, 0-9 and -';
+
+/** ClickHouse users, by which people read their sites with tools of their own. */
+export const analystCommands: Commands = {
+  'analyst show': {
+    isDefault: true,
+    summary: 'Show how the local analyst signs in to ClickHouse, with the password',
+    /** The password goes to whoever may read its file already; no log and no other command has it. */
+    async run(_args, { readLocal }) {
+      const user = analystName(ANALYST_SITE);
+      const address = textIn(readLocal('ready.json'), 'clickhouse');
+      const password = textIn(readLocal('clickhouse/credentials.json'), user);
+      if (address === null) throw new UsageError('not_running', 'nothing runs here: npm start writes what runs where');
+      if (password === null) {
+        const message = 'the ClickHouse in use is not the local one: its operator makes its analysts';
+        throw new UsageError('analyst_unknown', message);
+      }
+      const url = new URL(address).origin;
+      const json = { url, database: user, user, password, site: ANALYST_SITE };
+      const query = `curl -sS '${url}/?database=${user}' --user '${user}:${password}' -d 'SELECT count() FROM events'`;
+      return done([renderTable(['WHAT', 'VALUE'], Object.entries(json), ''), '', query], json);
+    },
+  },
+  'analyst list': list<AnalystItem>({
+    summary: 'List the ClickHouse users that read sites',
+    path: '/analysts',
+    isWhole: true,
+    columns: {
+      ANALYST: 'analyst_id',
+      'CLICKHOUSE USER': 'clickhouse_user',
+      SITES: ({ site_ids }) => site_ids.join(', '),
+      CREATED: 'created_at',
+      ENDS: ({ expires_at }) => renderTime(expires_at),
+      BY: 'created_by',
+    },
+    whenEmpty: 'There are no analysts.',
+  }),
+  'analyst add <ANALYST>': {
+    summary: 'Create a ClickHouse user that reads some sites, and show its password, once',
+    subject: analystSubject,
+    options: [repeatableOption('site <SITE>', 'a site that it reads', 'site_ids'), expiresOption],
+    examples: ['analyst add ada --site shop', 'analyst add reports --site shop --site blog --expires 365d'],
+    async run(args, { client }) {
+      if (!args.flag('site')) throw new UsageError('flag_missing', '--site is missing: an analyst reads at least one');
+      const body = { analyst_id: args.subject, ...args.fields() };
+      const { password, analyst } = await client.send<MadeAnalyst>('POST', '/analysts', null, body);
+      const lines = [
+        `${analyst.clickhouse_user} reads ${analyst.site_ids.join(', ')} in the database of its own name. Its password:`,
+        '',
+        `  ${password}`,
+        '',
+        `It is shown only once: copy it now. Its logins end: ${renderTime(analyst.expires_at)}.`,
+      ];
+      return done(lines, { password, ...analyst });
+    },
+  },
+  'analyst revoke <ANALYST>': {
+    summary: 'Revoke a ClickHouse user, at once and for good',
+    subject: analystSubject,
+    run: send<AnalystItem>('DELETE', pathIn('analysts'), (analyst) =>
+      done(`${analyst.clickhouse_user} is revoked.`, analyst),
+    ),
+  },
+};
+
+function textIn(file: string | null, name: string): string | null {
+  const value: unknown = file === null ? undefined : Reflect.get(JSON.parse(file) as object, name);
+  return typeof value === 'string' ? value : null;
 }

@@ -35,7 +35,7 @@ export interface ControlClient {
   event<Answer>(siteId: string, eventId: string): Promise<Answer>;
 }
 
-type Query = Record<string, string | number | undefined>;
+export type Query = Record<string, string | number | undefined>;
 
 /** The service refused the request: with stable codes. */
 export class ControlRefusal extends Error {

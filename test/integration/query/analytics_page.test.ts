@@ -87,7 +87,7 @@ test('the questions and the commands have answers on the demo’s traffic', { ti
   }
   expect(answers.get(10)?.some(({ campaign }) => campaign === 'autumn_launch')).toBe(true);
   expect(answers.get(8)?.map(({ level }) => level)).toContain(3);
-  const examples = COMMANDS.flatMap(({ examples = [] }) => examples);
+  const examples = Object.values(COMMANDS).flatMap(({ examples = [] }) => examples);
   const typed = [...TYPED, ...examples].filter((words) => /^query (?!list|cancel|sql|timeline)/.test(words));
   expect(typed.length).toBeGreaterThan(10);
   for (const words of typed) {
