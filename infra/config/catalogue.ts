@@ -85,48 +85,21 @@ export function checkGiven(env: Environment, destinations: readonly string[]): v
  * Prefixes of our variables' names. Common prefixes, such as LOG_ or LOCAL_, are left out, because a variable of another
  * program is not a mistake.
  */
-const PREFIXES = [
-  'AUDIT_DAY',
-  'CLICKHOUSE_',
-  'CONTROL_',
-  'DEDUP_',
-  'DELIVERY_',
-  'EDGE_',
-  'EGRESS_',
-  'EVENT_PARTITION',
-  'FAILPOINT',
-  'IDENTITY_',
-  'KAFKA_',
-  'METRICS_',
-  'PERSON_MERGE_',
-  'RATE_LIMIT_',
-  'REDIS_',
-  'REQUEST_ERRORS_',
-  'SCHEMA_REGISTRY_',
-  'SECRETS_',
-  'SVC_ADMIN_',
-  'SVC_CONTROL_',
-  'TRANSACTION_PARTITION',
-  'TRUSTED_',
-  'WAREHOUSE_',
-];
+const PREFIXES = (
+  'AUDIT_DAY CLICKHOUSE_ CONTROL_ DEDUP_ DELIVERY_ EDGE_ EGRESS_ EVENT_PARTITION FAILPOINT IDENTITY_ KAFKA_ ' +
+  'METRICS_ PERSON_MERGE_ RATE_LIMIT_ REDIS_ REQUEST_ERRORS_ SCHEMA_REGISTRY_ SECRETS_ SVC_ADMIN_ SVC_CONTROL_ TRANSACTION_PARTITION TRUSTED_ WAREHOUSE_'
+).split(' ');
 
 /** Variables that Kubernetes sets for a service that is named like one of our prefixes. */
 const OF_KUBERNETES = /_SERVICE_(?:HOST|PORT)|_PORT_\d+_/;
 
-/** Variables that are set without effect, or soon without: former names, and names that nothing reads. */
+/** Variables that are set without effect: names that nothing reads. */
 export function settingWarnings(env: Environment): string[] {
-  const all = Object.values(settingGroups([])).flatMap((group) => group.map(({ facts }) => facts));
-  const isSet = (name: string | undefined): name is string => name !== undefined && !!env[name];
-  const renamed = all.flatMap(({ variable, formerly }) =>
-    isSet(formerly) ? [`${formerly} is now called ${variable}: the next version does not read the former name`] : [],
-  );
-  const names = all.map(({ variable }) => variable);
-  const known = new Set(all.flatMap(({ variable, formerly = variable }) => [variable, formerly]));
+  const names = Object.values(settingGroups([])).flatMap((group) => group.map(({ facts }) => facts.variable));
   const unknown = Object.keys(env).filter(
-    (name) => isSet(name) && !known.has(name) && looksLikeOurs(name) && !names.some((form) => isForm(form, name)),
+    (name) => env[name] && looksLikeOurs(name) && !names.some((form) => form === name || isForm(form, name)),
   );
-  return [...renamed, ...unknown.map((name) => `nothing reads ${name}: did you mean ${nearest(name, names)}?`)];
+  return unknown.map((name) => `nothing reads ${name}: did you mean ${nearest(name, names)}?`);
 }
 
 function looksLikeOurs(name: string): boolean {

@@ -1,31 +1,34 @@
-import { type StaticDecode, Type } from 'typebox';
+import { type Static, type StaticDecode, Type } from 'typebox';
+import { Value } from 'typebox/value';
 import { isPasswordHash } from '#infra/secrets/password.ts';
 import { EDGE, HTTP } from './edge_config.ts';
 import {
   ConfigError,
   type Environment,
+  HTTP_URL,
   integer,
   isAddressWithPort,
   isDomainName,
   isHostName,
-  isPublicUrl,
+  isPrivateUrl,
   list,
-  orNull,
+  listenHost,
+  optionalText,
+  PUBLIC_URL,
   readSettings,
+  scaled,
   text,
 } from './environment.ts';
 import { ANY_PROCESS, SECRETS } from './service_config.ts';
 import { deliveryBaseUrls, EGRESS } from './stage_config.ts';
 
 const FIRST_TOKEN = Type.Object({
-  hash: orNull(
-    text('CONTROL_FIRST_TOKEN_SHA256', {
-      pattern: '^[0-9a-f]{64}$',
-      allowed: 'a SHA-256 in lower-case hex',
-      startDefault: "that of the data folder's `admin.token`",
-      description: 'Hash of an admin token that is registered at start unless it is known already.',
-    }),
-  ),
+  hash: optionalText('CONTROL_FIRST_TOKEN_SHA256', {
+    pattern: '^[0-9a-f]{64}$',
+    allowed: 'a SHA-256 in lower-case hex',
+    startDefault: "that of the data folder's `admin.token`",
+    description: 'Hash of an admin token that is registered at start unless it is known already.',
+  }),
   label: text('CONTROL_FIRST_TOKEN_LABEL', {
     default: 'first',
     startDefault: '`local`',
@@ -34,23 +37,19 @@ const FIRST_TOKEN = Type.Object({
 });
 
 const FIRST_USER = Type.Object({
-  userId: orNull(
-    text('CONTROL_FIRST_USER', {
-      pattern: '^[a-z0-9_-]{1,64}$',
-      allowed: 'up to 64 of a-z, 0-9, _ and -',
-      startDefault: '`admin`',
-      description:
-        'A user who owns the installation and is made at start unless there is one of this id; not without `CONTROL_FIRST_PASSWORD_HASH`.',
-    }),
-  ),
-  passwordHash: orNull(
-    text('CONTROL_FIRST_PASSWORD_HASH', {
-      check: isPasswordHash,
-      allowed: 'what `npm run svc -- user hash` prints',
-      startDefault: "that of the data folder's `admin.password`",
-      description: 'Hash of the password of that user.',
-    }),
-  ),
+  userId: optionalText('CONTROL_FIRST_USER', {
+    pattern: '^[a-z0-9_-]{1,64}$',
+    allowed: 'up to 64 of a-z, 0-9, _ and -',
+    startDefault: '`admin`',
+    description:
+      'A user who owns the installation and is made at start unless there is one of this id; not without `CONTROL_FIRST_PASSWORD_HASH`.',
+  }),
+  passwordHash: optionalText('CONTROL_FIRST_PASSWORD_HASH', {
+    check: isPasswordHash,
+    allowed: 'what `npm run svc -- user hash` prints',
+    startDefault: "that of the data folder's `admin.password`",
+    description: 'Hash of the password of that user.',
+  }),
 });
 
 const MINUTE_MS = 60_000;
@@ -63,22 +62,17 @@ const DOMAINS = Type.Object({
     maximum: 24 * HOUR_MS,
     description: 'How long after one look for the DNS records of all claimed domains the next begins.',
   }),
-  graceMs: Type.Decode(
-    integer('CONTROL_DOMAIN_GRACE_HOURS', {
-      default: 72,
-      maximum: 24 * 90,
-      description: 'How long a verified domain is served though its DNS record is gone.',
-    }),
-    (hours) => hours * HOUR_MS,
-  ),
-  cnameTarget: orNull(
-    text('CONTROL_DOMAIN_CNAME_TARGET', {
-      check: isDomainName,
-      allowed: 'a domain name in lower case',
-      defaultText: 'none: domains are proven by TXT records alone',
-      description: 'A name below which every name leads to the edge; a claimed domain may be an alias of one of them.',
-    }),
-  ),
+  graceMs: scaled('CONTROL_DOMAIN_GRACE_HOURS', HOUR_MS, {
+    default: 72,
+    maximum: 24 * 90,
+    description: 'How long a verified domain is served though its DNS record is gone.',
+  }),
+  cnameTarget: optionalText('CONTROL_DOMAIN_CNAME_TARGET', {
+    check: isDomainName,
+    allowed: 'a domain name in lower case',
+    defaultText: 'none: domains are proven by TXT records alone',
+    description: 'A name below which every name leads to the edge; a claimed domain may be an alias of one of them.',
+  }),
 });
 
 const DNS = Type.Object({
@@ -114,11 +108,21 @@ const QUERIES = Type.Object({
 
 /** Those of pipelines/settings/access.ts, which a test compares. */
 export const HELD_ROLES: readonly string[] = ['owner', 'admin', 'analyst', 'operator', 'viewer'];
-const LABEL_CHARACTERS_MAX = 40;
 
-const FIELDS = ['id', 'label', 'issuer', 'client_id', 'client_secret'] as const;
-const OPTIONAL = 'auth_time_optional';
-const PROVIDERS_MAX = 5;
+const PROVIDERS = Type.Array(
+  Type.Object(
+    {
+      id: Type.String({ pattern: '^[a-z0-9_-]{1,32}$' }),
+      label: Type.String({ minLength: 1, maxLength: 40 }),
+      issuer: Type.Refine(Type.String(), isIssuer),
+      client_id: Type.String({ minLength: 1 }),
+      client_secret: Type.String({ minLength: 1 }),
+      auth_time_optional: Type.Optional(Type.Boolean()),
+    },
+    { additionalProperties: false },
+  ),
+  { maxItems: 5 },
+);
 
 /** Providers of OpenID Connect at which people sign in. */
 const OIDC_PROVIDERS = Type.Decode(
@@ -131,7 +135,7 @@ const OIDC_PROVIDERS = Type.Decode(
       'Providers of OpenID Connect at which people sign in to the dashboard ([dashboard.md](dashboard.md)); an issuer is an https URL, or an http one of this machine.',
   }),
   (json) =>
-    (JSON.parse(json) as ConfiguredProvider[]).map((provider) => {
+    (JSON.parse(json) as Static<typeof PROVIDERS>).map((provider) => {
       const { id, label, issuer, client_id, client_secret, auth_time_optional: isTimeOptional = false } = provider;
       return { id, label, issuer, clientId: client_id, clientSecret: client_secret, isTimeOptional };
     }),
@@ -139,63 +143,47 @@ const OIDC_PROVIDERS = Type.Decode(
 
 /** What only the control service reads. */
 export const CONTROL = Type.Object({
-  host: text('CONTROL_HOST', {
-    default: '127.0.0.1',
-    allowed: 'an address of this machine',
-    description: 'Address to listen on.',
-  }),
+  host: listenHost('CONTROL_HOST'),
   port: integer('CONTROL_PORT', {
     default: 8090,
     maximum: 65_535,
     startDefault: 'a free port, kept',
     description: 'Port to listen on; `0` takes any free port.',
   }),
-  publicUrl: orNull(
-    text('CONTROL_PUBLIC_URL', {
-      check: isPublicUrl,
-      allowed: 'an https URL without a path, or an http one of this machine',
-      defaultText: 'none: people reach it on this machine alone',
-      description: 'Where people reach the dashboard, and sign in.',
-    }),
-  ),
+  publicUrl: optionalText('CONTROL_PUBLIC_URL', {
+    ...PUBLIC_URL,
+    defaultText: 'none: people reach it on this machine alone',
+    description: 'Where people reach the dashboard, and sign in.',
+  }),
   hosts: list('CONTROL_HOSTS', {
     check: isHostName,
     allowed: 'names or addresses, each with a port or without, separated by commas',
     default: [],
     description: 'Further hosts that programs ask it under with an admin token; it answers no others.',
   }),
-  edgeUrl: orNull(
-    text('CONTROL_EDGE_URL', {
-      check: isPublicUrl,
-      allowed: 'an https URL without a path, or an http one of this machine',
-      defaultText: 'none: whoever installs the tag types it',
-      startDefault: 'that of the local edge',
-      description:
-        'Where browsers reach the edge: what the dashboard has the tag loaded from on sites without a domain of their own.',
-    }),
-  ),
+  edgeUrl: optionalText('CONTROL_EDGE_URL', {
+    ...PUBLIC_URL,
+    defaultText: 'none: whoever installs the tag types it',
+    startDefault: 'that of the local edge',
+    description:
+      'Where browsers reach the edge: what the dashboard has the tag loaded from on sites without a domain of their own.',
+  }),
   domains: DOMAINS,
   dns: DNS,
   queries: QUERIES,
-  sqlUrl: orNull(
-    text('CONTROL_SQL_URL', {
-      pattern: '^https?://.',
-      allowed: 'an http or https URL',
-      defaultText: 'none: SQL is not taken',
-      startDefault: 'that of the local ClickHouse',
-      description:
-        'Address of ClickHouse with the user that the SQL of analysts is asked as (analytics.md), and its database `sql_views`; not together with `CLICKHOUSE_CLUSTER`.',
-    }),
-  ),
-  analystsUrl: orNull(
-    text('CONTROL_ANALYSTS_URL', {
-      pattern: '^https?://.',
-      allowed: 'an http or https URL',
-      defaultText: 'none: users of analysts are made by hand',
-      description:
-        'Address of ClickHouse with the user that makes and revokes users of analysts (analytics.md); not together with `CLICKHOUSE_CLUSTER`.',
-    }),
-  ),
+  sqlUrl: optionalText('CONTROL_SQL_URL', {
+    ...HTTP_URL,
+    defaultText: 'none: SQL is not taken',
+    startDefault: 'that of the local ClickHouse',
+    description:
+      'Address of ClickHouse with the user that the SQL of analysts is asked as (analytics.md), and its database `sql_views`; not together with `CLICKHOUSE_CLUSTER`.',
+  }),
+  analystsUrl: optionalText('CONTROL_ANALYSTS_URL', {
+    ...HTTP_URL,
+    defaultText: 'none: users of analysts are made by hand',
+    description:
+      'Address of ClickHouse with the user that makes and revokes users of analysts (analytics.md); not together with `CLICKHOUSE_CLUSTER`.',
+  }),
   secondFactorRoles: list('CONTROL_REQUIRE_SECOND_FACTOR', {
     check: (role) => HELD_ROLES.includes(role),
     allowed: `roles, separated by commas, of ${HELD_ROLES.join(', ')}`,
@@ -230,60 +218,36 @@ export type ControlConfig = StaticDecode<ReturnType<typeof controlProcess>>;
  */
 export function controlConfig(env: Environment, names: readonly string[]): ControlConfig {
   const config = readSettings(controlProcess(names), env);
-  if (config.sqlUrl !== null && config.parts.clickhouseCluster !== null) {
-    throw new ConfigError([
-      'CONTROL_SQL_URL must not be set where CLICKHOUSE_CLUSTER is: SQL is not taken on a cluster',
-    ]);
-  }
-  if (config.analystsUrl !== null && config.parts.clickhouseCluster !== null) {
-    throw new ConfigError([
-      'CONTROL_ANALYSTS_URL must not be set where CLICKHOUSE_CLUSTER is: row policies may not hold on its shards',
-    ]);
+  const faults: string[] = [];
+  if (config.parts.clickhouseCluster !== null) {
+    if (config.sqlUrl !== null) {
+      faults.push('CONTROL_SQL_URL must not be set where CLICKHOUSE_CLUSTER is: SQL is not taken on a cluster');
+    }
+    if (config.analystsUrl !== null) {
+      const why = 'row policies may not hold on its shards';
+      faults.push(`CONTROL_ANALYSTS_URL must not be set where CLICKHOUSE_CLUSTER is: ${why}`);
+    }
   }
   const { userId, passwordHash } = config.firstUser;
   if ((userId === null) !== (passwordHash === null)) {
-    throw new ConfigError(['CONTROL_FIRST_USER and CONTROL_FIRST_PASSWORD_HASH must be set together']);
+    faults.push('CONTROL_FIRST_USER and CONTROL_FIRST_PASSWORD_HASH must be set together');
   }
+  if (faults.length > 0) throw new ConfigError(faults);
   return config;
-}
-
-interface ConfiguredProvider {
-  id: string;
-  label: string;
-  issuer: string;
-  client_id: string;
-  client_secret: string;
-  auth_time_optional?: boolean;
 }
 
 /** Whether a text is such an array, each with an id of its own. */
 function areProviders(json: string): boolean {
-  const providers = parsed(json);
-  if (!Array.isArray(providers) || providers.length > PROVIDERS_MAX || !providers.every(isProvider)) return false;
-  return new Set(providers.map(({ id }) => id)).size === providers.length;
-}
-
-function parsed(json: string): unknown {
   try {
-    return JSON.parse(json);
+    const providers: unknown = JSON.parse(json);
+    if (!Value.Check(PROVIDERS, providers)) return false;
+    return new Set(providers.map(({ id }) => id)).size === providers.length;
   } catch {
-    return null;
+    return false;
   }
-}
-
-function isProvider(value: unknown): value is ConfiguredProvider {
-  if (typeof value !== 'object' || value === null) return false;
-  const { [OPTIONAL]: isTimeOptional = false, ...fields } = value as Record<string, unknown>;
-  if (typeof isTimeOptional !== 'boolean' || Object.keys(fields).length !== FIELDS.length) return false;
-  const isFilled = FIELDS.every((name) => typeof fields[name] === 'string' && fields[name] !== '');
-  if (!isFilled) return false;
-  const { id, label, issuer } = value as ConfiguredProvider;
-  return /^[a-z0-9_-]{1,32}$/.test(id) && label.length <= LABEL_CHARACTERS_MAX && isIssuer(issuer);
 }
 
 function isIssuer(value: string): boolean {
   const url = URL.parse(value);
-  if (url === null || /[?#]/.test(value) || url.username !== '') return false;
-  const isOwnMachine = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isOwnMachine);
+  return url !== null && !/[?#]/.test(value) && url.username === '' && isPrivateUrl(url);
 }

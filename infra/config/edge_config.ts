@@ -1,27 +1,34 @@
 import { type StaticDecode, Type } from 'typebox';
-import { type Environment, integer, isAddressOrRange, list, readSettings, text } from './environment.ts';
+import {
+  type Environment,
+  HTTP_URL,
+  integer,
+  isAddressOrRange,
+  list,
+  listenHost,
+  readSettings,
+  text,
+} from './environment.ts';
 import { REDIS_PROCESS, SECRETS } from './service_config.ts';
 
 const MIB = 1024 * 1024;
 const RANGES = { check: isAddressOrRange, allowed: 'IP addresses and CIDR ranges, separated by commas' };
 
-const BASE_URL = { pattern: '^https?://.', allowed: 'an http or https URL' };
-
 /** Where vendors' scripts come from. */
 const LOADERS = Type.Object({
   vendors: Type.Object({
     google: text('EDGE_LOADER_GOOGLE_URL', {
-      ...BASE_URL,
+      ...HTTP_URL,
       default: 'https://www.googletagmanager.com',
       description: 'Where `/sg.js` and `/sx.js` come from.',
     }),
     meta: text('EDGE_LOADER_META_URL', {
-      ...BASE_URL,
+      ...HTTP_URL,
       default: 'https://connect.facebook.net',
       description: 'Where `/sp.js` comes from.',
     }),
     tiktok: text('EDGE_LOADER_TIKTOK_URL', {
-      ...BASE_URL,
+      ...HTTP_URL,
       default: 'https://analytics.tiktok.com',
       description: 'Where `/tt.js` comes from.',
     }),
@@ -36,11 +43,7 @@ const LOADERS = Type.Object({
 
 /** What only the edge reads. */
 export const EDGE = Type.Object({
-  host: text('EDGE_HOST', {
-    default: '127.0.0.1',
-    allowed: 'an address of this machine',
-    description: 'Address to listen on.',
-  }),
+  host: listenHost('EDGE_HOST'),
   port: integer('EDGE_PORT', {
     default: 8080,
     maximum: 65_535,

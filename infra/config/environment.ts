@@ -11,8 +11,6 @@ import {
 } from 'typebox';
 import { Value } from 'typebox/value';
 
-/** The environment, and the error that says what is wrong with it. */
-
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export function environment(): Environment {
@@ -57,30 +55,16 @@ function readObject(schema: TObject, env: Environment, faults: string[]): Record
 
 function readVariable(field: TSchema, env: Environment, faults: string[]): unknown {
   const { facts, schema, nullable } = variableOf(field);
-  const { name, text } = given(facts, env, faults);
-  if (text === undefined) {
+  const { variable, allowed } = facts;
+  const text = env[variable];
+  if (!text) {
     if (nullable) return null;
-    if (facts.default === undefined) faults.push(`${name} is not set: it must be ${facts.allowed}`);
+    if (facts.default === undefined) faults.push(`${variable} is not set: it must be ${allowed}`);
     return facts.default;
   }
   const value = parsed(schema, text);
-  if (!Value.Check(schema, value)) faults.push(`${name} must be ${facts.allowed}`);
+  if (!Value.Check(schema, value)) faults.push(`${variable} must be ${allowed}`);
   return value;
-}
-
-/** The text that was set, and the name under which it was set. */
-function given(
-  { variable, formerly = '' }: VariableFacts,
-  env: Environment,
-  faults: string[],
-): { name: string; text: string | undefined } {
-  const text = env[variable] || undefined;
-  const formerText = env[formerly] || undefined;
-  if (formerText === undefined) return { name: variable, text };
-  if (text !== undefined && text !== formerText) {
-    faults.push(`${variable} and ${formerly}, its former name, are set to different values: set ${variable} only`);
-  }
-  return text === undefined ? { name: formerly, text: formerText } : { name: variable, text };
 }
 
 const FLAGS = new Map([
@@ -110,8 +94,6 @@ export interface VariableFacts {
   allowed: string;
   /** Its value if it is not set. Without a default it must be set, unless its schema accepts null. */
   default?: string | number | boolean | readonly string[];
-  /** Its name in the previous version, which is still read. */
-  formerly?: string;
   /** The default in words, if the schema cannot express it. */
   defaultText?: string;
   /** What `npm start` uses instead of the default. */
@@ -121,16 +103,16 @@ export interface VariableFacts {
 /** Facts as they are written down: a TypeBox schema has its default under the same name. */
 type Facts<T> = Omit<VariableFacts, 'variable' | 'allowed' | 'default'> & { default?: T; allowed?: string };
 
-interface Bounds {
-  minimum?: number;
-  maximum?: number;
-}
-
 /** A whole number. */
-export function integer(variable: string, facts: Facts<number> & Bounds) {
+export function integer(variable: string, facts: Facts<number> & { minimum?: number; maximum?: number }) {
   const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = facts;
   const allowed = `a whole number from ${minimum}${maximum < Number.MAX_SAFE_INTEGER ? ` to ${maximum}` : ''}`;
   return Type.Integer({ allowed, ...facts, variable, minimum, maximum });
+}
+
+/** A whole number of units, which is read as the smaller unit that the code counts in. */
+export function scaled(variable: string, unit: number, facts: Parameters<typeof integer>[1]) {
+  return Type.Decode(integer(variable, facts), (amount) => amount * unit);
 }
 
 /** `true`, `false`, `1` or `0`. */
@@ -148,15 +130,29 @@ export function choice<const Words extends string[]>(
   return Type.Enum(words, { allowed, ...facts, variable });
 }
 
+type TextFacts = Facts<string> & { pattern?: string; check?: (value: string) => boolean };
+
 /** Any text, or a text that a pattern or a check allows. */
-export function text(
-  variable: string,
-  facts: Facts<string> & { pattern?: string; check?: (value: string) => boolean },
-) {
+export function text(variable: string, facts: TextFacts) {
   const { check, ...options } = facts;
   const schema = Type.String({ allowed: 'any text', ...options, variable });
   return check === undefined ? schema : Type.Refine(schema, check);
 }
+
+/** A text that need not be set. */
+export function optionalText(variable: string, facts: TextFacts) {
+  return orNull(text(variable, facts));
+}
+
+export const HTTP_URL = { pattern: '^https?://.', allowed: 'an http or https URL' };
+export const PUBLIC_URL = {
+  check: isPublicUrl,
+  allowed: 'an https URL without a path, or an http one of this machine',
+};
+
+/** Where a server of the process listens. */
+export const listenHost = (variable: string, description = 'Address to listen on.') =>
+  text(variable, { default: '127.0.0.1', allowed: 'an address of this machine', description });
 
 /** Texts separated by commas. */
 export function list(
@@ -210,12 +206,16 @@ export function isHostName(text: string): boolean {
   return /^(?:[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/.test(text);
 }
 
-/** The origin of a page that may have cookies: nobody on the way reads what is sent to it. */
-export function isPublicUrl(text: string): boolean {
+/** The origin of a page that may have cookies. */
+function isPublicUrl(text: string): boolean {
   const url = URL.parse(text);
-  if (url === null || url.href !== `${url.origin}/`) return false;
-  const isOwnMachine = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
-  return url.protocol === 'https:' || (url.protocol === 'http:' && isOwnMachine);
+  return url !== null && url.href === `${url.origin}/` && isPrivateUrl(url);
+}
+
+/** Whether nobody on the way reads what is sent to an address. */
+export function isPrivateUrl({ protocol, hostname }: URL): boolean {
+  const isOwnMachine = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+  return protocol === 'https:' || (protocol === 'http:' && isOwnMachine);
 }
 
 /** A name of two labels or more, in lower case. */

@@ -1,19 +1,17 @@
 import { type StaticDecode, Type } from 'typebox';
 import { CONTROL } from './control_config.ts';
 import { EDGE } from './edge_config.ts';
-import { type Environment, list, orNull, readSettings, text } from './environment.ts';
+import { type Environment, HTTP_URL, list, optionalText, orNull, readSettings, text } from './environment.ts';
 import { PARTS } from './service_config.ts';
 
 /** Where everything local is kept: read by `npm start`, and by the command line, which looks there for what runs. */
 export const LOCAL = Type.Object({
-  localDir: orNull(
-    text('LOCAL_DIR', {
-      allowed: 'the path of a folder',
-      defaultText: '`.local`',
-      description:
-        'Data folder of `npm start`, in which `npm run svc` looks for what runs; `npm run demo` takes `--ready PATH` instead.',
-    }),
-  ),
+  localDir: optionalText('LOCAL_DIR', {
+    allowed: 'the path of a folder',
+    defaultText: '`.local`',
+    description:
+      'Data folder of `npm start`, in which `npm run svc` looks for what runs; `npm run demo` takes `--ready PATH` instead.',
+  }),
 });
 
 /** What `npm start` reads for itself; `names` are the destinations there are. */
@@ -55,20 +53,15 @@ export function startConfig(env: Environment, names: readonly string[]): StartCo
 
 /** What the command line reads. */
 export const COMMAND_LINE = Type.Object({
-  controlUrl: orNull(
-    text('SVC_CONTROL_URL', {
-      pattern: '^https?://.',
-      allowed: 'an http or https URL',
-      defaultText: 'from `ready.json`',
-      description: 'Address of the control service.',
-    }),
-  ),
-  adminToken: orNull(
-    text('SVC_ADMIN_TOKEN', {
-      defaultText: 'the local token',
-      description: 'An admin token; required where `SVC_CONTROL_URL` is the address of another service.',
-    }),
-  ),
+  controlUrl: optionalText('SVC_CONTROL_URL', {
+    ...HTTP_URL,
+    defaultText: 'from `ready.json`',
+    description: 'Address of the control service.',
+  }),
+  adminToken: optionalText('SVC_ADMIN_TOKEN', {
+    defaultText: 'the local token',
+    description: 'An admin token; required where `SVC_CONTROL_URL` is the address of another service.',
+  }),
 });
 
 const COMMAND_LINE_AND_FOLDER = Type.Object({ ...LOCAL.properties, ...COMMAND_LINE.properties });
@@ -79,25 +72,21 @@ export const commandLineConfig = (env: Environment): CommandLineConfig => readSe
 
 /** Variables that other programs define too; they are read as they are. */
 export const TOOLS = Type.Object({
-  javaHome: orNull(
-    text('JAVA_HOME', {
-      allowed: 'the path of a folder',
-      defaultText: 'none',
-      description: 'A Java that is looked at before those on the path, and used if it is new enough.',
-    }),
-  ),
+  javaHome: optionalText('JAVA_HOME', {
+    allowed: 'the path of a folder',
+    defaultText: 'none',
+    description: 'A Java that is looked at before those on the path, and used if it is new enough.',
+  }),
   path: text('PATH', {
     default: '',
     allowed: 'folders, separated by colons',
     defaultText: "the system's",
     description: 'Folders in which `java`, `mvn`, `redis-server` and `python3` are looked for.',
   }),
-  noColor: orNull(
-    text('NO_COLOR', {
-      defaultText: 'none',
-      description: "Set to anything, it keeps colours out of the demo's output.",
-    }),
-  ),
+  noColor: optionalText('NO_COLOR', {
+    defaultText: 'none',
+    description: "Set to anything, it keeps colours out of the demo's output.",
+  }),
 });
 
 export const toolsConfig = (env: Environment): StaticDecode<typeof TOOLS> => readSettings(TOOLS, env);

@@ -5,24 +5,24 @@ import {
   choice,
   type Environment,
   flag,
+  HTTP_URL,
   integer,
   isBase64Of,
   isHostAndPort,
   list,
-  orNull,
+  listenHost,
+  optionalText,
   readSettings,
   text,
 } from './environment.ts';
-
-const HTTP = { pattern: '^https?://.', allowed: 'an http or https URL' };
 
 const SASL = Type.Object({
   mechanism: choice('KAFKA_SASL_MECHANISM', ['none', 'plain', 'scram-sha-256', 'scram-sha-512'], {
     default: 'none',
     description: 'How clients say who they are to the brokers.',
   }),
-  username: orNull(text('KAFKA_SASL_USERNAME', { description: 'The user name; required with a SASL mechanism.' })),
-  password: orNull(text('KAFKA_SASL_PASSWORD', { description: 'The password; required with a SASL mechanism.' })),
+  username: optionalText('KAFKA_SASL_USERNAME', { description: 'The user name; required with a SASL mechanism.' }),
+  password: optionalText('KAFKA_SASL_PASSWORD', { description: 'The password; required with a SASL mechanism.' }),
 });
 
 type Sasl = StaticDecode<typeof SASL>;
@@ -49,13 +49,11 @@ const KAFKA = Type.Object({
     description: 'Brokers that clients connect to first.',
   }),
   tls: flag('KAFKA_TLS', { default: false, description: 'Whether connections to the brokers use TLS.' }),
-  tlsCaFile: orNull(
-    text('KAFKA_TLS_CA_FILE', {
-      allowed: 'the path of a PEM file',
-      defaultText: "the system's authorities",
-      description: "The certificate authority that signed the brokers' certificates.",
-    }),
-  ),
+  tlsCaFile: optionalText('KAFKA_TLS_CA_FILE', {
+    allowed: 'the path of a PEM file',
+    defaultText: "the system's authorities",
+    description: "The certificate authority that signed the brokers' certificates.",
+  }),
   sasl: Type.Decode(WHOLE_SASL, ({ mechanism, username, password }) =>
     mechanism === 'none' ? null : { mechanism, username: username ?? '', password: password ?? '' },
   ),
@@ -71,7 +69,6 @@ const KAFKA = Type.Object({
     default: 4,
     minimum: 1,
     maximum: 6,
-    formerly: 'EVENT_PARTITIONS_TOGETHER',
     description:
       'Event partitions that are assigned together to one dedup or identity process, which passes their events on in one transaction; every process must have the same number.',
   }),
@@ -111,7 +108,7 @@ const KAFKA = Type.Object({
 
 const REGISTRY = {
   registryUrl: text('SCHEMA_REGISTRY_URL', {
-    ...HTTP,
+    ...HTTP_URL,
     description: "Base URL of the schema registry's Confluent API, such as `http://127.0.0.1:8081/apis/ccompat/v7`.",
   }),
 };
@@ -131,17 +128,15 @@ const REDIS = {
 
 const CLICKHOUSE = {
   clickhouseUrl: text('CLICKHOUSE_URL', {
-    ...HTTP,
+    ...HTTP_URL,
     description:
       'Address of ClickHouse, as `http(s)://user:password@host:port/database`; the database must exist. Read by the warehouse, control, replay and provisioning.',
   }),
-  clickhouseCluster: orNull(
-    text('CLICKHOUSE_CLUSTER', {
-      allowed: 'the name of a cluster',
-      description:
-        'Cluster on which provisioning makes replicated and distributed tables, by the macros `shard` and `replica`.',
-    }),
-  ),
+  clickhouseCluster: optionalText('CLICKHOUSE_CLUSTER', {
+    allowed: 'the name of a cluster',
+    description:
+      'Cluster on which provisioning makes replicated and distributed tables, by the macros `shard` and `replica`.',
+  }),
 };
 
 /** What every process reaches: the registry and Kafka. */
@@ -159,11 +154,7 @@ const LOG_LEVEL = {
 /** What every long-running process reads. */
 export const PROCESS = Type.Object({
   logLevel: choice('LOG_LEVEL', LOG_LEVELS, { ...LOG_LEVEL, default: 'info' }),
-  metricsHost: text('METRICS_HOST', {
-    default: '127.0.0.1',
-    allowed: 'an address of this machine',
-    description: 'Address on which `/metrics` and `/ready` are served.',
-  }),
+  metricsHost: listenHost('METRICS_HOST', 'Address on which `/metrics` and `/ready` are served.'),
   metricsPort: integer('METRICS_PORT', {
     default: 0,
     maximum: 65_535,
@@ -173,14 +164,12 @@ export const PROCESS = Type.Object({
 });
 
 const FAILPOINT_SETTINGS = Type.Object({
-  armed: orNull(
-    text('FAILPOINT', {
-      check: (value) => parseFailpoint(value) !== null,
-      allowed: 'NAME, NAME:n or NAME:n:stall, with a name of infra/failpoint.ts',
-      description:
-        'A place in the code at whose n-th pass, the first by default, the process kills itself; with `:stall` it stops there until it is sent SIGCONT.',
-    }),
-  ),
+  armed: optionalText('FAILPOINT', {
+    check: (value) => parseFailpoint(value) !== null,
+    allowed: 'NAME, NAME:n or NAME:n:stall, with a name of infra/failpoint.ts',
+    description:
+      'A place in the code at whose n-th pass, the first by default, the process kills itself; with `:stall` it stops there until it is sent SIGCONT.',
+  }),
   allowed: flag('FAILPOINTS_ALLOWED', {
     default: false,
     description: 'Says that this is a test; a process with a failpoint does not start without it.',

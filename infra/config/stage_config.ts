@@ -1,6 +1,15 @@
 import { type StaticDecode, Type } from 'typebox';
 import { EVENT_TOPIC_DAYS } from '#infra/kafka/topics.ts';
-import { choice, type Environment, flag, integer, orNull, readSettings, text } from './environment.ts';
+import {
+  choice,
+  type Environment,
+  flag,
+  HTTP_URL,
+  integer,
+  optionalText,
+  readSettings,
+  scaled,
+} from './environment.ts';
 import { CLICKHOUSE_PROCESS, FLOW_PROCESS, REDIS_PROCESS, SECRETS } from './service_config.ts';
 
 const HOUR_MS = 3_600_000;
@@ -10,16 +19,13 @@ const DAYS_MAX = 36_500;
 const KEPT_DAYS = 400;
 
 const CLAIM_WINDOW = Type.Object({
-  claimWindowMs: Type.Decode(
-    integer('DEDUP_WINDOW_HOURS', {
-      default: 192,
-      minimum: 1,
-      maximum: 24 * EVENT_TOPIC_DAYS,
-      description:
-        'How long an event id stays claimed at least, 8 days by default; dedup and the warehouse must have the same. After a change, and where Redis lost them, claims are made anew from `events.unique`, which is kept for 9 days: the window cannot be longer.',
-    }),
-    (hours) => hours * HOUR_MS,
-  ),
+  claimWindowMs: scaled('DEDUP_WINDOW_HOURS', HOUR_MS, {
+    default: 192,
+    minimum: 1,
+    maximum: 24 * EVENT_TOPIC_DAYS,
+    description:
+      'How long an event id stays claimed at least, 8 days by default; dedup and the warehouse must have the same. After a change, and where Redis lost them, claims are made anew from `events.unique`, which is kept for 9 days: the window cannot be longer.',
+  }),
 });
 
 export const DEDUP = Type.Object({
@@ -40,20 +46,16 @@ export const WAREHOUSE = Type.Object({
     maximum: 1_000_000,
     description: 'Rows at which a block is inserted.',
   }),
-  blockBytesMax: Type.Decode(
-    integer('WAREHOUSE_BLOCK_MIB', {
-      default: 64,
-      minimum: 1,
-      maximum: 128,
-      description: 'MiB of records at which a block is inserted; its rows take a few times that in memory.',
-    }),
-    (mib) => mib * MIB,
-  ),
+  blockBytesMax: scaled('WAREHOUSE_BLOCK_MIB', MIB, {
+    default: 64,
+    minimum: 1,
+    maximum: 128,
+    description: 'MiB of records at which a block is inserted; its rows take a few times that in memory.',
+  }),
   flushIntervalMs: integer('WAREHOUSE_FLUSH_INTERVAL_MS', {
     default: 1_050,
     minimum: 50,
     maximum: 60_000,
-    formerly: 'WAREHOUSE_BLOCK_PACE_MS',
     description:
       'The least time between two inserts of blocks that reach neither size: such a block is inserted with the first records that come after that time, or, if none come, after another quarter of it.',
   }),
@@ -72,7 +74,6 @@ export const WAREHOUSE = Type.Object({
   personMergeHour: integer('PERSON_MERGE_HOUR', {
     default: 3,
     maximum: 23,
-    formerly: 'WAREHOUSE_SQUASH_HOUR',
     description:
       'Hour of the day, in UTC, at which the warehouse writes the persons that were merged since into the stored rows.',
   }),
@@ -89,15 +90,12 @@ export const EGRESS = Type.Object({
 });
 
 const baseUrlSetting = (name: string) =>
-  orNull(
-    text(`DELIVERY_${name.toUpperCase()}_BASE_URL`, {
-      pattern: '^https?://.',
-      allowed: 'an http or https URL',
-      defaultText: "the platform's own",
-      description:
-        'Another address for a destination, as in `DELIVERY_META_BASE_URL`; control reads it too, for test events.',
-    }),
-  );
+  optionalText(`DELIVERY_${name.toUpperCase()}_BASE_URL`, {
+    ...HTTP_URL,
+    defaultText: "the platform's own",
+    description:
+      'Another address for a destination, as in `DELIVERY_META_BASE_URL`; control reads it too, for test events.',
+  });
 
 /** The addresses of destinations, by their names. */
 export const deliveryBaseUrls = (names: readonly string[]) =>

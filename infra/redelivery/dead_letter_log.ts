@@ -1,14 +1,14 @@
 // Dead-letter topics: records, and the marks that say which were resent or resolved.
 import { createKafka, type KafkaSession } from '#infra/kafka/client.ts';
 import { topicOffsets, topicOffsetsAt } from '#infra/kafka/offsets.ts';
-import { createKeyedProducer } from '#infra/kafka/producers.ts';
+import { createKeyedProducer, type PartitionRecords } from '#infra/kafka/producers.ts';
 import { readPartitions, readTopic } from '#infra/kafka/read_topic.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { deadTopic, STAGES, type Stage, TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Codec, EventBatchReader } from '#infra/registry/codec.ts';
 import { RegistryError } from '#infra/registry/schema_registry.ts';
-import { deadLetterId, deadLetterKey, type LetterPlace, presentReason } from '#pipelines/redelivery/dead_letter.ts';
+import { deadLetterId, deadLetterKey, type LetterPlace } from '#pipelines/redelivery/dead_letter.ts';
 import type { DeadLetterStatus, MarkOutcome, Resolution } from '#pipelines/redelivery/resend.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeadResolution } from '#schemas/records.ts';
@@ -74,9 +74,7 @@ export async function readLetters(
   const letters: Letter[] = [];
   for (const { place, record } of found) {
     const read = await codec.decode(record.value);
-    if (!read.ok) continue;
-    const reason = presentReason(read.value.reason);
-    letters.push({ id: deadLetterId(place), place, letter: { ...read.value, reason } });
+    if (read.ok) letters.push({ id: deadLetterId(place), place, letter: read.value });
   }
   return letters;
 }
@@ -157,9 +155,14 @@ export async function readResent({
   return resent;
 }
 
-/** The record of a letter that was resent: all of the letter but its value. */
-export function resentRecord(letter: DeadLetter, nowMs: number): DeadLetter {
-  return { ...letter, died_at: nowMs, bytes: Buffer.alloc(0) };
+/** The record that a letter was resent: all of the letter but its value. */
+export function resentRecord(
+  { codec, nowMs }: Pick<MarksWorld, 'codec'> & { nowMs(): number },
+  key: string,
+  letter: DeadLetter,
+): PartitionRecords {
+  const value = codec.encode({ ...letter, died_at: nowMs(), bytes: Buffer.alloc(0) });
+  return [TOPICS.resent, 0, [{ key, value }]];
 }
 
 async function readResolutions({ session, resolutions }: MarksWorld): Promise<Map<string, Resolution>> {

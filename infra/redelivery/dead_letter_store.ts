@@ -6,13 +6,7 @@ import { SMALL_PARTITIONS, STAGES, type Stage, TOPICS } from '#infra/kafka/topic
 import type { Logger } from '#infra/log/logger.ts';
 import { createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import {
-  deadLetterId,
-  deadLetterKey,
-  isOfDelivery,
-  type LetterPlace,
-  presentReason,
-} from '#pipelines/redelivery/dead_letter.ts';
+import { deadLetterId, deadLetterKey, isOfDelivery, type LetterPlace } from '#pipelines/redelivery/dead_letter.ts';
 import {
   type DeadLetterStatus,
   isInState,
@@ -44,14 +38,9 @@ import {
 } from './dead_letter_log.ts';
 import { resendUndelivered, type UndeliveredRules } from './resend_undelivered.ts';
 
-/** An event of a letter with its name, which is empty where the event is damaged. */
-interface LetterEvent extends EntryView {
-  readonly name: string;
-}
-
-/** A dead letter, what was done about it, and its events if they can be read. */
+/** A dead letter, what was done about it, and its events if they can be read; the name of one that is damaged is empty. */
 export interface DeadLetterView extends Letter, DeadLetterStatus {
-  views: LetterEvent[] | null;
+  views: (EntryView & { readonly name: string })[] | null;
 }
 
 /** What others know of letters that are to be resent. */
@@ -154,24 +143,15 @@ export function createDeadLetterStore(
     for (const [id, outcome] of delivered) outcomes.set(id, outcome);
     return outcomes;
   }
+  const within = <T>(work: (world: StoreWorld) => Promise<T>): Promise<T> => open().then(work).catch(unavailable);
+  const inTurn = <T>(work: (world: StoreWorld) => Promise<T>): Promise<T> => mutex.run(() => within(work));
   return {
-    list: async (query) =>
-      open()
-        .then((world) => list(world, query))
-        .catch(unavailable),
-    read: async (places) =>
-      open()
-        .then((world) => readSome(world, places))
-        .catch(unavailable),
-    ofEvent: createEventSearches(async (siteId, eventId) =>
-      open()
-        .then((world) => ofEvent(world, siteId, eventId))
-        .catch(unavailable),
-    ),
+    list: (query) => within((world) => list(world, query)),
+    read: (places) => within((world) => readSome(world, places)),
+    ofEvent: createEventSearches((siteId, eventId) => within((world) => ofEvent(world, siteId, eventId))),
     resend: (places, rules) => resendAll(places, rules).catch(unavailable),
-    resolve: (places, note, by) =>
-      mutex.run(async () => resolveLetters(await open(), places, note, by)).catch(unavailable),
-    reopen: (places, by) => mutex.run(async () => reopenLetters(await open(), places, by)).catch(unavailable),
+    resolve: (places, note, by) => inTurn((world) => resolveLetters(world, places, note, by)),
+    reopen: (places, by) => inTurn((world) => reopenLetters(world, places, by)),
   };
 }
 
@@ -205,7 +185,7 @@ async function list(world: StoreWorld, query: ListQuery): Promise<LettersPage> {
         room.take(at.offset, bytes),
       );
       for (const found of read) {
-        if (reason !== null && found.letter.reason !== presentReason(reason)) continue;
+        if (reason !== null && found.letter.reason !== reason) continue;
         if (state !== null && !isInState(marksOf(found, marks), state)) continue;
         letters.push(await shown(world, found, marks));
         if (letters.length === limit) return { letters, next: found.place };
@@ -271,11 +251,7 @@ async function resend(
       outcomes.set(found.id, typeof records === 'string' ? records : 'resent');
       if (typeof records === 'string') continue;
       resent.set(key, world.nowMs());
-      outputs.push(records, [
-        TOPICS.resent,
-        0,
-        [{ key, value: world.codec.encode(resentRecord(found.letter, world.nowMs())) }],
-      ]);
+      outputs.push(records, resentRecord(world, key, found.letter));
     }
     if (outputs.length > 0) await producer.appendAll(outputs);
     return outcomes;
@@ -333,21 +309,16 @@ export function createEventSearches<Found>(search: SearchEvent<Found>): SearchEv
 }
 
 /** How many bytes of letters are held for one page. */
-interface PageBudget {
-  /** Whether the letter at an offset is held as well: letters are, in their order, up to the one that fills the room. */
-  take(offset: number, bytes: number): boolean;
-  /** The offset of the letter that filled it; null while there is room. */
-  readonly fullAt: number | null;
-}
-
-export function createPageRoom(bytesMax: number): PageBudget {
+export function createPageRoom(bytesMax: number) {
   let bytesLeft = bytesMax;
   let fullAt: number | null = null;
   return {
-    get fullAt() {
+    /** The offset of the letter that filled it; null while there is room. */
+    get fullAt(): number | null {
       return fullAt;
     },
-    take(offset, bytes) {
+    /** Whether the letter at an offset is held as well: letters are, in their order, up to the one that fills the room. */
+    take(offset: number, bytes: number): boolean {
       if (fullAt !== null) return false;
       bytesLeft -= bytes;
       if (bytesLeft <= 0) fullAt = offset;

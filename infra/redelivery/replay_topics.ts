@@ -66,7 +66,8 @@ export async function followReplays(
 }
 
 /** More than so many offsets in a row are not all transaction markers. */
-export const MARKERS_MAX = 1_000;
+const MARKERS_MAX = 1_000;
+export const mayHoldMore = ({ first, end }: ReplayPartition): boolean => end - first > MARKERS_MAX;
 const POLL_MS = 200;
 
 /** What a group reads next of each partition; partitions of which it never committed are left out. */
@@ -109,16 +110,13 @@ async function offsetsAt({ admin }: KafkaSession, topic: string, timeMs: number)
 /** Offsets behind what a group has done with a topic; transaction markers count too. */
 export async function remainingOffsets(session: KafkaSession, groupId: string, topic: string): Promise<number> {
   const left = await leftOf(session, groupId, topic);
-  return [...left.values()].reduce((sum, { next, high }) => sum + high - next, 0);
+  return left.reduce((sum, { first, end }) => sum + end - first, 0);
 }
 
 /** Whether a group has done all that stands on a topic now. */
 export async function isCaughtUp(session: KafkaSession, groupId: string, topic: string): Promise<boolean> {
-  const left = [...(await leftOf(session, groupId, topic))].filter(([, { next, high }]) => high - next > 1);
-  if (left.length === 0) return true;
-  if (left.some(([, { next, high }]) => high - next > MARKERS_MAX)) return false;
-  const ranges = left.map(([partition, { next, high }]) => ({ partition, first: next, next, end: high }));
-  return !(await holdRecords(session, topic, ranges));
+  const left = (await leftOf(session, groupId, topic)).filter(({ first, end }) => end - first > 1);
+  return !left.some(mayHoldMore) && !(await holdRecords(session, topic, left));
 }
 
 /** Whether a group does what stands on a topic now before a time (milliseconds since 1970 UTC). What comes meanwhile is not waited for. */
@@ -131,15 +129,8 @@ export async function hasReached(
 ): Promise<boolean> {
   const ends = await topicOffsets(session.admin, topic);
   for (;;) {
-    const reached = await committedOf(session, groupId, topic);
-    const left = ends
-      .map(({ partition, low, high }) => {
-        const first = Math.max(Number(low), reached.get(partition) ?? 0);
-        return { partition, first, next: first, end: Number(high) };
-      })
-      .filter(({ first, end }) => first < end);
-    const isNear = left.every(({ first, end }) => end - first <= MARKERS_MAX);
-    if (isNear && !(await holdRecords(session, topic, left))) return true;
+    const left = (await leftOf(session, groupId, topic, ends)).filter(({ first, end }) => first < end);
+    if (!left.some(mayHoldMore) && !(await holdRecords(session, topic, left))) return true;
     if (nowMs() >= untilMs) return false;
     await sleep(POLL_MS);
   }
@@ -165,15 +156,19 @@ export async function holdRecords(
   return found;
 }
 
-async function leftOf(session: KafkaSession, groupId: string, topic: string) {
-  const ends = await topicOffsets(session.admin, topic);
+/** What a group has yet to do of the partitions of a topic, up to their ends. */
+async function leftOf(
+  session: KafkaSession,
+  groupId: string,
+  topic: string,
+  known?: Awaited<ReturnType<typeof topicOffsets>>,
+): Promise<ReplayPartition[]> {
+  const ends = known ?? (await topicOffsets(session.admin, topic));
   const reached = await committedOf(session, groupId, topic);
-  return new Map(
-    ends.map(({ partition, low, high }) => [
-      partition,
-      { next: Math.max(Number(low), reached.get(partition) ?? 0), high: Number(high) },
-    ]),
-  );
+  return ends.map(({ partition, low, high }) => {
+    const first = Math.max(Number(low), reached.get(partition) ?? 0);
+    return { partition, first, next: first, end: Number(high) };
+  });
 }
 
 /** What a replay writes for a destination's delivery: the events as first attempts, due at once. */

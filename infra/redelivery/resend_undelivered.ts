@@ -125,7 +125,7 @@ async function choose(
     if (typeof found === 'string') continue;
     resent.set(key, world.nowMs());
     for (const [at, view] of found.entries()) chosen.set(placeOf(view) ?? `${id}/${at}`, view);
-    notes.push([TOPICS.resent, 0, [{ key, value: world.codec.encode(resentRecord(letter, world.nowMs())) }]]);
+    notes.push(resentRecord(world, key, letter));
   }
   return { outcomes, chosen: [...chosen.values()], notes };
 }

@@ -26,17 +26,6 @@ export type DeadReason =
   /** ClickHouse refuses the row. */
   | 'warehouse_refused';
 
-/** Reasons that the version before wrote, and what they are called now. Its letters are there for weeks. */
-const FORMER_REASONS: ReadonlyMap<string, DeadReason> = new Map<string, DeadReason>([
-  ['threw', 'transform_failed'],
-  ['kills_process', 'poison_pill'],
-]);
-
-/** What a reason is called now, whichever version wrote it or asks for it. */
-export function presentReason(reason: string): string {
-  return FORMER_REASONS.get(reason) ?? reason;
-}
-
 interface FailedAt {
   stage: string;
   topic: string;
@@ -49,12 +38,20 @@ interface FailedAt {
 /** A dead letter for a record or event. `detail` must hold no personal data. */
 export function deadLetter(
   place: FailedAt,
-  reason: DeadReason,
+  reason: string,
   detail: string,
   value: Buffer | null,
   diedAtMs: number,
 ): DeadLetter {
-  return letterOf(place, reason, detail, value, diedAtMs);
+  const bytes = value ?? Buffer.alloc(0);
+  return {
+    ...place,
+    reason,
+    detail: detail.slice(0, DETAIL_CHARACTERS_MAX),
+    died_at: diedAtMs,
+    bytes_total: bytes.length,
+    bytes: bytes.subarray(0, DEAD_BYTES_MAX),
+  };
 }
 
 /** A dead letter for an event that a delivery gives up; its reason is that of the event's outcome, or of the lanes. */
@@ -65,7 +62,7 @@ export function undeliveredLetter(
   value: Buffer,
   diedAtMs: number,
 ): DeadLetter {
-  return { ...letterOf(place, reason, detail, value, diedAtMs), destination };
+  return { ...deadLetter(place, reason, detail, value, diedAtMs), destination };
 }
 
 /** A record that kills the process whenever it is taken, with its events where they can be read. */
@@ -89,7 +86,7 @@ export interface PoisonPill {
 export function poisonPillLetters(pill: PoisonPill, diedAtMs: number): DeadLetter[] {
   const { stage, topic, partition, offset, value, views, rawTopic, schemaId } = pill;
   const letter = (place: FailedAt, bytes: Buffer | null): DeadLetter =>
-    letterOf(place, 'poison_pill', '', bytes, diedAtMs);
+    deadLetter(place, 'poison_pill', '', bytes, diedAtMs);
   if (views === null || views.length === 0) return [letter({ stage, topic, partition, offset, index: -1 }, value)];
   return views.map((view, index) => {
     const coordinate: SourcePosition | null =
@@ -99,18 +96,6 @@ export function poisonPillLetters(pill: PoisonPill, diedAtMs: number): DeadLette
     const place = coordinate === null ? { topic, partition, offset, index } : { topic: rawTopic, ...coordinate };
     return letter({ stage, ...place }, writer.finish());
   });
-}
-
-function letterOf(place: FailedAt, reason: string, detail: string, value: Buffer | null, diedAtMs: number): DeadLetter {
-  const bytes = value ?? Buffer.alloc(0);
-  return {
-    ...place,
-    reason,
-    detail: detail.slice(0, DETAIL_CHARACTERS_MAX),
-    died_at: diedAtMs,
-    bytes_total: bytes.length,
-    bytes: bytes.subarray(0, DEAD_BYTES_MAX),
-  };
 }
 
 /** Where a dead letter stands: which topic of dead letters, and where in it. */

@@ -57,14 +57,11 @@ export function addCounts(
   counts: ReadCounts,
   nowMs: number,
 ): ReplayProgress {
+  const names = Object.keys(NO_COUNTS) as (keyof ReadCounts)[];
+  const sums = Object.fromEntries(names.map((name) => [name, progress[name] + counts[name]]));
   return {
     ...progress,
-    seen: progress.seen + counts.seen,
-    delivered: progress.delivered + counts.delivered,
-    pending: progress.pending + counts.pending,
-    unreadable: progress.unreadable + counts.unreadable,
-    chosen: progress.chosen + counts.chosen,
-    skipped_before: progress.skipped_before + counts.skipped_before,
+    ...sums,
     partitions: progress.partitions.map((one) => (one.partition === partition ? { ...one, next } : one)),
     updated_at: nowMs,
   };
@@ -174,36 +171,26 @@ export function cutJobs(views: readonly EntryView[]): EntryView[][] {
   return jobs;
 }
 
-/** How far the partitions of a range were read, also over what holds no record, such as transaction markers. */
-interface Passed {
-  /** All records before `end` were taken, or are gone. */
-  until(partition: number, end: number): void;
-  /** There is no record from `first` up to `end`; what lies before may still be on its way. */
-  empty(partition: number, first: number, end: number): void;
-  /** How far there is nothing left to take of a partition of which all before `next` was taken. */
-  reaches(partition: number, next: number): number;
-}
-
-interface Empty {
-  first: number;
-  end: number;
-}
-
-/** Of what was empty only the last place is kept: records lie between it and the one before, which are taken first. */
-export function createPassed(): Passed {
+/**
+ * How far the partitions of a range were read, also over what holds no record, such as transaction markers. Of what was empty
+ * only the last place is kept: records lie between it and the one before, which are taken first.
+ */
+export function createPassed() {
   const ends = new Map<number, number>();
-  const empties = new Map<number, Empty>();
-
+  const empties = new Map<number, { first: number; end: number }>();
   return {
-    until(partition, end) {
+    /** All records before `end` were taken, or are gone. */
+    until(partition: number, end: number): void {
       ends.set(partition, Math.max(ends.get(partition) ?? 0, end));
     },
-    empty(partition, first, end) {
+    /** There is no record from `first` up to `end`; what lies before may still be on its way. */
+    empty(partition: number, first: number, end: number): void {
       const last = empties.get(partition);
       const continues = last !== undefined && first >= last.first && first <= last.end;
       empties.set(partition, continues ? { first: last.first, end: Math.max(last.end, end) } : { first, end });
     },
-    reaches(partition, next) {
+    /** How far there is nothing left to take of a partition of which all before `next` was taken. */
+    reaches(partition: number, next: number): number {
       const end = Math.max(next, ends.get(partition) ?? 0);
       const empty = empties.get(partition);
       return empty !== undefined && empty.first <= end ? Math.max(end, empty.end) : end;

@@ -123,14 +123,8 @@ export interface DeadLetterStatus {
 
 /** Whether a letter is in a state; one that was sent in again and is resolved is in both. */
 export function isInState({ resentAtMs, resolution }: DeadLetterStatus, state: LetterState): boolean {
-  switch (state) {
-    case 'open':
-      return resentAtMs === null && resolution === null;
-    case 'resent':
-      return resentAtMs !== null;
-    case 'resolved':
-      return resolution !== null;
-  }
+  if (state === 'open') return resentAtMs === null && resolution === null;
+  return (state === 'resent' ? resentAtMs : resolution) !== null;
 }
 
 /**
@@ -189,16 +183,15 @@ export function isMeant(replay: Replay, siteId: string, hasDestination: (siteId:
   return (replay.site_id === null || replay.site_id === siteId) && hasDestination(siteId);
 }
 
-interface Choice {
-  chosen: EntryView[];
-  counts: ReadCounts;
-}
-
 /**
  * Of the events a replay is about, those to be sent: neither delivered nor waiting on a lane, or all of them where it is
  * forced. An event without a place on events.raw is in no ledger and goes.
  */
-export function choose(views: readonly EntryView[], force: boolean, known: ReadonlyMap<string, Known>): Choice {
+export function choose(
+  views: readonly EntryView[],
+  force: boolean,
+  known: ReadonlyMap<string, Known>,
+): { chosen: EntryView[]; counts: ReadCounts } {
   const counts: ReadCounts = { ...NO_COUNTS, seen: views.length };
   const chosen = views.filter((view) => {
     const place = placeOf(view);

@@ -301,18 +301,10 @@ function shownReplay(replay: ReplayItem): Outcome {
 function replayLine(replay: ReplayItem): string {
   const { state, detail, share_read, chosen, to_send } = replay;
   const percent = `${Math.floor((share_read ?? 0) * 100)} %`;
-  switch (state) {
-    case 'waiting':
-      return `waiting${detail === '' ? '' : ` for ${WAITS_FOR[detail] ?? detail}`}`;
-    case 'counting':
-      return `counting: ${percent} read, ${chosen} to send`;
-    case 'sending':
-      return `sending: ${chosen} of ${to_send ?? '?'}, ${durationOf(replay.estimate_ms)} left`;
-    case 'draining':
-      return `${chosen} written, delivery sends them`;
-    default:
-      return state;
-  }
+  if (state === 'waiting') return `waiting${detail === '' ? '' : ` for ${WAITS_FOR[detail] ?? detail}`}`;
+  if (state === 'counting') return `counting: ${percent} read, ${chosen} to send`;
+  if (state === 'sending') return `sending: ${chosen} of ${to_send ?? '?'}, ${durationOf(replay.estimate_ms)} left`;
+  return state === 'draining' ? `${chosen} written, delivery sends them` : state;
 }
 
 /** Everything of a replay that an operator asks for. */

@@ -48,7 +48,6 @@ export const runningQueriesShape = Type.Object({
   items: Type.Array(runningQueryShape, { description: 'The longest first' }),
   as_of: timeField('When ClickHouse was asked'),
 });
-export type RunningQueriesAnswer = Static<typeof runningQueriesShape>;
 
 export const runningQueryParams = closed({ id: queryId });
 

@@ -20,13 +20,14 @@ runProcess('replay', replayConfig, async (runtime, config) => {
   onStop(() => replays.stop());
   const context = await openContext(runtime, config.parts, table, replays);
   const leaders = await joinLeaderElection(session, logger, fatal);
+  onStop(() => leaders.stop());
   let stopping = false;
   const leads = (): boolean => !stopping && leaders.isLeader();
   const runner = createReplayRunner({ context, replays, leads, onFatal: fatal });
 
   async function lead(): Promise<void> {
     while (!stopping) {
-      if (leaders.isLeader()) {
+      if (leads()) {
         runner.begin();
         await runner.sweep();
       } else runner.forget();
@@ -35,7 +36,6 @@ runProcess('replay', replayConfig, async (runtime, config) => {
     await runner.ended();
   }
 
-  onStop(() => leaders.stop());
   const leading = lead();
   leading.catch(fatal);
   onStop(async () => {

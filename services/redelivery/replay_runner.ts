@@ -6,23 +6,10 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { FollowedReplays } from '#infra/redelivery/replay_topics.ts';
 import { isOver, makesWay, newProgress, nextTurn, type OpenReplay } from '#pipelines/redelivery/replay.ts';
-import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { ReplayPhase, ReplayProgress } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
 import type { ReplayContext } from './replay_source.ts';
 import { endReplay, type RunOptions, runReplay } from './run_replay.ts';
-
-/** Carries out the replays that the settings command. */
-interface ReplayRunner {
-  /** Begins the replays that are to run and do not. */
-  begin(): void;
-  /** Deletes what is known of replays whose command was removed. */
-  sweep(): Promise<void>;
-  /** Forgets what was saved here: from now on another process may save more. */
-  forget(): void;
-  /** Resolves when nothing is under way here. */
-  ended(): Promise<void>;
-}
 
 interface ReplayRunnerOptions {
   context: ReplayContext;
@@ -34,7 +21,8 @@ interface ReplayRunnerOptions {
   onFatal(error: unknown): void;
 }
 
-export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
+/** Carries out the replays that the settings command. */
+export function createReplayRunner(options: ReplayRunnerOptions) {
   const { context, replays, leads, onFatal, run = carryOn } = options;
   const { table, nowMs } = context;
   const running = new Map<string, Promise<void>>();
@@ -42,7 +30,7 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
   const saved = new Map<string, ReplayProgress>();
   const phaseOf = ({ replay_id: id }: Replay): ReplayPhase =>
     (saved.get(id) ?? replays.states.get(id))?.phase ?? 'waiting';
-  const turns = createReplayTurns({ table, phaseOf, nowMs });
+  const turns = createReplayTurns(context, phaseOf);
 
   const optionsOf = (replay: Replay, beganMs: number): RunOptions => ({
     context,
@@ -56,8 +44,8 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
   });
 
   return {
-    /** One replay of a destination at a time: each must know what the one before has sent. */
-    begin() {
+    /** Begins the replays that are to run: of a destination one at a time, as each must know what the one before has sent. */
+    begin(): void {
       for (const destination of new Set(table.replays().map((replay) => replay.destination))) {
         if (running.has(destination)) continue;
         const replay = turns.begin(destination);
@@ -69,14 +57,17 @@ export function createReplayRunner(options: ReplayRunnerOptions): ReplayRunner {
         );
       }
     },
-    async sweep() {
+    /** Deletes what is known of replays whose command was removed. */
+    async sweep(): Promise<void> {
       const gone = [...replays.states.keys()].filter((id) => table.replay(id) === undefined);
       if (gone.length === 0) return;
       await deleteProgress(context, gone);
       for (const id of gone) saved.delete(id);
     },
-    forget: () => saved.clear(),
-    async ended() {
+    /** Forgets what was saved here: from now on another process may save more. */
+    forget: (): void => saved.clear(),
+    /** Resolves when nothing is under way here. */
+    async ended(): Promise<void> {
       await Promise.all(running.values());
     },
   };
@@ -106,20 +97,10 @@ async function deleteProgress({ session }: ReplayContext, ids: readonly string[]
 }
 
 /** Whose turn it is at each destination. */
-interface ReplayScheduler {
-  /** Begins the turn of the replay that is to be carried on; undefined where there is none. */
-  begin(destination: string): Replay | undefined;
-  /** Whether a replay whose turn began then makes way for that of another account. */
-  makesWay(replay: Replay, beganMs: number): boolean;
-}
-
-interface ReplayTurnsOptions {
-  table: Pick<SettingsTable, 'replays' | 'accountOfSite'>;
-  phaseOf(replay: Replay): ReplayPhase;
-  nowMs(): number;
-}
-
-function createReplayTurns({ table, phaseOf, nowMs }: ReplayTurnsOptions): ReplayScheduler {
+function createReplayTurns(
+  { table, nowMs }: Pick<ReplayContext, 'table' | 'nowMs'>,
+  phaseOf: (replay: Replay) => ReplayPhase,
+) {
   /** When each account last had its turn, by destination. */
   const lastTurns = new Map<string, Map<string | null, number>>();
 
@@ -146,12 +127,14 @@ function createReplayTurns({ table, phaseOf, nowMs }: ReplayTurnsOptions): Repla
   const next = (destination: string): OpenReplay | undefined => nextTurn(openOf(destination), turnsAt(destination));
 
   return {
-    begin(destination) {
+    /** Begins the turn of the replay that is to be carried on; undefined where there is none. */
+    begin(destination: string): Replay | undefined {
       const turn = next(destination);
       if (turn !== undefined) turnsAt(destination).set(turn.account, nowMs());
       return turn?.replay;
     },
-    makesWay(replay, beganMs) {
+    /** Whether a replay whose turn began then makes way for that of another account. */
+    makesWay(replay: Replay, beganMs: number): boolean {
       // Counting begins anew when it was stopped, and would never end.
       if (phaseOf(replay) !== 'sending') return false;
       return makesWay(accountOf(replay), next(replay.destination), nowMs() - beganMs);
@@ -159,21 +142,15 @@ function createReplayTurns({ table, phaseOf, nowMs }: ReplayTurnsOptions): Repla
   };
 }
 
-interface Leaders {
-  /** Whether this is the one of all replay processes that carries replays out. */
-  isLeader(): boolean;
-  stop(): Promise<void>;
-}
-
 /**
- * Joins those that may lead. The group gives the one partition of delivery.replays to one of its members; that one
+ * Joins those that may lead, each of which may ask whether it does. The group gives the one partition of delivery.replays to one of its members; that one
  * leads. What an earlier leader has under way is fenced when a replay is taken up, so that it need not know it lost.
  */
 export async function joinLeaderElection(
   session: KafkaSession,
   logger: Logger,
   onFatal: (error: unknown) => void,
-): Promise<Leaders> {
+): Promise<{ isLeader(): boolean; stop(): Promise<void> }> {
   const consumption = await consume({
     kafka: session.kafka,
     groupId: session.groupOf('replay'),

@@ -9,7 +9,7 @@ import { topicOffsets } from '#infra/kafka/offsets.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { holdRecords, isCaughtUp, MARKERS_MAX, partitionFacts } from '#infra/redelivery/replay_topics.ts';
+import { holdRecords, isCaughtUp, mayHoldMore, partitionFacts } from '#infra/redelivery/replay_topics.ts';
 import { type Codec, createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
@@ -184,21 +184,17 @@ const OFFSETS_POLL_MS = 500;
 /** How long delivery may take to come to the end of the range by itself, before the rest is left to it. */
 const REACH_MS_MAX = 30_000;
 
-interface PlanOptions {
-  stopped(): boolean;
-  /** Called with a stable code when it begins to wait for something else. */
-  waitsFor(what: string): Promise<void>;
-}
-
 /**
  * Decides what a replay reads, once everything is known of it: delivery has come as far as it does by itself, what an
- * earlier replay wrote is taken, and every outcome up to now is in ClickHouse. Null where it is to stop before.
+ * earlier replay wrote is taken, and every outcome up to now is in ClickHouse. Null where it is to stop before. `waitsFor` is
+ * called with a stable code when it begins to wait for something else.
  */
 export async function planRange(
   context: ReplayContext,
   replay: Replay,
   source: Source,
-  { stopped, waitsFor }: PlanOptions,
+  stopped: () => boolean,
+  waitsFor: (what: string) => Promise<void>,
 ): Promise<Range | null> {
   const { session, nowMs } = context;
   const delivery = session.groupOf(`delivery.${replay.destination}`);
@@ -213,8 +209,7 @@ export async function planRange(
   const facts = () => partitionFacts(session, source.topic, [replay.from, replay.to], group);
   const hasReached = async (): Promise<boolean> => {
     const gaps = gapsOf(await facts());
-    if (gaps.some(({ first, end }) => end - first > MARKERS_MAX)) return false;
-    return !(await holdRecords(session, source.topic, gaps));
+    return !gaps.some(mayHoldMore) && !(await holdRecords(session, source.topic, gaps));
   };
   await until('delivery', hasReached, nowMs() + REACH_MS_MAX);
   await until('earlier_replay', () => isCaughtUp(session, delivery, replayTopic(replay.destination)));

@@ -25,41 +25,36 @@ export interface RunOptions {
 }
 
 /** Carries a replay on from where it is, until it is over or to stop; resolves when nothing of it is under way here. */
-export async function runReplay({ context, replay, readProgress, saved, stopped }: RunOptions): Promise<void> {
-  const { session } = context;
-  const producer = await openFencedProducer(session.kafka, session.groupOf(`replay.${replay.destination}`));
-  try {
+export function runReplay(options: RunOptions): Promise<void> {
+  return fenced(options, async (log) => {
+    const { context, replay, stopped } = options;
     const jobs = await context.jobsOf(replay.destination);
-    const log = createProgressLog({ producer, codec: context.progress, progress: await readProgress(), saved });
-    const source = await openSource(context.registry, replay);
-    await runPhases({ context, replay, source, jobs, log, stopped });
-  } finally {
-    await producer.close();
-  }
-}
-
-async function runPhases(run: ReplayRun): Promise<void> {
-  const isIn = (phase: ReplayPhase): boolean => run.log.now().phase === phase;
-  if (isIn('waiting') && !(await plan(run))) return;
-  if (isIn('counting') && !(await count(run))) return;
-  if (isIn('sending') && !(await send(run))) return;
-  if (isIn('draining')) await drain(run);
+    const run: ReplayRun = { context, replay, source: await openSource(context.registry, replay), jobs, log, stopped };
+    const isIn = (phase: ReplayPhase): boolean => log.now().phase === phase;
+    if (isIn('waiting') && !(await plan(run))) return;
+    if (isIn('counting') && !(await count(run))) return;
+    if (isIn('sending') && !(await send(run))) return;
+    if (isIn('draining')) await drain(run);
+  });
 }
 
 /** Writes that a replay has ended, and why. */
-export async function endReplay(
-  { context, replay, readProgress, saved }: Omit<RunOptions, 'stopped'>,
-  phase: 'cancelled' | 'failed',
-  detail: string,
+export function endReplay(options: RunOptions, phase: 'cancelled' | 'failed', detail: string): Promise<void> {
+  return fenced(options, async (log) => {
+    if (isOver(log.now().phase)) return options.saved(log.now());
+    await log.save((now) => inPhase(now, phase, detail, options.context.nowMs()));
+  });
+}
+
+/** Works behind a fence, which ends whoever else writes for the destination. */
+async function fenced(
+  { context, replay, readProgress, saved }: RunOptions,
+  work: (log: ProgressLog) => Promise<void>,
 ): Promise<void> {
   const { session } = context;
   const producer = await openFencedProducer(session.kafka, session.groupOf(`replay.${replay.destination}`));
   try {
-    const progress = await readProgress();
-    if (isOver(progress.phase)) return saved(progress);
-    const ended = inPhase(progress, phase, detail, context.nowMs());
-    await producer.append(TOPICS.replays, 0, [{ key: replay.replay_id, value: context.progress.encode(ended) }]);
-    saved(ended);
+    await work(createProgressLog(producer, context.progress, await readProgress(), saved));
   } finally {
     await producer.close();
   }
@@ -88,7 +83,7 @@ interface ReplayRun {
 async function plan({ context, replay, source, log, stopped }: ReplayRun): Promise<boolean> {
   const { nowMs } = context;
   const waitsFor = (what: string): Promise<void> => log.save((now) => inPhase(now, 'waiting', what, nowMs()));
-  const range = await planRange(context, replay, source, { stopped, waitsFor });
+  const range = await planRange(context, replay, source, stopped, waitsFor);
   if (range === null) return false;
   await log.save((now) => ({
     ...beginReading(now, 'counting', range.partitions, nowMs()),
@@ -121,18 +116,19 @@ async function count(run: ReplayRun): Promise<boolean> {
 async function send(run: ReplayRun): Promise<boolean> {
   const { context, replay, log } = run;
   const { nowMs } = context;
-  const rateLimit = createRateLimit(replay.rate);
+  /** When the rate lets the next step through; monotonic milliseconds. */
+  let readyMs = 0;
   const judge = createSelector(context, replay, run.source);
   const blockedUntilMs = createBackpressure(context, replay.destination);
   const step = createMutex();
   /** One slice of all partitions after the other, so that none exceeds the rate. */
   const take = async (slice: Slice): Promise<number | null> => {
-    const notBeforeMs = Math.max(rateLimit.readyMs(), await blockedUntilMs());
+    const notBeforeMs = Math.max(readyMs, await blockedUntilMs());
     if (notBeforeMs > monotonicMs()) return wallMsOf(notBeforeMs);
     const judgement = await judge(slice, nextOf(log.now(), slice.partition));
     const records = jobRecords(replay.destination, judgement.chosen, run.jobs, context.eventSchemaId);
     await log.save(added(slice, judgement, nowMs), records);
-    rateLimit.spent(judgement.chosen.length, monotonicMs());
+    readyMs = Math.max(readyMs, monotonicMs()) + (judgement.chosen.length / replay.rate) * 1000;
     return null;
   };
   const recordsMax = Math.min(RECORDS_MAX, Math.ceil(replay.rate / STEPS_PER_S));
@@ -186,23 +182,6 @@ function atEnd(progress: ReplayProgress): ReplayProgress {
 const WAITING_MAX = 200;
 const ASK_MS = 500;
 
-/** Lets so many events a second through, in steps. */
-interface RateLimit {
-  /** When the next step may be; monotonic milliseconds. */
-  readyMs(): number;
-  spent(events: number, nowMs: number): void;
-}
-
-function createRateLimit(rate: number): RateLimit {
-  let readyMs = 0;
-  return {
-    readyMs: () => readyMs,
-    spent(events, nowMs) {
-      readyMs = Math.max(readyMs, nowMs) + (events / rate) * 1000;
-    },
-  };
-}
-
 /** Asks now and then how much delivery has yet to take; answers until when to wait, in monotonic milliseconds, where that is too much. */
 function createBackpressure({ session }: ReplayContext, destination: string): () => Promise<number> {
   const group = session.groupOf(`delivery.${destination}`);
@@ -233,16 +212,12 @@ interface ProgressLog {
   note(change: Change): Promise<void>;
 }
 
-interface ProgressLogOptions {
-  /** Behind whose fence nobody else writes. */
-  producer: FencedProducer;
-  codec: Codec<ReplayProgress>;
-  /** How far the replay is by now. */
-  progress: ReplayProgress;
-  saved(progress: ReplayProgress): void;
-}
-
-function createProgressLog({ producer, codec, progress, saved }: ProgressLogOptions): ProgressLog {
+function createProgressLog(
+  producer: FencedProducer,
+  codec: Codec<ReplayProgress>,
+  progress: ReplayProgress,
+  saved: (progress: ReplayProgress) => void,
+): ProgressLog {
   const mutex = createMutex();
   let current = progress;
   return {

@@ -45,15 +45,9 @@ export function createSelector(
   }
 
   return async ({ records }, done) => {
-    const past = await readViews(
-      source,
-      records.filter(({ offset }) => offset < done),
-    );
-    remember(past.views);
-    const { views, unreadable } = await readViews(
-      source,
-      records.filter(({ offset }) => offset >= done),
-    );
+    const { past = [], fresh = [] } = Object.groupBy(records, ({ offset }) => (offset < done ? 'past' : 'fresh'));
+    remember((await readViews(source, past)).views);
+    const { views, unreadable } = await readViews(source, fresh);
     const meant = firstOfEach(
       views.filter(({ siteId }) => isMeant(replay, siteId, hasDestination)),
       places,

@@ -31,9 +31,8 @@ function table(rows: readonly string[][]): string {
 }
 
 function row({ facts, nullable }: Variable): string[] {
-  const { variable, formerly, allowed, description } = facts;
-  const name = formerly === undefined ? `\`${variable}\`` : `\`${variable}\`, formerly \`${formerly}\``;
-  return [name, defaultOf(facts, nullable), allowed, description];
+  const { variable, allowed, description } = facts;
+  return [`\`${variable}\``, defaultOf(facts, nullable), allowed, description];
 }
 
 function defaultOf(facts: VariableFacts, nullable: boolean): string {

@@ -1,7 +1,7 @@
 // Replays of events to a destination: begun, paused, followed.
 
 import type { Static } from 'typebox';
-import { isOver, shareRead } from '#pipelines/redelivery/replay.ts';
+import { isOver, newProgress, shareRead } from '#pipelines/redelivery/replay.ts';
 import { inAllMax, type Owner, ownersOf } from '#pipelines/settings/access.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, unless } from '#pipelines/settings/problems.ts';
@@ -172,22 +172,19 @@ function itemOf({ replayProgress }: RequestContext, view: SettingsView, replay: 
 }
 
 function progressItem(replay: Replay, progress: ReplayProgress | undefined) {
+  const {
+    phase: _phase,
+    partitions: _partitions,
+    ...counts
+  } = progress ?? {
+    ...newProgress(replay.replay_id, 0),
+    ...{ started_at: null, updated_at: null },
+  };
   return {
+    ...counts,
     state: stateOf(replay, progress),
-    detail: progress?.detail ?? '',
     share_read: progress === undefined ? null : shareRead(progress),
-    seen: progress?.seen ?? 0,
-    delivered: progress?.delivered ?? 0,
-    pending: progress?.pending ?? 0,
-    unreadable: progress?.unreadable ?? 0,
-    chosen: progress?.chosen ?? 0,
-    skipped_before: progress?.skipped_before ?? 0,
-    to_send: progress?.to_send ?? null,
-    found: progress?.found ?? null,
     estimate_ms: estimateMs(replay, progress),
-    not_reached: progress?.not_reached ?? 0,
-    started_at: progress?.started_at ?? null,
-    updated_at: progress?.updated_at ?? null,
   };
 }
 

@@ -84,11 +84,7 @@ function kindOf(name: string): ProcessKind | null {
 }
 
 function namesRead(kind: ProcessKind, destination: string): Set<string> {
-  return new Set(
-    readBy(kind, NAMES, destination).flatMap(({ facts: { variable, formerly } }) =>
-      formerly === undefined ? [variable] : [variable, formerly],
-    ),
-  );
+  return new Set(readBy(kind, NAMES, destination).map(({ facts }) => facts.variable));
 }
 
 /** Every variable that some process reads. */

@@ -19,10 +19,7 @@ const SCHEMA = Type.Object({
   level: choice('A_LEVEL', ['low', 'high'], { default: 'low', description }),
   names: list('A_NAMES', { default: [], check: (name) => name.length < 3, allowed: 'short names', description }),
   note: orNull(text('A_NOTE', { description })),
-  window: Type.Decode(
-    integer('A_WINDOW_HOURS', { default: 2, formerly: 'A_WINDOW', description }),
-    (hours) => hours * 60,
-  ),
+  window: Type.Decode(integer('A_WINDOW_HOURS', { default: 2, description }), (hours) => hours * 60),
 });
 
 const DEFAULTS = { places: 7, loud: false, level: 'low', names: [], note: null, window: 120 };
@@ -98,26 +95,5 @@ describe('a fault', () => {
           'the environment cannot be used:\n  A_PLACES must be a whole number from 2 to 9\n  A_LOUD must be true or false',
       }),
     );
-  });
-});
-
-describe('a former name', () => {
-  it('is read where the new one is not set', () => {
-    expect(readSettings(SCHEMA, { A_WINDOW: '4' }).window).toBe(240);
-    expect(readSettings(SCHEMA, { A_WINDOW: '4', A_WINDOW_HOURS: '' }).window).toBe(240);
-  });
-
-  it('may be set beside the new one to the same value', () => {
-    expect(readSettings(SCHEMA, { A_WINDOW: '4', A_WINDOW_HOURS: '4' }).window).toBe(240);
-  });
-
-  it('may not be set to another value than the new one', () => {
-    expect(faultsOf({ A_WINDOW: '4', A_WINDOW_HOURS: '5' })).toEqual([
-      'A_WINDOW_HOURS and A_WINDOW, its former name, are set to different values: set A_WINDOW_HOURS only',
-    ]);
-  });
-
-  it('is the one that a fault names where it is the one that was set', () => {
-    expect(faultsOf({ A_WINDOW: 'x' })).toEqual(['A_WINDOW must be a whole number from 0']);
   });
 });

@@ -22,16 +22,6 @@ test('a variable that is read, and one that is empty, give no warning', () => {
   expect(settingWarnings({ EDGE_PORT: '1', DELIVERY_META_BASE_URL: 'http://a', KAFKA_BROKER: '' })).toEqual([]);
 });
 
-test.for([
-  ['WAREHOUSE_BLOCK_PACE_MS', 'WAREHOUSE_FLUSH_INTERVAL_MS'],
-  ['EVENT_PARTITIONS_TOGETHER', 'TRANSACTION_PARTITION_GROUP_SIZE'],
-  ['WAREHOUSE_SQUASH_HOUR', 'PERSON_MERGE_HOUR'],
-] as const)('%s is still read, with a warning that it is %s now', ([former, name]) => {
-  expect(settingWarnings({ [former]: '3' })).toEqual([
-    `${former} is now called ${name}: the next version does not read the former name`,
-  ]);
-});
-
 /** Names whose beginnings are everybody's. */
 const SHARED = ['LOG_LEVEL', 'LOCAL_DIR', 'JAVA_HOME', 'PATH', 'NO_COLOR'];
 
