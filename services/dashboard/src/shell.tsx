@@ -73,7 +73,7 @@ function SignedIn({ isHidden }: { isHidden: boolean }): VNode {
         {!isConfined && <Navigation current={found?.page ?? null} />}
         <div class="shell-body">
           <TopBar page={found?.page ?? null} />
-          {sitesFailure.value !== null && <FailureNote failure={sitesFailure.value} again={() => void readSites()} />}
+          <FailureNote failure={sitesFailure.value} again={() => void readSites()} />
           <main id="main" tabIndex={-1}>
             {found === null ? <Nowhere path={path} /> : <PageOfRole {...found} />}
           </main>

@@ -145,6 +145,10 @@ function withParameters(path: string, query: Parameters): string {
   return given.size === 0 ? path : `${path}?${given.toString()}`;
 }
 
+/** The path of a site in the API, or of something of it. */
+export const sitePath = (siteId: string, ...parts: string[]): string =>
+  ['/v1/admin/sites', ...[siteId, ...parts].map(encodeURIComponent)].join('/');
+
 /** What is wrong with one field of what was sent. */
 export interface FieldProblem {
   code: string;

@@ -82,8 +82,8 @@ function after<Value>(before: State<Value>, key: string, answer: ApiResult<Value
 interface Action {
   isBusy: boolean;
   failure: ApiError | null;
-  /** Does it, unless it is under way; answers what came of it where that went well, else null. */
-  run<Value>(task: () => Promise<ApiResult<Value>>): Promise<Value | null>;
+  /** Does it, unless it is under way; answers what came of it, and hands it to `onDone`, where that went well, else null. */
+  run<Value>(task: () => Promise<ApiResult<Value>>, onDone?: (value: Value) => unknown): Promise<Value | null>;
   /** Forgets why the last one was refused. */
   clear(): void;
 }
@@ -95,13 +95,15 @@ export function useMutation(): Action {
   return {
     isBusy,
     failure,
-    async run(task) {
+    async run(task, onDone) {
       if (isBusy) return null;
       setBusy(true);
       const answer = await task();
       setBusy(false);
       setFailure(answer.ok ? null : answer.failure);
-      return answer.ok ? answer.value : null;
+      if (!answer.ok) return null;
+      onDone?.(answer.value);
+      return answer.value;
     },
     clear: () => setFailure(null),
   };

@@ -4,7 +4,9 @@ import type { Meta } from '#services/control_api/fields.ts';
 import type { ApiError, ApiResult } from '../api/request.ts';
 import { dateTime } from '../format.ts';
 import { currentUser } from '../session.ts';
+import { Button, type ButtonKind } from '../ui/button.tsx';
 import { Confirm, Dialog, toast } from '../ui/dialog.tsx';
+import { submitHandler } from '../ui/form_fields.tsx';
 import { FailureNote } from '../ui/panel.tsx';
 import { changesOver, type Difference, differences, type Facts, factText, isSame } from './differences.ts';
 
@@ -252,15 +254,9 @@ function Choice({ conflict, isBusy, what, names = {}, textOf = factText }: Choic
           </p>
         )}
         <div class="actions">
-          <button type="button" class="button" onClick={leave}>
-            Decide later
-          </button>
-          <button type="button" class="button" disabled={isBusy} onClick={take}>
-            Take theirs
-          </button>
-          <button type="button" class="button primary" disabled={isBusy} onClick={keep}>
-            Keep mine
-          </button>
+          <Button label="Decide later" onClick={leave} />
+          <Button label="Take theirs" disabled={isBusy} onClick={take} />
+          <Button kind="primary" label="Keep mine" disabled={isBusy} onClick={keep} />
         </div>
       </div>
     </Dialog>
@@ -316,6 +312,48 @@ function actorText({ changed_by: actor }: Meta): string {
   return id === currentUser.value?.id ? 'You, in another session,' : id;
 }
 
+interface EditFormProps extends Omit<ConflictProps, 'saving'> {
+  form: Pick<Editing<object>, 'isBusy' | 'failure' | 'conflict' | 'isChanged' | 'save'>;
+  class?: string;
+  kind?: ButtonKind;
+  /** Whether the person may change it, and not only see it. */
+  mayChange?: boolean;
+  /** Whether it may be saved as it is. */
+  mayBeUnchanged?: boolean;
+  /** What else can be done, before the button that saves. */
+  more?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+/** The fields of something that others may change as well, and the button that saves them. */
+export function EditForm({
+  form,
+  class: looks = 'stack',
+  kind = 'primary',
+  mayChange = true,
+  mayBeUnchanged = false,
+  more,
+  children,
+  ...conflict
+}: EditFormProps): VNode {
+  const disabled = form.isBusy || !(form.isChanged || mayBeUnchanged);
+  return (
+    <form class={looks} onSubmit={submitHandler(() => form.save())}>
+      <fieldset class="stack" disabled={!mayChange}>
+        {children}
+      </fieldset>
+      <FailureNote failure={form.failure} />
+      {mayChange && (
+        <div class={more === undefined ? 'actions' : 'actions spread'}>
+          {more}
+          <Button type="submit" kind={kind} label="Save" disabled={disabled} />
+        </div>
+      )}
+      <ConflictDialog saving={form} {...conflict} />
+    </form>
+  );
+}
+
 interface RemoveButtonProps<Item extends Meta> {
   item: Item;
   name: string;
@@ -364,20 +402,18 @@ export function RemoveButton<Item extends Meta>({
     });
   return (
     <>
-      <button type="button" class="button danger" onClick={() => setAsks(true)}>
-        Remove
-      </button>
+      <Button kind="danger" label="Remove" onClick={() => setAsks(true)} />
       {asks && (
         <Confirm
           title={`Remove ${name}?`}
           action="Remove"
           isDangerous
           isBusy={saving.isBusy}
-          onConfirm={() => void removed()}
+          onConfirm={removed}
           onClose={() => setAsks(false)}
         >
           <p>{children}</p>
-          {saving.failure !== null && <FailureNote failure={saving.failure} />}
+          <FailureNote failure={saving.failure} />
         </Confirm>
       )}
       <ConflictDialog saving={saving} what={what} names={names} />

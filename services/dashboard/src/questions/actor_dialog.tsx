@@ -4,7 +4,8 @@ import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/quer
 import { type ApiError, ask } from '../api/request.ts';
 import { useQuery } from '../api/use_answer.ts';
 import { number } from '../format.ts';
-import { type Column, DataTable, timeColumn } from '../ui/data_table.tsx';
+import { Button } from '../ui/button.tsx';
+import { type Column, DataTable, linkColumn, timeColumn } from '../ui/data_table.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { eventAddress, personAddress } from '../ui/identifiers.tsx';
 import { FailureNote, Shown } from '../ui/panel.tsx';
@@ -53,7 +54,7 @@ export function ActorDialog({ siteId, part, onClose }: ActorDialogProps): VNode 
           return (
             <div class="stack">
               <ListedCount total={total} shown={actors.length} further={further} />
-              {failure !== null && <FailureNote failure={failure} />}
+              <FailureNote failure={failure} />
               <DataTable
                 caption={part.title}
                 columns={columnsOf(siteId)}
@@ -93,27 +94,21 @@ function ListedCount({ total, shown, further }: ListedCountProps): VNode {
           {number(shown)} of {number(total)} shown
         </span>
       </p>
-      <button type="button" class="button small" disabled={further.asks} onClick={further.load}>
-        {further.label}
-      </button>
+      <Button kind="small" label={further.label} disabled={further.asks} onClick={further.load} />
       <p class="muted small">CSV has the {number(shown)} that are shown.</p>
     </div>
   );
 }
 
 const columnsOf = (siteId: string): Column<Actor>[] => [
-  {
-    id: 'person',
-    title: 'Person',
-    value: ({ person_id }) => person_id,
-    cell: ({ person_id }) => <a href={personAddress(siteId, person_id)}>{person_id}</a>,
-  },
-  {
-    id: 'event',
-    title: 'Event',
-    value: ({ event }) => event,
-    cell: ({ event, event_id }) => <a href={eventAddress(siteId, event_id)}>{event}</a>,
-  },
+  linkColumn({
+    ...{ id: 'person', title: 'Person', value: ({ person_id }) => person_id },
+    href: ({ person_id }) => personAddress(siteId, person_id),
+  }),
+  linkColumn({
+    ...{ id: 'event', title: 'Event', value: ({ event }) => event },
+    href: ({ event_id }) => eventAddress(siteId, event_id),
+  }),
   timeColumn('time', 'At', ({ timestamp }) => timestamp),
   { id: 'distinct', title: 'Distinct id', value: ({ distinct_id }) => distinct_id },
 ];

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { Field } from '#pipelines/analytics/filters.ts';
+import { Button } from '../ui/button.tsx';
 import { Combobox } from '../ui/combobox.tsx';
 import { useTypedText } from '../ui/form_fields.tsx';
 import { Icon, IconButton } from '../ui/icon.tsx';
@@ -64,14 +65,13 @@ const newCondition = (): ConditionDraft => ({ field: { property: [] }, is: 'equa
 /** Adds a condition to a list of them. */
 export function AddFilter({ what, filters = [], onFilters }: Omit<FilterListProps, 'events'>): VNode {
   return (
-    <button
-      type="button"
-      class="button small quiet"
+    <Button
+      kind="small quiet"
+      icon="plus"
+      label="Filter"
       aria-label={`${what}: add a filter`}
       onClick={() => onFilters([...filters, newCondition()])}
-    >
-      <Icon name="plus" /> Filter
-    </button>
+    />
   );
 }
 
@@ -235,14 +235,12 @@ export function EventPicker({ what, events = [], onEvents, max = 50 }: EventPick
         </div>
       ))}
       {max > chosen.length && chosen.at(-1) !== '' && (
-        <button
-          type="button"
-          class="button small quiet"
+        <Button
+          kind="small quiet"
+          label="or …"
           aria-label={`${what}: or another event`}
           onClick={() => onEvents([...chosen, ''])}
-        >
-          or …
-        </button>
+        />
       )}
     </div>
   );

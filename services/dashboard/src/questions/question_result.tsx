@@ -7,10 +7,10 @@ import { type Asked, useQuery } from '../api/use_answer.ts';
 import { timeOfDay } from '../format.ts';
 import type { Period } from '../period.ts';
 import { mayAt } from '../session.ts';
+import { Button } from '../ui/button.tsx';
 import { saveCsv, saveFile } from '../ui/data_table.tsx';
 import { Dialog, toast } from '../ui/dialog.tsx';
 import { FormActions, problemOf, SelectField, submitHandler, TextField } from '../ui/form_fields.tsx';
-import { Icon } from '../ui/icon.tsx';
 import { FailureNote, Panel, Shown } from '../ui/panel.tsx';
 import { ActorDialog, type ListedPart } from './actor_dialog.tsx';
 import { finished } from './conditions.ts';
@@ -135,7 +135,7 @@ interface QuestionActionsProps<Name extends keyof Questions> {
 /** Which saved question is open. */
 function Opened({ siteId, id }: { siteId: string; id: string }): VNode | null {
   const asked = useQuery(`${siteId} ${id}`, (signal) =>
-    request<SavedQuestion>('GET', `${questionsPath(siteId)}/${encodeURIComponent(id)}`, { signal }),
+    request<SavedQuestion>('GET', questionsPath(siteId, id), { signal }),
   );
   return asked.value === null ? null : <span class="muted small">Saved query “{asked.value.name}”</span>;
 }
@@ -162,20 +162,17 @@ function QuestionActions<Name extends keyof Questions>({
       {savedId !== null && <Opened key={`${savedId} ${saves}`} siteId={siteId} id={savedId} />}
       {asOf !== null && <span class="muted small as-of">As of {timeOfDay(asOf)}</span>}
       {(['csv', 'parquet'] as const).map((format) => (
-        <button
+        <Button
           key={format}
-          type="button"
-          class="button small quiet"
+          kind="small quiet"
+          icon="download"
+          label={format === 'csv' ? 'CSV' : 'Parquet'}
           disabled={query === null}
-          onClick={() => void download(format)}
-        >
-          <Icon name="download" /> {format === 'csv' ? 'CSV' : 'Parquet'}
-        </button>
+          onClick={() => download(format)}
+        />
       ))}
       {mayAt('saved.change', siteId) && (
-        <button type="button" class="button small" disabled={query === null} onClick={() => setSaves(true)}>
-          Save
-        </button>
+        <Button kind="small" label="Save" disabled={query === null} onClick={() => setSaves(true)} />
       )}
       {saves && query !== null && (
         <SaveDialog siteId={siteId} query={name} question={query} onClose={() => setSaves(false)} />
@@ -244,8 +241,8 @@ function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps): VNod
           if (isReady && !isBusy) void save();
         })}
       >
-        {failure !== null && <FailureNote failure={failure} />}
-        {known.failure !== null && <FailureNote failure={known.failure} again={known.again} />}
+        <FailureNote failure={failure} />
+        <FailureNote failure={known.failure} again={known.again} />
         {made === null && opened !== undefined && (
           <SelectField
             label="Save"

@@ -1,6 +1,6 @@
 import type { Questions } from '#pipelines/analytics/questions.ts';
 import type { Meta } from '#services/control_api/fields.ts';
-import { type ApiResult, listAll, request } from '../api/request.ts';
+import { type ApiResult, listAll, request, sitePath } from '../api/request.ts';
 
 /** A saved question. */
 export interface SavedQuestion extends Meta {
@@ -23,8 +23,8 @@ const ID_CHARACTERS_MAX = 64;
 /** To put a question on a board that others change at the same time. */
 const TRIES_MAX = 5;
 
-export const questionsPath = (siteId: string): string => `/v1/admin/sites/${encodeURIComponent(siteId)}/questions`;
-export const boardsPath = (siteId: string): string => `/v1/admin/sites/${encodeURIComponent(siteId)}/boards`;
+export const questionsPath = (siteId: string, ...id: string[]): string => sitePath(siteId, 'questions', ...id);
+export const boardsPath = (siteId: string, ...id: string[]): string => sitePath(siteId, 'boards', ...id);
 
 /** All boards of a site. */
 export async function listBoards(siteId: string, signal?: AbortSignal): Promise<ApiResult<Board[]>> {
@@ -73,7 +73,7 @@ export function replaceQuestion(
   { id, version }: Pick<SavedQuestion, 'id' | 'version'>,
   saved: NewQuestion,
 ): Promise<ApiResult<SavedQuestion>> {
-  return request('PUT', `${questionsPath(siteId)}/${encodeURIComponent(id)}`, { version, body: { id, ...saved } });
+  return request('PUT', questionsPath(siteId, id), { version, body: { id, ...saved } });
 }
 
 /** Puts a question at the end of a board, or on a new one of a name. */
@@ -107,12 +107,12 @@ export async function putOnBoard(
 
 /** A board as it is now. */
 export const readBoard = (siteId: string, id: string, signal?: AbortSignal): Promise<ApiResult<Board>> =>
-  request('GET', `${boardsPath(siteId)}/${encodeURIComponent(id)}`, signal === undefined ? {} : { signal });
+  request('GET', boardsPath(siteId, id), signal === undefined ? {} : { signal });
 
 /** Replaces a board as it was read. */
 export function replaceBoard(
   siteId: string,
   { id, name, version, questions }: Pick<Board, 'id' | 'name' | 'version' | 'questions'>,
 ): Promise<ApiResult<Board>> {
-  return request('PUT', `${boardsPath(siteId)}/${id}`, { version, body: { id, name, questions } });
+  return request('PUT', boardsPath(siteId, id), { version, body: { id, name, questions } });
 }

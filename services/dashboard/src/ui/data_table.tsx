@@ -1,9 +1,10 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { type AnswerTable, csvOf } from '#pipelines/analytics/answer_table.ts';
-import { dateTime, number } from '../format.ts';
-import { Icon } from './icon.tsx';
-import { Badge, type BadgeKind, Empty } from './panel.tsx';
+import type { Asked } from '../api/use_answer.ts';
+import { ago, dateTime, number } from '../format.ts';
+import { Button, type ButtonKind } from './button.tsx';
+import { Badge, type BadgeKind, Empty, Shown } from './panel.tsx';
 import { ROW_PX, useWindow } from './virtual_rows.ts';
 
 /** A column of a table. */
@@ -28,10 +29,29 @@ export const timeColumn = <Row,>(id: string, title: string, value: (row: Row) =>
   cell: (row) => dateTime(value(row)),
 });
 
-/** A column of numbers. */
-export const numberColumn = <Row,>(id: string, title: string, value: (row: Row) => number | null): Column<Row> => ({
+/** A column of how long ago something was; what it is in place of that where it is not known. */
+export const agoColumn = <Row,>(
+  id: string,
+  title: string,
+  value: (row: Row) => number | null,
+  unknown = '–',
+): Column<Row> => ({
+  ...{ id, title, value },
+  cell(row) {
+    const ms = value(row);
+    return ms === null ? unknown : <span title={dateTime(ms)}>{ago(ms, Date.now())}</span>;
+  },
+});
+
+/** A column of numbers, written as such unless said otherwise. */
+export const numberColumn = <Row,>(
+  id: string,
+  title: string,
+  value: (row: Row) => number | null,
+  written: (value: number | null, row: Row) => ComponentChildren = number,
+): Column<Row> => ({
   ...{ id, title, value, align: 'end' },
-  cell: (row) => number(value(row)),
+  cell: (row) => written(value(row), row),
 });
 
 /** A column of states, each a word on a badge. */
@@ -42,6 +62,70 @@ export const stateColumn = <Row,>(
 ): Column<Row> => ({
   ...{ id, title, value: (row) => stateOf(row).label },
   cell: (row) => <Badge kind={stateOf(row).badge}>{stateOf(row).label}</Badge>,
+});
+
+/** A column of codes, ids and such; `shown` is what of one is seen. */
+export const codeColumn = <Row,>(
+  id: string,
+  title: string,
+  value: (row: Row) => string,
+  shown: (text: string) => string = String,
+): Column<Row> => ({
+  ...{ id, title, value },
+  cell: (row) => (value(row) === '' ? '–' : <code>{shown(value(row))}</code>),
+});
+
+type TextColumn<Row> = Pick<Column<Row>, 'id' | 'title'> & {
+  value(row: Row): string | number;
+  /** What is seen, where it is not the value. */
+  shown?(row: Row): string;
+};
+
+/** A column of links; one without an address is its text alone. */
+export const linkColumn = <Row,>(column: TextColumn<Row> & { href(row: Row): string | null }): Column<Row> => ({
+  ...column,
+  cell(row) {
+    const [address, text] = [column.href(row), (column.shown ?? column.value)(row)];
+    return address === null ? text : <a href={address}>{text}</a>;
+  },
+});
+
+/** A column whose texts open something. */
+export const openColumn = <Row,>(
+  column: TextColumn<Row> & { look?: 'mono' | 'strong'; open(row: Row): void },
+): Column<Row> => ({
+  ...column,
+  cell: (row) => (
+    <button type="button" class={`link ${column.look ?? ''}`} onClick={() => column.open(row)}>
+      {(column.shown ?? column.value)(row)}
+    </button>
+  ),
+});
+
+interface RowAction<Row> {
+  label: string;
+  /** What those who listen hear of the button of a row. */
+  nameOf(row: Row): string;
+  /** Whether a row has the button. */
+  isFor?: (row: Row) => boolean;
+  kind?: ButtonKind;
+  disabled?: boolean;
+  act(row: Row): void;
+}
+
+/** A column of buttons. */
+export const actionColumn = <Row,>(action: RowAction<Row>): Column<Row> => ({
+  ...{ id: 'action', title: 'Action', align: 'end' },
+  cell: (row) =>
+    (action.isFor?.(row) ?? true) && (
+      <Button
+        kind={action.kind ?? 'small quiet'}
+        label={action.label}
+        disabled={action.disabled ?? false}
+        aria-label={action.nameOf(row)}
+        onClick={() => action.act(row)}
+      />
+    ),
 });
 
 interface Sorting {
@@ -59,6 +143,8 @@ interface DataTableProps<Row> {
   /** Name of the file that the CSV button saves; no button without it. */
   csvName?: string;
   emptyText?: string;
+  /** What else there is to say where there are no rows. */
+  emptyHint?: ComponentChildren;
   /** Where the list goes on at the service; `label` says how many more there are. */
   more?: { load(): void; asks: boolean; label?: string } | undefined;
   /** What a click anywhere on a row does; its cells have a button or link for the same, for keyboards. */
@@ -76,7 +162,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): VNode {
   const [sorting, setSorting] = useState<Sorting | null>(props.sortedBy ?? null);
   const sorted = useMemo(() => sortedRows(rows, columns, sorting), [rows, columns, sorting]);
   const seen = useWindow(sorted.length, heightPx);
-  if (rows.length === 0) return <Empty title={emptyText} />;
+  if (rows.length === 0) return <Empty title={emptyText}>{props.emptyHint}</Empty>;
   return (
     <div class="table-box">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
@@ -123,13 +209,26 @@ export function DataTable<Row>(props: DataTableProps<Row>): VNode {
           {sorted.length === 1 ? '1 row' : `${sorted.length.toLocaleString('en-GB')} rows`}
         </span>
         {more !== undefined && (
-          <button type="button" class="button small" disabled={more.asks} onClick={more.load}>
-            {more.label ?? 'Show more'}
-          </button>
+          <Button kind="small" label={more.label ?? 'Show more'} disabled={more.asks} onClick={more.load} />
         )}
         {csvName !== undefined && <CsvButton name={csvName} table={() => tableOf(columns, sorted)} />}
       </div>
     </div>
+  );
+}
+
+interface AskedTableProps<Row> extends Omit<DataTableProps<Row>, 'rows'> {
+  asked: Asked<{ items: readonly Row[] }>;
+  /** Lines of room that are kept for it. */
+  lines?: number;
+}
+
+/** A list of the service as a table, once it is there. */
+export function AskedTable<Row>({ asked, lines = 3, ...table }: AskedTableProps<Row>): VNode {
+  return (
+    <Shown asked={asked} lines={lines}>
+      {({ items }) => <DataTable {...table} rows={items} />}
+    </Shown>
   );
 }
 
@@ -225,11 +324,7 @@ export const saveCsv = (name: string, table: AnswerTable): void =>
 
 /** Saves a table as CSV. The table is made when it is asked for. */
 function CsvButton({ name, table }: { name: string; table: () => AnswerTable }): VNode {
-  return (
-    <button type="button" class="button small quiet" onClick={() => saveCsv(name, table())}>
-      <Icon name="download" /> CSV
-    </button>
-  );
+  return <Button kind="small quiet" icon="download" label="CSV" onClick={() => saveCsv(name, table())} />;
 }
 
 /** Has the browser save some bytes as a file. */

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import { type ComponentChildren, createContext, type JSX, type VNode } from 'preact';
 import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { setNavigationGuard } from '../router.ts';
+import { Button } from './button.tsx';
 import { Icon, IconButton } from './icon.tsx';
 
 interface DialogProps {
@@ -111,7 +112,7 @@ interface ConfirmProps {
   /** Whether it takes something away. */
   isDangerous?: boolean;
   isBusy?: boolean;
-  onConfirm(): void;
+  onConfirm(): unknown;
   onClose(): void;
   children: ComponentChildren;
 }
@@ -130,9 +131,7 @@ export function Confirm({
     <Dialog title={title} onClose={onClose}>
       {children}
       <div class="actions">
-        <button type="button" class="button" onClick={onClose}>
-          Cancel
-        </button>
+        <Button label="Cancel" onClick={onClose} />
         <button
           type="button"
           class={`button ${isDangerous ? 'danger' : 'primary'}`}

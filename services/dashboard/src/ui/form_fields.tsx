@@ -1,6 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { ApiError } from '../api/request.ts';
+import { Button, type ButtonKind } from './button.tsx';
 
 /** What a refusal says of one field, by the field's name in the body that was sent; empty where it says nothing. */
 export function problemOf(failure: ApiError | null, field: string): string {
@@ -10,7 +11,7 @@ export function problemOf(failure: ApiError | null, field: string): string {
 
 /** What a form does in place of being sent by the browser. */
 export const submitHandler =
-  (act: () => void) =>
+  (act: () => unknown) =>
   (event: Event): void => {
     event.preventDefault();
     act();
@@ -121,6 +122,11 @@ export function TextField({
   );
 }
 
+/** A field for the password of whoever is signed in. */
+export const PasswordField = (props: Omit<TextFieldProps, 'label'> & { label?: string }): VNode => (
+  <TextField label="Your password" type="password" autocomplete="current-password" required {...props} />
+);
+
 interface SelectFieldProps extends FieldProps {
   value: string;
   onValue(value: string): void;
@@ -176,21 +182,18 @@ export function CheckField({ label, checked, onChecked, hint }: CheckFieldProps)
 interface FormActionsProps {
   /** What the form does, as its button says it: "Add". */
   action: string;
+  kind?: ButtonKind;
   /** Whether it cannot be sent now. */
   disabled: boolean;
-  onClose(): void;
+  onClose?: () => void;
 }
 
-/** The buttons of a form in a dialog: to leave it, and to send it. */
-export function FormActions({ action, disabled, onClose }: FormActionsProps): VNode {
+/** The buttons of a form: to leave it, where it is in a dialog, and to send it. */
+export function FormActions({ action, kind = 'primary', disabled, onClose }: FormActionsProps): VNode {
   return (
     <div class="actions">
-      <button type="button" class="button" onClick={onClose}>
-        Cancel
-      </button>
-      <button type="submit" class="button primary" disabled={disabled}>
-        {action}
-      </button>
+      {onClose !== undefined && <Button label="Cancel" onClick={onClose} />}
+      <Button type="submit" kind={kind} label={action} disabled={disabled} />
     </div>
   );
 }

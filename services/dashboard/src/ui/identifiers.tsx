@@ -1,3 +1,4 @@
+import { Button } from './button.tsx';
 // Ids and secrets as pages show them: as links, shortened, to copy, and what is shown once.
 
 import type { ComponentChildren, VNode } from 'preact';
@@ -112,9 +113,7 @@ export function IssuedSecret({
       <OneTimeSecret secret={secret} what={what} />
       {children}
       <div class="actions">
-        <button type="button" class="button primary" onClick={onClose}>
-          I have copied it
-        </button>
+        <Button kind="primary" label="I have copied it" onClick={onClose} />
       </div>
     </Dialog>
   );

@@ -1,7 +1,9 @@
-import type { ComponentChildren, VNode } from 'preact';
+import { type ComponentChildren, Fragment, type VNode } from 'preact';
 import { useId, useRef } from 'preact/hooks';
 import { type ApiError, mayPass, sentenceOf } from '../api/request.ts';
 import type { Asked } from '../api/use_answer.ts';
+import { number } from '../format.ts';
+import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 
 interface PanelProps {
@@ -124,8 +126,15 @@ export function Empty({ title, children }: { title: string; children?: Component
   );
 }
 
+interface FailureNoteProps {
+  /** Null: nothing did. */
+  failure: ApiError | null;
+  again?: (() => void) | undefined;
+}
+
 /** Says what failed, and offers to ask again where that may help. */
-export function FailureNote({ failure, again }: { failure: ApiError; again?: (() => void) | undefined }): VNode {
+export function FailureNote({ failure, again }: FailureNoteProps): VNode | null {
+  if (failure === null) return null;
   return (
     <div class="note note-bad" role="alert">
       <Icon name="warning" />
@@ -144,11 +153,7 @@ export function FailureNote({ failure, again }: { failure: ApiError; again?: (()
           Code <code>{failure.code}</code>
         </p>
       </div>
-      {again !== undefined && mayPass(failure) && (
-        <button type="button" class="button small" onClick={again}>
-          Retry
-        </button>
-      )}
+      {again !== undefined && mayPass(failure) && <Button kind="small" label="Retry" onClick={again} />}
     </div>
   );
 }
@@ -164,7 +169,7 @@ export function Shown<Value>({ asked, lines = 3, children }: ShownProps<Value>):
   const { value, failure, again } = asked;
   return (
     <div aria-busy={asked.asks} class={asked.isOld ? 'old' : ''}>
-      {failure !== null && <FailureNote failure={failure} again={again} />}
+      <FailureNote failure={failure} again={again} />
       {value === null ? failure === null && <Loading lines={lines} /> : children(value)}
     </div>
   );
@@ -175,4 +180,46 @@ export type BadgeKind = 'plain' | 'good' | 'warn' | 'bad';
 /** A state in a word; its colour says no more than the word does. */
 export function Badge({ kind = 'plain', children }: { kind?: BadgeKind; children: ComponentChildren }): VNode {
   return <span class={kind === 'plain' ? 'badge' : `badge badge-${kind}`}>{children}</span>;
+}
+
+/** A fact and what it is called; one that is not known or does not apply may stand among others as false or null. */
+export type Fact = readonly [name: string, text: ComponentChildren] | false | null;
+
+/** Facts below each other, each beside its name. */
+export function Facts({ facts, class: more = '' }: { facts: readonly Fact[]; class?: string }): VNode {
+  return (
+    <dl class={`facts ${more}`}>
+      {facts.map(
+        (fact) =>
+          fact && (
+            <Fragment key={fact[0]}>
+              <dt>{fact[0]}</dt>
+              <dd>{fact[1]}</dd>
+            </Fragment>
+          ),
+      )}
+    </dl>
+  );
+}
+
+interface Bar {
+  key: string;
+  name: ComponentChildren;
+  /** Of the whole width. */
+  share: number;
+  count: number;
+}
+
+/** Counts with bars behind them. */
+export function Bars({ bars, class: more = '' }: { bars: readonly Bar[]; class?: string }): VNode {
+  return (
+    <ol class={`bars ${more}`}>
+      {bars.map(({ key, name, share, count }) => (
+        <li key={key} style={{ '--share': `${(share * 100).toFixed(1)}%` }}>
+          {name}
+          <span>{number(count)}</span>
+        </li>
+      ))}
+    </ol>
+  );
 }

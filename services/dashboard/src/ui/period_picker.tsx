@@ -2,6 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { PRESETS, readPeriod } from '../period.ts';
 import { currentLocation, setQuery } from '../router.ts';
+import { Button } from './button.tsx';
 import { submitHandler, TextField } from './form_fields.tsx';
 import { Icon } from './icon.tsx';
 
@@ -78,9 +79,7 @@ function DateRange({ firstDay, lastDay, onRange }: DateRangeProps): VNode {
         onValue={setLast}
         problem={isWrong ? 'The last day must not be before the first.' : ''}
       />
-      <button type="submit" class="button primary" disabled={isWrong}>
-        Show these days
-      </button>
+      <Button type="submit" kind="primary" label="Show these days" disabled={isWrong} />
     </form>
   );
 }

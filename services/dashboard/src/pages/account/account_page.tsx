@@ -1,5 +1,4 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
 import { PASSWORD_RULE } from '#pipelines/settings/secrets.ts';
 import type { SessionList } from '#services/control_api/users.ts';
 import { request } from '../../api/request.ts';
@@ -7,8 +6,10 @@ import { useMutation, useQuery } from '../../api/use_answer.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { currentUser, linkAt, mayAt, mayInAccount, readProviders, readSession } from '../../session.ts';
+import { ActionForm, useDraft } from '../../ui/action_form.tsx';
+import { Button } from '../../ui/button.tsx';
 import { toast } from '../../ui/dialog.tsx';
-import { problemOf, submitHandler, TextField } from '../../ui/form_fields.tsx';
+import { PasswordField, TextField } from '../../ui/form_fields.tsx';
 import { Empty, FailureNote, Panel, Shown, Tabs } from '../../ui/panel.tsx';
 import { AuditList } from '../audit/audit_log.tsx';
 import { Tokens } from '../members/access_tokens.tsx';
@@ -26,11 +27,11 @@ export default function AccountPage(_props: PageProps): VNode {
     {
       id: 'usage',
       label: 'Usage',
-      content: () => (mayInAccount('account.read', null) ? <Usage /> : <UsageElsewhere />),
+      content: () => (mayInAccount('account.read', null) ? <Usage /> : USAGE_ELSEWHERE),
     },
-    { id: 'members', label: 'Members', content: () => (mayAt('users.manage', null) ? <Members /> : <ForManagers />) },
-    { id: 'tokens', label: 'Tokens', content: () => (mayAt('tokens.manage', null) ? <Access /> : <ForManagers />) },
-    { id: 'audit', label: 'Audit', content: () => (mayAt('audit.read', null) ? <AuditList /> : <ForManagers />) },
+    { id: 'members', label: 'Members', content: () => (mayAt('users.manage', null) ? <Members /> : FOR_MANAGERS) },
+    { id: 'tokens', label: 'Tokens', content: () => (mayAt('tokens.manage', null) ? <Access /> : FOR_MANAGERS) },
+    { id: 'audit', label: 'Audit', content: () => (mayAt('audit.read', null) ? <AuditList /> : FOR_MANAGERS) },
     { id: 'you', label: 'You', content: () => <OwnSignIn /> },
   ];
   return (
@@ -52,21 +53,17 @@ function Access(): VNode {
   );
 }
 
-function UsageElsewhere(): VNode {
-  return (
-    <Empty title="Usage is shown per account">
-      Your roles are limited to single sites. A role in the whole account is needed.
-    </Empty>
-  );
-}
+const USAGE_ELSEWHERE = (
+  <Empty title="Usage is shown per account">
+    Your roles are limited to single sites. A role in the whole account is needed.
+  </Empty>
+);
 
-function ForManagers(): VNode {
-  return (
-    <Empty title="You do not have access to this">
-      Owners and admins of a site or account do. Ask one of them for a role.
-    </Empty>
-  );
-}
+const FOR_MANAGERS = (
+  <Empty title="You do not have access to this">
+    Owners and admins of a site or account do. Ask one of them for a role.
+  </Empty>
+);
 
 /** How the person signs in, where they are signed in, and what they may. */
 function OwnSignIn(): VNode {
@@ -94,20 +91,20 @@ function OwnSignIn(): VNode {
 function OwnSessions(): VNode {
   const asked = useQuery('own sessions', (signal) => request<SessionList>('GET', '/v1/sessions', { signal }));
   const action = useMutation();
-  const end = async (id: string): Promise<void> => {
-    const ended = await action.run(() => request<object>('DELETE', `/v1/sessions/${id}`));
-    if (ended === null) return;
-    toast('The session was ended');
-    asked.again();
-  };
+  const end = ({ id }: SessionList['items'][number]) =>
+    action.run(
+      () => request<object>('DELETE', `/v1/sessions/${id}`),
+      () => {
+        toast('The session was ended');
+        asked.again();
+      },
+    );
   return (
     <Panel title="Your sessions" note="End sessions that you do not recognise, then change your password.">
       <div class="stack-small">
-        {action.failure !== null && <FailureNote failure={action.failure} />}
+        <FailureNote failure={action.failure} />
         <Shown asked={asked}>
-          {({ items }) => (
-            <SessionTable sessions={items} isBusy={action.isBusy} onEnd={(session) => void end(session.id)} />
-          )}
+          {({ items }) => <SessionTable sessions={items} isBusy={action.isBusy} onEnd={end} />}
         </Shown>
       </div>
     </Panel>
@@ -115,48 +112,34 @@ function OwnSessions(): VNode {
 }
 
 function OwnPassword(): VNode {
-  const [password, setPassword] = useState('');
-  const [code, setCode] = useState('');
-  const [fresh, setFresh] = useState('');
-  const action = useMutation();
-  const change = async (): Promise<void> => {
-    const body = { ...proofBody(password, code), new_password: fresh };
-    const changed = await action.run(() => request<object>('POST', '/v1/session/password', { body }));
-    if (changed === null) return;
-    setPassword('');
-    setCode('');
-    setFresh('');
-    toast('Your password was changed');
-  };
+  const { draft, field, reset } = useDraft({ password: '', code: '', fresh: '' });
+  const body = { ...proofBody(draft.password, draft.code), new_password: draft.fresh };
   return (
     <Panel title="Password" note="Changing it ends your other sessions.">
-      <form class="stack" onSubmit={submitHandler(() => void change())}>
-        <TextField
-          label="Current password"
-          type="password"
-          autocomplete="current-password"
-          required
-          value={password}
-          onValue={setPassword}
-        />
-        <SecondFactorField code={code} onCode={setCode} />
-        <TextField
-          label="New password"
-          type="password"
-          autocomplete="new-password"
-          required
-          hint={PASSWORD_RULE}
-          problem={problemOf(action.failure, 'new_password')}
-          value={fresh}
-          onValue={setFresh}
-        />
-        {action.failure !== null && <FailureNote failure={action.failure} />}
-        <div class="actions">
-          <button type="submit" class="button" disabled={action.isBusy}>
-            Change password
-          </button>
-        </div>
-      </form>
+      <ActionForm
+        action="Change password"
+        kind={null}
+        run={() => request<object>('POST', '/v1/session/password', { body })}
+        onDone={() => {
+          reset();
+          toast('Your password was changed');
+        }}
+      >
+        {(failure) => (
+          <>
+            <PasswordField label="Current password" {...field(null)('password')} />
+            <SecondFactorField {...field(null)('code')} />
+            <TextField
+              label="New password"
+              type="password"
+              autocomplete="new-password"
+              required
+              hint={PASSWORD_RULE}
+              {...field(failure)('fresh', 'new_password')}
+            />
+          </>
+        )}
+      </ActionForm>
     </Panel>
   );
 }
@@ -164,21 +147,21 @@ function OwnPassword(): VNode {
 /** Accounts at providers that sign the person in; nothing where there are neither providers nor links. */
 function ProviderLinks(): VNode | null {
   const asked = useQuery('providers', readProviders);
-  const [password, setPassword] = useState('');
-  const [code, setCode] = useState('');
+  const { draft, field, reset } = useDraft({ password: '', code: '' });
   const action = useMutation();
   const providers = asked.value?.items ?? [];
   const links = currentUser.value?.provider_links ?? 0;
   if (providers.length === 0 && links === 0) return null;
-  const unlink = async (): Promise<void> => {
-    const body = proofBody(password, code);
-    const done = await action.run(() => request<object>('POST', '/v1/session/oidc/unlink', { body }));
-    if (done === null) return;
-    setPassword('');
-    setCode('');
-    toast('All provider accounts were unlinked');
-    void readSession();
-  };
+  const proof = proofBody(draft.password, draft.code);
+  const unlink = () =>
+    action.run(
+      () => request<object>('POST', '/v1/session/oidc/unlink', { body: proof }),
+      () => {
+        reset();
+        toast('All provider accounts were unlinked');
+        void readSession();
+      },
+    );
   return (
     <Panel title="Single sign-on" note="Instead of your password and second factor; the provider may ask for its own.">
       <form class="stack" onSubmit={(event) => event.preventDefault()}>
@@ -189,32 +172,18 @@ function ProviderLinks(): VNode | null {
               ? 'One account is linked.'
               : `${links} accounts are linked.`}
         </p>
-        <TextField
-          label="Your password"
-          type="password"
-          autocomplete="current-password"
-          hint="Leave empty if you have none"
-          value={password}
-          onValue={setPassword}
-        />
-        <SecondFactorField code={code} onCode={setCode} />
-        {action.failure !== null && <FailureNote failure={action.failure} />}
+        <PasswordField required={false} hint="Leave empty if you have none" {...field(null)('password')} />
+        <SecondFactorField {...field(null)('code')} />
+        <FailureNote failure={action.failure} />
         <div class="actions">
-          {links > 0 && (
-            <button type="button" class="button" disabled={action.isBusy} onClick={() => void unlink()}>
-              Unlink all
-            </button>
-          )}
+          {links > 0 && <Button label="Unlink all" disabled={action.isBusy} onClick={unlink} />}
           {providers.map(({ id, label }) => (
-            <button
+            <Button
               key={id}
-              type="button"
-              class="button"
+              label={`Link your ${label} account`}
               disabled={action.isBusy}
-              onClick={() => void action.run(() => linkAt(id, password === '' ? {} : proofBody(password, code)))}
-            >
-              Link your {label} account
-            </button>
+              onClick={() => action.run(() => linkAt(id, draft.password === '' ? {} : proof))}
+            />
           ))}
         </div>
       </form>

@@ -3,8 +3,10 @@ import { useEffect, useState } from 'preact/hooks';
 import { request } from '../../api/request.ts';
 import { useMutation } from '../../api/use_answer.ts';
 import { currentUser, readSession } from '../../session.ts';
+import { ActionForm, useDraft } from '../../ui/action_form.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Dialog, toast, useLoss } from '../../ui/dialog.tsx';
-import { FormActions, submitHandler, TextField } from '../../ui/form_fields.tsx';
+import { PasswordField, TextField } from '../../ui/form_fields.tsx';
 import { CopyButton } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
 
@@ -28,9 +30,7 @@ export function SecondFactor(): VNode {
   const [begun, setBegun] = useState<NewFactor | null>(null);
   const [codes, setCodes] = useState<readonly string[] | null>(null);
   const action = useMutation();
-  const begin = async (): Promise<void> => {
-    setBegun(await action.run(() => request<NewFactor>('POST', '/v1/session/totp/begin', { body: {} })));
-  };
+  const begin = () => action.run(() => request<NewFactor>('POST', '/v1/session/totp/begin', { body: {} }), setBegun);
   const close = (): void => {
     setBegun(null);
     setCodes(null);
@@ -47,11 +47,9 @@ export function SecondFactor(): VNode {
       ) : (
         <div class="stack">
           <p>Two-factor authentication is off.</p>
-          {action.failure !== null && <FailureNote failure={action.failure} />}
+          <FailureNote failure={action.failure} />
           <div class="actions">
-            <button type="button" class="button" disabled={action.isBusy} onClick={() => void begin()}>
-              Set up
-            </button>
+            <Button label="Set up" disabled={action.isBusy} onClick={begin} />
           </div>
         </div>
       )}
@@ -65,46 +63,34 @@ interface ConfirmingProps {
   onClose(): void;
 }
 
+const NOTHING = { code: '', password: '' };
+
 function Confirming({ begun, onCodes, onClose }: ConfirmingProps): VNode {
-  const [code, setCode] = useState('');
-  const [password, setPassword] = useState('');
-  const action = useMutation();
-  const confirm = async (): Promise<void> => {
-    const body = { code: code.trim(), password };
-    const path = '/v1/session/totp/confirm';
-    const confirmed = await action.run(() => request<{ recovery_codes: string[] }>('POST', path, { body }));
-    if (confirmed !== null) onCodes(confirmed.recovery_codes);
-  };
+  const { draft, field } = useDraft(NOTHING);
+  const body = { ...draft, code: draft.code.trim() };
   return (
-    <form class="stack" onSubmit={submitHandler(() => void confirm())}>
-      <p>
-        Scan this with your authenticator app, or add the secret below manually or{' '}
-        <a href={begun.uri}>by opening it there</a>, then enter the code that the app shows.
-      </p>
-      <LazyQrCode text={begun.uri} label="The secret, to scan" />
-      <div class="secret">
-        <code>{begun.secret}</code>
-        <CopyButton text={begun.secret} what="secret" />
-      </div>
-      <TextField
-        label="Code"
-        autocomplete="one-time-code"
-        inputMode="numeric"
-        required
-        value={code}
-        onValue={setCode}
-      />
-      <TextField
-        label="Your password"
-        type="password"
-        autocomplete="current-password"
-        required
-        value={password}
-        onValue={setPassword}
-      />
-      {action.failure !== null && <FailureNote failure={action.failure} />}
-      <FormActions action="Turn on" disabled={action.isBusy} onClose={onClose} />
-    </form>
+    <ActionForm
+      action="Turn on"
+      run={() => request<{ recovery_codes: string[] }>('POST', '/v1/session/totp/confirm', { body })}
+      onDone={({ recovery_codes }) => onCodes(recovery_codes)}
+      onClose={onClose}
+    >
+      {() => (
+        <>
+          <p>
+            Scan this with your authenticator app, or add the secret below manually or{' '}
+            <a href={begun.uri}>by opening it there</a>, then enter the code that the app shows.
+          </p>
+          <LazyQrCode text={begun.uri} label="The secret, to scan" />
+          <div class="secret">
+            <code>{begun.secret}</code>
+            <CopyButton text={begun.secret} what="secret" />
+          </div>
+          <TextField label="Code" autocomplete="one-time-code" inputMode="numeric" required {...field(null)('code')} />
+          <PasswordField {...field(null)('password')} />
+        </>
+      )}
+    </ActionForm>
   );
 }
 
@@ -116,51 +102,39 @@ function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose()
       <pre class="block">{codes.join('\n')}</pre>
       <div class="actions">
         <CopyButton text={codes.join('\n')} what="recovery codes" />
-        <button type="button" class="button primary" onClick={onClose}>
-          I have copied them
-        </button>
+        <Button kind="primary" label="I have copied them" onClick={onClose} />
       </div>
     </Dialog>
   );
 }
 
 function Removing(): VNode {
-  const [code, setCode] = useState('');
-  const [password, setPassword] = useState('');
-  const action = useMutation();
-  const remove = async (): Promise<void> => {
-    const body = { password, code: code.trim() };
-    const removed = await action.run(() => request<object>('POST', '/v1/session/totp/remove', { body }));
-    if (removed === null) return;
-    toast('The second factor was removed');
-    void readSession();
-  };
+  const { draft, field } = useDraft(NOTHING);
+  const body = { ...draft, code: draft.code.trim() };
   return (
-    <form class="stack" onSubmit={submitHandler(() => void remove())}>
-      <p>Two-factor authentication is on.</p>
-      <TextField
-        label="Your password"
-        type="password"
-        autocomplete="current-password"
-        required
-        value={password}
-        onValue={setPassword}
-      />
-      <TextField
-        label="Code"
-        autocomplete="one-time-code"
-        required
-        hint="From the app, or a recovery code"
-        value={code}
-        onValue={setCode}
-      />
-      {action.failure !== null && <FailureNote failure={action.failure} />}
-      <div class="actions">
-        <button type="submit" class="button danger" disabled={action.isBusy}>
-          Remove the second factor
-        </button>
-      </div>
-    </form>
+    <ActionForm
+      action="Remove the second factor"
+      kind="danger"
+      run={() => request<object>('POST', '/v1/session/totp/remove', { body })}
+      onDone={() => {
+        toast('The second factor was removed');
+        void readSession();
+      }}
+    >
+      {() => (
+        <>
+          <p>Two-factor authentication is on.</p>
+          <PasswordField {...field(null)('password')} />
+          <TextField
+            label="Code"
+            autocomplete="one-time-code"
+            required
+            hint="From the app, or a recovery code"
+            {...field(null)('code')}
+          />
+        </>
+      )}
+    </ActionForm>
   );
 }
 

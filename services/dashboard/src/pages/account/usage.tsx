@@ -7,8 +7,9 @@ import { TimeSeries } from '../../charts/time_series.tsx';
 import { dateTime, monthName, number, percent } from '../../format.ts';
 import { API_ZONE } from '../../period.ts';
 import { sites } from '../../site_list.ts';
+import { Button } from '../../ui/button.tsx';
 import { SelectField } from '../../ui/form_fields.tsx';
-import { Badge, type BadgeKind, Empty, Panel, Shown } from '../../ui/panel.tsx';
+import { Badge, type BadgeKind, Empty, Facts, Panel, Shown } from '../../ui/panel.tsx';
 import { type AllowanceState, evenShare, GRACE, monthOutlook, monthsUntil, usageLines } from './usage_lines.ts';
 
 const EVERY_MS = 60_000;
@@ -60,46 +61,34 @@ function OneAccount({ account, isUnfolded }: { account: AccountItem; isUnfolded:
           <p class="muted">Redis is not responding, so usage is unavailable. Events are still accepted.</p>
         ) : (
           <div>
-            <meter
-              class="meter"
-              min={0}
-              max={Math.max(1, allowance)}
-              value={used}
-              aria-label={`Used of ${name}'s allowance`}
-            />
+            <meter class="meter" max={Math.max(1, allowance)} value={used} aria-label={`Used of ${name}'s allowance`} />
             <p>
               {number(used)} of {number(allowance)} events this month ({percent(used / Math.max(1, allowance))})
             </p>
           </div>
         )}
-        <dl class="facts">
-          <dt>Forecast</dt>
-          <dd>
-            {expected === null
-              ? 'Available after the first hours of the month'
-              : `${number(expected.total)} by the end of the month`}
-          </dd>
-          {expected !== null && expected.reachedAtMs !== null && expected.reachedAtMs > nowMs && (
-            <>
-              <dt>Used up</dt>
-              <dd>
-                About {dateTime(expected.reachedAtMs)}; events are dropped above {number(Math.round(allowance * GRACE))}
-              </dd>
-            </>
-          )}
-          <dt>Account</dt>
-          <dd>
-            <code>{account_id}</code>
-          </dd>
-          <dt>Sites</dt>
-          <dd>{own.length === 0 ? 'None' : own.map((site) => site.site_id).join(', ')}</dd>
-        </dl>
+        <Facts
+          facts={[
+            [
+              'Forecast',
+              expected === null
+                ? 'Available after the first hours of the month'
+                : `${number(expected.total)} by the end of the month`,
+            ],
+            expected !== null &&
+              expected.reachedAtMs !== null &&
+              expected.reachedAtMs > nowMs && [
+                'Used up',
+                `About ${dateTime(expected.reachedAtMs)}; events are dropped above ${number(Math.round(allowance * GRACE))}`,
+              ],
+            ['Account', <code>{account_id}</code>],
+            ['Sites', own.length === 0 ? 'None' : own.map((site) => site.site_id).join(', ')],
+          ]}
+        />
         {showsDays ? (
           <UsageByDay accountId={account_id} allowance={allowance} />
         ) : (
-          <button type="button" class="button" onClick={() => setShowsDays(true)}>
-            Show by day
-          </button>
+          <Button label="Show by day" onClick={() => setShowsDays(true)} />
         )}
       </div>
     </Panel>

@@ -6,9 +6,11 @@ import { useQuery } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
 import { dayEnd, dayStartOf } from '../../period.ts';
 import { currentLocation, setQuery } from '../../router.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { textFields } from '../../ui/action_form.tsx';
+import { Button } from '../../ui/button.tsx';
+import { type Column, codeColumn, DataTable, openColumn } from '../../ui/data_table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { SelectField, TextField } from '../../ui/form_fields.tsx';
+import { SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { Panel, Shown } from '../../ui/panel.tsx';
 import { auditSentence } from './audit_sentence.ts';
 
@@ -69,27 +71,19 @@ async function changes(
 }
 
 const COLUMNS: readonly Column<AuditItem>[] = [
-  {
-    id: 'when',
-    title: 'When',
-    value: ({ changed_at }) => changed_at,
-    cell: ({ seq, changed_at }) => (
-      <button type="button" class="link" onClick={() => setQuery({ change: String(seq) }, 'push')}>
-        {dateTime(changed_at)}
-      </button>
-    ),
-  },
+  openColumn({
+    ...{ id: 'when', title: 'When', value: ({ changed_at }) => changed_at },
+    shown: ({ changed_at }) => dateTime(changed_at),
+    open: ({ seq }) => setQuery({ change: String(seq) }, 'push'),
+  }),
   { id: 'sentence', title: 'Action', value: auditSentence },
-  {
-    id: 'about',
-    title: 'Resource',
-    value: ({ setting_key }) => setting_key,
-    cell: ({ setting_key }) => <code>{shortKey(setting_key)}</code>,
-  },
+  codeColumn('about', 'Resource', ({ setting_key }) => setting_key, shortKey),
 ];
 
 /** Hashes say nothing to people, and would make the table wide. */
-const shortKey = (settingKey: string): string => settingKey.replace(/[0-9a-f]{64}$/, (hash) => `${hash.slice(0, 8)}…`);
+function shortKey(settingKey: string): string {
+  return settingKey.replace(/[0-9a-f]{64}$/, (hash) => `${hash.slice(0, 8)}…`);
+}
 
 function ChangeDialog({ change }: { change: AuditItem }): VNode {
   const { setting_key, changed_at, before, after, secrets_changed } = change;
@@ -135,16 +129,10 @@ function auditFilter(query: URLSearchParams): Record<string, string | number | n
   };
 }
 
-function fieldsIn(query: URLSearchParams) {
-  const asked = (name: string): string => query.get(name) ?? '';
-  return {
-    setting: asked('setting'),
-    by: asked('by'),
-    kind: asked('kind'),
-    since: asked('since'),
-    until: asked('until'),
-  };
-}
+const NAMES = ['setting', 'by', 'kind', 'since', 'until'] as const;
+
+const fieldsIn = (query: URLSearchParams) =>
+  Object.fromEntries(NAMES.map((name) => [name, query.get(name) ?? ''])) as Record<(typeof NAMES)[number], string>;
 
 /** Asks for what, by whom, about what and when. */
 function AuditFilter(): VNode {
@@ -153,19 +141,15 @@ function AuditFilter(): VNode {
   const [typed, setTyped] = useState(() => fieldsIn(query));
   // The way back and forward changes them too. What else the address says, such as a change that is opened, leaves what is typed.
   useEffect(() => setTyped(fieldsIn(currentLocation.peek().query)), [inAddress]);
-  const field = (name: keyof typeof typed) => ({
-    value: typed[name],
-    onValue: (value: string) => setTyped({ ...typed, [name]: value }),
-  });
+  const field = textFields(typed, (change) => setTyped({ ...typed, ...change }));
   const { setting, by, kind, since, until } = typed;
   const isWrong = since !== '' && until !== '' && since > until;
   return (
     <form
       class="form-row"
-      onSubmit={(event) => {
-        event.preventDefault();
+      onSubmit={submitHandler(() => {
         if (!isWrong) setQuery({ setting: setting.trim(), by: by.trim(), kind, since, until }, 'push');
-      }}
+      })}
     >
       <SelectField label="Type" options={KINDS} {...field('kind')} />
       <TextField label="User or token" type="search" hint="A user id, or the label of a token." {...field('by')} />
@@ -184,9 +168,7 @@ function AuditFilter(): VNode {
         problem={isWrong ? 'The last day must not be before the first.' : ''}
       />
       <div class="field-button">
-        <button type="submit" class="button">
-          Filter
-        </button>
+        <Button type="submit" label="Filter" />
       </div>
     </form>
   );

@@ -17,7 +17,7 @@ import { type Board, listQuestions, readBoard, replaceBoard, type SavedQuestion 
 import { currentLocation } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
-import { Icon } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon.tsx';
 import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { FunnelView } from '../funnels/funnel_view.tsx';
 import { PathsView } from '../paths/paths_view.tsx';
@@ -58,7 +58,7 @@ export default function BoardPage({ params }: PageProps): VNode {
     });
   return (
     <div class="stack">
-      {saving.failure !== null && <FailureNote failure={saving.failure} />}
+      <FailureNote failure={saving.failure} />
       <ConflictDialog saving={saving} what="this board" />
       <Shown asked={asked} lines={8}>
         {({ board, questions }) => (
@@ -123,7 +123,17 @@ function QuestionPanel({ siteId, saved, period, onPart, at, onPlace }: QuestionP
               Open
             </a>
           )}
-          {onPlace !== null && <PlaceButtons name={saved.name} at={at} onPlace={onPlace} />}
+          {onPlace !== null && at > 0 && (
+            <IconButton icon="up" isSmall label={`Move ${saved.name} up`} onClick={() => onPlace(at - 1)} />
+          )}
+          {onPlace !== null && (
+            <IconButton
+              icon="close"
+              isSmall
+              label={`Remove ${saved.name} from the board`}
+              onClick={() => onPlace(null)}
+            />
+          )}
         </>
       }
     >
@@ -138,32 +148,6 @@ function QuestionPanel({ siteId, saved, period, onPart, at, onPlace }: QuestionP
         )}
       </Shown>
     </Panel>
-  );
-}
-
-interface PlaceButtonsProps {
-  name: string;
-  at: number;
-  onPlace(to: number | null): void;
-}
-
-function PlaceButtons({ name, at, onPlace }: PlaceButtonsProps): VNode {
-  return (
-    <>
-      {at > 0 && (
-        <button type="button" class="button small quiet" aria-label={`Move ${name} up`} onClick={() => onPlace(at - 1)}>
-          <Icon name="up" />
-        </button>
-      )}
-      <button
-        type="button"
-        class="button small quiet"
-        aria-label={`Remove ${name} from the board`}
-        onClick={() => onPlace(null)}
-      >
-        <Icon name="close" />
-      </button>
-    </>
   );
 }
 

@@ -3,7 +3,6 @@ import { useState } from 'preact/hooks';
 import { request } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
 import { ConflictDialog, useSave } from '../../editing/editing.tsx';
-import { dateTime, number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { questionAddress } from '../../questions/query_address.ts';
 import {
@@ -14,10 +13,10 @@ import {
   questionsPath,
   type SavedQuestion,
 } from '../../questions/saved.ts';
-import { addressOf } from '../../router.ts';
 import { mayAt } from '../../session.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { actionColumn, type Column, DataTable, linkColumn, numberColumn, timeColumn } from '../../ui/data_table.tsx';
 import { Confirm, toast } from '../../ui/dialog.tsx';
+import { siteAddress } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 
 type Removed = { kind: 'board' | 'query'; path: string; item: Board | SavedQuestion };
@@ -29,11 +28,17 @@ export default function BoardsPage({ params }: PageProps): VNode {
   const questions = useQuery(siteId, (signal) => listQuestions(siteId, signal));
   const [removed, setRemoved] = useState<Removed | null>(null);
   const mayChange = mayAt('saved.change', siteId);
-  const button = (one: Removed): VNode => (
-    <button type="button" class="button small" aria-label={`Remove ${one.item.name}`} onClick={() => setRemoved(one)}>
-      Remove
-    </button>
-  );
+  const removal = <Item extends Board | SavedQuestion>(kind: Removed['kind'], path: string): Column<Item>[] =>
+    mayChange
+      ? [
+          actionColumn({
+            kind: 'small',
+            label: 'Remove',
+            nameOf: ({ name }) => `Remove ${name}`,
+            act: (item) => setRemoved({ kind, path, item }),
+          }),
+        ]
+      : [];
   return (
     <div class="stack">
       <Panel title="Boards" note="A board shows several saved queries for the same period.">
@@ -41,12 +46,7 @@ export default function BoardsPage({ params }: PageProps): VNode {
           {(items) => (
             <DataTable
               caption="List of boards"
-              columns={[
-                ...boardColumns(siteId),
-                ...(mayChange
-                  ? [removeColumn((item: Board) => button({ kind: 'board', path: boardsPath(siteId), item }))]
-                  : []),
-              ]}
+              columns={[...boardColumns(siteId), ...removal<Board>('board', boardsPath(siteId))]}
               rows={items}
               keyOf={({ id }) => id}
               emptyText="No boards yet. Save a query and add it to one."
@@ -59,16 +59,7 @@ export default function BoardsPage({ params }: PageProps): VNode {
           {(items) => (
             <DataTable
               caption="List of saved queries"
-              columns={[
-                ...questionColumns(siteId),
-                ...(mayChange
-                  ? [
-                      removeColumn((item: SavedQuestion) =>
-                        button({ kind: 'query', path: questionsPath(siteId), item }),
-                      ),
-                    ]
-                  : []),
-              ]}
+              columns={[...questionColumns(siteId), ...removal<SavedQuestion>('query', questionsPath(siteId))]}
               rows={items}
               keyOf={({ id }) => id}
               emptyText="No saved queries yet"
@@ -120,10 +111,10 @@ function RemoveDialog({ removed: { kind, path, item }, onClose, onDone }: Remove
       action="Remove"
       isDangerous
       isBusy={saving.isBusy}
-      onConfirm={() => void remove()}
+      onConfirm={remove}
       onClose={onClose}
     >
-      {saving.failure !== null && <FailureNote failure={saving.failure} />}
+      <FailureNote failure={saving.failure} />
       <p>
         {kind === 'board'
           ? 'Its queries stay saved.'
@@ -134,43 +125,25 @@ function RemoveDialog({ removed: { kind, path, item }, onClose, onDone }: Remove
   );
 }
 
-const removeColumn = <Row,>(cell: (row: Row) => VNode): Column<Row> => ({
-  id: 'remove',
-  title: 'Action',
-  align: 'end',
-  cell,
-});
-
 const changed = <Row extends { changed_at: number; owner: string }>(): Column<Row>[] => [
   { id: 'owner', title: 'Owner', value: ({ owner }) => owner },
-  { id: 'changed', title: 'Changed', value: ({ changed_at }) => changed_at, cell: (row) => dateTime(row.changed_at) },
+  timeColumn('changed', 'Changed', ({ changed_at }) => changed_at),
 ];
 
 const boardColumns = (siteId: string): Column<Board>[] => [
-  {
-    id: 'name',
-    title: 'Board',
-    value: ({ name }) => name,
-    cell: ({ id, name }) => <a href={addressOf(`/sites/${encodeURIComponent(siteId)}/boards/${id}`)}>{name}</a>,
-  },
-  {
-    ...{ id: 'questions', title: 'Queries', align: 'end' },
-    value: ({ questions }) => questions.length,
-    cell: ({ questions }) => number(questions.length),
-  },
+  linkColumn({
+    ...{ id: 'name', title: 'Board', value: ({ name }) => name },
+    href: ({ id }) => siteAddress(siteId, `boards/${id}`),
+  }),
+  numberColumn('questions', 'Queries', ({ questions }) => questions.length),
   ...changed<Board>(),
 ];
 
 const questionColumns = (siteId: string): Column<SavedQuestion>[] => [
-  {
-    id: 'name',
-    title: 'Query',
-    value: ({ name }) => name,
-    cell: (saved) => {
-      const address = questionAddress(siteId, saved);
-      return address === null ? saved.name : <a href={address}>{saved.name}</a>;
-    },
-  },
+  linkColumn({
+    ...{ id: 'name', title: 'Query', value: ({ name }) => name },
+    href: (saved) => questionAddress(siteId, saved),
+  }),
   { id: 'query', title: 'Kind', value: ({ query }) => query },
   ...changed<SavedQuestion>(),
 ];

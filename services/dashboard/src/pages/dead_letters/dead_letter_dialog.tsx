@@ -6,11 +6,13 @@ import { type ApiResult, request } from '../../api/request.ts';
 import { useMutation, useQuery } from '../../api/use_answer.ts';
 import { dateTime, number } from '../../format.ts';
 import { mayAt, mayEverywhere } from '../../session.ts';
-import { type Column, DataTable, timeColumn } from '../../ui/data_table.tsx';
+import { ActionForm } from '../../ui/action_form.tsx';
+import { Button } from '../../ui/button.tsx';
+import { type Column, codeColumn, DataTable, timeColumn } from '../../ui/data_table.tsx';
 import { Confirm, Dialog, toast } from '../../ui/dialog.tsx';
-import { FormActions, problemOf, submitHandler, TextField } from '../../ui/form_fields.tsx';
+import { problemOf, TextField } from '../../ui/form_fields.tsx';
 import { EventLink } from '../../ui/identifiers.tsx';
-import { Badge, FailureNote, Shown } from '../../ui/panel.tsx';
+import { Badge, Facts, FailureNote, Shown } from '../../ui/panel.tsx';
 import { ATTEMPT_COLUMNS } from '../destinations/delivery_attempts.tsx';
 import { deadLetters, isAllSettled, isOpen, portions, resentSentence, stateOf } from './dead_letter_groups.ts';
 
@@ -34,7 +36,7 @@ export function LetterDialog({ id, onChanged, onClose }: LetterDialogProps): VNo
         {(letter) => (
           <div class="stack">
             <Steps letter={letter} onDone={onDone} />
-            <Facts letter={letter} />
+            <LetterFacts letter={letter} />
             <Contents details={letter} />
             <Attempts attempts={letter.attempts} />
           </div>
@@ -48,34 +50,35 @@ export function LetterDialog({ id, onChanged, onClose }: LetterDialogProps): VNo
 function Steps({ letter, onDone }: { letter: DeadLetterItem; onDone(): void }): VNode {
   const action = useMutation();
   const mayChange = mayChangeLetter(letter);
-  const send = async (): Promise<void> => {
-    const outcomes = await action.run(() => resend([letter.id]));
-    if (outcomes === null) return;
-    tellResent(outcomes);
-    onDone();
-  };
-  const reopen = async (): Promise<void> => {
-    const items = await action.run(() => markLetters('reopen', [letter.id]));
-    if (items === null) return;
-    // Somebody else may have opened it meanwhile.
-    const isReopened = items.some(({ outcome }) => outcome === 'reopened');
-    toast(isReopened ? 'Dead letter reopened' : 'The dead letter was already open or has expired');
-    onDone();
-  };
+  const ids = [letter.id];
+  const send = () =>
+    action.run(
+      () => inPortions('resend', ids),
+      (outcomes: Outcomes) => {
+        tellResent(outcomes);
+        onDone();
+      },
+    );
+  const reopen = () =>
+    action.run(
+      () => inPortions('reopen', ids),
+      (items) => {
+        // Somebody else may have opened it meanwhile.
+        const isReopened = items.some(({ outcome }) => outcome === 'reopened');
+        toast(isReopened ? 'Dead letter reopened' : 'The dead letter was already open or has expired');
+        onDone();
+      },
+    );
   return (
     <>
       <p class="row">
         <LetterState letter={letter} />
         {mayChange && letter.resendable && letter.resent_at === null && (
-          <button type="button" class="button primary" disabled={action.isBusy} onClick={() => void send()}>
-            Resend
-          </button>
+          <Button kind="primary" label="Resend" disabled={action.isBusy} onClick={send} />
         )}
-        {mayChange && letter.resolved === null && <ResolveLetters ids={[letter.id]} label="Resolve" onDone={onDone} />}
+        {mayChange && letter.resolved === null && <ResolveLetters ids={ids} label="Resolve" onDone={onDone} />}
         {mayChange && letter.resolved !== null && (
-          <button type="button" class="button small" disabled={action.isBusy} onClick={() => void reopen()}>
-            Reopen
-          </button>
+          <Button kind="small" label="Reopen" disabled={action.isBusy} onClick={reopen} />
         )}
       </p>
       {letter.resolved !== null && (
@@ -88,62 +91,46 @@ function Steps({ letter, onDone }: { letter: DeadLetterItem; onDone(): void }): 
           </div>
         </div>
       )}
-      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <FailureNote failure={action.failure} />
     </>
   );
 }
 
-function Facts({ letter }: { letter: DeadLetterItem }): VNode {
-  const { stage, destination, reason, detail, topic, partition, offset, index, died_at, bytes_total, cut, resent_at } =
-    letter;
+function LetterFacts({ letter }: { letter: DeadLetterItem }): VNode {
+  const { stage, destination, reason, detail, topic, partition, offset, index, died_at, cut, resent_at } = letter;
   return (
-    <dl class="facts">
-      <dt>Stage</dt>
-      <dd>{destination === null ? stage : `${stage} to ${destination}`}</dd>
-      {letter.site_ids.length > 0 && (
-        <>
-          <dt>Site</dt>
-          <dd>{letter.site_ids.join(', ')}</dd>
-        </>
-      )}
-      {letter.event !== null && (
-        <>
-          <dt>Event</dt>
-          <dd>
-            <EventLink siteId={letter.site_ids[0] ?? ''} eventId={letter.event.event_id}>
-              {letter.event.event || letter.event.event_id}
-            </EventLink>
-          </dd>
-        </>
-      )}
-      <dt>Reason</dt>
-      <dd>
-        <code>{reason}</code>
-      </dd>
-      {detail !== '' && (
-        <>
-          <dt>Detail</dt>
-          <dd>{detail}</dd>
-        </>
-      )}
-      <dt>Failed</dt>
-      <dd>{dateTime(died_at)}</dd>
-      {resent_at !== null && (
-        <>
-          <dt>Resent</dt>
-          <dd>{dateTime(resent_at)}</dd>
-        </>
-      )}
-      <dt>Position</dt>
-      <dd>
-        <code>{topic}</code>, partition {partition}, offset {offset}
-        {index >= 0 && `, event ${index}`}
-      </dd>
-      <dt>Size</dt>
-      <dd>
-        {number(bytes_total)} bytes{cut && ', of which only the first 512 KiB were kept: it cannot be resent'}
-      </dd>
-    </dl>
+    <Facts
+      facts={[
+        ['Stage', destination === null ? stage : `${stage} to ${destination}`],
+        letter.site_ids.length > 0 && ['Site', letter.site_ids.join(', ')],
+        letter.event !== null && ['Event', <LetterEvent letter={letter} />],
+        ['Reason', <code>{reason}</code>],
+        detail !== '' && ['Detail', detail],
+        ['Failed', dateTime(died_at)],
+        resent_at !== null && ['Resent', dateTime(resent_at)],
+        [
+          'Position',
+          <>
+            <code>{topic}</code>, partition {partition}, offset {offset}
+            {index >= 0 && `, event ${index}`}
+          </>,
+        ],
+        [
+          'Size',
+          `${number(letter.bytes_total)} bytes${cut ? ', of which only the first 512 KiB were kept: it cannot be resent' : ''}`,
+        ],
+      ]}
+    />
+  );
+}
+
+/** The event that a letter holds, where it is known and is one. */
+export function LetterEvent({ letter: { event, site_ids } }: { letter: DeadLetterItem }): VNode {
+  if (event === null) return <>–</>;
+  return (
+    <EventLink siteId={site_ids[0] ?? ''} eventId={event.event_id}>
+      {event.event || event.event_id}
+    </EventLink>
   );
 }
 
@@ -193,21 +180,14 @@ const CONTENT_COLUMNS: readonly Column<Content>[] = [
   { id: 'site', title: 'Site', value: ({ site_id }) => site_id },
   timeColumn('received', 'Received', ({ received_at }) => received_at),
   {
-    id: 'event',
-    title: 'Event',
-    value: ({ event }) => event,
+    ...{ id: 'event', title: 'Event', value: ({ event }) => event },
     cell: ({ site_id, event_id, event }) => (
       <EventLink siteId={site_id} eventId={event_id}>
         {event || event_id}
       </EventLink>
     ),
   },
-  {
-    id: 'event_id',
-    title: 'Event id',
-    value: ({ event_id }) => event_id,
-    cell: ({ event_id }) => <code>{event_id}</code>,
-  },
+  codeColumn('event_id', 'Event id', ({ event_id }) => event_id),
   { id: 'visitor', title: 'Distinct id', value: ({ distinct_id }) => distinct_id },
 ];
 
@@ -232,16 +212,26 @@ export const mayChangeLetter = ({ site_ids }: DeadLetterItem): boolean =>
     : site_ids.every((siteId) => mayAt('dead_letters.change', siteId));
 
 type Outcomes = ResendAnswer['items'];
+interface AnswerTo {
+  resend: ResendAnswer;
+  resolve: ResolveAnswer;
+  reopen: ResolveAnswer;
+}
 
-/** Sends letters in again, a portion at a time; those before a portion that failed are sent. */
-async function resend(ids: readonly string[]): Promise<ApiResult<Outcomes>> {
-  const outcomes: Outcomes = [];
+/** Does something with letters, a portion at a time; what comes before a portion that failed is done. */
+async function inPortions<What extends keyof AnswerTo>(
+  what: What,
+  ids: readonly string[],
+  more: { note?: string } = {},
+): Promise<ApiResult<AnswerTo[What]['items'][number][]>> {
+  const items: AnswerTo[What]['items'][number][] = [];
   for (const portion of portions(ids)) {
-    const answer = await request<ResendAnswer>('POST', '/v1/admin/dead-letters/resend', { body: { ids: portion } });
+    const body = { ids: portion, ...more };
+    const answer = await request<AnswerTo[What]>('POST', `/v1/admin/dead-letters/${what}`, { body });
     if (!answer.ok) return answer;
-    outcomes.push(...answer.value.items);
+    items.push(...answer.value.items);
   }
-  return { ok: true, value: outcomes, version: null };
+  return { ok: true, value: items, version: null };
 }
 
 /** Tells what became of letters. */
@@ -258,24 +248,27 @@ export function ResendAll({ letters, onDone }: { letters: readonly DeadLetterIte
   const left = letters.flatMap(({ id }) => (chosen.has(id) ? [id] : []));
   const close = (): void => setChosen(new Set());
   const send = async (): Promise<void> => {
-    const outcomes = await action.run(() => resend(left));
+    const outcomes = await action.run(() => inPortions('resend', left));
+    if (outcomes !== null) {
+      close();
+      tellResent(outcomes);
+    }
     // Those before a portion that failed are sent: the list says which are left.
-    if (outcomes === null) return onDone();
-    close();
-    tellResent(outcomes);
     onDone();
   };
   return (
     <>
-      <button type="button" class="button small" onClick={() => setChosen(new Set(letters.map(({ id }) => id)))}>
-        Resend all ({number(letters.length)})
-      </button>
+      <Button
+        kind="small"
+        label={`Resend all (${number(letters.length)})`}
+        onClick={() => setChosen(new Set(letters.map(({ id }) => id)))}
+      />
       {left.length > 0 && (
         <Confirm
           title={`Resend ${deadLetters(left.length)}?`}
           action={action.isBusy ? 'Resending' : 'Resend'}
           isBusy={action.isBusy}
-          onConfirm={() => void send()}
+          onConfirm={send}
           onClose={close}
         >
           <p>
@@ -283,27 +276,11 @@ export function ResendAll({ letters, onDone }: { letters: readonly DeadLetterIte
             Events that were already counted are not counted twice, and what a destination already has is not sent to
             it.
           </p>
-          {action.failure !== null && <FailureNote failure={action.failure} />}
+          <FailureNote failure={action.failure} />
         </Confirm>
       )}
     </>
   );
-}
-
-/** Says of letters that somebody is done with them, or that they are open again, a portion at a time. */
-async function markLetters(
-  what: 'resolve' | 'reopen',
-  ids: readonly string[],
-  more: { note?: string } = {},
-): Promise<ApiResult<ResolveAnswer['items']>> {
-  const items: ResolveAnswer['items'] = [];
-  for (const portion of portions(ids)) {
-    const body = { ids: portion, ...more };
-    const answer = await request<ResolveAnswer>('POST', `/v1/admin/dead-letters/${what}`, { body });
-    if (!answer.ok) return answer;
-    items.push(...answer.value.items);
-  }
-  return { ok: true, value: items, version: null };
 }
 
 interface ResolveLettersProps {
@@ -317,7 +294,6 @@ interface ResolveLettersProps {
 export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNode | null {
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [note, setNote] = useState('');
-  const action = useMutation();
   if (ids.length === 0) return null;
   // What died since was not looked at, and what is resolved by now needs nothing.
   const left = chosen.filter((id) => ids.includes(id));
@@ -325,38 +301,44 @@ export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNo
     setChosen([]);
     // What was said of these letters is not said of the next.
     setNote('');
-    action.clear();
   };
-  const resolve = async (): Promise<void> => {
-    const items = await action.run(() => markLetters('resolve', left, { note: note.trim() }));
+  const resolve = async () => {
+    const answer = await inPortions('resolve', left, { note: note.trim() });
     // Those before a portion that failed are resolved: the list says which are left.
-    if (items === null) return onDone();
-    close();
-    const done = items.filter(({ outcome }) => outcome === 'resolved').length;
-    toast(`${deadLetters(done)} resolved`);
-    onDone();
+    if (!answer.ok) onDone();
+    return answer;
   };
   return (
     <>
-      <button type="button" class="button small" onClick={() => setChosen(ids)}>
-        {label}
-      </button>
+      <Button kind="small" label={label} onClick={() => setChosen(ids)} />
       {left.length > 0 && (
         <Dialog title={`Resolve ${deadLetters(left.length)}`} isChanged={note.trim() !== ''} onClose={close}>
-          <form class="stack" onSubmit={submitHandler(() => void resolve())}>
-            <p>It is kept, but no longer counts as open. It can be reopened.</p>
-            <TextField
-              label="Resolution note"
-              required
-              lines={3}
-              hint="Visible to others. Up to 500 characters; no e-mail addresses or phone numbers."
-              problem={problemOf(action.failure, 'note')}
-              value={note}
-              onValue={setNote}
-            />
-            {action.failure !== null && <FailureNote failure={action.failure} />}
-            <FormActions action="Resolve" disabled={action.isBusy || note.trim() === ''} onClose={close} />
-          </form>
+          <ActionForm
+            action="Resolve"
+            isReady={note.trim() !== ''}
+            run={resolve}
+            onDone={(items) => {
+              close();
+              toast(`${deadLetters(items.filter(({ outcome }) => outcome === 'resolved').length)} resolved`);
+              onDone();
+            }}
+            onClose={close}
+          >
+            {(failure) => (
+              <>
+                <p>It is kept, but no longer counts as open. It can be reopened.</p>
+                <TextField
+                  label="Resolution note"
+                  required
+                  lines={3}
+                  hint="Visible to others. Up to 500 characters; no e-mail addresses or phone numbers."
+                  problem={problemOf(failure, 'note')}
+                  value={note}
+                  onValue={setNote}
+                />
+              </>
+            )}
+          </ActionForm>
         </Dialog>
       )}
     </>

@@ -4,16 +4,23 @@ import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import { listAll } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
 import { Sparkline } from '../../charts/time_series.tsx';
-import { ago, dateTime, number } from '../../format.ts';
+import { dateTime, number } from '../../format.ts';
 import { readPeriod } from '../../period.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { sites } from '../../site_list.ts';
-import { type Column, DataTable, numberColumn } from '../../ui/data_table.tsx';
+import { Button } from '../../ui/button.tsx';
+import { agoColumn, type Column, codeColumn, DataTable, numberColumn, openColumn } from '../../ui/data_table.tsx';
 import { SelectField } from '../../ui/form_fields.tsx';
-import { EventLink } from '../../ui/identifiers.tsx';
 import { Empty, Panel, Shown } from '../../ui/panel.tsx';
-import { LetterDialog, LetterState, mayChangeLetter, ResendAll, ResolveLetters } from './dead_letter_dialog.tsx';
+import {
+  LetterDialog,
+  LetterEvent,
+  LetterState,
+  mayChangeLetter,
+  ResendAll,
+  ResolveLetters,
+} from './dead_letter_dialog.tsx';
 import {
   countsByDay,
   DEAD_LETTER_FILTERS,
@@ -60,9 +67,7 @@ export default function DeadLettersPage(): VNode {
               {destination !== null && (
                 <p class="row">
                   Only deliveries to <code>{destination}</code>
-                  <button type="button" class="button small" onClick={() => setQuery({ destination: null }, 'push')}>
-                    All stages
-                  </button>
+                  <Button kind="small" label="All stages" onClick={() => setQuery({ destination: null }, 'push')} />
                 </p>
               )}
               <Groups groups={groups} from={period.from} to={period.to} isCut={more} isEmpty={inPeriod.length === 0} />
@@ -131,9 +136,7 @@ function Letters({ letters, onDone }: { letters: readonly DeadLetterItem[]; onDo
       actions={
         <>
           {(stage !== null || reason !== null) && (
-            <button type="button" class="button small" onClick={() => setQuery({ stage: null, reason: null }, 'push')}>
-              Show all
-            </button>
+            <Button kind="small" label="Show all" onClick={() => setQuery({ stage: null, reason: null }, 'push')} />
           )}
           <ResendAll letters={resendable(open)} onDone={onDone} />
           <ResolveLetters
@@ -185,16 +188,10 @@ function Groups({ groups, from, to, isCut, isEmpty }: GroupsProps): VNode {
 
 const groupColumns = (from: number, to: number): readonly Column<LetterGroup>[] => [
   { id: 'stage', title: 'Stage', value: ({ stage }) => stage },
-  {
-    id: 'reason',
-    title: 'Reason',
-    value: ({ reason }) => reason,
-    cell: ({ stage, reason }) => (
-      <button type="button" class="link mono" onClick={() => setQuery({ stage, reason }, 'push')}>
-        {reason}
-      </button>
-    ),
-  },
+  openColumn({
+    ...{ id: 'reason', title: 'Reason', look: 'mono', value: ({ reason }) => reason },
+    open: ({ stage, reason }) => setQuery({ stage, reason }, 'push'),
+  }),
   numberColumn('count', 'Count', ({ count }) => count),
   numberColumn('events', 'Events', ({ events }) => events),
   {
@@ -206,44 +203,24 @@ const groupColumns = (from: number, to: number): readonly Column<LetterGroup>[] 
       </span>
     ),
   },
-  {
-    id: 'last',
-    title: 'Newest',
-    value: ({ lastMs }) => lastMs,
-    cell: ({ lastMs }) => <span title={dateTime(lastMs)}>{ago(lastMs, Date.now())}</span>,
-  },
+  agoColumn('last', 'Newest', ({ lastMs }) => lastMs),
 ];
 
 const COLUMNS: readonly Column<DeadLetterItem>[] = [
-  {
-    id: 'died',
-    title: 'Failed',
-    value: ({ died_at }) => died_at,
-    cell: ({ id, died_at }) => (
-      <button type="button" class="link" onClick={() => setQuery({ letter: id }, 'push')}>
-        {dateTime(died_at)}
-      </button>
-    ),
-  },
+  openColumn({
+    ...{ id: 'died', title: 'Failed', value: ({ died_at }) => died_at, shown: ({ died_at }) => dateTime(died_at) },
+    open: ({ id }) => setQuery({ letter: id }, 'push'),
+  }),
   { id: 'stage', title: 'Stage', value: ({ stage }) => stage },
   { id: 'destination', title: 'Destination', value: ({ destination }) => destination ?? '' },
   { id: 'site', title: 'Site', value: ({ site_ids }) => site_ids.join(', ') },
   {
-    id: 'event',
-    title: 'Event',
-    value: ({ event }) => event?.event ?? '',
-    cell: ({ event, site_ids }) =>
-      event === null ? (
-        '–'
-      ) : (
-        <EventLink siteId={site_ids[0] ?? ''} eventId={event.event_id}>
-          {event.event || event.event_id}
-        </EventLink>
-      ),
+    ...{ id: 'event', title: 'Event', value: ({ event }) => event?.event ?? '' },
+    cell: (letter) => <LetterEvent letter={letter} />,
   },
-  { id: 'reason', title: 'Reason', value: ({ reason }) => reason, cell: ({ reason }) => <code>{reason}</code> },
+  codeColumn('reason', 'Reason', ({ reason }) => reason),
   numberColumn('events', 'Events', ({ events }) => events),
   { id: 'state', title: 'State', value: stateOf, cell: (letter) => <LetterState letter={letter} /> },
   { id: 'note', title: 'Note', value: ({ resolved }) => resolved?.note ?? '' },
-  { id: 'id', title: 'Id', value: ({ id }) => id, cell: ({ id }) => <code>{id}</code> },
+  codeColumn('id', 'Id', ({ id }) => id),
 ];

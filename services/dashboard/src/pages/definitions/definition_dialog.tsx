@@ -4,12 +4,13 @@ import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
 import { matchesUrl } from '#pipelines/settings/url_pattern.ts';
 import type { Meta } from '#services/control_api/fields.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
-import { type ApiError, type ApiResult, request } from '../../api/request.ts';
-import { ConflictDialog, RemoveButton, useEditForm } from '../../editing/editing.tsx';
+import { type ApiError, type ApiResult, request, sitePath } from '../../api/request.ts';
+import { EditForm, RemoveButton, useEditForm } from '../../editing/editing.tsx';
 import { mayAt } from '../../session.ts';
+import { textFields } from '../../ui/action_form.tsx';
 import { Dialog, toast } from '../../ui/dialog.tsx';
-import { CheckField, problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
-import { Badge, FailureNote, Tabs } from '../../ui/panel.tsx';
+import { CheckField, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { Badge, Tabs } from '../../ui/panel.tsx';
 import {
   type DefinitionDraft,
   DRAFT_NAMES,
@@ -55,27 +56,22 @@ export function DefinitionDialog(props: DefinitionDialogProps): VNode {
   const [view, setView] = useState('says');
   const mayChange = mayAt('definitions.change', siteId);
   const form = (): VNode => (
-    <form class="stack" onSubmit={submitHandler(() => void editing.save())}>
-      <fieldset class="stack" disabled={!mayChange}>
-        <DefinitionFields
-          draft={draft}
-          isNew={definition === null}
-          destinations={destinations}
-          failure={editing.failure}
-          onDraft={editing.edit}
-        />
-      </fieldset>
-      {editing.failure !== null && <FailureNote failure={editing.failure} />}
-      {mayChange && (
-        <div class="actions spread">
-          {definition !== null && <RemoveDefinition {...props} item={item} definition={definition} />}
-          <button type="submit" class="button primary" disabled={editing.isBusy}>
-            Save
-          </button>
-        </div>
-      )}
-      <ConflictDialog saving={editing} what="this definition" names={DRAFT_NAMES} />
-    </form>
+    <EditForm
+      form={editing}
+      mayChange={mayChange}
+      mayBeUnchanged
+      more={definition === null ? null : <RemoveDefinition {...props} item={item} definition={definition} />}
+      what="this definition"
+      names={DRAFT_NAMES}
+    >
+      <DefinitionFields
+        draft={draft}
+        isNew={definition === null}
+        destinations={destinations}
+        failure={editing.failure}
+        onDraft={editing.edit}
+      />
+    </EditForm>
   );
   return (
     <Dialog
@@ -129,16 +125,14 @@ interface DefinitionFieldsProps {
   /** Names of the site's destinations. */
   destinations: readonly string[];
   failure: ApiError | null;
-  onDraft(draft: DefinitionDraft): void;
+  onDraft(change: Partial<DefinitionDraft>): void;
 }
 
 /** What a definition says: what fires it, where, and what becomes of the event. */
 function DefinitionFields({ draft, isNew, destinations, failure, onDraft }: DefinitionFieldsProps): VNode {
   const kind = triggerOf(draft.trigger);
-  const field: FieldOf = (name) => ({
-    value: String(draft[name]),
-    onValue: (value: string) => onDraft({ ...draft, [name]: value }),
-  });
+  const number = kind?.number;
+  const field = textFields(draft, onDraft, failure);
   return (
     <>
       {isNew && (
@@ -146,15 +140,13 @@ function DefinitionFields({ draft, isNew, destinations, failure, onDraft }: Defi
       )}
       <TextField label="Event name" required placeholder="generate_lead" {...field('name')} />
       <SelectField label="Trigger" options={TRIGGERS} {...field('trigger')} />
-      {kind?.number !== undefined && (
+      {number !== undefined && (
         <TextField
-          label={kind.number.label}
+          label={number.label}
           inputMode="numeric"
-          placeholder={kind.number.usual}
-          value={lineValue(draft.properties, kind.number.property)}
-          onValue={(value) =>
-            onDraft({ ...draft, properties: withLine(draft.properties, kind.number?.property ?? '', value) })
-          }
+          placeholder={number.usual}
+          value={lineValue(draft.properties, number.property)}
+          onValue={(value) => onDraft({ properties: withLine(draft.properties, number.property, value) })}
         />
       )}
       {kind?.hasElement === true && (
@@ -163,7 +155,6 @@ function DefinitionFields({ draft, isNew, destinations, failure, onDraft }: Defi
             label="Element selector"
             placeholder="form.newsletter"
             hint="A CSS selector. For clicks, empty means any link or button."
-            problem={problemOf(failure, 'selector')}
             {...field('selector')}
           />
           <TextField label="Text contains (optional)" placeholder="Sign up" {...field('text')} />
@@ -175,59 +166,44 @@ function DefinitionFields({ draft, isNew, destinations, failure, onDraft }: Defi
         hint="A path, a host with a path, or a full URL; * matches any text. Empty means every page."
         {...field('urlPattern')}
       />
-      <WhatIsRead draft={draft} destinations={destinations} failure={failure} field={field} onDraft={onDraft} />
+      <details>
+        <summary>Data and destinations</summary>
+        <div class="stack">
+          <TextField
+            label="Conversion event (optional)"
+            placeholder="purchase"
+            hint="The event that destinations receive."
+            {...field('conversion')}
+          />
+          <TextField
+            label="Value selector (optional)"
+            placeholder=".total"
+            {...field('valueSelector', 'value_selector')}
+          />
+          <TextField
+            label="Captured fields (optional)"
+            lines={3}
+            placeholder="email = input[name=email]"
+            hint="One per line: property = selector."
+            {...field('fields', 'field_selectors')}
+          />
+          <TextField
+            label="Fixed properties (optional)"
+            lines={3}
+            placeholder="section = footer"
+            hint={'One per line. Numbers, true and false keep their type; "7" in quotes is text.'}
+            {...field('properties')}
+          />
+          {destinations.length > 0 && <LeftOut draft={draft} destinations={destinations} onDraft={onDraft} />}
+        </div>
+      </details>
       <CheckField
         label="Enabled"
         checked={draft.enabled}
-        onChecked={(enabled) => onDraft({ ...draft, enabled })}
+        onChecked={(enabled) => onDraft({ enabled })}
         hint="Browsers pick up changes within minutes."
       />
     </>
-  );
-}
-
-type FieldOf = (name: keyof DefinitionDraft) => { value: string; onValue(value: string): void };
-
-interface WhatIsReadProps extends Omit<DefinitionFieldsProps, 'isNew'> {
-  field: FieldOf;
-}
-
-function WhatIsRead({ draft, destinations, failure, field, onDraft }: WhatIsReadProps): VNode {
-  return (
-    <details>
-      <summary>Data and destinations</summary>
-      <div class="stack">
-        <TextField
-          label="Conversion event (optional)"
-          placeholder="purchase"
-          hint="The event that destinations receive."
-          {...field('conversion')}
-        />
-        <TextField
-          label="Value selector (optional)"
-          placeholder=".total"
-          problem={problemOf(failure, 'value_selector')}
-          {...field('valueSelector')}
-        />
-        <TextField
-          label="Captured fields (optional)"
-          lines={3}
-          placeholder="email = input[name=email]"
-          hint="One per line: property = selector."
-          problem={problemOf(failure, 'field_selectors')}
-          {...field('fields')}
-        />
-        <TextField
-          label="Fixed properties (optional)"
-          lines={3}
-          placeholder="section = footer"
-          hint={'One per line. Numbers, true and false keep their type; "7" in quotes is text.'}
-          problem={problemOf(failure, 'properties')}
-          {...field('properties')}
-        />
-        {destinations.length > 0 && <LeftOut draft={draft} destinations={destinations} onDraft={onDraft} />}
-      </div>
-    </details>
   );
 }
 
@@ -242,7 +218,7 @@ function LeftOut({ draft, destinations, onDraft }: Omit<DefinitionFieldsProps, '
           label={name}
           checked={!leftOut.includes(name)}
           onChecked={(isSent) =>
-            onDraft({ ...draft, leftOut: isSent ? leftOut.filter((one) => one !== name) : [...leftOut, name] })
+            onDraft({ leftOut: isSent ? leftOut.filter((one) => one !== name) : [...leftOut, name] })
           }
         />
       ))}
@@ -253,9 +229,7 @@ function LeftOut({ draft, destinations, onDraft }: Omit<DefinitionFieldsProps, '
 /** A definition with what is said of the site that it is part of: its version, and who last changed it. Null: a new one. */
 type VersionedDefinition = Meta & { definition: EventDefinition | null };
 
-const sitePath = (siteId: string): string => `/v1/admin/sites/${encodeURIComponent(siteId)}`;
-const pathOf = (siteId: string, id = ''): string =>
-  `${sitePath(siteId)}/event-definitions${id === '' ? '' : `/${encodeURIComponent(id)}`}`;
+const pathOf = (siteId: string, ...id: string[]): string => sitePath(siteId, 'event-definitions', ...id);
 
 const REMOVED = {
   status: 404,

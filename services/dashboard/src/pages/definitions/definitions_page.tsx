@@ -3,14 +3,15 @@ import { useMemo } from 'preact/hooks';
 import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
 import type { DestinationItem } from '#services/control_api/destinations.ts';
 import type { DefinitionHealth, TagHealthItem } from '#services/control_api/operations.ts';
-import { listAll, request } from '../../api/request.ts';
+import { listAll, request, sitePath } from '../../api/request.ts';
 import { askedWhere, useQuery } from '../../api/use_answer.ts';
-import { ago, dateTime, number, span } from '../../format.ts';
+import { ago, dateTime, span } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
-import { type Column, DataTable, stateColumn } from '../../ui/data_table.tsx';
-import { type BadgeKind, Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { Button } from '../../ui/button.tsx';
+import { type Column, codeColumn, DataTable, numberColumn, openColumn, stateColumn } from '../../ui/data_table.tsx';
+import { type BadgeKind, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { DefinitionDialog } from './definition_dialog.tsx';
 import { triggerOf } from './definition_form.ts';
 
@@ -24,13 +25,12 @@ interface Row {
 /** What the tag watches for on the pages of a site, when each fired last, and which have stopped. */
 export default function DefinitionsPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const base = `/v1/admin/sites/${encodeURIComponent(siteId)}`;
   const asked = useQuery(siteId, (signal) =>
-    request<{ items: EventDefinition[] }>('GET', `${base}/event-definitions`, { signal }),
+    request<{ items: EventDefinition[] }>('GET', sitePath(siteId, 'event-definitions'), { signal }),
   );
   const health = useQuery(
     siteId,
-    (signal) => request<TagHealthItem>('GET', `${base}/tag-health`, { signal }),
+    (signal) => request<TagHealthItem>('GET', sitePath(siteId, 'tag-health'), { signal }),
     HEALTH_EVERY_MS,
   );
   const seesDestinations = mayAt('destinations.read', siteId);
@@ -45,33 +45,27 @@ export default function DefinitionsPage({ params }: PageProps): VNode {
   const definition = asked.value?.items.find(({ id }) => id === chosen) ?? null;
   return (
     <div class="stack">
-      {health.failure !== null && <FailureNote failure={health.failure} again={health.again} />}
+      <FailureNote failure={health.failure} again={health.again} />
       <Panel
         title="Event definitions"
         actions={
           mayAt('definitions.change', siteId) && (
-            <button type="button" class="button primary" onClick={() => setQuery({ definition: '+' }, 'push')}>
-              New definition
-            </button>
+            <Button kind="primary" label="New definition" onClick={() => setQuery({ definition: '+' }, 'push')} />
           )
         }
       >
         <Shown asked={asked}>
-          {() =>
-            rows.length === 0 ? (
-              <Empty title="No event definitions yet">
-                Page views are tracked automatically. Clicks, forms and visible elements need a definition.
-              </Empty>
-            ) : (
-              <DataTable
-                caption="List of event definitions"
-                columns={COLUMNS}
-                rows={rows}
-                keyOf={(row) => row.definition.id}
-                csvName="event-definitions"
-              />
-            )
-          }
+          {() => (
+            <DataTable
+              caption="List of event definitions"
+              columns={COLUMNS}
+              rows={rows}
+              keyOf={(row) => row.definition.id}
+              csvName="event-definitions"
+              emptyText="No event definitions yet"
+              emptyHint="Page views are tracked automatically. Clicks, forms and visible elements need a definition."
+            />
+          )}
         </Shown>
       </Panel>
       {chosen !== null && asked.value !== null && (chosen === '+' || definition !== null) && (
@@ -106,42 +100,22 @@ const STATES: Readonly<Record<DefinitionHealth['state'] | 'off' | 'unknown', { l
 const stateOf = ({ definition, health }: Row) => STATES[definition.enabled ? (health?.state ?? 'unknown') : 'off'];
 
 const COLUMNS: readonly Column<Row>[] = [
+  openColumn({
+    ...{ id: 'name', title: 'Event', look: 'strong', value: ({ definition }) => definition.name },
+    open: ({ definition }) => setQuery({ definition: definition.id }, 'push'),
+  }),
   {
-    id: 'name',
-    title: 'Event',
-    value: ({ definition }) => definition.name,
-    cell: ({ definition }) => (
-      <button type="button" class="link strong" onClick={() => setQuery({ definition: definition.id }, 'push')}>
-        {definition.name}
-      </button>
-    ),
-  },
-  {
-    id: 'trigger',
-    title: 'Trigger',
+    ...{ id: 'trigger', title: 'Trigger' },
     value: ({ definition }) => triggerOf(definition.trigger)?.label ?? definition.trigger,
   },
-  {
-    id: 'what',
-    title: 'Selector',
-    value: ({ definition }) => definition.selector,
-    cell: ({ definition }) => (definition.selector === '' ? '–' : <code>{definition.selector}</code>),
-  },
+  codeColumn('what', 'Selector', ({ definition }) => definition.selector),
   { id: 'pages', title: 'Pages', value: ({ definition }) => definition.url_pattern || 'All pages' },
   stateColumn('state', 'State', (row) => stateOf(row)),
   {
-    id: 'last',
-    title: 'Last fired',
-    value: ({ health }) => health?.last_fired_at ?? null,
+    ...{ id: 'last', title: 'Last fired', value: ({ health }) => health?.last_fired_at ?? null },
     cell: ({ health }) => <LastFired health={health} />,
   },
-  {
-    id: 'fired',
-    title: 'Fired',
-    align: 'end',
-    value: ({ health }) => health?.fired ?? null,
-    cell: ({ health }) => number(health?.fired ?? null),
-  },
+  numberColumn('fired', 'Fired', ({ health }) => health?.fired ?? null),
 ];
 
 function LastFired({ health }: { health: DefinitionHealth | null }): VNode | string {

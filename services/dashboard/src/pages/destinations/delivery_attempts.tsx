@@ -1,15 +1,15 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AttemptItem, TestAnswer } from '#services/control_api/destinations.ts';
-import { request } from '../../api/request.ts';
+import { request, sitePath } from '../../api/request.ts';
 import { useMutation, useQuery } from '../../api/use_answer.ts';
 import { span } from '../../format.ts';
 import { addressOf } from '../../router.ts';
 import { Combobox } from '../../ui/combobox.tsx';
-import { type Column, DataTable, stateColumn, timeColumn } from '../../ui/data_table.tsx';
-import { SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
+import { AskedTable, type Column, codeColumn, numberColumn, stateColumn, timeColumn } from '../../ui/data_table.tsx';
+import { FormActions, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { EventLink } from '../../ui/identifiers.tsx';
-import { Badge, type BadgeKind, Empty, FailureNote, Shown } from '../../ui/panel.tsx';
+import { Badge, type BadgeKind, Facts, FailureNote } from '../../ui/panel.tsx';
 import { type DestinationRow, testAdvice } from './destination_rows.ts';
 import type { Kind } from './setting_form.ts';
 
@@ -44,22 +44,15 @@ export function DestinationAttempts({ siteId, row }: DestinationDialogProps): VN
   return (
     <div class="stack">
       <SelectField label="Outcome" value={outcome} onValue={setOutcome} options={FILTERS} />
-      <Shown asked={asked}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty title="No matching attempts in the last 30 days" />
-          ) : (
-            <DataTable
-              caption="Newest attempts"
-              columns={columnsOf(siteId)}
-              rows={items}
-              keyOf={({ event_id, attempt, attempted_at }) => `${event_id} ${attempt} ${attempted_at}`}
-              csvName={`attempts-${row.item.name}`}
-              heightPx={HEIGHT_PX}
-            />
-          )
-        }
-      </Shown>
+      <AskedTable
+        asked={asked}
+        caption="Newest attempts"
+        columns={columnsOf(siteId)}
+        keyOf={({ event_id, attempt, attempted_at }) => `${event_id} ${attempt} ${attempted_at}`}
+        csvName={`attempts-${row.item.name}`}
+        heightPx={HEIGHT_PX}
+        emptyText="No matching attempts in the last 30 days"
+      />
     </div>
   );
 }
@@ -68,16 +61,9 @@ export function DestinationAttempts({ siteId, row }: DestinationDialogProps): VN
 export const ATTEMPT_COLUMNS = {
   when: timeColumn('when', 'When', ({ attempted_at }) => attempted_at),
   outcome: stateColumn('outcome', 'Outcome', ({ outcome }) => attemptOutcomes[outcome]),
-  reason: {
-    id: 'reason',
-    title: 'Reason',
-    value: ({ reason }) => reason,
-    cell: ({ reason }) => (reason === '' ? '–' : <code>{reason}</code>),
-  },
+  reason: codeColumn('reason', 'Reason', ({ reason }) => reason),
   answer: {
-    id: 'answer',
-    title: 'Response',
-    value: attemptAnswer,
+    ...{ id: 'answer', title: 'Response', value: attemptAnswer },
     cell: (one) => <span class="wraps">{attemptAnswer(one)}</span>,
   },
   attempt: { id: 'attempt', title: 'Attempt', align: 'end', value: ({ attempt }) => attempt },
@@ -86,9 +72,7 @@ export const ATTEMPT_COLUMNS = {
 const columnsOf = (siteId: string): readonly Column<AttemptItem>[] => [
   ATTEMPT_COLUMNS.when,
   {
-    id: 'event',
-    title: 'Event',
-    value: ({ event, event_id }) => `${event} ${event_id}`,
+    ...{ id: 'event', title: 'Event', value: ({ event, event_id }) => `${event} ${event_id}` },
     cell: ({ event, event_id }) => (
       <EventLink siteId={siteId} eventId={event_id}>
         {event}
@@ -99,13 +83,12 @@ const columnsOf = (siteId: string): readonly Column<AttemptItem>[] => [
   ATTEMPT_COLUMNS.reason,
   ATTEMPT_COLUMNS.answer,
   ATTEMPT_COLUMNS.attempt,
-  {
-    id: 'took',
-    title: 'Duration',
-    align: 'end',
-    value: ({ took_ms }) => took_ms,
-    cell: ({ took_ms }) => (took_ms === 0 ? '–' : span(took_ms)),
-  },
+  numberColumn(
+    'took',
+    'Duration',
+    ({ took_ms }) => took_ms,
+    (ms) => (ms === null || ms === 0 ? '–' : span(ms)),
+  ),
 ];
 
 /** What the platform answered, in a line. */
@@ -129,14 +112,15 @@ export function SendTest({ siteId, row, kind, isUnsaved }: SendTestProps): VNode
   const action = useMutation();
   const takesCode = kind?.schema.properties?.[CODE] !== undefined;
   const isTest = takesCode && (code.trim() !== '' || (row.item.settings[CODE] ?? '') !== '');
-  const send = async (): Promise<void> => {
+  const typed = takesCode ? code.trim() : '';
+  const body = { event, ...(typed !== '' && { test_event_code: typed }) };
+  const send = () => {
     setAnswer(null);
-    const body = { event, ...(takesCode && code.trim() !== '' && { test_event_code: code.trim() }) };
     const path = `${destinationPath(siteId, row.item.name)}/test`;
-    setAnswer(await action.run(() => request<TestAnswer>('POST', path, { body })));
+    return action.run(() => request<TestAnswer>('POST', path, { body }), setAnswer);
   };
   return (
-    <form class="stack" onSubmit={submitHandler(() => void send())}>
+    <form class="stack" onSubmit={submitHandler(send)}>
       <Combobox label="Event" value={event} options={EVENTS} onValue={setEvent} takesOthers />
       {takesCode && (
         <TextField
@@ -152,12 +136,8 @@ export function SendTest({ siteId, row, kind, isUnsaved }: SendTestProps): VNode
           The platform cannot tell that this is a test and counts it. It has no user, and a value of 1 euro if any.
         </p>
       )}
-      {action.failure !== null && <FailureNote failure={action.failure} />}
-      <div class="actions">
-        <button type="submit" class="button primary" disabled={action.isBusy}>
-          {action.isBusy ? 'Sending' : 'Send test event'}
-        </button>
-      </div>
+      <FailureNote failure={action.failure} />
+      <FormActions action={action.isBusy ? 'Sending' : 'Send test event'} disabled={action.isBusy} />
       <div role="status">{answer !== null && <Outcome answer={answer} />}</div>
     </form>
   );
@@ -181,20 +161,13 @@ function Outcome({ answer }: { answer: TestAnswer }): VNode {
         {took_ms > 0 && <span class="muted">after {span(took_ms)}</span>}
       </p>
       {outcome !== 'delivered' && outcome !== 'skipped' && <p>{testAdvice(reason, outcome === 'paused')}</p>}
-      <dl class="facts">
-        {detail !== '' && (
-          <>
-            <dt>Detail</dt>
-            <dd>{detail}</dd>
-          </>
-        )}
-        <dt>Event id</dt>
-        <dd>
-          <code>{event_id}</code>
-        </dd>
-        <dt>Response</dt>
-        <dd>{said === null ? 'None' : `${said.status} ${said.body}`}</dd>
-      </dl>
+      <Facts
+        facts={[
+          detail !== '' && ['Detail', detail],
+          ['Event id', <code>{event_id}</code>],
+          ['Response', attemptAnswer({ answer: said })],
+        ]}
+      />
     </div>
   );
 }
@@ -211,8 +184,7 @@ export interface DestinationDialogProps {
 }
 
 /** The path of a destination in the API. */
-export const destinationPath = (siteId: string, name: string): string =>
-  `/v1/admin/sites/${encodeURIComponent(siteId)}/destinations/${encodeURIComponent(name)}`;
+export const destinationPath = (siteId: string, name: string): string => sitePath(siteId, 'destinations', name);
 
 /** The address of a new replay of the dead letters of a destination, all that are kept. */
 export const replayAddress = (siteId: string, name: string): string =>

@@ -1,16 +1,17 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { RETRY_DELAYS } from '#pipelines/delivery/retry_topics.ts';
-import type { DestinationItem } from '#services/control_api/destinations.ts';
+import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
 import { type ApiError, type ApiResult, request } from '../../api/request.ts';
-import { ConflictDialog, RemoveButton, useEditForm, useSave } from '../../editing/editing.tsx';
+import { ConflictDialog, EditForm, RemoveButton, useEditForm, useSave } from '../../editing/editing.tsx';
 import { ago, dateTime, events, number, span } from '../../format.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
+import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog, toast } from '../../ui/dialog.tsx';
-import { problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
+import { problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { CopyButton } from '../../ui/identifiers.tsx';
-import { Badge, FailureNote, Tabs } from '../../ui/panel.tsx';
+import { Badge, Bars, Facts, FailureNote, Tabs } from '../../ui/panel.tsx';
 import {
   DestinationAttempts,
   type DestinationDialogProps,
@@ -98,31 +99,21 @@ function SettingsForm({
   const { isChanged } = form;
   useEffect(() => onUnsaved(isChanged), [isChanged]);
   return (
-    <form class="stack" onSubmit={submitHandler(() => void form.save())}>
-      <fieldset class="stack" disabled={!mayChange}>
-        <SettingFields
-          fields={fields}
-          draft={form.draft}
-          stored={item.secrets}
-          failure={form.failure}
-          onDraft={form.edit}
-        />
-      </fieldset>
-      {form.failure !== null && <FailureNote failure={form.failure} />}
-      {mayChange && (
-        <div class="actions spread">
-          <SwitchAndRemove siteId={siteId} row={row} onChanged={onChanged} />
-          <button type="submit" class="button primary" disabled={!isChanged || form.isBusy}>
-            Save
-          </button>
-        </div>
-      )}
-      <ConflictDialog
-        saving={form}
-        what="this destination"
-        names={Object.fromEntries(fields.map(({ name, title }) => [name, title]))}
+    <EditForm
+      form={form}
+      mayChange={mayChange}
+      more={<SwitchAndRemove siteId={siteId} row={row} onChanged={onChanged} />}
+      what="this destination"
+      names={Object.fromEntries(fields.map(({ name, title }) => [name, title]))}
+    >
+      <SettingFields
+        fields={fields}
+        draft={form.draft}
+        stored={item.secrets}
+        failure={form.failure}
+        onDraft={form.edit}
       />
-    </form>
+    </EditForm>
   );
 }
 
@@ -168,9 +159,10 @@ function SwitchAndRemove({
       >
         Its settings and secrets are deleted permanently. Delivered events are not affected.
       </RemoveButton>
-      <button type="button" class="button" onClick={() => (item.enabled ? setAsks(true) : void switchTo(true))}>
-        {item.enabled ? 'Disable' : 'Enable'}
-      </button>
+      <Button
+        label={item.enabled ? 'Disable' : 'Enable'}
+        onClick={() => (item.enabled ? setAsks(true) : void switchTo(true))}
+      />
       {saving.failure !== null && !asks && <FailureNote failure={saving.failure} />}
       {asks && (
         <Confirm
@@ -182,7 +174,7 @@ function SwitchAndRemove({
           onClose={() => setAsks(false)}
         >
           <p>No events are sent to it until it is enabled again. Missed events can be sent later by a replay.</p>
-          {saving.failure !== null && <FailureNote failure={saving.failure} />}
+          <FailureNote failure={saving.failure} />
         </Confirm>
       )}
       <ConflictDialog saving={saving} what="this destination" names={NAMES} />
@@ -220,46 +212,40 @@ function DestinationHealth({ siteId, row }: DestinationDialogProps): VNode {
           </div>
         </div>
       )}
-      <dl class="facts">
-        <dt>Delivered</dt>
-        <dd>
-          {number(health.delivered)} in the last 24 hours, of {number(health.attempts)} attempts
-        </dd>
-        <dt>Waiting</dt>
-        <dd>{waitingText(health.waiting, state === 'waits_for_settings')}</dd>
-        <dt>Failed</dt>
-        <dd>
-          {failedText(health)}{' '}
-          {health.failed > 0 && mayAt('dead_letters.read', siteId) && (
-            <a href={lettersAddress(siteId, item.name)}>See why</a>
-          )}{' '}
-          {health.failed > 0 && mayAt('replays.change', siteId) && (
-            <a href={replayAddress(siteId, item.name)}>Replay them</a>
-          )}
-        </dd>
-        <dt>Call duration</dt>
-        <dd>
-          Median {span(health.took_ms.p50)}, 99th percentile {span(health.took_ms.p99)}
-        </dd>
-        <dt>Delay since arrival</dt>
-        <dd>
-          Median {span(health.age_ms.p50)}, 99th percentile {span(health.age_ms.p99)}
-        </dd>
-        <dt>Last delivered</dt>
-        <dd>{health.delivered_at === null ? 'Not in the last 24 hours' : moment(health.delivered_at)}</dd>
-        {health.failed_at !== null && (
-          <>
-            <dt>Last error</dt>
-            <dd>
+      <Facts
+        facts={[
+          ['Delivered', `${number(health.delivered)} in the last 24 hours, of ${number(health.attempts)} attempts`],
+          ['Waiting', waitingText(health.waiting, state === 'waits_for_settings')],
+          ['Failed', <Failed siteId={siteId} name={item.name} health={health} />],
+          ['Call duration', percentiles(health.took_ms)],
+          ['Delay since arrival', percentiles(health.age_ms)],
+          ['Last delivered', health.delivered_at === null ? 'Not in the last 24 hours' : moment(health.delivered_at)],
+          health.failed_at !== null && [
+            'Last error',
+            <>
               <code>{health.failed_reason}</code>, {moment(health.failed_at)}
-            </dd>
-          </>
-        )}
-      </dl>
+            </>,
+          ],
+        ]}
+      />
       <Skipped skipped={health.skipped} total={skippedTotal(health)} />
     </div>
   );
 }
+
+function Failed({ siteId, name, health }: { siteId: string; name: string; health: HealthItem }): VNode {
+  const hasFailed = health.failed > 0;
+  return (
+    <>
+      {failedText(health)}{' '}
+      {hasFailed && mayAt('dead_letters.read', siteId) && <a href={lettersAddress(siteId, name)}>See why</a>}{' '}
+      {hasFailed && mayAt('replays.change', siteId) && <a href={replayAddress(siteId, name)}>Replay them</a>}
+    </>
+  );
+}
+
+const percentiles = ({ p50, p99 }: HealthItem['took_ms']): string =>
+  `Median ${span(p50)}, 99th percentile ${span(p99)}`;
 
 const moment = (ms: number): string => `${ago(ms, Date.now())} (${dateTime(ms)})`;
 
@@ -282,17 +268,19 @@ function Skipped({ skipped, total }: { skipped: Readonly<Record<string, number>>
   return (
     <section aria-labelledby="skipped">
       <h3 id="skipped">Skipped</h3>
-      <ol class="bars">
-        {reasons.map(([reason, count]) => (
-          <li key={reason} style={{ '--share': `${((count / total) * 100).toFixed(1)}%` }}>
+      <Bars
+        bars={reasons.map(([reason, count]) => ({
+          key: reason,
+          share: count / total,
+          count,
+          name: (
             <span>
               <code>{reason}</code>
               {WHY_SKIPPED[reason] !== undefined && <span class="muted small"> {WHY_SKIPPED[reason]}</span>}
             </span>
-            <span>{number(count)}</span>
-          </li>
-        ))}
-      </ol>
+          ),
+        }))}
+      />
     </section>
   );
 }
@@ -368,9 +356,7 @@ function OneField({
     <div class="stack-small">
       {text}
       <p class="row">
-        <button type="button" class="button small" onClick={() => common.onValue(newSigningSecret())}>
-          Generate secret
-        </button>
+        <Button kind="small" label="Generate secret" onClick={() => common.onValue(newSigningSecret())} />
         {common.value !== '' && <CopyButton text={common.value} what="signing secret" />}
       </p>
     </div>

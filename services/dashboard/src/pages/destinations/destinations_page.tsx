@@ -1,16 +1,18 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
-import { listAll, request } from '../../api/request.ts';
-import { useMutation, useQuery } from '../../api/use_answer.ts';
-import { number, span } from '../../format.ts';
+import { listAll, request, sitePath } from '../../api/request.ts';
+import { useQuery } from '../../api/use_answer.ts';
+import { span } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
-import { type Column, DataTable, stateColumn } from '../../ui/data_table.tsx';
+import { ActionForm } from '../../ui/action_form.tsx';
+import { Button } from '../../ui/button.tsx';
+import { type Column, codeColumn, DataTable, numberColumn, openColumn, stateColumn } from '../../ui/data_table.tsx';
 import { Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
-import { CheckField, FormActions, SelectField, submitHandler } from '../../ui/form_fields.tsx';
-import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { CheckField, SelectField } from '../../ui/form_fields.tsx';
+import { FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { DestinationDialog, SettingFields } from './destination_dialog.tsx';
 import { type DestinationRow, destinationRows, STATES, skippedTotal } from './destination_rows.ts';
 import { changeOf, draftOf, type Kind, settingFields } from './setting_form.ts';
@@ -43,19 +45,27 @@ export default function DestinationsPage({ params }: PageProps): VNode {
   const missing = (kinds.value?.items ?? []).filter(({ name }) => !rows.some(({ item }) => item.name === name));
   return (
     <div class="stack">
-      {health.failure !== null && <FailureNote failure={health.failure} again={health.again} />}
+      <FailureNote failure={health.failure} again={health.again} />
       <Panel
         title="The last 24 hours"
         note="Failed deliveries are retried; events rejected for good are kept as dead letters."
         actions={
-          mayChange && (
-            <button type="button" class="button primary" onClick={() => setQuery({ add: '1' }, 'push')}>
-              Add destination
-            </button>
-          )
+          mayChange && <Button kind="primary" label="Add destination" onClick={() => setQuery({ add: '1' }, 'push')} />
         }
       >
-        <Shown asked={list}>{() => <Destinations rows={rows} />}</Shown>
+        <Shown asked={list}>
+          {() => (
+            <DataTable
+              caption="Destinations of the site"
+              columns={COLUMNS}
+              rows={rows}
+              keyOf={({ item }) => item.name}
+              csvName="destinations"
+              emptyText="No destinations configured"
+              emptyHint="Add an advertising or analytics platform, or a webhook of your own."
+            />
+          )}
+        </Shown>
       </Panel>
       {chosen !== undefined && (
         <DestinationDialog
@@ -86,71 +96,42 @@ export default function DestinationsPage({ params }: PageProps): VNode {
   );
 }
 
-function Destinations({ rows }: { rows: readonly DestinationRow[] }): VNode {
-  if (rows.length === 0) {
-    return (
-      <Empty title="No destinations configured">
-        Add an advertising or analytics platform, or a webhook of your own.
-      </Empty>
-    );
-  }
-  return (
-    <DataTable
-      caption="Destinations of the site"
-      columns={COLUMNS}
-      rows={rows}
-      keyOf={({ item }) => item.name}
-      csvName="destinations"
-    />
-  );
-}
+const ofHealth =
+  (of: (health: HealthItem) => number) =>
+  ({ health }: DestinationRow): number | null =>
+    health && of(health);
+const ofCalls =
+  (percentile: 'p50' | 'p99') =>
+  ({ health }: DestinationRow): number | null =>
+    health === null || health.attempts === 0 ? null : health.took_ms[percentile];
+const spanOf = (ms: number | null): string => (ms === null ? '–' : span(ms));
 
 const COLUMNS: readonly Column<DestinationRow>[] = [
-  {
-    id: 'title',
-    title: 'Destination',
-    value: ({ title }) => title,
-    cell: ({ item, title }) => (
-      <button
-        type="button"
-        class="link strong"
-        onClick={() => setQuery({ destination: item.name, view: null }, 'push')}
-      >
-        {title}
-      </button>
-    ),
-  },
+  openColumn({
+    ...{ id: 'title', title: 'Destination', look: 'strong', value: ({ title }) => title },
+    open: ({ item }) => setQuery({ destination: item.name, view: null }, 'push'),
+  }),
   stateColumn('state', 'State', ({ state }) => STATES[state]),
-  count('delivered', 'Delivered', ({ delivered }) => delivered),
-  count('waiting', 'Waiting', ({ waiting }) => waiting),
-  count('failed', 'Failed', ({ failed }) => failed),
-  time('p50', 'p50', ({ took_ms }) => took_ms.p50),
-  time('p99', 'p99', ({ took_ms }) => took_ms.p99),
-  count('skipped', 'Skipped', (health) => skippedTotal(health)),
-  {
-    id: 'error',
-    title: 'Last error',
-    value: ({ health }) => health?.failed_reason ?? '',
-    cell: ({ health }) => (health === null || health.failed_reason === '' ? '–' : <code>{health.failed_reason}</code>),
-  },
+  numberColumn(
+    'delivered',
+    'Delivered',
+    ofHealth(({ delivered }) => delivered),
+  ),
+  numberColumn(
+    'waiting',
+    'Waiting',
+    ofHealth(({ waiting }) => waiting),
+  ),
+  numberColumn(
+    'failed',
+    'Failed',
+    ofHealth(({ failed }) => failed),
+  ),
+  numberColumn('p50', 'p50', ofCalls('p50'), spanOf),
+  numberColumn('p99', 'p99', ofCalls('p99'), spanOf),
+  numberColumn('skipped', 'Skipped', ofHealth(skippedTotal)),
+  codeColumn('error', 'Last error', ({ health }) => health?.failed_reason ?? ''),
 ];
-
-function count(id: string, title: string, of: (health: HealthItem) => number): Column<DestinationRow> {
-  const value = ({ health }: DestinationRow): number | null => (health === null ? null : of(health));
-  return { id, title, align: 'end', value, cell: (row) => number(value(row)) };
-}
-
-function time(id: string, title: string, of: (health: HealthItem) => number): Column<DestinationRow> {
-  const value = ({ health }: DestinationRow): number | null =>
-    health === null || health.attempts === 0 ? null : of(health);
-  return {
-    ...{ id, title, align: 'end', value },
-    cell(row) {
-      const ms = value(row);
-      return ms === null ? '–' : span(ms);
-    },
-  };
-}
 
 interface AddDestinationProps {
   siteId: string;
@@ -188,27 +169,30 @@ function NewSettings({ siteId, kind, onAdded, onClose }: Omit<AddDestinationProp
   const fields = settingFields(kind);
   const [draft, setDraft] = useState(() => draftOf(fields, null));
   const [enabled, setEnabled] = useState(false);
-  const action = useMutation();
-  useUnsaved(Object.keys(changeOf(fields, draft, null)).length > 0);
-  const add = async (): Promise<void> => {
-    const body = { name: kind.name, enabled, ...changeOf(fields, draft, null) };
-    const path = `/v1/admin/sites/${encodeURIComponent(siteId)}/destinations`;
-    const added = await action.run(() => request<DestinationItem>('POST', path, { body }));
-    if (added === null) return;
-    toast(`${kind.title} was added`);
-    onAdded(added.name);
-  };
+  const change = changeOf(fields, draft, null);
+  useUnsaved(Object.keys(change).length > 0);
+  const body = { name: kind.name, enabled, ...change };
   return (
-    <form class="stack" onSubmit={submitHandler(() => void add())}>
-      <SettingFields fields={fields} draft={draft} stored={[]} failure={action.failure} onDraft={setDraft} />
-      <CheckField
-        label="Enable now"
-        checked={enabled}
-        onChecked={setEnabled}
-        hint="Leave off to send a test event first, and enable it then."
-      />
-      {action.failure !== null && <FailureNote failure={action.failure} />}
-      <FormActions action="Add" disabled={action.isBusy} onClose={onClose} />
-    </form>
+    <ActionForm
+      action="Add"
+      run={() => request<DestinationItem>('POST', sitePath(siteId, 'destinations'), { body })}
+      onDone={({ name }) => {
+        toast(`${kind.title} was added`);
+        onAdded(name);
+      }}
+      onClose={onClose}
+    >
+      {(failure) => (
+        <>
+          <SettingFields fields={fields} draft={draft} stored={[]} failure={failure} onDraft={setDraft} />
+          <CheckField
+            label="Enable now"
+            checked={enabled}
+            onChecked={setEnabled}
+            hint="Leave off to send a test event first, and enable it then."
+          />
+        </>
+      )}
+    </ActionForm>
   );
 }

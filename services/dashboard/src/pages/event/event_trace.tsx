@@ -8,7 +8,7 @@ import { dateTime, isSearched, number } from '../../format.ts';
 import { addressOf } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { CopyButton, LinkWhere, personAddress, siteAddress } from '../../ui/identifiers.tsx';
-import { Shown } from '../../ui/panel.tsx';
+import { Badge, Facts, Shown } from '../../ui/panel.tsx';
 
 const HeadingLevel = createContext<'h2' | 'h3'>('h2');
 
@@ -221,13 +221,6 @@ const WORDS: Readonly<Record<Destination['state'], string>> = {
   skipped: 'Skipped',
   not_attempted: 'Not attempted',
 };
-const BADGES: Readonly<Record<Destination['state'], string>> = {
-  delivered: 'badge-good',
-  waiting: 'badge-warn',
-  dead: 'badge-bad',
-  skipped: '',
-  not_attempted: '',
-};
 
 /** What a destination did with an event, attempt by attempt, with the answers of its platform. */
 function DestinationSteps({ siteId, destination: item }: { siteId: string; destination: Destination }): VNode {
@@ -240,7 +233,7 @@ function DestinationSteps({ siteId, destination: item }: { siteId: string; desti
         </p>
       )}
       <p class="row">
-        <span class={`badge ${BADGES[state]}`}>{WORDS[state]}</span>
+        <Badge kind={STATES[state] === 'open' ? 'plain' : STATES[state]}>{WORDS[state]}</Badge>
         {reason !== '' && <code>{reason}</code>}
       </p>
       {attempts.length > 0 && (
@@ -272,21 +265,14 @@ function EventProperties({ siteId, row }: { siteId: string; row: Row }): VNode {
   const facts = factsOf(row).filter(([, text]) => text !== '');
   return (
     <>
-      <dl class="facts">
-        {facts.map(([name, text]) => (
-          <div class="fact" key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <LinkWhere
-                isAllowed={maySearch && isSearched(name, text)}
-                href={siteAddress(siteId, 'people', { id: text })}
-              >
-                {text}
-              </LinkWhere>
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Facts
+        facts={facts.map(([name, text]) => [
+          name,
+          <LinkWhere isAllowed={maySearch && isSearched(name, text)} href={siteAddress(siteId, 'people', { id: text })}>
+            {text}
+          </LinkWhere>,
+        ])}
+      />
       <details>
         <summary>Properties</summary>
         <div class="row">

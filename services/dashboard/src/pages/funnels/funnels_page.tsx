@@ -9,6 +9,7 @@ import { queryFromAddress, setQueryInAddress } from '../../questions/query_addre
 import { problemsAt, QuestionResult, useQuestion } from '../../questions/question_result.tsx';
 import { SiteNamesContext, useSiteNames } from '../../questions/site_names.ts';
 import { currentLocation } from '../../router.ts';
+import { Button } from '../../ui/button.tsx';
 import { Problem, SelectField } from '../../ui/form_fields.tsx';
 import { Icon, IconButton } from '../../ui/icon.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -122,9 +123,7 @@ function StepsBuilder({ steps, mayBeOptional, failure, onSteps }: StepsBuilderPr
         {said}
       </p>
       {steps.length < STEPS_MAX && (
-        <button type="button" class="button small" onClick={() => onSteps([...steps, {}])}>
-          <Icon name="plus" /> Add a step
-        </button>
+        <Button kind="small" icon="plus" label="Add a step" onClick={() => onSteps([...steps, {}])} />
       )}
     </div>
   );
@@ -355,9 +354,7 @@ function Exclusions({ draft, failure, onDraft }: FunnelOptionsProps): VNode {
       ))}
       <div class="row">
         {exclusions.length < EXCLUSIONS_MAX && (
-          <button type="button" class="button small quiet" onClick={() => change([...exclusions, {}])}>
-            <Icon name="plus" /> Exclude an event
-          </button>
+          <Button kind="small quiet" icon="plus" label="Exclude an event" onClick={() => change([...exclusions, {}])} />
         )}
         <AddFilter what="All steps" filters={draft.filters} onFilters={(filters) => onDraft({ ...draft, filters })} />
       </div>

@@ -3,15 +3,16 @@ import { useState } from 'preact/hooks';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { DomainItem, Installation, IssuedKeyItem, KeyItem } from '#services/control_api/sites.ts';
 import { type ApiResult, ask, listAll, request } from '../../api/request.ts';
-import { askedWhere, useMutation, useQuery } from '../../api/use_answer.ts';
+import { askedWhere, useQuery } from '../../api/use_answer.ts';
 import { ago, timeOfDay } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { addressOf } from '../../router.ts';
 import { mayAt } from '../../session.ts';
+import { ActionForm, useDraft } from '../../ui/action_form.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { FormActions, submitHandler, TextField } from '../../ui/form_fields.tsx';
+import { TextField } from '../../ui/form_fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
-import { CopyButton } from '../../ui/identifiers.tsx';
+import { CopyButton, siteAddress } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
 import { OriginsField } from '../keys/key_fields.tsx';
 import { originLines } from '../keys/key_form.ts';
@@ -117,7 +118,7 @@ function ChooseKey({ siteId, value, origins, onValue }: ChooseKeyProps): VNode {
         keys keep working.
       </p>
       {keys !== null && keys.length > 0 && <Existing keys={keys} />}
-      {asked.failure !== null && <FailureNote failure={asked.failure} again={asked.again} />}
+      <FailureNote failure={asked.failure} again={asked.again} />
       <TextField
         label="Browser key"
         placeholder="svc_pk_…"
@@ -128,12 +129,8 @@ function ChooseKey({ siteId, value, origins, onValue }: ChooseKeyProps): VNode {
         onValue={onValue}
       />
       <p class="row">
-        {mayAt('keys.change', siteId) && (
-          <button type="button" class="button" onClick={() => setAsked(true)}>
-            Issue a key
-          </button>
-        )}
-        <a href={addressOf(`/sites/${encodeURIComponent(siteId)}/keys`)}>All keys</a>
+        {mayAt('keys.change', siteId) && <Button label="Issue a key" onClick={() => setAsked(true)} />}
+        <a href={siteAddress(siteId, 'keys')}>All keys</a>
       </p>
       {isAsked && (
         <IssueHere
@@ -182,20 +179,19 @@ interface IssueHereProps {
 }
 
 function IssueHere({ siteId, offered, onIssued, onClose }: IssueHereProps): VNode {
-  const [origins, setOrigins] = useState('');
-  const action = useMutation();
-  const issue = async (): Promise<void> => {
-    const body = { site_id: siteId, caller: 'browser', label: 'Web pages', allowed_origins: originLines(origins) };
-    const answer = await action.run(() => request<IssuedKeyItem>('POST', '/v1/admin/keys', { body }));
-    if (answer !== null) onIssued(answer.secret);
-  };
+  const { draft, isChanged, field } = useDraft({ origins: '' });
+  const allowed_origins = originLines(draft.origins);
+  const body = { site_id: siteId, caller: 'browser', label: 'Web pages', allowed_origins };
   return (
-    <Dialog title="Issue a browser key" isChanged={origins !== ''} onClose={onClose}>
-      <form class="stack" onSubmit={submitHandler(() => void issue())}>
-        <OriginsField value={origins} offered={offered} failure={action.failure} onValue={setOrigins} />
-        {action.failure !== null && <FailureNote failure={action.failure} />}
-        <FormActions action="Issue" disabled={action.isBusy} onClose={onClose} />
-      </form>
+    <Dialog title="Issue a browser key" isChanged={isChanged} onClose={onClose}>
+      <ActionForm
+        action="Issue"
+        run={() => request<IssuedKeyItem>('POST', '/v1/admin/keys', { body })}
+        onDone={({ secret }) => onIssued(secret)}
+        onClose={onClose}
+      >
+        {(failure) => <OriginsField offered={offered} {...field(failure)('origins', 'allowed_origins')} />}
+      </ActionForm>
     </Dialog>
   );
 }
@@ -223,7 +219,7 @@ function FirstEvent({ siteId }: { siteId: string }): VNode {
       <p class="hidden" role="status">
         {watched?.newest == null ? '' : isThere ? 'A browser event arrived' : 'Browser events have arrived'}
       </p>
-      {asked.failure !== null && <FailureNote failure={asked.failure} again={asked.again} />}
+      <FailureNote failure={asked.failure} again={asked.again} />
       {watched !== null && watched.newest !== null ? (
         <Arrived siteId={siteId} event={watched.newest} isNew={isThere} />
       ) : (
@@ -234,7 +230,7 @@ function FirstEvent({ siteId }: { siteId: string }): VNode {
           <p class="muted">
             Nothing arrives? A mistyped key, or one of another site, gets a 403 response, which only the browser’s
             console shows. Automated browsers count as bots, and pages whose origin the key does not allow are rejected:
-            see <a href={addressOf(`/sites/${encodeURIComponent(siteId)}/refusals`)}>Rejected events</a>.
+            see <a href={siteAddress(siteId, 'refusals')}>Rejected events</a>.
           </p>
         </>
       )}
@@ -268,7 +264,6 @@ interface ArrivedProps {
 }
 
 function Arrived({ siteId, event, isNew }: ArrivedProps): VNode {
-  const home = (page: string): string => addressOf(`/sites/${encodeURIComponent(siteId)}/${page}`);
   const page = pageOf(event);
   const from = page === '' ? ', without a page URL' : ' from ';
   return (
@@ -286,7 +281,8 @@ function Arrived({ siteId, event, isNew }: ArrivedProps): VNode {
           {page !== '' && <code>{page}</code>}.
         </p>
         <p>
-          <a href={home('overview')}>Go to the overview</a>, or <a href={home('destinations')}>add a destination</a>.
+          <a href={siteAddress(siteId, 'overview')}>Go to the overview</a>, or{' '}
+          <a href={siteAddress(siteId, 'destinations')}>add a destination</a>.
         </p>
       </div>
     </div>

@@ -3,16 +3,18 @@ import { useState } from 'preact/hooks';
 import type { IssuedKeyItem, KeyItem, RotatedKeyItem } from '#services/control_api/sites.ts';
 import { listAll, request } from '../../api/request.ts';
 import { useMutation, useQuery } from '../../api/use_answer.ts';
-import { ConflictDialog, useEditForm } from '../../editing/editing.tsx';
+import { EditForm, useEditForm } from '../../editing/editing.tsx';
 import { ago, dateTime } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
-import { type Column, DataTable, timeColumn } from '../../ui/data_table.tsx';
-import { Confirm, Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
-import { FormActions, SelectField, submitHandler } from '../../ui/form_fields.tsx';
+import { ConfirmButton, CreateDialog, useDraft } from '../../ui/action_form.tsx';
+import { Button } from '../../ui/button.tsx';
+import { AskedTable, agoColumn, type Column, openColumn, timeColumn } from '../../ui/data_table.tsx';
+import { Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
+import { SelectField } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
-import { Badge, type BadgeKind, Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { Badge, type BadgeKind, Facts, FailureNote, Panel } from '../../ui/panel.tsx';
 import { KeyFields } from './key_fields.tsx';
 import { bodyOfKey, draftOfKey, EMPTY_KEY, isSameKey, KEY_NAMES, type KeyDraft, OVERLAPS } from './key_form.ts';
 
@@ -35,29 +37,19 @@ export default function KeysPage({ params }: PageProps): VNode {
         title="API keys"
         note="Browser keys are public, as part of your pages; server keys are secret."
         actions={
-          mayChange && (
-            <button type="button" class="button primary" onClick={() => setQuery({ issue: '1' }, 'push')}>
-              Issue a key
-            </button>
-          )
+          mayChange && <Button kind="primary" label="Issue a key" onClick={() => setQuery({ issue: '1' }, 'push')} />
         }
       >
-        <Shown asked={asked}>
-          {({ items }) =>
-            items.length === 0 ? (
-              <Empty title="No keys yet">A key is needed to send events of this site.</Empty>
-            ) : (
-              <DataTable
-                caption="Keys of the site"
-                columns={COLUMNS}
-                rows={items}
-                keyOf={({ key_hash }) => key_hash}
-                sortedBy={{ column: 'created', isDescending: true }}
-                csvName="keys"
-              />
-            )
-          }
-        </Shown>
+        <AskedTable
+          asked={asked}
+          caption="Keys of the site"
+          columns={COLUMNS}
+          keyOf={({ key_hash }) => key_hash}
+          sortedBy={{ column: 'created', isDescending: true }}
+          csvName="keys"
+          emptyText="No keys yet"
+          emptyHint="A key is needed to send events of this site."
+        />
       </Panel>
       {chosen !== undefined && (
         <KeyDialog
@@ -83,37 +75,16 @@ const keyNamed = (keys: readonly KeyItem[], named: string): KeyItem | undefined 
   named.length < KEY_ID_CHARACTERS ? undefined : keys.find(({ key_hash }) => key_hash.startsWith(named));
 
 const COLUMNS: readonly Column<KeyItem>[] = [
-  {
-    id: 'key',
-    title: 'Key',
-    value: ({ shown_prefix }) => shown_prefix,
-    cell: ({ key_hash, shown_prefix }) => (
-      <button type="button" class="link mono" onClick={() => setQuery({ key: key_hash }, 'push')}>
-        {shown_prefix}…
-      </button>
-    ),
-  },
+  openColumn({
+    ...{ id: 'key', title: 'Key', look: 'mono', value: ({ shown_prefix }) => shown_prefix },
+    shown: ({ shown_prefix }) => `${shown_prefix}…`,
+    open: ({ key_hash }) => setQuery({ key: key_hash }, 'push'),
+  }),
   { id: 'label', title: 'Label', value: ({ label }) => label },
-  { id: 'caller', title: 'Used by', value: ({ caller }) => (caller === 'browser' ? 'Browsers' : 'Servers') },
-  {
-    id: 'origins',
-    title: 'Origins',
-    value: ({ allowed_origins }) => allowed_origins.join(' '),
-    cell: (key) => originsOf(key),
-  },
-  {
-    id: 'used',
-    title: 'Last used',
-    value: ({ last_used_at }) => last_used_at,
-    cell: ({ last_used_at }) =>
-      last_used_at === null ? 'Unknown' : <span title={dateTime(last_used_at)}>{ago(last_used_at, Date.now())}</span>,
-  },
-  {
-    id: 'state',
-    title: 'State',
-    value: ({ state }) => STATES[state].label,
-    cell: (key) => <KeyState item={key} />,
-  },
+  { id: 'caller', title: 'Used by', value: callersOf },
+  { id: 'origins', title: 'Origins', value: ({ allowed_origins }) => allowed_origins.join(' '), cell: originsOf },
+  agoColumn('used', 'Last used', ({ last_used_at }) => last_used_at, 'Unknown'),
+  { id: 'state', title: 'State', value: ({ state }) => STATES[state].label, cell: (key) => <KeyState item={key} /> },
   timeColumn('created', 'Issued', ({ created_at }) => created_at),
 ];
 
@@ -128,37 +99,39 @@ const CALLERS = [
   { value: 'server', label: 'Servers: secret' },
 ];
 
+/** What is sent of a form: only browser keys have origins. */
+function bodyFor(draft: KeyDraft, caller: KeyItem['caller']): object {
+  const { allowed_origins, ...rest } = bodyOfKey(draft);
+  return { ...rest, ...(caller === 'browser' && { allowed_origins }) };
+}
+
 /** Issues a key and shows it, once. */
 function IssueKey({ siteId, onIssued, onClose }: IssueKeyProps): VNode {
   const [caller, setCaller] = useState<KeyItem['caller']>('browser');
-  const [draft, setDraft] = useState<KeyDraft>(EMPTY_KEY);
-  const [issued, setIssued] = useState<IssuedKeyItem | null>(null);
-  const action = useMutation();
-  const issue = async (): Promise<void> => {
-    const { allowed_origins, ...rest } = bodyOfKey(draft);
-    const body = { site_id: siteId, caller, ...rest, ...(caller === 'browser' && { allowed_origins }) };
-    const answer = await action.run(() => request<IssuedKeyItem>('POST', '/v1/admin/keys', { body }));
-    if (answer === null) return;
-    setIssued(answer);
-    onIssued();
-  };
-  if (issued !== null) {
-    return <IssuedSecret secret={issued.secret} what="key" onClose={onClose} />;
-  }
+  const { draft, edit } = useDraft<KeyDraft>(EMPTY_KEY);
+  const body = { site_id: siteId, caller, ...bodyFor(draft, caller) };
   return (
-    <Dialog title="Issue a key" isChanged={!isSameKey(draft, EMPTY_KEY)} onClose={onClose}>
-      <form class="stack" onSubmit={submitHandler(() => void issue())}>
-        <SelectField
-          label="Used by"
-          value={caller}
-          onValue={(value) => setCaller(value as KeyItem['caller'])}
-          options={CALLERS}
-        />
-        <KeyFields caller={caller} draft={draft} failure={action.failure} onDraft={setDraft} />
-        {action.failure !== null && <FailureNote failure={action.failure} />}
-        <FormActions action="Issue" disabled={action.isBusy} onClose={onClose} />
-      </form>
-    </Dialog>
+    <CreateDialog
+      title="Issue a key"
+      action="Issue"
+      isChanged={!isSameKey(draft, EMPTY_KEY)}
+      run={() => request<IssuedKeyItem>('POST', '/v1/admin/keys', { body })}
+      onMade={onIssued}
+      onClose={onClose}
+      issued={({ secret }) => <IssuedSecret secret={secret} what="key" onClose={onClose} />}
+    >
+      {(failure) => (
+        <>
+          <SelectField
+            label="Used by"
+            value={caller}
+            onValue={(value) => setCaller(value as KeyItem['caller'])}
+            options={CALLERS}
+          />
+          <KeyFields caller={caller} draft={draft} failure={failure} edit={edit} />
+        </>
+      )}
+    </CreateDialog>
   );
 }
 
@@ -181,7 +154,7 @@ function KeyDialog({ item, mayChange, onChanged, onClose }: KeyDialogProps): VNo
         <p>
           <KeyState item={item} />
         </p>
-        <Facts item={item} />
+        <KeyFacts item={item} />
         {mayChange && isActive && (
           <>
             <ChangeKey item={item} onChanged={onChanged} />
@@ -203,32 +176,20 @@ function KeyDialog({ item, mayChange, onChanged, onClose }: KeyDialogProps): VNo
   );
 }
 
-function Facts({ item }: { item: KeyItem }): VNode {
-  const { label, caller, created_at, last_used_at, expires_at, revoked_at } = item;
-  const moments = [
-    ['Issued', created_at],
-    ['Expires', expires_at],
-    ['Revoked', revoked_at],
-  ] as const;
+function KeyFacts({ item }: { item: KeyItem }): VNode {
+  const { label, created_at, last_used_at, expires_at, revoked_at } = item;
   return (
-    <dl class="facts">
-      <dt>Label</dt>
-      <dd>{label === '' ? 'None' : label}</dd>
-      <dt>Used by</dt>
-      <dd>{caller === 'browser' ? 'Browsers' : 'Servers'}</dd>
-      <dt>Origins</dt>
-      <dd>{originsOf(item)}</dd>
-      <dt>Last used</dt>
-      <dd>{last_used_at === null ? 'Unknown' : ago(last_used_at, Date.now())}</dd>
-      {moments.map(([name, ms]) =>
-        ms === null ? null : (
-          <>
-            <dt>{name}</dt>
-            <dd>{dateTime(ms)}</dd>
-          </>
-        ),
-      )}
-    </dl>
+    <Facts
+      facts={[
+        ['Label', label === '' ? 'None' : label],
+        ['Used by', callersOf(item)],
+        ['Origins', originsOf(item)],
+        ['Last used', last_used_at === null ? 'Unknown' : ago(last_used_at, Date.now())],
+        ['Issued', dateTime(created_at)],
+        expires_at !== null && ['Expires', dateTime(expires_at)],
+        revoked_at !== null && ['Revoked', dateTime(revoked_at)],
+      ]}
+    />
   );
 }
 
@@ -238,11 +199,7 @@ function ChangeKey({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged
     item,
     draftOf: draftOfKey,
     read: () => request('GET', path),
-    write(draft, { caller, version }) {
-      const { allowed_origins, ...rest } = bodyOfKey(draft);
-      const body = { ...rest, ...(caller === 'browser' && { allowed_origins }) };
-      return request('PATCH', path, { body, version });
-    },
+    write: (draft, { caller, version }) => request('PATCH', path, { body: bodyFor(draft, caller), version }),
     onSaved() {
       toast('Saved the key');
       onChanged();
@@ -251,29 +208,17 @@ function ChangeKey({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged
   });
   useUnsaved(form.isChanged);
   return (
-    <form class="stack" onSubmit={submitHandler(() => void form.save())}>
-      <KeyFields caller={item.caller} draft={form.draft} failure={form.failure} onDraft={form.edit} />
-      {form.failure !== null && <FailureNote failure={form.failure} />}
-      <div class="actions">
-        <button type="submit" class="button" disabled={form.isBusy}>
-          Save
-        </button>
-      </div>
-      <ConflictDialog saving={form} what="this key" names={KEY_NAMES} />
-    </form>
+    <EditForm form={form} kind={null} mayBeUnchanged what="this key" names={KEY_NAMES}>
+      <KeyFields caller={item.caller} draft={form.draft} failure={form.failure} edit={form.edit} />
+    </EditForm>
   );
 }
 
 function RotateKey({ item, onRotated }: { item: KeyItem; onRotated(rotated: RotatedKeyItem): void }): VNode {
   const [overlap, setOverlap] = useState<string>(OVERLAPS[0].value);
   const action = useMutation();
-  const rotate = async (): Promise<void> => {
-    const body = { overlap_ms: Number(overlap) };
-    const rotated = await action.run(() =>
-      request<RotatedKeyItem>('POST', keyPath(item.key_hash, '/rotate'), { body }),
-    );
-    if (rotated !== null) onRotated(rotated);
-  };
+  const body = { overlap_ms: Number(overlap) };
+  const rotate = () => request<RotatedKeyItem>('POST', keyPath(item.key_hash, '/rotate'), { body });
   return (
     <section class="stack" aria-labelledby="rotate">
       <h3 id="rotate">Replace with a new key</h3>
@@ -284,47 +229,27 @@ function RotateKey({ item, onRotated }: { item: KeyItem; onRotated(rotated: Rota
         options={OVERLAPS}
         hint="Switch to the new key within this time."
       />
-      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <FailureNote failure={action.failure} />
       <div class="actions">
-        <button type="button" class="button primary" disabled={action.isBusy} onClick={() => void rotate()}>
-          Rotate
-        </button>
+        <Button kind="primary" label="Rotate" disabled={action.isBusy} onClick={() => action.run(rotate, onRotated)} />
       </div>
     </section>
   );
 }
 
 function RevokeKey({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged'>): VNode {
-  const [asks, setAsks] = useState(false);
-  const action = useMutation();
-  const revoke = async (): Promise<void> => {
-    const revoked = await action.run(() => request<KeyItem>('POST', keyPath(item.key_hash, '/revoke')));
-    if (revoked === null) return;
-    setAsks(false);
-    toast('The key was revoked');
-    onChanged();
-  };
   return (
     <div class="actions spread">
-      <button type="button" class="button danger" onClick={() => setAsks(true)}>
-        Revoke
-      </button>
-      {asks && (
-        <Confirm
-          title="Revoke the key?"
-          action="Revoke"
-          isDangerous
-          isBusy={action.isBusy}
-          onConfirm={() => void revoke()}
-          onClose={() => setAsks(false)}
-        >
-          <p>
-            It stops working immediately and permanently.
-            {item.last_used_at !== null && ` It was last used ${ago(item.last_used_at, Date.now())}.`}
-          </p>
-          {action.failure !== null && <FailureNote failure={action.failure} />}
-        </Confirm>
-      )}
+      <ConfirmButton
+        title="Revoke the key?"
+        action="Revoke"
+        run={() => request<KeyItem>('POST', keyPath(item.key_hash, '/revoke'))}
+        said="The key was revoked"
+        onDone={onChanged}
+      >
+        It stops working immediately and permanently.
+        {item.last_used_at !== null && ` It was last used ${ago(item.last_used_at, Date.now())}.`}
+      </ConfirmButton>
     </div>
   );
 }
@@ -345,6 +270,10 @@ function KeyState({ item }: { item: KeyItem }): VNode {
       {state === 'active' && expires_at !== null && <span class="muted small"> until {dateTime(expires_at)}</span>}
     </>
   );
+}
+
+function callersOf({ caller }: KeyItem): string {
+  return caller === 'browser' ? 'Browsers' : 'Servers';
 }
 
 /** Where a key may be used, in a few words. */

@@ -4,13 +4,14 @@ import { type ApiError, ask } from '../../api/request.ts';
 import { poll, useQuery } from '../../api/use_answer.ts';
 import { dateTime, money, timeOfDay } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { addressOf, currentLocation, setQuery } from '../../router.ts';
+import { currentLocation, setQuery } from '../../router.ts';
+import { textFields } from '../../ui/action_form.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Combobox } from '../../ui/combobox.tsx';
 import { type Column, DataTable } from '../../ui/data_table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { submitHandler, TextField } from '../../ui/form_fields.tsx';
-import { Icon } from '../../ui/icon.tsx';
-import { CanonicalName, ShortId } from '../../ui/identifiers.tsx';
+import { CanonicalName, eventAddress, ShortId } from '../../ui/identifiers.tsx';
 import { Empty, FailureNote, Loading } from '../../ui/panel.tsx';
 import { EventTraceView } from '../event/event_trace.tsx';
 import {
@@ -47,12 +48,15 @@ export default function LivePage({ params }: PageProps): VNode {
     <div class="stack">
       <FilterBar key={siteId} siteId={siteId} filters={filters} />
       <div class="live-bar">
-        <button type="button" class="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
-          <Icon name={isPaused ? 'play' : 'pause'} /> {isPaused ? 'Resume' : 'Pause'}
-        </button>
+        <Button
+          icon={isPaused ? 'play' : 'pause'}
+          label={isPaused ? 'Resume' : 'Pause'}
+          aria-pressed={isPaused}
+          onClick={() => setPaused(!isPaused)}
+        />
         <LiveCount ring={ring} older={isPaused ? older.events.length : 0} isPaused={isPaused} />
       </div>
-      {failed !== null && <FailureNote failure={failed} />}
+      <FailureNote failure={failed} />
       {events.length > 0 ? (
         <DataTable
           caption="Newest events"
@@ -67,19 +71,14 @@ export default function LivePage({ params }: PageProps): VNode {
       )}
       {isPaused && isAsked && (
         <div class="row">
-          <button type="button" class="button" disabled={further.asks} onClick={further.load}>
-            Show older
-          </button>
+          <Button label="Show older" disabled={further.asks} onClick={further.load} />
           {older.readTo !== null && <span class="muted small">Loaded back to {dateTime(older.readTo)}.</span>}
         </div>
       )}
       {opened !== null && (
         <Dialog title="Event trace" kind="side" onClose={() => setQuery({ [OPEN]: null })}>
           <p>
-            <a
-              class="button small"
-              href={addressOf(`/sites/${encodeURIComponent(siteId)}/events/${encodeURIComponent(opened)}`)}
-            >
+            <a class="button small" href={eventAddress(siteId, opened)}>
               Open full page
             </a>
           </p>
@@ -150,16 +149,12 @@ function useRing(
 
 const COLUMNS: readonly Column<ListedEvent>[] = [
   {
-    id: 'received',
-    widthPx: 96,
-    title: 'Arrived',
+    ...{ id: 'received', widthPx: 96, title: 'Arrived' },
     cell: ({ received_at }) => timeOfDay(received_at),
     value: ({ received_at }) => new Date(received_at).toISOString(),
   },
   {
-    id: 'event',
-    widthPx: 168,
-    title: 'Event',
+    ...{ id: 'event', widthPx: 168, title: 'Event', value: ({ event }) => event },
     cell: ({ event, event_id }) => (
       <>
         <button type="button" class="figure-link" onClick={() => setQuery({ [OPEN]: event_id }, 'push')}>
@@ -168,30 +163,20 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
         <CanonicalName event={event} />
       </>
     ),
-    value: ({ event }) => event,
   },
   { id: 'distinct_id', widthPx: 168, title: 'Distinct id', value: ({ distinct_id }) => distinct_id },
   {
-    id: 'page',
-    widthPx: 240,
-    title: 'Page',
+    ...{ id: 'page', widthPx: 240, title: 'Page' },
     value: ({ properties }) => shortAddress(properties['$current_url'] ?? properties['page_location']),
   },
   { id: 'source', widthPx: 96, title: 'Source', value: ({ action_source }) => action_source },
   {
-    id: 'value',
-    widthPx: 112,
-    title: 'Value',
-    align: 'end',
+    ...{ id: 'value', widthPx: 112, title: 'Value', align: 'end', value: ({ value }) => value },
     cell: ({ value, currency }) => (value === null ? '' : money(value, currency)),
-    value: ({ value }) => value,
   },
   {
-    id: 'event_id',
-    widthPx: 160,
-    title: 'Event id',
+    ...{ id: 'event_id', widthPx: 160, title: 'Event id', value: ({ event_id }) => event_id },
     cell: ({ event_id }) => <ShortId id={event_id} />,
-    value: ({ event_id }) => event_id,
   },
 ];
 
@@ -213,7 +198,7 @@ function FilterBar({ siteId, filters }: { siteId: string; filters: LiveFilters }
     if (JSON.stringify(filters) !== JSON.stringify(applied.current)) setTyped(filters);
     applied.current = filters;
   }, [JSON.stringify(filters)]);
-  const change = (part: Partial<LiveFilters>): void => setTyped((now) => ({ ...now, ...part }));
+  const field = textFields(typed, (part) => setTyped((now) => ({ ...now, ...part })));
   const names = useQuery(siteId, (signal) => {
     const to = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS;
     return ask(siteId, 'top', { from: to - DAY_MS, to, field: { column: 'event' }, limit: NAMES_MAX }, signal);
@@ -235,35 +220,12 @@ function FilterBar({ siteId, filters }: { siteId: string; filters: LiveFilters }
         options={options}
         onValue={(event) => apply({ ...typed, event })}
       />
-      <TextField
-        label="Distinct id"
-        placeholder="Any visitor"
-        value={typed.distinctId}
-        onValue={(distinctId) => change({ distinctId })}
-      />
-      <TextField
-        label="Property"
-        placeholder="cart.size"
-        value={typed.property}
-        onValue={(property) => change({ property })}
-      />
-      <TextField
-        label="Property value"
-        placeholder="Any value"
-        value={typed.value}
-        onValue={(value) => change({ value })}
-      />
-      <button type="submit" class="button primary">
-        Filter
-      </button>
+      <TextField label="Distinct id" placeholder="Any visitor" {...field('distinctId')} />
+      <TextField label="Property" placeholder="cart.size" {...field('property')} />
+      <TextField label="Property value" placeholder="Any value" {...field('value')} />
+      <Button type="submit" kind="primary" label="Filter" />
       {isFiltered && (
-        <button
-          type="button"
-          class="button"
-          onClick={() => apply({ event: '', distinctId: '', property: '', value: '' })}
-        >
-          Clear
-        </button>
+        <Button label="Clear" onClick={() => apply({ event: '', distinctId: '', property: '', value: '' })} />
       )}
     </form>
   );

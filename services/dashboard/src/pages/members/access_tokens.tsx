@@ -1,15 +1,16 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { IssuedTokenItem, TokenItem, UserItem } from '#services/control_api/users.ts';
-import { type ApiError, type ApiResult, listAll, request } from '../../api/request.ts';
+import { type ApiResult, listAll, request } from '../../api/request.ts';
 import { type Asked, askedWhere, useMutation, useQuery } from '../../api/use_answer.ts';
-import { isSame } from '../../editing/differences.ts';
 import { dateTime } from '../../format.ts';
 import { currentUser, mayAt, mayEverywhere } from '../../session.ts';
 import { sites } from '../../site_list.ts';
-import { type Column, DataTable, stateColumn, timeColumn } from '../../ui/data_table.tsx';
-import { Confirm, Dialog, toast } from '../../ui/dialog.tsx';
-import { CheckField, FormActions, problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
+import { ConfirmAction, CreateDialog, useDraft } from '../../ui/action_form.tsx';
+import { Button } from '../../ui/button.tsx';
+import { AskedTable, actionColumn, type Column, codeColumn, stateColumn, timeColumn } from '../../ui/data_table.tsx';
+import { toast } from '../../ui/dialog.tsx';
+import { CheckField, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { DAYS, grantAt, isGivable, LIFETIMES, type TokenDraft, tokenBody, tokenMayText } from './grants.ts';
@@ -30,155 +31,103 @@ export function Tokens(): VNode {
     <Panel
       title="API tokens"
       note="Anyone who has a token can use it. Changes made with it carry its label."
-      actions={
-        <button type="button" class="button primary" onClick={() => setIssues(true)}>
-          Issue a token
-        </button>
-      }
+      actions={<Button kind="primary" label="Issue a token" onClick={() => setIssues(true)} />}
     >
-      <Shown asked={asked}>
-        {({ items }) => (
-          <DataTable
-            caption="Tokens"
-            columns={columnsOf(setRevoked)}
-            rows={items}
-            keyOf={({ token_hash }) => token_hash}
-            csvName="tokens"
-          />
-        )}
-      </Shown>
+      <AskedTable
+        asked={asked}
+        caption="Tokens"
+        columns={columnsOf(setRevoked)}
+        keyOf={({ token_hash }) => token_hash}
+        csvName="tokens"
+      />
       {issues && <IssueToken onIssued={asked.again} onClose={() => setIssues(false)} />}
-      {revoked !== null && <RevokeToken token={revoked} onRevoked={asked.again} onClose={() => setRevoked(null)} />}
+      {revoked !== null && (
+        <ConfirmAction
+          title={`Revoke the token ${revoked.label}?`}
+          action="Revoke"
+          run={() => revokeToken(revoked)}
+          said={`The token ${revoked.label} was revoked`}
+          onDone={asked.again}
+          onClose={() => setRevoked(null)}
+        >
+          It stops working immediately and permanently.
+        </ConfirmAction>
+      )}
     </Panel>
   );
 }
 
 const columnsOf = (revoke: (token: TokenItem) => void): readonly Column<TokenItem>[] => [
   { id: 'label', title: 'Label', value: ({ label }) => label },
-  {
-    id: 'token',
-    title: 'Token',
-    value: ({ shown_prefix }) => shown_prefix,
-    cell: ({ shown_prefix }) => <code>{shown_prefix}…</code>,
-  },
+  codeColumn('token', 'Token', ({ shown_prefix }) => shown_prefix, begin),
   { id: 'may', title: 'Permissions', value: ({ grants }) => tokenMayText(grants) },
   stateColumn('state', 'State', ({ state }) => STATES[state]),
   { id: 'issuer', title: 'Issued by', value: ({ issued_by }) => issued_by ?? '' },
   timeColumn('created', 'Issued', ({ created_at }) => created_at),
   {
-    id: 'ends',
-    title: 'Expires',
-    value: ({ expires_at }) => expires_at,
+    ...{ id: 'ends', title: 'Expires', value: ({ expires_at }) => expires_at },
     cell: ({ expires_at }) => (expires_at === null ? 'Never' : dateTime(expires_at)),
   },
-  {
-    id: 'revoke',
-    title: 'Action',
-    align: 'end',
-    cell: (token) =>
-      token.state === 'active' && (
-        <button
-          type="button"
-          class="button small quiet"
-          aria-label={`Revoke the token ${token.label}`}
-          onClick={() => revoke(token)}
-        >
-          Revoke
-        </button>
-      ),
-  },
+  actionColumn({
+    label: 'Revoke',
+    nameOf: ({ label }) => `Revoke the token ${label}`,
+    isFor: ({ state }) => state === 'active',
+    act: revoke,
+  }),
 ];
 
-interface RevokeTokenProps {
-  token: TokenItem;
-  onRevoked(): void;
-  onClose(): void;
-}
-
-function RevokeToken({ token, onRevoked, onClose }: RevokeTokenProps): VNode {
-  const action = useMutation();
-  const revoke = async (): Promise<void> => {
-    const done = await action.run(() => revokeToken(token));
-    if (done === null) return;
-    toast(`The token ${token.label} was revoked`);
-    onRevoked();
-    onClose();
-  };
-  return (
-    <Confirm
-      title={`Revoke the token ${token.label}?`}
-      action="Revoke"
-      isDangerous
-      isBusy={action.isBusy}
-      onConfirm={() => void revoke()}
-      onClose={onClose}
-    >
-      <p>It stops working immediately and permanently.</p>
-      {action.failure !== null && <FailureNote failure={action.failure} />}
-    </Confirm>
-  );
-}
+const begin = (prefix: string): string => `${prefix}…`;
 
 const EMPTY: TokenDraft = { label: '', isAll: false, grants: [], days: DAYS };
 
 /** Issues a token and shows it, once. */
 function IssueToken({ onIssued, onClose }: { onIssued(): void; onClose(): void }): VNode {
-  const [draft, setDraft] = useState(EMPTY);
-  const [secret, setSecret] = useState<string | null>(null);
-  const action = useMutation();
-  const giver = currentUser.value?.grants ?? [];
-  const mayGiveAll = isGivable(giver, grantAt('owner', ''), 'tokens.manage', sites.value ?? []);
-  const issue = async (): Promise<void> => {
-    const body = tokenBody(draft, Date.now());
-    const issued = await action.run(() => request<IssuedTokenItem>('POST', '/v1/admin/tokens', { body }));
-    if (issued === null) return;
-    setSecret(issued.secret);
-    onIssued();
-  };
-  if (secret !== null) {
-    return <IssuedSecret secret={secret} what="token" onClose={onClose} />;
-  }
+  const { draft, edit, isChanged, field } = useDraft(EMPTY);
+  const mayGiveAll = isGivable(
+    currentUser.value?.grants ?? [],
+    grantAt('owner', ''),
+    'tokens.manage',
+    sites.value ?? [],
+  );
   return (
-    <Dialog title="Issue a token" isChanged={!isSame(draft, EMPTY)} onClose={onClose}>
-      <form class="stack" onSubmit={submitHandler(() => void issue())}>
-        <TextField
-          label="Label"
-          required
-          hint="What it is for. Shown beside every change made with it."
-          problem={problemOf(action.failure, 'label')}
-          value={draft.label}
-          onValue={(label) => setDraft({ ...draft, label })}
-        />
-        {mayGiveAll && (
-          <CheckField
-            label="Full access"
-            hint="Like an owner of the installation"
-            checked={draft.isAll}
-            onChecked={(isAll) => setDraft({ ...draft, isAll })}
+    <CreateDialog
+      title="Issue a token"
+      action="Issue"
+      isChanged={isChanged}
+      isReady={draft.isAll || draft.grants.length > 0}
+      run={() => request<IssuedTokenItem>('POST', '/v1/admin/tokens', { body: tokenBody(draft, Date.now()) })}
+      onMade={onIssued}
+      onClose={onClose}
+      issued={({ secret }) => <IssuedSecret secret={secret} what="token" onClose={onClose} />}
+    >
+      {(failure) => (
+        <>
+          <TextField
+            label="Label"
+            required
+            hint="What it is for. Shown beside every change made with it."
+            {...field(failure)('label')}
           />
-        )}
-        {!draft.isAll && (
-          <GrantList
-            label="Roles"
-            permission="tokens.manage"
-            grants={draft.grants}
-            onGrants={(grants) => setDraft({ ...draft, grants })}
-          />
-        )}
-        <SelectField
-          label="Expires after"
-          options={LIFETIMES}
-          value={draft.days}
-          onValue={(days) => setDraft({ ...draft, days })}
-        />
-        {action.failure !== null && <FailureNote failure={action.failure} />}
-        <FormActions
-          action="Issue"
-          disabled={action.isBusy || !(draft.isAll || draft.grants.length > 0)}
-          onClose={onClose}
-        />
-      </form>
-    </Dialog>
+          {mayGiveAll && (
+            <CheckField
+              label="Full access"
+              hint="Like an owner of the installation"
+              checked={draft.isAll}
+              onChecked={(isAll) => edit({ isAll })}
+            />
+          )}
+          {!draft.isAll && (
+            <GrantList
+              label="Roles"
+              permission="tokens.manage"
+              grants={draft.grants}
+              onGrants={(grants) => edit({ grants })}
+            />
+          )}
+          <SelectField label="Expires after" options={LIFETIMES} {...field(failure)('days')} />
+        </>
+      )}
+    </CreateDialog>
   );
 }
 
@@ -201,10 +150,13 @@ async function issuedTokens(userId: string, signal: AbortSignal): Promise<ApiRes
 const revokeToken = ({ token_hash }: TokenItem): Promise<ApiResult<TokenItem>> =>
   request('POST', `/v1/admin/tokens/${token_hash}/revoke`);
 
-/** Revokes all that can be; answers why one could not. */
-async function revokeTokens(tokens: readonly TokenItem[]): Promise<ApiResult<null>> {
-  const answers: ApiResult<TokenItem>[] = [];
-  for (const token of tokens) answers.push(await revokeToken(token));
+/** Revokes one after the other, all that can be; answers why one could not. */
+export async function revokeAll<Item>(
+  items: readonly Item[],
+  revoke: (item: Item) => Promise<ApiResult<unknown>>,
+): Promise<ApiResult<unknown>> {
+  const answers: ApiResult<unknown>[] = [];
+  for (const item of items) answers.push(await revoke(item));
   return answers.find((answer) => !answer.ok) ?? { ok: true, value: null, version: null };
 }
 
@@ -236,20 +188,19 @@ interface MemberTokensProps {
 
 /** What a user has issued and goes on working without them. */
 export function MemberTokens({ member: { user_id, disabled_at }, issued }: MemberTokensProps): VNode {
-  const [failure, setFailure] = useState<ApiError | null>(null);
-  const [isBusy, setBusy] = useState(false);
+  const action = useMutation();
   const revoke = async (tokens: readonly TokenItem[]): Promise<void> => {
-    setBusy(true);
-    const answer = await revokeTokens(tokens);
-    setFailure(answer.ok ? null : answer.failure);
-    setBusy(false);
-    if (answer.ok) toast(`The tokens that ${user_id} issued were revoked`);
+    const said = `The tokens that ${user_id} issued were revoked`;
+    await action.run(
+      () => revokeAll(tokens, revokeToken),
+      () => toast(said),
+    );
     issued.again();
   };
   return (
     <section class="stack-small" aria-labelledby="member-tokens">
       <h3 id="member-tokens">Tokens they issued</h3>
-      {failure !== null && <FailureNote failure={failure} />}
+      <FailureNote failure={action.failure} />
       <Shown asked={issued} lines={1}>
         {(tokens) =>
           tokens === null ? (
@@ -261,9 +212,7 @@ export function MemberTokens({ member: { user_id, disabled_at }, issued }: Membe
               <TokenLines tokens={tokens} />
               {disabled_at !== null && (
                 <div class="actions">
-                  <button type="button" class="button danger" disabled={isBusy} onClick={() => void revoke(tokens)}>
-                    Revoke all
-                  </button>
+                  <Button kind="danger" label="Revoke all" disabled={action.isBusy} onClick={() => revoke(tokens)} />
                 </div>
               )}
             </>

@@ -4,16 +4,18 @@ import { randomPassword } from '#pipelines/settings/secrets.ts';
 import type { ChangedUser, Invitation, RevokedIssued, TokenItem, UserItem } from '#services/control_api/users.ts';
 import { request } from '../../api/request.ts';
 import { type Asked, useMutation, useQuery } from '../../api/use_answer.ts';
-import type { Facts } from '../../editing/differences.ts';
+import type { Facts as Compared } from '../../editing/differences.ts';
 import { ConflictDialog, useEditForm, useSave } from '../../editing/editing.tsx';
 import { dateTime } from '../../format.ts';
 import { addressOf } from '../../router.ts';
 import { currentUser, mayAt, readProviders } from '../../session.ts';
 import { sites } from '../../site_list.ts';
+import { textFields } from '../../ui/action_form.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
-import { CheckField, problemOf, submitHandler, TextField } from '../../ui/form_fields.tsx';
+import { CheckField, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
-import { Badge, FailureNote, Shown } from '../../ui/panel.tsx';
+import { Badge, Facts, FailureNote, Shown } from '../../ui/panel.tsx';
 import { MemberTokens, TokenLines, useIssuedTokens } from './access_tokens.tsx';
 import { MemberAnalysts } from './analysts.tsx';
 import { type GrantItem, isGivable, memberText, signInFacts } from './grants.ts';
@@ -49,14 +51,13 @@ export function MemberDialog({ member, onChanged, onClose }: MemberProps & { onC
             {disabled_at === null ? 'Active' : `Disabled ${dateTime(disabled_at)}`}
           </Badge>
         </p>
-        <dl class="facts">
-          <dt>Created</dt>
-          <dd>{dateTime(created_at)}</dd>
-          <dt>Sign-in</dt>
-          <dd>{signsInBy(member)}</dd>
-          <dt>Second factor</dt>
-          <dd>{second_factor ? `Yes, with ${member.recovery_codes_left} recovery codes left` : 'No'}</dd>
-        </dl>
+        <Facts
+          facts={[
+            ['Created', dateTime(created_at)],
+            ['Sign-in', signsInBy(member)],
+            ['Second factor', second_factor ? `Yes, with ${member.recovery_codes_left} recovery codes left` : 'No'],
+          ]}
+        />
         <Roles member={member} onChanged={onChanged} />
         <hr />
         {isManaged ? (
@@ -108,16 +109,14 @@ function Roles({ member, onChanged }: MemberProps): VNode {
         onGrants={(roles) => form.edit({ roles })}
       />
       {member.has_other_grants && <p class="muted">They also have roles that you do not manage.</p>}
-      {form.failure !== null && <FailureNote failure={form.failure} />}
+      <FailureNote failure={form.failure} />
       <div class="actions">
-        <button
-          type="button"
-          class="button primary"
+        <Button
+          kind="primary"
+          label="Save roles"
           disabled={form.isBusy || !form.isChanged}
-          onClick={() => void form.save()}
-        >
-          Save roles
-        </button>
+          onClick={() => form.save()}
+        />
       </div>
       <ConflictDialog saving={form} what={member.user_id} textOf={memberText} />
     </div>
@@ -139,17 +138,9 @@ function Name({ member, onChanged }: MemberProps): VNode {
   useUnsaved(form.isChanged);
   return (
     <form class="form-row" onSubmit={submitHandler(() => void form.save())}>
-      <TextField
-        label="Name"
-        required
-        problem={problemOf(form.failure, 'name')}
-        value={form.draft.name}
-        onValue={(name) => form.edit({ name })}
-      />
+      <TextField label="Name" required {...textFields(form.draft, form.edit, form.failure)('name')} />
       <div class="field-button">
-        <button type="submit" class="button" disabled={form.isBusy || !form.isChanged}>
-          Save name
-        </button>
+        <Button type="submit" label="Save name" disabled={form.isBusy || !form.isChanged} />
       </div>
       {form.failure !== null && form.failure.problems.length === 0 && <FailureNote failure={form.failure} />}
       <ConflictDialog saving={form} what={member.user_id} />
@@ -160,13 +151,15 @@ function Name({ member, onChanged }: MemberProps): VNode {
 function Sessions({ member, onChanged }: MemberProps): VNode {
   const asked = useQuery(member.user_id, (signal) => sessionsOf(member.user_id, signal));
   const action = useMutation();
-  const end = async (): Promise<void> => {
-    const ended = await action.run(() => endSessionsOf(member.user_id));
-    if (ended === null) return;
-    toast(`The sessions of ${member.user_id} were ended`);
-    asked.again();
-    onChanged();
-  };
+  const end = () =>
+    action.run(
+      () => endSessionsOf(member.user_id),
+      () => {
+        toast(`The sessions of ${member.user_id} were ended`);
+        asked.again();
+        onChanged();
+      },
+    );
   return (
     <section class="stack-small" aria-labelledby="member-sessions">
       <h3 id="member-sessions">Sessions</h3>
@@ -174,12 +167,10 @@ function Sessions({ member, onChanged }: MemberProps): VNode {
         {({ items }) => (
           <>
             <SessionTable sessions={items} />
-            {action.failure !== null && <FailureNote failure={action.failure} />}
+            <FailureNote failure={action.failure} />
             {items.length > 0 && (
               <div class="actions">
-                <button type="button" class="button" disabled={action.isBusy} onClick={() => void end()}>
-                  End all sessions
-                </button>
+                <Button label="End all sessions" disabled={action.isBusy} onClick={end} />
               </div>
             )}
           </>
@@ -198,16 +189,13 @@ function InviteMember({ userId }: { userId: string }): VNode | null {
   if ((asked.value?.items ?? []).length === 0) return null;
   return (
     <div class="stack-small">
-      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <FailureNote failure={action.failure} />
       <div class="actions spread">
-        <button
-          type="button"
-          class="button"
+        <Button
+          label="Invite to single sign-on"
           disabled={action.isBusy}
-          onClick={() => void action.run(() => request<Invitation>('POST', path, { body: {} })).then(setMade)}
-        >
-          Invite to single sign-on
-        </button>
+          onClick={() => action.run(() => request<Invitation>('POST', path, { body: {} })).then(setMade)}
+        />
       </div>
       {made !== null && (
         <IssuedSecret
@@ -246,7 +234,7 @@ const QUESTIONS = {
 
 type Act = keyof typeof QUESTIONS | 'enable';
 
-const AFTER: Readonly<Record<Act, Facts>> = {
+const AFTER: Readonly<Record<Act, Compared>> = {
   password: { has_password: true },
   factor: { second_factor: false },
   enable: { disabled: false },
@@ -303,7 +291,7 @@ function MemberSignIn({ member, issued, onChanged }: MemberSignInProps): VNode {
           onClose={() => setAsks(null)}
         >
           <p>{QUESTIONS[asks].text}</p>
-          {saving.failure !== null && <FailureNote failure={saving.failure} />}
+          <FailureNote failure={saving.failure} />
         </Confirm>
       )}
       {password !== null && (
@@ -328,20 +316,12 @@ interface ActsProps extends MemberSignInProps {
 function Acts({ member, issued, onChanged, isBusy, onAct }: ActsProps): VNode {
   return (
     <div class="actions spread">
-      <button type="button" class="button" onClick={() => onAct('password')}>
-        Reset password
-      </button>
-      {member.second_factor && (
-        <button type="button" class="button" onClick={() => onAct('factor')}>
-          Remove the second factor
-        </button>
-      )}
+      <Button label="Reset password" onClick={() => onAct('password')} />
+      {member.second_factor && <Button label="Remove the second factor" onClick={() => onAct('factor')} />}
       {member.disabled_at === null ? (
         <DisableMember member={member} issued={issued} onChanged={onChanged} />
       ) : (
-        <button type="button" class="button" disabled={isBusy} onClick={() => onAct('enable')}>
-          Enable
-        </button>
+        <Button label="Enable" disabled={isBusy} onClick={() => onAct('enable')} />
       )}
     </div>
   );
@@ -384,16 +364,14 @@ function DisableMember({ member, issued, onChanged }: DisableMemberProps): VNode
     });
   return (
     <>
-      <button type="button" class="button danger" onClick={() => setAsks(true)}>
-        Disable
-      </button>
+      <Button kind="danger" label="Disable" onClick={() => setAsks(true)} />
       {asks && (
         <Confirm
           title="Disable the user?"
           action="Disable"
           isDangerous
           isBusy={saving.isBusy || issued.waits}
-          onConfirm={() => void disable()}
+          onConfirm={disable}
           onClose={() => setAsks(false)}
         >
           <p>They can no longer sign in, and their sessions end immediately. They can be enabled again.</p>
@@ -417,7 +395,7 @@ function DisableMember({ member, issued, onChanged }: DisableMemberProps): VNode
               <FailureNote failure={issued.failure} again={issued.again} />
             </>
           )}
-          {saving.failure !== null && <FailureNote failure={saving.failure} />}
+          <FailureNote failure={saving.failure} />
         </Confirm>
       )}
       <ConflictDialog saving={saving} what={member.user_id} textOf={memberText} />

@@ -2,10 +2,11 @@ import type { VNode } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { SessionList, UserItem } from '#services/control_api/users.ts';
 import { type ApiResult, request } from '../../api/request.ts';
-import { ago, dateTime } from '../../format.ts';
+import { dateTime } from '../../format.ts';
 import { currentUser } from '../../session.ts';
 import { sites } from '../../site_list.ts';
-import { type Column, DataTable, timeColumn } from '../../ui/data_table.tsx';
+import { Button } from '../../ui/button.tsx';
+import { actionColumn, agoColumn, type Column, DataTable, timeColumn } from '../../ui/data_table.tsx';
 import { SelectField } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
 import { Badge } from '../../ui/panel.tsx';
@@ -43,14 +44,12 @@ export function GrantList({ label, permission, grants, onGrants }: GrantListProp
             <li key={`${grant.role} ${placeValue(grant)}`}>
               <span>{grantText(grant)}</span>
               {isGivable(giver, grant, permission, known) ? (
-                <button
-                  type="button"
-                  class="button small quiet"
+                <Button
+                  kind="small quiet"
+                  label="Remove"
                   aria-label={`Remove ${grantText(grant)}`}
                   onClick={() => onGrants(grants.filter((one) => !isSame(one, grant)))}
-                >
-                  Remove
-                </button>
+                />
               ) : (
                 <span class="muted small">You cannot remove this</span>
               )}
@@ -81,9 +80,7 @@ function OneMore({ permission, onGrant }: Pick<GrantListProps, 'permission'> & {
       <SelectField label="Scope" options={places} value={place} onValue={setPlace} />
       <SelectField label="Role" options={roles} value={role} onValue={setRole} />
       <div class="field-button">
-        <button type="button" class="button" disabled={role === ''} onClick={() => onGrant(grantAt(role, place))}>
-          Add role
-        </button>
+        <Button label="Add role" disabled={role === ''} onClick={() => onGrant(grantAt(role, place))} />
       </div>
     </div>
   );
@@ -100,32 +97,17 @@ interface SessionTableProps {
 
 /** Active sessions, with where each began. */
 export function SessionTable({ sessions, onEnd, isBusy = false }: SessionTableProps): VNode {
-  const ending: Column<SessionItem>[] =
-    onEnd === undefined
-      ? []
-      : [
-          {
-            id: 'end',
-            title: 'Action',
-            align: 'end',
-            cell: (session) =>
-              !session.current && (
-                <button
-                  type="button"
-                  class="button small quiet"
-                  disabled={isBusy}
-                  aria-label={`End the session of ${session.browser}, started ${dateTime(session.created_at)}`}
-                  onClick={() => onEnd(session)}
-                >
-                  End
-                </button>
-              ),
-          },
-        ];
+  const ending = actionColumn<SessionItem>({
+    label: 'End',
+    nameOf: ({ browser, created_at }) => `End the session of ${browser}, started ${dateTime(created_at)}`,
+    isFor: ({ current }) => !current,
+    disabled: isBusy,
+    act: (session) => onEnd?.(session),
+  });
   return (
     <DataTable
       caption="Active sessions"
-      columns={[...COLUMNS, ...ending]}
+      columns={onEnd === undefined ? COLUMNS : [...COLUMNS, ending]}
       rows={sessions}
       keyOf={({ id }) => id}
       emptyText="No active sessions"
@@ -135,9 +117,7 @@ export function SessionTable({ sessions, onEnd, isBusy = false }: SessionTablePr
 
 const COLUMNS: readonly Column<SessionItem>[] = [
   {
-    id: 'browser',
-    title: 'Browser',
-    value: ({ browser }) => browser,
+    ...{ id: 'browser', title: 'Browser', value: ({ browser }) => browser },
     cell: ({ browser, current }) => (
       <>
         {browser} {current && <Badge kind="good">Current</Badge>}
@@ -145,12 +125,7 @@ const COLUMNS: readonly Column<SessionItem>[] = [
     ),
   },
   { id: 'network', title: 'From', value: ({ network }) => network },
-  {
-    id: 'seen',
-    title: 'Last used',
-    value: ({ seen_at }) => seen_at,
-    cell: ({ seen_at }) => ago(seen_at, Date.now()),
-  },
+  agoColumn('seen', 'Last used', ({ seen_at }) => seen_at),
   timeColumn('began', 'Started', ({ created_at }) => created_at),
 ];
 

@@ -2,16 +2,16 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { randomPassword } from '#pipelines/settings/secrets.ts';
 import type { UserItem } from '#services/control_api/users.ts';
-import { listAll, request } from '../../api/request.ts';
-import { useMutation, useQuery } from '../../api/use_answer.ts';
-
+import { type ApiResult, listAll, request } from '../../api/request.ts';
+import { useQuery } from '../../api/use_answer.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { currentUser } from '../../session.ts';
 import { sites } from '../../site_list.ts';
-import { type Column, DataTable, timeColumn } from '../../ui/data_table.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
-import { FormActions, problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
-import { Badge, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { CreateDialog, useDraft } from '../../ui/action_form.tsx';
+import { Button } from '../../ui/button.tsx';
+import { type Column, DataTable, openColumn, stateColumn, timeColumn } from '../../ui/data_table.tsx';
+import { SelectField, TextField } from '../../ui/form_fields.tsx';
+import { Panel, Shown } from '../../ui/panel.tsx';
 import { type GrantItem, grantsAt, grantText, placeOptions, roleCounts } from './grants.ts';
 import { MemberDialog } from './member_dialog.tsx';
 import { browserBytes, GrantList, HandoverNote } from './member_grants.tsx';
@@ -30,11 +30,7 @@ export function Members(): VNode {
     <Panel
       title="Members"
       note="Users with a role that you manage. Users are disabled, not removed, so that the audit log can still name them."
-      actions={
-        <button type="button" class="button primary" onClick={() => setAdds(true)}>
-          Add a user
-        </button>
-      }
+      actions={<Button kind="primary" label="Add a user" onClick={() => setAdds(true)} />}
     >
       <div class="stack">
         <div class="form-row">
@@ -91,75 +87,63 @@ const rolesOf = ({ grants, has_other_grants }: UserItem): string =>
   [...grants.map(grantText), ...(has_other_grants ? ['and elsewhere'] : [])].join(', ');
 
 const COLUMNS: readonly Column<UserItem>[] = [
-  {
-    id: 'user',
-    title: 'User',
-    value: ({ user_id }) => user_id,
-    cell: ({ user_id }) => (
-      <button type="button" class="link" onClick={() => setQuery({ user: user_id }, 'push')}>
-        {user_id}
-      </button>
-    ),
-  },
+  openColumn({
+    ...{ id: 'user', title: 'User', value: ({ user_id }) => user_id },
+    open: ({ user_id }) => setQuery({ user: user_id }, 'push'),
+  }),
   { id: 'name', title: 'Name', value: ({ name }) => name },
   { id: 'roles', title: 'Roles', value: rolesOf },
-  {
-    id: 'state',
-    title: 'State',
-    value: ({ disabled_at }) => (disabled_at === null ? 'Active' : 'Disabled'),
-    cell: ({ disabled_at }) => (
-      <Badge kind={disabled_at === null ? 'good' : 'plain'}>{disabled_at === null ? 'Active' : 'Disabled'}</Badge>
-    ),
-  },
+  stateColumn('state', 'State', ({ disabled_at }) =>
+    disabled_at === null ? { label: 'Active', badge: 'good' } : { label: 'Disabled', badge: 'plain' },
+  ),
   { id: 'factor', title: 'Second factor', value: ({ second_factor }) => (second_factor ? 'Yes' : 'No') },
   timeColumn('created', 'Created', ({ created_at }) => created_at),
 ];
 
+const NEW = { userId: '', name: '', grants: [] as GrantItem[] };
+
 /** Makes a user with a password of random letters and digits, which is shown once. */
 function NewMember({ onMade, onClose }: { onMade(): void; onClose(): void }): VNode {
-  const [userId, setUserId] = useState('');
-  const [name, setName] = useState('');
-  const [grants, setGrants] = useState<GrantItem[]>([]);
-  const [password, setPassword] = useState<string | null>(null);
-  const action = useMutation();
-  const make = async (): Promise<void> => {
-    const fresh = randomPassword(browserBytes);
-    const body = {
-      ...{ user_id: userId.trim(), grants, password: fresh },
-      ...(name.trim() !== '' && { name: name.trim() }),
-    };
-    const made = await action.run(() => request<UserItem>('POST', '/v1/admin/users', { body }));
-    if (made === null) return;
-    setPassword(fresh);
-    onMade();
+  const { draft, edit, isChanged, field } = useDraft(NEW);
+  const { grants } = draft;
+  const [id, name] = [draft.userId.trim(), draft.name.trim()];
+  const make = async (): Promise<ApiResult<string>> => {
+    const password = randomPassword(browserBytes);
+    const body = { user_id: id, grants, password, ...(name !== '' && { name }) };
+    const made = await request<UserItem>('POST', '/v1/admin/users', { body });
+    return made.ok ? { ...made, value: password } : made;
   };
-  if (password !== null) {
-    const id = userId.trim();
-    return <HandoverNote title={`The user ${id} was created`} userId={id} password={password} onClose={onClose} />;
-  }
   return (
-    <Dialog title="Add a user" isChanged={userId + name !== '' || grants.length > 0} onClose={onClose}>
-      <form class="stack" onSubmit={submitHandler(() => void make())}>
-        <TextField
-          label="User id"
-          required
-          hint="Used to sign in, and shown beside their changes. Lowercase letters, digits, - and _; no e-mail address."
-          problem={problemOf(action.failure, 'user_id')}
-          value={userId}
-          onValue={setUserId}
-        />
-        <TextField
-          label="Name"
-          hint="Display name"
-          problem={problemOf(action.failure, 'name')}
-          value={name}
-          onValue={setName}
-        />
-        <GrantList label="Roles" permission="users.manage" grants={grants} onGrants={setGrants} />
-        {action.failure !== null && <FailureNote failure={action.failure} />}
-        {grants.length === 0 && <p class="muted small">A user needs a role: choose one, and press “Add role”.</p>}
-        <FormActions action="Add" disabled={action.isBusy || grants.length === 0} onClose={onClose} />
-      </form>
-    </Dialog>
+    <CreateDialog
+      title="Add a user"
+      action="Add"
+      isChanged={isChanged}
+      isReady={grants.length > 0}
+      run={make}
+      onMade={onMade}
+      onClose={onClose}
+      issued={(password) => (
+        <HandoverNote title={`The user ${id} was created`} userId={id} password={password} onClose={onClose} />
+      )}
+    >
+      {(failure) => (
+        <>
+          <TextField
+            label="User id"
+            required
+            hint="Used to sign in, and shown beside their changes. Lowercase letters, digits, - and _; no e-mail address."
+            {...field(failure)('userId', 'user_id')}
+          />
+          <TextField label="Name" hint="Display name" {...field(failure)('name')} />
+          <GrantList
+            label="Roles"
+            permission="users.manage"
+            grants={grants}
+            onGrants={(chosen) => edit({ grants: chosen })}
+          />
+          {grants.length === 0 && <p class="muted small">A user needs a role: choose one, and press “Add role”.</p>}
+        </>
+      )}
+    </CreateDialog>
   );
 }

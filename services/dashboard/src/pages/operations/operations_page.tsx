@@ -6,8 +6,8 @@ import { listAll, request } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
 import { number } from '../../format.ts';
 import { addressOf } from '../../router.ts';
-import { type Column, DataTable, numberColumn, stateColumn } from '../../ui/data_table.tsx';
-import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { type Column, codeColumn, DataTable, linkColumn, numberColumn, stateColumn } from '../../ui/data_table.tsx';
+import { FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { openLettersQuery } from '../dead_letters/dead_letter_groups.ts';
 import {
   type Died,
@@ -45,7 +45,7 @@ export default function OperationsPage(): VNode {
   );
   return (
     <div class="stack">
-      {letters.failure !== null && <FailureNote failure={letters.failure} again={letters.again} />}
+      <FailureNote failure={letters.failure} again={letters.again} />
       <Panel title="Stages" note="A record has the events of one request; transaction markers count as records too.">
         <Shown asked={asked} lines={6}>
           {({ not_seen }) => (
@@ -76,50 +76,29 @@ export default function OperationsPage(): VNode {
 
 /** What is asked first stands first, and is all in sight on a phone. */
 const COLUMNS: readonly Column<Row>[] = [
-  { id: 'stage', title: 'Stage', value: ({ item }) => item.stage, cell: ({ item }) => <code>{item.stage}</code> },
+  codeColumn('stage', 'Stage', ({ item }) => item.stage),
   { id: 'what', title: 'What it does', value: ({ item }) => purposeOf(item.stage), isExtra: true },
-  { id: 'lag', title: 'Lag', align: 'end', value: ({ item }) => item.lag, cell: ({ item }) => number(item.lag) },
+  numberColumn('lag', 'Lag', ({ item }) => item.lag),
+  numberColumn('rate', 'Records/s', ({ item }) => item.rate),
   {
-    id: 'rate',
-    title: 'Records/s',
-    align: 'end',
-    value: ({ item }) => item.rate,
-    cell: ({ item }) => number(item.rate),
-  },
-  {
-    id: 'age',
-    title: 'Oldest waits',
-    value: ({ item }) => item.waits_longer_than_ms,
+    ...{ id: 'age', title: 'Oldest waits', value: ({ item }) => item.waits_longer_than_ms },
     cell: ({ item }) => waitText(item),
   },
   stateColumn('state', 'State', ({ item }) => stageState(item)),
-  {
-    id: 'lanes',
-    title: 'In retry',
-    align: 'end',
-    value: ({ item }) => item.on_lanes,
-    cell: ({ item }) => number(item.on_lanes),
-  },
-  {
-    id: 'errors',
-    title: 'Dead letters, 24 h',
-    align: 'end',
-    value: ({ errors }) => errors?.count ?? null,
-    cell: ({ item, errors }) =>
-      errors === null || errors.count === 0 ? (
-        number(errors?.count ?? null)
-      ) : (
-        <a
-          href={addressOf(
-            '/dead-letters',
-            new URLSearchParams({ period: '24h', stage: item.stage.split('.')[0] ?? '', state: 'all' }),
-          )}
-        >
-          {diedText(errors)}
-        </a>
-      ),
-  },
+  numberColumn('lanes', 'In retry', ({ item }) => item.on_lanes),
+  numberColumn(
+    'errors',
+    'Dead letters, 24 h',
+    ({ errors }) => errors?.count ?? null,
+    (count, { item, errors }) =>
+      errors === null || errors.count === 0 ? number(count) : <a href={diedAddress(item)}>{diedText(errors)}</a>,
+  ),
 ];
+
+function diedAddress({ stage }: StageItem): string {
+  const query = { period: '24h', stage: stage.split('.')[0] ?? '', state: 'all' };
+  return addressOf('/dead-letters', new URLSearchParams(query));
+}
 
 /** Every letter that is kept is read, to find those that are open. */
 const OPEN_LETTERS_EVERY_MS = 300_000;
@@ -135,33 +114,27 @@ function OpenLetters(): VNode {
   return (
     <Panel title="Open dead letters" note="Unreadable ones have no site, and are on no overview.">
       <Shown asked={asked}>
-        {({ items, more }) =>
-          items.length === 0 ? (
-            <Empty title={more ? 'None of those checked' : 'None'} />
-          ) : (
-            <DataTable
-              caption="Open dead letters by site"
-              columns={LETTER_COLUMNS}
-              rows={openBySite(items)}
-              keyOf={({ siteId }) => siteId ?? ''}
-              csvName="open-dead-letters"
-            />
-          )
-        }
+        {({ items, more }) => (
+          <DataTable
+            caption="Open dead letters by site"
+            columns={LETTER_COLUMNS}
+            rows={openBySite(items)}
+            keyOf={({ siteId }) => siteId ?? ''}
+            csvName="open-dead-letters"
+            emptyText={more ? 'None of those checked' : 'None'}
+          />
+        )}
       </Shown>
     </Panel>
   );
 }
 
 const LETTER_COLUMNS: readonly Column<SiteLetters>[] = [
-  {
-    id: 'site',
-    title: 'Site',
-    value: ({ siteId }) => siteId ?? '',
-    cell: ({ siteId }) => (
-      <a href={addressOf('/dead-letters', new URLSearchParams(openLettersQuery(siteId)))}>{siteId ?? 'Unreadable'}</a>
-    ),
-  },
+  linkColumn({
+    ...{ id: 'site', title: 'Site', value: ({ siteId }) => siteId ?? '' },
+    shown: ({ siteId }) => siteId ?? 'Unreadable',
+    href: ({ siteId }) => addressOf('/dead-letters', new URLSearchParams(openLettersQuery(siteId))),
+  }),
   { id: 'stages', title: 'Stages', value: ({ stages }) => stages.join(', ') },
   numberColumn('count', 'Dead letters', ({ count }) => count),
 ];

@@ -3,7 +3,7 @@ import type { HealthItem } from '#services/control_api/destinations.ts';
 import type { RefusalsItem, TagHealthItem } from '#services/control_api/operations.ts';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import type { AccountItem, SiteItem } from '#services/control_api/sites.ts';
-import { type ApiResult, ask, listAll, request, sentenceOf } from '../../api/request.ts';
+import { type ApiResult, ask, listAll, request, sentenceOf, sitePath } from '../../api/request.ts';
 import { type Asked, askedWhere, useQuery } from '../../api/use_answer.ts';
 import { addressOf, hasRoute } from '../../router.ts';
 import { mayAt, mayInAccount } from '../../session.ts';
@@ -96,7 +96,6 @@ const bySeverity = (a: Alert, b: Alert): number => (a.severity === b.severity ? 
 
 function useChecks(siteId: string, accountId: string | null, everyMs: number): Check[] {
   const nowMs = Date.now();
-  const site = encodeURIComponent(siteId);
   const seesHealth = mayAt('destinations.read', siteId);
   const seesAccount = accountId !== null && mayInAccount('account.read', accountId);
   const seesLetters = mayAt('dead_letters.read', siteId);
@@ -109,7 +108,7 @@ function useChecks(siteId: string, accountId: string | null, everyMs: number): C
   );
   const tag = useQuery(
     siteId,
-    (signal) => request<TagHealthItem>('GET', `/v1/admin/sites/${site}/tag-health`, { signal }),
+    (signal) => request<TagHealthItem>('GET', sitePath(siteId, 'tag-health'), { signal }),
     everyMs,
   );
   const account = useQuery(
@@ -144,7 +143,7 @@ function useChecks(siteId: string, accountId: string | null, everyMs: number): C
 /** What was not accepted in the last 24 hours; ClickHouse is asked for the events of them only where it matters. */
 async function askRefusals(siteId: string, signal: AbortSignal): Promise<ApiResult<DayOfRefusals>> {
   const nowMs = Date.now();
-  const refused = await request<RefusalsItem>('GET', `/v1/admin/sites/${encodeURIComponent(siteId)}/refusals`, {
+  const refused = await request<RefusalsItem>('GET', sitePath(siteId, 'refusals'), {
     query: { from: nowMs - DAY_MS, to: nowMs },
     signal,
   });

@@ -11,7 +11,7 @@ import { type Period, readPeriod, timeZone } from '../../period.ts';
 import { queryAsking } from '../../questions/query_address.ts';
 import { addressOf, currentLocation, setQuery } from '../../router.ts';
 import { sites } from '../../site_list.ts';
-import { Empty, FailureNote, Loading, Panel, Shown, Tabs } from '../../ui/panel.tsx';
+import { Bars, Empty, FailureNote, Loading, Panel, Shown, Tabs } from '../../ui/panel.tsx';
 import { AlertsPanel } from './alerts_panel.tsx';
 import {
   CONVERSIONS,
@@ -87,7 +87,7 @@ function Counts({ siteId, site, period, everyMs }: CountsProps): VNode {
   const starts = useMemo(() => counts.value?.series[0]?.intervals.map(({ from }) => from) ?? [], [counts.value]);
   return (
     <div class={`stack ${counts.isOld || revenue.isOld ? 'old' : ''}`}>
-      {counts.failure !== null && <FailureNote failure={counts.failure} again={counts.again} />}
+      <FailureNote failure={counts.failure} again={counts.again} />
       {revenue.failure !== null && revenue.failure.code !== counts.failure?.code && (
         <FailureNote failure={revenue.failure} again={revenue.again} />
       )}
@@ -226,11 +226,7 @@ function Rankings(props: RankingsProps): VNode {
                 />
               ),
             },
-            {
-              id: 'campaigns',
-              label: 'Campaigns',
-              content: () => <Campaigns {...props} />,
-            },
+            { id: 'campaigns', label: 'Campaigns', content: () => <Campaigns {...props} /> },
           ]}
         />
       </Panel>
@@ -290,29 +286,27 @@ function Ranking({ what, asked, nameOf, empty }: RankingProps): VNode {
   if (first === undefined) return <Empty title={empty} />;
   return (
     <Shown asked={first} lines={SHOWN_MAX}>
-      {() => (rows.length === 0 ? <Empty title={empty} /> : <Bars what={what} rows={rows} />)}
+      {() => (rows.length === 0 ? <Empty title={empty} /> : <RankedBars what={what} rows={rows} />)}
     </Shown>
   );
 }
 
-function Bars({ what, rows }: { what: string; rows: readonly Ranked[] }): VNode {
+function RankedBars({ what, rows }: { what: string; rows: readonly Ranked[] }): VNode {
   const most = rows[0]?.views ?? 1;
+  const nameOf = (name: string): VNode => (
+    <span class="cut" title={name}>
+      {name}
+    </span>
+  );
   return (
     <>
       <p class="bars-head muted small">
         <span>{what}</span>
         <span>Page views</span>
       </p>
-      <ol class="bars">
-        {rows.map(({ name, views }) => (
-          <li key={name} style={{ '--share': `${((views / most) * 100).toFixed(1)}%` }}>
-            <span class="cut" title={name}>
-              {name}
-            </span>
-            <span>{number(views)}</span>
-          </li>
-        ))}
-      </ol>
+      <Bars
+        bars={rows.map(({ name, views }) => ({ key: name, name: nameOf(name), share: views / most, count: views }))}
+      />
     </>
   );
 }

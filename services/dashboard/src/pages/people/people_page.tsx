@@ -3,11 +3,12 @@ import { useEffect, useState } from 'preact/hooks';
 import type { TopAnswer } from '#pipelines/analytics/top.ts';
 import { type ApiError, ask } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
-import { dateTime, number } from '../../format.ts';
+import { number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
-import { type Column, DataTable, numberColumn } from '../../ui/data_table.tsx';
+import { Button } from '../../ui/button.tsx';
+import { type Column, DataTable, linkColumn, numberColumn, timeColumn } from '../../ui/data_table.tsx';
 import { submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { personAddress } from '../../ui/identifiers.tsx';
 import { FailureNote, Loading, Panel, Shown } from '../../ui/panel.tsx';
@@ -65,11 +66,9 @@ export default function PeoplePage({ params }: PageProps): VNode {
             autocomplete="off"
             hint="A person, distinct, external or order id, an e-mail address, a phone number with its country code, or a SHA-256 hash. Addresses and numbers are hashed in this browser: only the hash is sent."
           />
-          <button type="submit" class="button primary" disabled={isBusy || text.trim() === ''}>
-            Search
-          </button>
+          <Button type="submit" kind="primary" label="Search" disabled={isBusy || text.trim() === ''} />
         </form>
-        {failure !== null && <FailureNote failure={failure} again={() => void search()} />}
+        <FailureNote failure={failure} again={() => void search()} />
       </Panel>
       {isBusy && <Loading />}
       {!isBusy && found !== null && (
@@ -89,12 +88,10 @@ export default function PeoplePage({ params }: PageProps): VNode {
 }
 
 const columnsOf = (siteId: string): Column<Found>[] => [
-  {
-    id: 'person',
-    title: 'Person',
-    value: ({ value }) => value,
-    cell: ({ value }) => <a href={personAddress(siteId, value)}>{value}</a>,
-  },
+  linkColumn({
+    ...{ id: 'person', title: 'Person', value: ({ value }) => value },
+    href: ({ value }) => personAddress(siteId, value),
+  }),
   numberColumn('events', 'Matching events', ({ events }) => events),
 ];
 
@@ -120,13 +117,11 @@ function SeenLast({ siteId }: { siteId: string }): VNode {
 }
 
 const seenColumnsOf = (siteId: string): Column<Seen>[] => [
-  {
-    id: 'person',
-    title: 'Person',
-    value: ({ personId }) => personId,
-    cell: ({ personId }) => <a href={personAddress(siteId, personId)}>{personId}</a>,
-  },
-  { id: 'last', title: 'Last seen', value: ({ last }) => last.timestamp, cell: ({ last }) => dateTime(last.timestamp) },
+  linkColumn({
+    ...{ id: 'person', title: 'Person', value: ({ personId }) => personId },
+    href: ({ personId }) => personAddress(siteId, personId),
+  }),
+  timeColumn('last', 'Last seen', ({ last }) => last.timestamp),
   { id: 'event', title: 'Last event', value: ({ last }) => last.event },
   { id: 'page', title: 'Page', value: ({ last }) => pageText(last.properties) },
   numberColumn('events', 'Recent events', ({ events }) => events),

@@ -1,4 +1,4 @@
-import { Fragment, type VNode } from 'preact';
+import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
@@ -6,10 +6,10 @@ import { type ApiResult, ask, request } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
 import { dateTime, money, number, timeOfDay } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { addressOf } from '../../router.ts';
+import { Button } from '../../ui/button.tsx';
 import { type Column, DataTable, numberColumn, timeColumn } from '../../ui/data_table.tsx';
-import { CanonicalName, CopyButton } from '../../ui/identifiers.tsx';
-import { Empty, Panel, Shown, Tabs } from '../../ui/panel.tsx';
+import { CanonicalName, CopyButton, eventAddress } from '../../ui/identifiers.tsx';
+import { Empty, type Fact, Facts, Panel, Shown, Tabs } from '../../ui/panel.tsx';
 import { boughtOf, boughtQuestion, deviceName, lifeRange, ofPerson, pageText } from './people.ts';
 
 const EVENTS_MAX = 1_000;
@@ -34,25 +34,7 @@ export default function PersonPage({ params }: PageProps): VNode {
                 It may belong to another site, or its events were removed.
               </Empty>
             ) : (
-              <dl class="facts">
-                <dt>Person id</dt>
-                <dd>{now}</dd>
-                {now !== personId && (
-                  <>
-                    <dt>Merged from</dt>
-                    <dd>{personId}</dd>
-                  </>
-                )}
-                <dt>Last seen</dt>
-                <dd>{dateTime(events[0]?.timestamp ?? 0)}</dd>
-                <dt>{events.length < EVENTS_MAX ? 'First seen' : 'Shown from'}</dt>
-                <dd>{dateTime(events.at(-1)?.timestamp ?? 0)}</dd>
-                <dt>Events</dt>
-                <dd>
-                  {events.length < EVENTS_MAX ? number(events.length) : `the newest ${number(EVENTS_MAX)} are shown`}
-                </dd>
-                <BoughtFacts siteId={siteId} personId={now} />
-              </dl>
+              <PersonFacts siteId={siteId} personId={personId} now={now} events={events} />
             )
           }
         </Shown>
@@ -75,24 +57,37 @@ export default function PersonPage({ params }: PageProps): VNode {
   );
 }
 
-/** How often somebody bought, and for how much of each currency. */
-function BoughtFacts({ siteId, personId }: { siteId: string; personId: string }): VNode {
-  const asked = useQuery(`${siteId} ${personId}`, (signal) =>
-    ask(siteId, 'trends', boughtQuestion(personId, Date.now()), signal),
+interface PersonFactsProps extends TimelineProps {
+  personId: string;
+  /** The person that it is now. */
+  now: string;
+}
+
+/** Who it is, when it was here, how often it bought, and for how much of each currency. */
+function PersonFacts({ siteId, personId, now, events }: PersonFactsProps): VNode {
+  const asked = useQuery(`${siteId} ${now}`, (signal) =>
+    ask(siteId, 'trends', boughtQuestion(now, Date.now()), signal),
   );
   const bought = asked.value === null ? null : boughtOf(asked.value);
   const unknown = asked.failure === null ? '…' : '–';
+  const isWhole = events.length < EVENTS_MAX;
   return (
-    <>
-      <dt>Purchases</dt>
-      <dd>{bought === null ? unknown : number(bought.purchases)}</dd>
-      {bought?.amounts.map(({ currency, amount }) => (
-        <Fragment key={currency}>
-          <dt>{currency === '' ? 'Revenue without a currency' : `Revenue ${currency}`}</dt>
-          <dd>{money(amount, currency)}</dd>
-        </Fragment>
-      ))}
-    </>
+    <Facts
+      facts={[
+        ['Person id', now],
+        now !== personId && ['Merged from', personId],
+        ['Last seen', dateTime(events[0]?.timestamp ?? 0)],
+        [isWhole ? 'First seen' : 'Shown from', dateTime(events.at(-1)?.timestamp ?? 0)],
+        ['Events', isWhole ? number(events.length) : `the newest ${number(EVENTS_MAX)} are shown`],
+        ['Purchases', bought === null ? unknown : number(bought.purchases)],
+        ...(bought?.amounts ?? []).map(
+          ({ currency, amount }): Fact => [
+            currency === '' ? 'Revenue without a currency' : `Revenue ${currency}`,
+            money(amount, currency),
+          ],
+        ),
+      ]}
+    />
   );
 }
 
@@ -154,9 +149,7 @@ function Timeline({ siteId, events }: TimelineProps): VNode {
         </section>
       ))}
       {events.length > shown && (
-        <button type="button" class="button" onClick={() => setShown(shown + SHOWN)}>
-          Show {Math.min(SHOWN, events.length - shown)} more
-        </button>
+        <Button label={`Show ${Math.min(SHOWN, events.length - shown)} more`} onClick={() => setShown(shown + SHOWN)} />
       )}
     </div>
   );
@@ -165,13 +158,12 @@ function Timeline({ siteId, events }: TimelineProps): VNode {
 function TimelineEvent({ siteId, event }: { siteId: string; event: ListedEvent }): VNode {
   const { event_id, timestamp, value, currency, action_source, distinct_id, properties } = event;
   const page = pageText(properties);
-  const address = addressOf(`/sites/${encodeURIComponent(siteId)}/events/${encodeURIComponent(event_id)}`);
   return (
     <li class="timeline-event">
       <span class="muted timeline-time">{timeOfDay(timestamp)}</span>
       <div class="timeline-body">
         <span class="row">
-          <a class="strong wraps" href={address}>
+          <a class="strong wraps" href={eventAddress(siteId, event_id)}>
             {event.event}
           </a>
           <CanonicalName event={event.event} />

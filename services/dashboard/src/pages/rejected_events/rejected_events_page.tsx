@@ -1,15 +1,15 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { RefusalSampleItem, RefusalsItem } from '#services/control_api/operations.ts';
-import { request } from '../../api/request.ts';
+import { request, sitePath } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
 import { TimeSeries } from '../../charts/time_series.tsx';
 import { dateTime } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { type Period, readPeriod, timeZone } from '../../period.ts';
 import { currentLocation } from '../../router.ts';
-import { type Column, DataTable, numberColumn, stateColumn } from '../../ui/data_table.tsx';
-import { Badge, Empty, Panel, Shown } from '../../ui/panel.tsx';
+import { type Column, codeColumn, DataTable, numberColumn, stateColumn } from '../../ui/data_table.tsx';
+import { Empty, Panel, Shown } from '../../ui/panel.tsx';
 import { KINDS, keptPart, reasonText, refusalChart } from './rejection_reasons.ts';
 
 const EVERY_MS = 30_000;
@@ -23,7 +23,7 @@ export default function RefusalsPage({ params }: PageProps): VNode {
     `${siteId} ${period.from} ${period.lastDay}`,
     (signal) => {
       const query = { ...keptPart(period, Date.now()), interval: 'hour' };
-      return request<RefusalsItem>('GET', `/v1/admin/sites/${encodeURIComponent(siteId)}/refusals`, { query, signal });
+      return request<RefusalsItem>('GET', sitePath(siteId, 'refusals'), { query, signal });
     },
     EVERY_MS,
   );
@@ -96,18 +96,11 @@ function Course({ refusals, interval }: { refusals: RefusalsItem; interval: 'hou
 type Total = RefusalsItem['totals'][number];
 
 const COLUMNS: readonly Column<Total>[] = [
-  {
-    id: 'kind',
-    title: 'Kind',
-    value: ({ kind }) => KINDS[kind].counted,
-    cell: ({ kind }) => <Badge kind={KINDS[kind].badge}>{KINDS[kind].counted}</Badge>,
-  },
-  { id: 'code', title: 'Reason', value: ({ code }) => code, cell: ({ code }) => <code>{code}</code> },
+  stateColumn('kind', 'Kind', ({ kind }) => ({ label: KINDS[kind].counted, badge: KINDS[kind].badge })),
+  codeColumn('code', 'Reason', ({ code }) => code),
   numberColumn('count', 'Count', ({ count }) => count),
   {
-    id: 'text',
-    title: 'Explanation',
-    value: ({ code }) => reasonText(code),
+    ...{ id: 'text', title: 'Explanation', value: ({ code }) => reasonText(code) },
     cell: ({ code }) => <span class="wraps">{reasonText(code)}</span>,
   },
 ];
@@ -144,27 +137,18 @@ function RefusalSamples({ siteId, samples }: SamplesProps): VNode {
 type Row = RefusalSampleItem & { place: number };
 
 const SAMPLE_COLUMNS: readonly Column<Row>[] = [
-  {
-    id: 'at',
-    title: 'When',
-    value: ({ at }) => new Date(at).toISOString(),
-    cell: ({ at }) => dateTime(at),
-  },
+  { id: 'at', title: 'When', value: ({ at }) => new Date(at).toISOString(), cell: ({ at }) => dateTime(at) },
   stateColumn('kind', 'Kind', ({ kind }) => KINDS[kind]),
-  { id: 'code', title: 'Reason', value: ({ code }) => code, cell: ({ code }) => <code>{code}</code> },
+  codeColumn('code', 'Reason', ({ code }) => code),
   { id: 'event', title: 'Event', value: ({ event }) => event, cell: ({ event }) => event ?? '–' },
   { id: 'index', title: 'Index', align: 'end', value: ({ index }) => index, cell: ({ index }) => index ?? '–' },
   {
-    id: 'key',
-    title: 'Key',
-    value: keyName,
+    ...{ id: 'key', title: 'Key', value: keyName },
     cell: (row) => (row.key === null ? '–' : <span class="mono">{keyName(row)}</span>),
   },
   { id: 'caller', title: 'Source', value: ({ caller }) => caller, cell: ({ caller }) => caller ?? '–' },
   {
-    id: 'fields',
-    title: 'Fields',
-    value: ({ fields }) => fields.join(' '),
+    ...{ id: 'fields', title: 'Fields', value: ({ fields }) => fields.join(' ') },
     cell: ({ fields }) => <span class="wraps">{fields.length === 0 ? '–' : fields.join(', ')}</span>,
   },
 ];

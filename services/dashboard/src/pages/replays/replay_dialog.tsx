@@ -2,16 +2,18 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ReplayItem } from '#services/control_api/redelivery.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
-import { request } from '../../api/request.ts';
+import { type ApiError, request } from '../../api/request.ts';
 import { useMutation, useQuery } from '../../api/use_answer.ts';
 import { isSame } from '../../editing/differences.ts';
 import { dateTime, number, percent, span } from '../../format.ts';
 import { currentLocation } from '../../router.ts';
 import { mayAt, mayEverywhere } from '../../session.ts';
 import { siteOfLinks, sites } from '../../site_list.ts';
-import { Confirm, Dialog } from '../../ui/dialog.tsx';
-import { CheckField, FormActions, problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
-import { Badge, FailureNote } from '../../ui/panel.tsx';
+import { ConfirmButton, textFields } from '../../ui/action_form.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { CheckField, FormActions, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
+import { Badge, Facts, FailureNote } from '../../ui/panel.tsx';
 import type { Kind } from '../destinations/setting_form.ts';
 import {
   countedSentence,
@@ -48,12 +50,12 @@ export function NewReplay({ kinds, onStarted, onClose }: NewReplayProps): VNode 
   const [draft, setDraft] = useState(offered);
   const [counted, setCounted] = useState<Counted | null>(null);
   const action = useMutation();
-  const count = async (): Promise<void> => {
+  const count = () => {
     const body = replayBody(draft, Date.now());
-    const replay = await action.run(() =>
-      request<ReplayItem>('POST', '/v1/admin/replays', { body: { ...body, dry_run: true } }),
+    return action.run(
+      () => request<ReplayItem>('POST', '/v1/admin/replays', { body: { ...body, dry_run: true } }),
+      ({ replay_id: id }) => setCounted({ body, id }),
     );
-    if (replay !== null) setCounted({ body, id: replay.replay_id });
   };
   const change = (next: ReplayDraft): void => {
     setDraft(next);
@@ -61,9 +63,9 @@ export function NewReplay({ kinds, onStarted, onClose }: NewReplayProps): VNode 
   };
   return (
     <Dialog title="New replay" isChanged={!isSame(draft, offered)} onClose={onClose}>
-      <form class="stack" onSubmit={submitHandler(() => void count())}>
-        <DraftFields draft={draft} kinds={kinds} rateProblem={problemOf(action.failure, 'rate')} onDraft={change} />
-        {action.failure !== null && <FailureNote failure={action.failure} />}
+      <form class="stack" onSubmit={submitHandler(count)}>
+        <DraftFields draft={draft} kinds={kinds} failure={action.failure} onDraft={change} />
+        <FailureNote failure={action.failure} />
         {counted === null ? (
           <FormActions
             action="Count events"
@@ -105,26 +107,26 @@ const replayedSites = (): SiteItem[] => (sites.value ?? []).filter(({ site_id })
 interface DraftFieldsProps {
   draft: ReplayDraft;
   kinds: readonly Kind[];
-  rateProblem: string;
+  failure: ApiError | null;
   onDraft(draft: ReplayDraft): void;
 }
 
-function DraftFields({ draft, kinds, rateProblem, onDraft }: DraftFieldsProps): VNode {
+function DraftFields({ draft, kinds, failure, onDraft }: DraftFieldsProps): VNode {
   const allSites = mayEverywhere('replays.change') ? [{ value: '', label: 'All sites that have it' }] : [];
+  const field = textFields(draft, (change) => onDraft({ ...draft, ...change }), failure);
+  const problems = rangeProblems(draft, Date.now());
   return (
     <>
       <div class="form-row">
         <SelectField
           label="Destination"
-          value={draft.destination}
-          onValue={(destination) => onDraft({ ...draft, destination })}
           options={kinds.map(({ name, title }) => ({ value: name, label: title }))}
+          {...field('destination')}
         />
         <SelectField
           label="Site"
-          value={draft.site}
-          onValue={(site) => onDraft({ ...draft, site })}
           options={[...allSites, ...replayedSites().map(({ site_id }) => ({ value: site_id, label: site_id }))]}
+          {...field('site')}
         />
       </div>
       <div class="form-row">
@@ -137,22 +139,32 @@ function DraftFields({ draft, kinds, rateProblem, onDraft }: DraftFieldsProps): 
             { value: 'dead_letters', label: 'Dead letters' },
           ]}
         />
-        <SelectField
-          label="Period"
-          value={draft.range}
-          onValue={(range) => onDraft({ ...draft, range })}
-          options={rangesFor(draft.source)}
-        />
+        <SelectField label="Period" options={rangesFor(draft.source)} {...field('range')} />
       </div>
-      {draft.range === OWN_RANGE && <OwnRange draft={draft} onDraft={onDraft} />}
+      {draft.range === OWN_RANGE && (
+        <div class="form-row">
+          <TextField
+            label="From"
+            type="datetime-local"
+            required
+            {...field('from')}
+            problem={draft.from === '' ? '' : problems.from}
+          />
+          <TextField
+            label="To (optional)"
+            type="datetime-local"
+            hint="Empty: until now."
+            {...field('to')}
+            problem={draft.from === '' ? '' : problems.to}
+          />
+        </div>
+      )}
       <TextField
         label="Max events per second (optional)"
         inputMode="numeric"
         placeholder="500"
         hint="Limits the load on the platform."
-        problem={rateProblem}
-        value={draft.rate}
-        onValue={(rate) => onDraft({ ...draft, rate })}
+        {...field('rate')}
       />
       <CheckField
         label="Include events already delivered"
@@ -161,31 +173,6 @@ function DraftFields({ draft, kinds, rateProblem, onDraft }: DraftFieldsProps): 
         hint="Platforms that do not deduplicate count them twice."
       />
     </>
-  );
-}
-
-/** The two ends of a range. */
-function OwnRange({ draft, onDraft }: Pick<DraftFieldsProps, 'draft' | 'onDraft'>): VNode {
-  const problems = rangeProblems(draft, Date.now());
-  return (
-    <div class="form-row">
-      <TextField
-        label="From"
-        type="datetime-local"
-        required
-        problem={draft.from === '' ? '' : problems.from}
-        value={draft.from}
-        onValue={(from) => onDraft({ ...draft, from })}
-      />
-      <TextField
-        label="To (optional)"
-        type="datetime-local"
-        hint="Empty: until now."
-        problem={draft.from === '' ? '' : problems.to}
-        value={draft.to}
-        onValue={(to) => onDraft({ ...draft, to })}
-      />
-    </div>
   );
 }
 
@@ -204,10 +191,11 @@ function Found({ counted, onStarted, onClose }: { counted: Counted } & Omit<NewR
   const action = useMutation();
   const replay = asked.value;
   const isReady = replay?.state === 'done';
-  const send = async (): Promise<void> => {
-    const started = await action.run(() => request<ReplayItem>('POST', '/v1/admin/replays', { body: counted.body }));
-    if (started !== null) onStarted(started.replay_id);
-  };
+  const send = () =>
+    action.run(
+      () => request<ReplayItem>('POST', '/v1/admin/replays', { body: counted.body }),
+      ({ replay_id }) => onStarted(replay_id),
+    );
   return (
     <>
       <div class={`note ${replay?.state === 'failed' ? 'note-bad' : 'note-info'}`} role="status">
@@ -231,21 +219,15 @@ function Found({ counted, onStarted, onClose }: { counted: Counted } & Omit<NewR
           )}
         </div>
       </div>
-      {(action.failure ?? asked.failure) !== null && (
-        <FailureNote failure={(action.failure ?? asked.failure) as NonNullable<typeof action.failure>} />
-      )}
+      <FailureNote failure={action.failure ?? asked.failure} />
       <div class="actions">
-        <button type="button" class="button" onClick={onClose}>
-          {isReady && replay.to_send === 0 ? 'Close' : 'Cancel'}
-        </button>
-        <button
-          type="button"
-          class="button primary"
+        <Button label={isReady && replay.to_send === 0 ? 'Close' : 'Cancel'} onClick={onClose} />
+        <Button
+          kind="primary"
+          label={sendLabel(isReady ? replay.to_send : null)}
           disabled={!isReady || replay.to_send === 0 || action.isBusy}
-          onClick={() => void send()}
-        >
-          {sendLabel(isReady ? replay.to_send : null)}
-        </button>
+          onClick={send}
+        />
       </div>
     </>
   );
@@ -283,86 +265,54 @@ export function ReplayDialog({ replay, title, mayChange, onChanged, onClose }: R
           </div>
         )}
         {replay.to_send !== null && <p>{countedSentence(replay)}.</p>}
-        <Facts replay={replay} />
+        <ReplayFacts replay={replay} />
         {mayChange && !isOver(replay) && <Steering replay={replay} onChanged={onChanged} />}
       </div>
     </Dialog>
   );
 }
 
-function Facts({ replay }: { replay: ReplayItem }): VNode {
+function ReplayFacts({ replay }: { replay: ReplayItem }): VNode {
   const { site_id, source, from, to, rate, force, dry_run, chosen, created_at, changed_by } = replay;
   return (
-    <dl class="facts">
-      <dt>Site</dt>
-      <dd>{site_id ?? 'All sites that have the destination'}</dd>
-      <dt>Source</dt>
-      <dd>{source === 'events' ? 'Undelivered events' : 'Dead letters'}</dd>
-      <dt>From</dt>
-      <dd>{dateTime(from)}</dd>
-      <dt>To</dt>
-      <dd>{dateTime(to)}</dd>
-      <dt>Rate</dt>
-      <dd>At most {number(rate)} events a second</dd>
-      {!dry_run && (
-        <>
-          <dt>Passed to delivery</dt>
-          <dd>{number(chosen)} events</dd>
-        </>
-      )}
-      {force && (
-        <>
-          <dt>Forced</dt>
-          <dd>Include events already delivered</dd>
-        </>
-      )}
-      <dt>Requested</dt>
-      <dd>
-        {dateTime(created_at)} by {changed_by}
-      </dd>
-    </dl>
+    <Facts
+      facts={[
+        ['Site', site_id ?? 'All sites that have the destination'],
+        ['Source', source === 'events' ? 'Undelivered events' : 'Dead letters'],
+        ['From', dateTime(from)],
+        ['To', dateTime(to)],
+        ['Rate', `At most ${number(rate)} events a second`],
+        !dry_run && ['Passed to delivery', `${number(chosen)} events`],
+        force && ['Forced', 'Include events already delivered'],
+        ['Requested', `${dateTime(created_at)} by ${changed_by}`],
+      ]}
+    />
   );
 }
 
 function Steering({ replay, onChanged }: Pick<ReplayDialogProps, 'replay' | 'onChanged'>): VNode {
-  const [asks, setAsks] = useState(false);
   const action = useMutation();
-  const want = async (wanted: ReplayItem['wanted']): Promise<void> => {
-    const body = { wanted };
-    const changed = await action.run(() => request<ReplayItem>('PATCH', replayPath(replay.replay_id), { body }));
-    if (changed === null) return;
-    setAsks(false);
-    onChanged();
-  };
+  const want = (wanted: ReplayItem['wanted']) =>
+    request<ReplayItem>('PATCH', replayPath(replay.replay_id), { body: { wanted } });
   const isPaused = replay.wanted === 'paused';
   return (
     <>
-      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <FailureNote failure={action.failure} />
       <div class="actions">
-        <button type="button" class="button danger" onClick={() => setAsks(true)}>
-          Cancel the replay
-        </button>
-        <button
-          type="button"
-          class="button"
-          disabled={action.isBusy}
-          onClick={() => void want(isPaused ? 'running' : 'paused')}
-        >
-          {isPaused ? 'Resume' : 'Pause'}
-        </button>
-      </div>
-      {asks && (
-        <Confirm
+        <ConfirmButton
           title="Cancel the replay?"
           action="Cancel the replay"
-          isDangerous
-          isBusy={action.isBusy}
-          onConfirm={() => void want('cancelled')}
-          onClose={() => setAsks(false)}
+          run={() => want('cancelled')}
+          onDone={onChanged}
         >
-          <p>Events already passed to delivery are still delivered. The rest can be sent by another replay.</p>
-        </Confirm>
-      )}
+          Events already passed to delivery are still delivered. The rest can be sent by another replay.
+        </ConfirmButton>
+        <Button
+          label={isPaused ? 'Resume' : 'Pause'}
+          disabled={action.isBusy}
+          onClick={() => action.run(() => want(isPaused ? 'running' : 'paused'), onChanged)}
+        />
+      </div>
     </>
   );
 }

@@ -6,8 +6,9 @@ import { useQuery } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
-import { type Column, DataTable, numberColumn, stateColumn } from '../../ui/data_table.tsx';
-import { Empty, Panel, Shown } from '../../ui/panel.tsx';
+import { Button } from '../../ui/button.tsx';
+import { AskedTable, type Column, numberColumn, openColumn, stateColumn } from '../../ui/data_table.tsx';
+import { Panel } from '../../ui/panel.tsx';
 import type { Kind } from '../destinations/setting_form.ts';
 import { NewReplay, ReplayDialog } from './replay_dialog.tsx';
 import { isOver, shareDone, shownState } from './replay_sentences.ts';
@@ -41,14 +42,19 @@ export default function ReplaysPage(): VNode {
         title="Replays"
         note="A replay sends events that a destination has not received. Delivered events are left out."
         actions={
-          mayChange && (
-            <button type="button" class="button primary" onClick={() => setQuery({ new: '1' }, 'push')}>
-              New replay
-            </button>
-          )
+          mayChange && <Button kind="primary" label="New replay" onClick={() => setQuery({ new: '1' }, 'push')} />
         }
       >
-        <Shown asked={asked}>{({ items }) => <Replays items={items} titleOf={titleOf} />}</Shown>
+        <AskedTable
+          asked={asked}
+          caption="Replays"
+          columns={columnsOf(titleOf)}
+          keyOf={({ replay_id }) => replay_id}
+          sortedBy={{ column: 'created', isDescending: true }}
+          csvName="replays"
+          emptyText="No replays yet"
+          emptyHint="Send a destination the events it missed while it was down or misconfigured."
+        />
       </Panel>
       {chosen !== undefined && (
         <ReplayDialog
@@ -73,43 +79,16 @@ export default function ReplaysPage(): VNode {
   );
 }
 
-function Replays({ items, titleOf }: { items: readonly ReplayItem[]; titleOf(name: string): string }): VNode {
-  if (items.length === 0) {
-    return (
-      <Empty title="No replays yet">Send a destination the events it missed while it was down or misconfigured.</Empty>
-    );
-  }
-  return (
-    <DataTable
-      caption="Replays"
-      columns={columnsOf(titleOf)}
-      rows={items}
-      keyOf={({ replay_id }) => replay_id}
-      sortedBy={{ column: 'created', isDescending: true }}
-      csvName="replays"
-    />
-  );
-}
-
 const columnsOf = (titleOf: (name: string) => string): readonly Column<ReplayItem>[] => [
-  {
-    id: 'created',
-    title: 'Requested',
-    value: ({ created_at }) => created_at,
-    cell: ({ replay_id, created_at }) => (
-      <button type="button" class="link" onClick={() => setQuery({ replay: replay_id }, 'push')}>
-        {dateTime(created_at)}
-      </button>
-    ),
-  },
+  openColumn({
+    ...{ id: 'created', title: 'Requested', value: ({ created_at }) => created_at },
+    shown: ({ created_at }) => dateTime(created_at),
+    open: ({ replay_id }) => setQuery({ replay: replay_id }, 'push'),
+  }),
   { id: 'destination', title: 'Destination', value: ({ destination }) => titleOf(destination) },
   { id: 'site', title: 'Site', value: ({ site_id }) => site_id ?? 'All sites' },
   stateColumn('state', 'State', (replay) => shownState(replay)),
-  {
-    id: 'progress',
-    title: 'Progress',
-    cell: (replay) => <Progress replay={replay} />,
-  },
+  { id: 'progress', title: 'Progress', cell: (replay) => <Progress replay={replay} /> },
   numberColumn('to_send', 'To send', ({ to_send }) => to_send),
   { id: 'by', title: 'Changed by', value: ({ changed_by }) => changed_by },
 ];

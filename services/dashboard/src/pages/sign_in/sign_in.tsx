@@ -15,8 +15,10 @@ import {
   signInAt,
   signInBeside,
 } from '../../session.ts';
+import { ActionForm, useDraft } from '../../ui/action_form.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { FormActions, problemOf, submitHandler, TextField } from '../../ui/form_fields.tsx';
+import { FormActions, PasswordField, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { FailureNote, Shown } from '../../ui/panel.tsx';
 
@@ -79,23 +81,15 @@ function SignInForm({ user, said }: SignInFormProps): VNode {
     setFailure(asksForCode && !needsCode ? null : answer.failure);
   };
   return (
-    <form class="stack" onSubmit={submitHandler(() => void send())}>
-      {failure !== null && <FailureNote failure={failure} />}
+    <form class="stack" onSubmit={submitHandler(send)}>
+      <FailureNote failure={failure} />
       {user === null ? (
         <TextField label="User" name="username" autocomplete="username" required value={userId} onValue={setUserId} />
       ) : (
         // For what remembers passwords.
         <input type="hidden" name="username" autocomplete="username" value={userId} />
       )}
-      <TextField
-        label="Password"
-        type="password"
-        name="password"
-        autocomplete="current-password"
-        required
-        value={password}
-        onValue={setPassword}
-      />
+      <PasswordField label="Password" name="password" value={password} onValue={setPassword} />
       {needsCode && (
         <TextField
           label="Code"
@@ -108,9 +102,7 @@ function SignInForm({ user, said }: SignInFormProps): VNode {
           onValue={setCode}
         />
       )}
-      <button type="submit" class="button primary wide" disabled={isBusy}>
-        Sign in
-      </button>
+      <Button type="submit" kind="primary wide" label="Sign in" disabled={isBusy} />
       <ProviderButtons onFailure={setFailure} />
     </form>
   );
@@ -143,9 +135,7 @@ function ProviderButtons({ onFailure }: ProviderButtonsProps): VNode | null {
         {invitation === null ? 'Or sign in with' : 'You were invited. Choose the account to sign in with from now on.'}
       </p>
       {providers.map(({ id, label }) => (
-        <button key={id} type="button" class="button wide" disabled={isBusy} onClick={() => void begin(id)}>
-          {label}
-        </button>
+        <Button key={id} kind="wide" label={label} disabled={isBusy} onClick={() => begin(id)} />
       ))}
     </div>
   );
@@ -160,9 +150,7 @@ export function SessionExpiredDialog({ who }: { who: Who }): VNode {
         another user starts over.
       </p>
       <SignInForm user={who.id} said={null} />
-      <button type="button" class="button quiet wide" onClick={giveUpSession}>
-        Sign in as another user
-      </button>
+      <Button kind="quiet wide" label="Sign in as another user" onClick={giveUpSession} />
     </Dialog>
   );
 }
@@ -189,33 +177,24 @@ export function ReauthDialog({ onSettled }: ProofProps): VNode {
 }
 
 function ByPassword({ onSettled }: ProofProps): VNode {
-  const [password, setPassword] = useState('');
-  const [code, setCode] = useState('');
-  const action = useMutation();
-  const prove = async (): Promise<void> => {
-    const proven = await action.run(() =>
-      request<object>('POST', '/v1/session/proof', { body: proofBody(password, code) }),
-    );
-    if (proven !== null) onSettled(true);
-  };
+  const { draft, field } = useDraft({ password: '', code: '' });
+  const body = proofBody(draft.password, draft.code);
   return (
-    <form class="stack" onSubmit={submitHandler(() => void prove())}>
-      {/* For what remembers passwords. */}
-      <input type="hidden" name="username" autocomplete="username" value={currentUser.value?.id ?? ''} />
-      <TextField
-        label="Your password"
-        type="password"
-        name="password"
-        autocomplete="current-password"
-        required
-        problem={problemOf(action.failure, 'password')}
-        value={password}
-        onValue={setPassword}
-      />
-      <SecondFactorField code={code} onCode={setCode} />
-      {action.failure !== null && <FailureNote failure={action.failure} />}
-      <FormActions action="Continue" disabled={action.isBusy} onClose={() => onSettled(false)} />
-    </form>
+    <ActionForm
+      action="Continue"
+      run={() => request<object>('POST', '/v1/session/proof', { body })}
+      onDone={() => onSettled(true)}
+      onClose={() => onSettled(false)}
+    >
+      {(failure) => (
+        <>
+          {/* For what remembers passwords. */}
+          <input type="hidden" name="username" autocomplete="username" value={currentUser.value?.id ?? ''} />
+          <PasswordField name="password" {...field(failure)('password')} />
+          <SecondFactorField {...field(null)('code')} />
+        </>
+      )}
+    </ActionForm>
   );
 }
 
@@ -230,27 +209,25 @@ function ByProvider({ onSettled }: ProofProps): VNode {
         {({ items }) => (
           <div class="stack-small">
             {items.map(({ id, label }) => (
-              <button
+              <Button
                 key={id}
-                type="button"
-                class="button wide"
+                kind="wide"
+                label={`Sign in with ${label} in a new tab`}
                 disabled={action.isBusy}
-                onClick={() => void action.run(() => signInBeside(id))}
-              >
-                Sign in with {label} in a new tab
-              </button>
+                onClick={() => action.run(() => signInBeside(id))}
+              />
             ))}
           </div>
         )}
       </Shown>
-      {action.failure !== null && <FailureNote failure={action.failure} />}
+      <FailureNote failure={action.failure} />
       <FormActions action="Continue" disabled={action.isBusy} onClose={() => onSettled(false)} />
     </form>
   );
 }
 
 /** Asks for a code beside the password, where the person has a second factor. */
-export function SecondFactorField({ code, onCode }: { code: string; onCode(code: string): void }): VNode | null {
+export function SecondFactorField(field: { value: string; onValue(code: string): void }): VNode | null {
   if (currentUser.value?.second_factor !== true) return null;
   return (
     <TextField
@@ -259,8 +236,7 @@ export function SecondFactorField({ code, onCode }: { code: string; onCode(code:
       autocomplete="one-time-code"
       required
       hint="From the app, or a recovery code"
-      value={code}
-      onValue={onCode}
+      {...field}
     />
   );
 }

@@ -1,14 +1,15 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
 import type { AccountItem, SiteItem } from '#services/control_api/sites.ts';
-import { type ApiError, type ApiResult, listAll, request } from '../../api/request.ts';
-import { useMutation, useQuery } from '../../api/use_answer.ts';
+import { type ApiResult, listAll, request } from '../../api/request.ts';
+import { useQuery } from '../../api/use_answer.ts';
 import { typedNumber } from '../../format.ts';
-import { addressOf, navigate } from '../../router.ts';
+import { navigate } from '../../router.ts';
 import { currentUser, mayEverywhere } from '../../session.ts';
 import { readSites } from '../../site_list.ts';
-import { problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
-import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { ActionForm, useDraft } from '../../ui/action_form.tsx';
+import { problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { siteAddress } from '../../ui/identifiers.tsx';
+import { Empty, Panel, Shown } from '../../ui/panel.tsx';
 import { ALLOWANCE_USUAL, accountsWith, type SiteDraft, siteIdOf } from './site_form.ts';
 
 const NEW_ACCOUNT = { value: '', label: 'A new account' };
@@ -34,33 +35,55 @@ function SiteForm({ accounts, onAccountMade }: SiteFormProps): VNode {
     label: name === account_id ? name : `${name} (${account_id})`,
   }));
   const options = mayEverywhere('account.create') ? [...own, NEW_ACCOUNT] : own;
-  const [draft, setDraft] = useState<SiteDraft>(() => ({
+  const { draft, edit, field } = useDraft<SiteDraft>(() => ({
     ...{ name: '', siteId: null, accountId: options[0]?.value ?? '', allowance: ALLOWANCE_USUAL },
   }));
-  const action = useMutation();
-  const send = async (): Promise<void> => {
-    const site = await action.run(() =>
-      makeSite(draft, (accountId) => {
-        // Where the site is refused after this, the next try is for the account that is there now.
-        setDraft({ ...draft, accountId });
-        onAccountMade();
-      }),
-    );
-    if (site === null) return;
+  const onAccount = (accountId: string): void => {
+    // Where the site is refused after this, the next try is for the account that is there now.
+    edit({ accountId });
+    onAccountMade();
+  };
+  const open = async ({ site_id }: SiteItem): Promise<void> => {
     await readSites();
-    navigate(addressOf(`/sites/${encodeURIComponent(site.site_id)}/install`));
+    navigate(siteAddress(site_id, 'install'));
   };
   if (options.length === 0) return <Empty title="You cannot create sites in any account" />;
   return (
-    <form class="stack narrow" onSubmit={submitHandler(() => void send())}>
-      <Fields draft={draft} accounts={options} failure={action.failure} onDraft={setDraft} />
-      {action.failure !== null && <FailureNote failure={action.failure} />}
-      <div class="actions">
-        <button type="submit" class="button primary" disabled={action.isBusy || siteIdOf(draft) === ''}>
-          Create site
-        </button>
-      </div>
-    </form>
+    <ActionForm
+      class="stack narrow"
+      action="Create site"
+      isReady={siteIdOf(draft) !== ''}
+      run={() => makeSite(draft, onAccount)}
+      onDone={open}
+    >
+      {(failure) => (
+        <>
+          <TextField label="Name" required {...field(failure)('name')} />
+          <TextField
+            label="Id"
+            required
+            hint="For the API and URLs; cannot be changed later. Up to 64 of a-z, 0-9, _ and -."
+            problem={problemOf(failure, 'site_id')}
+            value={siteIdOf(draft)}
+            onValue={(siteId) => edit({ siteId })}
+          />
+          <SelectField
+            label="Account"
+            hint="Its events count against the monthly allowance of this account."
+            options={options}
+            {...field(null)('accountId')}
+          />
+          {draft.accountId === '' && (
+            <TextField
+              label="Events per month"
+              inputMode="numeric"
+              required
+              {...field(failure)('allowance', 'monthly_allowance')}
+            />
+          )}
+        </>
+      )}
+    </ActionForm>
   );
 }
 
@@ -75,50 +98,4 @@ async function makeSite(draft: SiteDraft, onAccount: (accountId: string) => void
   }
   const body = { site_id, name, account_id: draft.accountId === '' ? site_id : draft.accountId };
   return request<SiteItem>('POST', '/v1/admin/sites', { body });
-}
-
-interface FieldsProps {
-  draft: SiteDraft;
-  accounts: readonly { value: string; label: string }[];
-  failure: ApiError | null;
-  onDraft(draft: SiteDraft): void;
-}
-
-function Fields({ draft, accounts, failure, onDraft }: FieldsProps): VNode {
-  return (
-    <>
-      <TextField
-        label="Name"
-        required
-        problem={problemOf(failure, 'name')}
-        value={draft.name}
-        onValue={(name) => onDraft({ ...draft, name })}
-      />
-      <TextField
-        label="Id"
-        required
-        hint="For the API and URLs; cannot be changed later. Up to 64 of a-z, 0-9, _ and -."
-        problem={problemOf(failure, 'site_id')}
-        value={siteIdOf(draft)}
-        onValue={(siteId) => onDraft({ ...draft, siteId })}
-      />
-      <SelectField
-        label="Account"
-        hint="Its events count against the monthly allowance of this account."
-        options={accounts}
-        value={draft.accountId}
-        onValue={(accountId) => onDraft({ ...draft, accountId })}
-      />
-      {draft.accountId === '' && (
-        <TextField
-          label="Events per month"
-          inputMode="numeric"
-          required
-          problem={problemOf(failure, 'monthly_allowance')}
-          value={draft.allowance}
-          onValue={(allowance) => onDraft({ ...draft, allowance })}
-        />
-      )}
-    </>
-  );
 }

@@ -1,24 +1,25 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { DomainItem, SiteItem } from '#services/control_api/sites.ts';
-import { listAll, request } from '../../api/request.ts';
+import { listAll, request, sitePath } from '../../api/request.ts';
 import { useMutation, useQuery } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { readSites } from '../../site_list.ts';
-import { Confirm, toast } from '../../ui/dialog.tsx';
-import { submitHandler, TextField } from '../../ui/form_fields.tsx';
+import { ActionForm, ConfirmButton } from '../../ui/action_form.tsx';
+import { Button } from '../../ui/button.tsx';
+import { toast } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/form_fields.tsx';
 import { CopyButton } from '../../ui/identifiers.tsx';
-import { Badge, type BadgeKind, Empty, FailureNote, Panel, Shown, Tabs } from '../../ui/panel.tsx';
+import { Badge, type BadgeKind, Empty, Facts, FailureNote, Panel, Shown, Tabs } from '../../ui/panel.tsx';
 import { BlockRules, ConsentForm, GeneralForm, type SitePartProps } from './site_settings.tsx';
 
 /** The settings of a site. */
 export default function SitePage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const path = `/v1/admin/sites/${encodeURIComponent(siteId)}`;
-  const asked = useQuery(siteId, (signal) => request<SiteItem>('GET', path, { signal }));
+  const asked = useQuery(siteId, (signal) => request<SiteItem>('GET', sitePath(siteId), { signal }));
   const onChanged = (): void => {
     asked.again();
     void readSites();
@@ -53,9 +54,6 @@ const STATES: Readonly<Record<DomainItem['state'], { label: string; badge: Badge
 };
 const EVERY_MS = 15_000;
 
-const domainPath = (siteId: string, domain: string, what = ''): string =>
-  `/v1/admin/sites/${encodeURIComponent(siteId)}/domains/${encodeURIComponent(domain)}${what}`;
-
 /** First-party domains of the site: the DNS record that proves each, and whether it was found. */
 function Domains({ site, onChanged }: SitePartProps): VNode {
   const siteId = site.site_id;
@@ -89,23 +87,18 @@ function Domains({ site, onChanged }: SitePartProps): VNode {
 
 function ClaimDomain({ siteId, onClaimed }: { siteId: string; onClaimed(): void }): VNode {
   const [domain, setDomain] = useState('');
-  const action = useMutation();
-  const claim = async (): Promise<void> => {
-    const claimed = await action.run(() => request<DomainItem>('PUT', domainPath(siteId, domain.trim())));
-    if (claimed === null) return;
-    setDomain('');
-    onClaimed();
-  };
   return (
-    <form class="stack narrow" onSubmit={submitHandler(() => void claim())}>
-      <TextField label="Domain" required placeholder="events.shop.example" value={domain} onValue={setDomain} />
-      {action.failure !== null && <FailureNote failure={action.failure} />}
-      <div class="actions">
-        <button type="submit" class="button primary" disabled={action.isBusy}>
-          Add domain
-        </button>
-      </div>
-    </form>
+    <ActionForm
+      class="stack narrow"
+      action="Add domain"
+      run={() => request<DomainItem>('PUT', sitePath(siteId, 'domains', domain.trim()))}
+      onDone={() => {
+        setDomain('');
+        onClaimed();
+      }}
+    >
+      {() => <TextField label="Domain" required placeholder="events.shop.example" value={domain} onValue={setDomain} />}
+    </ActionForm>
   );
 }
 
@@ -151,64 +144,52 @@ function withoutAlias({ domain, records }: DomainItem): string {
 
 function DnsRecord({ type, name, value }: { type: string; name: string; value: string }): VNode {
   return (
-    <dl class="facts dns-record">
-      <dt>Type</dt>
-      <dd>{type}</dd>
-      <dt>Name</dt>
-      <dd class="secret">
-        <code>{name}</code>
-        <CopyButton text={name} what={`name of the ${type} record`} />
-      </dd>
-      <dt>Value</dt>
-      <dd class="secret">
-        <code>{value}</code>
-        <CopyButton text={value} what={`value of the ${type} record`} />
-      </dd>
-    </dl>
+    <Facts
+      class="dns-record"
+      facts={[
+        ['Type', type],
+        ['Name', <Copied text={name} what={`name of the ${type} record`} />],
+        ['Value', <Copied text={value} what={`value of the ${type} record`} />],
+      ]}
+    />
   );
 }
 
+const Copied = ({ text, what }: { text: string; what: string }): VNode => (
+  <div class="secret">
+    <code>{text}</code>
+    <CopyButton text={text} what={what} />
+  </div>
+);
+
 function DomainActions({ item, onChanged }: Pick<OneDomainProps, 'item' | 'onChanged'>): VNode {
   const { site_id, domain } = item;
-  const [asks, setAsks] = useState(false);
+  const path = sitePath(site_id, 'domains', domain);
   const action = useMutation();
-  const verify = async (): Promise<void> => {
-    const found = await action.run(() => request<DomainItem>('POST', domainPath(site_id, domain, '/verify')));
-    if (found === null) return;
-    toast(
-      found.state === 'verified' ? `${domain} is verified` : `The record of ${domain} was not found yet`,
-      found.state === 'verified' ? 'good' : 'bad',
+  const verify = () =>
+    action.run(
+      () => request<DomainItem>('POST', `${path}/verify`),
+      ({ state }) => {
+        const isVerified = state === 'verified';
+        const said = isVerified ? `${domain} is verified` : `The record of ${domain} was not found yet`;
+        toast(said, isVerified ? 'good' : 'bad');
+        onChanged();
+      },
     );
-    onChanged();
-  };
-  const release = async (): Promise<void> => {
-    const released = await action.run(() => request<DomainItem>('DELETE', domainPath(site_id, domain)));
-    if (released === null) return;
-    setAsks(false);
-    toast(`${domain} was removed`);
-    onChanged();
-  };
   return (
     <>
-      {action.failure !== null && <FailureNote failure={action.failure} />}
-      <button type="button" class="button small" disabled={action.isBusy} onClick={() => void verify()}>
-        Verify now
-      </button>
-      <button type="button" class="button small danger" onClick={() => setAsks(true)}>
-        Remove
-      </button>
-      {asks && (
-        <Confirm
-          title={`Remove ${domain}?`}
-          action="Remove"
-          isDangerous
-          isBusy={action.isBusy}
-          onConfirm={() => void release()}
-          onClose={() => setAsks(false)}
-        >
-          <p>It is no longer served, and pages that load the tag from it stop sending.</p>
-        </Confirm>
-      )}
+      <FailureNote failure={action.failure} />
+      <Button kind="small" label="Verify now" disabled={action.isBusy} onClick={verify} />
+      <ConfirmButton
+        kind="small danger"
+        title={`Remove ${domain}?`}
+        action="Remove"
+        run={() => request<DomainItem>('DELETE', path)}
+        said={`${domain} was removed`}
+        onDone={onChanged}
+      >
+        It is no longer served, and pages that load the tag from it stop sending.
+      </ConfirmButton>
     </>
   );
 }

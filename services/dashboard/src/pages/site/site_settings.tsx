@@ -1,14 +1,15 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { SiteChange, SiteItem } from '#services/control_api/sites.ts';
-import { type ApiResult, request } from '../../api/request.ts';
+import { type ApiResult, request, sitePath } from '../../api/request.ts';
 import { isSame } from '../../editing/differences.ts';
-import { ConflictDialog, type Editing, type Saving, useEditForm, useSave } from '../../editing/editing.tsx';
-import { addressOf } from '../../router.ts';
+import { ConflictDialog, EditForm, type Editing, type Saving, useEditForm, useSave } from '../../editing/editing.tsx';
 import { mayAt } from '../../session.ts';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { textFields } from '../../ui/action_form.tsx';
+import { actionColumn, type Column, DataTable } from '../../ui/data_table.tsx';
 import { toast } from '../../ui/dialog.tsx';
-import { CheckField, problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
+import { CheckField, FormActions, problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
+import { siteAddress } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
 import { CATEGORIES, type GeneralDraft, generalChange, generalDraft } from './site_form.ts';
 
@@ -31,20 +32,16 @@ const NAMES: Readonly<Record<keyof GeneralDraft, string>> = {
 export function GeneralForm(props: SitePartProps): VNode {
   const { site } = props;
   const form = useSiteForm(props, { draftOf: generalDraft, changeOf: generalChange, said: 'Saved the site' });
-  const field = (name: keyof GeneralDraft, ofBody: string) => ({
-    value: form.draft[name],
-    onValue: (value: string) => form.edit({ [name]: value }),
-    problem: problemOf(form.failure, ofBody),
-  });
+  const field = textFields(form.draft, form.edit, form.failure);
   return (
     <Panel title="General settings" note={`Site ${site.site_id} of account ${site.account_id}`}>
       <SiteForm site={site} form={form} names={NAMES}>
-        <TextField label={NAMES.name} required {...field('name', 'name')} />
+        <TextField label={NAMES.name} required {...field('name')} />
         <SelectField
           label={NAMES.mode}
           options={MODES}
           hint="In offline mode no identifying data leaves the edge, from the next event on."
-          {...field('mode', 'mode')}
+          {...field('mode')}
         />
         <div class="form-row">
           <SelectField label={NAMES.category} options={CATEGORIES} {...field('category', 'business_category')} />
@@ -181,7 +178,7 @@ export function BlockRules(props: SitePartProps): VNode {
     <Panel title="Dropped events" note="Events that match any rule are dropped at the edge, and counted.">
       <div class="stack">
         {mayChange && <NewRule {...props} />}
-        {rules.failure !== null && <FailureNote failure={rules.failure} />}
+        <FailureNote failure={rules.failure} />
         <ConflictDialog saving={rules} what="the site" />
         <DataTable
           caption="Block rules"
@@ -193,7 +190,7 @@ export function BlockRules(props: SitePartProps): VNode {
         />
         {mayAt('query.aggregates', site.site_id) && (
           <p>
-            <a href={addressOf(`/sites/${encodeURIComponent(site.site_id)}/refusals`)}>View dropped events</a>
+            <a href={siteAddress(site.site_id, 'refusals')}>View dropped events</a>
           </p>
         )}
       </div>
@@ -208,18 +205,15 @@ function columnsOf(mayChange: boolean, isBusy: boolean, remove: (rule: Rule) => 
     { id: 'value', title: 'Value', value: ({ value }) => value },
   ];
   if (!mayChange) return shown;
-  const cell = (rule: Rule): VNode => (
-    <button
-      type="button"
-      class="button small quiet"
-      disabled={isBusy}
-      aria-label={`Remove the rule for ${labelOf(rule.kind)} ${rule.value}`}
-      onClick={() => remove(rule)}
-    >
-      Remove
-    </button>
-  );
-  return [...shown, { id: 'remove', title: 'Action', align: 'end', cell }];
+  return [
+    ...shown,
+    actionColumn({
+      label: 'Remove',
+      nameOf: ({ kind, value }) => `Remove the rule for ${labelOf(kind)} ${value}`,
+      disabled: isBusy,
+      act: remove,
+    }),
+  ];
 }
 
 function NewRule(props: SitePartProps): VNode {
@@ -227,8 +221,7 @@ function NewRule(props: SitePartProps): VNode {
   const [value, setValue] = useState('');
   const [property, setProperty] = useState('');
   const rules = useRules(props);
-  const add = (event: Event): void => {
-    event.preventDefault();
+  const add = (): void => {
     const rule: Rule = { kind, value: value.trim(), property: kind === 'property' ? property.trim() : null };
     rules.change(
       (before) => [...before, rule],
@@ -237,7 +230,7 @@ function NewRule(props: SitePartProps): VNode {
     );
   };
   return (
-    <form class="stack" onSubmit={add}>
+    <form class="stack" onSubmit={submitHandler(add)}>
       <div class="form-row">
         <SelectField label="Type" value={kind} onValue={(one) => setKind(one as Rule['kind'])} options={KINDS} />
         {kind === 'property' && <TextField label="Property" required value={property} onValue={setProperty} />}
@@ -252,16 +245,10 @@ function NewRule(props: SitePartProps): VNode {
       </div>
       {rules.failure !== null && rules.failure.problems.length === 0 && <FailureNote failure={rules.failure} />}
       <ConflictDialog saving={rules} what="the site" />
-      <div class="actions">
-        <button type="submit" class="button primary" disabled={rules.isBusy}>
-          Add rule
-        </button>
-      </div>
+      <FormActions action="Add rule" disabled={rules.isBusy} />
     </form>
   );
 }
-
-const sitePath = (siteId: string): string => `/v1/admin/sites/${encodeURIComponent(siteId)}`;
 
 /** The settings of a site as they are now. */
 const readSite = (siteId: string): Promise<ApiResult<SiteItem>> => request('GET', sitePath(siteId));
@@ -305,22 +292,16 @@ interface SiteFormProps {
 
 /** A form over fields of the site, which only those who may change can edit. */
 function SiteForm({ site, form, names, children }: SiteFormProps): VNode {
-  const mayChange = mayAt('site.change', site.site_id);
   return (
-    <form class="stack narrow" onSubmit={submitHandler(() => void form.save())}>
-      <fieldset class="stack" disabled={!mayChange}>
-        {children}
-      </fieldset>
-      {form.failure !== null && <FailureNote failure={form.failure} />}
-      {mayChange && (
-        <div class="actions">
-          <button type="submit" class="button primary" disabled={!form.isChanged || form.isBusy}>
-            Save
-          </button>
-        </div>
-      )}
-      <ConflictDialog saving={form} what="the site" names={names} />
-    </form>
+    <EditForm
+      class="stack narrow"
+      form={form}
+      mayChange={mayAt('site.change', site.site_id)}
+      what="the site"
+      names={names}
+    >
+      {children}
+    </EditForm>
   );
 }
 

@@ -10,8 +10,9 @@ import { queryFromAddress, setQueryInAddress } from '../../questions/query_addre
 import { problemsAt, QuestionResult, useQuestion } from '../../questions/question_result.tsx';
 import { SiteNamesContext, useSiteNames } from '../../questions/site_names.ts';
 import { currentLocation } from '../../router.ts';
+import { Button } from '../../ui/button.tsx';
 import { CheckField, Problem, SelectField, TextField } from '../../ui/form_fields.tsx';
-import { Icon, IconButton } from '../../ui/icon.tsx';
+import { IconButton } from '../../ui/icon.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import {
   brokenDownBy,
@@ -90,9 +91,7 @@ function SeriesList({ series, failure, onSeries }: SeriesListProps): VNode {
         ))}
       </ol>
       {series.length < SERIES_MAX && (
-        <button type="button" class="button small" onClick={() => onSeries([...series, {}])}>
-          <Icon name="plus" /> Add a series
-        </button>
+        <Button kind="small" icon="plus" label="Add a series" onClick={() => onSeries([...series, {}])} />
       )}
     </div>
   );
