@@ -17,8 +17,8 @@ export type FilterDraft = ConditionDraft | { all: FilterDraft[] } | { any: Filte
 
 /** Events of some names that pass filters, as they are being written. */
 export interface SelectionDraft {
-  events?: string[];
-  filters?: FilterDraft[];
+  events?: string[] | undefined;
+  filters?: FilterDraft[] | undefined;
 }
 
 /** Columns that an event may be told by, as people call them. */
@@ -150,10 +150,12 @@ export function finished<Value>(value: Value): Value {
 /** A selection out of an address. Whether its conditions can be asked the service says. */
 export function selectionIn(value: unknown): SelectionDraft {
   const { events, filters } = objectIn(value);
-  const names = Array.isArray(events) ? events.filter((name) => typeof name === 'string') : [];
-  const conditions = filtersIn(filters);
-  return { ...(names.length > 0 && { events: names }), ...(conditions.length > 0 && { filters: conditions }) };
+  return { events: someOf(textsIn(events)), filters: someOf(filtersIn(filters)) };
 }
+
+/** The texts of a list out of an address. */
+export const textsIn = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((text) => typeof text === 'string') : [];
 
 /** Filters out of an address. */
 export function filtersIn(value: unknown): FilterDraft[] {
@@ -183,10 +185,24 @@ export const objectIn = (value: unknown): Json =>
 /** The objects of a list out of an address. */
 export const objectsIn = (value: unknown): Json[] => (Array.isArray(value) ? value.map(objectIn) : []);
 
-/** One of some texts, or the first of them. */
-export function oneOf<Text extends string>(value: unknown, texts: readonly [Text, ...Text[]]): Text {
-  return texts.find((text) => text === value) ?? texts[0];
+/** What may be chosen, with what people call it; the first one is usual. */
+export type Labels<Text extends string> = Readonly<Record<Text, string>>;
+
+/** One of some choices, or the usual one. */
+export function oneOf<Text extends string>(value: unknown, labels: Labels<Text>): Text {
+  const [usual, ...others] = Object.keys(labels) as [Text, ...Text[]];
+  return others.find((text) => text === value) ?? usual;
 }
+
+/** The same out of an address that may choose nothing. */
+export const choiceIn = <Text extends string>(value: unknown, labels: Labels<Text>): Text | undefined =>
+  value === undefined ? undefined : oneOf(value, labels);
+
+/** A number out of an address. */
+export const numberIn = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+
+/** A list that has something in it. */
+export const someOf = <Item>(items: Item[]): Item[] | undefined => (items.length === 0 ? undefined : items);
 
 /** Where events may not be read one by one these are offered; any other name can be typed. */
 const USUAL_PROPERTIES = ['utm_source', 'utm_medium', 'utm_campaign', '$current_url', '$referrer', '$browser', '$os'];

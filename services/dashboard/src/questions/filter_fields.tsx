@@ -1,9 +1,9 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { Field } from '#pipelines/analytics/filters.ts';
 import { Button } from '../ui/button.tsx';
 import { Combobox } from '../ui/combobox.tsx';
-import { useTypedText } from '../ui/form_fields.tsx';
+import { Problem, SelectField, useTypedText } from '../ui/form_fields.tsx';
 import { Icon, IconButton } from '../ui/icon.tsx';
 import {
   type ConditionDraft,
@@ -12,8 +12,10 @@ import {
   fieldKey,
   fieldLabel,
   fieldNamed,
+  type Labels,
   OPERATORS,
   plainFieldNamed,
+  type SelectionDraft,
   takenBy,
 } from './conditions.ts';
 import { type Offered, useFieldValues, useNames } from './site_names.ts';
@@ -243,6 +245,87 @@ export function EventPicker({ what, events = [], onEvents, max = 50 }: EventPick
         />
       )}
     </div>
+  );
+}
+
+interface SelectionFieldsProps<Selection extends SelectionDraft> {
+  /** What is selected: "Step 2". */
+  what: string;
+  selection: Selection;
+  problem: string;
+  onSelection(selection: Selection): void;
+  /** What stands before the events. */
+  before: ComponentChildren;
+  /** What stands behind them. */
+  after?: ComponentChildren;
+  /** Whether nothing stands before all of it. */
+  isFirst?: boolean;
+}
+
+/** The events of a step, a series and such, and the conditions that they must meet. */
+export function SelectionFields<Selection extends SelectionDraft>({
+  what,
+  selection,
+  problem,
+  onSelection,
+  before,
+  after,
+  isFirst = false,
+}: SelectionFieldsProps<Selection>): VNode {
+  const { events, filters } = selection;
+  const filtered = {
+    what,
+    filters,
+    onFilters: (changed: FilterDraft[]) => onSelection({ ...selection, filters: changed }),
+  };
+  return (
+    <div class={isFirst ? 'step-body step-body-first' : 'step-body'}>
+      <div class="step-main">
+        {before}
+        <EventPicker what={what} events={events} onEvents={(names) => onSelection({ ...selection, events: names })} />
+        <AddFilter {...filtered} />
+        {after}
+      </div>
+      <FilterList {...filtered} events={events} />
+      <Problem text={problem} />
+    </div>
+  );
+}
+
+interface ChoiceFieldProps<Text extends string> {
+  label: string;
+  value: Text;
+  /** What may be chosen, in its order. */
+  labels: Labels<Text>;
+  hint?: string;
+  problem?: string;
+  onChoice(value: Text): void;
+}
+
+/** A field for one of a few choices. */
+export function ChoiceField<Text extends string>({ labels, onChoice, ...field }: ChoiceFieldProps<Text>): VNode {
+  const options = Object.entries<string>(labels).map(([value, label]) => ({ value, label }));
+  return <SelectField {...field} options={options} onValue={(value) => onChoice(value as Text)} />;
+}
+
+interface NumberChoiceProps {
+  label: string;
+  from?: number;
+  to: number;
+  value: number;
+  onNumber(value: number): void;
+}
+
+/** A field for one of a few whole numbers. */
+export function NumberChoice({ label, from = 1, to, value, onNumber }: NumberChoiceProps): VNode {
+  const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => String(from + at));
+  return (
+    <SelectField
+      label={label}
+      value={String(value)}
+      options={numbers.map((one) => ({ value: one, label: one }))}
+      onValue={(chosen) => onNumber(Number(chosen))}
+    />
   );
 }
 

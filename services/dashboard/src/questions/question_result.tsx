@@ -2,15 +2,16 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
 import type { Questions } from '#pipelines/analytics/questions.ts';
-import { type ApiError, ask, askFile, request, sentenceOf } from '../api/request.ts';
+import { type ApiError, type ApiResult, ask, askFile, request, sentenceOf } from '../api/request.ts';
 import { type Asked, useQuery } from '../api/use_answer.ts';
 import { timeOfDay } from '../format.ts';
 import type { Period } from '../period.ts';
 import { mayAt } from '../session.ts';
+import { ActionForm } from '../ui/action_form.tsx';
 import { Button } from '../ui/button.tsx';
 import { saveCsv, saveFile } from '../ui/data_table.tsx';
 import { Dialog, toast } from '../ui/dialog.tsx';
-import { FormActions, problemOf, SelectField, submitHandler, TextField } from '../ui/form_fields.tsx';
+import { problemOf, SelectField, TextField } from '../ui/form_fields.tsx';
 import { FailureNote, Panel, Shown } from '../ui/panel.tsx';
 import { ActorDialog, type ListedPart } from './actor_dialog.tsx';
 import { finished } from './conditions.ts';
@@ -24,6 +25,7 @@ import {
   type SavedQuestion,
   saveQuestion,
 } from './saved.ts';
+import { SiteNamesContext, useSiteNames } from './site_names.ts';
 
 /** An answer beside what was asked: lists of who is in a part of it are asked of the same time. */
 interface Answered<Name extends keyof Questions> {
@@ -35,7 +37,7 @@ interface Answered<Name extends keyof Questions> {
 const SETTLED_MS = 300;
 
 /** Asks a question, which stands without its time, of a period. */
-export function useQuestion<Name extends keyof Questions>(
+function useQuestion<Name extends keyof Questions>(
   siteId: string,
   name: Name,
   draft: object,
@@ -71,10 +73,16 @@ export function problemsAt(failure: ApiError | null, part: string): string {
 
 const sentence = (message: string): string => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
 
-interface QuestionResultProps<Name extends keyof Questions> {
+interface QuestionPageProps<Name extends keyof Questions> {
   siteId: string;
   name: Name;
-  asked: Asked<Answered<Name>>;
+  period: Period;
+  /** What is asked, without its time. */
+  question: object;
+  /** What the panel of its fields is called. */
+  title: string;
+  /** What the question is written in; `failure` says what is wrong with it. */
+  fields: (failure: ApiError | null) => VNode;
   /** Lines of room that are kept for the answer. */
   lines?: number;
   /** The answer as people read it in a spreadsheet, where it is not what the service writes. */
@@ -83,44 +91,48 @@ interface QuestionResultProps<Name extends keyof Questions> {
   children: (answered: Answered<Name>, onPart: ((part: ListedPart) => void) | undefined) => VNode;
 }
 
-/** The answer to a question, what can be done with it, and the list of who is in a part of it. */
-export function QuestionResult<Name extends keyof Questions>({
+/** A question, its answer, what can be done with it, and the list of who is in a part of it. */
+export function QuestionPage<Name extends keyof Questions>({
   siteId,
   name,
-  asked,
+  period,
+  question,
+  title,
+  fields,
   lines = 10,
   table,
   children,
-}: QuestionResultProps<Name>): VNode {
+}: QuestionPageProps<Name>): VNode {
+  const asked = useQuestion(siteId, name, question, period);
+  const names = useSiteNames(siteId);
   const [part, setPart] = useState<ListedPart | null>(null);
   const onPart = mayAt('query.persons', siteId) ? setPart : undefined;
+  const answered = asked.value;
   return (
-    <>
-      <Panel
-        title="Result"
-        actions={
-          <QuestionActions
-            siteId={siteId}
-            name={name}
-            query={asked.value?.query ?? null}
-            asOf={asked.value?.answer.as_of ?? null}
-            table={table === undefined || asked.value === null ? null : withAnswer(table, asked.value)}
-          />
-        }
-      >
-        <Shown asked={asked} lines={lines}>
-          {(answered) => children(answered, onPart)}
-        </Shown>
-      </Panel>
-      {part !== null && <ActorDialog siteId={siteId} part={part} onClose={() => setPart(null)} />}
-    </>
+    <SiteNamesContext value={names}>
+      <div class="stack">
+        <Panel title={title}>{fields(asked.failure)}</Panel>
+        <Panel
+          title="Result"
+          actions={
+            <QuestionActions
+              siteId={siteId}
+              name={name}
+              query={answered?.query ?? null}
+              asOf={answered?.answer.as_of ?? null}
+              table={table === undefined || answered === null ? null : () => table(answered)}
+            />
+          }
+        >
+          <Shown asked={asked} lines={lines}>
+            {(value) => children(value, onPart)}
+          </Shown>
+        </Panel>
+        {part !== null && <ActorDialog siteId={siteId} part={part} onClose={() => setPart(null)} />}
+      </div>
+    </SiteNamesContext>
   );
 }
-
-const withAnswer =
-  <Value,>(table: (answered: Value) => AnswerTable, answered: Value): (() => AnswerTable) =>
-  () =>
-    table(answered);
 
 interface QuestionActionsProps<Name extends keyof Questions> {
   siteId: string;
@@ -202,83 +214,73 @@ function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps): VNod
   const [boardName, setBoardName] = useState('');
   /** What was saved already, where a board did not take it: saved again it would be there twice. */
   const [made, setMade] = useState<SavedQuestion | null>(null);
-  const [failure, setFailure] = useState<ApiError | null>(null);
-  const [isBusy, setBusy] = useState(false);
   const boards = useQuery(siteId, (signal) => listBoards(siteId, signal));
   const known = useQuery(siteId, (signal) => listQuestions(siteId, signal));
   const opened = known.value?.find((one) => one.id === savedQueryId() && one.query === query);
   const over = how === OVER ? opened : undefined;
   const name = typed ?? over?.name ?? '';
   const isNameTaken = known.value?.some((one) => one.id !== over?.id && one.name === name.trim()) === true;
-  const save = async (): Promise<void> => {
-    setBusy(true);
-    const failed = await saved();
-    setBusy(false);
-    setFailure(failed);
-    if (failed !== null) return;
+  const save = async (): Promise<ApiResult<unknown>> => {
+    const saved = { name: name.trim(), query, question };
+    let kept = made;
+    if (kept === null) {
+      const answer = await (over === undefined ? saveQuestion(siteId, saved) : replaceQuestion(siteId, over, saved));
+      if (!answer.ok) return answer;
+      kept = answer.value;
+    }
+    setSavedQueryId(kept.id);
+    if (board === NO_BOARD) return { ok: true, value: kept, version: null };
+    setMade(kept);
+    return putOnBoard(siteId, kept.id, board === NEW_BOARD ? { name: boardName.trim() } : { board });
+  };
+  const onSaved = (): void => {
     toast(`Saved “${name.trim()}”`);
     onClose();
   };
-  const saved = async (): Promise<ApiError | null> => {
-    const answer = made === null ? await keep({ name: name.trim(), query, question }) : null;
-    if (answer?.ok === false) return answer.failure;
-    const kept = answer?.value ?? made;
-    if (kept !== null) setSavedQueryId(kept.id);
-    if (board === NO_BOARD || kept === null) return null;
-    setMade(kept);
-    const to = board === NEW_BOARD ? { name: boardName.trim() } : { board };
-    const put = await putOnBoard(siteId, kept.id, to);
-    return put.ok ? null : put.failure;
-  };
-  const keep = (saved: Parameters<typeof saveQuestion>[1]): ReturnType<typeof saveQuestion> =>
-    over === undefined ? saveQuestion(siteId, saved) : replaceQuestion(siteId, over, saved);
   const isReady = known.value !== null && name.trim() !== '' && (board !== NEW_BOARD || boardName.trim() !== '');
   return (
     <Dialog title="Save query" isChanged={`${typed ?? ''}${boardName}`.trim() !== ''} onClose={onClose}>
-      <form
-        class="stack"
-        onSubmit={submitHandler(() => {
-          if (isReady && !isBusy) void save();
-        })}
-      >
-        <FailureNote failure={failure} />
-        <FailureNote failure={known.failure} again={known.again} />
-        {made === null && opened !== undefined && (
-          <SelectField
-            label="Save"
-            value={how}
-            onValue={setHow}
-            options={[
-              { value: OVER, label: `Replace “${opened.name}”` },
-              { value: NEW, label: 'As a new query' },
-            ]}
-          />
+      <ActionForm action="Save" isReady={isReady} run={save} onDone={onSaved} onClose={onClose}>
+        {(failure) => (
+          <>
+            <FailureNote failure={known.failure} again={known.again} />
+            {made === null && opened !== undefined && (
+              <SelectField
+                label="Save"
+                value={how}
+                onValue={setHow}
+                options={[
+                  { value: OVER, label: `Replace “${opened.name}”` },
+                  { value: NEW, label: 'As a new query' },
+                ]}
+              />
+            )}
+            {made === null ? (
+              <TextField
+                label="Name"
+                value={name}
+                onValue={setName}
+                required
+                problem={problemOf(failure, 'name')}
+                {...(isNameTaken && { hint: 'Another saved query has this name.' })}
+              />
+            ) : (
+              <p>“{made.name}” is saved, but not on a board yet.</p>
+            )}
+            <SelectField
+              label="Board"
+              value={board}
+              onValue={setBoard}
+              options={[
+                { value: NO_BOARD, label: 'No board' },
+                ...(boards.value ?? []).map(({ id, name: title }) => ({ value: id, label: title })),
+                { value: NEW_BOARD, label: 'New board' },
+              ]}
+            />
+            {board === NEW_BOARD && <TextField label="Board name" value={boardName} onValue={setBoardName} required />}
+          </>
         )}
-        {made === null ? (
-          <TextField
-            label="Name"
-            value={name}
-            onValue={setName}
-            required
-            problem={problemOf(failure, 'name')}
-            {...(isNameTaken && { hint: 'Another saved query has this name.' })}
-          />
-        ) : (
-          <p>“{made.name}” is saved, but not on a board yet.</p>
-        )}
-        <SelectField
-          label="Board"
-          value={board}
-          onValue={setBoard}
-          options={[
-            { value: NO_BOARD, label: 'No board' },
-            ...(boards.value ?? []).map(({ id, name: title }) => ({ value: id, label: title })),
-            { value: NEW_BOARD, label: 'New board' },
-          ]}
-        />
-        {board === NEW_BOARD && <TextField label="Board name" value={boardName} onValue={setBoardName} required />}
-        <FormActions action="Save" disabled={!isReady || isBusy} onClose={onClose} />
-      </form>
+      </ActionForm>
     </Dialog>
   );
 }

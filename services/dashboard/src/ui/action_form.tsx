@@ -3,8 +3,7 @@ import { useState } from 'preact/hooks';
 import type { ApiError, ApiResult } from '../api/request.ts';
 import { useMutation } from '../api/use_answer.ts';
 import { isSame } from '../editing/differences.ts';
-import { Button, type ButtonKind } from './button.tsx';
-import { Confirm, Dialog, toast } from './dialog.tsx';
+import type { ButtonKind } from './button.tsx';
 import { FormActions, problemOf, submitHandler } from './form_fields.tsx';
 import { FailureNote } from './panel.tsx';
 
@@ -33,7 +32,7 @@ export function useDraft<Draft extends object>(initial: Draft | (() => Draft)) {
   };
 }
 
-interface ActionFormProps<Value> {
+export interface ActionFormProps<Value> {
   /** What the button says that sends it. */
   action: string;
   kind?: ButtonKind;
@@ -63,73 +62,5 @@ export function ActionForm<Value>({
       <FailureNote failure={failure} />
       <FormActions {...actions} disabled={isBusy || !isReady} />
     </form>
-  );
-}
-
-interface CreateDialogProps<Value> extends Omit<ActionFormProps<Value>, 'onDone'> {
-  title: string;
-  isChanged: boolean;
-  onMade(): void;
-  onClose(): void;
-  /** The dialog that shows what was made, this once. */
-  issued(value: Value): VNode;
-}
-
-/** Makes something with a secret, and then shows that. */
-export function CreateDialog<Value>({ title, isChanged, onMade, issued, ...form }: CreateDialogProps<Value>): VNode {
-  const [made, setMade] = useState<{ value: Value } | null>(null);
-  if (made !== null) return issued(made.value);
-  const onDone = (value: Value): void => {
-    setMade({ value });
-    onMade();
-  };
-  return (
-    <Dialog title={title} isChanged={isChanged} onClose={form.onClose}>
-      <ActionForm {...form} onDone={onDone} />
-    </Dialog>
-  );
-}
-
-interface ConfirmActionProps {
-  title: string;
-  action: string;
-  run(): Promise<ApiResult<unknown>>;
-  /** What is told when it is done. */
-  said?: string;
-  onDone(): void;
-  onClose(): void;
-  /** What becomes of it. */
-  children: ComponentChildren;
-}
-
-/** Asks whether something shall be taken away, and does it. */
-export function ConfirmAction({ run, said, onDone, children, ...confirm }: ConfirmActionProps): VNode {
-  const { isBusy, failure, run: send } = useMutation();
-  const done = (): void => {
-    if (said !== undefined) toast(said);
-    onDone();
-    confirm.onClose();
-  };
-  return (
-    <Confirm {...confirm} isDangerous isBusy={isBusy} onConfirm={() => send(run, done)}>
-      <p>{children}</p>
-      <FailureNote failure={failure} />
-    </Confirm>
-  );
-}
-
-interface ConfirmButtonProps extends Omit<ConfirmActionProps, 'onClose'> {
-  label?: string;
-  kind?: ButtonKind;
-}
-
-/** A button that does something after asking. */
-export function ConfirmButton({ label, kind = 'danger', ...asked }: ConfirmButtonProps): VNode {
-  const [asks, setAsks] = useState(false);
-  return (
-    <>
-      <Button kind={kind} label={label ?? asked.action} onClick={() => setAsks(true)} />
-      {asks && <ConfirmAction {...asked} onClose={() => setAsks(false)} />}
-    </>
   );
 }

@@ -22,7 +22,8 @@ interface ButtonProps {
 export function Button({ label, icon, kind = null, type = 'button', ...rest }: ButtonProps): VNode {
   return (
     <button type={type} class={kind === null ? 'button' : `button ${kind}`} {...rest}>
-      {icon !== undefined && <Icon name={icon} />} {label}
+      {icon !== undefined && <Icon name={icon} />}
+      {label}
     </button>
   );
 }

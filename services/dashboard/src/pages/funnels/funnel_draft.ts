@@ -1,34 +1,41 @@
 import type { Field } from '#pipelines/analytics/filters.ts';
 import {
+  choiceIn,
   type FilterDraft,
   filtersIn,
   isField,
+  numberIn,
   objectIn,
   objectsIn,
   oneOf,
   type SelectionDraft,
   selectionIn,
+  someOf,
 } from '../../questions/conditions.ts';
 
-export type StepDraft = SelectionDraft & { optional?: boolean };
-export type ExclusionDraft = SelectionDraft & { after_step?: number; before_step?: number; ends?: 'way' | 'actor' };
+export type StepDraft = SelectionDraft & { optional?: boolean | undefined };
+export type ExclusionDraft = SelectionDraft & {
+  after_step?: number | undefined;
+  before_step?: number | undefined;
+  ends?: keyof typeof ENDS | undefined;
+};
 
 /** Where the value of a breakdown is taken from. */
 interface BreakdownDraft {
   field: Field;
-  at: 'first_step' | 'step' | 'first_touch' | 'last_touch';
-  step?: number;
+  at: keyof typeof ATTRIBUTIONS;
+  step?: number | undefined;
 }
 
 /** A funnel as it is being written: what the API takes, without the time. */
 export interface FunnelDraft {
   steps: StepDraft[];
   window_ms: number;
-  order?: 'ordered' | 'strict' | 'any';
-  count_by?: 'person' | 'session';
-  filters?: FilterDraft[];
-  exclusions?: ExclusionDraft[];
-  breakdown?: BreakdownDraft;
+  order?: keyof typeof ORDERS | undefined;
+  count_by?: keyof typeof COUNTED | undefined;
+  filters?: FilterDraft[] | undefined;
+  exclusions?: ExclusionDraft[] | undefined;
+  breakdown?: BreakdownDraft | undefined;
 }
 
 export const STEPS_MIN = 2;
@@ -36,10 +43,17 @@ export const STEPS_MAX = 10;
 export const EXCLUSIONS_MAX = 5;
 const DAY_MS = 86_400_000;
 
-export const ORDERS = ['ordered', 'strict', 'any'] as const;
-export const COUNTED = ['person', 'session'] as const;
+export const ORDERS = { ordered: 'In this order', strict: 'Strict order', any: 'In any order' };
+export const COUNTED = { person: 'People', session: 'Sessions' };
 /** The first one is that of a new breakdown: a campaign stands at a first touch, and seldom at the page view before a purchase. */
-export const ATTRIBUTIONS = ['first_touch', 'last_touch', 'first_step', 'step'] as const;
+export const ATTRIBUTIONS = {
+  first_touch: 'First touch',
+  last_touch: 'Last touch',
+  first_step: 'At the first step',
+  step: 'At step …',
+};
+/** What an exclusion ends. */
+export const ENDS = { way: 'this attempt', actor: 'the whole person' };
 
 const USUAL: FunnelDraft = {
   steps: [{ events: ['page_view'] }, { events: ['add_to_cart'] }, { events: ['purchase'] }],
@@ -51,58 +65,42 @@ export function readFunnel(given: unknown): FunnelDraft {
   if (given === undefined) return USUAL;
   const { steps, window_ms, order, count_by, filters, exclusions, breakdown } = objectIn(given);
   const read = objectsIn(steps).slice(0, STEPS_MAX).map(stepIn);
-  const asked: FunnelDraft = {
-    steps: [...read, {}, {}].slice(0, Math.max(STEPS_MIN, read.length)),
-    window_ms: typeof window_ms === 'number' ? window_ms : USUAL.window_ms,
-  };
-  const conditions = filtersIn(filters);
-  const excluded = objectsIn(exclusions).slice(0, EXCLUSIONS_MAX).map(exclusionIn);
   const { field, at, step } = objectIn(breakdown);
   return withoutMisplaced({
-    ...asked,
-    ...(order !== undefined && { order: oneOf(order, ORDERS) }),
-    ...(count_by !== undefined && { count_by: oneOf(count_by, COUNTED) }),
-    ...(conditions.length > 0 && { filters: conditions }),
-    ...(excluded.length > 0 && { exclusions: excluded }),
-    ...(isField(field) && {
-      breakdown: {
-        field: field as Field,
-        at: oneOf(at, ATTRIBUTIONS),
-        ...(typeof step === 'number' && { step }),
-      },
-    }),
+    steps: [...read, {}, {}].slice(0, Math.max(STEPS_MIN, read.length)),
+    window_ms: numberIn(window_ms) ?? USUAL.window_ms,
+    order: choiceIn(order, ORDERS),
+    count_by: choiceIn(count_by, COUNTED),
+    filters: someOf(filtersIn(filters)),
+    exclusions: objectsIn(exclusions).slice(0, EXCLUSIONS_MAX).map(exclusionIn),
+    breakdown: isField(field)
+      ? { field: field as Field, at: oneOf(at, ATTRIBUTIONS), step: numberIn(step) }
+      : undefined,
   });
 }
 
 const stepIn = (given: Readonly<Record<string, unknown>>): StepDraft => ({
   ...selectionIn(given),
-  ...(given['optional'] === true && { optional: true }),
+  optional: given['optional'] === true || undefined,
 });
 
-function exclusionIn(given: Readonly<Record<string, unknown>>): ExclusionDraft {
-  const { after_step, before_step, ends } = given;
-  return {
-    ...selectionIn(given),
-    ...(typeof after_step === 'number' && { after_step }),
-    ...(typeof before_step === 'number' && { before_step }),
-    ...(ends === 'actor' && { ends }),
-  };
-}
+const exclusionIn = (given: Readonly<Record<string, unknown>>): ExclusionDraft => ({
+  ...selectionIn(given),
+  after_step: numberIn(given['after_step']),
+  before_step: numberIn(given['before_step']),
+  ends: given['ends'] === 'actor' ? 'actor' : undefined,
+});
 
 /** The same without what its steps and its order no longer have a place for. */
 export function withoutMisplaced(draft: FunnelDraft): FunnelDraft {
-  const last = draft.steps.length - 1;
-  const steps = draft.steps.map((step, at) => {
-    const { optional, ...rest } = step;
-    return optional === true && at > 0 && at < last && draft.order !== 'any' ? step : rest;
-  });
-  const { exclusions, breakdown, ...rest } = draft;
+  const { exclusions = [], breakdown, order, steps } = draft;
+  const last = steps.length - 1;
+  const mayBeOptional = (at: number): boolean => at > 0 && at < last && order !== 'any';
   return {
-    ...rest,
-    steps,
-    ...(exclusions !== undefined &&
-      exclusions.length > 0 && { exclusions: exclusions.map((one) => placed(one, steps.length, draft.order)) }),
-    ...(breakdown !== undefined && { breakdown: withStep(breakdown, steps.length) }),
+    ...draft,
+    steps: steps.map((step, at) => ({ ...step, optional: (step.optional && mayBeOptional(at)) || undefined })),
+    exclusions: someOf(exclusions.map((one) => placed(one, steps.length, order))),
+    breakdown: breakdown && withStep(breakdown, steps.length),
   };
 }
 

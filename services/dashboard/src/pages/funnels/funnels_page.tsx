@@ -3,19 +3,27 @@ import { useRef, useState } from 'preact/hooks';
 import type { ApiError } from '../../api/request.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { readPeriod } from '../../period.ts';
-import { oneOf } from '../../questions/conditions.ts';
-import { AddFilter, EventPicker, FieldPicker, FilterList, SpanField } from '../../questions/filter_fields.tsx';
+import type { FilterDraft } from '../../questions/conditions.ts';
+import {
+  AddFilter,
+  ChoiceField,
+  EventPicker,
+  FieldPicker,
+  FilterList,
+  NumberChoice,
+  SelectionFields,
+  SpanField,
+} from '../../questions/filter_fields.tsx';
 import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
-import { problemsAt, QuestionResult, useQuestion } from '../../questions/question_result.tsx';
-import { SiteNamesContext, useSiteNames } from '../../questions/site_names.ts';
+import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
 import { currentLocation } from '../../router.ts';
 import { Button } from '../../ui/button.tsx';
-import { Problem, SelectField } from '../../ui/form_fields.tsx';
+import { Problem } from '../../ui/form_fields.tsx';
 import { Icon, IconButton } from '../../ui/icon.tsx';
-import { Panel } from '../../ui/panel.tsx';
 import {
   ATTRIBUTIONS,
   COUNTED,
+  ENDS,
   EXCLUSIONS_MAX,
   type ExclusionDraft,
   type FunnelDraft,
@@ -31,31 +39,31 @@ import { FunnelView } from './funnel_view.tsx';
 
 /** Builds a funnel and shows who gets how far. */
 export default function FunnelsPage({ params }: PageProps): VNode {
-  const siteId = params['site'] ?? '';
-  const period = readPeriod(currentLocation.value.query, Date.now());
   const draft = readFunnel(queryFromAddress());
-  const asked = useQuestion(siteId, 'funnel', draft, period);
-  const names = useSiteNames(siteId);
   const change = (changed: FunnelDraft): void => setQueryInAddress(withoutMisplaced(changed));
-  const shared = { draft, failure: asked.failure, onDraft: change };
   return (
-    <SiteNamesContext value={names}>
-      <div class="stack">
-        <Panel title="Steps">
+    <QuestionPage
+      siteId={params['site'] ?? ''}
+      name="funnel"
+      period={readPeriod(currentLocation.value.query, Date.now())}
+      question={draft}
+      title="Steps"
+      lines={8}
+      fields={(failure) => (
+        <>
           <StepsBuilder
             steps={draft.steps}
             mayBeOptional={draft.order !== 'any'}
-            failure={asked.failure}
+            failure={failure}
             onSteps={(steps) => change({ ...draft, steps })}
           />
-          <Exclusions {...shared} />
-          <FunnelOptions {...shared} />
-        </Panel>
-        <QuestionResult siteId={siteId} name="funnel" asked={asked} lines={8}>
-          {({ query, answer }, onPart) => <FunnelView query={query} answer={answer} onPart={onPart} />}
-        </QuestionResult>
-      </div>
-    </SiteNamesContext>
+          <Exclusions draft={draft} failure={failure} onDraft={change} />
+          <FunnelOptions draft={draft} failure={failure} onDraft={change} />
+        </>
+      )}
+    >
+      {({ query, answer }, onPart) => <FunnelView query={query} answer={answer} onPart={onPart} />}
+    </QuestionPage>
   );
 }
 
@@ -208,14 +216,18 @@ interface StepRowProps {
 function StepRow({ step, number, mayBeOptional, problem, onStep }: StepRowProps): VNode {
   const what = `Step ${number}`;
   return (
-    <div class="step-body">
-      <div class="step-main">
+    <SelectionFields
+      what={what}
+      selection={step}
+      problem={problem}
+      onSelection={onStep}
+      before={
         <span class="step-number" aria-hidden="true">
           {number}
         </span>
-        <EventPicker what={what} events={step.events} onEvents={(events) => onStep({ ...step, events })} />
-        <AddFilter what={what} filters={step.filters} onFilters={(filters) => onStep({ ...step, filters })} />
-        {mayBeOptional && (
+      }
+      after={
+        mayBeOptional && (
           <label class="check">
             <input
               type="checkbox"
@@ -225,16 +237,9 @@ function StepRow({ step, number, mayBeOptional, problem, onStep }: StepRowProps)
             />
             Optional
           </label>
-        )}
-      </div>
-      <FilterList
-        what={what}
-        filters={step.filters}
-        events={step.events}
-        onFilters={(filters) => onStep({ ...step, filters })}
-      />
-      <Problem text={problem} />
-    </div>
+        )
+      }
+    />
   );
 }
 
@@ -244,14 +249,6 @@ interface FunnelOptionsProps {
   onDraft(draft: FunnelDraft): void;
 }
 
-const ORDER_LABELS = { ordered: 'In this order', strict: 'Strict order', any: 'In any order' };
-const COUNTED_LABELS = { person: 'People', session: 'Sessions' };
-const AT_LABELS = {
-  first_step: 'At the first step',
-  step: 'At step …',
-  first_touch: 'First touch',
-  last_touch: 'Last touch',
-};
 const AT_HINTS = {
   first_step: 'The value of the first event; of several such events, the latest that led to conversion.',
   step: 'The value of the event of this step; none where it was not reached.',
@@ -270,67 +267,45 @@ function FunnelOptions({ draft, failure, onDraft }: FunnelOptionsProps): VNode {
         problem={problemsAt(failure, 'window_ms')}
         onMs={(window_ms) => onDraft({ ...draft, window_ms })}
       />
-      <SelectField
+      <ChoiceField
         label="Step order"
         value={draft.order ?? 'ordered'}
-        options={ORDERS.map((value) => ({ value, label: ORDER_LABELS[value] }))}
-        onValue={(order) => onDraft({ ...draft, order: oneOf(order, ORDERS) })}
+        labels={ORDERS}
+        onChoice={(order) => onDraft({ ...draft, order })}
       />
-      <SelectField
+      <ChoiceField
         label="Count by"
         value={draft.count_by ?? 'person'}
-        options={COUNTED.map((value) => ({ value, label: COUNTED_LABELS[value] }))}
-        onValue={(counted) => onDraft({ ...draft, count_by: oneOf(counted, COUNTED) })}
+        labels={COUNTED}
+        onChoice={(count_by) => onDraft({ ...draft, count_by })}
       />
       <FieldPicker
         label="Break down by"
         none="None"
         field={breakdown?.field ?? null}
-        onField={(field) => {
-          const { breakdown: _before, ...rest } = draft;
-          onDraft(field === null ? rest : { ...rest, breakdown: { at: ATTRIBUTIONS[0], ...breakdown, field } });
-        }}
+        onField={(field) =>
+          onDraft({ ...draft, breakdown: field === null ? undefined : { at: 'first_touch', ...breakdown, field } })
+        }
       />
       {breakdown !== undefined && (
-        <SelectField
+        <ChoiceField
           label="Attribution"
           hint={AT_HINTS[breakdown.at]}
           value={breakdown.at}
-          options={ATTRIBUTIONS.map((value) => ({ value, label: AT_LABELS[value] }))}
+          labels={ATTRIBUTIONS}
           problem={problemsAt(failure, 'breakdown')}
-          onValue={(at) => onDraft({ ...draft, breakdown: { ...breakdown, at: oneOf(at, ATTRIBUTIONS) } })}
+          onChoice={(at) => onDraft({ ...draft, breakdown: { ...breakdown, at } })}
         />
       )}
       {breakdown?.at === 'step' && (
-        <StepChoice
+        <NumberChoice
           label="Step"
-          from={1}
           to={draft.steps.length}
           value={breakdown.step ?? 1}
-          onStep={(step) => onDraft({ ...draft, breakdown: { ...breakdown, step } })}
+          onNumber={(step) => onDraft({ ...draft, breakdown: { ...breakdown, step } })}
         />
       )}
     </div>
-  );
-}
-
-interface StepChoiceProps {
-  label: string;
-  from: number;
-  to: number;
-  value: number;
-  onStep(step: number): void;
-}
-
-function StepChoice({ label, from, to, value, onStep }: StepChoiceProps): VNode {
-  const steps = Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => String(from + at));
-  return (
-    <SelectField
-      label={label}
-      value={String(value)}
-      options={steps.map((step) => ({ value: step, label: step }))}
-      onValue={(step) => onStep(Number(step))}
-    />
   );
 }
 
@@ -338,6 +313,10 @@ function StepChoice({ label, from, to, value, onStep }: StepChoiceProps): VNode 
 function Exclusions({ draft, failure, onDraft }: FunnelOptionsProps): VNode {
   const { exclusions = [], steps } = draft;
   const change = (changed: ExclusionDraft[]): void => onDraft({ ...draft, exclusions: changed });
+  const filtered = {
+    ...{ what: 'All steps', filters: draft.filters },
+    onFilters: (filters: FilterDraft[]) => onDraft({ ...draft, filters }),
+  };
   return (
     <div class="stack-small">
       {exclusions.map((exclusion, at) => (
@@ -356,9 +335,9 @@ function Exclusions({ draft, failure, onDraft }: FunnelOptionsProps): VNode {
         {exclusions.length < EXCLUSIONS_MAX && (
           <Button kind="small quiet" icon="plus" label="Exclude an event" onClick={() => change([...exclusions, {}])} />
         )}
-        <AddFilter what="All steps" filters={draft.filters} onFilters={(filters) => onDraft({ ...draft, filters })} />
+        <AddFilter {...filtered} />
       </div>
-      <FilterList what="All steps" filters={draft.filters} onFilters={(filters) => onDraft({ ...draft, filters })} />
+      <FilterList {...filtered} />
     </div>
   );
 }
@@ -382,30 +361,26 @@ function ExclusionRow({ exclusion, number, steps, problem, onExclusion }: Exclus
       <EventPicker what={what} events={exclusion.events} onEvents={(events) => onExclusion({ ...exclusion, events })} />
       {steps !== null && (
         <>
-          <StepChoice
+          <NumberChoice
             label="After step"
-            from={1}
             to={before_step - 1}
             value={after_step}
-            onStep={(step) => onExclusion({ ...exclusion, after_step: step })}
+            onNumber={(step) => onExclusion({ ...exclusion, after_step: step })}
           />
-          <StepChoice
+          <NumberChoice
             label="Before step"
             from={after_step + 1}
             to={steps}
             value={before_step}
-            onStep={(step) => onExclusion({ ...exclusion, before_step: step })}
+            onNumber={(step) => onExclusion({ ...exclusion, before_step: step })}
           />
         </>
       )}
-      <SelectField
+      <ChoiceField
         label="Excludes"
         value={ends}
-        options={[
-          { value: 'way', label: 'this attempt' },
-          { value: 'actor', label: 'the whole person' },
-        ]}
-        onValue={(value) => onExclusion({ ...exclusion, ends: value === 'actor' ? 'actor' : 'way' })}
+        labels={ENDS}
+        onChoice={(chosen) => onExclusion({ ...exclusion, ends: chosen })}
       />
       <IconButton icon="close" label={`Remove ${what.toLowerCase()}`} onClick={() => onExclusion(null)} />
       <FilterList

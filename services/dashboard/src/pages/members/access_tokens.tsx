@@ -6,8 +6,9 @@ import { type Asked, askedWhere, useMutation, useQuery } from '../../api/use_ans
 import { dateTime } from '../../format.ts';
 import { currentUser, mayAt, mayEverywhere } from '../../session.ts';
 import { sites } from '../../site_list.ts';
-import { ConfirmAction, CreateDialog, useDraft } from '../../ui/action_form.tsx';
+import { useDraft } from '../../ui/action_form.tsx';
 import { Button } from '../../ui/button.tsx';
+import { ConfirmAction, CreateDialog } from '../../ui/confirm_action.tsx';
 import { AskedTable, actionColumn, type Column, codeColumn, stateColumn, timeColumn } from '../../ui/data_table.tsx';
 import { toast } from '../../ui/dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../ui/form_fields.tsx';

@@ -1,9 +1,9 @@
 import type { Field } from '#pipelines/analytics/filters.ts';
 import type { PathsAnswer } from '#pipelines/analytics/paths.ts';
-import { type FilterDraft, filtersIn, isField, objectIn } from '../../questions/conditions.ts';
+import { type FilterDraft, filtersIn, isField, numberIn, objectIn } from '../../questions/conditions.ts';
 
-export const ANCHORS = ['starting_at', 'ending_at', 'through'] as const;
-type Anchor = (typeof ANCHORS)[number];
+export const ANCHORS = { starting_at: 'Starting at', ending_at: 'Ending at', through: 'Through' };
+type Anchor = keyof typeof ANCHORS;
 
 /** Paths as they are being written: what the API takes, without the time, and with the anchor apart. */
 export interface PathsDraft {
@@ -21,14 +21,14 @@ const TOP = 6;
 /** The paths that an address asks for, or all from their beginning. */
 export function readPaths(given: unknown): PathsDraft {
   const asked = objectIn(given);
-  const kind = ANCHORS.find((one) => typeof asked[one] === 'string');
+  const kind = (Object.keys(ANCHORS) as Anchor[]).find((one) => typeof asked[one] === 'string');
   const { by, window_ms, steps, top, filters } = asked;
   return {
     anchor: kind === undefined ? null : { kind, text: String(asked[kind]) },
     by: isField(by) ? (by as Field) : null,
-    windowMs: typeof window_ms === 'number' ? window_ms : null,
-    steps: typeof steps === 'number' ? steps : STEPS,
-    top: typeof top === 'number' ? top : TOP,
+    windowMs: numberIn(window_ms) ?? null,
+    steps: numberIn(steps) ?? STEPS,
+    top: numberIn(top) ?? TOP,
     filters: filtersIn(filters),
   };
 }

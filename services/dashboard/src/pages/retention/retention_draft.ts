@@ -1,25 +1,27 @@
 import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
 import { dayIn, dayStart } from '../../period.ts';
 import {
+  choiceIn,
   type FilterDraft,
   filtersIn,
   objectIn,
   oneOf,
   type SelectionDraft,
   selectionIn,
+  someOf,
 } from '../../questions/conditions.ts';
 
-export const RETENTION_INTERVALS = ['day', 'week', 'month'] as const;
-export const MODES = ['first', 'first_ever', 'recurring'] as const;
-type RetentionInterval = (typeof RETENTION_INTERVALS)[number];
+export const RETENTION_INTERVALS = { day: 'day', week: 'week', month: 'month' };
+export const MODES = { first: 'First in this period', first_ever: 'First ever', recurring: 'Every one' };
+type RetentionInterval = keyof typeof RETENTION_INTERVALS;
 
 /** Retention as it is being written: what the API takes, without the time. */
 export interface RetentionDraft {
   start: SelectionDraft;
   back: SelectionDraft;
   interval: RetentionInterval;
-  mode?: (typeof MODES)[number];
-  filters?: FilterDraft[];
+  mode?: keyof typeof MODES | undefined;
+  filters?: FilterDraft[] | undefined;
 }
 
 const USUAL: RetentionDraft = { start: { events: ['page_view'] }, back: { events: ['page_view'] }, interval: 'day' };
@@ -28,13 +30,12 @@ const USUAL: RetentionDraft = { start: { events: ['page_view'] }, back: { events
 export function readRetention(given: unknown): RetentionDraft {
   if (given === undefined) return USUAL;
   const { start, back, interval, mode, filters } = objectIn(given);
-  const conditions = filtersIn(filters);
   return {
     start: selectionIn(start),
     back: selectionIn(back),
     interval: oneOf(interval, RETENTION_INTERVALS),
-    ...(mode !== undefined && { mode: oneOf(mode, MODES) }),
-    ...(conditions.length > 0 && { filters: conditions }),
+    mode: choiceIn(mode, MODES),
+    filters: someOf(filtersIn(filters)),
   };
 }
 

@@ -7,52 +7,56 @@ import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { sortableStart } from '../../format.ts';
 import { API_ZONE } from '../../period.ts';
 import {
+  choiceIn,
   conditionText,
   type FilterDraft,
   fieldLabel,
   filtersIn,
   isField,
+  numberIn,
   objectIn,
   objectsIn,
   oneOf,
   type SelectionDraft,
   selectionIn,
+  someOf,
+  textsIn,
 } from '../../questions/conditions.ts';
 
-export const MEASURES = [
-  'events',
-  'persons',
-  'sum',
-  'average',
-  'min',
-  'max',
-  'median',
-  'p90',
-  'p99',
-  'unique',
-] as const;
-type Measure = (typeof MEASURES)[number];
-/** What is counted without a field. */
-const COUNTS: readonly Measure[] = ['events', 'persons'];
-export const needsField = (of: Measure): boolean => !COUNTS.includes(of);
+/** What a series may measure, as people call it. */
+export const MEASURES = {
+  events: 'events',
+  persons: 'people',
+  sum: 'sum of',
+  average: 'average of',
+  min: 'minimum of',
+  max: 'maximum of',
+  median: 'median of',
+  p90: '90th percentile of',
+  p99: '99th percentile of',
+  unique: 'unique values of',
+};
+type Measure = keyof typeof MEASURES;
+/** Whether it measures a field, and does not only count. */
+export const needsField = (of: Measure): boolean => of !== 'events' && of !== 'persons';
 
-export const INTERVALS = ['hour', 'day', 'week', 'month'] as const;
+export const INTERVALS = { hour: 'hour', day: 'day', week: 'week', month: 'month' };
 export const SERIES_MAX = 10;
-const FIELDS_MAX = 3;
+export const FIELDS_MAX = 3;
 const LINES = 10;
 
-export type SeriesDraft = SelectionDraft & { measure?: { of: Measure; field?: Field } };
+export type SeriesDraft = SelectionDraft & { measure?: { of: Measure; field?: Field | undefined } | undefined };
 
 /** Trends as they are being written: what the API takes, without the time. */
 export interface TrendsDraft {
   series: SeriesDraft[];
   /** Left out: as the period's length asks for. */
-  interval?: Interval;
-  formulas?: string[];
-  breakdown?: { fields: Field[]; limit: number };
-  compare?: 'previous';
-  rolling?: number;
-  filters?: FilterDraft[];
+  interval?: Interval | undefined;
+  formulas?: string[] | undefined;
+  breakdown?: { fields: Field[]; limit: number } | undefined;
+  compare?: 'previous' | undefined;
+  rolling?: number | undefined;
+  filters?: FilterDraft[] | undefined;
 }
 
 const USUAL: TrendsDraft = { series: [{ events: ['page_view'] }] };
@@ -61,19 +65,16 @@ const USUAL: TrendsDraft = { series: [{ events: ['page_view'] }] };
 export function readTrends(given: unknown): TrendsDraft {
   if (given === undefined) return USUAL;
   const { series, interval, formulas, breakdown, compare, rolling, filters } = objectIn(given);
-  const read = objectsIn(series).slice(0, SERIES_MAX).map(seriesIn);
-  const texts = Array.isArray(formulas) ? formulas.filter((text) => typeof text === 'string') : [];
-  const fields = fieldsIn(breakdown);
-  const limit = objectIn(breakdown)['limit'];
-  const conditions = filtersIn(filters);
+  const { field, fields = [field], limit } = objectIn(breakdown);
+  const read = (Array.isArray(fields) ? fields : [field]).filter(isField).slice(0, FIELDS_MAX) as Field[];
   return {
-    series: read.length === 0 ? USUAL.series : read,
-    ...(interval !== undefined && { interval: oneOf(interval, INTERVALS) }),
-    ...(texts.length > 0 && { formulas: texts }),
-    ...(fields.length > 0 && { breakdown: { fields, limit: typeof limit === 'number' ? limit : LINES } }),
-    ...(compare === 'previous' && { compare }),
-    ...(typeof rolling === 'number' && { rolling }),
-    ...(conditions.length > 0 && { filters: conditions }),
+    series: someOf(objectsIn(series).slice(0, SERIES_MAX).map(seriesIn)) ?? USUAL.series,
+    interval: choiceIn(interval, INTERVALS),
+    formulas: someOf(textsIn(formulas)),
+    breakdown: brokenDownBy(read, numberIn(limit)),
+    compare: compare === 'previous' ? compare : undefined,
+    rolling: numberIn(rolling),
+    filters: someOf(filtersIn(filters)),
   };
 }
 
@@ -81,23 +82,16 @@ function seriesIn(given: Readonly<Record<string, unknown>>): SeriesDraft {
   const { of, field } = objectIn(given['measure']);
   const sum = given['sum'];
   if (isField(sum)) return { ...selectionIn(given), measure: { of: 'sum', field: sum as Field } };
+  const measured = isField(field) ? (field as Field) : undefined;
   return {
     ...selectionIn(given),
-    ...(of !== undefined && {
-      measure: { of: oneOf(of, MEASURES), ...(isField(field) && { field: field as Field }) },
-    }),
+    measure: of === undefined ? undefined : { of: oneOf(of, MEASURES), field: measured },
   };
 }
 
-function fieldsIn(breakdown: unknown): Field[] {
-  const { field, fields } = objectIn(breakdown);
-  const given = Array.isArray(fields) ? fields : [field];
-  return given.filter(isField).slice(0, FIELDS_MAX) as Field[];
-}
-
 /** A breakdown by some fields, or none. */
-export const brokenDownBy = (fields: Field[]): Pick<TrendsDraft, 'breakdown'> =>
-  fields.length === 0 ? {} : { breakdown: { fields, limit: LINES } };
+export const brokenDownBy = (fields: Field[], limit = LINES): TrendsDraft['breakdown'] =>
+  fields.length === 0 ? undefined : { fields, limit };
 
 /** The letter that formulas call a series by. */
 export const letterOf = (at: number): string => String.fromCharCode(65 + at);
@@ -142,28 +136,12 @@ interface Figures {
   before?: { measured: number | null; intervals: Point[] } | undefined;
 }
 
-const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
-  events: 'events',
-  persons: 'people',
-  sum: 'sum of',
-  average: 'average of',
-  min: 'minimum of',
-  max: 'maximum of',
-  median: 'median of',
-  p90: '90th percentile of',
-  p99: '99th percentile of',
-  unique: 'unique values of',
-};
-
-/** What people call what a series measures. */
-export const measureLabel = (of: Measure): string => MEASURE_NAMES[of];
-
 /** What a series is called: its events, what is measured of them, and which of them count. */
 function seriesName({ events = [], filters = [], measure, sum }: TrendsQuery['series'][number]): string {
   const of = measure?.of ?? (sum === undefined ? 'events' : 'sum');
   const field = measure?.field ?? sum;
   const names = events.join(' or ') || 'Any event';
-  const measured = of === 'events' ? '' : `, ${MEASURE_NAMES[of]}${field === undefined ? '' : ` ${fieldLabel(field)}`}`;
+  const measured = of === 'events' ? '' : `, ${MEASURES[of]}${field === undefined ? '' : ` ${fieldLabel(field)}`}`;
   const where = filters.length === 0 ? '' : ` where ${filters.map(conditionText).join(' and ')}`;
   return `${names}${measured}${where}`;
 }

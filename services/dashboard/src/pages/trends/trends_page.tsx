@@ -4,22 +4,20 @@ import type { Interval } from '#pipelines/analytics/question.ts';
 import type { ApiError } from '../../api/request.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { readPeriod, timeZone } from '../../period.ts';
-import { oneOf } from '../../questions/conditions.ts';
-import { AddFilter, EventPicker, FieldPicker, FilterList } from '../../questions/filter_fields.tsx';
+import { type FilterDraft, oneOf } from '../../questions/conditions.ts';
+import { AddFilter, ChoiceField, FieldPicker, FilterList, SelectionFields } from '../../questions/filter_fields.tsx';
 import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
-import { problemsAt, QuestionResult, useQuestion } from '../../questions/question_result.tsx';
-import { SiteNamesContext, useSiteNames } from '../../questions/site_names.ts';
+import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
 import { currentLocation } from '../../router.ts';
 import { Button } from '../../ui/button.tsx';
-import { CheckField, Problem, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { CheckField, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { IconButton } from '../../ui/icon.tsx';
-import { Panel } from '../../ui/panel.tsx';
 import {
   brokenDownBy,
+  FIELDS_MAX,
   INTERVALS,
   letterOf,
   MEASURES,
-  measureLabel,
   needsField,
   readTrends,
   SERIES_MAX,
@@ -32,33 +30,29 @@ import { TrendsView } from './trends_view.tsx';
 
 /** Asks how often things happen over time, and shows it. */
 export default function TrendsPage({ params }: PageProps): VNode {
-  const siteId = params['site'] ?? '';
   const period = readPeriod(currentLocation.value.query, Date.now());
   const draft = readTrends(queryFromAddress());
-  const asked = useQuestion(siteId, 'trends', trendsQuestion(draft, period.interval, timeZone()), period);
-  const names = useSiteNames(siteId);
-  const change = (changed: TrendsDraft): void => setQueryInAddress(changed);
   return (
-    <SiteNamesContext value={names}>
-      <div class="stack">
-        <Panel title="Series">
+    <QuestionPage
+      siteId={params['site'] ?? ''}
+      name="trends"
+      period={period}
+      question={trendsQuestion(draft, period.interval, timeZone())}
+      title="Series"
+      fields={(failure) => (
+        <>
           <SeriesList
             series={draft.series}
-            failure={asked.failure}
-            onSeries={(series) => change({ ...draft, series })}
+            failure={failure}
+            onSeries={(series) => setQueryInAddress({ ...draft, series })}
           />
-          <TrendsOptions draft={draft} interval={period.interval} failure={asked.failure} onDraft={change} />
-        </Panel>
-        <QuestionResult
-          siteId={siteId}
-          name="trends"
-          asked={asked}
-          table={({ query, answer }) => trendTable(query, answer)}
-        >
-          {({ query, answer }, onPart) => <TrendsView query={query} answer={answer} onPart={onPart} />}
-        </QuestionResult>
-      </div>
-    </SiteNamesContext>
+          <TrendsOptions draft={draft} interval={period.interval} failure={failure} onDraft={setQueryInAddress} />
+        </>
+      )}
+      table={({ query, answer }) => trendTable(query, answer)}
+    >
+      {({ query, answer }, onPart) => <TrendsView query={query} answer={answer} onPart={onPart} />}
+    </QuestionPage>
   );
 }
 
@@ -108,46 +102,44 @@ function SeriesRow({ series, letter, problem, onSeries }: SeriesRowProps): VNode
   const what = `Series ${letter}`;
   const { measure = { of: 'events' } } = series;
   return (
-    <div class="step-body step-body-first">
-      <div class="step-main">
-        <span class="step-number" aria-hidden="true">
-          {letter}
-        </span>
-        <select
-          class="select"
-          aria-label={`${what}: measure`}
-          value={measure.of}
-          onChange={(event) =>
-            onSeries({ ...series, measure: { ...measure, of: oneOf(event.currentTarget.value, MEASURES) } })
-          }
-        >
-          {MEASURES.map((of) => (
-            <option key={of} value={of}>
-              {capital(measureLabel(of))}
-            </option>
-          ))}
-        </select>
-        {needsField(measure.of) && (
-          <FieldPicker
-            label={`${what}: property to measure`}
-            hidesLabel
-            none={null}
-            field={measure.field ?? null}
-            onField={(field) => onSeries({ ...series, measure: { of: measure.of, ...(field !== null && { field }) } })}
-          />
-        )}
-        <span class="muted small">of</span>
-        <EventPicker what={what} events={series.events} onEvents={(events) => onSeries({ ...series, events })} />
-        <AddFilter what={what} filters={series.filters} onFilters={(filters) => onSeries({ ...series, filters })} />
-      </div>
-      <FilterList
-        what={what}
-        filters={series.filters}
-        events={series.events}
-        onFilters={(filters) => onSeries({ ...series, filters })}
-      />
-      <Problem text={problem} />
-    </div>
+    <SelectionFields
+      what={what}
+      isFirst
+      selection={series}
+      problem={problem}
+      onSelection={onSeries}
+      before={
+        <>
+          <span class="step-number" aria-hidden="true">
+            {letter}
+          </span>
+          <select
+            class="select"
+            aria-label={`${what}: measure`}
+            value={measure.of}
+            onChange={(event) =>
+              onSeries({ ...series, measure: { ...measure, of: oneOf(event.currentTarget.value, MEASURES) } })
+            }
+          >
+            {Object.entries(MEASURES).map(([of, label]) => (
+              <option key={of} value={of}>
+                {capital(label)}
+              </option>
+            ))}
+          </select>
+          {needsField(measure.of) && (
+            <FieldPicker
+              label={`${what}: property to measure`}
+              hidesLabel
+              none={null}
+              field={measure.field ?? null}
+              onField={(field) => onSeries({ ...series, measure: { of: measure.of, field: field ?? undefined } })}
+            />
+          )}
+          <span class="muted small">of</span>
+        </>
+      }
+    />
   );
 }
 
@@ -162,32 +154,27 @@ interface TrendsOptionsProps {
 }
 
 const ROLLING = [2, 3, 7, 14, 28];
-const BREAKDOWN_FIELDS_MAX = 3;
 
 /** By which interval, formula and property, beside which time, and of which events. */
 function TrendsOptions({ draft, interval, failure, onDraft }: TrendsOptionsProps): VNode {
-  const { formulas = [], rolling, compare, filters } = draft;
+  const { formulas = [], rolling, compare } = draft;
+  const filtered = {
+    ...{ what: 'All series', filters: draft.filters },
+    onFilters: (filters: FilterDraft[]) => onDraft({ ...draft, filters }),
+  };
   return (
     <>
       <div class="row trend-filters">
-        <AddFilter
-          what="All series"
-          filters={filters}
-          onFilters={(changed) => onDraft({ ...draft, filters: changed })}
-        />
+        <AddFilter {...filtered} />
       </div>
-      <FilterList
-        what="All series"
-        filters={filters}
-        onFilters={(changed) => onDraft({ ...draft, filters: changed })}
-      />
+      <FilterList {...filtered} />
       <div class="options">
-        <SelectField
+        <ChoiceField
           label="By"
           value={draft.interval ?? interval}
-          options={INTERVALS.map((value) => ({ value, label: value }))}
+          labels={INTERVALS}
           problem={problemsAt(failure, 'interval')}
-          onValue={(value) => onDraft({ ...draft, interval: oneOf(value, INTERVALS) })}
+          onChoice={(chosen) => onDraft({ ...draft, interval: chosen })}
         />
         <Breakdown draft={draft} onDraft={onDraft} />
         <TextField
@@ -204,18 +191,12 @@ function TrendsOptions({ draft, interval, failure, onDraft }: TrendsOptionsProps
             { value: '', label: 'None' },
             ...ROLLING.map((count) => ({ value: String(count), label: `Average of ${count} intervals` })),
           ]}
-          onValue={(value) => {
-            const { rolling: _before, ...rest } = draft;
-            onDraft(value === '' ? rest : { ...rest, rolling: Number(value) });
-          }}
+          onValue={(value) => onDraft({ ...draft, rolling: value === '' ? undefined : Number(value) })}
         />
         <CheckField
           label="Compare with previous period"
           checked={compare === 'previous'}
-          onChecked={(checked) => {
-            const { compare: _before, ...rest } = draft;
-            onDraft(checked ? { ...rest, compare: 'previous' } : rest);
-          }}
+          onChecked={(checked) => onDraft({ ...draft, compare: checked ? 'previous' : undefined })}
         />
       </div>
     </>
@@ -225,11 +206,10 @@ function TrendsOptions({ draft, interval, failure, onDraft }: TrendsOptionsProps
 function Breakdown({ draft, onDraft }: Pick<TrendsOptionsProps, 'draft' | 'onDraft'>): VNode {
   const fields = draft.breakdown?.fields ?? [];
   const change = (at: number, field: Field | null): void => {
-    const { breakdown: _before, ...rest } = draft;
     const changed = [...fields.slice(0, at), ...(field === null ? [] : [field]), ...fields.slice(at + 1)];
-    onDraft({ ...rest, ...brokenDownBy(changed) });
+    onDraft({ ...draft, breakdown: brokenDownBy(changed) });
   };
-  const shown = [...fields, ...(fields.length < BREAKDOWN_FIELDS_MAX ? [null] : [])];
+  const shown = [...fields, ...(fields.length < FIELDS_MAX ? [null] : [])];
   return (
     <>
       {shown.map((field, at) => (
