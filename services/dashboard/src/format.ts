@@ -4,7 +4,6 @@ const decimals = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 2 });
 
 /** A number with its thousands apart: 12,345. */
 export const number = (value: number | null): string => (value === null ? '–' : decimals.format(value));
-/** How many events, in words. */
 export const events = (count: number): string => `${number(count)} ${count === 1 ? 'event' : 'events'}`;
 /** A whole number that is short from a hundred thousand on: 1.2M. */
 export const compact = (value: number): string =>
@@ -47,7 +46,6 @@ const STARTS: Readonly<Record<string, Intl.DateTimeFormatOptions>> = {
 };
 const starts = new Map<string, Intl.DateTimeFormat>();
 
-/** A moment in the zone of whoever looks. */
 export const dateTime = (ms: number): string => moment.format(ms);
 export const timeOfDay = (ms: number): string => clock.format(ms);
 
@@ -89,7 +87,6 @@ export function span(ms: number): string {
   return `${count < DECIMAL_BELOW ? Math.round(count * 10) / 10 : Math.round(count)} ${unit.name}`;
 }
 
-/** How long ago something was, roughly. */
 export const ago = (ms: number, nowMs: number): string => (nowMs - ms < 1_000 ? 'just now' : `${span(nowMs - ms)} ago`);
 
 /**
@@ -110,3 +107,5 @@ export function isSearched(name: string, text: string): boolean {
   // Shops number their orders, some with as many digits.
   return name === 'Order id' || (name === 'Distinct id' && !PHONE.test(text.trim()));
 }
+
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

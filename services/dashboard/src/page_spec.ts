@@ -2,7 +2,6 @@ import type { ComponentType } from 'preact';
 import type { Permission } from '#pipelines/settings/access.ts';
 import type { IconName } from './ui/icon.tsx';
 
-/** What a page gets: the parameters of its path. */
 export interface PageProps {
   params: Readonly<Record<string, string>>;
 }
@@ -16,9 +15,9 @@ export interface Page {
   permission: Permission | null;
   /** Where it must be permitted: in a whole account, or in the whole installation. Without it a site does. */
   within?: 'account' | 'installation';
-  /** Where the navigation has it; null: it is reached from another page. */
-  menu: { group: 'Analyse' | 'Deliver' | 'Site' | 'Account'; icon: IconName } | null;
+  /** Where the navigation has it; without, it is reached from another page. */
+  menu?: { group: 'Analyse' | 'Deliver' | 'Site' | 'Account'; icon: IconName };
   /** Whether what it shows is of the period that the bar on top chooses. */
-  hasPeriod: boolean;
+  hasPeriod?: true;
   load(): Promise<{ default: ComponentType<PageProps> }>;
 }

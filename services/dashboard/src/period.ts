@@ -5,7 +5,6 @@ export interface Period {
   from: number;
   to: number;
   interval: 'hour' | 'day' | 'week' | 'month';
-  /** What people call it. */
   label: string;
   /** What stands in the query of the address; null where it is the usual one. */
   name: string | null;

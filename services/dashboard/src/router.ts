@@ -3,7 +3,6 @@ import { signal } from '@preact/signals';
 /** Where the dashboard is on its host. Paths elsewhere in its code begin after it. */
 const BASE = '/dashboard';
 
-/** What the address bar says: a path after the dashboard's own, and the query. */
 interface Place {
   path: string;
   query: URLSearchParams;
@@ -25,12 +24,10 @@ export function setRoutes(known: readonly string[]): void {
   patterns = known;
 }
 
-/** Whether there is a page for a path. */
 export function hasRoute(path: string): boolean {
   return patterns.some((pattern) => matchPath(pattern, path) !== null);
 }
 
-/** The address of a path of the dashboard, for links. */
 export function addressOf(path: string, query: URLSearchParams | null = null): string {
   const text = query?.toString() ?? '';
   return BASE + path + (text === '' ? '' : `?${text}`);

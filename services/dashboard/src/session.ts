@@ -12,7 +12,6 @@ type Session =
   /** The service does not know them any more, and what they typed is still on the page. */
   | { state: 'ended'; who: Who };
 
-/** Who uses this page. */
 export const session = signal<Session>({ state: 'unknown' });
 
 /** Who is signed in, or was until a moment ago, or null. */
@@ -43,7 +42,6 @@ export async function signIn(credentials: Credentials): Promise<ApiResult<Who>> 
   return answer;
 }
 
-/** Ends the session. */
 export async function signOut(): Promise<ApiResult<null>> {
   const answer = await request<null>('DELETE', PATH);
   if (answer.ok) session.value = { state: 'signed_out' };
@@ -125,7 +123,6 @@ const OIDC_PATH = '/v1/session/oidc';
 export const RETURN_PATH = '/signed-in/:provider';
 const OF_LINK = 'link.';
 
-/** The providers at which people sign in. */
 export const readProviders = (signal?: AbortSignal): Promise<ApiResult<Providers>> =>
   request('GET', OIDC_PATH, signal === undefined ? {} : { signal });
 
@@ -148,7 +145,6 @@ export async function signInBeside(provider: string): Promise<ApiResult<Started>
   return started;
 }
 
-/** Goes to a provider to link the account there. */
 export function linkAt(provider: string, proof: { password?: string; code?: string }): Promise<ApiResult<Started>> {
   return leave(`${OIDC_PATH}/link/start`, { provider, ...proof });
 }

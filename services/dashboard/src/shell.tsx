@@ -183,7 +183,6 @@ function focusHeading(): void {
   isFirstPage = false;
 }
 
-/** The bar on top: which site, which time, who is signed in. */
 function TopBar({ page }: { page: Page | null }): VNode {
   return (
     <header class="top-bar">
@@ -325,7 +324,7 @@ function Navigation({ current }: { current: Page | null }): VNode {
               {pages.map((page) => (
                 <li key={page.path}>
                   <a href={linkTo(page, site)} {...(page === current && { 'aria-current': 'page' as const })}>
-                    {page.menu !== null && <Icon name={page.menu.icon} />}
+                    {page.menu !== undefined && <Icon name={page.menu.icon} />}
                     {page.title}
                   </a>
                 </li>
@@ -343,5 +342,8 @@ function isListed(page: Page, site: string | null): boolean {
 }
 
 function linkTo({ path, hasPeriod }: Page, site: string | null): string {
-  return addressOf(path.replace(':site', encodeURIComponent(site ?? '')), hasPeriod ? storedPeriod.value : null);
+  return addressOf(
+    path.replace(':site', encodeURIComponent(site ?? '')),
+    hasPeriod === true ? storedPeriod.value : null,
+  );
 }

@@ -5,7 +5,6 @@ import { currentLocation, decoded } from './router.ts';
 
 /** The sites that the person may see, by id; null until they are known. */
 export const sites = signal<readonly SiteItem[] | null>(null);
-/** Why they are not known. */
 export const sitesFailure = signal<ApiError | null>(null);
 
 /** The site that the address names, or null where it names none. */
@@ -36,7 +35,6 @@ export const siteOfLinks = computed<string | null>(
   () => chosenSite.value ?? (sites.value === null ? lastSite.value : siteToOpen.value),
 );
 
-/** Remembers which site was looked at last. */
 export function followSite(): void {
   effect(() => {
     if (chosenSite.value === null) return;

@@ -1,6 +1,5 @@
 import type { Questions } from '#pipelines/analytics/questions.ts';
 
-/** Methods of the documented API. */
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Parameters of a query; those that are null or undefined are left out. */
@@ -45,7 +44,6 @@ export function request<Value>(method: Method, path: string, options: RequestOpt
   });
 }
 
-/** Sends a request that is answered by a file. */
 function requestFile(method: Method, path: string, options: RequestOptions): Promise<ApiResult<Blob>> {
   return sent(method, path, options, (response) => response.blob());
 }
@@ -149,7 +147,6 @@ function withParameters(path: string, query: Parameters): string {
 export const sitePath = (siteId: string, ...parts: string[]): string =>
   ['/v1/admin/sites', ...[siteId, ...parts].map(encodeURIComponent)].join('/');
 
-/** What is wrong with one field of what was sent. */
 export interface FieldProblem {
   code: string;
   field: string;
@@ -165,7 +162,6 @@ export interface ApiError {
   problems: readonly FieldProblem[];
 }
 
-/** What came of a request. */
 export type ApiResult<Value> = { ok: true; value: Value; version: string | null } | { ok: false; failure: ApiError };
 
 /** Codes by which the service says that a part of it is away, and what that part is to people. */
@@ -181,7 +177,6 @@ const PARTS_AWAY: Readonly<Record<string, string>> = {
   unreachable: 'The control service is not responding. This page retries automatically.',
 };
 
-/** What a failure is to people, in a sentence. */
 export function sentenceOf({ code, message }: ApiError): string {
   const away = PARTS_AWAY[code];
   if (away !== undefined) return away;
@@ -201,7 +196,6 @@ export function mayPass({ status, code }: ApiError): boolean {
   return status === 0 || status === 429 || status >= 500 || code === 'query_too_heavy';
 }
 
-/** One page of a list. */
 interface Page<Item> {
   items: Item[];
   next: string | null;
@@ -228,7 +222,6 @@ export async function listAll<Item>(
   return { ok: true, value: { items, more: after !== undefined }, version: null };
 }
 
-/** Asks about the events of a site. */
 export function ask<Name extends keyof Questions>(
   siteId: string,
   name: Name,

@@ -7,13 +7,10 @@ export interface Asked<Value> {
   value: Value | null;
   version: string | null;
   failure: ApiError | null;
-  /** Whether nothing was answered yet. */
   waits: boolean;
   /** Whether the value answers the question before, of another key. */
   isOld: boolean;
-  /** Whether a newer answer is under way. */
   asks: boolean;
-  /** Asks again. */
   again(): void;
 }
 
@@ -84,11 +81,9 @@ interface Action {
   failure: ApiError | null;
   /** Does it, unless it is under way; answers what came of it, and hands it to `onDone`, where that went well, else null. */
   run<Value>(task: () => Promise<ApiResult<Value>>, onDone?: (value: Value) => unknown): Promise<Value | null>;
-  /** Forgets why the last one was refused. */
   clear(): void;
 }
 
-/** What a form or a button that changes something needs. */
 export function useMutation(): Action {
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<ApiError | null>(null);

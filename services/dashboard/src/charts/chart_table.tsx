@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { intervalStart } from '../format.ts';
 import { timeZone } from '../period.ts';
+import { FigureLink } from '../ui/button.tsx';
 
 interface ChartTableProps {
   caption: string;
@@ -9,7 +10,6 @@ interface ChartTableProps {
   starts: readonly number[];
   series: readonly { name: string; values: readonly (number | null)[]; isBefore?: boolean }[];
   format(value: number | null): string;
-  /** Shows who is in a cell, by its series and its interval. */
   onCell?: (series: number, interval: number) => void;
 }
 
@@ -39,18 +39,11 @@ export function ChartTable({ caption, interval, timeZone, starts, series, format
                 <td>{named[at]}</td>
                 {series.map(({ name, values, isBefore = false }, one) => (
                   <td key={name} class="align-end">
-                    {onCell === undefined || isBefore || (values[at] ?? 0) === 0 ? (
-                      format(values[at] ?? null)
-                    ) : (
-                      <button
-                        type="button"
-                        class="figure-link"
-                        aria-label={`${format(values[at] ?? null)}: show people, ${name}, ${named[at]}`}
-                        onClick={() => onCell(one, at)}
-                      >
-                        {format(values[at] ?? null)}
-                      </button>
-                    )}
+                    <FigureLink
+                      text={format(values[at] ?? null)}
+                      label={`${format(values[at] ?? null)}: show people, ${name}, ${named[at]}`}
+                      act={onCell && !isBefore && values[at] ? () => onCell(one, at) : undefined}
+                    />
                   </td>
                 ))}
               </tr>
@@ -70,7 +63,6 @@ export interface Series {
   isBefore?: boolean;
 }
 
-/** How many lines have a colour of their own. */
 export const COLOURS = 8;
 
 /** The colour of a series, as a property of the styles: one of its own, or that of the series whose time before it shows. */

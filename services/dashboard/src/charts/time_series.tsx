@@ -8,7 +8,6 @@ import type { Drawing } from './uplot_chart.ts';
 interface TimeSeriesProps {
   /** What the chart shows; heard, not shown. */
   title: string;
-  /** When the intervals begin, ascending. */
   starts: readonly number[];
   interval: string;
   /** The zone in which they begin. */
@@ -16,23 +15,14 @@ interface TimeSeriesProps {
   series: readonly Series[];
   format?: (value: number | null) => string;
   heightPx?: number;
-  /** Shows who is in a point, by its series and its interval. */
   onPoint?: (series: number, interval: number) => void;
 }
 
 const HEIGHT_PX = 240;
 
 /** Lines over time, with the same numbers as a table below. The code that draws is fetched with the first chart. */
-export function TimeSeries({
-  title,
-  starts,
-  interval,
-  timeZone,
-  series,
-  format = number,
-  heightPx = HEIGHT_PX,
-  onPoint,
-}: TimeSeriesProps): VNode {
+export function TimeSeries(props: TimeSeriesProps): VNode {
+  const { title, starts, interval, timeZone, series, format = number, heightPx = HEIGHT_PX, onPoint } = props;
   const host = useRef<HTMLDivElement>(null);
   const [draw, setDraw] = useState<{ chart(host: HTMLElement, drawing: Drawing): () => void } | null>(null);
   useEffect(() => {

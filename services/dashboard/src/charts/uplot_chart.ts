@@ -2,7 +2,6 @@ import uPlot from 'uplot';
 import { compact } from '../format.ts';
 import { colourOf, type Series } from './chart_table.tsx';
 
-/** What is drawn, and how its numbers are written. */
 export interface Drawing {
   starts: readonly number[];
   series: readonly Series[];
@@ -98,7 +97,6 @@ function translucent(colour: string): string {
   return colour.replace(/^rgb\((.*)\)$/, (_all, parts: string) => `rgba(${parts}, 0.08)`);
 }
 
-/** Shows the numbers of the interval below the pointer. Its texts are text nodes. */
 function tipPlugin({ starts, series, format, labelOf }: Drawing): uPlot.Plugin {
   const tip = document.createElement('div');
   tip.className = 'chart-tip';
@@ -123,7 +121,6 @@ function tipPlugin({ starts, series, format, labelOf }: Drawing): uPlot.Plugin {
   };
 }
 
-/** Tells which point was clicked. */
 function clickPlugin({ series }: Drawing, onPoint: (series: number, interval: number) => void): uPlot.Plugin {
   return {
     hooks: {

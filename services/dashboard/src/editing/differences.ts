@@ -1,7 +1,6 @@
 /** What a form is about, by names of its own: the fields that it shows. */
 export type Facts = Readonly<Record<string, unknown>>;
 
-/** A field that somebody else has changed. */
 export interface Difference {
   name: string;
   was: unknown;
@@ -29,7 +28,6 @@ export function differences(loaded: Facts, theirs: Facts, kept: Facts | null): D
     .map((name) => ({ name, was: loaded[name], theirs: theirs[name], kept: kept?.[name] }));
 }
 
-/** A value as people read it. */
 export function factText(value: unknown): string {
   const text = plainText(value);
   if (text === '') return 'nothing';

@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Meta } from '#services/control_api/fields.ts';
 import type { ApiError, ApiResult } from '../api/request.ts';
-import { dateTime } from '../format.ts';
+import { capital, dateTime } from '../format.ts';
 import { currentUser } from '../session.ts';
 import { Button, type ButtonKind } from '../ui/button.tsx';
 import { Confirm, Dialog, toast } from '../ui/dialog.tsx';
@@ -11,10 +11,8 @@ import { FailureNote } from '../ui/panel.tsx';
 import { changesOver, type Difference, differences, type Facts, factText, isSame } from './differences.ts';
 
 interface EditingOf<Item extends Meta, Draft extends object> {
-  /** As the page has it now. */
   item: Item;
   draftOf(item: Item): Draft;
-  /** As it is now in the service. */
   read(): Promise<ApiResult<Item>>;
   /** Sends a form that was filled with an item, if that is still the newest; answers the item as it is then. */
   write(draft: Draft, base: Item): Promise<ApiResult<Item>>;
@@ -106,15 +104,12 @@ export function useEditForm<Item extends Meta, Draft extends object>({
 interface Wanted<Item extends Meta> {
   /** As it was when somebody decided on the change. */
   loaded: Item;
-  /** What of it the change is about. */
   factsOf(item: Item): Facts;
   /** What is so after the change, made to it as it is here; null: it is gone. */
   kept(base: Item): Facts | null;
   /** Parts that somebody else changed as well, and that the change would replace as a whole. */
   replaced?(base: Item): readonly string[];
-  /** As it is now. */
   read(): Promise<ApiResult<Item>>;
-  /** Makes the change, if it is still as it is here. */
   write(base: Item): Promise<ApiResult<unknown>>;
   /** Whether it may replace what cannot be compared: somebody else may have changed a secret. */
   isBlind?: boolean;
@@ -285,7 +280,7 @@ function FoundTable({ found, isRemoval, names, textOf }: FoundTableProps): VNode
         <tbody>
           {found.map(({ name, was, theirs, kept }) => (
             <tr key={name}>
-              <th scope="row">{names[name] ?? fieldWords(name)}</th>
+              <th scope="row">{names[name] ?? capital(name.replaceAll('_', ' '))}</th>
               <td>{textOf(was, name)}</td>
               <td>{textOf(theirs, name)}</td>
               {!isRemoval && <td>{textOf(kept, name)}</td>}
@@ -295,12 +290,6 @@ function FoundTable({ found, isRemoval, names, textOf }: FoundTableProps): VNode
       </table>
     </section>
   );
-}
-
-/** `business_category` is read as Business category. */
-function fieldWords(name: string): string {
-  const words = name.replaceAll('_', ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 const USER = 'user:';
@@ -316,11 +305,9 @@ interface EditFormProps extends Omit<ConflictProps, 'saving'> {
   form: Pick<Editing<object>, 'isBusy' | 'failure' | 'conflict' | 'isChanged' | 'save'>;
   class?: string;
   kind?: ButtonKind;
-  /** Whether the person may change it, and not only see it. */
   mayChange?: boolean;
   /** Whether it may be saved as it is. */
   mayBeUnchanged?: boolean;
-  /** What else can be done, before the button that saves. */
   more?: ComponentChildren;
   children: ComponentChildren;
 }
@@ -357,7 +344,6 @@ export function EditForm({
 interface RemoveButtonProps<Item extends Meta> {
   item: Item;
   name: string;
-  /** What it is: "this definition". */
   what: string;
   names?: Readonly<Record<string, string>>;
   factsOf(item: Item): Facts;
@@ -365,23 +351,12 @@ interface RemoveButtonProps<Item extends Meta> {
   remove(base: Item): Promise<ApiResult<unknown>>;
   onRemoved(): void;
   onTheirs(): void;
-  /** What becomes of it, for whoever is asked. */
   children: ComponentChildren;
 }
 
 /** Removes something after asking, and asks again where somebody else has changed it meanwhile. */
-export function RemoveButton<Item extends Meta>({
-  item,
-  name,
-  what,
-  names = {},
-  factsOf,
-  read,
-  remove,
-  onRemoved,
-  onTheirs,
-  children,
-}: RemoveButtonProps<Item>): VNode {
+export function RemoveButton<Item extends Meta>(props: RemoveButtonProps<Item>): VNode {
+  const { item, name, what, names = {}, factsOf, read, remove, onRemoved, onTheirs, children } = props;
   const [asks, setAsks] = useState(false);
   const saving = useSave();
   const removed = (): Promise<void> =>

@@ -1,8 +1,9 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/query.ts';
-import { type ApiError, ask } from '../api/request.ts';
-import { useQuery } from '../api/use_answer.ts';
+import type { Questions } from '#pipelines/analytics/questions.ts';
+import { ask } from '../api/request.ts';
+import { useMutation, useQuery } from '../api/use_answer.ts';
 import { number } from '../format.ts';
 import { Button } from '../ui/button.tsx';
 import { type Column, DataTable, linkColumn, timeColumn } from '../ui/data_table.tsx';
@@ -12,35 +13,33 @@ import { FailureNote, Shown } from '../ui/panel.tsx';
 
 type Actor = ActorsAnswer['actors'][number];
 
-/** A part of a chart whose actors are listed. */
 export interface ListedPart {
   title: string;
   of: ActorsQuery['of'];
 }
 
-interface ActorDialogProps {
-  siteId: string;
-  part: ListedPart;
-  onClose(): void;
+/** What shows the answer to a question. */
+export interface AnswerViewProps<Name extends keyof Questions> {
+  query: Questions[Name]['query'];
+  answer: Questions[Name]['answer'];
+  /** Lists who is in a part; left out where nobody may be listed. */
+  onPart?: ((part: ListedPart) => void) | undefined;
 }
 
 const PAGE = 200;
 
 /** Lists who is in a part of a chart, page by page, at the right edge of the page. */
-export function ActorDialog({ siteId, part, onClose }: ActorDialogProps): VNode {
+export function ActorDialog({ siteId, part, onClose }: { siteId: string; part: ListedPart; onClose(): void }): VNode {
   const first = useQuery(JSON.stringify(part.of), (signal) =>
     ask(siteId, 'actors', { of: part.of, limit: PAGE }, signal),
   );
   const [more, setMore] = useState<ActorsAnswer[]>([]);
-  const [failure, setFailure] = useState<ApiError | null>(null);
-  const [asks, setAsks] = useState(false);
-  const load = async (after: string): Promise<void> => {
-    setAsks(true);
-    const answer = await ask(siteId, 'actors', { of: part.of, limit: PAGE, after });
-    if (answer.ok) setMore((before) => [...before, answer.value]);
-    setFailure(answer.ok ? null : answer.failure);
-    setAsks(false);
-  };
+  const action = useMutation();
+  const load = (after: string) =>
+    action.run(
+      () => ask(siteId, 'actors', { of: part.of, limit: PAGE, after }),
+      (page) => setMore((before) => [...before, page]),
+    );
   return (
     <Dialog title={part.title} kind="side" onClose={onClose}>
       <Shown asked={first} lines={10}>
@@ -50,11 +49,11 @@ export function ActorDialog({ siteId, part, onClose }: ActorDialogProps): VNode 
           const actors = pages.flatMap((one) => one.actors);
           const total = page.total ?? actors.length;
           const label = `Show ${number(Math.min(PAGE, total - actors.length))} more`;
-          const further = next === null ? undefined : { load: () => void load(next), asks, label };
+          const further = next === null ? undefined : { load: () => void load(next), asks: action.isBusy, label };
           return (
             <div class="stack">
               <ListedCount total={total} shown={actors.length} further={further} />
-              <FailureNote failure={failure} />
+              <FailureNote failure={action.failure} />
               <DataTable
                 caption={part.title}
                 columns={columnsOf(siteId)}

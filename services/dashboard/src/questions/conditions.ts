@@ -21,7 +21,6 @@ export interface SelectionDraft {
   filters?: FilterDraft[] | undefined;
 }
 
-/** Columns that an event may be told by, as people call them. */
 const COLUMN_LABELS: Readonly<Record<Column, string>> = {
   event: 'Event',
   country: 'Country',
@@ -48,7 +47,6 @@ const COLUMN_LABELS: Readonly<Record<Column, string>> = {
 /** Every column as a field, in the order of their labels. */
 export const COLUMN_FIELDS: readonly Field[] = (Object.keys(COLUMN_LABELS) as Column[]).map((column) => ({ column }));
 
-/** What people call a field. */
 export function fieldLabel(field: FilteredField): string {
   if ('person' in field) return `${fieldLabel(field.person)}, the person's ${field.seen}`;
   if ('column' in field) return COLUMN_LABELS[field.column] ?? String(field.column);
@@ -57,7 +55,6 @@ export function fieldLabel(field: FilteredField): string {
   return field.part === undefined ? path : `${path}, the ${field.part.replace('_', ' ')}`;
 }
 
-/** A field as the value of an option. */
 export const fieldKey = (field: FilteredField): string => JSON.stringify(field);
 
 /** The field that an option or a typed text names: a text is the path of a property, its parts apart by dots. */
@@ -112,7 +109,6 @@ export const OPERATORS: readonly {
 export const takenBy = (is: Condition['is']): (typeof OPERATORS)[number]['takes'] =>
   OPERATORS.find((one) => one.is === is)?.takes ?? 'text';
 
-/** A condition in words. */
 export function conditionText(filter: FilterDraft): string {
   if ('all' in filter) return `(${filter.all.map(conditionText).join(' and ')})`;
   if ('any' in filter) return `(${filter.any.map(conditionText).join(' or ')})`;
@@ -153,11 +149,9 @@ export function selectionIn(value: unknown): SelectionDraft {
   return { events: someOf(textsIn(events)), filters: someOf(filtersIn(filters)) };
 }
 
-/** The texts of a list out of an address. */
 export const textsIn = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((text) => typeof text === 'string') : [];
 
-/** Filters out of an address. */
 export function filtersIn(value: unknown): FilterDraft[] {
   return objectsIn(value).flatMap((filter): FilterDraft[] => {
     if (Array.isArray(filter['all'])) return [{ all: filtersIn(filter['all']) }];
@@ -182,13 +176,11 @@ type Json = Readonly<Record<string, unknown>>;
 export const objectIn = (value: unknown): Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
 
-/** The objects of a list out of an address. */
 export const objectsIn = (value: unknown): Json[] => (Array.isArray(value) ? value.map(objectIn) : []);
 
 /** What may be chosen, with what people call it; the first one is usual. */
 export type Labels<Text extends string> = Readonly<Record<Text, string>>;
 
-/** One of some choices, or the usual one. */
 export function oneOf<Text extends string>(value: unknown, labels: Labels<Text>): Text {
   const [usual, ...others] = Object.keys(labels) as [Text, ...Text[]];
   return others.find((text) => text === value) ?? usual;
@@ -198,10 +190,8 @@ export function oneOf<Text extends string>(value: unknown, labels: Labels<Text>)
 export const choiceIn = <Text extends string>(value: unknown, labels: Labels<Text>): Text | undefined =>
   value === undefined ? undefined : oneOf(value, labels);
 
-/** A number out of an address. */
 export const numberIn = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 
-/** A list that has something in it. */
 export const someOf = <Item>(items: Item[]): Item[] | undefined => (items.length === 0 ? undefined : items);
 
 /** Where events may not be read one by one these are offered; any other name can be typed. */

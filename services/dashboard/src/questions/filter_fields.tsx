@@ -21,7 +21,6 @@ import {
 import { type Offered, useFieldValues, useNames } from './site_names.ts';
 
 interface FilterListProps {
-  /** What is filtered: "Step 2". */
   what: string;
   filters: readonly FilterDraft[] | undefined;
   /** Names of the events whose values are offered. */
@@ -29,7 +28,6 @@ interface FilterListProps {
   onFilters(filters: FilterDraft[]): void;
 }
 
-/** The conditions that events must meet, all of them. */
 export function FilterList({ what, filters = [], events, onFilters }: FilterListProps): VNode | null {
   if (filters.length === 0) return null;
   return (
@@ -61,10 +59,8 @@ export function FilterList({ what, filters = [], events, onFilters }: FilterList
   );
 }
 
-/** A condition that is still to be written. */
 const newCondition = (): ConditionDraft => ({ field: { property: [] }, is: 'equal', to: [] });
 
-/** Adds a condition to a list of them. */
 export function AddFilter({ what, filters = [], onFilters }: Omit<FilterListProps, 'events'>): VNode {
   return (
     <Button
@@ -197,7 +193,6 @@ function NumberValue({ label, number, onNumber }: NumberValueProps): VNode {
 const ANY: Offered = { value: '', label: 'Any event' };
 
 interface EventPickerProps {
-  /** What the picker chooses for: "Step 2". */
   what: string;
   events: readonly string[] | undefined;
   onEvents(events: string[]): void;
@@ -249,29 +244,19 @@ export function EventPicker({ what, events = [], onEvents, max = 50 }: EventPick
 }
 
 interface SelectionFieldsProps<Selection extends SelectionDraft> {
-  /** What is selected: "Step 2". */
   what: string;
   selection: Selection;
   problem: string;
   onSelection(selection: Selection): void;
-  /** What stands before the events. */
   before: ComponentChildren;
-  /** What stands behind them. */
   after?: ComponentChildren;
   /** Whether nothing stands before all of it. */
   isFirst?: boolean;
 }
 
 /** The events of a step, a series and such, and the conditions that they must meet. */
-export function SelectionFields<Selection extends SelectionDraft>({
-  what,
-  selection,
-  problem,
-  onSelection,
-  before,
-  after,
-  isFirst = false,
-}: SelectionFieldsProps<Selection>): VNode {
+export function SelectionFields<Selection extends SelectionDraft>(props: SelectionFieldsProps<Selection>): VNode {
+  const { what, selection, problem, onSelection, before, after, isFirst = false } = props;
   const { events, filters } = selection;
   const filtered = {
     what,
@@ -302,7 +287,6 @@ interface ChoiceFieldProps<Text extends string> {
   onChoice(value: Text): void;
 }
 
-/** A field for one of a few choices. */
 export function ChoiceField<Text extends string>({ labels, onChoice, ...field }: ChoiceFieldProps<Text>): VNode {
   const options = Object.entries<string>(labels).map(([value, label]) => ({ value, label }));
   return <SelectField {...field} options={options} onValue={(value) => onChoice(value as Text)} />;
@@ -316,7 +300,6 @@ interface NumberChoiceProps {
   onNumber(value: number): void;
 }
 
-/** A field for one of a few whole numbers. */
 export function NumberChoice({ label, from = 1, to, value, onNumber }: NumberChoiceProps): VNode {
   const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => String(from + at));
   return (
@@ -334,7 +317,6 @@ interface FieldPickerProps {
   field: Field | null;
   /** What having none is called; null: one must be chosen. */
   none: string | null;
-  /** Whether the label is heard only. */
   hidesLabel?: boolean;
   onField(field: Field | null): void;
 }
@@ -420,7 +402,6 @@ const UNITS = [
 /** The greatest unit of which a span of time is a whole number. */
 const unitOf = (ms: number): number => UNITS.find((unit) => ms % unit.ms === 0)?.ms ?? 1_000;
 
-/** A span of time as a number and its unit. */
 export function SpanField({ label, ms, problem = '', onMs }: SpanFieldProps): VNode {
   const id = useId();
   const [unit, setUnit] = useState(() => unitOf(ms));

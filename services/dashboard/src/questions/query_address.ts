@@ -15,7 +15,6 @@ export function queryFromAddress(): unknown {
   }
 }
 
-/** The element that the question was changed by last. */
 let changedBy: Element | null = null;
 
 /** Puts a question into the address, so that the way back undoes it; what is typed in one field is one step. */
@@ -26,13 +25,11 @@ export function setQueryInAddress(question: object): void {
   setQuery({ [PARAMETER]: JSON.stringify(question) }, goesOn ? 'replace' : 'push');
 }
 
-/** Of which saved question the page began with its question. */
 const SAVED = 'saved';
 
 /** The id of the saved question that is open, however it was changed since; null where none is. */
 export const savedQueryId = (): string | null => currentLocation.value.query.get(SAVED);
 
-/** From now on that saved question is open. */
 export function setSavedQueryId(id: string): void {
   setQuery({ [SAVED]: id });
 }

@@ -4,7 +4,7 @@ import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
 import type { Questions } from '#pipelines/analytics/questions.ts';
 import { type ApiError, type ApiResult, ask, askFile, request, sentenceOf } from '../api/request.ts';
 import { type Asked, useQuery } from '../api/use_answer.ts';
-import { timeOfDay } from '../format.ts';
+import { capital, timeOfDay } from '../format.ts';
 import type { Period } from '../period.ts';
 import { mayAt } from '../session.ts';
 import { ActionForm } from '../ui/action_form.tsx';
@@ -68,22 +68,17 @@ export function problemsAt(failure: ApiError | null, part: string): string {
   const about = failure?.problems.filter(
     ({ field }) => field === part || field.startsWith(`${part}.`) || field.startsWith(`${part}[`),
   );
-  return (about ?? []).map(({ message }) => sentence(message)).join(' ');
+  return (about ?? []).map(({ message }) => `${capital(message)}.`).join(' ');
 }
-
-const sentence = (message: string): string => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
 
 interface QuestionPageProps<Name extends keyof Questions> {
   siteId: string;
   name: Name;
   period: Period;
-  /** What is asked, without its time. */
   question: object;
-  /** What the panel of its fields is called. */
   title: string;
   /** What the question is written in; `failure` says what is wrong with it. */
   fields: (failure: ApiError | null) => VNode;
-  /** Lines of room that are kept for the answer. */
   lines?: number;
   /** The answer as people read it in a spreadsheet, where it is not what the service writes. */
   table?: (answered: Answered<Name>) => AnswerTable;
@@ -92,17 +87,8 @@ interface QuestionPageProps<Name extends keyof Questions> {
 }
 
 /** A question, its answer, what can be done with it, and the list of who is in a part of it. */
-export function QuestionPage<Name extends keyof Questions>({
-  siteId,
-  name,
-  period,
-  question,
-  title,
-  fields,
-  lines = 10,
-  table,
-  children,
-}: QuestionPageProps<Name>): VNode {
+export function QuestionPage<Name extends keyof Questions>(props: QuestionPageProps<Name>): VNode {
+  const { siteId, name, period, question, title, fields, lines = 10, table, children } = props;
   const asked = useQuestion(siteId, name, question, period);
   const names = useSiteNames(siteId);
   const [part, setPart] = useState<ListedPart | null>(null);
@@ -144,7 +130,6 @@ interface QuestionActionsProps<Name extends keyof Questions> {
   table: (() => AnswerTable) | null;
 }
 
-/** Which saved question is open. */
 function Opened({ siteId, id }: { siteId: string; id: string }): VNode | null {
   const asked = useQuery(`${siteId} ${id}`, (signal) =>
     request<SavedQuestion>('GET', questionsPath(siteId, id), { signal }),
@@ -152,14 +137,8 @@ function Opened({ siteId, id }: { siteId: string; id: string }): VNode | null {
   return asked.value === null ? null : <span class="muted small">Saved query “{asked.value.name}”</span>;
 }
 
-/** What can be done with a question and its answer: save it, download it. */
-function QuestionActions<Name extends keyof Questions>({
-  siteId,
-  name,
-  query,
-  asOf,
-  table,
-}: QuestionActionsProps<Name>): VNode {
+function QuestionActions<Name extends keyof Questions>(props: QuestionActionsProps<Name>): VNode {
+  const { siteId, name, query, asOf, table } = props;
   const [saves, setSaves] = useState(false);
   const savedId = savedQueryId();
   const download = async (format: 'csv' | 'parquet'): Promise<void> => {

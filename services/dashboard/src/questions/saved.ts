@@ -2,7 +2,6 @@ import type { Questions } from '#pipelines/analytics/questions.ts';
 import type { Meta } from '#services/control_api/fields.ts';
 import { type ApiResult, listAll, request, sitePath } from '../api/request.ts';
 
-/** A saved question. */
 export interface SavedQuestion extends Meta {
   id: string;
   name: string;
@@ -26,13 +25,11 @@ const TRIES_MAX = 5;
 export const questionsPath = (siteId: string, ...id: string[]): string => sitePath(siteId, 'questions', ...id);
 export const boardsPath = (siteId: string, ...id: string[]): string => sitePath(siteId, 'boards', ...id);
 
-/** All boards of a site. */
 export async function listBoards(siteId: string, signal?: AbortSignal): Promise<ApiResult<Board[]>> {
   const answer = await listAll<Board>(boardsPath(siteId), {}, undefined, signal);
   return answer.ok ? { ...answer, value: answer.value.items } : answer;
 }
 
-/** All saved questions of a site. */
 export async function listQuestions(siteId: string, signal?: AbortSignal): Promise<ApiResult<SavedQuestion[]>> {
   const answer = await listAll<SavedQuestion>(questionsPath(siteId), {}, undefined, signal);
   return answer.ok ? { ...answer, value: answer.value.items } : answer;
@@ -59,7 +56,6 @@ interface NewQuestion {
   question: object;
 }
 
-/** Saves a question under an id made of its name. */
 export async function saveQuestion(siteId: string, saved: NewQuestion): Promise<ApiResult<SavedQuestion>> {
   const known = await listQuestions(siteId);
   if (!known.ok) return known;
@@ -67,7 +63,6 @@ export async function saveQuestion(siteId: string, saved: NewQuestion): Promise<
   return request('POST', questionsPath(siteId), { body: { id: idNamed(saved.name, ids), ...saved } });
 }
 
-/** Replaces a saved question as it was read. */
 export function replaceQuestion(
   siteId: string,
   { id, version }: Pick<SavedQuestion, 'id' | 'version'>,
@@ -105,11 +100,9 @@ export async function putOnBoard(
   return isRepeated ? putOnBoard(siteId, questionId, to, tries - 1) : put;
 }
 
-/** A board as it is now. */
 export const readBoard = (siteId: string, id: string, signal?: AbortSignal): Promise<ApiResult<Board>> =>
   request('GET', boardsPath(siteId, id), signal === undefined ? {} : { signal });
 
-/** Replaces a board as it was read. */
 export function replaceBoard(
   siteId: string,
   { id, name, version, questions }: Pick<Board, 'id' | 'name' | 'version' | 'questions'>,

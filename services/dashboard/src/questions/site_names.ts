@@ -18,10 +18,8 @@ import {
   propertyNames,
 } from './conditions.ts';
 
-/** A value that a picker offers. */
 export type Offered = Choice;
 
-/** What pickers know of a site. */
 interface SiteNames {
   siteId: string;
   /** Names of its events, the commonest first. */
@@ -34,7 +32,6 @@ interface SiteNames {
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-/** Names are those of so many days. */
 const NAMES_MS = 30 * DAY_MS;
 const NAMES_MAX = 500;
 const VALUES_MAX = 100;
@@ -43,7 +40,6 @@ const LOOKED_MAX = 300;
 
 const EMPTY: SiteNames = { siteId: '', events: [], fields: [], filtered: [] };
 
-/** What the pickers below an element know. */
 export const SiteNamesContext = createContext<SiteNames>(EMPTY);
 
 export const useNames = (): SiteNames => useContext(SiteNamesContext);

@@ -18,7 +18,6 @@ export const textFields =
     problem: problemOf(failure, inBody),
   });
 
-/** What a form holds that begins with some values. */
 export function useDraft<Draft extends object>(initial: Draft | (() => Draft)) {
   const [begun] = useState(initial);
   const [draft, setDraft] = useState(begun);
@@ -33,7 +32,6 @@ export function useDraft<Draft extends object>(initial: Draft | (() => Draft)) {
 }
 
 export interface ActionFormProps<Value> {
-  /** What the button says that sends it. */
   action: string;
   kind?: ButtonKind;
   class?: string;
@@ -41,20 +39,13 @@ export interface ActionFormProps<Value> {
   isReady?: boolean;
   run(): Promise<ApiResult<Value>>;
   onDone(value: Value): unknown;
-  /** Leaves it; without it there is no button for that. */
   onClose?: () => void;
   children: (failure: ApiError | null) => ComponentChildren;
 }
 
 /** A form that asks the service for something, and says why that was refused. */
-export function ActionForm<Value>({
-  run,
-  onDone,
-  isReady = true,
-  class: looks = 'stack',
-  children,
-  ...actions
-}: ActionFormProps<Value>): VNode {
+export function ActionForm<Value>(props: ActionFormProps<Value>): VNode {
+  const { run, onDone, isReady = true, class: looks = 'stack', children, ...actions } = props;
   const { isBusy, failure, run: send } = useMutation();
   return (
     <form class={looks} onSubmit={submitHandler(() => send(run, onDone))}>

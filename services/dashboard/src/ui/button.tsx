@@ -18,7 +18,6 @@ interface ButtonProps {
   onClick?(): unknown;
 }
 
-/** A button with a text, and maybe an icon before it. */
 export function Button({ label, icon, kind = null, type = 'button', ...rest }: ButtonProps): VNode {
   return (
     <button type={type} class={kind === null ? 'button' : `button ${kind}`} {...rest}>
@@ -30,7 +29,6 @@ export function Button({ label, icon, kind = null, type = 'button', ...rest }: B
 
 interface FigureLinkProps {
   text: string;
-  /** What those who listen hear in place of it. */
   label: string;
   /** Left out: there is nothing behind the figure. */
   act: (() => unknown) | undefined;

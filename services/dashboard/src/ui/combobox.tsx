@@ -2,7 +2,6 @@ import type { VNode } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 
-/** What may be chosen. */
 export interface Choice {
   value: string;
   label?: string;
@@ -25,7 +24,6 @@ interface ComboboxProps {
   /** What is said below of a value that is no option. */
   unknown?: string | undefined;
   placeholder?: string;
-  /** Whether the label is heard only. */
   hidesLabel?: boolean;
 }
 

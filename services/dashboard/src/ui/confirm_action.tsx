@@ -35,7 +35,6 @@ interface ConfirmActionProps {
   title: string;
   action: string;
   run(): Promise<ApiResult<unknown>>;
-  /** What is told when it is done. */
   said?: string;
   onDone(): void;
   onClose(): void;
@@ -64,7 +63,6 @@ interface ConfirmButtonProps extends Omit<ConfirmActionProps, 'onClose'> {
   kind?: ButtonKind;
 }
 
-/** A button that does something after asking. */
 export function ConfirmButton({ label, kind = 'danger', ...asked }: ConfirmButtonProps): VNode {
   const [asks, setAsks] = useState(false);
   return (

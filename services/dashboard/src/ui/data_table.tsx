@@ -7,7 +7,6 @@ import { Button, type ButtonKind } from './button.tsx';
 import { Badge, type BadgeKind, Empty, Shown } from './panel.tsx';
 import { ROW_PX, useWindow } from './virtual_rows.ts';
 
-/** A column of a table. */
 export interface Column<Row> {
   id: string;
   title: string;
@@ -23,7 +22,6 @@ export interface Column<Row> {
   isExtra?: boolean;
 }
 
-/** A column of moments, in the zone of whoever looks. */
 export const timeColumn = <Row,>(id: string, title: string, value: (row: Row) => number): Column<Row> => ({
   ...{ id, title, value },
   cell: (row) => dateTime(value(row)),
@@ -54,7 +52,6 @@ export const numberColumn = <Row,>(
   cell: (row) => written(value(row), row),
 });
 
-/** A column of states, each a word on a badge. */
 export const stateColumn = <Row,>(
   id: string,
   title: string,
@@ -77,7 +74,6 @@ export const codeColumn = <Row,>(
 
 type TextColumn<Row> = Pick<Column<Row>, 'id' | 'title'> & {
   value(row: Row): string | number;
-  /** What is seen, where it is not the value. */
   shown?(row: Row): string;
 };
 
@@ -104,16 +100,13 @@ export const openColumn = <Row,>(
 
 interface RowAction<Row> {
   label: string;
-  /** What those who listen hear of the button of a row. */
   nameOf(row: Row): string;
-  /** Whether a row has the button. */
   isFor?: (row: Row) => boolean;
   kind?: ButtonKind;
   disabled?: boolean;
   act(row: Row): void;
 }
 
-/** A column of buttons. */
 export const actionColumn = <Row,>(action: RowAction<Row>): Column<Row> => ({
   ...{ id: 'action', title: 'Action', align: 'end' },
   cell: (row) =>
@@ -219,7 +212,6 @@ export function DataTable<Row>(props: DataTableProps<Row>): VNode {
 
 interface AskedTableProps<Row> extends Omit<DataTableProps<Row>, 'rows'> {
   asked: Asked<{ items: readonly Row[] }>;
-  /** Lines of room that are kept for it. */
   lines?: number;
 }
 
@@ -322,12 +314,10 @@ function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]) {
 export const saveCsv = (name: string, table: AnswerTable): void =>
   saveFile(new Blob([csvOf(table)], { type: 'text/csv' }), `${name}.csv`);
 
-/** Saves a table as CSV. The table is made when it is asked for. */
 function CsvButton({ name, table }: { name: string; table: () => AnswerTable }): VNode {
   return <Button kind="small quiet" icon="download" label="CSV" onClick={() => saveCsv(name, table())} />;
 }
 
-/** Has the browser save some bytes as a file. */
 export function saveFile(content: Blob, name: string): void {
   const url = URL.createObjectURL(content);
   const link = document.createElement('a');

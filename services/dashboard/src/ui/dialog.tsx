@@ -21,14 +21,8 @@ interface DialogProps {
  * A dialog over the page, open for as long as it is part of it. Escape and a click beside it close it, after asking where
  * something was changed.
  */
-export function Dialog({
-  title,
-  kind = 'middle',
-  isChanged = false,
-  staysOpen = false,
-  onClose,
-  children,
-}: DialogProps): VNode {
+export function Dialog(props: DialogProps): VNode {
+  const { title, kind = 'middle', isChanged = false, staysOpen = false, onClose, children } = props;
   const id = useId();
   const unsaved = useRef(new Set<object>()).current;
   const layer = useRef({}).current;
@@ -107,9 +101,7 @@ function useModal(leave: () => void): JSX.IntrinsicElements['dialog'] {
 
 interface ConfirmProps {
   title: string;
-  /** What the button says that does it. */
   action: string;
-  /** Whether it takes something away. */
   isDangerous?: boolean;
   isBusy?: boolean;
   onConfirm(): unknown;
@@ -117,16 +109,8 @@ interface ConfirmProps {
   children: ComponentChildren;
 }
 
-/** Asks whether something shall be done. */
-export function Confirm({
-  title,
-  action,
-  isDangerous = false,
-  isBusy = false,
-  onConfirm,
-  onClose,
-  children,
-}: ConfirmProps): VNode {
+export function Confirm(props: ConfirmProps): VNode {
+  const { title, action, isDangerous = false, isBusy = false, onConfirm, onClose, children } = props;
   return (
     <Dialog title={title} onClose={onClose}>
       {children}
@@ -151,7 +135,6 @@ const UnsavedForms = createContext<Set<object>>(new Set());
 /** Whatever would be lost where somebody left the page. */
 const losses = new Set<object>();
 
-/** Whether leaving the page would lose something. */
 const hasUnsavedChanges = (): boolean => losses.size > 0;
 
 /** Says that leaving the page would lose what is shown, such as what was typed or a secret that is shown once. */
@@ -224,7 +207,6 @@ function drop(id: number): void {
   toasts.value = toasts.value.filter((one) => one.id !== id);
 }
 
-/** Takes back all that was told. */
 export function dropToasts(): void {
   toasts.value = [];
 }

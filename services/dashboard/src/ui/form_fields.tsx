@@ -31,7 +31,6 @@ interface FieldProps {
   label: string;
   /** Says more than the label, below the field. */
   hint?: ComponentChildren;
-  /** What is wrong with what was given; empty: nothing. */
   problem?: string;
 }
 
@@ -42,12 +41,8 @@ interface Described {
 }
 
 /** A label, a field that it draws by `children`, its hint and what is wrong with it, told to those who listen. */
-function Field({
-  label,
-  hint,
-  problem = '',
-  children,
-}: FieldProps & { children: (described: Described) => VNode }): VNode {
+function Field(props: FieldProps & { children: (described: Described) => VNode }): VNode {
+  const { label, hint, problem = '', children } = props;
   const id = useId();
   const about = [...(hint === undefined ? [] : [`${id}h`]), ...(problem === '' ? [] : [`${id}p`])];
   return (
@@ -85,17 +80,8 @@ interface TextFieldProps extends FieldProps {
   lines?: number;
 }
 
-/** A field for a text, a number or a date. */
-export function TextField({
-  label,
-  hint,
-  problem,
-  value,
-  onValue,
-  lines = 1,
-  type = 'text',
-  ...rest
-}: TextFieldProps): VNode {
+export function TextField(props: TextFieldProps): VNode {
+  const { label, hint, problem, value, onValue, lines = 1, type = 'text', ...rest } = props;
   return (
     <Field label={label} hint={hint} {...(problem !== undefined && { problem })}>
       {(described) =>
@@ -122,7 +108,6 @@ export function TextField({
   );
 }
 
-/** A field for the password of whoever is signed in. */
 export const PasswordField = (props: Omit<TextFieldProps, 'label'> & { label?: string }): VNode => (
   <TextField label="Your password" type="password" autocomplete="current-password" required {...props} />
 );
@@ -157,7 +142,6 @@ interface CheckFieldProps {
   hint?: ComponentChildren;
 }
 
-/** A box to tick. */
 export function CheckField({ label, checked, onChecked, hint }: CheckFieldProps): VNode {
   const id = useId();
   return (
@@ -183,7 +167,6 @@ interface FormActionsProps {
   /** What the form does, as its button says it: "Add". */
   action: string;
   kind?: ButtonKind;
-  /** Whether it cannot be sent now. */
   disabled: boolean;
   onClose?: () => void;
 }

@@ -12,11 +12,9 @@ import { IconButton } from './icon.tsx';
 export const siteAddress = (siteId: string, page: string, query: Readonly<Record<string, string>> = {}): string =>
   addressOf(`/sites/${encodeURIComponent(siteId)}/${page}`, new URLSearchParams(query));
 
-/** Where a person's page is. */
 export const personAddress = (siteId: string, personId: string): string =>
   siteAddress(siteId, `people/${encodeURIComponent(personId)}`);
 
-/** Where the way of an event is. */
 export const eventAddress = (siteId: string, eventId: string): string =>
   siteAddress(siteId, `events/${encodeURIComponent(eventId)}`);
 
@@ -101,13 +99,8 @@ interface IssuedSecretProps {
 }
 
 /** The dialog in which a secret that was just issued is shown; only its button closes it. */
-export function IssuedSecret({
-  secret,
-  what,
-  title = `The ${what} was issued`,
-  onClose,
-  children,
-}: IssuedSecretProps): VNode {
+export function IssuedSecret(props: IssuedSecretProps): VNode {
+  const { secret, what, title = `The ${what} was issued`, onClose, children } = props;
   return (
     <Dialog title={title} staysOpen onClose={onClose}>
       <OneTimeSecret secret={secret} what={what} />

@@ -15,7 +15,6 @@ interface PanelProps {
   children: ComponentChildren;
 }
 
-/** A part of a page with a heading. */
 export function Panel({ title, actions, note, children }: PanelProps): VNode {
   const id = useId();
   return (
@@ -105,7 +104,6 @@ export function Tabs({ label, tabs, chosen, onChosen }: TabsProps): VNode {
   );
 }
 
-/** Room for what is not there yet, as high as that will be. */
 export function Loading({ lines = 3, label = 'Loading' }: { lines?: number; label?: string }): VNode {
   return (
     <div class="loading" role="status" aria-label={label}>
@@ -185,7 +183,6 @@ export function Badge({ kind = 'plain', children }: { kind?: BadgeKind; children
 /** A fact and what it is called; one that is not known or does not apply may stand among others as false or null. */
 export type Fact = readonly [name: string, text: ComponentChildren] | false | null;
 
-/** Facts below each other, each beside its name. */
 export function Facts({ facts, class: more = '' }: { facts: readonly Fact[]; class?: string }): VNode {
   return (
     <dl class={`facts ${more}`}>
@@ -210,7 +207,6 @@ interface Bar {
   count: number;
 }
 
-/** Counts with bars behind them. */
 export function Bars({ bars, class: more = '' }: { bars: readonly Bar[]; class?: string }): VNode {
   return (
     <ol class={`bars ${more}`}>

@@ -85,9 +85,7 @@ function DateRange({ firstDay, lastDay, onRange }: DateRangeProps): VNode {
 }
 
 interface MenuProps {
-  /** What the button that opens it shows. */
   label: ComponentChildren;
-  /** What those who listen hear in place of it. */
   name?: string;
   /** At which edge of the button it opens. */
   align?: 'start' | 'end';

@@ -10,7 +10,6 @@ const STEP = 10;
 
 interface RowWindow {
   ref: RefObject<HTMLElement | null>;
-  /** The first row that is drawn, and the one after the last. */
   first: number;
   end: number;
   onScroll(event: Event): void;

@@ -21,7 +21,6 @@ import { proofBody, SecondFactorField } from '../sign_in/sign_in.tsx';
 import { SecondFactor } from './second_factor_page.tsx';
 import { Usage } from './usage.tsx';
 
-/** Accounts and their allowance, who may what, who changed what, the tokens of programs, and how the person signs in. */
 export default function AccountPage(_props: PageProps): VNode {
   const tabs = [
     {
@@ -65,7 +64,6 @@ const FOR_MANAGERS = (
   </Empty>
 );
 
-/** How the person signs in, where they are signed in, and what they may. */
 function OwnSignIn(): VNode {
   const me = currentUser.value;
   if (me === null) return <Empty title="Not signed in" />;

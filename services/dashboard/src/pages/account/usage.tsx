@@ -22,7 +22,6 @@ const STATES: Readonly<Record<AllowanceState, { label: string; badge: BadgeKind 
   dropping: { label: 'Events are dropped', badge: 'bad' },
 };
 
-/** What each account used of this month, and what the month comes to at this rate. */
 export function Usage(): VNode {
   const asked = useQuery(
     'accounts',
@@ -96,13 +95,7 @@ function OneAccount({ account, isUnfolded }: { account: AccountItem; isUnfolded:
 }
 const HEIGHT_PX = 200;
 
-interface UsageByDayProps {
-  accountId: string;
-  allowance: number;
-}
-
-/** How many events of an account arrived on each day of a month, beside the allowance. */
-function UsageByDay({ accountId, allowance }: UsageByDayProps): VNode {
+function UsageByDay({ accountId, allowance }: { accountId: string; allowance: number }): VNode {
   const months = monthsUntil(Date.now());
   const [chosen, setChosen] = useState<string | null>(null);
   const month = chosen ?? months[0] ?? '';

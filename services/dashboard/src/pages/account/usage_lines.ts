@@ -2,7 +2,6 @@ import { monthSpan } from '#pipelines/quota/month.ts';
 import type { UsageAnswer } from '#services/control_api/sites.ts';
 import type { Series } from '../../charts/chart_table.tsx';
 
-/** Lines of a chart, with the days that they have values for. */
 interface UsageLines {
   starts: number[];
   series: Series[];
@@ -53,9 +52,7 @@ export function monthsUntil(nowMs: number): string[] {
   );
 }
 
-/** How a month's use goes on at its rate so far. */
 interface Forecast {
-  /** Events at the end of the month. */
   total: number;
   /** When the allowance is used up, in milliseconds since 1970 UTC; null: not in this month. */
   reachedAtMs: number | null;
@@ -88,7 +85,6 @@ function forecast(used: number, allowance: number, nowMs: number): Forecast | nu
  */
 export type AllowanceState = 'within' | 'will_end' | 'used_up' | 'dropping';
 
-/** How an account stands in a month: what its use comes to, and whether that is fine. */
 interface MonthOutlook {
   state: AllowanceState;
   expected: Forecast | null;

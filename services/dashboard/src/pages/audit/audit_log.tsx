@@ -16,7 +16,6 @@ import { auditSentence } from './audit_sentence.ts';
 
 const PAGE = 200;
 
-/** Who did what: the newest changes, and more of them when asked. */
 export function AuditList(): VNode {
   const { query } = currentLocation.value;
   const filter = auditFilter(query);
@@ -121,7 +120,6 @@ const KINDS = [
   { value: 'refusal', label: 'Denials' },
 ];
 
-/** What the address asks for, as the API takes it. */
 function auditFilter(query: URLSearchParams): Record<string, string | number | null> {
   return {
     ...{ setting_key: query.get('setting'), changed_by: query.get('by'), kind: query.get('kind') },
@@ -134,7 +132,6 @@ const NAMES = ['setting', 'by', 'kind', 'since', 'until'] as const;
 const fieldsIn = (query: URLSearchParams) =>
   Object.fromEntries(NAMES.map((name) => [name, query.get(name) ?? ''])) as Record<(typeof NAMES)[number], string>;
 
-/** Asks for what, by whom, about what and when. */
 function AuditFilter(): VNode {
   const { query } = currentLocation.value;
   const inAddress = JSON.stringify(fieldsIn(query));

@@ -1,6 +1,5 @@
 import type { AuditItem } from '#services/control_api/audit.ts';
 
-/** Names of fields that do not read as words. */
 const FIELDS: Readonly<Record<string, string>> = {
   allowed_origins: 'the allowed origins',
   disabled_at: 'whether it is disabled',
@@ -42,7 +41,6 @@ const ACTIONS: Readonly<Record<AuditItem['action'], string>> = {
   delete: 'removed',
 };
 
-/** What an entry of the audit says, as people would. */
 export function auditSentence(item: AuditItem): string {
   const { action, before, after } = item;
   const [who, about] = [whoDid(item.changed_by), aboutWhat(item)];

@@ -1,11 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { type AnswerTable, answerTable, type Cell } from '#pipelines/analytics/answer_table.ts';
-import type { FunnelAnswer, FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
-import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
-import type { RetentionAnswer, RetentionQuery } from '#pipelines/analytics/retention.ts';
-import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
-import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { type ApiResult, request } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
 import { ConflictDialog, useSave } from '../../editing/editing.tsx';
@@ -39,7 +34,6 @@ async function readContent(siteId: string, id: string, signal: AbortSignal): Pro
   return { ok: true, value: { board: board.value, questions }, version: board.version };
 }
 
-/** The questions of a board, each with its answer of the page's period. */
 export default function BoardPage({ params }: PageProps): VNode {
   const [siteId, id] = [params['site'] ?? '', params['board'] ?? ''];
   const period = readPeriod(currentLocation.value.query, Date.now());
@@ -98,7 +92,6 @@ interface QuestionPanelProps {
   saved: SavedQuestion;
   period: Period;
   onPart(part: ListedPart): void;
-  /** Its place on the board, from 0. */
   at: number;
   /** Puts it at another place, or with null takes it off the board; null: the person may not. */
   onPlace: ((to: number | null) => void) | null;
@@ -139,7 +132,7 @@ function QuestionPanel({ siteId, saved, period, onPart, at, onPlace }: QuestionP
     >
       <Shown asked={asked} lines={6}>
         {({ answer, query }) => (
-          <AnswerView
+          <SavedAnswer
             kind={saved.query}
             query={query}
             answer={answer}
@@ -151,24 +144,25 @@ function QuestionPanel({ siteId, saved, period, onPart, at, onPlace }: QuestionP
   );
 }
 
-interface AnswerViewProps {
+interface SavedAnswerProps {
   kind: string;
   query: object;
   answer: object;
   onPart: ((part: ListedPart) => void) | undefined;
 }
 
-/** An answer as the page of its kind shows it. */
-function AnswerView({ kind, query, answer, onPart }: AnswerViewProps): VNode {
+function SavedAnswer({ kind, query, answer, onPart }: SavedAnswerProps): VNode {
+  // The service answers a saved question as its kind is answered.
+  const props = { query: query as never, answer: answer as never, onPart };
   switch (kind) {
     case 'funnel':
-      return <FunnelView query={query as FunnelQuery} answer={answer as FunnelAnswer} onPart={onPart} />;
+      return <FunnelView {...props} />;
     case 'trends':
-      return <TrendsView query={query as TrendsQuery} answer={answer as TrendsAnswer} onPart={onPart} />;
+      return <TrendsView {...props} />;
     case 'retention':
-      return <RetentionView query={query as RetentionQuery} answer={answer as RetentionAnswer} onPart={onPart} />;
+      return <RetentionView {...props} />;
     case 'paths':
-      return <PathsView query={query as PathsQuery} answer={answer as PathsAnswer} onPart={onPart} />;
+      return <PathsView {...props} />;
     case 'sql':
       return (
         <div class="stack">

@@ -21,7 +21,6 @@ import { FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 
 type Removed = { kind: 'board' | 'query'; path: string; item: Board | SavedQuestion };
 
-/** The boards of a site, and every saved question. */
 export default function BoardsPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   const boards = useQuery(siteId, (signal) => listBoards(siteId, signal));

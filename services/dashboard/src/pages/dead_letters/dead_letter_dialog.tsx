@@ -16,14 +16,7 @@ import { Badge, Facts, FailureNote, Shown } from '../../ui/panel.tsx';
 import { ATTEMPT_COLUMNS } from '../destinations/delivery_attempts.tsx';
 import { deadLetters, isAllSettled, isOpen, portions, resentSentence, stateOf } from './dead_letter_groups.ts';
 
-interface LetterDialogProps {
-  id: string;
-  onChanged(): void;
-  onClose(): void;
-}
-
-/** One dead letter: why it died, whose events it holds, and what is done about it. */
-export function LetterDialog({ id, onChanged, onClose }: LetterDialogProps): VNode {
+export function LetterDialog({ id, onChanged, onClose }: { id: string; onChanged(): void; onClose(): void }): VNode {
   const path = `/v1/admin/dead-letters/${encodeURIComponent(id)}`;
   const asked = useQuery(id, (signal) => request<LetterDetails>('GET', path, { signal }));
   const onDone = (): void => {
@@ -46,7 +39,6 @@ export function LetterDialog({ id, onChanged, onClose }: LetterDialogProps): VNo
   );
 }
 
-/** What was done about the letter, and what can be. */
 function Steps({ letter, onDone }: { letter: DeadLetterItem; onDone(): void }): VNode {
   const action = useMutation();
   const mayChange = mayChangeLetter(letter);
@@ -124,7 +116,6 @@ function LetterFacts({ letter }: { letter: DeadLetterItem }): VNode {
   );
 }
 
-/** The event that a letter holds, where it is known and is one. */
 export function LetterEvent({ letter: { event, site_ids } }: { letter: DeadLetterItem }): VNode {
   if (event === null) return <>–</>;
   return (
@@ -134,7 +125,6 @@ export function LetterEvent({ letter: { event, site_ids } }: { letter: DeadLette
   );
 }
 
-/** The attempts at the destination with what its platform answered. */
 function Attempts({ attempts }: Pick<LetterDetails, 'attempts'>): VNode | null {
   if (attempts === null || attempts.length === 0) return null;
   return (
@@ -199,7 +189,6 @@ const LETTER_ATTEMPTS: readonly Column<AttemptItem>[] = [
   ATTEMPT_COLUMNS.answer,
 ];
 
-/** What was done about a letter, or can be. */
 export function LetterState({ letter }: { letter: DeadLetterItem }): VNode {
   const kind = !isOpen(letter) ? 'good' : letter.resendable ? 'warn' : 'plain';
   return <Badge kind={kind}>{stateOf(letter)}</Badge>;
@@ -234,12 +223,10 @@ async function inPortions<What extends keyof AnswerTo>(
   return { ok: true, value: items, version: null };
 }
 
-/** Tells what became of letters. */
 function tellResent(outcomes: Outcomes): void {
   toast(resentSentence(outcomes), isAllSettled(outcomes) ? 'good' : 'bad');
 }
 
-/** Sends in again letters that can be, after asking. */
 export function ResendAll({ letters, onDone }: { letters: readonly DeadLetterItem[]; onDone(): void }): VNode | null {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const action = useMutation();
@@ -285,7 +272,6 @@ export function ResendAll({ letters, onDone }: { letters: readonly DeadLetterIte
 
 interface ResolveLettersProps {
   ids: readonly string[];
-  /** What the button says. */
   label: string;
   onDone(): void;
 }

@@ -1,7 +1,6 @@
 import type { DeadLetterItem, ResendAnswer } from '#services/control_api/redelivery.ts';
 import { number } from '../../format.ts';
 
-/** Dead letters of one stage and one reason. */
 export interface LetterGroup {
   stage: DeadLetterItem['stage'];
   reason: string;
@@ -15,7 +14,6 @@ export interface LetterGroup {
 
 const DAY_MS = 86_400_000;
 
-/** Groups of letters, the largest first. */
 export function letterGroups(letters: readonly DeadLetterItem[]): LetterGroup[] {
   const groups = Map.groupBy(letters, ({ stage, reason }) => `${stage} ${reason}`);
   return [...groups.values()]
@@ -54,14 +52,12 @@ export const isOpen = ({
 }: Pick<DeadLetterItem, 'resent_at' | 'resolved' | 'delivery'>): boolean =>
   resent_at === null && resolved === null && delivery !== 'delivered';
 
-/** Letters that a button may send in again. */
 export const resendable = (letters: readonly DeadLetterItem[]): DeadLetterItem[] =>
   letters.filter((letter) => letter.resendable && isOpen(letter));
 
 /** Requests may name so many letters at once. */
 const AT_ONCE_MAX = 100;
 
-/** Ids in the portions that one request takes. */
 export function portions(ids: readonly string[]): string[][] {
   return Array.from({ length: Math.ceil(ids.length / AT_ONCE_MAX) }, (_, at) =>
     ids.slice(at * AT_ONCE_MAX, (at + 1) * AT_ONCE_MAX),
@@ -74,7 +70,6 @@ export const openLettersQuery = (siteId: string | null): Record<string, string> 
   ...(siteId !== null && { site: siteId }),
 });
 
-/** Which letters a list has, by what was done about them. */
 export const DEAD_LETTER_FILTERS = [
   { value: 'open', label: 'Open', takes: isOpen },
   { value: 'resent', label: 'Resent', takes: ({ resent_at }: DeadLetterItem) => resent_at !== null },
@@ -85,7 +80,6 @@ export const DEAD_LETTER_FILTERS = [
 
 type Outcomes = ResendAnswer['items'];
 
-/** What was done about a letter, or can be, in words. */
 export function stateOf({ resent_at, resolved, delivery, resendable: isResendable }: DeadLetterItem): string {
   if (resolved !== null) return 'Resolved';
   if (delivery === 'delivered') return 'Delivered since';
@@ -95,7 +89,6 @@ export function stateOf({ resent_at, resolved, delivery, resendable: isResendabl
   return isResendable ? 'Can be resent' : 'Cannot be resent';
 }
 
-/** How many dead letters, in words. */
 export const deadLetters = (count: number): string => `${number(count)} dead ${count === 1 ? 'letter' : 'letters'}`;
 
 const REASONS: readonly { outcome: Outcomes[number]['outcome']; text: string }[] = [
@@ -107,7 +100,6 @@ const REASONS: readonly { outcome: Outcomes[number]['outcome']; text: string }[]
   { outcome: 'not_known', text: 'skipped, as their delivery is unknown: try again in a moment' },
 ];
 
-/** What became of letters, in a sentence. */
 export function resentSentence(outcomes: Outcomes): string {
   const count = (wanted: string): number => outcomes.filter(({ outcome }) => outcome === wanted).length;
   const sent = count('resent');

@@ -33,7 +33,6 @@ import {
 
 const LETTERS_MAX = 5_000;
 
-/** What no stage could take: why, since when, and what is done about it. */
 export default function DeadLettersPage(): VNode {
   const { query } = currentLocation.value;
   const period = readPeriod(query, Date.now());
@@ -89,7 +88,6 @@ export default function DeadLettersPage(): VNode {
   );
 }
 
-/** Chooses letters by what was done about them, and says how many there are of each kind. */
 function FilterField({ chosen, letters }: { chosen: string; letters: readonly DeadLetterItem[] }): VNode {
   return (
     <SelectField
@@ -118,7 +116,6 @@ function SiteField({ chosen }: { chosen: string | null }): VNode {
   );
 }
 
-/** The letters themselves, of all reasons or of the one that was chosen, and what can be done about all of them. */
 function Letters({ letters, onDone }: { letters: readonly DeadLetterItem[]; onDone(): void }): VNode {
   const { query } = currentLocation.value;
   const [stage, reason] = [query.get('stage'), query.get('reason')];
@@ -163,7 +160,6 @@ interface GroupsProps {
   groups: readonly LetterGroup[];
   from: number;
   to: number;
-  /** Whether there are more letters than were read. */
   isCut: boolean;
   /** Whether there are none at all, whatever was done about them. */
   isEmpty: boolean;

@@ -27,7 +27,6 @@ import {
 
 interface DefinitionDialogProps {
   siteId: string;
-  /** Null: a new one. */
   definition: EventDefinition | null;
   /** Of the site it is part of, as it was read. */
   version: string | null;
@@ -36,7 +35,6 @@ interface DefinitionDialogProps {
   onClose(): void;
 }
 
-/** One event definition: what it says, and trying it out on what is pasted. */
 export function DefinitionDialog(props: DefinitionDialogProps): VNode {
   const { siteId, definition, version, destinations, onChanged, onClose } = props;
   const item: VersionedDefinition = { definition, version: version ?? '', changed_at: 0, changed_by: '' };
@@ -122,13 +120,11 @@ function RemoveDefinition({ siteId, item, definition, onChanged, onClose }: Remo
 interface DefinitionFieldsProps {
   draft: DefinitionDraft;
   isNew: boolean;
-  /** Names of the site's destinations. */
   destinations: readonly string[];
   failure: ApiError | null;
   onDraft(change: Partial<DefinitionDraft>): void;
 }
 
-/** What a definition says: what fires it, where, and what becomes of the event. */
 function DefinitionFields({ draft, isNew, destinations, failure, onDraft }: DefinitionFieldsProps): VNode {
   const kind = triggerOf(draft.trigger);
   const number = kind?.number;
@@ -267,7 +263,6 @@ async function writeDefinition(
 
 const stillAt = ({ version }: Pick<Meta, 'version'>): { version?: string } => (version === '' ? {} : { version });
 
-/** Removes a definition whose site is still as it was read. */
 const removeDefinition = (siteId: string, id: string, base: Meta): Promise<ApiResult<EventDefinition>> =>
   request('DELETE', pathOf(siteId, id), stillAt(base));
 
@@ -368,7 +363,6 @@ interface Matched {
 const SAMPLES_MAX = 5;
 const SAMPLE_CHARACTERS_MAX = 160;
 
-/** Looks for a selector, and a text in what it finds, in the HTML of a page. */
 function matchIn(html: string, selector: string, text: string): Matched | null {
   const page = new DOMParser().parseFromString(trusted(html), 'text/html');
   const wanted = text.trim().toLowerCase();

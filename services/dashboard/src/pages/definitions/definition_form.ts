@@ -1,7 +1,6 @@
 import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
 import type { ApiResult, FieldProblem } from '../../api/request.ts';
 
-/** What a form for an event definition holds. */
 export interface DefinitionDraft {
   id: string;
   name: string;
@@ -15,7 +14,6 @@ export interface DefinitionDraft {
   fields: string;
   /** `name = value`, one on a line; values are JSON, or texts without quotes. */
   properties: string;
-  /** Destinations it is not sent to. */
   leftOut: readonly string[];
   enabled: boolean;
 }
@@ -23,7 +21,6 @@ export interface DefinitionDraft {
 interface TriggerKind {
   value: EventDefinition['trigger'];
   label: string;
-  /** Whether it is about an element of the page. */
   hasElement: boolean;
   /** The property that says how far, or after how long. */
   number?: { property: string; label: string; usual: string };
@@ -66,7 +63,6 @@ export function draftOfDefinition(definition: EventDefinition | null): Definitio
   };
 }
 
-/** What the fields of a form are called. */
 export const DRAFT_NAMES: Readonly<Record<keyof DefinitionDraft, string>> = {
   id: 'Id',
   name: 'Event name',
@@ -107,7 +103,6 @@ export function draftProblems(draft: DefinitionDraft, isSelector: (text: string)
 const LINES_CODE = 'lines_malformed';
 const problemOf = (field: string, message: string): FieldProblem => ({ code: LINES_CODE, field, message });
 
-/** Whether the browser can look for what a selector names. */
 export function isSelector(text: string): boolean {
   try {
     document.createDocumentFragment().querySelector(text);
@@ -116,13 +111,11 @@ export function isSelector(text: string): boolean {
     return false;
   }
 }
-/** Says that a form was not sent, and why. */
 export const notSent = (problems: readonly FieldProblem[]): ApiResult<never> => ({
   ok: false,
   failure: { status: 0, code: LINES_CODE, message: 'Not saved: some fields are invalid.', problems },
 });
 
-/** What is sent of a form. */
 export function definitionBody(draft: DefinitionDraft): EventDefinition {
   const { id, name, trigger, selector, urlPattern, text, conversion, valueSelector, leftOut, enabled } = draft;
   return {
@@ -133,8 +126,6 @@ export function definitionBody(draft: DefinitionDraft): EventDefinition {
     destinations: Object.fromEntries(leftOut.map((one) => [one, false])),
   };
 }
-
-/** `name = value`, one on a line, as forms show members of an object. */
 
 /** What names may be made of without quotes; a selector that stands where a name belongs is none. */
 const PLAIN_NAME = /^[\p{L}\p{N}_$./-]+(?: +[\p{L}\p{N}_$./-]+)*$/u;
@@ -188,7 +179,6 @@ function readLines<Value>(text: string, read: (value: string) => Value): Record<
   return Object.fromEntries(lines.flatMap((line) => (line.ok ? [[line.name, read(line.value)] as const] : [])));
 }
 
-/** What is wrong with the lines, a sentence each. */
 function lineProblems(text: string): string[] {
   const names = new Set<string>();
   return linesOf(text).flatMap((written, at) => {
@@ -206,7 +196,6 @@ const isOf = (written: string, name: string): boolean => {
   return line.ok && line.name === name;
 };
 
-/** A value in the lines of a form, as it is written there. */
 export function lineValue(lines: string, name: string): string {
   const line = readLine(linesOf(lines).find((one) => isOf(one, name)) ?? '');
   return line.ok ? line.value : '';

@@ -22,7 +22,6 @@ interface Row {
   health: DefinitionHealth | null;
 }
 
-/** What the tag watches for on the pages of a site, when each fired last, and which have stopped. */
 export default function DefinitionsPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   const asked = useQuery(siteId, (signal) =>

@@ -17,7 +17,6 @@ const EVERY_MS = 10_000;
 const SHOWN = 100;
 const HEIGHT_PX = 480;
 
-/** What came of an attempt, in words. */
 const attemptOutcomes: Readonly<Record<AttemptItem['outcome'], { label: string; badge: BadgeKind }>> = {
   delivered: { label: 'Delivered', badge: 'good' },
   diverted: { label: 'In retry', badge: 'warn' },
@@ -31,7 +30,6 @@ const FILTERS = [
   ...Object.entries(attemptOutcomes).map(([value, { label }]) => ({ value, label })),
 ];
 
-/** The newest attempts to deliver to a destination, with what its platform answered. */
 export function DestinationAttempts({ siteId, row }: DestinationDialogProps): VNode {
   const [outcome, setOutcome] = useState('');
   const path = `${destinationPath(siteId, row.item.name)}/attempts`;
@@ -57,7 +55,6 @@ export function DestinationAttempts({ siteId, row }: DestinationDialogProps): VN
   );
 }
 
-/** Columns of an attempt to deliver, wherever attempts are listed. */
 export const ATTEMPT_COLUMNS = {
   when: timeColumn('when', 'When', ({ attempted_at }) => attempted_at),
   outcome: stateColumn('outcome', 'Outcome', ({ outcome }) => attemptOutcomes[outcome]),
@@ -91,7 +88,6 @@ const columnsOf = (siteId: string): readonly Column<AttemptItem>[] => [
   ),
 ];
 
-/** What the platform answered, in a line. */
 function attemptAnswer({ answer }: Pick<AttemptItem, 'answer'>): string {
   return answer === null ? 'None' : `${answer.status} ${answer.body}`.trim();
 }
@@ -100,7 +96,6 @@ const EVENTS = ['page_view', 'generate_lead', 'add_to_cart', 'purchase'].map((va
 const CODE = 'test_event_code';
 
 interface SendTestProps extends DestinationDialogProps {
-  /** Whether settings were changed and not saved. */
   isUnsaved: boolean;
 }
 
@@ -172,7 +167,6 @@ function Outcome({ answer }: { answer: TestAnswer }): VNode {
   );
 }
 
-/** What is shown of one destination, and what may be done with it. */
 export interface DestinationDialogProps {
   siteId: string;
   row: DestinationRow;
@@ -183,7 +177,6 @@ export interface DestinationDialogProps {
   onClose(): void;
 }
 
-/** The path of a destination in the API. */
 export const destinationPath = (siteId: string, name: string): string => sitePath(siteId, 'destinations', name);
 
 /** The address of a new replay of the dead letters of a destination, all that are kept. */

@@ -23,7 +23,6 @@ import {
 import { adviceFor, failedText, STATES, skippedTotal, stateSentence } from './destination_rows.ts';
 import { changeOf, type Draft, draftOf, type Kind, type SettingField, settingFields } from './setting_form.ts';
 
-/** One destination: how it does and what to do about that, and its settings. */
 export function DestinationDialog(props: DestinationDialogProps): VNode {
   const { row, onClose } = props;
   const view = currentLocation.value.query.get('view') ?? 'health';
@@ -62,7 +61,6 @@ export function DestinationDialog(props: DestinationDialogProps): VNode {
 }
 
 interface SettingsTabProps extends DestinationDialogProps {
-  /** Says whether there are changes that are not saved. */
   onUnsaved(isUnsaved: boolean): void;
 }
 
@@ -72,14 +70,8 @@ function SettingsTab({ kind, ...rest }: SettingsTabProps): VNode {
   return <SettingsForm kind={kind} {...rest} />;
 }
 
-function SettingsForm({
-  siteId,
-  row,
-  kind,
-  mayChange,
-  onChanged,
-  onUnsaved,
-}: SettingsTabProps & { kind: Kind }): VNode {
+function SettingsForm(props: SettingsTabProps & { kind: Kind }): VNode {
+  const { siteId, row, kind, mayChange, onChanged, onUnsaved } = props;
   const { item } = row;
   const fields = settingFields(kind);
   const path = destinationPath(siteId, item.name);
@@ -117,11 +109,8 @@ function SettingsForm({
   );
 }
 
-function SwitchAndRemove({
-  siteId,
-  row,
-  onChanged,
-}: Pick<DestinationDialogProps, 'siteId' | 'row' | 'onChanged'>): VNode {
+function SwitchAndRemove(props: Pick<DestinationDialogProps, 'siteId' | 'row' | 'onChanged'>): VNode {
+  const { siteId, row, onChanged } = props;
   const { item, title } = row;
   const [asks, setAsks] = useState(false);
   const saving = useSave();
@@ -288,7 +277,6 @@ function Skipped({ skipped, total }: { skipped: Readonly<Record<string, number>>
 interface SettingFieldsProps {
   fields: readonly SettingField[];
   draft: Draft;
-  /** Names of the secrets that are stored. */
   stored: readonly string[];
   failure: ApiError | null;
   onDraft(draft: Draft): void;
@@ -318,13 +306,8 @@ export function SettingFields({ fields, ...rest }: SettingFieldsProps): VNode {
   );
 }
 
-function OneField({
-  field,
-  draft,
-  stored,
-  failure,
-  onDraft,
-}: Omit<SettingFieldsProps, 'fields'> & { field: SettingField }): VNode {
+function OneField(props: Omit<SettingFieldsProps, 'fields'> & { field: SettingField }): VNode {
+  const { field, draft, stored, failure, onDraft } = props;
   const { name, title, description, choices, isSecret, isNeeded, usual, isLong } = field;
   const isStored = stored.includes(name);
   const common = {

@@ -133,7 +133,6 @@ export function adviceFor(reason: string, waitsForSettings: boolean): string {
     : 'The platform rejects events. Attempts has its responses; failed events can be replayed.';
 }
 
-/** What somebody can do about a test event that was not delivered. */
 export function testAdvice(reason: string, waitsForSettings: boolean): string {
   const found = ADVICE.find(({ reasons }) => reasons.test(reason));
   if (found !== undefined) return found.ofTest ?? found.advice;

@@ -19,7 +19,6 @@ import { changeOf, draftOf, type Kind, settingFields } from './setting_form.ts';
 
 const EVERY_MS = 10_000;
 
-/** Where the events of a site go, how that is going, and the settings of each place. */
 export default function DestinationsPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   const list = useQuery(siteId, (signal) =>
@@ -135,13 +134,11 @@ const COLUMNS: readonly Column<DestinationRow>[] = [
 
 interface AddDestinationProps {
   siteId: string;
-  /** Kinds that the site does not have yet. */
   kinds: readonly Kind[];
   onAdded(name: string): void;
   onClose(): void;
 }
 
-/** Sends the events of a site to one more place. */
 function AddDestination({ siteId, kinds, onAdded, onClose }: AddDestinationProps): VNode {
   const [name, setName] = useState(kinds[0]?.name ?? '');
   const kind = kinds.find((one) => one.name === name);

@@ -1,6 +1,5 @@
 import type { DestinationItem } from '#services/control_api/destinations.ts';
 
-/** A kind of destination as the API lists it. */
 export interface Kind {
   name: string;
   title: string;
@@ -16,7 +15,6 @@ interface SchemaField {
   pattern?: string;
 }
 
-/** A field of a form for the settings of a destination. */
 export interface SettingField {
   name: string;
   title: string;

@@ -2,7 +2,6 @@ import type { VNode } from 'preact';
 import type { PageProps } from '../../page_spec.ts';
 import { EventTraceView } from './event_trace.tsx';
 
-/** The whole way of one event, at an address of its own. */
 export default function EventPage({ params }: PageProps): VNode {
   return <EventTraceView siteId={params['site'] ?? ''} eventId={params['event'] ?? ''} />;
 }

@@ -97,7 +97,6 @@ function Way({ siteId, trace }: { siteId: string; trace: EventTrace }): VNode {
   );
 }
 
-/** Where a dead letter is read. */
 const letterAddress = (id: string): string =>
   addressOf('/dead-letters', new URLSearchParams({ state: 'all', letter: id }));
 
@@ -129,12 +128,7 @@ function TraceStep({ title, state, children }: TraceStepProps): VNode {
   );
 }
 
-interface KeyLinkProps {
-  siteId: string;
-  known: NonNullable<EventTrace['accepted']>['key'];
-}
-
-function KeyLink({ siteId, known: key }: KeyLinkProps): VNode {
+function KeyLink({ siteId, known: key }: { siteId: string; known: NonNullable<EventTrace['accepted']>['key'] }): VNode {
   if (key === null) return <>an unknown key</>;
   if (key.shown_prefix === null) return <>a deleted key, {key.key_id}…</>;
   return (
@@ -222,7 +216,6 @@ const WORDS: Readonly<Record<Destination['state'], string>> = {
   not_attempted: 'Not attempted',
 };
 
-/** What a destination did with an event, attempt by attempt, with the answers of its platform. */
 function DestinationSteps({ siteId, destination: item }: { siteId: string; destination: Destination }): VNode {
   const { destination, state, reason, attempts } = item;
   return (

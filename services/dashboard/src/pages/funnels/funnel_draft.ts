@@ -20,7 +20,6 @@ export type ExclusionDraft = SelectionDraft & {
   ends?: keyof typeof ENDS | undefined;
 };
 
-/** Where the value of a breakdown is taken from. */
 interface BreakdownDraft {
   field: Field;
   at: keyof typeof ATTRIBUTIONS;
@@ -52,7 +51,6 @@ export const ATTRIBUTIONS = {
   first_step: 'At the first step',
   step: 'At step …',
 };
-/** What an exclusion ends. */
 export const ENDS = { way: 'this attempt', actor: 'the whole person' };
 
 const USUAL: FunnelDraft = {
@@ -60,7 +58,6 @@ const USUAL: FunnelDraft = {
   window_ms: 30 * DAY_MS,
 };
 
-/** The funnel that an address asks for, or the usual one. */
 export function readFunnel(given: unknown): FunnelDraft {
   if (given === undefined) return USUAL;
   const { steps, window_ms, order, count_by, filters, exclusions, breakdown } = objectIn(given);
@@ -115,7 +112,6 @@ function withStep({ step = 1, ...breakdown }: BreakdownDraft, steps: number): Br
   return breakdown.at === 'step' ? { ...breakdown, step: Math.min(step, steps) } : breakdown;
 }
 
-/** The steps with one moved to another place. */
 export function movedStep(steps: readonly StepDraft[], from: number, to: number): StepDraft[] {
   const moved = steps[from];
   if (moved === undefined || to < 0 || to >= steps.length) return [...steps];
@@ -123,6 +119,5 @@ export function movedStep(steps: readonly StepDraft[], from: number, to: number)
   return [...rest.slice(0, to), moved, ...rest.slice(to)];
 }
 
-/** What a step is called in a chart. */
 export const stepName = ({ events = [] }: SelectionDraft): string =>
   events.filter((name) => name !== '').join(' or ') || 'Any event';

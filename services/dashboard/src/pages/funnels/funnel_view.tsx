@@ -1,51 +1,39 @@
 import type { VNode } from 'preact';
-import type { FunnelAnswer, FunnelQuery, FunnelStep } from '#pipelines/analytics/funnels/query.ts';
+import type { FunnelAnswer, FunnelStep } from '#pipelines/analytics/funnels/query.ts';
 import { number, percent, span } from '../../format.ts';
-import type { ListedPart } from '../../questions/actor_dialog.tsx';
+import type { AnswerViewProps } from '../../questions/actor_dialog.tsx';
+import { FigureLink } from '../../ui/button.tsx';
 import { type Column, DataTable, numberColumn } from '../../ui/data_table.tsx';
-import { Empty } from '../../ui/panel.tsx';
+import { Bars, Empty } from '../../ui/panel.tsx';
 import { stepName } from './funnel_draft.ts';
 
-interface FunnelViewProps {
-  query: FunnelQuery;
-  answer: FunnelAnswer;
-  /** Lists who is in a part; left out where nobody may be listed. */
-  onPart?: ((part: ListedPart) => void) | undefined;
-}
+type FunnelViewProps = AnswerViewProps<'funnel'>;
 
 /** The answer to a funnel: bars, the same as a table, its values side by side, and how long it took. */
 export function FunnelView({ query, answer, onPart }: FunnelViewProps): VNode {
   const names = query.steps.map((step) => stepName(step));
+  const steps = answer.steps.map((step, at) => ({
+    ...{ ...step, at, name: names[at] ?? '' },
+    isOptional: query.steps[at]?.optional === true,
+  }));
   const list = (at: number, got: 'reached' | 'dropped'): void => {
-    onPart?.({
-      title: got === 'reached' ? `Reached step ${at + 1}: ${names[at]}` : `Dropped before step ${at + 1}: ${names[at]}`,
-      of: { funnel: query, step: at + 1, got },
-    });
+    const title = got === 'reached' ? `Reached step ${at + 1}` : `Dropped before step ${at + 1}`;
+    onPart?.({ title: `${title}: ${names[at]}`, of: { funnel: query, step: at + 1, got } });
   };
-  if ((answer.steps[0]?.reached ?? 0) === 0) {
+  if ((steps[0]?.reached ?? 0) === 0) {
     return (
       <Empty title="No one entered this funnel">Choose another first step, fewer filters or a longer period.</Empty>
     );
   }
-  const optional = query.steps.map((step) => step.optional === true);
   return (
     <div class="stack">
-      <FunnelChart
-        title="Steps"
-        steps={answer.steps.map((step, at) => ({
-          name: names[at] ?? '',
-          reached: step.reached,
-          medianMs: step.between_ms?.median ?? null,
-          isOptional: optional[at] ?? false,
-        }))}
-        {...(onPart !== undefined && { onActors: list })}
-      />
+      <FunnelChart steps={steps} onActors={onPart && list} />
       <details>
         <summary>Show as a table</summary>
         <DataTable
           caption="Steps as a table"
           columns={STEP_COLUMNS}
-          rows={answer.steps.map((step, at) => ({ ...step, name: names[at] ?? '', at }))}
+          rows={steps}
           keyOf={({ at }) => String(at)}
           csvName="funnel-steps"
         />
@@ -56,31 +44,24 @@ export function FunnelView({ query, answer, onPart }: FunnelViewProps): VNode {
   );
 }
 
-type StepRow = FunnelStep & { name: string; at: number };
+/** A step as it is drawn; one that is optional may be left out, and steps after it are compared with the one before it. */
+type StepRow = FunnelStep & { name: string; at: number; isOptional: boolean };
 
-const spanOrDash = (ms: number | undefined): string => (ms === undefined ? '–' : span(ms));
-
-const timeColumn = (id: string, title: string, of: (step: FunnelStep) => number | undefined): Column<StepRow> => ({
-  ...{ id, title, align: 'end' },
-  value: (step) => of(step) ?? null,
-  cell: (step) => spanOrDash(of(step)),
-});
+const shareColumn = (id: string, title: string, of: (step: StepRow) => number | null): Column<StepRow> =>
+  numberColumn(id, title, of, percent);
+const timeColumn = (id: string, title: string, of: (step: FunnelStep) => number | undefined): Column<StepRow> =>
+  numberColumn(
+    id,
+    title,
+    (step) => of(step) ?? null,
+    (ms) => (ms === null ? '–' : span(ms)),
+  );
 
 const STEP_COLUMNS: Column<StepRow>[] = [
   { id: 'step', title: 'Step', value: ({ at, name }) => `${at + 1} ${name}` },
   numberColumn('reached', 'Reached', ({ reached }) => reached),
-  {
-    id: 'first',
-    title: 'Of first step',
-    align: 'end',
-    value: (row) => row.of_first,
-    cell: (row) => percent(row.of_first),
-  },
-  {
-    ...{ id: 'previous', title: 'Of previous step', align: 'end' },
-    value: (row) => row.of_previous,
-    cell: (row) => percent(row.of_previous),
-  },
+  shareColumn('first', 'Of first step', ({ of_first }) => of_first),
+  shareColumn('previous', 'Of previous step', ({ of_previous }) => of_previous),
   timeColumn('between', 'Median from previous step', (step) => step.between_ms?.median),
   timeColumn('median', 'Median from first step', ({ time_ms }) => time_ms?.median),
   timeColumn('p90', '90 % within', ({ time_ms }) => time_ms?.p90),
@@ -102,26 +83,26 @@ function Values({ query, answer, names, onPart }: FunnelViewProps & { names: rea
   ];
   const columns: Column<ValueRow>[] = [
     { id: 'value', title: 'Value', value: ({ name }) => name },
-    ...names.map(
-      (name, at): Column<ValueRow> => ({
-        ...{ id: `step${at}`, title: `${at + 1} ${name}`, align: 'end' },
-        value: ({ steps }) => steps[at]?.reached ?? 0,
-        cell: (row) => (
-          <Reached
-            count={row.steps[at]?.reached ?? 0}
-            share={at === 0 ? null : (row.steps[at]?.of_first ?? 0)}
-            what={`${row.name}, step ${at + 1}`}
-            act={
-              onPart &&
-              (() =>
-                onPart({
-                  title: `${row.name}: reached step ${at + 1}, ${name}`,
-                  of: { funnel: query, step: at + 1, got: 'reached', ...row.part },
-                }))
-            }
-          />
-        ),
-      }),
+    ...names.map((name, at) =>
+      numberColumn<ValueRow>(
+        `step${at}`,
+        `${at + 1} ${name}`,
+        ({ steps }) => steps[at]?.reached ?? 0,
+        (count, row) => {
+          const title = `${row.name}: reached step ${at + 1}, ${name}`;
+          const of = { funnel: query, step: at + 1, got: 'reached' as const, ...row.part };
+          return (
+            <>
+              {at > 0 && <span class="muted small">{percent(row.steps[at]?.of_first ?? 0)} </span>}
+              <FigureLink
+                text={number(count)}
+                label={`${number(count)}: show people, ${row.name}, step ${at + 1}`}
+                act={onPart && count ? () => onPart({ title, of }) : undefined}
+              />
+            </>
+          );
+        },
+      ),
     ),
   ];
   return (
@@ -138,29 +119,6 @@ function Values({ query, answer, names, onPart }: FunnelViewProps & { names: rea
   );
 }
 
-interface ReachedProps {
-  count: number;
-  share: number | null;
-  what: string;
-  act: (() => void) | undefined;
-}
-
-function Reached({ count, share, what, act }: ReachedProps): VNode {
-  return (
-    <>
-      {share !== null && <span class="muted small">{percent(share)} </span>}
-      {act === undefined || count === 0 ? (
-        number(count)
-      ) : (
-        <button type="button" class="figure-link" aria-label={`${number(count)}: show people, ${what}`} onClick={act}>
-          {number(count)}
-        </button>
-      )}
-    </>
-  );
-}
-
-/** How long those who got to the end took, as bars. */
 function Times({ classes }: { classes: FunnelAnswer['time_to_convert'] }): VNode | null {
   const most = Math.max(...classes.map(({ reached }) => reached));
   if (most <= 0) return null;
@@ -169,72 +127,65 @@ function Times({ classes }: { classes: FunnelAnswer['time_to_convert'] }): VNode
   return (
     <div>
       <h3>Time to convert</h3>
-      <ol class="bars time-classes">
-        {classes.slice(first, last + 1).map(({ up_to_ms, reached }) => (
-          <li key={up_to_ms ?? 'longer'} style={{ '--share': `${((reached / most) * 100).toFixed(1)}%` }}>
+      <Bars
+        class="time-classes"
+        bars={classes.slice(first, last + 1).map(({ up_to_ms, reached }) => ({
+          key: String(up_to_ms),
+          name: (
             <span>
               {up_to_ms === null ? `More than ${span(classes.at(-2)?.up_to_ms ?? 0)}` : `Up to ${span(up_to_ms)}`}
             </span>
-            <span>{number(reached)}</span>
-          </li>
-        ))}
-      </ol>
+          ),
+          share: reached / most,
+          count: reached,
+        }))}
+      />
     </div>
   );
 }
 
-/** A step of a funnel as it is drawn. */
-interface FunnelBar {
-  name: string;
-  reached: number;
-  /** From the step before; null at the first one or where nobody got here. */
-  medianMs: number | null;
-  /** Whether it may be left out; steps after it are compared with the one before it. */
-  isOptional?: boolean;
-}
-
 interface FunnelChartProps {
-  title: string;
-  steps: readonly FunnelBar[];
+  steps: readonly StepRow[];
   /** Shows who reached a step, or who got no further than the one before it. */
-  onActors?: (step: number, which: 'reached' | 'dropped') => void;
+  onActors: ((step: number, which: 'reached' | 'dropped') => void) | undefined;
 }
 
 /** The steps of a funnel as bars, with what each has of the first and of the one before it. It reads as a list. */
-function FunnelChart({ title, steps, onActors }: FunnelChartProps): VNode {
+function FunnelChart({ steps, onActors }: FunnelChartProps): VNode {
   const first = steps[0]?.reached ?? 0;
   return (
-    <ol class="funnel" aria-label={title}>
+    <ol class="funnel" aria-label="Steps">
       {steps.map((step, at) => {
         const previous = comparedWith(steps, at);
         const before = steps[previous]?.reached ?? null;
         const share = first === 0 ? 0 : step.reached / first;
+        const left = `${number((before ?? 0) - step.reached)} ${step.isOptional ? 'skipped it' : 'dropped'}`;
         return (
           <li key={`${at} ${step.name}`} class="funnel-step">
             <span class="funnel-name cut">
               <span class="muted">{at + 1}</span> {step.name}
-              {step.isOptional === true && <span class="muted small"> (optional)</span>}
+              {step.isOptional && <span class="muted small"> (optional)</span>}
             </span>
             <svg class="funnel-bar" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">
               <rect class="funnel-all" width="100" height="24" />
               <rect class="funnel-reached" width={(share * 100).toFixed(2)} height="24" />
             </svg>
             <span class="funnel-figures">
-              <Figure
+              <FigureLink
                 text={number(step.reached)}
+                label={`${number(step.reached)}: show who reached step ${at + 1}`}
                 act={onActors && (() => onActors(at, 'reached'))}
-                what={`who reached step ${at + 1}`}
               />
               <span class="muted">{percent(share)}</span>
               {before !== null && (
                 <span class="muted small">
                   {percent(before === 0 ? null : step.reached / before)} of step {previous + 1}
-                  {step.medianMs !== null && `, median ${span(step.medianMs)}`}
+                  {step.between_ms && `, median ${span(step.between_ms.median)}`}
                   {', '}
-                  <Figure
-                    text={`${number(before - step.reached)} ${step.isOptional === true ? 'skipped it' : 'dropped'}`}
+                  <FigureLink
+                    text={left}
+                    label={`${left}: show who did not get to step ${at + 1}`}
                     act={onActors && (() => onActors(at, 'dropped'))}
-                    what={`who did not get to step ${at + 1}`}
                   />
                 </span>
               )}
@@ -247,15 +198,6 @@ function FunnelChart({ title, steps, onActors }: FunnelChartProps): VNode {
 }
 
 /** The last step before one that may not be left out; -1 for the first step. */
-function comparedWith(steps: readonly FunnelBar[], at: number): number {
-  return steps.findLastIndex((step, index) => index < at && step.isOptional !== true);
-}
-
-function Figure({ text, act, what }: { text: string; act: (() => void) | undefined; what: string }): VNode {
-  if (act === undefined) return <span>{text}</span>;
-  return (
-    <button type="button" class="figure-link" aria-label={`${text}: show ${what}`} onClick={act}>
-      {text}
-    </button>
-  );
+function comparedWith(steps: readonly StepRow[], at: number): number {
+  return steps.findLastIndex((step, index) => index < at && !step.isOptional);
 }

@@ -37,7 +37,6 @@ import {
 } from './funnel_draft.ts';
 import { FunnelView } from './funnel_view.tsx';
 
-/** Builds a funnel and shows who gets how far. */
 export default function FunnelsPage({ params }: PageProps): VNode {
   const draft = readFunnel(queryFromAddress());
   const change = (changed: FunnelDraft): void => setQueryInAddress(withoutMisplaced(changed));
@@ -256,7 +255,6 @@ const AT_HINTS = {
   last_touch: 'The last value of any event, up to the last step reached.',
 };
 
-/** How a funnel counts: within which time, in which order, what, and by what it is broken down. */
 function FunnelOptions({ draft, failure, onDraft }: FunnelOptionsProps): VNode {
   const { breakdown } = draft;
   return (
@@ -309,7 +307,6 @@ function FunnelOptions({ draft, failure, onDraft }: FunnelOptionsProps): VNode {
   );
 }
 
-/** Events that end a way between two steps. */
 function Exclusions({ draft, failure, onDraft }: FunnelOptionsProps): VNode {
   const { exclusions = [], steps } = draft;
   const change = (changed: ExclusionDraft[]): void => onDraft({ ...draft, exclusions: changed });

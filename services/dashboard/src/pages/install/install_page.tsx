@@ -30,7 +30,6 @@ import {
   type Watched,
 } from './snippet.ts';
 
-/** From nothing to the first event: a key, the line for the pages, and waiting until an event comes. */
 export default function InstallPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   const [key, setKey] = useState('');
@@ -95,7 +94,6 @@ export default function InstallPage({ params }: PageProps): VNode {
 interface ChooseKeyProps {
   siteId: string;
   value: string;
-  /** Origins that the pages of the site likely have. */
   origins: readonly string[];
   onValue(key: string): void;
 }
@@ -200,7 +198,6 @@ const EVERY_MS = 2_000;
 /** How far back it is looked for events of browsers when the page is opened: a short time first, which costs little. */
 const LOOKS_BACK_MS = [600_000, 7 * 86_400_000];
 
-/** Waits for an event that a browser sent, and turns green when there is one. */
 function FirstEvent({ siteId }: { siteId: string }): VNode {
   const [watched, setWatched] = useState<Watched | null>(null);
   const isThere = watched !== null && cameSince(watched);
@@ -259,7 +256,6 @@ async function look(siteId: string, watched: Watched | null, signal: AbortSignal
 interface ArrivedProps {
   siteId: string;
   event: Listing['events'][number];
-  /** Whether it came since the page was opened. */
   isNew: boolean;
 }
 

@@ -1,7 +1,6 @@
 import type { Listing, RecentEventsQuery } from '#pipelines/analytics/event_lists.ts';
 import { registrableDomain } from '#pipelines/settings/public_suffixes.ts';
 
-/** What a browser key looks like. */
 const BROWSER_KEY = /^svc_pk_[A-Za-z0-9]{1,100}$/;
 
 export const isBrowserKey = (text: string): boolean => BROWSER_KEY.test(text);
@@ -41,7 +40,6 @@ type Event = Listing['events'][number];
 /** How long it takes at most until an event that arrived can be asked for, nearly always. */
 const BECOMES_ROW_MS = 60_000;
 
-/** What is known of the events of a site's browsers. */
 export interface Watched {
   /** When the page was opened, by the clock of the service. */
   openedMs: number;

@@ -13,7 +13,6 @@ interface KeyFieldsProps {
   edit(change: Partial<KeyDraft>): void;
 }
 
-/** What can be said of a key when it is issued and later. */
 export function KeyFields({ caller, draft, failure, edit }: KeyFieldsProps): VNode {
   const field = textFields(draft, edit, failure);
   return (
@@ -26,9 +25,7 @@ export function KeyFields({ caller, draft, failure, edit }: KeyFieldsProps): VNo
 }
 
 interface OriginsFieldProps {
-  /** One on a line. */
   value: string;
-  /** Origins that are likely meant. */
   offered?: readonly string[];
   problem: string;
   onValue(value: string): void;

@@ -1,10 +1,8 @@
 import type { KeyItem } from '#services/control_api/sites.ts';
 import { typedNumber } from '../../format.ts';
 
-/** What a form for a key holds. */
 export interface KeyDraft {
   label: string;
-  /** One on a line. */
   origins: string;
   /** Requests in 10 seconds; empty: as many as any key may. */
   rate: string;
@@ -19,25 +17,21 @@ export const draftOfKey = (item: Pick<KeyItem, 'label' | 'allowed_origins' | 'ra
 /** The origins that a text has, one on a line. */
 export const originLines = (text: string): string[] => text.split(/[\s,]+/).filter((origin) => origin !== '');
 
-/** What is sent of a form. */
 export const bodyOfKey = ({ label, origins, rate }: KeyDraft) => ({
   label: label.trim(),
   allowed_origins: originLines(origins),
   rate_limit: rate.trim() === '' ? null : typedNumber(rate),
 });
 
-/** What the fields of a form are called. */
 export const KEY_NAMES: Readonly<Record<keyof KeyDraft, string>> = {
   label: 'Label',
   origins: 'Allowed origins',
   rate: 'Max requests in 10 seconds',
 };
 
-/** Whether two forms say the same of a key. */
 export const isSameKey = (one: KeyDraft, other: KeyDraft): boolean =>
   JSON.stringify(bodyOfKey(one)) === JSON.stringify(bodyOfKey(other));
 
-/** A form in which nothing was typed yet. */
 export const EMPTY_KEY: KeyDraft = { label: '', origins: '', rate: '' };
 
 const HOUR_MS = 3_600_000;

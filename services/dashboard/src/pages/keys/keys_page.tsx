@@ -21,7 +21,6 @@ import { bodyOfKey, draftOfKey, EMPTY_KEY, isSameKey, KEY_NAMES, type KeyDraft, 
 
 const EVERY_MS = 30_000;
 
-/** The keys of a site: who may send its events, from where, and when each was last used. */
 export default function KeysPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   const asked = useQuery(
@@ -89,12 +88,6 @@ const COLUMNS: readonly Column<KeyItem>[] = [
   timeColumn('created', 'Issued', ({ created_at }) => created_at),
 ];
 
-interface IssueKeyProps {
-  siteId: string;
-  onIssued(): void;
-  onClose(): void;
-}
-
 const CALLERS = [
   { value: 'browser', label: 'Browsers: public, in your pages' },
   { value: 'server', label: 'Servers: secret' },
@@ -106,8 +99,7 @@ function bodyFor(draft: KeyDraft, caller: KeyItem['caller']): object {
   return { ...rest, ...(caller === 'browser' && { allowed_origins }) };
 }
 
-/** Issues a key and shows it, once. */
-function IssueKey({ siteId, onIssued, onClose }: IssueKeyProps): VNode {
+function IssueKey({ siteId, onIssued, onClose }: { siteId: string; onIssued(): void; onClose(): void }): VNode {
   const [caller, setCaller] = useState<KeyItem['caller']>('browser');
   const { draft, edit } = useDraft<KeyDraft>(EMPTY_KEY);
   const body = { site_id: siteId, caller, ...bodyFor(draft, caller) };
@@ -145,7 +137,6 @@ interface KeyDialogProps {
 
 const keyPath = (hash: string, what = ''): string => `/v1/admin/keys/${hash}${what}`;
 
-/** One key: what it may, and changing, rotating and revoking it. */
 function KeyDialog({ item, mayChange, onChanged, onClose }: KeyDialogProps): VNode {
   const [secret, setSecret] = useState<string | null>(null);
   const isActive = item.state === 'active';
@@ -255,14 +246,12 @@ function RevokeKey({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged
   );
 }
 
-/** What the states of keys are called, and how they look. */
 const STATES: Readonly<Record<KeyItem['state'], { label: string; badge: BadgeKind }>> = {
   active: { label: 'Active', badge: 'good' },
   expired: { label: 'Expired', badge: 'plain' },
   revoked: { label: 'Revoked', badge: 'bad' },
 };
 
-/** Whether a key works, and until when. */
 function KeyState({ item }: { item: KeyItem }): VNode {
   const { state, expires_at } = item;
   return (
@@ -277,7 +266,6 @@ function callersOf({ caller }: KeyItem): string {
   return caller === 'browser' ? 'Browsers' : 'Servers';
 }
 
-/** Where a key may be used, in a few words. */
 function originsOf({ caller, allowed_origins: origins }: KeyItem): string {
   if (caller === 'server') return 'Servers only';
   const [first] = origins;

@@ -3,12 +3,10 @@ import type { Listing, RecentEventsQuery } from '#pipelines/analytics/event_list
 import type { Filter } from '#pipelines/analytics/filters.ts';
 import { type ApiError, ask } from '../../api/request.ts';
 
-/** An event as it is listed. */
 export type ListedEvent = Listing['events'][number];
 
 /** The newest events that were seen, and how many there were. */
 export interface Ring {
-  /** Newest first by arrival. */
   events: readonly ListedEvent[];
   /** Every event that was seen since the start, each once. */
   seen: number;
@@ -30,7 +28,6 @@ const OVERLAP_MS_MIN = 2_000;
 const KNOWN_MS = OVERLAP_MS_MAX + 5_000;
 /** How many events that are known already an answer shall have, about. */
 const OVERLAP_EVENTS = 300;
-/** How far back the page begins. */
 const BEGIN_MS = 600_000;
 const RATE_OVER_MS = 10_000;
 /** An event may be as old when it is first answered; where the newest is older, none has come since. */
@@ -84,7 +81,6 @@ const WINDOW_MS = 10 * MINUTE_MS;
 const WINDOW_MS_MAX = 24 * 60 * MINUTE_MS;
 const FEW = 50;
 
-/** What arrived before the ring begins, as far as it was read. */
 interface Older {
   events: readonly ListedEvent[];
   /** Events of this time and earlier may be unread; null: nothing was read yet. */
@@ -118,7 +114,6 @@ interface OlderEvents {
   older: Older;
   failure: ApiError | null;
   asks: boolean;
-  /** Reads further back. */
   load(): void;
 }
 
@@ -165,18 +160,15 @@ export interface LiveFilters {
   value: string;
 }
 
-/** The filters that an address asks for. */
 export function readFilters(query: URLSearchParams): LiveFilters {
   const text = (name: string): string => query.get(name)?.trim() ?? '';
   return { event: text('event'), distinctId: text('distinct_id'), property: text('property'), value: text('value') };
 }
 
-/** The same filters for the address; null takes a parameter away. */
 export function filterParameters({ event, distinctId, property, value }: LiveFilters): Record<string, string | null> {
   return { event, distinct_id: distinctId, property, value };
 }
 
-/** What is asked of the newest events, or of those before a time. */
 export function liveQuestion(
   filters: LiveFilters,
   receivedAfter: number,

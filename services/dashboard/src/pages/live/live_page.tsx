@@ -30,10 +30,8 @@ import {
 } from './live_events.ts';
 
 const EVERY_MS = 1_000;
-/** The parameter that keeps which event is open. */
 const OPEN = 'open';
 
-/** Every event as it becomes a row, newest first. */
 export default function LivePage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   const filters = readFilters(currentLocation.value.query);
@@ -180,7 +178,6 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
   },
 ];
 
-/** An address without its scheme, which takes room and says nothing. */
 function shortAddress(value: unknown): string {
   return typeof value === 'string' ? value.replace(/^https?:\/\//, '') : '';
 }

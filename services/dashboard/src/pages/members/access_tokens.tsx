@@ -23,7 +23,6 @@ const STATES = {
   revoked: { label: 'Revoked', badge: 'bad' },
 } as const;
 
-/** The tokens by which programs use the API. */
 export function Tokens(): VNode {
   const asked = useQuery('tokens', (signal) => listAll<TokenItem>('/v1/admin/tokens', {}, 10_000, signal));
   const [issues, setIssues] = useState(false);
@@ -81,7 +80,6 @@ const begin = (prefix: string): string => `${prefix}…`;
 
 const EMPTY: TokenDraft = { label: '', isAll: false, grants: [], days: DAYS };
 
-/** Issues a token and shows it, once. */
 function IssueToken({ onIssued, onClose }: { onIssued(): void; onClose(): void }): VNode {
   const { draft, edit, isChanged, field } = useDraft(EMPTY);
   const mayGiveAll = isGivable(
@@ -161,7 +159,6 @@ export async function revokeAll<Item>(
   return answers.find((answer) => !answer.ok) ?? { ok: true, value: null, version: null };
 }
 
-/** Tokens, one on a line, with what each may. */
 export function TokenLines({ tokens }: { tokens: readonly TokenItem[] }): VNode {
   return (
     <>

@@ -21,7 +21,6 @@ import { DAYS, endAfter, LIFETIMES } from './grants.ts';
 const base = '/v1/admin/analysts';
 const NOT_SET_UP = 'analysts_not_set_up';
 
-/** Users of ClickHouse that people read their sites with, by tools of their own. */
 export function Analysts(): VNode {
   const asked = useQuery('analysts', (signal) => request<AnalystsAnswer>('GET', base, { signal }));
   const [makes, setMakes] = useState(false);
@@ -86,7 +85,6 @@ const revokeAnalyst = ({ analyst_id }: AnalystItem): Promise<ApiResult<AnalystIt
 
 const NEW = { analyst_id: '', site_ids: [] as readonly string[], days: DAYS };
 
-/** Makes a user of ClickHouse, whose password is shown once. */
 function MakeAnalyst({ onMade, onClose }: { onMade(): void; onClose(): void }): VNode {
   const { draft, edit, isChanged, field } = useDraft(NEW);
   const { analyst_id, site_ids, days } = draft;

@@ -3,10 +3,8 @@ import type { UserItem } from '#services/control_api/users.ts';
 import { type Facts, factText } from '../../editing/differences.ts';
 import { number } from '../../format.ts';
 
-/** A role in a place, as the service answers it. */
 export type GrantItem = UserItem['grants'][number];
 
-/** A site, as far as it says where it belongs. */
 interface PlacedSite {
   site_id: string;
   account_id: string;
@@ -47,7 +45,6 @@ export function grantText(grant: GrantItem): string {
   return account_id === null ? `${role} of the installation` : `${role} of account ${account_id}`;
 }
 
-/** What a token may, in words. */
 export const tokenMayText = (grants: readonly GrantItem[] | null): string =>
   grants === null ? 'everything' : grants.map(grantText).join(', ');
 
@@ -62,7 +59,6 @@ export function isGivable(
   return canGrant({ grants: giver }, grant, permission, table);
 }
 
-/** Places where somebody may give a role at all. */
 export function placeOptions(
   giver: readonly GrantItem[],
   permission: Managing,
@@ -78,7 +74,6 @@ export function placeOptions(
   return all.filter(({ value }) => isGivable(giver, grantAt('viewer', value), permission, sites));
 }
 
-/** Roles that somebody may give in a place, the least first. */
 export function roleOptions(
   giver: readonly GrantItem[],
   place: string,
@@ -105,7 +100,6 @@ export function grantsAt(grants: readonly GrantItem[], place: string, sites: rea
   });
 }
 
-/** What a form for a token holds. */
 export interface TokenDraft {
   label: string;
   /** Everything, as an owner of the installation; else what the grants say. */
@@ -116,7 +110,6 @@ export interface TokenDraft {
 }
 
 const DAY_MS = 86_400_000;
-/** How long what is issued lasts where nothing else is chosen. */
 export const DAYS = '90';
 export const LIFETIMES = [
   { value: DAYS, label: '90 days' },
@@ -129,7 +122,6 @@ export const LIFETIMES = [
 export const endAfter = (days: string, nowMs: number): number | null =>
   days === '' ? null : nowMs + Number(days) * DAY_MS;
 
-/** What is sent of a form, as of now. */
 export function tokenBody({ label, isAll, grants, days }: TokenDraft, nowMs: number): object {
   return {
     label: label.trim(),

@@ -35,7 +35,6 @@ interface MemberProps {
   onChanged(): void;
 }
 
-/** One user: roles, name, sessions, a new password, and whether they may sign in. */
 export function MemberDialog({ member, onChanged, onClose }: MemberProps & { onClose(): void }): VNode {
   const { user_id, name, disabled_at, created_at, second_factor } = member;
   const issued = useIssuedTokens(user_id);
@@ -214,7 +213,6 @@ function InviteMember({ userId }: { userId: string }): VNode | null {
 
 interface MemberSignInProps {
   member: UserItem;
-  /** Tokens that they issued and that still work. */
   issued: Asked<TokenItem[] | null>;
   onChanged(): void;
 }
@@ -312,7 +310,6 @@ interface ActsProps extends MemberSignInProps {
   onAct(what: Act): void;
 }
 
-/** What can be done about it as it is. */
 function Acts({ member, issued, onChanged, isBusy, onAct }: ActsProps): VNode {
   return (
     <div class="actions spread">

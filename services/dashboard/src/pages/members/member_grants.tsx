@@ -28,7 +28,6 @@ interface GrantListProps {
   onGrants(grants: GrantItem[]): void;
 }
 
-/** Roles in places: those that are given, each to be taken away, and fields for one more. */
 export function GrantList({ label, permission, grants, onGrants }: GrantListProps): VNode {
   const id = useId();
   const giver = currentUser.value?.grants ?? [];
@@ -65,7 +64,6 @@ export function GrantList({ label, permission, grants, onGrants }: GrantListProp
   );
 }
 
-/** A role in a place that the person may give. */
 function OneMore({ permission, onGrant }: Pick<GrantListProps, 'permission'> & { onGrant(grant: GrantItem): void }) {
   const giver = currentUser.value?.grants ?? [];
   const known = sites.value ?? [];
@@ -91,11 +89,10 @@ type SessionItem = SessionList['items'][number];
 interface SessionTableProps {
   sessions: readonly SessionItem[];
   /** Ends one of them; left out where single ones cannot be ended. */
-  onEnd?: (session: SessionItem) => void;
+  onEnd?: (session: SessionItem) => unknown;
   isBusy?: boolean;
 }
 
-/** Active sessions, with where each began. */
 export function SessionTable({ sessions, onEnd, isBusy = false }: SessionTableProps): VNode {
   const ending = actionColumn<SessionItem>({
     label: 'End',
@@ -136,7 +133,6 @@ interface HandoverNoteProps {
   onClose(): void;
 }
 
-/** A password that was just set for somebody, to be handed over. */
 export function HandoverNote({ title, userId, password, onClose }: HandoverNoteProps): VNode {
   return (
     <IssuedSecret title={title} secret={password} what="password" onClose={onClose}>
@@ -147,12 +143,10 @@ export function HandoverNote({ title, userId, password, onClose }: HandoverNoteP
   );
 }
 
-/** Random bytes of the browser. */
 export const browserBytes = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
 
 const pathOf = (userId: string, rest = ''): string => `/v1/admin/users/${encodeURIComponent(userId)}${rest}`;
 
-/** What the service is to change of a user. */
 interface MemberChange {
   name?: string;
   grants?: readonly UserItem['grants'][number][];
@@ -162,20 +156,16 @@ interface MemberChange {
   revoke_issued?: true;
 }
 
-/** A user as they are now. */
 export const readMember = (userId: string): Promise<ApiResult<UserItem>> => request('GET', pathOf(userId));
 
-/** Changes a user, unless somebody else did since it was read. */
 export function changeMember({ user_id, version }: UserItem, body: MemberChange): Promise<ApiResult<UserItem>> {
   return request('PATCH', pathOf(user_id), { body, version });
 }
 
-/** The sessions of a user that go on. */
 export function sessionsOf(userId: string, signal: AbortSignal): Promise<ApiResult<SessionList>> {
   return request('GET', pathOf(userId, '/sessions'), { signal });
 }
 
-/** Ends all sessions of a user. */
 export function endSessionsOf(userId: string): Promise<ApiResult<UserItem>> {
   return request('DELETE', pathOf(userId, '/sessions'));
 }

@@ -19,7 +19,6 @@ import { browserBytes, GrantList, HandoverNote } from './member_grants.tsx';
 
 const ANYWHERE = 'anywhere';
 
-/** Who may sign in, and which role they have where. */
 export function Members(): VNode {
   const asked = useQuery('users', (signal) => listAll<UserItem>('/v1/admin/users', {}, 10_000, signal));
   const [adds, setAdds] = useState(false);
@@ -57,14 +56,7 @@ export function Members(): VNode {
   );
 }
 
-interface MemberTableProps {
-  items: readonly UserItem[];
-  /** A place, as its field has it. */
-  at: string;
-}
-
-/** Those who may something in the place, and above them how many have each role there. */
-function MemberTable({ items, at }: MemberTableProps): VNode {
+function MemberTable({ items, at }: { items: readonly UserItem[]; at: string }): VNode {
   const known = sites.value ?? [];
   const there = items
     .map((item) => ({ item, grants: at === ANYWHERE ? item.grants : grantsAt(item.grants, at, known) }))

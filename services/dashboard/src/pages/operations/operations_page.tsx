@@ -31,7 +31,6 @@ interface Row {
   errors: Died | null;
 }
 
-/** How far each stage is, and what it could not take. */
 export default function OperationsPage(): VNode {
   const asked = useQuery('stages', (signal) => request<StagesAnswer>('GET', '/v1/admin/stages', { signal }), EVERY_MS);
   const letters = useQuery('letters', (signal) => diedSince(Date.now() - DAY_MS, signal), LETTERS_EVERY_MS);

@@ -11,14 +11,11 @@ const WHAT: Readonly<Record<string, string>> = {
   warehouse: 'Writes to ClickHouse',
 };
 
-/** What a stage does, for people. */
 export const purposeOf = (stage: string): string =>
   WHAT[stage] ?? (stage.startsWith('delivery.') ? 'Sends to the destination' : '');
 
-/** A stage that is so much behind is late. */
 const LATE_MS = 60_000;
 
-/** How a stage does, in a word, and why. */
 export function stageState({ consumers, lag, waits_longer_than_ms: waitsMs }: StageItem): {
   label: string;
   badge: BadgeKind;
@@ -29,7 +26,6 @@ export function stageState({ consumers, lag, waits_longer_than_ms: waitsMs }: St
   return { label: 'Up to date', badge: 'good' };
 }
 
-/** How long the oldest record waits, short enough for a column. */
 export const waitText = ({ lag, waits_longer_than_ms: waitsMs }: StageItem): string => {
   if (waitsMs !== null) return `> ${span(waitsMs)}`;
   return lag === null || lag === 0 ? '–' : '< 10 s';

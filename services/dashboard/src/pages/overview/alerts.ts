@@ -12,14 +12,11 @@ export interface Alert {
   id: string;
   severity: 'bad' | 'warn';
   title: string;
-  /** What to do, in a sentence. */
   advice: string;
-  /** The page on which that is done, after the dashboard's own path. */
   path: string;
   query?: Readonly<Record<string, string>>;
 }
 
-/** Destinations of a site that do not deliver. */
 export function deliveryAlerts(siteId: string, items: readonly HealthItem[], nowMs: number): Alert[] {
   return items.flatMap((item): Alert[] => {
     const { destination, state, reason, failed, delivered_at } = item;
@@ -57,7 +54,6 @@ export function deliveryAlerts(siteId: string, items: readonly HealthItem[], now
   });
 }
 
-/** What is wrong with the tag on the site's pages. */
 export function tagAlerts(siteId: string, tag: TagHealthItem, nowMs: number): Alert[] {
   const site = `/sites/${encodeURIComponent(siteId)}`;
   const since = tag.last_event_at === null ? '' : `, last ${ago(tag.last_event_at, nowMs)}`;
@@ -151,7 +147,6 @@ const QUOTA_TITLES: Readonly<Record<AllowanceState, string>> = {
   dropping: 'The monthly allowance is used up: events are dropped',
 };
 
-/** Whether the account has used up its month, or will. */
 export function quotaAlerts(account: AccountItem, nowMs: number): Alert[] {
   const { monthly_allowance: allowance, used_this_month: used } = account;
   if (used === null) return [];

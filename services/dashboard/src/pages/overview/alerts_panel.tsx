@@ -34,13 +34,11 @@ const LETTERS_EVERY_MS = 300_000;
 
 interface Check {
   name: string;
-  /** Whether the person's role lets them see it. */
   isAllowed: boolean;
   asked: Pick<Asked<unknown>, 'waits' | 'failure'>;
   alerts: Alert[];
 }
 
-/** What is wrong with the site and what to do about it; what could not be looked at is named. */
 export function AlertsPanel({ siteId, site, everyMs }: AlertsPanelProps): VNode {
   const all = useChecks(siteId, site?.account_id ?? null, everyMs);
   const checks = all.filter(({ isAllowed }) => isAllowed);

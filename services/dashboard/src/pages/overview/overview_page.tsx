@@ -38,7 +38,6 @@ import {
 const EVERY_MS = 60_000;
 const NOW_EVERY_MS = 10_000;
 
-/** The first page of a site: what goes on there, and what of it needs somebody. */
 export default function OverviewPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   const period = readPeriod(currentLocation.value.query, Date.now());
@@ -73,7 +72,6 @@ interface CountsProps {
   everyMs: number;
 }
 
-/** The figures of the period, and the course of the one that is chosen. */
 function Counts({ siteId, site, period, everyMs }: CountsProps): VNode {
   const chosen = currentLocation.value.query.get('figure');
   const conversions = conversionsOf(site);
@@ -131,13 +129,7 @@ function ConversionsNote({ siteId, conversions }: { siteId: string; conversions:
   );
 }
 
-interface CourseProps {
-  figure: Figure;
-  starts: readonly number[];
-  interval: string;
-}
-
-function Course({ figure, starts, interval }: CourseProps): VNode {
+function Course({ figure, starts, interval }: { figure: Figure; starts: readonly number[]; interval: string }): VNode {
   const series = useMemo(
     () => [
       { name: figure.name, values: figure.values },
@@ -189,7 +181,6 @@ interface RankingsProps {
 
 const SHOWN_MAX = 10;
 
-/** Which pages are seen most, and where their visitors came from. */
 function Rankings(props: RankingsProps): VNode {
   const [source, setSource] = useState('referrers');
   const [pages, otherPages] = [
@@ -234,7 +225,6 @@ function Rankings(props: RankingsProps): VNode {
   );
 }
 
-/** Page views by a property, of the period. */
 function useViews({ siteId, period, everyMs }: RankingsProps, by: ViewsBy): Asked<TopAnswer> {
   const key = `${siteId} ${period.from} ${period.lastDay} ${by.property}`;
   return useQuery(key, (signal) => ask(siteId, 'top', viewsQuestion(period, by), signal), everyMs);
@@ -271,7 +261,6 @@ const revenueAddress = (siteId: string, campaigns: readonly string[]): string =>
   addressOf(`/sites/${encodeURIComponent(siteId)}/trends`, queryAsking(campaignRevenue(campaigns)));
 
 interface RankingProps {
-  /** What is ranked, over the names. */
   what: string;
   asked: readonly Asked<TopAnswer>[];
   nameOf(value: string): string | null;

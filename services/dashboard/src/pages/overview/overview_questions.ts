@@ -15,7 +15,6 @@ const VALUES_SHOWN = 10;
 /** A question may have so many conditions on persons. */
 const CAMPAIGNS_MAX = 5;
 
-/** Names of the events that count as conversions of a site. */
 export function conversionsOf(site: SiteItem | undefined): string[] {
   const defined = (site?.event_definitions ?? []).filter(
     ({ enabled, conversion_event }) => enabled && conversion_event !== '',
@@ -23,7 +22,6 @@ export function conversionsOf(site: SiteItem | undefined): string[] {
   return [...new Set([...CONVERSION_EVENTS, ...defined.map(({ name }) => name)])].slice(0, EVENTS_MAX);
 }
 
-/** All events and the conversions of a period, beside those of the time before. */
 export function countsQuestion({ from, to, interval }: Period, conversions: string[]): TrendsQuery {
   const common = { from, to, interval, time_zone: timeZone(), compare: 'previous' } as const;
   return { ...common, series: [{}, { events: conversions }] };
@@ -35,7 +33,6 @@ export const conversionTrends = (conversions: readonly string[]): object => ({
   breakdown: { fields: [{ column: 'event' }], limit: VALUES_SHOWN },
 });
 
-/** What purchases came to, by currency, beside the time before. */
 export function revenueQuestion({ from, to, interval }: Period): TrendsQuery {
   const measure = { of: 'sum', field: { column: 'value' } } as const;
   return {
@@ -59,14 +56,12 @@ export function campaignRevenue(campaigns: readonly string[]): object {
   return { series, breakdown: { fields: [{ column: 'currency' }], limit: CURRENCIES_MAX } };
 }
 
-/** Who had an event in the last minutes. */
 export function nowQuestion(nowMs: number): TrendsQuery {
   return { from: nowMs - NOW_MS, to: nowMs, interval: 'hour', series: [{}], fresh: true };
 }
 
 const DAY_MS = 86_400_000;
 
-/** All events of the last 24 hours. */
 export function dayQuestion(nowMs: number): TrendsQuery {
   return { from: nowMs - DAY_MS, to: nowMs, interval: 'day', series: [{}] };
 }
@@ -79,7 +74,6 @@ export interface ViewsBy {
   unlessSet?: string;
 }
 
-/** Page views by a property. */
 export function viewsQuestion({ from, to }: Period, { property, part, unlessSet }: ViewsBy): TopQuery {
   const field = { property: [property], ...(part === undefined ? {} : { part }) };
   const common = { from, to, events: ['page_view'], field, limit: VALUES_MAX };
@@ -124,7 +118,6 @@ export interface Figure {
   currency: string | null;
 }
 
-/** What the figure of all conversions is called. */
 export const CONVERSIONS = 'Conversions';
 
 /** A figure of which nothing is known yet, or that there is none of. */
@@ -165,7 +158,6 @@ function figureOf(name: string, group: Group, of: 'events' | 'persons' | 'measur
   };
 }
 
-/** How many page views something has. */
 export interface Ranked {
   name: string;
   views: number;

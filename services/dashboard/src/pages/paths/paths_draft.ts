@@ -18,7 +18,6 @@ export interface PathsDraft {
 const STEPS = 4;
 const TOP = 6;
 
-/** The paths that an address asks for, or all from their beginning. */
 export function readPaths(given: unknown): PathsDraft {
   const asked = objectIn(given);
   const kind = (Object.keys(ANCHORS) as Anchor[]).find((one) => typeof asked[one] === 'string');
@@ -44,7 +43,6 @@ export function pathsQuestion({ anchor, by, windowMs, steps, top, filters }: Pat
   };
 }
 
-/** A value of a place, as it is drawn. */
 export interface PathNode {
   place: number;
   /** Null: the values that are not given. */

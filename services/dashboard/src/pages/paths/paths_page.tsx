@@ -19,7 +19,6 @@ import { Combobox } from '../../ui/combobox.tsx';
 import { ANCHORS, type PathsDraft, pathsQuestion, readPaths } from './paths_draft.ts';
 import { PathsView } from './paths_view.tsx';
 
-/** Asks which way people go, and shows it. */
 export default function PathsPage({ params }: PageProps): VNode {
   const draft = readPaths(queryFromAddress());
   const change = (changed: PathsDraft): void => setQueryInAddress(pathsQuestion(changed));

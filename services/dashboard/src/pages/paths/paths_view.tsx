@@ -1,22 +1,18 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
+import type { PathsAnswer } from '#pipelines/analytics/paths.ts';
 import { number, percent } from '../../format.ts';
-import type { ListedPart } from '../../questions/actor_dialog.tsx';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import type { AnswerViewProps } from '../../questions/actor_dialog.tsx';
+import { FigureLink } from '../../ui/button.tsx';
+import { type Column, DataTable, numberColumn } from '../../ui/data_table.tsx';
 import { Empty } from '../../ui/panel.tsx';
 import { bandOf, NODE_PX, type PathLayout, type PathLink, type PathNode, pathLayout } from './paths_draft.ts';
 
-interface PathsViewProps {
-  query: PathsQuery;
-  answer: PathsAnswer;
-  /** Shows the paths from a value on. */
+interface PathsViewProps extends AnswerViewProps<'paths'> {
+  /** Shows the paths that begin with a value. */
   onFrom?: (value: string) => void;
-  /** Lists who is in a part; left out where nobody may be listed. */
-  onPart?: ((part: ListedPart) => void) | undefined;
 }
 
-/** The answer to paths: columns of values with the ways between them, and the same ways as a table. */
 export function PathsView({ query, answer, onFrom, onPart }: PathsViewProps): VNode {
   const layout = useMemo(() => pathLayout(answer), [answer]);
   const list =
@@ -145,20 +141,12 @@ function LinkShape({ link, choose }: { link: PathLink; choose: Choose | undefine
 const wayOf = ({ from, to }: PathLink): ChosenWay['way'] => [from.value, to.value];
 const keyOf = ({ from, to }: PathLink): string => JSON.stringify([from.place, from.value, to.value]);
 
-/** A value of a place, as it is read. */
 const shown = (value: string | null): string => (value === null ? 'Others' : value === '' ? '(none)' : value);
 
-/** The values of a way, one after the other. */
 const wayName = (way: readonly (string | null)[]): string => way.map(shown).join(' → ');
 const linkName = ({ from, to, paths }: PathLink): string => `${wayName([from.value, to.value])}: ${number(paths)}`;
 
-interface PathNodeBoxProps {
-  node: PathNode;
-  all: number;
-  choose: Choose | undefined;
-}
-
-function PathNodeBox({ node, all, choose }: PathNodeBoxProps): VNode {
+function PathNodeBox({ node, all, choose }: { node: PathNode; all: number; choose: Choose | undefined }): VNode {
   const { place, value, paths, ends, goesOn, x, y } = node;
   const style = { '--x': `${x}px`, '--y': `${y}px`, '--height': `${node.height}px`, '--width': `${NODE_PX}px` };
   const text = (
@@ -200,22 +188,18 @@ const edgeColumns = (list: ListWay | undefined): Column<Edge>[] => [
   { id: 'place', title: 'Step', align: 'end', value: ({ place }) => place },
   { id: 'from', title: 'From', value: ({ from }) => shown(from) },
   { id: 'to', title: 'To', value: ({ to }) => shown(to) },
-  {
-    ...{ id: 'paths', title: 'Paths', align: 'end', value: ({ paths }) => paths },
-    cell: ({ place, from, to, paths }) =>
-      list === undefined ? (
-        number(paths)
-      ) : (
-        <button
-          type="button"
-          class="figure-link"
-          aria-label={`${number(paths)}: show people, ${wayName([from, to])}`}
-          onClick={() => list(place, [from, to])}
-        >
-          {number(paths)}
-        </button>
-      ),
-  },
+  numberColumn(
+    'paths',
+    'Paths',
+    ({ paths }) => paths,
+    (paths, { place, from, to }) => (
+      <FigureLink
+        text={number(paths)}
+        label={`${number(paths)}: show people, ${wayName([from, to])}`}
+        act={list && (() => list(place, [from, to]))}
+      />
+    ),
+  ),
 ];
 
 /** A node or a link that was chosen, and where what can be done with it opens. */
@@ -232,9 +216,7 @@ interface ChosenWay {
 
 interface PathMenuProps {
   chosen: ChosenWay;
-  /** Lists who goes this way; left out where nobody may be listed. */
   onWho: (() => void) | undefined;
-  /** Shows the paths that begin with a value. */
   onFrom: ((value: string) => void) | undefined;
   onClose(): void;
 }
@@ -285,10 +267,8 @@ function PathMenu({ chosen, onWho, onFrom, onClose }: PathMenuProps): VNode {
   );
 }
 
-/** The values that paths can begin with, each once. */
 const valuesOf = (way: ChosenWay['way']): string[] => [...new Set(way.flatMap((value) => value || []))];
 
-/** Whether the menu of a way has anything to choose. */
 const hasChoice = (way: ChosenWay['way'], may: { list: boolean; begin: boolean }): boolean =>
   may.list || (may.begin && valuesOf(way).length > 0);
 

@@ -65,7 +65,6 @@ async function filtersOf(text: string): Promise<Filter[] | null> {
   ];
 }
 
-/** A question of one person: its commonest values of a column. */
 export function ofPerson(personId: string, column: 'distinct_id' | 'client_user_agent', nowMs: number): TopQuery {
   const to = Math.ceil(nowMs / DAY_MS) * DAY_MS;
   return {
@@ -74,7 +73,6 @@ export function ofPerson(personId: string, column: 'distinct_id' | 'client_user_
   };
 }
 
-/** The time that a person's life is looked for in. */
 export function lifeRange(nowMs: number): { from: number; to: number } {
   const to = Math.ceil(nowMs / DAY_MS) * DAY_MS;
   return { from: to - SEARCHED_MS, to };
@@ -98,7 +96,6 @@ export function pageText(properties: Readonly<Record<string, unknown>>): string 
   return [path, title].filter((part) => part !== '').join(' · ');
 }
 
-/** What one person bought, by currency. */
 export function boughtQuestion(personId: string, nowMs: number): TrendsQuery {
   return {
     ...lifeRange(nowMs),
@@ -136,7 +133,6 @@ export interface Seen {
   events: number;
 }
 
-/** The people of some events, who was there last first. */
 export function seenLast(events: readonly ListedEvent[]): Seen[] {
   return [...Map.groupBy(events, ({ person_id }) => person_id)]
     .flatMap(([personId, own]) => {

@@ -95,7 +95,6 @@ const columnsOf = (siteId: string): Column<Found>[] => [
   numberColumn('events', 'Matching events', ({ events }) => events),
 ];
 
-/** Who was there last, by the newest events of the last day. */
 function SeenLast({ siteId }: { siteId: string }): VNode {
   const asked = useQuery(siteId, (signal) => ask(siteId, 'live', newestQuestion(Date.now()), signal));
   return (

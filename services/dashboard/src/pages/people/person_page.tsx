@@ -14,7 +14,6 @@ import { boughtOf, boughtQuestion, deviceName, lifeRange, ofPerson, pageText } f
 
 const EVENTS_MAX = 1_000;
 
-/** One person: what it did, under which ids, on which devices, and how it became one. */
 export default function PersonPage({ params }: PageProps): VNode {
   const [siteId, personId] = [params['site'] ?? '', params['person'] ?? ''];
   const [tab, setTab] = useState('timeline');
@@ -59,11 +58,9 @@ export default function PersonPage({ params }: PageProps): VNode {
 
 interface PersonFactsProps extends TimelineProps {
   personId: string;
-  /** The person that it is now. */
   now: string;
 }
 
-/** Who it is, when it was here, how often it bought, and for how much of each currency. */
 function PersonFacts({ siteId, personId, now, events }: PersonFactsProps): VNode {
   const asked = useQuery(`${siteId} ${now}`, (signal) =>
     ask(siteId, 'trends', boughtQuestion(now, Date.now()), signal),
@@ -132,7 +129,6 @@ interface TimelineProps {
   events: readonly ListedEvent[];
 }
 
-/** What a person did, newest first, by day. */
 function Timeline({ siteId, events }: TimelineProps): VNode {
   const [shown, setShown] = useState(SHOWN);
   const days = Map.groupBy(events.slice(0, shown), ({ timestamp }) => day.format(timestamp));
@@ -183,11 +179,6 @@ function TimelineEvent({ siteId, event }: { siteId: string; event: ListedEvent }
   );
 }
 
-interface MergesProps {
-  siteId: string;
-  events: Listing['events'];
-}
-
 /** A distinct id of a person: how often it is in the events shown, and what is known of why it belongs here. */
 interface OwnId {
   distinctId: string;
@@ -200,7 +191,7 @@ interface OwnId {
 const TRACED_MAX = 20;
 
 /** The distinct ids of a person, the identifiers by which they said who it is, and what was merged when. */
-function Merges({ siteId, events }: MergesProps): VNode {
+function Merges({ siteId, events }: { siteId: string; events: Listing['events'] }): VNode {
   const ids = [...Map.groupBy(events, ({ distinct_id }) => distinct_id)].slice(0, TRACED_MAX);
   const asked = useQuery(
     `${siteId} ${ids.map(([id]) => id).join(' ')}`,

@@ -14,7 +14,6 @@ import { KINDS, keptPart, reasonText, refusalChart } from './rejection_reasons.t
 
 const EVERY_MS = 30_000;
 
-/** What the edge did not accept of a site, why, and what to do about it. */
 export default function RefusalsPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   const nowMs = Date.now();

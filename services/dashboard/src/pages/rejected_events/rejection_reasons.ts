@@ -4,7 +4,6 @@ import type { Series } from '../../charts/chart_table.tsx';
 import { dayIn, dayStart } from '../../period.ts';
 import type { BadgeKind } from '../../ui/panel.tsx';
 
-/** How each kind is called, and what is counted of it. */
 export const KINDS: Readonly<Record<RefusalKind, { label: string; counted: string; badge: BadgeKind }>> = {
   rejected: { label: 'Rejected', counted: 'Rejected events', badge: 'bad' },
   dropped: { label: 'Dropped', counted: 'Dropped events', badge: 'plain' },
@@ -16,7 +15,6 @@ const SHAPE = 'The body does not have the form of its route: correct what sends 
 const ELEMENTS = 'A report of what is on a page is malformed: only the tag should send these.';
 const COMPRESSION = 'The body is not compressed as Content-Encoding says: use gzip, deflate, br, zstd or nothing.';
 
-/** Of each reason what it means and what to do about it, by its code. */
 export const REASON_TEXTS: Readonly<Record<string, string>> = {
   // Events that are malformed.
   event_not_object: 'An event was not a JSON object: send each event as an object in the list events.',

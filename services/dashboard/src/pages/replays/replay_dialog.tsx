@@ -102,7 +102,6 @@ function isRange(draft: ReplayDraft): boolean {
   return from === '' && to === '';
 }
 
-/** The sites of which the person may send events again. */
 const replayedSites = (): SiteItem[] => (sites.value ?? []).filter(({ site_id }) => mayAt('replays.change', site_id));
 
 interface DraftFieldsProps {
@@ -177,7 +176,6 @@ function DraftFields({ draft, kinds, failure, onDraft }: DraftFieldsProps): VNod
   );
 }
 
-/** What counting finds, and the button that sends it. */
 function Found({ counted, onStarted, onClose }: { counted: Counted } & Omit<NewReplayProps, 'kinds'>): VNode {
   const [isCounting, setCounting] = useState(true);
   const asked = useQuery(
@@ -243,10 +241,8 @@ interface ReplayDialogProps {
   onClose(): void;
 }
 
-/** The path of a replay in the API. */
 const replayPath = (id: string): string => `/v1/admin/replays/${encodeURIComponent(id)}`;
 
-/** One replay: how far it is, and pausing or cancelling it. */
 export function ReplayDialog({ replay, title, mayChange, onChanged, onClose }: ReplayDialogProps): VNode {
   const share = shareDone(replay);
   return (

@@ -48,7 +48,6 @@ export function countedSentence(replay: ReplayItem): string {
   ].join(', ');
 }
 
-/** What the button says that sends what was counted. */
 export const sendLabel = (count: number | null): string =>
   count === null ? 'Send' : count === 0 ? 'Nothing to send' : `Send ${events(count)}`;
 
@@ -60,12 +59,10 @@ const RANGES = [
   { value: '3d', label: 'The last 3 days', ms: 3 * DAY_MS },
   { value: '7d', label: 'The last 7 days', ms: 7 * DAY_MS },
 ];
-/** The choice of a range by its two ends. */
 export const OWN_RANGE = 'own';
 /** All dead letters that are kept: 30 days of them, and up to a week more as Kafka deletes whole segments. */
 const KEPT_RANGE = { value: 'kept', label: 'All that are kept', ms: 40 * DAY_MS };
 
-/** The ranges that are offered for what is replayed, in order. */
 export function rangesFor(source: ReplayDraft['source']): { value: string; label: string }[] {
   const own = { value: OWN_RANGE, label: 'From and to' };
   return source === 'dead_letters' ? [KEPT_RANGE, ...RANGES, own] : [...RANGES, own];
@@ -76,7 +73,6 @@ export function rangeOfSource(source: ReplayDraft['source']): Pick<ReplayDraft, 
   return { source, range: source === 'dead_letters' ? KEPT_RANGE.value : '24h' };
 }
 
-/** What a form for a replay holds. */
 export interface ReplayDraft {
   destination: string;
   /** Empty: every site that has the destination. */
@@ -85,7 +81,6 @@ export interface ReplayDraft {
   range: string;
   /** Ends of a range of one's own, as a field for date and time has them: without a zone, in the browser's. */
   from: string;
-  /** Empty: now. */
   to: string;
   rate: string;
   force: boolean;
@@ -94,7 +89,6 @@ export interface ReplayDraft {
 /** What is sent of a form: a rate that is no number is sent as the text it is, to be refused. */
 export type ReplayAsked = Omit<NewReplayBody, 'rate'> & { rate?: number | string };
 
-/** What is asked for by a form, as of now. */
 export function replayBody(draft: ReplayDraft, nowMs: number): ReplayAsked {
   const { destination, site, source, rate, force } = draft;
   return {
@@ -104,7 +98,6 @@ export function replayBody(draft: ReplayDraft, nowMs: number): ReplayAsked {
   };
 }
 
-/** The ends of a range; NaN where what was typed is no time. */
 function rangeOf({ range, from, to }: ReplayDraft, nowMs: number): { from: number; to: number } {
   if (range === OWN_RANGE) return { from: Date.parse(from), to: to === '' ? nowMs : Date.parse(to) };
   const ms = [KEPT_RANGE, ...RANGES].find(({ value }) => value === range)?.ms ?? HOUR_MS;

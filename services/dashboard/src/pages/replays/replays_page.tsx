@@ -17,7 +17,6 @@ const RUNNING_EVERY_MS = 1_000;
 const IDLE_EVERY_MS = 10_000;
 const NEW = { new: null, destination: null, site: null, source: null };
 
-/** Sending again what a destination has not taken: what runs, what ran, and a new one. */
 export default function ReplaysPage(): VNode {
   const [isRunning, setRunning] = useState(false);
   const asked = useQuery(

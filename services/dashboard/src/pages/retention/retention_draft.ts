@@ -26,7 +26,6 @@ export interface RetentionDraft {
 
 const USUAL: RetentionDraft = { start: { events: ['page_view'] }, back: { events: ['page_view'] }, interval: 'day' };
 
-/** The retention that an address asks for, or the usual one. */
 export function readRetention(given: unknown): RetentionDraft {
   if (given === undefined) return USUAL;
   const { start, back, interval, mode, filters } = objectIn(given);
@@ -46,7 +45,6 @@ export function laterStart(start: number, interval: RetentionInterval, count: nu
   return dayStart(timeZone, year, month, day + count * (interval === 'week' ? 7 : 1));
 }
 
-/** A cohort as the grid has it. */
 interface ShownCohort {
   from: number;
   persons: number;

@@ -10,7 +10,6 @@ import { currentLocation } from '../../router.ts';
 import { MODES, RETENTION_INTERVALS, type RetentionDraft, readRetention } from './retention_draft.ts';
 import { RetentionView } from './retention_view.tsx';
 
-/** Asks who comes back after they began, and shows it. */
 export default function RetentionPage({ params }: PageProps): VNode {
   const draft = readRetention(queryFromAddress());
   return (

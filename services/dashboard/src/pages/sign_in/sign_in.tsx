@@ -22,7 +22,6 @@ import { FormActions, PasswordField, submitHandler, TextField } from '../../ui/f
 import { Icon } from '../../ui/icon.tsx';
 import { FailureNote, Shown } from '../../ui/panel.tsx';
 
-/** Asks who it is. */
 export function SignInPage(): VNode {
   const [failure, setFailure] = useState<ApiError | null>(null);
   useEffect(() => {
@@ -108,12 +107,8 @@ function SignInForm({ user, said }: SignInFormProps): VNode {
   );
 }
 
-interface ProviderButtonsProps {
-  onFailure(failure: ApiError): void;
-}
-
 /** The providers at which people sign in in place of a password. An invitation stands in the address, after its #. */
-function ProviderButtons({ onFailure }: ProviderButtonsProps): VNode | null {
+function ProviderButtons({ onFailure }: { onFailure(failure: ApiError): void }): VNode | null {
   const [providers, setProviders] = useState<Providers['items']>([]);
   const [isBusy, setBusy] = useState(false);
   useEffect(() => {
@@ -226,7 +221,6 @@ function ByProvider({ onSettled }: ProofProps): VNode {
   );
 }
 
-/** Asks for a code beside the password, where the person has a second factor. */
 export function SecondFactorField(field: { value: string; onValue(code: string): void }): VNode | null {
   if (currentUser.value?.second_factor !== true) return null;
   return (
@@ -241,7 +235,6 @@ export function SecondFactorField(field: { value: string; onValue(code: string):
   );
 }
 
-/** What proves who somebody is, as requests carry it. */
 export function proofBody(password: string, code: string): { password: string; code?: string } {
   return currentUser.value?.second_factor === true ? { password, code: code.trim() } : { password };
 }

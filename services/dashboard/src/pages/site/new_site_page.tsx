@@ -24,12 +24,7 @@ export default function NewSitePage(): VNode {
   );
 }
 
-interface SiteFormProps {
-  accounts: readonly AccountItem[];
-  onAccountMade(): void;
-}
-
-function SiteForm({ accounts, onAccountMade }: SiteFormProps): VNode {
+function SiteForm({ accounts, onAccountMade }: { accounts: readonly AccountItem[]; onAccountMade(): void }): VNode {
   const own = accountsWith('site.create', accounts, currentUser.value?.grants ?? []).map(({ account_id, name }) => ({
     value: account_id,
     label: name === account_id ? name : `${name} (${account_id})`,
@@ -87,7 +82,6 @@ function SiteForm({ accounts, onAccountMade }: SiteFormProps): VNode {
   );
 }
 
-/** Makes a site, and before that its account where none was chosen. */
 async function makeSite(draft: SiteDraft, onAccount: (accountId: string) => void): Promise<ApiResult<SiteItem>> {
   const [site_id, name] = [siteIdOf(draft), draft.name.trim()];
   if (draft.accountId === '') {

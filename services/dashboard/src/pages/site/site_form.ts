@@ -38,7 +38,6 @@ export const generalDraft = (site: SiteItem): GeneralDraft => ({
 
 const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim());
 
-/** What is sent of a form: the fields that are not as they were. */
 export function generalChange(draft: GeneralDraft, site: SiteItem): SiteChange {
   const events = draft.identifyEvents.split('\n').map((one) => one.trim());
   const named = events.filter((one) => one !== '');
@@ -57,7 +56,6 @@ export function generalChange(draft: GeneralDraft, site: SiteItem): SiteChange {
   return Object.fromEntries(changed);
 }
 
-/** What the form for a new site holds. */
 export interface SiteDraft {
   name: string;
   /** Null: it follows the name. */
@@ -82,7 +80,6 @@ export function idOf(name: string): string {
 
 export const siteIdOf = ({ name, siteId }: SiteDraft): string => (siteId ?? idOf(name)).trim();
 
-/** The accounts in which somebody may do something. */
 export function accountsWith(
   permission: Permission,
   accounts: readonly AccountItem[],

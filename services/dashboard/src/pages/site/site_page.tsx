@@ -17,7 +17,6 @@ import { CopyButton } from '../../ui/identifiers.tsx';
 import { Badge, type BadgeKind, Empty, Facts, FailureNote, Panel, Shown, Tabs } from '../../ui/panel.tsx';
 import { BlockRules, ConsentForm, GeneralForm, type SitePartProps } from './site_settings.tsx';
 
-/** The settings of a site. */
 export default function SitePage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   const asked = useQuery(siteId, (signal) => request<SiteItem>('GET', sitePath(siteId), { signal }));

@@ -28,7 +28,6 @@ const NAMES: Readonly<Record<keyof GeneralDraft, string>> = {
   gtm: 'Tag Manager container',
 };
 
-/** Name, mode, category, country and what other tools need. */
 export function GeneralForm(props: SitePartProps): VNode {
   const { site } = props;
   const form = useSiteForm(props, { draftOf: generalDraft, changeOf: generalChange, said: 'Saved the site' });
@@ -96,13 +95,11 @@ const CHOICES: readonly { name: keyof Tag; label: string; hint: string }[] = [
 
 const CONSENT_NAMES = Object.fromEntries(CHOICES.map(({ name, label }) => [name, label]));
 
-/** What is sent: the choices that are not as they were. */
 function tagChange(draft: Tag, { tag }: SiteItem): SiteChange {
   const changed = CHOICES.filter(({ name }) => draft[name] !== tag[name]);
   return { tag: Object.fromEntries(changed.map(({ name }) => [name, draft[name]])) };
 }
 
-/** How the browser tag behaves, and what needs the visitor's consent. */
 export function ConsentForm(props: SitePartProps): VNode {
   const { site } = props;
   const form = useSiteForm<Tag>(props, {
@@ -139,7 +136,6 @@ const KINDS: readonly { value: Rule['kind']; label: string; hint: string }[] = [
 ];
 const labelOf = (kind: Rule['kind']): string => KINDS.find(({ value }) => value === kind)?.label ?? kind;
 
-/** A rule as a line. */
 const ruleText = ({ kind, value, property }: Rule): string =>
   [labelOf(kind), ...(property === null ? [] : [property]), value].join(' ');
 
@@ -167,7 +163,6 @@ function useRules({ site, onChanged }: SitePartProps): Saving & {
   };
 }
 
-/** Events that the edge drops. */
 export function BlockRules(props: SitePartProps): VNode {
   const { site } = props;
   const rules = useRules(props);
@@ -250,21 +245,17 @@ function NewRule(props: SitePartProps): VNode {
   );
 }
 
-/** The settings of a site as they are now. */
 const readSite = (siteId: string): Promise<ApiResult<SiteItem>> => request('GET', sitePath(siteId));
 
-/** Changes fields of a site that is still as it was read. */
 const patchSite = ({ site_id, version }: SiteItem, body: SiteChange): Promise<ApiResult<SiteItem>> =>
   request('PATCH', sitePath(site_id), { body, version });
 
 interface SiteFormOf<Draft> {
   draftOf(site: SiteItem): Draft;
   changeOf(draft: Draft, site: SiteItem): SiteChange;
-  /** What is said when it is saved. */
   said: string;
 }
 
-/** A form over some fields of the site. */
 function useSiteForm<Draft extends object>(
   { site, onChanged }: SitePartProps,
   { draftOf, changeOf, said }: SiteFormOf<Draft>,
@@ -285,7 +276,6 @@ function useSiteForm<Draft extends object>(
 interface SiteFormProps {
   site: SiteItem;
   form: Pick<Editing<object>, 'isBusy' | 'failure' | 'conflict' | 'isChanged' | 'save'>;
-  /** What its fields are called. */
   names: Readonly<Record<string, string>>;
   children: ComponentChildren;
 }
@@ -305,7 +295,6 @@ function SiteForm({ site, form, names, children }: SiteFormProps): VNode {
   );
 }
 
-/** What a part of the page needs. */
 export interface SitePartProps {
   site: SiteItem;
   onChanged(): void;

@@ -23,7 +23,6 @@ import {
   textsIn,
 } from '../../questions/conditions.ts';
 
-/** What a series may measure, as people call it. */
 export const MEASURES = {
   events: 'events',
   persons: 'people',
@@ -61,7 +60,6 @@ export interface TrendsDraft {
 
 const USUAL: TrendsDraft = { series: [{ events: ['page_view'] }] };
 
-/** The trends that an address asks for, or the usual ones. */
 export function readTrends(given: unknown): TrendsDraft {
   if (given === undefined) return USUAL;
   const { series, interval, formulas, breakdown, compare, rolling, filters } = objectIn(given);
@@ -89,11 +87,9 @@ function seriesIn(given: Readonly<Record<string, unknown>>): SeriesDraft {
   };
 }
 
-/** A breakdown by some fields, or none. */
 export const brokenDownBy = (fields: Field[], limit = LINES): TrendsDraft['breakdown'] =>
   fields.length === 0 ? undefined : { fields, limit };
 
-/** The letter that formulas call a series by. */
 export const letterOf = (at: number): string => String.fromCharCode(65 + at);
 
 /** What can be asked: with every interval, and without what lacks its field or its text. */
@@ -117,7 +113,6 @@ export function trendsQuestion(draft: TrendsDraft, interval: Interval, timeZone:
 /** Which actors are behind a line, but for the interval; null: those of a formula cannot be listed. */
 type LinePart = Omit<Extract<ActorsQuery['of'], { trends: object }>, 'trends' | 'interval_from'>;
 
-/** A line of the chart, and a row of the table. */
 export interface TrendLine {
   name: string;
   /** Over the whole time. */
@@ -146,7 +141,6 @@ function seriesName({ events = [], filters = [], measure, sum }: TrendsQuery['se
   return `${names}${measured}${where}`;
 }
 
-/** When the intervals of an answer begin. */
 export const startsOf = ({ series }: TrendsAnswer): number[] => series[0]?.intervals.map(({ from }) => from) ?? [];
 
 /** The lines of an answer: of the formulas where there are any, by value where there is a breakdown. */
@@ -165,7 +159,6 @@ export function trendLines(query: TrendsQuery, answer: TrendsAnswer): TrendLine[
   return formulas.length > 0 ? formulas : series;
 }
 
-/** The lines as a table: a row for each interval by its beginning, and a column for each line. */
 export function trendTable(query: TrendsQuery, answer: TrendsAnswer): AnswerTable {
   const lines = trendLines(query, answer);
   const { interval, time_zone: zone = API_ZONE } = query;

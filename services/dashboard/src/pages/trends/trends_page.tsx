@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import type { Field } from '#pipelines/analytics/filters.ts';
 import type { Interval } from '#pipelines/analytics/question.ts';
 import type { ApiError } from '../../api/request.ts';
+import { capital } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { readPeriod, timeZone } from '../../period.ts';
 import { type FilterDraft, oneOf } from '../../questions/conditions.ts';
@@ -28,7 +29,6 @@ import {
 } from './trends_draft.ts';
 import { TrendsView } from './trends_view.tsx';
 
-/** Asks how often things happen over time, and shows it. */
 export default function TrendsPage({ params }: PageProps): VNode {
   const period = readPeriod(currentLocation.value.query, Date.now());
   const draft = readTrends(queryFromAddress());
@@ -62,7 +62,6 @@ interface SeriesListProps {
   onSeries(series: SeriesDraft[]): void;
 }
 
-/** What is counted or measured, each a series with a letter for formulas. */
 function SeriesList({ series, failure, onSeries }: SeriesListProps): VNode {
   return (
     <div>
@@ -143,8 +142,6 @@ function SeriesRow({ series, letter, problem, onSeries }: SeriesRowProps): VNode
   );
 }
 
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
 interface TrendsOptionsProps {
   draft: TrendsDraft;
   /** What the period asks for. */
@@ -155,7 +152,6 @@ interface TrendsOptionsProps {
 
 const ROLLING = [2, 3, 7, 14, 28];
 
-/** By which interval, formula and property, beside which time, and of which events. */
 function TrendsOptions({ draft, interval, failure, onDraft }: TrendsOptionsProps): VNode {
   const { formulas = [], rolling, compare } = draft;
   const filtered = {

@@ -7,7 +7,8 @@ import { TimeSeries } from '../../charts/time_series.tsx';
 import { change, intervalStart, number } from '../../format.ts';
 import { API_ZONE } from '../../period.ts';
 import type { ListedPart } from '../../questions/actor_dialog.tsx';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { FigureLink } from '../../ui/button.tsx';
+import { type Column, DataTable, numberColumn } from '../../ui/data_table.tsx';
 import { startsOf, type TrendLine, trendLines } from './trends_draft.ts';
 
 interface TrendsViewProps {
@@ -16,7 +17,6 @@ interface TrendsViewProps {
   onPart?: ((part: ListedPart) => void) | undefined;
 }
 
-/** The answer to trends: lines over time, and a table of the whole time. */
 export function TrendsView({ query, answer, onPart }: TrendsViewProps): VNode {
   const lines = useMemo(() => trendLines(query, answer), [query, answer]);
   const starts = useMemo(() => startsOf(answer), [answer]);
@@ -82,41 +82,34 @@ function columnsOf(
   list: ((line: TrendLine, isBefore: boolean, start: number | null) => void) | null,
 ): Column<TrendLine>[] {
   const figure = (line: TrendLine, value: number | null, isBefore: boolean): VNode => (
-    <Total
-      value={value}
-      what={isBefore ? `${line.name}, previous period` : line.name}
-      act={list !== null && line.part !== null ? () => list(line, isBefore, null) : null}
+    <FigureLink
+      text={number(value)}
+      label={`${number(value)}: show people, ${line.name}${isBefore ? ', previous period' : ''}`}
+      act={list !== null && line.part !== null && value ? () => list(line, isBefore, null) : undefined}
     />
   );
   const own: Column<TrendLine>[] = [
     { id: 'name', title: 'Series', value: ({ name }) => name },
-    {
-      ...{ id: 'total', title: 'Whole period', align: 'end' },
-      value: ({ total }) => total,
-      cell: (line) => figure(line, line.total, false),
-    },
+    numberColumn(
+      'total',
+      'Whole period',
+      ({ total }) => total,
+      (total, line) => figure(line, total, false),
+    ),
   ];
   if (compare === undefined) return own;
   return [
     ...own,
-    {
-      ...{ id: 'before', title: 'Previous period', align: 'end' },
-      value: ({ before }) => before,
-      cell: (line) => figure(line, line.before, true),
-    },
+    numberColumn(
+      'before',
+      'Previous period',
+      ({ before }) => before,
+      (before, line) => figure(line, before, true),
+    ),
     {
       ...{ id: 'change', title: 'Change', align: 'end' },
       value: ({ total, before }) => (before === null || before === 0 || total === null ? null : total / before - 1),
       cell: ({ total, before }) => (before === null || total === null ? '–' : (change(total, before)?.text ?? '–')),
     },
   ];
-}
-
-function Total({ value, what, act }: { value: number | null; what: string; act: (() => void) | null }): VNode {
-  if (act === null || value === null || value === 0) return <>{number(value)}</>;
-  return (
-    <button type="button" class="figure-link" aria-label={`${number(value)}: show people, ${what}`} onClick={act}>
-      {number(value)}
-    </button>
-  );
 }
