@@ -256,7 +256,7 @@ function AccountMenu(): VNode {
           <fieldset class="theme-choice">
             <legend>Theme</legend>
             {THEMES.map(({ value, label }) => (
-              <label key={value}>
+              <label key={value} class="row">
                 <input
                   type="radio"
                   name="theme"

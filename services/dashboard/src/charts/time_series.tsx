@@ -42,7 +42,7 @@ export function TimeSeries(props: TimeSeriesProps): VNode {
   }, [draw, starts, series, heightPx, interval, timeZone, format, scheme, hasPoints]);
   return (
     <figure class="chart" aria-label={title}>
-      <ul class="chart-legend" aria-hidden="true">
+      <ul class="row chart-legend" aria-hidden="true">
         {series.map(({ name, isBefore = false }, at) =>
           isBefore ? null : (
             <li key={name} class="chart-key" style={{ '--key': `var(${colourOf(series, at)})` }}>

@@ -35,7 +35,7 @@ export function FilterList({ what, filters = [], events, onFilters }: FilterList
       {filters.map((filter, at) => {
         const name = `${what}, filter ${at + 1}`;
         return (
-          <li class="filter" key={at}>
+          <li class="row filter" key={at}>
             <span class="muted small filter-joint">{at === 0 ? 'where' : 'and'}</span>
             {'field' in filter ? (
               <ConditionRow
@@ -206,7 +206,7 @@ export function EventPicker({ what, events = [], onEvents, max = 50 }: EventPick
   const chosen = events.length === 0 ? [''] : events;
   const change = (at: number, name: string): void => onEvents(chosen.map((one, index) => (index === at ? name : one)));
   return (
-    <div class="event-picker">
+    <div class="row event-picker">
       {chosen.map((name, at) => (
         <div class="row event-choice" key={at}>
           {at > 0 && <span class="muted small">or</span>}
@@ -265,7 +265,7 @@ export function SelectionFields<Selection extends SelectionDraft>(props: Selecti
   };
   return (
     <div class={isFirst ? 'step-body step-body-first' : 'step-body'}>
-      <div class="step-main">
+      <div class="row step-main">
         {before}
         <EventPicker what={what} events={events} onEvents={(names) => onSelection({ ...selection, events: names })} />
         <AddFilter {...filtered} />
@@ -356,7 +356,7 @@ interface TokenFieldProps {
 function TokenField({ label, values, options, onValues }: TokenFieldProps): VNode {
   const left = options.filter(({ value }) => !values.includes(value));
   return (
-    <div class="tokens">
+    <div class="row tokens">
       {values.map((value) => (
         <span class="token" key={value}>
           <span class="cut">{value}</span>

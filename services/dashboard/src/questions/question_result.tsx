@@ -151,7 +151,7 @@ function QuestionActions<Name extends keyof Questions>(props: QuestionActionsPro
   return (
     <>
       {savedId !== null && <Opened key={`${savedId} ${saves}`} siteId={siteId} id={savedId} />}
-      {asOf !== null && <span class="muted small as-of">As of {timeOfDay(asOf)}</span>}
+      {asOf !== null && <span class="muted small">As of {timeOfDay(asOf)}</span>}
       {(['csv', 'parquet'] as const).map((format) => (
         <Button
           key={format}

@@ -197,7 +197,7 @@ export function DataTable<Row>(props: DataTableProps<Row>): VNode {
           </tbody>
         </table>
       </section>
-      <div class="table-foot">
+      <div class="row table-foot">
         <span class="muted small">
           {sorted.length === 1 ? '1 row' : `${sorted.length.toLocaleString('en-GB')} rows`}
         </span>

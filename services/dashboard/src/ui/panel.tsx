@@ -19,9 +19,9 @@ export function Panel({ title, actions, note, children }: PanelProps): VNode {
   const id = useId();
   return (
     <section class="panel" aria-labelledby={id}>
-      <div class="panel-head">
+      <div class="row panel-head">
         <h2 id={id}>{title}</h2>
-        {actions !== undefined && <div class="panel-actions">{actions}</div>}
+        {actions !== undefined && <div class="row">{actions}</div>}
       </div>
       {note !== undefined && <p class="muted small panel-note">{note}</p>}
       {children}

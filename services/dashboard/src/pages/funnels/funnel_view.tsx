@@ -170,7 +170,7 @@ function FunnelChart({ steps, onActors }: FunnelChartProps): VNode {
               <rect class="funnel-all" width="100" height="24" />
               <rect class="funnel-reached" width={(share * 100).toFixed(2)} height="24" />
             </svg>
-            <span class="funnel-figures">
+            <span class="row funnel-figures">
               <FigureLink
                 text={number(step.reached)}
                 label={`${number(step.reached)}: show who reached step ${at + 1}`}

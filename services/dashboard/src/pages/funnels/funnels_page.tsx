@@ -353,7 +353,7 @@ function ExclusionRow({ exclusion, number, steps, problem, onExclusion }: Exclus
   const what = `Exclusion ${number}`;
   const { after_step = 1, before_step = steps ?? 2, ends = 'way' } = exclusion;
   return (
-    <fieldset class="exclusion">
+    <fieldset class="row exclusion">
       <legend class="muted small">Exclude</legend>
       <EventPicker what={what} events={exclusion.events} onEvents={(events) => onExclusion({ ...exclusion, events })} />
       {steps !== null && (

@@ -221,7 +221,7 @@ function FirstEvent({ siteId }: { siteId: string }): VNode {
         <Arrived siteId={siteId} event={watched.newest} isNew={isThere} />
       ) : (
         <>
-          <p class="visitors-now first-event">
+          <p class="row">
             <span class="pulse" aria-hidden="true" /> Waiting for a browser event. Open one of your pages.
           </p>
           <p class="muted">

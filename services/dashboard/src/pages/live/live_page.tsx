@@ -45,7 +45,7 @@ export default function LivePage({ params }: PageProps): VNode {
   return (
     <div class="stack">
       <FilterBar key={siteId} siteId={siteId} filters={filters} />
-      <div class="live-bar">
+      <div class="row live-bar">
         <Button
           icon={isPaused ? 'play' : 'pause'}
           label={isPaused ? 'Resume' : 'Pause'}

@@ -55,7 +55,7 @@ export function AlertsPanel({ siteId, site, everyMs }: AlertsPanelProps): VNode 
   return (
     <Panel title="Needs attention">
       {alerts.length === 0 && unknown.length < checks.length && (
-        <p class="all-well">
+        <p class="row all-well">
           <Icon name="check" /> {nothingText(checks)}
         </p>
       )}

@@ -57,7 +57,7 @@ function VisitorsNow({ siteId }: { siteId: string }): VNode {
   // What was counted minutes ago is not who is there now.
   const count = asked.failure === null ? (asked.value?.series[0]?.persons ?? null) : null;
   return (
-    <p class="visitors-now">
+    <p class="row visitors-now">
       <span class={`pulse ${count !== null && count > 0 ? 'pulse-on' : ''}`} aria-hidden="true" />
       <span class="strong">{number(count)}</span> {count === 1 ? 'visitor' : 'visitors'} in the last 5 minutes
       {asked.failure !== null && <span class="muted small"> Unavailable: {sentenceOf(asked.failure)}</span>}

@@ -53,7 +53,7 @@ export default function PeoplePage({ params }: PageProps): VNode {
     <div class="stack">
       <Panel title="Find a person">
         <form
-          class="search"
+          class="row search"
           onSubmit={submitHandler(() => {
             if (text.trim() !== '' && !isBusy) void search();
           })}
