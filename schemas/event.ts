@@ -1,74 +1,102 @@
+import {
+  boolean,
+  double,
+  type Field,
+  int,
+  list,
+  long,
+  nullable,
+  optional,
+  record,
+  string,
+  symbols,
+  type ValueOf,
+} from './avro.ts';
+
 /** Action sources; `website` is the default for browser events. */
 export const ACTION_SOURCES = ['website', 'physical_store', 'phone_call', 'chat', 'email', 'system_generated'] as const;
-export type ActionSource = (typeof ACTION_SOURCES)[number];
-export type SiteMode = 'online' | 'offline';
-export type Caller = 'browser' | 'server';
 
-/** Where an event stands in events.raw: it travels with the event for life. */
-export interface SourcePosition {
-  partition: number;
-  offset: number;
-  index: number;
-}
+const position = record('Coordinate', 'Where an event stands in events.raw: it travels with the event for life.', {
+  partition: int(),
+  offset: long(),
+  index: int("Place in the record's array, from 0."),
+});
+export type SourcePosition = ValueOf<typeof position>;
+
+/** A variant that is null while its base is set equals its base (except phone_digits, which is set whenever phone is). */
+const identifiers = record(
+  'Identifiers',
+  'SHA-256 in lower-case hex of normalised values; a variant may be left out.',
+  {
+    email: nullable(string(), 'Trimmed, lower case.'),
+    email_google: nullable(string(), 'Dots and plus tag removed for gmail.com and googlemail.com; null: as email.'),
+    email_stripped: nullable(string(), 'Dots and plus tag removed for every domain; null: as email.'),
+    phone: nullable(string(), 'E.164 with the leading plus.'),
+    phone_digits: nullable(string(), 'E.164 without the plus. Not derivable: set whenever phone is.'),
+    first_name: nullable(string(), 'Lower case, no ASCII white space or punctuation.'),
+    first_name_google: nullable(string(), 'Lower case, trimmed, no digits or symbols; null: as first_name.'),
+    last_name: nullable(string()),
+    last_name_google: nullable(string()),
+    external_id: nullable(string(), 'Trimmed.'),
+  },
+);
+export type Identifiers = ValueOf<typeof identifiers>;
+
+const person = record('Person', 'Who an event belongs to.', {
+  person_id: string(),
+  identifiers: nullable(identifiers, "What is known of the person from all their events, for destinations' matching."),
+});
+export type Person = ValueOf<typeof person>;
+
+const FURTHER = 'Further addresses, numbers and forms of the same person, to match by; they join nobody.';
+const further: Field<readonly Identifiers[]> = list(identifiers, FURTHER, []);
+
+/** The first four fields are the head that routing reads without decoding the rest; event_encoder.ts writes all in this order. */
+const event = record('Event', 'One accepted event. No field holds a raw e-mail or phone.', {
+  site_id: string(),
+  event_id: string(),
+  distinct_id: string(),
+  received_at: long('Arrival at the edge, milliseconds since 1970 UTC.'),
+  event: string('Event name.'),
+  timestamp: long('When it happened, milliseconds since 1970 UTC.'),
+  original_timestamp: nullable(string(), 'As sent, where timestamp was replaced by arrival.'),
+  mode: symbols('SiteMode', ['online', 'offline']),
+  action_source: symbols('ActionSource', ACTION_SOURCES),
+  caller: symbols('Caller', ['browser', 'server'], 'Kind of key it came with.'),
+  identify: boolean('Whether it may stitch identities.'),
+  identifiers: nullable(identifiers),
+  city: nullable(string()),
+  state: nullable(string()),
+  zip: nullable(string()),
+  country: nullable(string()),
+  client_ip: nullable(string()),
+  client_user_agent: nullable(string()),
+  value: nullable(double()),
+  currency: nullable(string()),
+  order_id: nullable(string()),
+  properties: string('A JSON object without identifiers; value, currency and order_id stand here too, as sent.'),
+  previous_distinct_id: nullable(string(), 'Another id of the visitor, where the event says that the two are one.'),
+  further_identifiers: optional(further),
+  key_id: optional(nullable(string(), "The key it came with: 16 characters of the key's SHA-256; null: not kept.")),
+});
+export type Event = ValueOf<typeof event>;
+export type ActionSource = Event['action_source'];
+export type SiteMode = Event['mode'];
+export type Caller = Event['caller'];
+
+const entry = record('EventEntry', 'An event with what the stages have attached to it.', {
+  coordinate: nullable(position, "Null on events.raw itself, where the record's own position says it."),
+  person: nullable(person, 'Attached by identity, null before it.'),
+  event,
+});
+export type EventEntry = ValueOf<typeof entry>;
 
 /**
- * SHA-256 in lower-case hex of normalised identifiers. A variant that is null while its base is set
- * equals its base (except phone_digits, which is set whenever phone is).
+ * Each event is written as an array block of its own, with the block's size, so that a reader may skip or copy it whole; any
+ * Avro reader reads it as a plain array.
  */
-export interface Identifiers {
-  email: string | null;
-  email_google: string | null;
-  email_stripped: string | null;
-  phone: string | null;
-  phone_digits: string | null;
-  first_name: string | null;
-  first_name_google: string | null;
-  last_name: string | null;
-  last_name_google: string | null;
-  external_id: string | null;
-}
-
-export interface Person {
-  person_id: string;
-  identifiers: Identifiers | null;
-}
-
-/** One accepted event, as schemas/event_batch.avsc defines it. Times are milliseconds since 1970 UTC. */
-export interface Event {
-  site_id: string;
-  event_id: string;
-  distinct_id: string;
-  received_at: number;
-  event: string;
-  timestamp: number;
-  original_timestamp: string | null;
-  mode: SiteMode;
-  action_source: ActionSource;
-  caller: Caller;
-  identify: boolean;
-  identifiers: Identifiers | null;
-  city: string | null;
-  state: string | null;
-  zip: string | null;
-  country: string | null;
-  client_ip: string | null;
-  client_user_agent: string | null;
-  value: number | null;
-  currency: string | null;
-  order_id: string | null;
-  /** A JSON object without raw e-mail, phone or names. */
-  properties: string;
-  /** Another id of the visitor, where the event says that the two are one. */
-  previous_distinct_id: string | null;
-  /** Further addresses, numbers and forms of the same person, for destinations' matching; they join nobody. */
-  further_identifiers?: readonly Identifiers[];
-  /** The key it was accepted with, by its id; null or absent where that was not kept. */
-  key_id?: string | null;
-}
-
-/** An event with what the stages have attached to it. */
-export interface EventEntry {
-  coordinate: SourcePosition | null;
-  person: Person | null;
-  event: Event;
-}
+export const eventBatch = record(
+  'svc.events.EventBatch',
+  'The events that one request, or one transaction of a stage, had for one partition.',
+  { events: list(entry) },
+);

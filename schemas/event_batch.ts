@@ -1,15 +1,16 @@
 import avsc from 'avsc';
-import type { Caller, Event, EventEntry, Identifiers, Person, SourcePosition } from './event.ts';
+import { schemaJson } from './avro.ts';
+import { type Event, type EventEntry, eventBatch, type Person, type SourcePosition } from './event.ts';
 import { eventBytesBound, writeEvent } from './event_encoder.ts';
 import {
   type AvroType,
+  avroType,
   type Cursor,
   endOfValue,
   longBytes,
   MalformedError,
   readLong,
   readString,
-  schemaType,
   WIRE_HEADER_BYTES,
   writeLong,
 } from './wire.ts';
@@ -19,7 +20,7 @@ import {
  * (Avro specification: "a negative block count is followed by the block's size in bytes"). A stage reads the
  * head of each event, and passes its bytes on without decoding or encoding the rest.
  */
-export const eventBatchType = schemaType('event_batch');
+export const eventBatchType = avroType(schemaJson(eventBatch));
 const entryType = itemsType(fieldType(eventBatchType, 'events'));
 const eventType = fieldType(entryType, 'event');
 const personType = fieldType(entryType, 'person');
@@ -57,25 +58,11 @@ function encodeEventToScratch(event: Event): number {
 
 /** Encodes the person union (branch byte and record). */
 export function encodePerson(person: Person): Buffer {
-  return encodeWith(personType, person);
+  return personType.toBuffer(person);
 }
 
 export function noPerson(): Buffer {
   return NO_PERSON;
-}
-
-function encodeWith(type: AvroType, value: unknown): Buffer {
-  const end = encodeToScratch(type, value);
-  return Buffer.from(scratch.subarray(0, end));
-}
-
-function encodeToScratch(type: AvroType, value: unknown): number {
-  let end = type.encode(value, scratch, 0);
-  while (end < 0) {
-    scratch = Buffer.allocUnsafeSlow(scratch.length - end * 2);
-    end = type.encode(value, scratch, 0);
-  }
-  return end;
 }
 
 /** Decodes a whole event. */
@@ -92,17 +79,9 @@ export function decodeEntry(view: EntryView): EventEntry {
   return { coordinate: view.coordinate, person: decodePerson(view.personBytes), event: decodeEvent(view.eventBytes) };
 }
 
+const IDENTITY_FIELDS = ['mode', 'identify', 'identifiers', 'previous_distinct_id', 'event', 'caller'] as const;
 /** What identity needs of an event; the other fields are skipped, not decoded. */
-export interface IdentityPart {
-  mode: 'online' | 'offline';
-  identify: boolean;
-  identifiers: Identifiers | null;
-  previous_distinct_id: string | null;
-  event: string;
-  caller: Caller;
-}
-
-const IDENTITY_FIELDS = ['mode', 'identify', 'identifiers', 'previous_distinct_id', 'event', 'caller'];
+export type IdentityPart = Pick<Event, (typeof IDENTITY_FIELDS)[number]>;
 const identityPart = projection(eventType, IDENTITY_FIELDS);
 
 /** Decodes only what identity needs. */

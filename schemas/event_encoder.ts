@@ -2,7 +2,7 @@ import { ACTION_SOURCES, type ActionSource, type Event, type Identifiers } from 
 import { writeLong } from './wire.ts';
 
 /**
- * Writes an Event's Avro bytes by hand, in the order of schemas/event_batch.avsc: twice as fast as the schema library on
+ * Writes an Event's Avro bytes by hand, in the order of schemas/event.ts: twice as fast as the schema library on
  * the edge's hot path. A test holds it byte for byte against the library.
  */
 

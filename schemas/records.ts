@@ -1,159 +1,169 @@
-// The smaller records on the wire and the headers of records; events and settings have files of their own.
+// The smaller records on the wire; events and settings have files of their own. Times are milliseconds since 1970 UTC.
+import { boolean, bytes, int, list, long, nullable, optional, record, string, symbols, type ValueOf } from './avro.ts';
 
-/** The smaller records on the wire, each as the .avsc file of its name defines it. Times are milliseconds since 1970 UTC. */
+const LOG = "The cluster's id of the topic events.raw that the offset is of; empty where it is not known.";
 
-export interface QuotaUsage {
-  account_id: string;
-  /** UTC month of arrival, YYYY-MM. */
-  month: string;
-  /** Partition of events.raw. */
-  partition: number;
-  used: number;
-  settled_offset: number;
-  /** The cluster's id of the topic that the offset is of; empty where it is not known. */
-  log: string;
-  settled_at: number;
-}
+/** Key: ACCOUNT/MONTH/PARTITION. Usage of a month is the sum over partitions. */
+export const quotaUsage = record('svc.quota.QuotaUsage', 'One fact of quota.usage.', {
+  account_id: string(),
+  month: string('UTC month of arrival, YYYY-MM.'),
+  partition: int('Partition of events.raw.'),
+  used: long('Unique events settled of that partition.'),
+  settled_offset: long('Next offset of events.raw to settle.'),
+  settled_at: long('Arrival of the newest event in it; milliseconds since 1970 UTC.'),
+  log: string(LOG, ''),
+});
+export type QuotaUsage = ValueOf<typeof quotaUsage>;
 
-export interface QuotaCount {
-  account_id: string;
-  month: string;
-  /** The lease under which the edge reserved; empty where it did not. */
-  hold: string;
-  unique: number;
-  duplicate: number;
-  newest_at: number;
-}
+const quotaCount = record('QuotaCount', 'Events of one account, month and lease.', {
+  account_id: string(),
+  month: string('UTC month of arrival, YYYY-MM.'),
+  hold: string('The lease under which the edge reserved; empty where it did not.'),
+  unique: long('Events that passed.'),
+  duplicate: long('Events that were dropped as duplicates.'),
+  newest_at: long('Arrival of the newest of them; milliseconds since 1970 UTC.'),
+});
+export type QuotaCount = ValueOf<typeof quotaCount>;
 
-/** What dedup did with an offset range of one partition of events.raw. */
-export interface QuotaCounts {
-  partition: number;
-  next_offset: number;
-  /** The cluster's id of the topic that the offset is of; empty where it is not known. */
-  log: string;
-  counts: QuotaCount[];
-}
+/** Written in the transaction that passed its events on. The stretches of a partition follow each other. */
+export const quotaCounts = record('svc.quota.QuotaCounts', 'What dedup did with a stretch of a raw partition.', {
+  partition: int('Partition of events.raw; this topic has the same.'),
+  next_offset: long('Next offset of events.raw behind the stretch.'),
+  counts: list(quotaCount),
+  log: string(LOG, ''),
+});
+export type QuotaCounts = ValueOf<typeof quotaCounts>;
 
-/** A copy of an event that dedup dropped. */
-export interface Duplicate {
-  site_id: string;
-  event_id: string;
-  received_at: number;
-  /** What the copy is called. */
-  event: string | null;
-  key_id: string | null;
-  raw_partition: number;
-  raw_offset: number;
-  raw_index: number;
-  /** Source position of the event that holds the claim. */
-  first_partition: number;
-  first_offset: number;
-  first_index: number;
-  /** How many copies it stands for. */
-  times: number;
-}
+const duplicate = record('Duplicate', 'A copy of an event that dedup dropped.', {
+  site_id: string(),
+  event_id: string(),
+  received_at: long('Arrival of the copy at the edge, milliseconds since 1970 UTC.'),
+  event: nullable(string(), 'Name of the copy.'),
+  key_id: nullable(string(), "The key that the copy came with: the first 16 characters of the key's SHA-256."),
+  raw_partition: int('Source position of the copy.'),
+  raw_offset: long(),
+  raw_index: int(),
+  first_partition: int('Source position of the event that holds the claim.'),
+  first_offset: long(),
+  first_index: int(),
+  times: int('How many copies it stands for: 2 and more where further ones of the transaction are not listed.'),
+});
+export type Duplicate = ValueOf<typeof duplicate>;
 
-/** What dedup dropped in one transaction. */
-export interface Duplicates {
-  duplicates: Duplicate[];
-}
+export const duplicates = record('svc.dedup.Duplicates', 'What dedup dropped in one transaction of a partition.', {
+  duplicates: list(duplicate),
+});
+export type Duplicates = ValueOf<typeof duplicates>;
 
-/** What a platform answered: the begin of it, without personal data and secrets. */
-export interface PlatformAnswer {
-  /** Of HTTP. */
-  status: number;
-  body: string;
-}
+const platformAnswer = record('PlatformAnswer', 'What a platform answered.', {
+  status: int('Of HTTP.'),
+  body: string('The begin of the body, without personal data and secrets.'),
+});
+export type PlatformAnswer = ValueOf<typeof platformAnswer>;
 
-export interface DeliveryOutcome {
-  event_id: string;
-  event: string;
-  coordinate_partition: number;
-  coordinate_offset: number;
-  coordinate_index: number;
-  outcome: 'delivered' | 'skipped' | 'diverted' | 'dead' | 'paused';
-  reason: string;
-  received_at: number;
-  took_ms: number;
-  /** Place in `answers` of what the platform answered; -1 or absent where there was no answer. */
-  answer?: number;
-}
+const deliveryOutcome = record('DeliveryOutcome', 'What became of one event.', {
+  event_id: string(),
+  event: string(),
+  coordinate_partition: int(),
+  coordinate_offset: long(),
+  coordinate_index: int(),
+  outcome: symbols('Outcome', ['delivered', 'skipped', 'diverted', 'dead', 'paused']),
+  reason: string('Stable code; empty when delivered.'),
+  received_at: long(),
+  took_ms: int('Time of the call to the platform; 0 when none was made.'),
+  answer: optional(int('Place in answers of what the platform answered, from 0; -1 where there was no answer.', -1)),
+});
+export type DeliveryOutcome = ValueOf<typeof deliveryOutcome>;
 
-export interface DeliveryOutcomes {
-  site_id: string;
-  destination: string;
-  attempt: number;
-  attempted_at: number;
-  outcomes: DeliveryOutcome[];
-  /** Each answer once; absent in records of versions that did not keep them. */
-  answers?: PlatformAnswer[];
-}
+export const deliveryOutcomes = record(
+  'svc.delivery.DeliveryOutcomes',
+  'Events of a site at a destination, one attempt.',
+  {
+    site_id: string(),
+    destination: string(),
+    attempt: int('From 1.'),
+    attempted_at: long('Milliseconds since 1970 UTC.'),
+    outcomes: list(deliveryOutcome),
+    answers: optional(list(platformAnswer, 'What the platform answered, each answer once.', [])),
+  },
+);
+export type DeliveryOutcomes = ValueOf<typeof deliveryOutcomes>;
 
-export interface DeliveryJobRecord {
-  site_id: string;
-  attempt: number;
-  due_at: number;
-  first_attempted_at: number;
-  reason: string;
-  /** An EventBatch in the Confluent wire format. */
-  batch: Buffer;
-  /** Whether nothing was asked, as the site's destination was in trouble. */
-  paused?: boolean;
-  /** When the attempt began after which it was written; a change of the site's settings after that, or its destination's return, makes it due at once. */
-  waits_since?: number;
-}
+export const deliveryJob = record('svc.delivery.DeliveryJob', 'Events of a site that wait for another attempt.', {
+  site_id: string(),
+  attempt: int('The attempt to be made, from 2; 1 in a replay.'),
+  due_at: long('Not before; milliseconds since 1970 UTC.'),
+  first_attempted_at: long(),
+  reason: string('Why the last attempt failed.'),
+  batch: bytes('An EventBatch in the Confluent wire format.'),
+  paused: optional(boolean("Whether nothing was asked, as the site's destination was in trouble.", false)),
+  waits_since: optional(
+    long("Begin of the attempt before: a change of the settings, or the destination's return, since makes it due.", 0),
+  ),
+});
+export type DeliveryJobRecord = ValueOf<typeof deliveryJob>;
 
-export interface DeadLetter {
-  stage: string;
-  reason: string;
-  detail: string;
-  topic: string;
-  partition: number;
-  offset: number;
-  index: number;
-  died_at: number;
-  bytes_total: number;
-  bytes: Buffer;
-  /** Of the delivery it died in; empty or absent for other stages. */
-  destination?: string;
-}
+export const deadLetter = record('svc.dead.DeadLetter', 'What a stage could not take and a person must look at.', {
+  stage: string(),
+  reason: string('Stable code.'),
+  detail: string('Without personal data, at most 500 characters.'),
+  topic: string(),
+  partition: int(),
+  offset: long(),
+  index: int('Event in the record; -1 for the record as a whole.'),
+  died_at: long(),
+  bytes_total: int(),
+  bytes: bytes('The value, capped.'),
+  destination: optional(string('Of the delivery it died in; empty for other stages.', '')),
+});
+export type DeadLetter = ValueOf<typeof deadLetter>;
 
-/** That somebody is done with a dead letter, or that it is open again. */
-export interface DeadResolution {
-  letter_id: string;
-  note: string;
-  changed_by: string;
-  changed_at: number;
-  resolved: boolean;
-}
+/** The record key says which letter; the newest of a key counts. */
+export const deadResolution = record('svc.dead.DeadResolution', 'That a dead letter is done with, or open again.', {
+  letter_id: string(),
+  note: string('Why, without personal data, at most 500 characters; empty where it is open again.'),
+  changed_by: string(),
+  changed_at: long(),
+  resolved: boolean(),
+});
+export type DeadResolution = ValueOf<typeof deadResolution>;
 
-/** That somebody read data of people: how often and how much, never what it said. */
-export interface DataRead {
-  first_at: number;
-  last_at: number;
-  read_by: string;
-  site_id: string;
-  /** What was asked: `timeline`, `sql`, `event`, `dead_letter`, ... */
-  kind: string;
-  format: string;
-  reads: number;
-  /** Of all reads; null where they were not counted. */
-  rows: number | null;
-}
+export const dataRead = record('svc.audit.DataRead', 'Who read data of people, and how much; never what it said.', {
+  first_at: long(),
+  last_at: long(),
+  read_by: string('Label of the admin token, or user:ID of a user.'),
+  site_id: string(),
+  kind: string('What was asked: timeline, actors, sql, event, dead_letter, ...'),
+  format: string('json, csv or parquet.'),
+  reads: int('How many times in that time.'),
+  rows: nullable(long(), 'Of all reads; null where they were not counted.'),
+});
+export type DataRead = ValueOf<typeof dataRead>;
 
-/** One fact of identity.links, as schemas/identity_link.avsc defines it. */
-export interface IdentityLink {
-  site_id: string;
-  kind: 'edge' | 'person' | 'cut' | 'split';
-  person_id: string;
-  target: string;
-  first_seen: number;
-  version: number;
-  /** Of an edge: whether its node was followed. Absent or unknown where nobody wrote it down, and of a belonging. */
-  decision?: LinkDecision;
-}
-
-type LinkDecision = 'unknown' | 'joined' | 'capped';
+/**
+ * An edge (key SITE/edge/PERSON/NODE) says that a person was seen with a keyed identifier, and whether it joined them to who
+ * else has it; a decision holds for ever, so the people follow from the edges in any order. A belonging (key
+ * SITE/person/PERSON) says which person that one is part of now; of two, the higher version holds. A split (key
+ * SITE/split/PERSON) is a belonging that somebody decided, and no belonging of a smaller version holds beside it; a cut (key
+ * SITE/cut/PERSON/NODE) says that this person never follows that keyed identifier again.
+ */
+export const identityLink = record('svc.identity.IdentityLink', 'One fact of identity.links.', {
+  site_id: string(),
+  kind: symbols('LinkKind', ['edge', 'person', 'cut', 'split']),
+  person_id: string('The person as derived from a distinct id.'),
+  target: string('Edge and cut: HMAC of a hashed identifier. Person and split: whom it is part of, or itself.'),
+  first_seen: long('Arrival of the oldest event that links the person; milliseconds since 1970 UTC.'),
+  version: long(),
+  decision: optional(
+    symbols(
+      'LinkDecision',
+      ['unknown', 'joined', 'capped'],
+      'Of an edge. capped: else more persons would be one than may. unknown: not noted, or a belonging.',
+      'unknown',
+    ),
+  ),
+});
+export type IdentityLink = ValueOf<typeof identityLink>;
 
 /** Whether it is of a person and a keyed identifier; else it says who the person is part of. */
 export function isOfNode({ kind }: IdentityLink): boolean {
@@ -166,101 +176,62 @@ export function linkKey(link: IdentityLink): string {
   return isOfNode(link) ? `${base}/${link.target}` : base;
 }
 
-/** One element of a page, as schemas/inventory.avsc has it. */
-export interface InventoryElement {
-  type: string;
-  selector: string;
-  text: string;
-  href: string | null;
-  event_hint: string | null;
-}
+const inventoryElement = record('Element', 'One element of a page.', {
+  type: string(),
+  selector: string(),
+  text: string('At most 500 characters.'),
+  href: nullable(string()),
+  event_hint: nullable(string()),
+});
+export type InventoryElement = ValueOf<typeof inventoryElement>;
 
-/** A record of the topic `inventory`: what a tag found on one page. Times are milliseconds since 1970 UTC. */
-export interface InventoryRecord {
-  site_id: string;
-  inventory_id: string;
-  page: string;
-  url: string;
-  title: string;
-  content_hash: string;
-  received_at: number;
-  elements: InventoryElement[];
-}
+export const inventory = record('svc.inventory.Inventory', 'What a tag found on a page, without personal data.', {
+  site_id: string(),
+  inventory_id: string('Of this submission.'),
+  page: string("The page's identifier."),
+  url: string(),
+  title: string(),
+  content_hash: string('SHA-256 of what was found, base64url.'),
+  received_at: long('Milliseconds since 1970 UTC.'),
+  elements: list(inventoryElement),
+});
+export type InventoryRecord = ValueOf<typeof inventory>;
 
-/** How far a replay is, as replay_progress.avsc defines it. */
-export type ReplayPhase = 'waiting' | 'counting' | 'sending' | 'draining' | 'done' | 'cancelled' | 'failed';
+const replayPartition = record('ReplayPartition', 'A range of offsets.', {
+  partition: int(),
+  first: long(),
+  next: long('The next offset to be read.'),
+  end: long('Behind the last offset of the range.'),
+});
+export type ReplayPartition = ValueOf<typeof replayPartition>;
 
-export interface ReplayPartition {
-  partition: number;
-  first: number;
-  /** The next offset to be read. */
-  next: number;
-  /** Behind the last offset of the range. */
-  end: number;
-}
+const replayFound = record('ReplayFound', 'What counting found beside to_send.', {
+  delivered: long(),
+  pending: long(),
+  unreadable: long(),
+  skipped_before: long(),
+});
 
-export interface ReplayProgress {
-  replay_id: string;
-  phase: ReplayPhase;
-  /** Stable code of what it waits for, or why it failed; else empty. */
-  detail: string;
-  partitions: ReplayPartition[];
-  /** Events of the destination and site in what was read in this phase. */
-  seen: number;
-  /** Of these, known as delivered and left out. */
-  delivered: number;
-  /** Of these, waiting on a lane and left out. */
-  pending: number;
-  /** Records or letters that cannot be read or were cut. */
-  unreadable: number;
-  /** Of these, to be sent; in the phases after counting, written for delivery. */
-  chosen: number;
-  /** What counting found; null before its end. */
-  to_send: number | null;
-  /** Offsets of the range that delivery has yet to reach by itself; left out. */
-  not_reached: number;
-  /** Milliseconds since 1970 UTC. */
-  started_at: number;
-  updated_at: number;
-  /** Of those chosen, skipped by delivery the last time: whether they are skipped again is decided when they are sent. */
-  skipped_before: number;
-  /** What counting found beside `to_send`; null before its end, and of a replay that an older version has counted. */
-  found: ReplayFound | null;
-}
-
-interface ReplayFound {
-  delivered: number;
-  pending: number;
-  unreadable: number;
-  skipped_before: number;
-}
-
-/** Headers of a record as a client reads them. */
-type RecordHeaders = Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
-
-/** Against which account a record of events.raw counts, and under which lease its events were reserved. */
-export interface Reserved {
-  accountId: string;
-  /** Empty where nothing was reserved. */
-  lease: string;
-}
-
-const ACCOUNT = 'account';
-/** The name on the wire is older than the word lease. */
-const LEASE = 'hold';
-
-/** The headers of a record of events.raw. */
-export function reservedHeaders(accountId: string, lease: string): Record<string, string> {
-  return { [ACCOUNT]: accountId, [LEASE]: lease };
-}
-
-/** Reads the headers of a record of events.raw; null where no edge has written them. */
-export function readReserved(headers: RecordHeaders): Reserved | null {
-  const accountId = textOf(headers[ACCOUNT]);
-  return accountId === '' ? null : { accountId, lease: textOf(headers[LEASE]) };
-}
-
-function textOf(value: RecordHeaders[string]): string {
-  if (value === undefined || Array.isArray(value)) return '';
-  return typeof value === 'string' ? value : value.toString('utf8');
-}
+/** The record key is its id; it is appended in one transaction with the jobs it counts. */
+export const replayProgress = record('svc.delivery.ReplayProgress', 'How far a replay is.', {
+  replay_id: string(),
+  phase: symbols('ReplayPhase', ['waiting', 'counting', 'sending', 'draining', 'done', 'cancelled', 'failed']),
+  detail: string('Stable code of what it waits for, or why it failed; else empty.'),
+  partitions: list(replayPartition, 'Of the topic it reads.'),
+  seen: long('Events of the destination and site in what was read in this phase.'),
+  delivered: long('Of these, known as delivered and left out.'),
+  pending: long('Of these, waiting on a lane and left out.'),
+  unreadable: long('Records or letters that cannot be read or were cut.'),
+  chosen: long('Of these, to be sent; in the phases after counting, written for delivery.'),
+  to_send: nullable(long(), 'What counting found; null before its end.'),
+  not_reached: long('Offsets of the range that delivery has yet to reach by itself; left out.'),
+  started_at: long('Milliseconds since 1970 UTC.'),
+  updated_at: long(),
+  skipped_before: long(
+    'Of those chosen, skipped by delivery the last time: whether they are again is decided then.',
+    0,
+  ),
+  found: nullable(replayFound, 'Null before the end of counting, and where an older version has counted.'),
+});
+export type ReplayProgress = ValueOf<typeof replayProgress>;
+export type ReplayPhase = ReplayProgress['phase'];

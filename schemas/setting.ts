@@ -1,39 +1,23 @@
-import type { Caller, SiteMode } from './event.ts';
+import { boolean, int, list, long, map, nullable, optional, record, string, symbols, type ValueOf } from './avro.ts';
 
-export interface Account {
-  account_id: string;
-  name: string;
-  /** Events per UTC month, before the grace margin. */
-  monthly_allowance: number;
-}
+const account = record('Account', 'Who pays for sites.', {
+  account_id: string(),
+  name: string(),
+  monthly_allowance: long('Events per UTC month, before the grace margin.'),
+});
+export type Account = ValueOf<typeof account>;
 
-/** Kinds of block rules of DESIGN section 5; `ip` takes an address or a CIDR range. */
+/** `ip` takes an address or a CIDR range. */
 export const BLOCK_RULE_KINDS = ['ip', 'user_agent', 'country', 'event', 'property', 'distinct_id'] as const;
-export interface BlockRule {
-  kind: (typeof BLOCK_RULE_KINDS)[number];
-  value: string;
-  /** Name of the property compared, for kind `property`. */
-  property: string | null;
-}
+const blockRule = record('BlockRule', 'What of a site is not accepted.', {
+  kind: symbols('BlockRuleKind', BLOCK_RULE_KINDS),
+  value: string(),
+  property: nullable(string(), 'Name of the property compared, for kind property.'),
+});
+export type BlockRule = ValueOf<typeof blockRule>;
 
-/** How the browser tag behaves on a site. */
-export interface TagSettings {
-  /** Whether loading times and the like are measured (Core Web Vitals). */
-  web_vitals: boolean;
-  /** Whether nothing is measured before the visitor has agreed. */
-  consent_required: boolean;
-  /** Whether what happened before the visitor agreed is sent once they do. */
-  consent_queue: boolean;
-  /** Whether Do Not Track is a refusal. */
-  respect_dnt: boolean;
-  /** Whether Global Privacy Control keeps a visitor's events from advertising platforms. */
-  respect_gpc: boolean;
-  /** Whether the elements of pages are looked over, for event definitions to be made of. */
-  inventory: boolean;
-}
-
-/** Those of a site that sets none; schemas/setting.avsc repeats them for records that were written without. */
-export const TAG_DEFAULTS: TagSettings = {
+/** Those of a site that sets none. */
+export const TAG_DEFAULTS = {
   web_vitals: false,
   consent_required: false,
   consent_queue: true,
@@ -41,207 +25,179 @@ export const TAG_DEFAULTS: TagSettings = {
   respect_gpc: true,
   inventory: true,
 };
+const tagSettings = record('TagSettings', 'How the browser tag behaves on a site.', {
+  web_vitals: boolean('Whether Core Web Vitals are measured.', TAG_DEFAULTS.web_vitals),
+  consent_required: boolean('Whether nothing is measured before the visitor agrees.', TAG_DEFAULTS.consent_required),
+  consent_queue: boolean('Whether what happened before that is sent once they do.', TAG_DEFAULTS.consent_queue),
+  respect_dnt: boolean('Whether Do Not Track is a refusal.', TAG_DEFAULTS.respect_dnt),
+  respect_gpc: boolean('Whether GPC keeps events from advertising platforms.', TAG_DEFAULTS.respect_gpc),
+  inventory: boolean('Whether the elements of pages are looked over, for definitions.', TAG_DEFAULTS.inventory),
+});
+export type TagSettings = ValueOf<typeof tagSettings>;
 
-export interface Site {
-  site_id: string;
-  account_id: string;
-  name: string;
-  mode: SiteMode;
-  business_category: string;
-  /** ISO 3166-1 alpha-2; reads phone numbers written without a country code. */
-  default_country: string | null;
-  /** Event names that may stitch identities; null means the standard list. */
-  identify_events: string[] | null;
-  /** Names that browser keys may not send, as `purchase` where the shop's server reports it. */
-  server_only_events: string[];
-  clarity_project_id: string | null;
-  gtm_container_id: string | null;
-  domains: string[];
-  /** The folder under which vendors' scripts are loaded as well, so that no list of names finds them; null: none. */
-  loader_prefix: string | null;
-  tag: TagSettings;
-  block_rules: BlockRule[];
-  /** Each a JSON object in the shape of the API. */
-  event_definitions: string[];
-}
+const site = record('Site', 'What events are of.', {
+  site_id: string(),
+  account_id: string(),
+  name: string(),
+  mode: symbols('Mode', ['online', 'offline'], 'Offline: nothing tells one visitor from another.', 'online'),
+  business_category: string('For destinations.', 'other'),
+  default_country: nullable(string(), 'ISO 3166-1 alpha-2; reads phone numbers written without a country code.'),
+  identify_events: nullable(list(string()), 'Names that may stitch identities; null: the standard list.'),
+  server_only_events: list(string(), "Names that browser keys may not send, as the shop's server reports them.", []),
+  clarity_project_id: nullable(string()),
+  gtm_container_id: nullable(string()),
+  domains: list(string(), 'Claimed first-party domains.', []),
+  loader_prefix: nullable(string(), "Folder for vendors' scripts as well, so that no list of names finds them."),
+  block_rules: list(blockRule, 'An event that one of them is for is not accepted.', []),
+  tag: { ...tagSettings, doc: 'How the browser tag behaves.', fallback: TAG_DEFAULTS },
+  event_definitions: list(string(), 'Each a JSON object in the shape of the API.', []),
+});
+export type Site = ValueOf<typeof site>;
 
-export interface ApiKey {
-  key_hash: string;
-  shown_prefix: string;
-  site_id: string;
-  caller: Caller;
-  label: string;
-  /** Origins a browser may call from; empty means every origin. */
-  allowed_origins: string[];
-  created_at: number;
-  expires_at: number | null;
-  revoked_at: number | null;
-  /** Requests in 10 seconds; null: as many as any key may. */
-  rate_limit: number | null;
-}
+const apiKey = record('ApiKey', 'What events of a site are sent with.', {
+  key_hash: string('SHA-256 of the key in lower-case hex.'),
+  shown_prefix: string(),
+  site_id: string(),
+  caller: symbols('KeyCaller', ['browser', 'server']),
+  label: string('What it is for.', ''),
+  allowed_origins: list(string(), 'Origins a browser may call from; empty: every origin.', []),
+  created_at: long(),
+  expires_at: nullable(long()),
+  revoked_at: nullable(long()),
+  rate_limit: nullable(int(), 'Requests in 10 seconds; null: as many as any key may.'),
+});
+export type ApiKey = ValueOf<typeof apiKey>;
 
-export interface Destination {
-  site_id: string;
-  name: string;
-  enabled: boolean;
-  settings: Record<string, string>;
-  /** Sealed values; see infra/secrets. */
-  secrets: Record<string, string>;
-  /** Events received before are not sent unless they are replayed; null: whenever they came. */
-  created_at?: number | null;
-}
+const destination = record('Destination', 'Where events of a site are sent.', {
+  site_id: string(),
+  name: string("The adapter's name: meta, webhook, ..."),
+  enabled: boolean('Whether events are sent.', true),
+  settings: map(string(), 'By the names of the adapter.', {}),
+  secrets: map(string(), 'Sealed: KEYID.NONCE.CIPHERTEXT, base64url.', {}),
+  created_at: optional(
+    nullable(long(), 'Events received before are not sent unless they are replayed; null: all are.'),
+  ),
+});
+export type Destination = ValueOf<typeof destination>;
 
-/** A role in a place: one site, one account with its sites, or the whole installation where both are null. */
-export interface Grant {
-  /** One of the roles of pipelines/settings/access.ts; another one permits nothing. */
-  role: string;
-  account_id: string | null;
-  site_id: string | null;
-}
+const GRANT = 'A role in a place: one site, one account with its sites, or all where both are null.';
+const grant = record('Grant', GRANT, {
+  role: string('One of the roles of pipelines/settings/access.ts; another one permits nothing.'),
+  account_id: nullable(string()),
+  site_id: nullable(string()),
+});
+export type Grant = ValueOf<typeof grant>;
 
-/** A person who may sign in to the dashboard. */
-export interface User {
-  user_id: string;
-  name: string;
-  created_at: number;
-  disabled_at: number | null;
-  grants: Grant[];
-  /** The scrypt hash, sealed; null: there is no sign-in by password. */
-  password: string | null;
-  /** Secret of the second factor, sealed; null: there is none. */
-  totp: string | null;
-  /** SHA-256 of each recovery code that is left, in lower-case hex. */
-  recovery_codes: string[];
-  /** SHA-256 of issuer and subject of each linked account of an OpenID provider. */
-  oidc_subjects: string[];
-  /** Sessions that began before are over; milliseconds since 1970 UTC. */
-  sessions_from: number;
-  /** The key of the user or the token that made it, where that manages users in a part of the installation only. */
-  made_by?: string | null;
-}
+const adminToken = record('AdminToken', 'Who may change settings through the control service.', {
+  token_hash: string('SHA-256 of the token in lower-case hex.'),
+  shown_prefix: string(),
+  label: string('Recorded as changed_by with every change.'),
+  created_at: long(),
+  expires_at: nullable(long()),
+  revoked_at: nullable(long()),
+  grants: optional(nullable(list(grant), 'What it may; null: as an owner of the whole installation.')),
+  issuer: optional(nullable(string(), 'Key of the user or token that issued it; null: neither did, or not recorded.')),
+});
+export type AdminToken = ValueOf<typeof adminToken>;
 
-/** Who may change settings through the control service. */
-export interface AdminToken {
-  /** SHA-256 of the token in lower-case hex. */
-  token_hash: string;
-  shown_prefix: string;
-  /** Recorded as `changed_by` with every change. */
-  label: string;
-  created_at: number;
-  expires_at: number | null;
-  revoked_at: number | null;
-  /** What it may; null: as an owner of the whole installation. */
-  grants?: Grant[] | null;
-  /** The key of the user or the token that issued it; null: neither did, or it was issued before this was recorded. */
-  issuer?: string | null;
-}
+/** How far it is stands on delivery.replays. */
+const replay = record('Replay', 'A command to send again what one destination has not taken.', {
+  replay_id: string(),
+  destination: string(),
+  site_id: nullable(string(), 'Null: every site that has the destination.'),
+  source: symbols('ReplaySource', ['events', 'dead_letters']),
+  from: long('When the records were appended; milliseconds since 1970 UTC, inclusive.'),
+  to: long('Exclusive.'),
+  rate: int('Events per second at the most.'),
+  dry_run: boolean('Only counts.'),
+  force: boolean('Also what is known as delivered, or waits on a lane.'),
+  wanted: symbols('ReplayWanted', ['running', 'paused', 'cancelled']),
+  created_at: long(),
+});
+export type Replay = ValueOf<typeof replay>;
 
-/** What the operator wants of a replay. */
-type ReplayWanted = 'running' | 'paused' | 'cancelled';
+const engageItem = record('EngageItem', 'A survey, promo or form of a site.', {
+  site_id: string(),
+  kind: symbols('EngageKind', ['survey', 'promo', 'form']),
+  id: string(),
+  version: int('Counts from 1, by one with every change of what it says.'),
+  definition: string('JSON; its shape is that of its kind in pipelines/engage.'),
+});
+export type EngageItem = ValueOf<typeof engageItem>;
 
-/** A command to send again what one destination has not taken. */
-export interface Replay {
-  replay_id: string;
-  destination: string;
-  /** Null: every site that has the destination. */
-  site_id: string | null;
-  source: 'events' | 'dead_letters';
-  /** When the records were appended; milliseconds since 1970 UTC, the end exclusive. */
-  from: number;
-  to: number;
-  /** Events per second at the most. */
-  rate: number;
-  dry_run: boolean;
-  /** Also what is known as delivered, or waits on a lane. */
-  force: boolean;
-  wanted: ReplayWanted;
-  created_at: number;
-}
+const domainProof = record('DomainProof', "How far it is proven that a claimed domain is the site's.", {
+  site_id: string(),
+  domain: string('In lower-case punycode.'),
+  verified_at: nullable(long(), 'When its records were first found; null: it is not served.'),
+  failing_since: nullable(long(), 'Since when its records are missing; null: they are there, or never were.'),
+});
+export type DomainProof = ValueOf<typeof domainProof>;
 
-/** What a visitor can be shown. */
-type EngageKind = 'survey' | 'promo' | 'form';
+const savedItem = record('SavedItem', 'A saved question of a site, or a board of them.', {
+  site_id: string(),
+  kind: symbols('SavedKind', ['question', 'board']),
+  id: string(),
+  version: int('Counts from 1, by one with every change of what it says.'),
+  owner: string('Label of the admin token whose it is.'),
+  definition: string('JSON; its shape is that of its kind in pipelines/settings.'),
+});
+export type SavedItem = ValueOf<typeof savedItem>;
+export type SavedKind = SavedItem['kind'];
 
-/** A survey, promo or form of a site. */
-export interface EngageItem {
-  site_id: string;
-  kind: EngageKind;
-  id: string;
-  /** Counts from 1, by one with every change of what it says. */
-  version: number;
-  /** The definition as JSON; its shape is that of its kind in pipelines/engage. */
-  definition: string;
-}
+const user = record('User', 'A person who may sign in to the dashboard.', {
+  user_id: string(),
+  name: string(),
+  created_at: long(),
+  disabled_at: nullable(long()),
+  grants: list(grant, 'What they may.', []),
+  password: nullable(string(), 'The scrypt hash, sealed; null: there is no sign-in by password.'),
+  totp: nullable(string(), 'Secret of the second factor, sealed; null: there is none.'),
+  recovery_codes: list(string(), 'SHA-256 of each recovery code that is left, in lower-case hex.', []),
+  oidc_subjects: list(string(), 'SHA-256 of issuer and subject of each linked account of an OpenID provider.', []),
+  sessions_from: long('Sessions that began before are over; milliseconds since 1970 UTC.', 0),
+  made_by: optional(nullable(string(), 'Key of the user or token that made it, where that manages a part only.')),
+});
+export type User = ValueOf<typeof user>;
 
-export type SavedKind = 'question' | 'board';
+/** Its key is a slot of the ring of its account, or of the installation's, so that compaction keeps the newest of each. */
+const auditEntry = record('AuditEntry', 'One change, appended together with the fact it changed.', {
+  seq: long('Counts changes from 1.'),
+  setting_key: string('Record key of the fact that was changed.'),
+  action: symbols('AuditAction', ['create', 'change', 'delete']),
+  before: nullable(string(), 'JSON of the fields that changed, without secrets; null for create.'),
+  after: nullable(string(), 'JSON of the fields that changed, without secrets; null for delete.'),
+  secrets_changed: list(string(), 'Names of secrets that were set, replaced or removed.', []),
+  account_id: optional(nullable(string(), "Whose ring it is in; null: the installation's.")),
+  slot: optional(nullable(int(), 'Where in the ring; null: seq modulo 10000, as before accounts had rings.')),
+});
+export type AuditEntry = ValueOf<typeof auditEntry>;
+export type AuditAction = AuditEntry['action'];
 
-/** A saved question of a site, or a board of them. */
-export interface SavedItem {
-  site_id: string;
-  kind: SavedKind;
-  id: string;
-  /** Counts from 1, by one with every change of what it says. */
-  version: number;
-  /** Label of the admin token whose it is. */
-  owner: string;
-  /** JSON; its shape is that of its kind in pipelines/settings. */
-  definition: string;
-}
+const changesMade = record('ChangesMade', 'How many changes somebody, and whoever goes back to them, made in a day.', {
+  by: string('Record key of the user or the token.'),
+  since: long('When the day began that is counted, in milliseconds since 1970 UTC.'),
+  count: int(),
+});
+export type ChangesMade = ValueOf<typeof changesMade>;
 
-/** How far it is proven that a claimed domain is the site's. */
-export interface DomainProof {
-  site_id: string;
-  /** In lower-case punycode. */
-  domain: string;
-  /** When its records were first found; null: it is not served. */
-  verified_at: number | null;
-  /** Since when its records are missing; null: they are there, or never were. */
-  failing_since: number | null;
-}
-
-export type AuditAction = 'create' | 'change' | 'delete';
-
-/** One change, appended together with the fact it changed; who and when are the record's own. */
-export interface AuditEntry {
-  /** Counts changes from 1. */
-  seq: number;
-  /** Record key of the fact that was changed. */
-  setting_key: string;
-  action: AuditAction;
-  /** JSON of the fields that changed, without secrets; null for create. */
-  before: string | null;
-  /** JSON of the fields that changed, without secrets; null for delete. */
-  after: string | null;
-  /** Names of secrets that were set, replaced or removed. */
-  secrets_changed: string[];
-  /** Whose ring it is in; null: the installation's. */
-  account_id?: string | null;
-  /** Where in the ring; null: where its number says, as before accounts had rings. */
-  slot?: number | null;
-}
-
-/** How many changes somebody has made of what they may make in a day, together with whoever goes back to them. */
-export interface ChangesMade {
-  /** Record key of the user or the token. */
-  by: string;
-  /** When the day began that is counted, in milliseconds since 1970 UTC. */
-  since: number;
-  count: number;
-}
-
-/** One fact of site.config; exactly one of the bodies is set. A body that is left out is written as null. */
-export interface Setting {
-  changed_at: number;
-  changed_by: string;
-  account: Account | null;
-  site: Site | null;
-  key: ApiKey | null;
-  destination: Destination | null;
-  admin_token?: AdminToken | null;
-  replay?: Replay | null;
-  engage?: EngageItem | null;
-  domain_proof?: DomainProof | null;
-  saved?: SavedItem | null;
-  user?: User | null;
-  audit?: AuditEntry | null;
-  changes_made?: ChangesMade | null;
-}
+/**
+ * The record key is the fact's address: account/ID, site/ID, key/HASH, destination/SITE/NAME, admin_token/HASH, replay/ID,
+ * engage/SITE/KIND/ID, domain_proof/SITE/DOMAIN, saved/SITE/KIND/ID, user/ID, audit/SLOT. A body that is left out is null.
+ */
+export const setting = record('svc.settings.Setting', 'One fact of site.config; exactly one of the bodies is set.', {
+  changed_at: long('Milliseconds since 1970 UTC.'),
+  changed_by: string(),
+  account: nullable(account),
+  site: nullable(site),
+  key: nullable(apiKey),
+  destination: nullable(destination),
+  admin_token: optional(nullable(adminToken)),
+  replay: optional(nullable(replay)),
+  engage: optional(nullable(engageItem)),
+  domain_proof: optional(nullable(domainProof)),
+  saved: optional(nullable(savedItem)),
+  user: optional(nullable(user)),
+  audit: optional(nullable(auditEntry)),
+  changes_made: optional(nullable(changesMade)),
+});
+export type Setting = ValueOf<typeof setting>;

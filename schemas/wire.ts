@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import avsc from 'avsc';
 
-// Bytes of a record on Kafka: the Confluent header before an Avro body, Avro's variable-length integers, and the partition of a key.
+// Bytes of a record on Kafka: the Confluent header before an Avro body, Avro's variable-length integers, the partition of a key, and the headers.
 
 /** Bytes before the Avro body in the Confluent wire format: a zero byte and the schema id, big-endian. */
 export const WIRE_HEADER_BYTES = 5;
@@ -156,36 +155,39 @@ export function personPartition(siteId: string, personId: string, partitions: nu
   return partitionOf(`${siteId}/${personId}`, partitions);
 }
 
-// The Avro schemas beside this module, and where a value that one of them describes ends in its bytes.
-
-/** Names of the schema files beside this module, without their ending. */
-export type SchemaName =
-  | 'event_batch'
-  | 'setting'
-  | 'identity_link'
-  | 'quota_usage'
-  | 'quota_counts'
-  | 'delivery'
-  | 'delivery_job'
-  | 'dead_letter'
-  | 'dead_resolution'
-  | 'replay_progress'
-  | 'inventory'
-  | 'duplicates'
-  | 'data_read';
-
-/** The schema's text as registered: what the file holds. */
-export function schemaText(name: SchemaName): string {
-  return readFileSync(new URL(`./${name}.avsc`, import.meta.url), 'utf8');
+/** Against which account a record of events.raw counts, and under which lease its events were reserved. */
+export interface Reserved {
+  accountId: string;
+  /** Empty where nothing was reserved. */
+  lease: string;
 }
 
-/** A compiled type of ours. Unions of null and one type are plain nullable values. */
-export function schemaType(name: SchemaName): avsc.Type {
-  return avsc.Type.forSchema(JSON.parse(schemaText(name)));
+const ACCOUNT = 'account';
+/** The name on the wire is older than the word lease. */
+const LEASE = 'hold';
+
+/** The headers of a record of events.raw. */
+export function reservedHeaders(accountId: string, lease: string): Record<string, string> {
+  return { [ACCOUNT]: accountId, [LEASE]: lease };
 }
 
-/** Compiles a writer's schema read from the registry. */
-export function foreignType(text: string): avsc.Type {
+/** Headers of a record as a client reads them. */
+type RecordHeaders = Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
+
+/** Reads the headers of a record of events.raw; null where no edge has written them. */
+export function readReserved(headers: RecordHeaders): Reserved | null {
+  const accountId = textOf(headers[ACCOUNT]);
+  return accountId === '' ? null : { accountId, lease: textOf(headers[LEASE]) };
+}
+
+function textOf(value: RecordHeaders[string]): string {
+  return value === undefined || Array.isArray(value) ? '' : value.toString();
+}
+
+// Where a value that an Avro schema describes ends in its bytes.
+
+/** Compiles a schema of ours, or a writer's read from the registry. */
+export function avroType(text: string): avsc.Type {
   return avsc.Type.forSchema(JSON.parse(text));
 }
 

@@ -1,5 +1,5 @@
 import { topicsOf } from '#pipelines/delivery/retry_topics.ts';
-import type { SchemaName } from '#schemas/wire.ts';
+import type { SchemaName } from '#schemas/schemas.ts';
 
 export interface TopicDeclaration {
   name: string;

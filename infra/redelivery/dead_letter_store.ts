@@ -20,7 +20,8 @@ import {
   sourcePosition,
 } from '#pipelines/redelivery/resend.ts';
 import { createBatchWriter, decodeEventName, type EntryView } from '#schemas/event_batch.ts';
-import { type DeadLetter, type DeadResolution, reservedHeaders } from '#schemas/records.ts';
+import type { DeadLetter, DeadResolution } from '#schemas/records.ts';
+import { reservedHeaders } from '#schemas/wire.ts';
 import {
   eventsOf,
   findLetters,

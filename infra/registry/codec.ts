@@ -1,14 +1,7 @@
 import type { UnreadableReason } from '#pipelines/redelivery/dead_letter.ts';
 import { type EntryView, eventBatchType, readBatch } from '#schemas/event_batch.ts';
-import {
-  type AvroType,
-  assertHolds,
-  MalformedError,
-  readWire,
-  type SchemaName,
-  schemaType,
-  writeWire,
-} from '#schemas/wire.ts';
+import { type SchemaName, schemaType } from '#schemas/schemas.ts';
+import { type AvroType, assertHolds, MalformedError, readWire, writeWire } from '#schemas/wire.ts';
 import { type Registry, RegistryError } from './schema_registry.ts';
 
 export type Decoded<T> = { ok: true; value: T } | { ok: false; reason: UnreadableReason };

@@ -5,7 +5,8 @@ import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-sc
 import { createProbe, monotonicMs, type Probe } from '#infra/concurrency/time_limits.ts';
 import { recoveryOf } from '#infra/errors.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { type AvroType, foreignType, type SchemaName, schemaText } from '#schemas/wire.ts';
+import { type SchemaName, schemaText } from '#schemas/schemas.ts';
+import { type AvroType, avroType } from '#schemas/wire.ts';
 
 /** What passes: the registry answers again, has the schema, or this process is upgraded. */
 const WAITED_FOR: ReadonlySet<string> = new Set(['registry_unavailable', 'schema_awaited', 'schema_newer']);
@@ -140,7 +141,7 @@ export function createRegistry(url: string, nowMs = monotonicMs, timeoutMs = TIM
 async function fetchType(client: SchemaRegistry, id: number): Promise<AvroType | null> {
   try {
     const schema = await client.getSchema(id);
-    return foreignType(JSON.stringify((schema as unknown as AvroType).schema({ exportAttrs: true })));
+    return avroType(JSON.stringify((schema as unknown as AvroType).schema({ exportAttrs: true })));
   } catch (error) {
     if (statusOf(error) === 404) return null;
     throw new RegistryError('registry_unavailable', `cannot fetch schema ${id}`, error);

@@ -1,6 +1,7 @@
 // Quota: what a partition has used, settled once, and leases of edges that are gone.
 import type { EntryView } from '#schemas/event_batch.ts';
-import type { QuotaCount, QuotaCounts, Reserved } from '#schemas/records.ts';
+import type { QuotaCount, QuotaCounts } from '#schemas/records.ts';
+import type { Reserved } from '#schemas/wire.ts';
 import { monthOf } from './month.ts';
 
 /** What arrived under one lease: it is held no longer, whether it was unique or not. */

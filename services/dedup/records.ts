@@ -9,8 +9,8 @@ import { type DroppedEvent, duplicatesOf, type RawEntry } from '#pipelines/dedup
 import { countsOf } from '#pipelines/quota/settle.ts';
 import { memoize } from '#pipelines/stage.ts';
 import { noPerson } from '#schemas/event_batch.ts';
-import { type Duplicates, type QuotaCounts, readReserved } from '#schemas/records.ts';
-import { visitorPartition } from '#schemas/wire.ts';
+import type { Duplicates, QuotaCounts } from '#schemas/records.ts';
+import { readReserved, visitorPartition } from '#schemas/wire.ts';
 import { packBatches, type ReadRecord } from '#services/stage/batches.ts';
 import type { BatchRead } from '#services/stage/event_stage.ts';
 

@@ -1,7 +1,8 @@
 import { deadTopic, STAGES, TOPICS } from '#infra/kafka/topics.ts';
 import { readBatch } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
-import { readWire, schemaType } from '#schemas/wire.ts';
+import { schemaType } from '#schemas/schemas.ts';
+import { readWire } from '#schemas/wire.ts';
 import type { TopicRecord } from '#test/harness/topic.ts';
 import type { PlantedRecord } from '../row.ts';
 import type { Ends } from './topics.ts';

@@ -2,7 +2,8 @@ import { beforeAll, expect, inject, test } from 'vitest';
 import { createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import { createRegistry, subjectOf } from '#infra/registry/schema_registry.ts';
 import { createBatchWriter, decodeEntry, encodeEvent, noPerson } from '#schemas/event_batch.ts';
-import { foreignType, schemaText, writeWire } from '#schemas/wire.ts';
+import { schemaText } from '#schemas/schemas.ts';
+import { avroType, writeWire } from '#schemas/wire.ts';
 import { uniqueName } from '#test/harness/kafka.ts';
 import type {} from '#test/harness/shared_parts.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
@@ -26,7 +27,7 @@ async function register(subject: string, schema: string): Promise<number> {
 
 /** Our schema as it may have been before a field was added. */
 function olderSchema(): string {
-  const line = /\{ "name": "order_id", [^}]*\},/;
+  const line = /\{"name":"order_id",[^}]*\},/;
   expect(schemaText('event_batch')).toMatch(line);
   return schemaText('event_batch').replace(line, '');
 }
@@ -52,7 +53,7 @@ test('a batch under our schema is read', async () => {
 
 test('a batch under an older schema is read, what it lacks by its default', async () => {
   const entry = { coordinate: COORDINATE, person: null, event: EVENT };
-  const body = foreignType(olderSchema()).toBuffer({ events: [entry, entry] });
+  const body = avroType(olderSchema()).toBuffer({ events: [entry, entry] });
   const read = await reader.read(writeWire(olderId, body));
   const expected = { ...entry, event: { ...EVENT, order_id: null } };
   expect(read.ok && read.value.map(decodeEntry)).toEqual([expected, expected]);

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, inject, test } from 'vitest';
 import { createRegistry, subjectOf } from '#infra/registry/schema_registry.ts';
-import { schemaText } from '#schemas/wire.ts';
+import { schemaText } from '#schemas/schemas.ts';
 import { uniqueName } from '#test/harness/kafka.ts';
 import type {} from '#test/harness/shared_parts.ts';
 

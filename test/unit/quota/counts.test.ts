@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { isClosed, openMonths } from '#pipelines/quota/month.ts';
 import { byLog, countedEvents, countsOf, settlementsOf } from '#pipelines/quota/settle.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
-import type { Reserved } from '#schemas/records.ts';
+import type { Reserved } from '#schemas/wire.ts';
 
 const OCTOBER_MS = Date.UTC(2026, 9, 31, 23, 59, 59, 999);
 const NOVEMBER_MS = OCTOBER_MS + 1;

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import type { EventEntry } from '#schemas/event.ts';
 import { decodeEntry, eventBatchType, readBatch } from '#schemas/event_batch.ts';
-import { foreignType, schemaText } from '#schemas/wire.ts';
+import { schemaText } from '#schemas/schemas.ts';
+import { avroType } from '#schemas/wire.ts';
 import { sampleEvent } from './sample_event.ts';
 
 /** The schema of the version before, whose events had no key. */
-const older = foreignType(schemaText('event_batch').replace(/,\s*\{ "name": "key_id", [^}]*\}/, ''));
+const older = avroType(schemaText('event_batch').replace(/,\{"name":"key_id",[^}]*\}/, ''));
 const entry = (changes: object): EventEntry => ({
   coordinate: { partition: 1, offset: 2, index: 3 },
   person: null,

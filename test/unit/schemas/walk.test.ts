@@ -1,7 +1,8 @@
 import avsc from 'avsc';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type AvroType, assertHolds, endOfValue, MalformedError, schemaType, writeLong } from '#schemas/wire.ts';
+import { schemaType } from '#schemas/schemas.ts';
+import { type AvroType, assertHolds, endOfValue, MalformedError, writeLong } from '#schemas/wire.ts';
 import { cases } from '#test/harness/environment.ts';
 
 const NAMES = [

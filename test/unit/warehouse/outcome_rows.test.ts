@@ -2,7 +2,7 @@ import avsc from 'avsc';
 import { expect, test } from 'vitest';
 import { outcomeRows } from '#pipelines/warehouse/block.ts';
 import type { DeliveryOutcome, DeliveryOutcomes } from '#schemas/records.ts';
-import { schemaType } from '#schemas/wire.ts';
+import { schemaType } from '#schemas/schemas.ts';
 
 const type = schemaType('delivery');
 const outcome = (event_id: string, answer?: number): DeliveryOutcome => ({
