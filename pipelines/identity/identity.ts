@@ -32,7 +32,7 @@ export async function identify(views: readonly EntryView[], store: IdentityStore
     ({ personId, identifiers }: IdentityAnswer): Person => ({ person_id: personId, identifiers }),
   );
   const identified: Identified = { entries: [], links: [], capped: 0 };
-  const places = bySite(questions);
+  const places = Map.groupBy(questions.keys(), (at) => (questions[at] as EventQuestion).question.siteId);
   await Promise.all(
     [...places].map(async ([siteId, indexes]) => {
       const answers = await store.resolve(
@@ -78,16 +78,6 @@ export function allLookups(views: readonly EntryView[], secret: Buffer): EventQu
 function coordinateOf(view: EntryView): SourcePosition {
   if (view.coordinate === null) throw new CoordinateMissingError('event without a coordinate');
   return view.coordinate;
-}
-
-function bySite(questions: readonly EventQuestion[]): Map<string, number[]> {
-  const places = new Map<string, number[]>();
-  questions.forEach(({ question: { siteId } }, index) => {
-    const indexes = places.get(siteId);
-    if (indexes === undefined) places.set(siteId, [index]);
-    else indexes.push(index);
-  });
-  return places;
 }
 
 /** The person a distinct id stands for before anything is linked: a digest, so that no state is needed for it. */

@@ -1,6 +1,6 @@
 import { eventCountries } from '#pipelines/intake/call.ts';
 import { cleanEventName, readEventName } from '#pipelines/intake/rejections.ts';
-import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { allowEffort, type Effort } from '#pipelines/privacy/effort.ts';
 import { looksLikePhone } from '#pipelines/privacy/key_meaning.ts';
 import { REDACTED } from '#pipelines/privacy/normalise_text.ts';
@@ -43,10 +43,7 @@ export function shownNames(sent: unknown, { secret, defaultCountry }: NameCleani
   const own = firstKeys(sent, FIELDS_MAX).map(shown);
   const ofProperties = firstKeys(properties, FIELDS_MAX - own.length).map((name) => `properties.${shown(name)}`);
   const named = readEventName(sent['event']);
-  return {
-    event: named.ok ? eventName(named.name) : null,
-    fields: [...own, ...ofProperties],
-  };
+  return { event: named.ok ? eventName(named.name) : null, fields: [...own, ...ofProperties] };
 }
 
 function fieldName(name: string, countries: readonly string[], effort: Effort): string {
@@ -65,8 +62,4 @@ function firstKeys(object: JsonObject, max: number): string[] {
     if (Object.hasOwn(object, key)) keys.push(key);
   }
   return keys;
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -59,7 +59,7 @@ export const reasonOf = ({ kind, code }: Refusal): string => `${kind}:${code}`;
 /** Notes one refusal at `atMs`; asks for what a sample tells only while there is room for one more. */
 export function noteRefusal(notes: RefusalNotes, refusal: Refusal, atMs: number, tell: () => Sampled): void {
   const reason = reasonOf(refusal);
-  count(notes.counts, `${Math.floor(atMs / HOUR_MS)}:${reason}`, 1);
+  count(notes.counts, `${Math.floor(atMs / HOUR_MS)}:${reason}`);
   const taken = notes.sampled.get(reason) ?? 0;
   if (taken >= SAMPLES_OF_REASON_MAX || sumOf(notes.sampled) >= SAMPLES_TAKEN_MAX) return;
   notes.sampled.set(reason, taken + 1);
@@ -67,8 +67,8 @@ export function noteRefusal(notes: RefusalNotes, refusal: Refusal, atMs: number,
   notes.samples.push({ atMs, kind, code, ...tell() });
 }
 
-function count(counts: Map<string, number>, field: string, times: number): void {
-  counts.set(field, (counts.get(field) ?? 0) + times);
+function count(counts: Map<string, number>, field: string): void {
+  counts.set(field, (counts.get(field) ?? 0) + 1);
   if (counts.size > COUNTS_MAX) for (const oldest of counts.keys()) return void counts.delete(oldest);
 }
 

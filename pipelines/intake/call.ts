@@ -14,7 +14,7 @@ import {
   putIdentifier,
 } from '#pipelines/privacy/hash_identifiers.ts';
 import { normaliseIp } from '#pipelines/privacy/ip_addresses.ts';
-import { EVERYTHING, normaliseEmail, plainText, REDACTED } from '#pipelines/privacy/normalise_text.ts';
+import { EVERYTHING, normaliseEmail, percentDecoded, plainText, REDACTED } from '#pipelines/privacy/normalise_text.ts';
 import { holdsPersonalText, redactText } from '#pipelines/privacy/redact_text.ts';
 import type { ActionSource, Identifiers } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
@@ -47,13 +47,11 @@ export interface IntakeContext extends TimedRequest {
   isEngageEvent?: boolean;
 }
 
-/** Why an event does not count. */
 export type DropReason = 'bot' | 'prefetch' | 'blocked';
 
 /** What is wrong with an event that is taken all the same. */
 export type EventWarning = 'placeholder_id' | TimeWarning;
 
-/** A device that events come from. */
 export interface Device {
   ip: string | null;
   userAgent: string | null;
@@ -196,21 +194,13 @@ export function cleanDistinctId(
 ): CleanDistinctId {
   const countries = idCountries(site);
   if (!holdsPersonalText(sent, countries, idEffort(effort))) return { distinctId: sent, identifier: null };
-  const plain = plainText(decoded(sent), EVERYTHING);
+  const plain = plainText(percentDecoded(sent), EVERYTHING);
   const email = normaliseEmail(plain);
   if (email !== null) return { distinctId: pseudonym(email, secret), identifier: { kind: 'email', raw: email } };
   const isPhone = PHONE_MARK.test(plain) || redactText(plain, false, countries, idEffort(effort)) === REDACTED;
   const phone = isPhone ? normalisePhone(plain, site.default_country) : null;
   if (phone !== null) return { distinctId: pseudonym(phone, secret), identifier: { kind: 'phone', raw: phone } };
   return { distinctId: pseudonym(sent, secret), identifier: null };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 const CODE = /^[A-Za-z]{2}$/;

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { isObject } from '#pipelines/privacy/clean_properties.ts';
 import { allowEffort } from '#pipelines/privacy/effort.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 import type { InventoryElement } from '#schemas/records.ts';
@@ -78,10 +79,6 @@ function readElement(sent: unknown, clean: (text: string) => string): InventoryE
 /** Equal inventories have equal hashes, whatever the order of their members. */
 export function contentHash(inventory: Inventory): string {
   return hash('sha256', canonicalJson(inventory), 'base64url');
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isText(value: unknown, charactersMin: number, charactersMax: number): value is string {

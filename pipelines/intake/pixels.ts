@@ -4,7 +4,7 @@ import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { isPlaceholderId } from '#pipelines/privacy/placeholder_ids.ts';
 import { firstGiven, given, idText, objectOr, pageArrival } from './compat/mapped_call.ts';
 import { digestId, uuidOrNull } from './event_id.ts';
-import { type Hit, numberOr } from './ga4/hits.ts';
+import { type Hit, numberOr, textOf } from './ga4/hits.ts';
 import { canonicalJson } from './json_text.ts';
 import { readShortText } from './rejections.ts';
 
@@ -55,14 +55,8 @@ export function eventOfMetaHit({ text, fields }: Hit, { visitor, secret }: Pixel
   });
 }
 
-/** The pixel that a hit is for. */
 export function metaPixelOf({ fields }: Hit): string {
   return fields.get('id') ?? '';
-}
-
-function textOf(fields: ReadonlyMap<string, string>, key: string): string | undefined {
-  const text = fields.get(key);
-  return text === undefined || text.trim() === '' ? undefined : text;
 }
 
 function customValue(name: string, value: string): unknown {
@@ -119,7 +113,6 @@ export function eventOfTiktokHit(body: JsonObject, { visitor, secret }: PixelArr
   });
 }
 
-/** The pixel that a hit is for. */
 export function tiktokPixelOf(body: JsonObject): unknown {
   return objectOr(objectOr(body['context'])['pixel'])['code'];
 }

@@ -1,6 +1,6 @@
 // An event as it was sent, each field read and checked.
 import { pageUrl } from '#pipelines/delivery/vocabulary.ts';
-import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { Effort } from '#pipelines/privacy/effort.ts';
 import { isNobodysId, isPlaceholderId, numberId } from '#pipelines/privacy/placeholder_ids.ts';
 import { ACTION_SOURCES, type ActionSource, type Caller } from '#schemas/event.ts';
@@ -73,10 +73,6 @@ function isPlaceholderText(value: unknown): boolean {
   return typeof value === 'string' && value.trim() !== '' && isPlaceholderId(value);
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Of another product's call its own word, which was put there with the call (`clockOf`); of ours that of the request. */
 function sentAtOf(sent: JsonObject, { isCrossOrigin = false, sentAtMs = null }: IntakeContext): number | null {
   if (!isCrossOrigin) return sentAtMs;
@@ -93,7 +89,8 @@ function refuse(code: RejectionCode): SentEventOutcome {
 
 type Properties = Readonly<Record<string, unknown>>;
 
-const KNOWN: ReadonlySet<unknown> = new Set(ACTION_SOURCES);
+const isActionSource = (value: unknown): value is ActionSource =>
+  (ACTION_SOURCES as readonly unknown[]).includes(value);
 
 /** What an event says of where it happened, or what follows from who sent it. */
 interface StatedSource {
@@ -158,12 +155,9 @@ function isGiven(properties: Properties, name: string): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
-function own(properties: Properties, name: string): unknown {
+/** A property that the event has itself, whatever it is called. */
+export function own(properties: Properties, name: string): unknown {
   return Object.hasOwn(properties, name) ? properties[name] : undefined;
-}
-
-function isActionSource(value: unknown): value is ActionSource {
-  return KNOWN.has(value);
 }
 
 /** The property that has the visitor's other id: PostHog's words. GA4's hits say theirs with events of any name. */

@@ -32,7 +32,6 @@ export function siteRules(site: Site): SiteRules {
   return rules;
 }
 
-/** What of an event the rules look at. */
 interface BlockFacts {
   clientIp: string | null;
   userAgent: string | null;
@@ -160,24 +159,10 @@ function never(): boolean {
  * Names of events that may stitch identities unless the site lists its own: those of PostHog, Segment, Mixpanel,
  * Amplitude, GA4 and Meta by which a visitor says who they are.
  */
-const IDENTIFY_EVENTS: readonly string[] = [
-  '$identify',
-  'identify',
-  '$set',
-  'alias',
-  '$create_alias',
-  '$merge_dangerously',
-  'sign_up',
-  'signed_up',
-  'signup',
-  'login',
-  'lead',
-  'generate_lead',
-  'complete_registration',
-  'subscribe',
-  'purchase',
-  'order_completed',
-];
+const IDENTIFY_EVENTS = [
+  '$identify identify $set alias $create_alias $merge_dangerously sign_up signed_up signup login lead generate_lead',
+  'complete_registration subscribe purchase order_completed',
+].flatMap((list) => list.split(' '));
 
 /** The names as they are compared: case and separators do not count. */
 function identifyNames(listed: readonly string[] | null): ReadonlySet<string> {

@@ -23,7 +23,7 @@ import {
 } from './call.ts';
 import { eventIdOf } from './event_id.ts';
 import { cleanEventName, REJECTIONS, type RejectionCode, readShortText } from './rejections.ts';
-import { readSentEvent } from './sent_event.ts';
+import { own, readSentEvent } from './sent_event.ts';
 import { isIdentifyName } from './site_rules.ts';
 import { readSentAt } from './timestamp.ts';
 
@@ -223,7 +223,6 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
   };
 }
 
-/** The other id of the visitor, as it may be stored. */
 function previousIdOf({ previousId }: SentEvent, { context: { identitySecret, site }, effort }: Call): string | null {
   return previousId === null ? null : cleanDistinctId(previousId, identitySecret, site, effort).distinctId;
 }
@@ -286,10 +285,6 @@ function readColumns(
   const order_id = readOrderId(own(properties, 'order_id'), secret, countries, effort);
   const lifted = Object.hasOwn(properties, '$action_source') ? ACTION_SOURCE_LIFTED : NOTHING_LIFTED;
   return { value, currency, order_id, lifted };
-}
-
-function own(properties: Readonly<Record<string, unknown>>, key: string): unknown {
-  return Object.hasOwn(properties, key) ? properties[key] : undefined;
 }
 
 function readValue(sent: unknown): number | null {

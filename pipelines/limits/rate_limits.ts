@@ -1,6 +1,5 @@
 // Rate limits and the monthly quota of a request, shared and of one edge alone.
 
-/** Which limit a request has reached. */
 export type LimitKind = 'ip' | 'key';
 
 /** How a subject stands to its limit. */
@@ -64,7 +63,6 @@ interface Window {
   total: number;
 }
 
-/** Rate limits in this process alone. */
 export interface MemoryLimits {
   /** Counts one request of an address and a key, unless one of them has reached its limit; a key may have its own. */
   take(address: string | null, key: string | null, nowMs: number, keyLimit?: number | null): RateVerdict;
@@ -116,7 +114,6 @@ export function createMemoryLimits({ windowMs, perIp, perKey }: RateLimits): Mem
   };
 }
 
-/** The state that leaves less. */
 function nearer(a: RateState | null, b: RateState | null): RateState | null {
   if (a === null || b === null) return a ?? b;
   return a.remaining <= b.remaining ? a : b;
@@ -127,7 +124,7 @@ function windowOf(windows: Map<string, Window>, subject: string, slice: number):
   let window = windows.get(subject);
   if (window === undefined) {
     window = { first: slice, counts: [], total: 0 };
-    if (windows.size >= SUBJECTS_MAX) forgetFirst(windows);
+    if (windows.size >= SUBJECTS_MAX) windows.delete(windows.keys().next().value ?? '');
     windows.set(subject, window);
   }
   while (window.counts.length > 0 && (window.first < slice - SLICES || window.counts[0] === 0)) {
@@ -144,11 +141,6 @@ function count(window: Window, slice: number): void {
   while (window.counts.length <= at) window.counts.push(0);
   window.counts[at] = (window.counts[at] ?? 0) + 1;
   window.total++;
-}
-
-function forgetFirst(windows: Map<string, Window>): void {
-  const [first] = windows.keys();
-  if (first !== undefined) windows.delete(first);
 }
 
 /**

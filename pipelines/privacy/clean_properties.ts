@@ -34,7 +34,10 @@ export type PropertiesOutcome =
   | { ok: false; problem: PropertiesProblem };
 export type JsonObject = Record<string, unknown>;
 
-/** How properties are cleaned. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 export interface Cleaning {
   /** Remove also what identifies a visitor, and collect nothing. */
   anonymous: boolean;
@@ -272,7 +275,7 @@ function childRole(meaning: KeyMeaning, role: Role): Role {
 
 /** A container that held nothing but identifiers leaves nothing to tell. */
 function isEmptyObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+  return isObject(value) && Object.keys(value).length === 0;
 }
 
 function copyFirst(object: JsonObject, keys: readonly string[], count: number): JsonObject {

@@ -46,7 +46,6 @@ export function emptyCollection(): Found {
   };
 }
 
-/** Members of a list that are looked at. */
 export const MEMBERS_MAX = 16;
 
 /** How the texts of a record are searched for phone numbers: as those of all properties. */

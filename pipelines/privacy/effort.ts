@@ -41,7 +41,6 @@ export function idEffort({ allowed, made }: Effort = allowEffort()): Effort {
   return { allowed, left: ID_STEPS_MAX, made, phones: new Map() };
 }
 
-/** Begins another event of the request. */
 export function startEvent(effort: Effort): void {
   effort.left = Math.min(EVENT_STEPS_MAX, effort.allowed - effort.made.steps);
 }

@@ -45,7 +45,6 @@ const VARIANTS: Readonly<Record<Identifier, readonly (keyof Identifiers)[]>> = {
   external_id: ['external_id'],
 };
 
-/** Copies one identifier with its variants. */
 export function copyIdentifier(into: Identifiers, kind: Identifier, from: Identifiers): void {
   for (const variant of VARIANTS[kind]) into[variant] = from[variant];
 }
@@ -105,20 +104,12 @@ function hashIdentifier(
 
 const GOOGLE_DOMAINS = new Set(['gmail.com', 'googlemail.com']);
 
-interface EmailHashes {
-  email: string;
-  /** Google's rule; null when equal to `email`. */
-  email_google: string | null;
-  /** Microsoft's and Reddit's rule; null when equal to `email`. */
-  email_stripped: string | null;
-}
-
 /**
  * Hashes an e-mail address in the variants the platforms disagree on: dots and plus tag kept (Meta, TikTok, Snapchat,
  * Pinterest, LinkedIn), removed for gmail.com and googlemail.com (Google), removed for every domain (Microsoft,
  * Reddit). One of Google's of which nothing is left is none. A SHA-256 given instead of an address stands for all of them. Anything else, an MD5 sum included, is null.
  */
-export function hashEmail(text: string): EmailHashes | null {
+export function hashEmail(text: string): Pick<Identifiers, 'email' | 'email_google' | 'email_stripped'> | null {
   const given = asSha256(text.trim());
   if (given !== null) return { email: given, email_google: null, email_stripped: null };
   const email = normaliseEmail(text);
@@ -199,13 +190,6 @@ const MEXICAN_MOBILE = /^\+\s?52[\s().-]{0,3}1[\s().-]{0,3}(?=(?:[0-9][\s().-]{0
 /** Written before a country code as if it belonged there: `0919876543210`. */
 const TRUNK_ZERO = /^\(?0[1-9]/;
 
-interface PhoneHashes {
-  /** Of E.164 with the plus (TikTok, Google). */
-  phone: string;
-  /** Of E.164 without the plus (Meta, Snapchat, Pinterest). */
-  phone_digits: string;
-}
-
 /**
  * E.164 with the plus, or null. Without `+` or `00` the number is read in the customer's country, in the site's where it is
  * none there, then as a country code with its plus left off, or a trunk zero before it. A number written internationally need only have a possible
@@ -238,13 +222,16 @@ export function normalisePhone(
   );
 }
 
-/** Hashes a phone number; a SHA-256 given instead stands for both forms. Anything unreadable, an MD5 sum included, is null. */
+/**
+ * Hashes a phone number in E.164, with the plus (TikTok, Google) and without (Meta, Snapchat, Pinterest); a SHA-256 given
+ * instead stands for both forms. Anything unreadable, an MD5 sum included, is null.
+ */
 export function hashPhone(
   text: string,
   country: string | null,
   siteCountry: string | null = null,
   validOnly = false,
-): PhoneHashes | null {
+): Pick<Identifiers, 'phone' | 'phone_digits'> | null {
   const given = asSha256(text.trim());
   if (given !== null) return { phone: given, phone_digits: given };
   const number = normalisePhone(text, country, siteCountry, validOnly);

@@ -15,7 +15,7 @@ import {
   SECRET_WORDS,
   type SecretRemoval,
 } from './key_words.ts';
-import { HOLDS_NUMBER, HOLDS_WRAPPED, plainText, scanText } from './normalise_text.ts';
+import { HOLDS_NUMBER, HOLDS_WRAPPED, percentDecoded, plainText, scanText } from './normalise_text.ts';
 
 /** What it costs to judge a name, with its characters. */
 const STEPS = 4;
@@ -77,7 +77,7 @@ function mayKeep(key: string, found: KeyMeaning): boolean {
 function classify(key: string): KeyMeaning {
   const bits = scanText(key);
   const plain = plainText(key, bits);
-  const segments = decoded(plain)
+  const segments = (plain.includes('%') ? percentDecoded(plain) : plain)
     .split(SEGMENT_ENDS)
     .filter((segment) => !INDEX.test(segment));
   const named = namedWithin(segmentsMeaning(segments), segments.at(-1) ?? '');
@@ -159,15 +159,6 @@ function leadsToPerson(segment: string): boolean {
   const word = comparableForm(segment);
   const opens = KNOWN.get(word)?.opens;
   return opens === 'feeding' || opens === 'context' || word === 'address' || word === 'ep';
-}
-
-function decoded(key: string): string {
-  if (!key.includes('%')) return key;
-  try {
-    return decodeURIComponent(key);
-  } catch {
-    return key;
-  }
 }
 
 function meaning(removal: Removal, feeds: Feed | null, opens: Opens = 'plain', feedsInPersonOnly = false): KeyMeaning {

@@ -117,11 +117,9 @@ export const PERSON_COUNTRY_WORDS = 'countryname';
 /** Ids of a visitor, a device or a click: each stands for one alone. */
 export const VISITOR_ID_WORDS =
   'userid uid username login customerid clientid distinctid anonymousid anonid deviceid visitorid sessionid gaclientid gasessionid memberid accountid loyaltyid subscriberid contactid leadid personid profileid idfa idfv gaid aaid madid advertisingid fbp fbc fbloginid fbclid gclid gbraid wbraid dclid ttclid ttp msclkid twclid lifatid epik rdtcid rdtuuid sccid scclickid yclid ymclid igshid igsh irclickid clickid mceid mcuid kx hsenc hsmi hssc hstc hubspotutk veroid olyencid olyanonid mkttok ga gid gl gclaw gcldc gclau gclgb gclgs svcdid did uetmsclkid ttcsid criteoid ctobundle pubcid sharedid tdid uid2 euid id5id rampid liverampid permutiveid lotameid ppid hem oaid rida tifa lgudid appsflyerid adjustadid onesignalid brazeid emarsysid intercomid customerioid cioid kissmetricsid heapidentity sfmcsubkey membershipid kundenid numeroclient numerodeclient numclient numerocliente numerodecliente codicecliente codigocliente numeroadherent numerosocio numeroabonne lidnummer';
-/** When somebody was born. */
 export const BIRTH_WORDS = 'dob dateofbirth birthday birthdate';
 /** What identifies a visitor or a device: kept online, where it is what destinations match by, removed in offline mode. */
 export const VISITOR_WORDS = `${VISITOR_ID_WORDS} ${BIRTH_WORDS} db gender ge cookie cookies alias`;
-/** Ids of one order. */
 export const ORDER_ID_WORDS = 'orderid ordernumber orderno transactionid';
 
 /** By what somebody could be found, alone or with what others know: kept online, removed in offline mode. */

@@ -276,6 +276,15 @@ function digitValue(digit: string): number {
   return value;
 }
 
+/** A text with its percent escapes undone; as it was where these say no text. */
+export function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 const EMAIL_CHARACTERS_MAX = 254;
 const EMAIL = /^[^\s@"(),:;<>[\]\\]+@[^\s@.]+(?:\.[^\s@.]+)+$/;
 const NOT_ASCII = /[^\p{ASCII}]/u;

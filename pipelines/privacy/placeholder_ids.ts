@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { percentDecoded } from './normalise_text.ts';
 
 /**
  * What programs send in place of an id that they do not have: many people share it, and by it strangers would be one
@@ -47,7 +48,7 @@ export function isPlaceholderId(sent: string): boolean {
   const isEncoded = text.includes('%');
   // Most ids have a digit, and cost no more than this look.
   if (!isEncoded && WITH_DIGIT.test(text)) return text.replace(AROUND, '') === '-1' || isPlaceholderHash(text);
-  const plain = isEncoded ? decoded(text).trim() : text;
+  const plain = isEncoded ? percentDecoded(text).trim() : text;
   return NOTHING.test(plain) || OBJECT.test(plain) || TEMPLATE.test(plain) || WORDS.has(wordOf(plain));
 }
 
@@ -89,12 +90,4 @@ export function isCookielessId(text: string): boolean {
 
 function wordOf(text: string): string {
   return text.toLowerCase().replace(AROUND, '').replace(SEPARATORS, '');
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

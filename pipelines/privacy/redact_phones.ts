@@ -272,10 +272,9 @@ function isEscapeLetter(text: string, at: number): boolean {
 // Phone numbers in texts that are valid in a numbering plan: of the countries given, or dialled as from abroad.
 
 const SEPARATOR = String.raw`(?:[\s().\-/\u2010-\u2015]|%(?:25)*(?:20|28|29|2[DdEeFf]))`;
-const OPEN = String.raw`(?:\(|%(?:25)*28)`;
 /** Groups of digits with something between them, not inside a word, an identifier, a date or a decimal. */
 const GROUPED = new RegExp(
-  `(?=[(%0-9])(?:(?<![A-Za-z0-9_]|[0-9][-.,/:])|${BEHIND_ESCAPE}|(?<=%[0-9A-Fa-f]{2}))${OPEN}?[0-9]{1,6}(?:${SEPARATOR}{1,3}[0-9]{2,8}){1,6}(?![A-Za-z0-9_]|[-.,/:]?[0-9])`,
+  `(?=[(%0-9])(?:(?<![A-Za-z0-9_]|[0-9][-.,/:])|${BEHIND_ESCAPE}|(?<=%[0-9A-Fa-f]{2}))${OPEN_BRACKET}?[0-9]{1,6}(?:${SEPARATOR}{1,3}[0-9]{2,8}){1,6}(?![A-Za-z0-9_]|[-.,/:]?[0-9])`,
   'g',
 );
 /** `00` in place of a plus, without anything between the digits. */

@@ -44,9 +44,9 @@ export function redactSecrets(text: string, bits: number, stands: 'text' | Names
   if ((bits & HOLDS_SECRET) !== 0) clean = clean.replace(FORM, REDACTED).replace(SCHEME, `$1$2${REDACTED}`);
   if ((bits & HOLDS_LONG_NUMBER) === 0) return clean;
   if (MAY_BE_IBAN.test(clean)) clean = redactIbans(clean);
-  return redactSpans(clean, (plain) =>
-    CARD_START.test(plain) ? findCards(plain).filter((card) => isCard(plain, card, stands, effort)) : [],
-  );
+  if (!CARD_START.test(clean)) return clean;
+  const cards = findCards(clean).filter((card) => isCard(clean, card, stands, effort));
+  return redactSpans(clean, cards);
 }
 
 /** Whether a number that stands alone is a payment card's. */
@@ -56,10 +56,15 @@ export function isCardNumber(value: number): boolean {
   return findCards(text).some((card) => isCard(text, card, 'text', null));
 }
 
-function redactSpans(text: string, spansIn: (text: string) => readonly { start: number; end: number }[]): string {
+interface Span {
+  start: number;
+  end: number;
+}
+
+function redactSpans(text: string, spans: readonly Span[]): string {
   let clean = '';
   let kept = 0;
-  for (const { start, end } of spansIn(text)) {
+  for (const { start, end } of spans) {
     clean += text.slice(kept, start) + REDACTED;
     kept = end;
   }
@@ -117,14 +122,12 @@ const CHECK_MODULUS = 97;
 
 /** Together or in groups, as banks print them. */
 function redactIbans(text: string): string {
-  return redactSpans(text, () => {
-    const spans: { start: number; end: number }[] = [];
-    for (const { index: start, 1: country = '' } of text.matchAll(IBAN_START)) {
-      const end = ibanEnd(text, start, IBAN_LENGTHS.get(country.toUpperCase()) ?? 0);
-      if (end !== null && start >= (spans.at(-1)?.end ?? 0)) spans.push({ start, end });
-    }
-    return spans;
-  });
+  const spans: Span[] = [];
+  for (const { index: start, 1: country = '' } of text.matchAll(IBAN_START)) {
+    const end = ibanEnd(text, start, IBAN_LENGTHS.get(country.toUpperCase()) ?? 0);
+    if (end !== null && start >= (spans.at(-1)?.end ?? 0)) spans.push({ start, end });
+  }
+  return redactSpans(text, spans);
 }
 
 function ibanEnd(text: string, start: number, length: number): number | null {
@@ -184,14 +187,7 @@ function redactSome(text: string, isMeant: Choice): string {
 function redactReadable(text: string, bits: number, isMeant: Choice): string {
   const plain = plainText(text, bits);
   const cards = findCards(plain).filter((card) => isMeant(card, plain));
-  if (cards.length === 0) return text;
-  let clean = '';
-  let kept = 0;
-  for (const { start, end } of cards) {
-    clean += plain.slice(kept, start) + REDACTED;
-    kept = end;
-  }
-  return clean + plain.slice(kept);
+  return cards.length === 0 ? text : redactSpans(plain, cards);
 }
 
 /** What ISO/IEC 7812 lets a payment card's number have. */
@@ -247,9 +243,7 @@ for (const code of Buffer.from(' \t+-')) JOINTS[code] = PLAIN;
 for (const code of Buffer.from('%ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz')) JOINTS[code] = APART;
 for (const code of Buffer.from('<\\')) JOINTS[code] = UNSURE;
 
-interface CardSpan {
-  start: number;
-  end: number;
+interface CardSpan extends Span {
   /** One group of digits. */
   isWhole: boolean;
 }

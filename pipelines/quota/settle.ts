@@ -65,7 +65,6 @@ export interface Settled extends SettledUsage {
   released: number;
 }
 
-/** An account's month. */
 export interface AccountMonth {
   accountId: string;
   month: string;

@@ -2,8 +2,8 @@
 import { registrableDomain } from '#pipelines/settings/public_suffixes.ts';
 
 /** How a body may be coded (RFC 9110 section 8.4.1), the smallest first. */
-const CODINGS = ['br', 'gzip', 'identity'] as const;
-export type Coding = (typeof CODINGS)[number];
+const CODINGS: readonly Coding[] = ['br', 'gzip', 'identity'];
+export type Coding = 'br' | 'gzip' | 'identity';
 
 /** What a client that names some codings thinks of a plain body which it does not name: better than nothing. */
 const UNNAMED_IDENTITY = 0.001;
@@ -15,20 +15,14 @@ const UNNAMED_IDENTITY = 0.001;
 export function chooseCoding(acceptEncoding: string | undefined): Coding {
   if (acceptEncoding === undefined) return 'identity';
   const weights = weightsOf(acceptEncoding);
-  let best: Coding = 'identity';
-  let weight = 0;
-  for (const coding of CODINGS) {
-    const given = weightOf(weights, coding);
-    if (given > weight) [best, weight] = [coding, given];
-  }
-  return best;
-}
-
-function weightOf(weights: ReadonlyMap<string, number>, coding: Coding): number {
-  const named = weights.get(coding) ?? (coding === 'gzip' ? weights.get('x-gzip') : undefined);
-  if (named !== undefined) return named;
-  if (coding !== 'identity') return weights.get('*') ?? 0;
-  return weights.get('*') === 0 ? 0 : UNNAMED_IDENTITY;
+  const others = weights.get('*');
+  const liked: Record<Coding, number> = {
+    br: weights.get('br') ?? others ?? 0,
+    gzip: weights.get('gzip') ?? weights.get('x-gzip') ?? others ?? 0,
+    identity: weights.get('identity') ?? (others === 0 ? 0 : UNNAMED_IDENTITY),
+  };
+  const best = CODINGS.reduce((best, coding) => (liked[coding] > liked[best] ? coding : best));
+  return liked[best] > 0 ? best : 'identity';
 }
 
 function weightsOf(header: string): Map<string, number> {

@@ -111,7 +111,6 @@ export const PAGES_MAX = 200;
 /** A site has at most so many event definitions. */
 const DEFINITIONS_MAX = 200;
 
-/** How often a definition fired in a while, and when first and last. */
 interface Fired {
   count: number;
   firstMs: number;
@@ -134,12 +133,11 @@ export function newNotes(): TagNotes {
   return { lastMs: 0, hours: new Map(), pages: new Map(), fired: new Map(), reported: new Map() };
 }
 
-/** Notes one event that came at `atMs`. */
 export function noteEvent(notes: TagNotes, { page, definition, reported }: Signs, atMs: number): void {
   notes.lastMs = Math.max(notes.lastMs, atMs);
   add(notes.hours, Math.floor(atMs / HOUR_MS), 1);
   if (page !== null) notePage(notes.pages, page, atMs);
-  if (definition !== null) noteFired(notes.fired, definition, { count: 1, firstMs: atMs, lastMs: atMs });
+  if (definition !== null) noteFired(notes.fired, definition, atMs);
   for (const [name, count] of Object.entries(reported ?? {}) as [Reported, number][]) {
     if (count > 0) add(notes.reported, `${Math.floor(atMs / DAY_MS)}:${name}`, count);
   }
@@ -155,18 +153,16 @@ function notePage(pages: Map<string, number>, page: string, atMs: number): void 
   if (pages.size > PAGES_MAX) for (const oldest of pages.keys()) return void pages.delete(oldest);
 }
 
-function noteFired(all: Map<string, Fired>, definition: string, fired: Fired): void {
+function noteFired(all: Map<string, Fired>, definition: string, atMs: number): void {
   const known = all.get(definition);
   if (known === undefined && all.size >= DEFINITIONS_MAX) return;
-  all.set(definition, {
-    count: (known?.count ?? 0) + fired.count,
-    firstMs: Math.min(known?.firstMs ?? fired.firstMs, fired.firstMs),
-    lastMs: Math.max(known?.lastMs ?? fired.lastMs, fired.lastMs),
-  });
+  const { count, firstMs, lastMs } = known ?? { count: 0, firstMs: atMs, lastMs: atMs };
+  all.set(definition, { count: count + 1, firstMs: Math.min(firstMs, atMs), lastMs: Math.max(lastMs, atMs) });
 }
 
 /** What a tag counts itself and reports once a day, in an event of its own. */
-type Reported = 'retried' | 'dropped' | 'rejected' | 'blocked';
+const REPORTED = ['retried', 'dropped', 'rejected', 'blocked'] as const;
+type Reported = (typeof REPORTED)[number];
 const REPORT_EVENT = '$tag_health';
 
 /** What an accepted event says of the tag that sent it. */
@@ -209,16 +205,9 @@ function pageOf(address: string | null): string | null {
 
 function reportedIn(properties: string): Record<Reported, number> {
   const given = JSON.parse(properties) as Record<string, unknown>;
-  const countOf = (name: Reported): number => {
-    const count = given[name];
-    return Number.isSafeInteger(count) && (count as number) > 0 ? Math.min(count as number, REPORTED_MAX) : 0;
-  };
-  return {
-    retried: countOf('retried'),
-    dropped: countOf('dropped'),
-    rejected: countOf('rejected'),
-    blocked: countOf('blocked'),
-  };
+  const countOf = (count: unknown): number =>
+    Number.isSafeInteger(count) && (count as number) > 0 ? Math.min(count as number, REPORTED_MAX) : 0;
+  return Object.fromEntries(REPORTED.map((name) => [name, countOf(given[name])])) as Record<Reported, number>;
 }
 
 /** A browser can count no more in a day. */

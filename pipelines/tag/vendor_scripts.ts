@@ -93,7 +93,6 @@ export type FetchScript = (script: VendorScript) => Promise<FetchedScript>;
 
 const JAVASCRIPT = /^(?:text|application)\/(?:x-)?(?:java|ecma)script\s*(?:;|$)/i;
 
-/** Whether a content type is a script's. */
 export function isScriptType(contentType: string | undefined): boolean {
   return contentType !== undefined && JAVASCRIPT.test(contentType.trim());
 }

@@ -18,7 +18,6 @@ import {
 import { monthOf } from '#pipelines/quota/month.ts';
 import type { Account, ApiKey } from '#schemas/setting.ts';
 
-/** Who makes a request, as the limits see it. */
 interface Requester {
   key: ApiKey;
   account: Account;
@@ -37,7 +36,6 @@ export interface Reservation {
 
 export type Admitted = { ok: true; reservation: Reservation; rate: RateState | null } | Limited;
 
-/** Both rate limits and the month's allowance. */
 export interface RateLimiter {
   /** Whether it is known, without asking, that a request would be refused. */
   limited(requester: Requester): Limited | null;
@@ -63,8 +61,12 @@ interface AdmitterOptions extends SharedLimitsOptions {
  * goes on from the usage known last: nothing waits for Redis to come back.
  */
 export async function createAdmitter(options: AdmitterOptions): Promise<RateLimiter> {
-  const { store, leases, addressOf } = options;
-  const counters = createCounters(options.metrics);
+  const { store, leases, addressOf, metrics } = options;
+  const counters = {
+    limited: metrics.counter('svc_edge_limited_total', 'Requests refused by a rate limit', ['limit']),
+    reserved: metrics.counter('svc_edge_reserved_total', 'Events reserved of an allowance', []),
+    released: metrics.counter('svc_edge_released_total', 'Reserved events given back, as not produced', []),
+  };
   const blocked = createBlocked(options.nowMs);
   const own = createOwnCount();
   const limits = await openSharedLimits(options);
@@ -117,14 +119,6 @@ export async function createAdmitter(options: AdmitterOptions): Promise<RateLimi
   };
 }
 
-function createCounters(metrics: Metrics) {
-  return {
-    limited: metrics.counter('svc_edge_limited_total', 'Requests refused by a rate limit', ['limit']),
-    reserved: metrics.counter('svc_edge_reserved_total', 'Events reserved of an allowance', []),
-    released: metrics.counter('svc_edge_released_total', 'Reserved events given back, as not produced', []),
-  };
-}
-
 /** Callers known to be limited until some time. */
 interface LimitedCallers {
   add(limited: Limited, address: string | null, keyHash: string): void;
@@ -134,18 +128,16 @@ interface LimitedCallers {
 /** Beyond so many the one that came first is forgotten: its next request is judged like any other. */
 const SUBJECTS_MAX = 10_000;
 
-interface Entry {
-  untilMs: number;
-  limited: Limited;
-}
-
 /**
  * Remembers what was answered, so that who goes on all the same costs no more than a look.
  *
  * @param nowMs Milliseconds of a clock that only goes forward.
  */
 export function createBlocked(nowMs: () => number): LimitedCallers {
-  const byKind: Record<LimitKind, Map<string, Entry>> = { ip: new Map(), key: new Map() };
+  const byKind: Record<LimitKind, Map<string, { untilMs: number; limited: Limited }>> = {
+    ip: new Map(),
+    key: new Map(),
+  };
 
   function look(kind: LimitKind, subject: string | null): Limited | null {
     const entries = byKind[kind];
@@ -171,12 +163,9 @@ export function createBlocked(nowMs: () => number): LimitedCallers {
 }
 
 /** The counters that all edges share in Redis, and those of this process for as long as Redis does not answer. */
-interface SharedLimits {
+interface SharedLimits extends Pick<RateLimiter, 'isShared' | 'stop'> {
   /** Counts a request, and reserves what it wants where the counters are shared. */
   admit(request: AdmissionRequest): Promise<Admission>;
-  /** Whether the counters are shared with the other edges. */
-  isShared(): boolean;
-  stop(): void;
 }
 
 interface SharedLimitsOptions {

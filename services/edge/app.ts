@@ -1,6 +1,5 @@
 // The routes of the edge, in the order in which they are mounted.
-import { createHttpServer, type HttpServer, sendNotModified } from '#infra/http/http_server.ts';
-import type { RequestErrors } from '#infra/http/request_errors.ts';
+import { createHttpServer, type HttpRequestIn, type HttpServer, sendNotModified } from '#infra/http/http_server.ts';
 import { mountDocs } from '#infra/http/static_files.ts';
 import { canonicalDomain } from '#pipelines/settings/domains.ts';
 import type { ConfigAnswer } from '#pipelines/settings/site_config.ts';
@@ -17,7 +16,7 @@ import { type InventoryIntake, mountInventory } from './inventory.ts';
 import { mountLoaders, type ScriptCache } from './loaders/routes.ts';
 import { publicDocument } from './openapi.ts';
 import { mountDialect } from './protocols/compat.ts';
-import { bringsHit, isCollect, mountCollect, mountMeasurements } from './protocols/ga4.ts';
+import { isCollect, mountCollect, mountMeasurements } from './protocols/ga4.ts';
 import { isCollector, mountCollectors } from './protocols/pixels.ts';
 import { mountFlags, mountRemoteConfig, posthog } from './protocols/posthog.ts';
 import { segment } from './protocols/segment.ts';
@@ -45,21 +44,23 @@ const REQUEST_MS_MAX = 30_000;
  * group of routes is mounted in a file of its own, by one line here.
  */
 export function createApp(options: AppOptions): HttpServer {
-  const app = openServer(options.trustedProxies);
+  const app = createHttpServer({
+    trustedProxies: options.trustedProxies,
+    bodyBytesMax: BODY_BYTES_MAX,
+    requestTimeoutMs: REQUEST_MS_MAX,
+    onMalformed: (reply) => void refuse(reply, 'request_malformed'),
+  });
   app.addHook('onRequest', async (request, reply) => {
     const takesCookies = isCollect(request) || isCollector(request);
     (takesCookies ? credentialedCors : cors)(request, reply);
   });
-  countSuccesses(app, options.errors);
-  const context = createEdgeContext(
-    options,
-    givePermits(
-      app,
-      options.limiter,
-      (request) => bringsHit(request) || (request.method === 'GET' && isCollector(request)),
-      options.isExempt,
-    ),
-  );
+  app.addHook('onResponse', (request, reply, done) => {
+    if (request.method === 'POST' && reply.statusCode < 400) options.errors.succeeded();
+    done();
+  });
+  const bringsEvents = (request: HttpRequestIn): boolean =>
+    request.method === 'POST' || (request.method === 'GET' && (isCollect(request) || isCollector(request)));
+  const context = createEdgeContext(options, givePermits(app, options.limiter, bringsEvents, options.isExempt));
   context.collectBodies(app, ['application/json', 'text/plain'], BODY_BYTES_MAX);
   // Before any route: it has to be told of all of them.
   answerUnrouted(app, options.errors);
@@ -84,24 +85,6 @@ export function createApp(options: AppOptions): HttpServer {
   return app;
 }
 
-function openServer(trustedProxies: string[]): HttpServer {
-  return createHttpServer({
-    trustedProxies,
-    bodyBytesMax: BODY_BYTES_MAX,
-    requestTimeoutMs: REQUEST_MS_MAX,
-    onMalformed: (reply) => {
-      refuse(reply, 'request_malformed');
-    },
-  });
-}
-
-function countSuccesses(app: HttpServer, errors: RequestErrors): void {
-  app.addHook('onResponse', (request, reply, done) => {
-    if (request.method === 'POST' && reply.statusCode < 400) errors.succeeded();
-    done();
-  });
-}
-
 const CACHE = 'public, max-age=60, stale-while-revalidate=300';
 
 /** GET /v1/config: the published configuration of the key's site. */
@@ -119,7 +102,6 @@ function mountConfig(
   });
 }
 
-/** How the edge is. */
 interface EdgeHealth {
   /** Whether an event could be accepted now. */
   healthy(): boolean;

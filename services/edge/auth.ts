@@ -12,24 +12,18 @@ import type { Site } from '#schemas/setting.ts';
 import { createBlocked } from './admission.ts';
 import type { EdgeErrorCode } from './errors.ts';
 
-/** What a request says its key is: `many` where its query says more than one. */
-type PresentedKey = { kind: 'one'; key: string } | { kind: 'none' } | { kind: 'many' };
-
-/** The key of a request, from the header or, where headers cannot be set, from the query. */
-function presentedKey(request: HttpRequestIn): PresentedKey {
+/** The key of a request, from the header or, where headers cannot be set, from the query; of several there all. */
+function presentedKeys(request: HttpRequestIn): string[] {
   const header = single(request.headers['x-svc-key']);
   // An empty one, as of a template that nobody filled in, says as little as none.
-  if (header !== null && header.trim() !== '') return { kind: 'one', key: header };
-  const query = request.query as Record<string, unknown> | undefined;
-  const key = query?.['key'];
-  if (typeof key === 'string' && key.trim() !== '') return { kind: 'one', key };
-  return Array.isArray(key) ? { kind: 'many' } : { kind: 'none' };
+  if (header !== null && header.trim() !== '') return [header];
+  const key = (request.query as Record<string, unknown> | undefined)?.['key'];
+  if (Array.isArray(key)) return key;
+  return typeof key === 'string' && key.trim() !== '' ? [key] : [];
 }
 
 /** Whether a request has a key, be it one that is known or not. */
-export function presentsKey(request: HttpRequestIn): boolean {
-  return presentedKey(request).kind !== 'none';
-}
+export const presentsKey = (request: HttpRequestIn): boolean => presentedKeys(request).length > 0;
 
 export const KEY_REPEATED = { ok: false, status: 400, code: 'key_repeated' } as const;
 
@@ -40,9 +34,8 @@ function single(value: string | string[] | undefined): string | null {
 
 /** Whether the caller of a request may act for a site, and which. */
 export function checkCaller(table: SettingsTable, request: HttpRequestIn, nowMs: number): KeyCheck {
-  const presented = presentedKey(request);
-  if (presented.kind === 'many') return KEY_REPEATED;
-  return checkKey(table, presented.kind === 'one' ? presented.key : null, pageOrigin(request), nowMs);
+  const keys = presentedKeys(request);
+  return keys.length > 1 ? KEY_REPEATED : checkKey(table, keys[0] ?? null, pageOrigin(request), nowMs);
 }
 
 /**

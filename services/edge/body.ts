@@ -132,10 +132,19 @@ export function sentBytes({ body }: HttpRequestIn): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
 }
 
-/** The bytes of a body with its Content-Encoding undone, as many as the API allows. */
-export function sentBody(request: HttpRequestIn): Decoded<Buffer> {
-  return decompress(sentBytes(request), request.headers['content-encoding'], BODY_BYTES_MAX);
+/** @throws PayloadError where it could not be decoded. */
+export function decoded<T>(read: Decoded<T>): T {
+  if (!read.ok) throw new PayloadError(read.code);
+  return read.value;
 }
+
+/** The bytes of a body with its Content-Encoding undone, as many as the API allows. Throws PayloadError. */
+export function sentBody(request: HttpRequestIn): Buffer {
+  return decoded(decompress(sentBytes(request), request.headers['content-encoding'], BODY_BYTES_MAX));
+}
+
+/** A body as JSON. Throws PayloadError. */
+export const sentJson = (request: HttpRequestIn): unknown => decoded(parseJson(sentBody(request)));
 
 type MultipartRead =
   | { ok: true; fields: [name: string, value: string][] }

@@ -149,7 +149,7 @@ function take(pools: readonly Pool[], requests: number, bytes: number): void {
 }
 
 /**
- * Gives every POST, and what else may bring events, a permit for as long as its handler runs, and refuses it where none is
+ * Gives what may bring events a permit for as long as its handler runs, and refuses it where none is
  * left. Returns how to find it.
  *
  * @param isExempt Whether an address has no share of its own, such as that of a proxy of ours.
@@ -162,7 +162,7 @@ export function givePermits(
 ): (request: HttpRequestIn) => Permit | undefined {
   const permits = new WeakMap<HttpRequestIn, Permit>();
   app.addHook('onRequest', async (request, reply) => {
-    if (request.method !== 'POST' && !bringsEvents(request)) return undefined;
+    if (!bringsEvents(request)) return undefined;
     const address = clientAddress(request);
     const permit = limiter.acquire(isExempt(address) ? null : neighbourhoodOf(address));
     if (permit === null) return refuse(reply, 'overloaded');

@@ -5,8 +5,17 @@ import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { type AnonymousLimiter, checkCaller } from './auth.ts';
 import { BODY_BYTES_MAX, payloadReader } from './body.ts';
 import type { Permit } from './concurrency_limiter.ts';
-import { type Answer, type EdgeErrorCode, errorHandler, limitedAnswer, refusal, refuse, sendAnswer } from './errors.ts';
-import { type IngestCaller, type IngestService, refuseCounted } from './ingest_service.ts';
+import {
+  type Answer,
+  type EdgeErrorCode,
+  errorCodeOf,
+  errorHandler,
+  limitedAnswer,
+  refusal,
+  refuse,
+  sendAnswer,
+} from './errors.ts';
+import type { IngestCaller, IngestService } from './ingest_service.ts';
 import type { Refusals } from './site_activity.ts';
 
 /** What the groups of routes get from the process. */
@@ -24,7 +33,6 @@ export interface EdgeParts {
 /** A hook of a route: it answers the request itself, or lets it go on with `undefined`. */
 export type RequestHook = (request: HttpRequestIn, reply: HttpReply) => Promise<HttpReply | undefined>;
 
-/** Who calls, or why they may not. */
 type CallerCheck = ({ ok: true } & IngestCaller) | { ok: false; code: EdgeErrorCode; refused?: RefusedCaller };
 
 /** What the groups of routes share. */
@@ -46,7 +54,10 @@ export interface EdgeContext extends EdgeParts {
   refuse(reply: HttpReply, code: EdgeErrorCode): HttpReply;
   /** Notes a request whose caller is refused, where it is known whose site it was for. */
   noteRefused(check: { code: string; refused?: RefusedCaller }): void;
-  /** The answer to a request of which nothing is taken: one of a known caller counts against the rate. */
+  /**
+   * The answer to a request of which nothing is taken: one of a known caller counts against the rate, and where that is
+   * exceeded, this is the answer instead.
+   */
   refuseCounted(request: HttpRequestIn, answer: Answer): Promise<Answer>;
   /** Has the bodies of these content types collected as bytes, each counted against the permit of its request. */
   collectBodies(scope: HttpServer, contentTypes: string | string[], bytesMax: number): void;
@@ -103,7 +114,9 @@ export function createEdgeContext(
     refuse,
     async refuseCounted(request, answer) {
       const caller = callers.get(request);
-      return caller === undefined ? answer : refuseCounted(parts.ingestService, request, caller, answer);
+      if (caller === undefined) return answer;
+      const limited = await parts.ingestService.countRefused(clientAddress(request), caller, errorCodeOf(answer));
+      return limited === null ? answer : limitedAnswer(limited);
     },
     collectBodies(scope, contentTypes, bytesMax) {
       scope.removeAllContentTypeParsers();
@@ -112,7 +125,6 @@ export function createEdgeContext(
   };
 }
 
-/** How a group of routes takes bodies and answers faults. */
 interface EventScope {
   /** Content types whose bodies are collected, and up to how many bytes; left out: those of the whole app. */
   bodies?: [contentTypes: string | string[], bytesMax: number];

@@ -11,7 +11,7 @@ import type { RequestErrors } from '#infra/http/request_errors.ts';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
 import type { Limited, RateState } from '#pipelines/limits/rate_limits.ts';
 
-/** The body cannot be taken; `code` is of the edge's table. */
+/** Nothing of the request can be taken; the error handler of its routes answers. */
 export class PayloadError extends Error {
   readonly code: EdgeErrorCode;
 
@@ -44,10 +44,7 @@ export const EDGE_ERRORS = {
   },
   measurement_ids_mixed: { status: 400, message: 'All hits of a request must belong to one site.' },
   pixel_unknown: { status: 403, message: 'The hit has no measurement id or pixel of the site.' },
-  browser_key_missing: {
-    status: 403,
-    message: 'The site has no active browser key.',
-  },
+  browser_key_missing: { status: 403, message: 'The site has no active browser key.' },
   hit_too_large: { status: 413, message: 'A hit may have at most 65536 characters and 1000 keys.' },
   parameters_too_many: {
     status: 413,
@@ -64,19 +61,13 @@ export const EDGE_ERRORS = {
   },
   events_too_many: { status: 413, message: REJECTIONS.events_too_many },
   content_type_unsupported: { status: 415, message: 'Send application/json, or text/plain containing JSON.' },
-  compression_unsupported: {
-    status: 400,
-    message: 'lz64 is not supported; send gzip, base64 or JSON.',
-  },
+  compression_unsupported: { status: 400, message: 'lz64 is not supported; send gzip, base64 or JSON.' },
   content_encoding_unsupported: {
     status: 415,
     message: 'Content-Encoding must be gzip, deflate, br, zstd or identity.',
   },
   body_undecodable: { status: 400, message: 'The body cannot be decompressed.' },
-  body_too_complex: {
-    status: 400,
-    message: 'The body is nested too deeply or has too many values.',
-  },
+  body_too_complex: { status: 400, message: 'The body is nested too deeply or has too many values.' },
   body_not_json: { status: 400, message: 'The body is not JSON in UTF-8.' },
   request_malformed: { status: 400, message: 'Malformed request, or a missing or duplicate Host header.' },
   events_rejected: { status: 400, message: 'All events of the request were rejected.' },
@@ -98,10 +89,7 @@ export const EDGE_ERRORS = {
   engage_invalid: { status: 400, message: 'A field is missing or invalid; see field.' },
   allowance_exhausted: { status: 402, message: "The account's monthly event quota is used up; nothing was stored." },
   rate_limited: { status: 429, message: 'Too many requests. Retry after the seconds in Retry-After.' },
-  internal: {
-    status: 500,
-    message: 'Internal error. Events may not have been stored; retry.',
-  },
+  internal: { status: 500, message: 'Internal error. Events may not have been stored; retry.' },
   overloaded: { status: 503, message: 'The service is overloaded. Retry with the same events later.' },
   not_acknowledged: { status: 503, message: 'The events may not have been stored. Retry with the same events.' },
   not_taken_now: {
@@ -116,7 +104,6 @@ export const EDGE_ERRORS = {
 } as const;
 export type EdgeErrorCode = keyof typeof EDGE_ERRORS;
 
-/** Seconds a client should wait after a 503. */
 const RETRY_AFTER_S = 2;
 
 interface ErrorAnswer {
@@ -143,13 +130,11 @@ export function withoutBody(answer: Answer): Answer {
   return answer.status === 200 ? { ...answer, status: 204, body: null } : answer;
 }
 
-/** An answer that refuses. */
 export function refusal(code: EdgeErrorCode): Answer {
   const { status, body } = errorAnswer(code);
   return { status, body, ...retryAfterOf(status) };
 }
 
-/** A 503 says when to come again. */
 export function retryAfterOf(status: number): Pick<Answer, 'retryAfterS'> {
   return status === 503 ? { retryAfterS: RETRY_AFTER_S } : {};
 }
@@ -180,17 +165,13 @@ export function sendAnswer(reply: HttpReply, { status, body, retryAfterS, rate }
   return reply.code(status).send(body ?? undefined);
 }
 
-/** Answers with the error of a code. */
 export function refuse(reply: HttpReply, code: EdgeErrorCode): HttpReply {
   return sendAnswer(reply, refusal(code));
 }
 
-/** Whole seconds after which the time is over. */
 function inSeconds(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1000));
 }
-
-// What the server itself refuses: errors inside requests, unknown paths, wrong methods.
 
 /** What of the server's own errors is the caller's fault, by the server's stable codes. */
 const CALLER_FAULTS: Readonly<Record<string, EdgeErrorCode>> = {
@@ -231,25 +212,19 @@ export function errorHandler(errors: RequestErrors, refuse: Refuse, answer: Answ
   };
 }
 
-/** The methods of the routes there are. */
-interface Methods {
-  /** Of a path, sorted, OPTIONS among them; undefined for an unknown path. */
-  of(path: string): string[] | undefined;
-}
-
 /**
  * Answers what no route takes: OPTIONS on any path, an unknown path, and a known path with a method it does not have. It
  * knows the routes that are added after it.
  */
 export function answerUnrouted(app: HttpServer, errors: RequestErrors): void {
-  const methods = watchMethods(app);
+  const methodsOf = watchMethods(app);
   const unrouted = (request: HttpRequestIn, reply: HttpReply): HttpReply => {
-    const allowed = methods.of(sentPath(request));
+    const allowed = methodsOf(sentPath(request));
     if (allowed === undefined) return refuse(reply, 'not_found');
     return refuse(reply.header('allow', allowed.join(', ')), 'method_not_allowed');
   };
   app.options('*', (request, reply) => {
-    const allowed = methods.of(sentPath(request));
+    const allowed = methodsOf(sentPath(request));
     if (allowed !== undefined) reply.header('allow', allowed.join(', '));
     return reply.code(204).send();
   });
@@ -261,18 +236,19 @@ export function answerUnrouted(app: HttpServer, errors: RequestErrors): void {
   );
 }
 
-/** Notes the methods of every route added from here on, so that a wrong one is told from an unknown path. */
-function watchMethods(app: HttpServer): Methods {
+/**
+ * Notes the methods of every route added from here on, so that a wrong one is told from an unknown path. Answers those of a
+ * path, sorted, OPTIONS among them; undefined for an unknown one.
+ */
+function watchMethods(app: HttpServer): (path: string) => string[] | undefined {
   const known = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
     const methods = known.get(url) ?? new Set(['OPTIONS']);
     for (const one of [method].flat()) methods.add(one);
     known.set(url, methods);
   });
-  return {
-    of(path) {
-      const methods = known.get(path);
-      return methods === undefined ? undefined : [...methods].sort();
-    },
+  return (path) => {
+    const methods = known.get(path);
+    return methods && [...methods].sort();
   };
 }

@@ -1,9 +1,9 @@
 import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import { readEnvelope } from '#pipelines/intake/take_event.ts';
 import { requestSignals } from './auth.ts';
-import { hasBody, parseJson, sentBody } from './body.ts';
+import { hasBody, sentJson } from './body.ts';
 import { type EdgeContext, eventScope } from './edge_context.ts';
-import { type Answer, errorAnswer, limitedAnswer, refusal, sendAnswer, withoutBody } from './errors.ts';
+import { type Answer, errorAnswer, limitedAnswer, PayloadError, refusal, sendAnswer, withoutBody } from './errors.ts';
 import { type Acceptance, EVENTS_MAX } from './ingest_service.ts';
 
 /**
@@ -13,8 +13,12 @@ import { type Acceptance, EVENTS_MAX } from './ingest_service.ts';
 export function mountIngest(app: HttpServer, context: EdgeContext): void {
   const { ingestService, requireApiKey, limitRate, callerOf } = context;
   const ingest = async (request: HttpRequestIn): Promise<Answer> => {
-    const read = readEvents(request);
-    if (!read.ok) return context.refuseCounted(request, read.answer);
+    if (!hasBody(request)) throw new PayloadError('content_type_unsupported');
+    const read = readEnvelope(sentJson(request), EVENTS_MAX);
+    if (!read.ok) {
+      const { status, code, message } = read;
+      return context.refuseCounted(request, { status, body: { error: { code, message } } });
+    }
     const peer = { clientIp: clientAddress(request), sentAtMs: read.sentAtMs, ...requestSignals(request) };
     return answerOf(await ingestService.accept(read.events, peer, callerOf(request)), read.events.length);
   };
@@ -24,19 +28,6 @@ export function mountIngest(app: HttpServer, context: EdgeContext): void {
       sendAnswer(reply, await ingest(request)),
     );
   });
-}
-
-type Read = { ok: true; events: readonly unknown[]; sentAtMs: number | null } | { ok: false; answer: Answer };
-
-function readEvents(request: HttpRequestIn): Read {
-  if (!hasBody(request)) return { ok: false, answer: refusal('content_type_unsupported') };
-  const bytes = sentBody(request);
-  const body = bytes.ok ? parseJson(bytes.value) : bytes;
-  if (!body.ok) return { ok: false, answer: refusal(body.code) };
-  const envelope = readEnvelope(body.value, EVENTS_MAX);
-  if (envelope.ok) return envelope;
-  const { status, code, message } = envelope;
-  return { ok: false, answer: { status, body: { error: { code, message } } } };
 }
 
 /**

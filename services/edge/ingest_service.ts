@@ -2,7 +2,6 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { failpoint } from '#infra/failpoint.ts';
-import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
 import type { PartitionSender, SendRefusal, SendResult } from '#infra/kafka/sender.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { IntakeContext } from '#pipelines/intake/call.ts';
@@ -16,7 +15,7 @@ import type { Account, ApiKey, Site } from '#schemas/setting.ts';
 import { reservedHeaders, visitorPartition } from '#schemas/wire.ts';
 import type { RateLimiter, Reservation } from './admission.ts';
 import type { RequestSignals } from './auth.ts';
-import { type Answer, type EdgeErrorCode, errorCodeOf, limitedAnswer } from './errors.ts';
+import type { EdgeErrorCode } from './errors.ts';
 import type { AnsweredEvents, MappedFrom, Refusals, Sender } from './site_activity.ts';
 
 /** A limit of the API: docs/sending.md. */
@@ -41,14 +40,12 @@ export interface AcceptOptions {
   onAccepted(siteId: string, events: readonly Event[]): void;
 }
 
-/** Who may act for a site. */
 export interface IngestCaller {
   key: ApiKey;
   site: Site;
   account: Account;
 }
 
-/** Where a request comes from. */
 interface RequestOrigin extends RequestSignals {
   clientIp: string;
   /** When it says to have been sent. */
@@ -278,18 +275,4 @@ export function openTimeSlices(): Turns {
       beganMs = performance.now();
     },
   };
-}
-
-/**
- * The answer to a known caller of whose request nothing is taken. The request counts all the same, and where the caller's rate
- * is exceeded, that is the answer instead.
- */
-export async function refuseCounted(
-  ingestService: IngestService,
-  request: HttpRequestIn,
-  caller: IngestCaller,
-  answer: Answer,
-): Promise<Answer> {
-  const limited = await ingestService.countRefused(clientAddress(request), caller, errorCodeOf(answer));
-  return limited === null ? answer : limitedAnswer(limited);
 }

@@ -20,7 +20,6 @@ export interface InventoryOptions {
   nowMs(): number;
 }
 
-/** Answers a request that says what a tag found. */
 export type InventoryIntake = (request: HttpRequestIn, caller: IngestCaller) => Promise<Answer>;
 
 /** POST /v1/inventory. Each request counts against the rate, also where nothing of it is taken. */

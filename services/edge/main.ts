@@ -49,7 +49,6 @@ const SCRIPT_BYTES_MAX = 2 * 1024 * 1024;
 /** Longest that Redis is waited for before the limits are counted in this process alone. */
 const ADMISSION_MS_MAX = 1_000;
 
-/** Bytes of one produce request. */
 const REQUEST_BYTES_MAX = 1024 * 1024;
 /** Retries inside the client; beyond them the answer is 503 and the events are the client's still. */
 const SEND_RETRIES = 8;
@@ -79,11 +78,19 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
       nowMs: Date.now,
     }),
   );
-  const senders = openSenders(runtime, config);
-  const sender = await senders.open(TOPICS.raw);
+  const openSender = createSenderOpener(runtime, config);
+  const sender = await openSender(TOPICS.raw);
   const addressOf = createAddressNamer(config.identitySecret, blockListOf(config.ipExempt));
   const rateLimiter = await openAdmitter(runtime, config, redis, addressOf);
-  const engage = openEngage(runtime, redis, config.identitySecret, addressOf);
+  const engage: EngageParts = {
+    memory: createEngageMemories(createVisitorStateStore(redis), metrics, Date.now),
+    spam: createSpamWatch(createEngageGuard(redis), metrics),
+    addressOf,
+    // A key of its own (RFC 5869), so that no token says anything of the secret that identities are hashed with.
+    secret: Buffer.from(hkdfSync('sha256', config.identitySecret, '', 'svc.engage.token.v1', 32)),
+    identitySecret: config.identitySecret,
+    randomBytes,
+  };
   const noteAudience = createAudienceNotes(table, engage.memory);
   const app = createApp({
     table,
@@ -100,7 +107,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
         tagHealth.saw(siteId, events);
       },
     }),
-    inventory: await openInventory(runtime, redis, await senders.open(TOPICS.inventory)),
+    inventory: await openInventory(runtime, redis, await openSender(TOPICS.inventory)),
     configOf: createConfigAnswers(table),
     tag: { sources: TAG_SOURCES, scripts: await scripts },
     engage,
@@ -171,7 +178,7 @@ async function openAdmitter(
     checkpointsWanted: partitions,
     deadlineMs: ADMISSION_MS_MAX,
   });
-  const limiting = {
+  const rateLimiter = createAdmitter({
     store,
     memory: createMemoryLimits(limits),
     leases: createReservationLeases({
@@ -183,11 +190,10 @@ async function openAdmitter(
     nowMs: monotonicMs,
     metrics,
     logger,
-  };
-  return stopping(runtime, await createAdmitter(limiting));
+  });
+  return stopping(runtime, await rateLimiter);
 }
 
-/** The way in for events, by which every protocol goes. */
 async function openIngestService(
   runtime: Runtime,
   { identitySecret }: EdgeConfig,
@@ -209,46 +215,22 @@ async function openIngestService(
   });
 }
 
-/** The edge's way into Kafka. */
-interface Senders {
-  /** A sender to a topic, which ends with the process. */
-  open(topic: string): Promise<PartitionSender>;
-}
-
-function openSenders(runtime: Runtime, config: EdgeConfig): Senders {
+/** Opens the edge's senders to topics, which end with the process. */
+function createSenderOpener(runtime: Runtime, config: EdgeConfig): (topic: string) => Promise<PartitionSender> {
   const { session, logger, fatal, clusterAlive } = runtime;
   const kafka = createKafka(session.config, 'svc.edge.sender', logger, SEND_RETRIES);
-  return {
-    async open(topic) {
-      const sender = await createSender({
-        kafka,
-        topic,
-        requestBytesMax: REQUEST_BYTES_MAX,
-        queuedBytesMax: config.queuedBytesMax,
-        deadlineMs: config.acknowledgeMs,
-        nowMs: monotonicMs,
-        watchdogMs: session.config.watchdogMs,
-        isClusterAlive: clusterAlive,
-        onFatal: fatal,
-      });
-      return stopping(runtime, sender);
-    },
+  return async (topic) => {
+    const sender = createSender({
+      kafka,
+      topic,
+      requestBytesMax: REQUEST_BYTES_MAX,
+      queuedBytesMax: config.queuedBytesMax,
+      deadlineMs: config.acknowledgeMs,
+      nowMs: monotonicMs,
+      watchdogMs: session.config.watchdogMs,
+      isClusterAlive: clusterAlive,
+      onFatal: fatal,
+    });
+    return stopping(runtime, await sender);
   };
-}
-
-/** What the routes of surveys, promos and forms need of the process. */
-function openEngage(
-  { metrics }: Runtime,
-  redis: Redis,
-  identitySecret: Buffer,
-  addressOf: EngageParts['addressOf'],
-): EngageParts {
-  const memory = createEngageMemories(createVisitorStateStore(redis), metrics, Date.now);
-  const spam = createSpamWatch(createEngageGuard(redis), metrics);
-  return { memory, spam, addressOf, secret: engageSecret(identitySecret), identitySecret, randomBytes };
-}
-
-/** A key of its own (RFC 5869), so that no token says anything of the secret that identities are hashed with. */
-function engageSecret(identitySecret: Buffer): Buffer {
-  return Buffer.from(hkdfSync('sha256', identitySecret, '', 'svc.engage.token.v1', 32));
 }

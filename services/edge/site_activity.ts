@@ -17,7 +17,7 @@ import type { Event } from '#schemas/event.ts';
 import type { ApiKey, Site } from '#schemas/setting.ts';
 
 interface RefusalsOptions {
-  /** Passes notes of a site on, as `BatchedReporter` says. */
+  /** Passes notes of a site on, as `createBatchedReporter` says. */
   note(siteId: string, notes: RefusalNotes, number: number): Promise<void>;
   /** Says that refusals are counted from now on, unless that was said before. */
   markCounted(): Promise<void>;
@@ -26,7 +26,6 @@ interface RefusalsOptions {
   nowMs(): number;
 }
 
-/** Who sent events, or calls that become such. */
 export interface Sender {
   key: ApiKey;
   site: Site;
@@ -68,7 +67,7 @@ const MARK_MS = 60_000;
 
 /** Gathers in memory what each site was not accepted of, and passes it on every 2 s; samples hold cleaned names alone. */
 export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOptions): Refusals {
-  const waiting = createBatchedReporter({ begin: newRefusalNotes, note });
+  const waiting = createBatchedReporter(newRefusalNotes, note);
   const mark = (): void => {
     markCounted().catch(() => undefined);
   };
@@ -125,20 +124,9 @@ export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOpt
   };
 }
 
-/** Where the events of a request stand that were taken. */
 function soundPlaces(count: number, { rejected, dropped }: TakenBatch): number[] {
   const others = new Set([...rejected, ...dropped].map(({ index }) => index));
   return Array.from({ length: count }, (_, index) => index).filter((index) => !others.has(index));
-}
-
-interface ReporterOptions<Batch> {
-  begin(): Batch;
-  /**
-   * Passes a batch on. Where it throws, the batch may have arrived all the same: it is passed on again, unchanged and under its
-   * number, before any later one of its name. Numbers rise from 1.
-   */
-  note(name: string, batch: Batch, number: number): Promise<void>;
-  everyMs?: number;
 }
 
 /** What is noted in memory, a batch by each name, and passed on in turns: no request waits for it. */
@@ -151,18 +139,22 @@ interface BatchedReporter<Batch> {
 
 const REPORT_MS = 2_000;
 
-function createBatchedReporter<Batch>({
-  begin,
-  note,
+/**
+ * @param note Passes a batch on. Where it throws, the batch may have arrived all the same: it is passed on again, unchanged and
+ *   under its number, before any later one of its name. Numbers rise from 1.
+ */
+function createBatchedReporter<Batch>(
+  begin: () => Batch,
+  note: (name: string, batch: Batch, number: number) => Promise<void>,
   everyMs = REPORT_MS,
-}: ReporterOptions<Batch>): BatchedReporter<Batch> {
+): BatchedReporter<Batch> {
   const waiting = new Map<string, Batch>();
   const unanswered = new Map<string, { batch: Batch; number: number }>();
   let numbers = 0;
   let flushing: Promise<unknown> | null = null;
 
-  async function send(name: string, report: { batch: Batch; number: number }): Promise<void> {
-    await note(name, report.batch, report.number);
+  async function send(name: string, { batch, number }: { batch: Batch; number: number }): Promise<void> {
+    await note(name, batch, number);
     unanswered.delete(name);
   }
 
@@ -204,7 +196,7 @@ function createBatchedReporter<Batch>({
 
 interface TagHealthOptions {
   table: SettingsTable;
-  /** Passes notes of a site on, as `BatchedReporter` says. */
+  /** Passes notes of a site on, as `createBatchedReporter` says. */
   note(siteId: string, notes: TagNotes, number: number): Promise<void>;
   nowMs(): number;
 }
@@ -219,7 +211,7 @@ export interface TagHealth {
 
 /** Gathers in memory what each site's browsers sent, and passes it on every 2 s. */
 export function createTagHealth({ table, note, nowMs }: TagHealthOptions): TagHealth {
-  const waiting = createBatchedReporter({ begin: newNotes, note });
+  const waiting = createBatchedReporter(newNotes, note);
   const definitionsOf = knownDefinitions(table);
   return {
     saw(siteId, events) {
@@ -276,11 +268,8 @@ const KEY_USE_FLUSH_MS = 1_000;
 /** Passes on at once that a key was used, and then no more than once a minute for each key. */
 export function createKeyUse({ note, nowMs }: KeyUseOptions): KeyUse {
   const reportedAtMs = new Map<string, number>();
-  const waiting = createBatchedReporter<Map<string, number>>({
-    begin: () => new Map(),
-    note: (_name, uses) => note(uses),
-    everyMs: KEY_USE_FLUSH_MS,
-  });
+  const begin = (): Map<string, number> => new Map();
+  const waiting = createBatchedReporter(begin, (_name, uses) => note(uses), KEY_USE_FLUSH_MS);
   return {
     saw(keyHash) {
       const now = nowMs();

@@ -1,5 +1,5 @@
 // What requests of other vendors' libraries have in common once they are mapped to events.
-import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { numberId } from '#pipelines/privacy/placeholder_ids.ts';
 import type { Caller } from '#schemas/event.ts';
 
@@ -20,11 +20,11 @@ type CallProblem = keyof typeof CALL_PROBLEMS;
 /** The event of a call, in the form POST /v1/ingest takes it; what is no object goes on as it is and is rejected there. */
 export type MappedCall = { ok: true; event: unknown } | { ok: false; code: CallProblem };
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Whether properties, or what else is an object, may be left out and are, or are one. */
+export function isAbsentOrObject(value: unknown): boolean {
+  return value === undefined || value === null || isObject(value);
 }
 
-/** The object, or an empty one. */
 export function objectOr(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }

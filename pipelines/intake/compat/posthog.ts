@@ -1,11 +1,11 @@
-import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import {
   type Arrival,
   clockOf,
   firstGiven,
   given,
   idText,
-  isObject,
+  isAbsentOrObject,
   type MappedCall,
   objectOr,
 } from './mapped_call.ts';
@@ -35,10 +35,6 @@ export function mapPosthogEvent(sent: unknown, arrival: Arrival): MappedCall {
     },
   };
   return { ok: true, event };
-}
-
-function isAbsentOrObject(value: unknown): boolean {
-  return value === undefined || value === null || isObject(value);
 }
 
 function identifies(name: unknown): boolean {

@@ -1,6 +1,6 @@
 // Calls of Segment's HTTP API as events.
 import { DESTINATIONS_PROPERTY, stated, unwrapped } from '#pipelines/delivery/vocabulary.ts';
-import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { isNobodysId } from '#pipelines/privacy/placeholder_ids.ts';
 import { readSentAt } from '../timestamp.ts';
 import {
@@ -9,7 +9,7 @@ import {
   firstGiven,
   given,
   idText,
-  isObject,
+  isAbsentOrObject,
   type MappedCall,
   objectOr,
 } from './mapped_call.ts';
@@ -133,10 +133,6 @@ function propertiesOf(kind: SegmentCall, sent: JsonObject, context: JsonObject, 
     case 'alias':
       return { ...joined, ...given({ alias: idText(sent['previousId']) }) };
   }
-}
-
-function isAbsentOrObject(value: unknown): boolean {
-  return value === undefined || value === null || isObject(value);
 }
 
 /** Segment's e-commerce specification calls the amount `revenue`, and `total` with tax and shipping. */

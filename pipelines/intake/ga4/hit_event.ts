@@ -7,52 +7,24 @@ import type { Caller } from '#schemas/event.ts';
 import { given, pageArrival } from '../compat/mapped_call.ts';
 import { digestId } from '../event_id.ts';
 import { canonicalJson } from '../json_text.ts';
-import { type Hit, numberOr } from './hits.ts';
-import { itemsOfHit, purchaseId, statedId } from './items.ts';
+import { type Hit, numberOr, textOf } from './hits.ts';
+import { itemsOfHit, namesOf, purchaseId, statedId } from './items.ts';
 
 /** What says of an event that GA4's own tag sent it: the value of its property `$lib`. */
 export const GTAG_LIBRARY = 'ga4';
 
 /** Keys of the wire that are texts, and what they are called in GA4's reports, or by the parameters of a campaign. */
-const TEXTS: ReadonlyMap<string, string> = new Map([
-  ['cid', 'client_id'],
-  ['uid', 'external_id'],
-  ['sid', 'ga_session_id'],
-  ['dl', 'page_location'],
-  ['dr', 'page_referrer'],
-  ['dt', 'page_title'],
-  ['dp', 'page_path'],
-  ['ul', 'language'],
-  ['sr', 'screen_resolution'],
-  ['cu', 'currency'],
-  ['cs', 'utm_source'],
-  ['cm', 'utm_medium'],
-  ['cn', 'utm_campaign'],
-  ['ck', 'utm_term'],
-  ['cc', 'utm_content'],
-  ['ci', 'utm_id'],
-  ['tt', 'traffic_type'],
-  ['ir', 'ignore_referrer'],
-  ['gcs', 'gcs'],
-  ['gcd', 'gcd'],
-  ['dma', 'dma'],
-  ['dma_cps', 'dma_cps'],
-  ['npa', 'npa'],
-  ['us_privacy', 'us_privacy'],
-]);
-const NUMBERS: ReadonlyMap<string, string> = new Map([
-  ['sct', 'ga_session_number'],
-  ['_et', 'engagement_time_msec'],
-]);
-const FLAGS: ReadonlyMap<string, string> = new Map([
-  ['seg', 'session_engaged'],
-  ['_fv', 'first_visit'],
-  ['_ss', 'session_start'],
-  ['_nsi', 'new_to_site'],
-  ['_c', 'is_conversion'],
-  ['_ee', 'external_event'],
-  ['_dbg', 'debug_mode'],
-]);
+const TEXTS = namesOf(
+  'cid:client_id uid:external_id sid:ga_session_id dl:page_location dr:page_referrer dt:page_title dp:page_path',
+  'ul:language sr:screen_resolution cu:currency cs:utm_source cm:utm_medium cn:utm_campaign ck:utm_term',
+  'cc:utm_content ci:utm_id tt:traffic_type ir:ignore_referrer gcs:gcs gcd:gcd dma:dma dma_cps:dma_cps npa:npa',
+  'us_privacy:us_privacy',
+);
+const NUMBERS = namesOf('sct:ga_session_number _et:engagement_time_msec');
+const FLAGS = namesOf(
+  'seg:session_engaged _fv:first_visit _ss:session_start _nsi:new_to_site _c:is_conversion _ee:external_event',
+  '_dbg:debug_mode',
+);
 
 const USER_DATA = 'user_data.';
 
@@ -62,7 +34,6 @@ interface HitArrival {
   secret: Buffer;
 }
 
-/** The events of one request, in the order of its hits. */
 export function eventsOfHits(hits: readonly Hit[], arrival: HitArrival): JsonObject[] {
   const names = new Map<string, string>();
   return hits.map((hit) => eventOfHit(hit, arrival, names));
@@ -98,11 +69,6 @@ function eventOfHit(hit: Hit, arrival: HitArrival, names: Map<string, string>): 
       }),
     },
   });
-}
-
-function textOf(fields: ReadonlyMap<string, string>, key: string): string | undefined {
-  const text = fields.get(key);
-  return text === undefined || text.trim() === '' ? undefined : text;
 }
 
 /** What stands under `ep.`, `epn.`, `up.` and `upn.`, the items, and what is said of the person. */
@@ -229,32 +195,15 @@ const ADDRESSES_MAX = 4;
 const VALUES_MAX = 8;
 
 /** What the blob `em` calls a person's data, and the member it becomes; those of an address have its number behind them. */
-const BLOB_FIELDS: ReadonlyMap<string, string> = new Map([
-  ['em', 'sha256_email_address'],
-  ['pn', 'sha256_phone_number'],
-]);
-const BLOB_ADDRESS_FIELDS: ReadonlyMap<string, string> = new Map([
-  ['fn', 'sha256_first_name'],
-  ['ln', 'sha256_last_name'],
-  ['ct', 'city'],
-  ['rg', 'region'],
-  ['pc', 'postal_code'],
-  ['co', 'country'],
-]);
+const BLOB_FIELDS = namesOf('em:sha256_email_address pn:sha256_phone_number');
+const BLOB_ADDRESS_FIELDS = namesOf(
+  'fn:sha256_first_name ln:sha256_last_name ct:city rg:region pc:postal_code co:country',
+);
 const PLAIN_IN_BLOB = new Set(['pc', 'co']);
 const PLAIN = /^[A-Za-z0-9 -]{2,12}$/;
 
 /** What a hit says of a person, gathered into the form of GA4's `user_data`. */
-interface UserData {
-  /** Takes what stands under `user_data.<path>`, as it was typed. */
-  add(path: string, value: string): void;
-  /** Takes gtag's blob of hashes, `tv.1~em.<hash>~fn0.<hash>`; what is no hash in it is nobody's to keep. */
-  addBlob(blob: string): void;
-  /** Null where nothing was said. */
-  gathered(): JsonObject | null;
-}
-
-function gatherUserData(): UserData {
+function gatherUserData() {
   const values = new Map<string, string[]>();
   const addresses = new Map<number, Map<string, string>>();
 
@@ -277,18 +226,21 @@ function gatherUserData(): UserData {
   }
 
   return {
-    add(path, value) {
+    /** Takes what stands under `user_data.<path>`, as it was typed. */
+    add(path: string, value: string): void {
       const steps = path.split('.', 4);
       const [first = '', ...rest] = steps;
       const names = rest.filter((step) => !INDEX.test(step));
       if (first !== 'address') put([first, ...names].join('_'), value);
       else putAddress(Number(rest.find((step) => INDEX.test(step)) ?? 0), names.join('_'), value);
     },
-    addBlob(blob) {
+    /** Takes gtag's blob of hashes, `tv.1~em.<hash>~fn0.<hash>`; what is no hash in it is nobody's to keep. */
+    addBlob(blob: string): void {
       const [version, ...parts] = blob.split('~', 64);
       if (version === 'tv.1') parts.forEach(addFromBlob);
     },
-    gathered() {
+    /** Null where nothing was said. */
+    gathered(): JsonObject | null {
       const members: [string, unknown][] = [...values].map(([name, all]) => [name, all.length === 1 ? all[0] : all]);
       const places = [...addresses.values()].map((address) => Object.fromEntries(address));
       if (places.length > 0) members.push(['address', places]);

@@ -1,7 +1,7 @@
 // Hits of GA4's wire, and limits of their parameters.
-import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { allowEffort, type Effort, jsonIn } from '#pipelines/privacy/effort.ts';
-import { isObject, objectOr } from '../compat/mapped_call.ts';
+import { objectOr } from '../compat/mapped_call.ts';
 
 /** One event as it is on GA4's wire. */
 export interface Hit {
@@ -57,6 +57,12 @@ function hitsOf(query: string, lines: readonly string[]): Hit[] {
 function formFields(text: string): Map<string, string> {
   // Decodes gtag's %20 and bare ~ as well as the + and %7E of emitters that encode as forms do, and takes what is malformed.
   return new Map(new URLSearchParams(text));
+}
+
+/** A text that says something. */
+export function textOf(fields: ReadonlyMap<string, string>, key: string): string | undefined {
+  const text = fields.get(key);
+  return text === undefined || text.trim() === '' ? undefined : text;
 }
 
 function isTooLarge(text: string): boolean {

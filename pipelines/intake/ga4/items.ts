@@ -10,48 +10,27 @@ import { numberOr } from './hits.ts';
 /** GA4 takes no more of one event. */
 export const ITEMS_MAX = 200;
 
+/** Keys and the names they stand for, as `id:item_id`. */
+export function namesOf(...lists: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(lists.flatMap((list) => list.split(' ').map((pair) => pair.split(':') as [string, string])));
+}
+
 /** What stands before a value of an item on the wire, and GA4's name for it. */
-const FIELDS: ReadonlyMap<string, string> = new Map([
-  ['id', 'item_id'],
-  ['nm', 'item_name'],
-  ['br', 'item_brand'],
-  ['ca', 'item_category'],
-  ['c2', 'item_category2'],
-  ['c3', 'item_category3'],
-  ['c4', 'item_category4'],
-  ['c5', 'item_category5'],
-  ['va', 'item_variant'],
-  ['pr', 'price'],
-  ['qt', 'quantity'],
-  ['cp', 'coupon'],
-  ['ln', 'item_list_name'],
-  ['lp', 'index'],
-  ['li', 'item_list_id'],
-  ['ds', 'discount'],
-  ['af', 'affiliation'],
-  ['pi', 'promotion_id'],
-  ['pn', 'promotion_name'],
-  ['cn', 'creative_name'],
-  ['cs', 'creative_slot'],
-  ['lo', 'location_id'],
-]);
+const FIELDS = namesOf(
+  'id:item_id nm:item_name br:item_brand ca:item_category c2:item_category2 c3:item_category3 c4:item_category4',
+  'c5:item_category5 va:item_variant pr:price qt:quantity cp:coupon ln:item_list_name lp:index li:item_list_id',
+  'ds:discount af:affiliation pi:promotion_id pn:promotion_name cn:creative_name cs:creative_slot lo:location_id',
+);
 const NUMBERS = new Set(['price', 'quantity', 'index', 'discount']);
 /** The parameters of its own that an item may have are counted by one character: 0 to 9, then A to Q. */
 const OWN_NAME = /^k[0-9A-Q]/;
 const OWN_VALUE = /^v[0-9A-Q]/;
 
 /** What gtag called these before GA4, and still takes. */
-const LEGACY: ReadonlyMap<string, string> = new Map([
-  ['id', 'item_id'],
-  ['name', 'item_name'],
-  ['brand', 'item_brand'],
-  ['variant', 'item_variant'],
-  ['list_name', 'item_list_name'],
-  ['list', 'item_list_name'],
-  ['list_position', 'index'],
-  ['position', 'index'],
-  ['creative', 'creative_name'],
-]);
+const LEGACY = namesOf(
+  'id:item_id name:item_name brand:item_brand variant:item_variant list_name:item_list_name list:item_list_name',
+  'list_position:index position:index creative:creative_name',
+);
 const CATEGORIES = ['item_category', 'item_category2', 'item_category3', 'item_category4', 'item_category5'];
 
 const ITEM_KEY = /^pr(\d{1,3})$/;

@@ -1,8 +1,8 @@
 // The Measurement Protocol: requests as events, what its validation says, and its limits of names.
 import { consentOf } from '#pipelines/delivery/consent.ts';
 import { conversionName } from '#pipelines/delivery/vocabulary.ts';
-import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import { firstGiven, given, idText, isObject, objectOr, pageArrival } from '../compat/mapped_call.ts';
+import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { firstGiven, given, idText, objectOr, pageArrival } from '../compat/mapped_call.ts';
 import { readShortText } from '../rejections.ts';
 import { readForeignTime } from '../timestamp.ts';
 import { areTooMany, parametersOfMeasurements } from './hits.ts';
@@ -14,12 +14,13 @@ export const MEASUREMENTS_MAX = 25;
 /** What says of an event that it came by the Measurement Protocol: the value of its property `$lib`. */
 const MEASUREMENT_LIBRARY = 'ga4_mp';
 
-type MeasurementsRead =
-  | { ok: true; events: unknown[] }
-  | {
-      ok: false;
-      problem: 'body_not_object' | 'client_id_missing' | 'events_missing' | 'events_too_many' | 'parameters_too_many';
-    };
+export type MeasurementsProblem =
+  | 'body_not_object'
+  | 'client_id_missing'
+  | 'events_missing'
+  | 'events_too_many'
+  | 'parameters_too_many';
+type MeasurementsRead = { ok: true; events: unknown[] } | { ok: false; problem: MeasurementsProblem };
 
 /**
  * The events of a body of the Measurement Protocol (FACTS section 3), in the form POST /v1/ingest takes them. It comes from
@@ -44,7 +45,6 @@ function clientIdOf(body: JsonObject): unknown {
   return firstGiven(idText(body['client_id']), idText(body['app_instance_id']));
 }
 
-/** What the request says for all of its events. */
 function sharedOf(body: JsonObject): JsonObject {
   const clientId = clientIdOf(body);
   const userId = firstGiven(idText(body['user_id']));
@@ -75,7 +75,6 @@ function userProperties(sent: unknown): JsonObject | undefined {
   return properties.length === 0 ? undefined : Object.fromEntries(properties);
 }
 
-/** What of an event stands beside it. */
 interface Around {
   body: JsonObject;
   shared: JsonObject;
@@ -135,7 +134,6 @@ interface MeasurementProblem {
 const EVENT_NAME = /^[A-Za-z][A-Za-z0-9_]{0,39}$/;
 const PARAMETERS_MAX = 25;
 const USER_PROPERTIES_MAX = 25;
-/** No more are told of one body. */
 const PROBLEMS_MAX = 100;
 
 /** What Google would object to in a body of the Measurement Protocol (FACTS section 3). */
@@ -208,36 +206,15 @@ function tooMany(fieldPath: string, description: string): MeasurementProblem {
 /** Limits of the Measurement Protocol's page on sending events. */
 export const NAME_CHARACTERS_MAX = 40;
 
-const RESERVED_EVENTS = new Set([
-  'ad_activeview',
-  'ad_click',
-  'ad_exposure',
-  'ad_impression',
-  'ad_query',
-  'adunit_exposure',
-  'app_clear_data',
-  'app_install',
-  'app_remove',
-  'app_store_refund',
-  'app_store_subscription_cancel',
-  'app_store_subscription_convert',
-  'app_store_subscription_renew',
-  'app_update',
-  'error',
-  'first_open',
-  'first_visit',
-  'in_app_purchase',
-  'notification_dismiss',
-  'notification_foreground',
-  'notification_open',
-  'notification_receive',
-  'os_update',
-  'screen_view',
-  'session_start',
-  'user_engagement',
-]);
-const RESERVED_EVENT_PREFIX = /^(_|firebase_|ga_|google_|gtag\.)/;
-const RESERVED_PARAMETER = /^(_|firebase_|ga_|google_|gtag\.)/;
+const RESERVED_EVENTS = new Set(
+  [
+    'ad_activeview ad_click ad_exposure ad_impression ad_query adunit_exposure app_clear_data app_install app_remove',
+    'app_store_refund app_store_subscription_cancel app_store_subscription_convert app_store_subscription_renew',
+    'app_update error first_open first_visit in_app_purchase notification_dismiss notification_foreground',
+    'notification_open notification_receive os_update screen_view session_start user_engagement',
+  ].flatMap((list) => list.split(' ')),
+);
+const RESERVED_PREFIX = /^(_|firebase_|ga_|google_|gtag\.)/;
 const RESERVED_PROPERTIES = new Set([
   'first_open_time',
   'first_visit_time',
@@ -248,16 +225,15 @@ const RESERVED_PROPERTIES = new Set([
 const NAME = /^[a-zA-Z][a-zA-Z0-9_]*$/;
 
 /** Whether Google keeps the name for events of its own. */
-export const isReservedEventName = (name: string): boolean =>
-  RESERVED_EVENTS.has(name) || RESERVED_EVENT_PREFIX.test(name);
+export const isReservedEventName = (name: string): boolean => RESERVED_EVENTS.has(name) || RESERVED_PREFIX.test(name);
 
 /** Whether a property may go as an event parameter under its own name. */
 export const isParameterName = (name: string): boolean =>
   NAME.test(name) &&
   name.length <= NAME_CHARACTERS_MAX &&
-  !RESERVED_PARAMETER.test(name) &&
+  !RESERVED_PREFIX.test(name) &&
   name !== 'firebase_conversion';
 
 /** Whether a property may go as a user property under its own name. */
 export const isUserPropertyName = (name: string): boolean =>
-  NAME.test(name) && name.length <= 24 && !RESERVED_PARAMETER.test(name) && !RESERVED_PROPERTIES.has(name);
+  NAME.test(name) && name.length <= 24 && !RESERVED_PREFIX.test(name) && !RESERVED_PROPERTIES.has(name);

@@ -24,9 +24,9 @@ import type { Limited } from '#pipelines/limits/rate_limits.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/callers.ts';
 import type { Caller } from '#schemas/event.ts';
 import { checkCaller, pageOrigin, requestSignals } from '../auth.ts';
-import { type Decoded, type DecodeProblem, decompress, parseJson, sentBytes } from '../body.ts';
+import { type Decoded, type DecodeProblem, decoded, decompress, parseJson, sentBytes } from '../body.ts';
 import { type EdgeContext, eventScope, type RequestHook } from '../edge_context.ts';
-import { type Answer, type EdgeErrorCode, limitedHeaders, retryAfterOf, sendAnswer } from '../errors.ts';
+import { type Answer, type EdgeErrorCode, limitedHeaders, PayloadError, retryAfterOf, sendAnswer } from '../errors.ts';
 import { type IngestCaller, openTimeSlices } from '../ingest_service.ts';
 
 /**
@@ -83,13 +83,13 @@ function checkHeaders(dialect: Dialect, context: EdgeContext, request: HttpReque
 }
 
 async function answerForeign(dialect: Dialect, context: EdgeContext, request: HttpRequestIn): Promise<Answer> {
-  const early = context.knownCaller(request);
-  const text = await readText(dialect, request, early !== undefined);
+  const isKnown = context.knownCaller(request) !== undefined;
+  const text = await readText(dialect, request, isKnown);
   if (!text.ok) {
-    if (early !== undefined) return refusedCounted(dialect, context, request, text.code);
-    return refusedStranger(dialect, context, request, strangersCode(text.code));
+    if (isKnown) throw new PayloadError(text.code);
+    return refusedStranger(dialect, context, request, SAID_TO_STRANGERS.has(text.code) ? text.code : 'key_missing');
   }
-  if (early === undefined) {
+  if (!isKnown) {
     const check = checkKey(context.table, text.value.outline.key, pageOrigin(request), context.nowMs());
     if (!check.ok) {
       context.noteRefused(check);
@@ -100,26 +100,18 @@ async function answerForeign(dialect: Dialect, context: EdgeContext, request: Ht
   const caller = context.callerOf(request);
   context.onKeyUsed(caller.key.key_hash);
   const body = await parseForeignText(text.value);
-  if (!body.ok) return refusedCounted(dialect, context, request, body.code);
   const path = request.routeOptions.url ?? '';
-  const read = dialect.read(path, body.value, request.query as Record<string, unknown>);
-  if (!read.ok) return refusedCounted(dialect, context, request, read.code);
-  if (read.calls.length > dialect.callsMax) {
-    return refusedCounted(dialect, context, request, 'calls_too_many');
-  }
+  const read = dialect.read(path, body, request.query as Record<string, unknown>);
+  if (read.calls.length > dialect.callsMax) throw new PayloadError('calls_too_many');
   return takeCalls(dialect, context, request, caller, read);
 }
 
+/** Whose body cannot be read has shown no key; these reasons why it cannot be looked for one are said all the same. */
 const SAID_TO_STRANGERS: ReadonlySet<EdgeErrorCode> = new Set([
   'body_too_large',
   'body_too_complex',
   'compression_unsupported',
 ]);
-
-/** Whose body cannot be read has shown no key; why he cannot be looked for one is said all the same. */
-function strangersCode(code: EdgeErrorCode): EdgeErrorCode {
-  return SAID_TO_STRANGERS.has(code) ? code : 'key_missing';
-}
 
 function refusedStranger(
   dialect: Dialect,
@@ -143,7 +135,7 @@ async function takeCalls(
   context: EdgeContext,
   request: HttpRequestIn,
   caller: IngestCaller,
-  read: Extract<ForeignRequest, { ok: true }>,
+  read: ForeignRequest,
 ): Promise<Answer> {
   const mapped = await mapCalls(read, caller.key.caller, context.nowMs(), openTimeSlices());
   const peer = { clientIp: clientAddress(request), isCrossOrigin: true, ...requestSignals(request) };
@@ -172,7 +164,7 @@ interface MappedCalls {
 
 /** Foreign calls become events in several turns: their names are copied, which costs as much as looking at them. */
 async function mapCalls(
-  { calls, sentAtMs, map }: Extract<ForeignRequest, { ok: true }>,
+  { calls, sentAtMs, map }: ForeignRequest,
   caller: Caller,
   receivedAtMs: number,
   turns: Turns,
@@ -196,27 +188,20 @@ export interface RefusedCall {
   message: string;
 }
 
-/** What became of the events of a request that were sound. */
 export interface Stored {
   accepted: number;
   /** Over the month's allowance and its grace. */
   dropped: number;
 }
 
-export interface DialectAnswer {
-  status: number;
-  body: object;
-}
+export type DialectAnswer = Pick<Answer, 'status' | 'body'>;
 
 /** What a request of a foreign protocol holds, before its calls are looked at. */
-export type ForeignRequest =
-  | {
-      ok: true;
-      calls: readonly unknown[];
-      sentAtMs: number | null;
-      map: (call: unknown, arrival: Arrival) => MappedCall;
-    }
-  | { ok: false; code: EdgeErrorCode };
+export interface ForeignRequest {
+  calls: readonly unknown[];
+  sentAtMs: number | null;
+  map(call: unknown, arrival: Arrival): MappedCall;
+}
 
 /** A foreign protocol: where its key is, how its calls become events, and how it says yes and no. */
 export interface Dialect {
@@ -228,6 +213,7 @@ export interface Dialect {
   keyOfHeaders(authorization: string | undefined): string | null;
   /** Where the key is in the body; of a list of calls, in its first. */
   keyPlaces: KeyPlaces;
+  /** Throws PayloadError where it holds no calls. */
   read(path: string, body: unknown, query: Readonly<Record<string, unknown>>): ForeignRequest;
   /** What is said of a request of which something was taken, or had nothing wrong with it. */
   accepted(stored: Stored, userAgent: string | null): DialectAnswer;
@@ -332,47 +318,40 @@ const PIECE_VALUES_MAX = 20_000;
 /** Pieces are parsed together up to this size. */
 const TOGETHER_BYTES = 128 * 1024;
 
-/** Parses a text, a large one call by call, with other work done in between. */
-async function parseForeignText({ text, outline }: ForeignText): Promise<ForeignRead<unknown>> {
+/** Parses a text, a large one call by call, with other work done in between. Throws PayloadError. */
+async function parseForeignText({ text, outline }: ForeignText): Promise<unknown> {
   const { members, values } = outline;
-  if (text.length <= PARSED_BYTES_MAX) return parseJson(text);
   const [first] = members ?? [];
   const last = members?.at(-1);
-  if (members === null || first === undefined || last === undefined) {
-    return isParsable({ start: 0, end: text.length, values }) ? parseJson(text) : TOO_COMPLEX;
+  const isWhole = text.length <= PARSED_BYTES_MAX || first === undefined || last === undefined;
+  const around = isWhole ? text : Buffer.concat([text.subarray(0, first.start), text.subarray(last.end)]);
+  const calls = isWhole ? [] : (members ?? []);
+  const inside = calls.reduce((sum, member) => sum + member.values, 0);
+  if (!calls.every(isParsable) || !isParsable({ start: 0, end: around.length, values: values - inside })) {
+    throw new PayloadError('body_too_complex');
   }
-  const around = Buffer.concat([text.subarray(0, first.start), text.subarray(last.end)]);
-  const inside = members.reduce((sum, member) => sum + member.values, 0);
-  if (!members.every(isParsable) || !isParsable({ start: 0, end: around.length, values: values - inside })) {
-    return TOO_COMPLEX;
-  }
-  const body = parseJson(around);
-  if (!body.ok) return body;
-  const calls = await parseMembers(text, members);
-  if (!calls.ok) return calls;
-  if (Array.isArray(body.value)) return calls;
-  return { ok: true, value: { ...(body.value as object), [LIST]: calls.value } };
+  const body = decoded(parseJson(around));
+  if (isWhole) return body;
+  const parsed = await parseMembers(text, calls);
+  return Array.isArray(body) ? parsed : { ...(body as object), [LIST]: parsed };
 }
-
-const TOO_COMPLEX = { ok: false, code: 'body_too_complex' } as const;
 
 function isParsable({ start, end, values }: Piece): boolean {
   const bytes = end - start;
   return bytes <= PARSED_BYTES_MAX || (bytes <= PIECE_BYTES_MAX && values <= PIECE_VALUES_MAX);
 }
 
-async function parseMembers(text: Buffer, members: readonly Piece[]): Promise<Decoded<unknown[]>> {
+async function parseMembers(text: Buffer, members: readonly Piece[]): Promise<unknown[]> {
   const calls: unknown[] = [];
   for (let at = 0; at < members.length; ) {
     const start = members[at]?.start ?? 0;
     let end = members[at++]?.end ?? 0;
     for (; at < members.length && (members[at]?.end ?? 0) - start <= TOGETHER_BYTES; at++) end = members[at]?.end ?? 0;
-    const some = parseJson(Buffer.concat([OPEN, text.subarray(start, end), CLOSE]));
-    if (!some.ok) return some;
-    for (const call of some.value as unknown[]) calls.push(call);
+    const some = decoded(parseJson(Buffer.concat([OPEN, text.subarray(start, end), CLOSE])));
+    for (const call of some as unknown[]) calls.push(call);
     await nextTurn();
   }
-  return { ok: true, value: calls };
+  return calls;
 }
 
 const OPEN = Buffer.from('[');

@@ -11,7 +11,12 @@ import {
 } from '#infra/http/http_server.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { HITS_MAX, type Hit, readHits } from '#pipelines/intake/ga4/hits.ts';
-import { MEASUREMENTS_MAX, measurementProblems, readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
+import {
+  MEASUREMENTS_MAX,
+  type MeasurementsProblem,
+  measurementProblems,
+  readMeasurements,
+} from '#pipelines/intake/ga4/measurement_protocol.ts';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
 import type { DocumentedResponse, DocumentedRoute } from '#pipelines/openapi.ts';
 import {
@@ -22,11 +27,18 @@ import {
   type RefusedCaller,
 } from '#pipelines/settings/callers.ts';
 import { checkCaller, KEY_REPEATED, pageOrigin, presentsKey, requestSignals } from '../auth.ts';
-import { BODY_BYTES_MAX, type Decoded, parseJson, sentBody } from '../body.ts';
+import { BODY_BYTES_MAX, sentBody, sentJson } from '../body.ts';
 import { type EdgeContext, eventScope, type RequestHook } from '../edge_context.ts';
-import { type Answer, type EdgeErrorCode, limitedAnswer, refusal, sendAnswer, withoutBody } from '../errors.ts';
+import {
+  type Answer,
+  type EdgeErrorCode,
+  limitedAnswer,
+  PayloadError,
+  refusal,
+  sendAnswer,
+  withoutBody,
+} from '../errors.ts';
 import { answerOf, answerOfHits } from '../ingest.ts';
-import { type IngestCaller, refuseCounted } from '../ingest_service.ts';
 import { BODY_ERRORS, failures, KEY_ERRORS } from '../openapi_shapes.ts';
 
 type SiteCheck = MeasurementSite | ReturnType<typeof checkCaller>;
@@ -54,21 +66,21 @@ export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buff
     return check.ok || mayBeInBody ? undefined : sendAnswer(reply, refuseUnauthenticated(context, request, check));
   };
   const collect = async (request: HttpRequestIn): Promise<Answer> => {
-    const read = hitsOf(request);
-    if (!read.ok) return refused(request, read.code);
-    const [first] = read.hits;
-    const check = sites.get(request) ?? checkSite(context, request, first?.fields.get('tid') ?? null);
+    const hits = sentHits(request);
+    const check = sites.get(request) ?? checkSite(context, request, hits[0]?.fields.get('tid') ?? null);
     if (!check.ok) return refuseUnauthenticated(context, request, check);
-    if (!areOfSite(context, read.hits, check)) return refuseKnown(context, request, check, 'measurement_ids_mixed');
     context.markKnown(request, check);
+    if (!areOfSite(context, hits, check)) throw new PayloadError('measurement_ids_mixed');
     context.onKeyUsed(check.key.key_hash);
-    const events = eventsOfHits(read.hits, { caller: check.key.caller, secret });
+    const events = eventsOfHits(hits, { caller: check.key.caller, secret });
     const peer = { clientIp: clientAddress(request), ...requestSignals(request) };
     return answerOfHits(await context.ingestService.accept(events, peer, check), events.length);
   };
 
-  const refused = (request: HttpRequestIn, code: EdgeErrorCode) =>
-    refuseKnown(context, request, context.knownCaller(request), code);
+  const refused = async (request: HttpRequestIn, code: EdgeErrorCode): Promise<Answer> =>
+    context.knownCaller(request) === undefined
+      ? refuseUnauthenticated(context, request, { code })
+      : context.refuseCounted(request, refusal(code));
   eventScope(app, context, { bodies: ['*', BODY_BYTES_MAX], refused }, (scope) => {
     for (const url of COLLECT_PATHS) {
       scope.route({
@@ -85,11 +97,6 @@ function checkSite({ table, nowMs }: EdgeContext, request: HttpRequestIn, measur
   if (presentsKey(request)) return checkCaller(table, request, nowMs());
   const signs = { host: requestHost(request), measurementId, origin: pageOrigin(request) };
   return findMeasurementSite(table, signs, nowMs());
-}
-
-function hitsOf(request: HttpRequestIn): SentHits {
-  const body = sentBody(request);
-  return body.ok ? sentHits(request, body.value.toString('utf8')) : body;
 }
 
 /** A line may say another measurement id than the query; where it is what names the site, each has to name the same. */
@@ -111,37 +118,19 @@ function refuseUnauthenticated(
   return refusal(check.code);
 }
 
-async function refuseKnown(
-  context: EdgeContext,
-  request: HttpRequestIn,
-  caller: IngestCaller | undefined,
-  code: EdgeErrorCode,
-): Promise<Answer> {
-  if (caller === undefined) return refuseUnauthenticated(context, request, { code });
-  return refuseCounted(context.ingestService, request, caller, refusal(code));
-}
-
 /** Where GA4's tags send their hits; the second is where those before it did. */
 const COLLECT_PATHS = ['/g/collect', '/j/collect'] as const;
 const COLLECT: ReadonlySet<string> = new Set(COLLECT_PATHS);
 
-/** Whether a request is to one of them, whatever its method. */
 export function isCollect(request: HttpRequestIn): boolean {
   return COLLECT.has(sentPath(request));
 }
 
-/** Whether a request brings a hit in its address alone. */
-export function bringsHit(request: HttpRequestIn): boolean {
-  return request.method === 'GET' && isCollect(request);
-}
-
-type SentHits = { ok: true; hits: Hit[] } | { ok: false; code: EdgeErrorCode };
-
-/** The hits of a request: what its query says holds for each line of its body. */
-export function sentHits(request: HttpRequestIn, body: string): SentHits {
+/** The hits of a request: what its query says holds for each line of its body, or of what is given in its place. */
+export function sentHits(request: HttpRequestIn, body = sentBody(request).toString('utf8')): Hit[] {
   const read = readHits(sentQuery(request), body);
-  if (read.ok) return read;
-  return { ok: false, code: read.problem === 'hits_too_many' ? 'events_too_many' : read.problem };
+  if (read.ok) return read.hits;
+  throw new PayloadError(read.problem === 'hits_too_many' ? 'events_too_many' : read.problem);
 }
 
 const MEASUREMENT_PATH = '/mp/collect';
@@ -161,19 +150,15 @@ export function mountMeasurements(app: HttpServer, context: EdgeContext, secret:
     return check;
   });
   const collect = async (request: HttpRequestIn): Promise<Answer> => {
-    const read = measurementsOf(request, secret);
-    if (!read.ok) return context.refuseCounted(request, read.answer);
+    const read = readMeasurements(sentJson(request), secret);
+    if (!read.ok) return context.refuseCounted(request, refusalOfMeasurements(read.problem));
     const peer = { clientIp: clientAddress(request), isCrossOrigin: true, ...requestSignals(request) };
     const accepted = await context.ingestService.accept(read.events, peer, context.callerOf(request));
     return withoutBody(answerOf(accepted, read.events.length));
   };
   const debug = async (request: HttpRequestIn): Promise<Answer> => {
-    const body = bodyOf(request);
-    if (!body.ok) return context.refuseCounted(request, refusal(body.code));
-    return context.refuseCounted(request, {
-      status: 200,
-      body: { validationMessages: measurementProblems(body.value) },
-    });
+    const validationMessages = measurementProblems(sentJson(request));
+    return context.refuseCounted(request, { status: 200, body: { validationMessages } });
   };
 
   eventScope(app, context, { bodies: ['*', BODY_BYTES_MAX] }, (scope) => {
@@ -198,24 +183,9 @@ function checkSecret({ table, nowMs }: EdgeContext, request: HttpRequestIn): Sec
   return { ok: false, code: 'server_key_required', refused: { siteId: check.site.site_id, key: check.key } };
 }
 
-function bodyOf(request: HttpRequestIn): Decoded<unknown> {
-  const bytes = sentBody(request);
-  return bytes.ok ? parseJson(bytes.value) : bytes;
-}
-
-type Measurements = { ok: true; events: readonly unknown[] } | { ok: false; answer: Answer };
-
-function measurementsOf(request: HttpRequestIn, secret: Buffer): Measurements {
-  const body = bodyOf(request);
-  if (!body.ok) return { ok: false, answer: refusal(body.code) };
-  const read = readMeasurements(body.value, secret);
-  if (read.ok) return read;
-  const { problem } = read;
-  if (problem === 'client_id_missing' || problem === 'events_too_many' || problem === 'parameters_too_many') {
-    return { ok: false, answer: refusal(problem) };
-  }
-  const error = { code: problem, message: REJECTIONS[problem] };
-  return { ok: false, answer: { status: 400, body: { error } } };
+function refusalOfMeasurements(problem: MeasurementsProblem): Answer {
+  if (problem !== 'body_not_object' && problem !== 'events_missing') return refusal(problem);
+  return { status: 400, body: { error: { code: problem, message: REJECTIONS[problem] } } };
 }
 
 const SITE_ERRORS: EdgeErrorCode[] = [

@@ -2,20 +2,20 @@
 
 import { Type } from 'typebox';
 import { clientAddress, type HttpRequestIn, type HttpServer, sentPath } from '#infra/http/http_server.ts';
-import { isObject } from '#pipelines/intake/compat/mapped_call.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { HIT_KEYS_MAX } from '#pipelines/intake/ga4/hits.ts';
 import { eventOfMetaHit, eventOfTiktokHit, metaPixelOf, tiktokPixelOf } from '#pipelines/intake/pixels.ts';
 import type { DocumentedRoute } from '#pipelines/openapi.ts';
+import { isObject } from '#pipelines/privacy/clean_properties.ts';
 import { type RefusedCaller, siteCaller } from '#pipelines/settings/callers.ts';
 import { metaPixels, vendorIds } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { visitorOf } from '#pipelines/tag/http.ts';
 import type { ApiKey, Site } from '#schemas/setting.ts';
 import { pageOrigin, requestSignals, servedSite } from '../auth.ts';
-import { BODY_BYTES_MAX, isMultipart, parseJson, readMultipart, sentBody } from '../body.ts';
+import { BODY_BYTES_MAX, isMultipart, readMultipart, sentBody, sentJson } from '../body.ts';
 import { type EdgeContext, eventScope } from '../edge_context.ts';
-import { type Answer, type EdgeErrorCode, refusal, sendAnswer } from '../errors.ts';
+import { type Answer, type EdgeErrorCode, PayloadError, sendAnswer } from '../errors.ts';
 import { answerOfHits } from '../ingest.ts';
 import type { IngestCaller } from '../ingest_service.ts';
 import { BODY_ERRORS, failures } from '../openapi_shapes.ts';
@@ -36,11 +36,10 @@ export function mountCollectors(app: HttpServer, context: EdgeContext, secret: B
     const caller = context.callerOf(request);
     const { site, key } = caller;
     const visitor = site.mode === 'online' ? visitorOf(request.headers.cookie) : null;
-    const read = await READERS[path](request, { table: context.table, site, key, visitor, secret });
-    if (!read.ok) return context.refuseCounted(request, refusal(read.code));
+    const events = await READERS[path](request, { table: context.table, site, key, visitor, secret });
     context.onKeyUsed(key.key_hash);
     const peer = { clientIp: clientAddress(request), ...requestSignals(request) };
-    return answerOfHits(await context.ingestService.accept(read.events, peer, caller), read.events.length);
+    return answerOfHits(await context.ingestService.accept(events, peer, caller), events.length);
   };
 
   eventScope(app, context, { bodies: ['*', BODY_BYTES_MAX] }, (scope) => {
@@ -80,7 +79,6 @@ const COLLECTOR_PATHS: Readonly<Record<CollectorPath, readonly string[]>> = {
 /** Below a prefix as well. */
 const COLLECTOR = /^(?:\/[a-z0-9]+)?\/(?:a\/c(?:\/g\/collect)?|s\/p|t\/e)$/;
 
-/** Whether a request is to one of them, whatever its host. */
 export function isCollector(request: HttpRequestIn): boolean {
   return COLLECTOR.test(sentPath(request));
 }
@@ -94,58 +92,43 @@ interface HitsOf {
   secret: Buffer;
 }
 
-/** The events of a request, in the form POST /v1/ingest takes them; or why they cannot be read. */
-type HitsRead = { ok: true; events: unknown[] } | { ok: false; code: EdgeErrorCode };
+/** The events of a request, in the form POST /v1/ingest takes them. Throws PayloadError where they cannot be read. */
+type ReadHits = (request: HttpRequestIn, of: HitsOf) => Promise<unknown[]>;
 
-type ReadHits = (request: HttpRequestIn, of: HitsOf) => Promise<HitsRead>;
-
-const NOT_OURS = { ok: false, code: 'pixel_unknown' } as const;
+const notOurs = (): PayloadError => new PayloadError('pixel_unknown');
 
 /** How the hits of each collector are read; those of somebody else's pixel are refused. */
-const READERS: Readonly<Record<CollectorPath, ReadHits>> = {
-  '/a/c': readGa4,
-  '/s/p': readMeta,
-  '/t/e': readTiktok,
-};
+const READERS: Readonly<Record<CollectorPath, ReadHits>> = { '/a/c': readGa4, '/s/p': readMeta, '/t/e': readTiktok };
 
-async function readGa4(request: HttpRequestIn, { table, site, key, secret }: HitsOf): Promise<HitsRead> {
-  const body = sentBody(request);
-  const read = body.ok ? sentHits(request, body.value.toString('utf8')) : body;
-  if (!read.ok) return read;
+async function readGa4(request: HttpRequestIn, { table, site, key, secret }: HitsOf): Promise<unknown[]> {
+  const hits = sentHits(request);
   const own = table.destination(site.site_id, 'ga4')?.settings['measurement_id'];
-  const isOwn = own !== undefined && read.hits.every(({ fields }) => fields.get('tid') === own);
-  return isOwn ? { ok: true, events: eventsOfHits(read.hits, { caller: key.caller, secret }) } : NOT_OURS;
+  if (own === undefined || !hits.every(({ fields }) => fields.get('tid') === own)) throw notOurs();
+  return eventsOfHits(hits, { caller: key.caller, secret });
 }
 
-async function readMeta(request: HttpRequestIn, { table, site, visitor, secret }: HitsOf): Promise<HitsRead> {
-  const text = await formText(request);
-  const read = text.ok ? sentHits(request, text.value) : text;
-  if (!read.ok) return read;
+async function readMeta(request: HttpRequestIn, { table, site, visitor, secret }: HitsOf): Promise<unknown[]> {
+  const hits = sentHits(request, await formText(request));
   const own = metaPixels(vendorIds(table, site));
-  const isOwn = read.hits.every((hit) => own.includes(metaPixelOf(hit)));
-  return isOwn ? { ok: true, events: read.hits.map((hit) => eventOfMetaHit(hit, { visitor, secret })) } : NOT_OURS;
+  if (!hits.every((hit) => own.includes(metaPixelOf(hit)))) throw notOurs();
+  return hits.map((hit) => eventOfMetaHit(hit, { visitor, secret }));
 }
 
-async function readTiktok(request: HttpRequestIn, { table, site, visitor, secret }: HitsOf): Promise<HitsRead> {
-  const body = sentBody(request);
-  const read = body.ok ? parseJson(body.value) : body;
-  if (!read.ok) return read;
+async function readTiktok(request: HttpRequestIn, { table, site, visitor, secret }: HitsOf): Promise<unknown[]> {
+  const body = sentJson(request);
   const own = vendorIds(table, site).tiktok?.pixel_code;
-  if (!isObject(read.value) || own === undefined || tiktokPixelOf(read.value) !== own) return NOT_OURS;
-  return { ok: true, events: [eventOfTiktokHit(read.value, { visitor, secret })] };
+  if (!isObject(body) || own === undefined || tiktokPixelOf(body) !== own) throw notOurs();
+  return [eventOfTiktokHit(body, { visitor, secret })];
 }
-
-type Text = { ok: true; value: string } | { ok: false; code: EdgeErrorCode };
 
 /** Meta's pixel sends a form: in the query, in a body of the same form, or by beacon as `multipart/form-data`. */
-async function formText(request: HttpRequestIn): Promise<Text> {
+async function formText(request: HttpRequestIn): Promise<string> {
   const body = sentBody(request);
-  if (!body.ok) return body;
   const type = request.headers['content-type'] ?? '';
-  if (!isMultipart(type)) return { ok: true, value: body.value.toString('utf8') };
-  const read = await readMultipart(body.value, type, HIT_KEYS_MAX);
-  if (read.ok) return { ok: true, value: new URLSearchParams(read.fields).toString() };
-  return { ok: false, code: read.reason === 'too_many' ? 'hit_too_large' : 'request_malformed' };
+  if (!isMultipart(type)) return body.toString('utf8');
+  const read = await readMultipart(body, type, HIT_KEYS_MAX);
+  if (read.ok) return new URLSearchParams(read.fields).toString();
+  throw new PayloadError(read.reason === 'too_many' ? 'hit_too_large' : 'request_malformed');
 }
 
 const OWN_ERRORS: EdgeErrorCode[] = [

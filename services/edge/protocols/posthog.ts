@@ -1,15 +1,25 @@
 // PostHog's capture API, with the flags and remote configuration that its libraries ask for.
+
 import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
-import { isObject, objectOr } from '#pipelines/intake/compat/mapped_call.ts';
+import { objectOr } from '#pipelines/intake/compat/mapped_call.ts';
 import { mapPosthogEvent } from '#pipelines/intake/compat/posthog.ts';
 import type { KeyPlaces } from '#pipelines/intake/json_text.ts';
 import { readSentAt } from '#pipelines/intake/timestamp.ts';
 import type { Limited } from '#pipelines/limits/rate_limits.ts';
+import { isObject } from '#pipelines/privacy/clean_properties.ts';
 import { checkKey } from '#pipelines/settings/callers.ts';
 import { pageOrigin } from '../auth.ts';
 import { sentBytes } from '../body.ts';
 import { type EdgeContext, eventScope } from '../edge_context.ts';
-import { type Answer, type EdgeErrorCode, errorAnswer, limitedHeaders, retryAfterOf, sendAnswer } from '../errors.ts';
+import {
+  type Answer,
+  type EdgeErrorCode,
+  errorAnswer,
+  limitedHeaders,
+  PayloadError,
+  retryAfterOf,
+  sendAnswer,
+} from '../errors.ts';
 import { type Dialect, type DialectAnswer, type ForeignRequest, type RefusedCall, readForeignText } from './compat.ts';
 
 /** PostHog takes 20 MB; its libraries send up to 5 MiB, and posthog-node halves its batches when told that one is too large. */
@@ -19,7 +29,6 @@ const CALLS_MAX = 2_500;
 /** The project's key: beside the events, or in the properties of the first as the browser library has it. */
 const POSTHOG_KEY_PLACES: KeyPlaces = [['api_key'], ['token'], ['properties', 'token']];
 
-/** PostHog's capture API. */
 export const posthog: Dialect = {
   paths: ['/batch', '/batch/', '/e', '/e/', '/capture', '/capture/', '/i/v0/e', '/i/v0/e/', '/track', '/track/'],
   bodyBytesMax: BODY_BYTES_MAX,
@@ -36,13 +45,8 @@ export const posthog: Dialect = {
 
 function readRequest(_path: string, body: unknown, query: Readonly<Record<string, unknown>>): ForeignRequest {
   const calls = callsOf(body);
-  if (calls === null || calls.length === 0) return { ok: false, code: 'body_not_calls' };
-  return {
-    ok: true,
-    calls,
-    sentAtMs: readSentAt(objectOr(body)['sent_at']) ?? querySentAt(query),
-    map: mapPosthogEvent,
-  };
+  if (calls === null || calls.length === 0) throw new PayloadError('body_not_calls');
+  return { calls, sentAtMs: readSentAt(objectOr(body)['sent_at']) ?? querySentAt(query), map: mapPosthogEvent };
 }
 
 function callsOf(body: unknown): readonly unknown[] | null {
@@ -66,7 +70,6 @@ const TYPES: Readonly<Record<number, string>> = {
   503: 'server_error',
 };
 
-/** An error as PostHog's API writes them. */
 function posthogRefusal(code: EdgeErrorCode, calls: readonly RefusedCall[]): DialectAnswer {
   const { status, body } = errorAnswer(code);
   const { message: detail } = body.error;
@@ -99,7 +102,6 @@ function flagsLimited(limited: Limited): Answer {
   return { ...posthogRefusal('rate_limited', []), ...limitedHeaders(limited) };
 }
 
-/** The routes where PostHog's libraries ask for feature flags. */
 export function mountFlags(app: HttpServer, context: EdgeContext): void {
   const shaped = (code: EdgeErrorCode): Answer => {
     const answer = posthogRefusal(code, []);
@@ -151,7 +153,6 @@ const REMOTE_CONFIG = {
   siteApps: [],
 };
 
-/** The routes by which PostHog's browser library gets its remote configuration. */
 export function mountRemoteConfig(app: HttpServer, { table, nowMs }: EdgeContext): void {
   const keyOf = (request: HttpRequestIn): string => (request.params as { key: string }).key;
   const answerWith = (type: string, textOf: (key: string) => string) => {

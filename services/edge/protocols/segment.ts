@@ -1,8 +1,9 @@
 // Segment's HTTP Tracking API, which RudderStack's libraries speak too.
-import { isObject } from '#pipelines/intake/compat/mapped_call.ts';
+
 import { destinationFlags, mapSegmentCall, type SegmentCall, withContext } from '#pipelines/intake/compat/segment.ts';
 import { readSentAt } from '#pipelines/intake/timestamp.ts';
-import { type EdgeErrorCode, errorAnswer } from '../errors.ts';
+import { isObject } from '#pipelines/privacy/clean_properties.ts';
+import { type EdgeErrorCode, errorAnswer, PayloadError } from '../errors.ts';
 import type { Dialect, DialectAnswer, ForeignRequest, RefusedCall, Stored } from './compat.ts';
 
 /** Segment's HTTP Tracking API page: 500 kB a request, 32 kB a call, 2,500 calls; beyond them it answers 400. */
@@ -34,7 +35,6 @@ export const SEGMENT_CALL_PATHS: Readonly<Record<string, SegmentCall>> = {
  */
 const THROWS = /^analytics-node\//;
 
-/** Segment's HTTP Tracking API, which RudderStack's libraries speak too. */
 export const segment: Dialect = {
   paths: ['/v1/batch', '/v1/b', ...Object.keys(SEGMENT_CALL_PATHS)],
   bodyBytesMax: BODY_BYTES_MAX,
@@ -55,15 +55,14 @@ function basicUser(authorization: string | undefined): string | null {
 }
 
 function readRequest(path: string, body: unknown): ForeignRequest {
-  if (!isObject(body)) return { ok: false, code: 'body_not_calls' };
+  if (!isObject(body)) throw new PayloadError('body_not_calls');
   const type = SEGMENT_CALL_PATHS[path] ?? null;
   const calls = type === null ? body['batch'] : [body];
-  if (!Array.isArray(calls) || calls.length === 0) return { ok: false, code: 'body_not_calls' };
+  if (!Array.isArray(calls) || calls.length === 0) throw new PayloadError('body_not_calls');
   const ofBatch = destinationFlags(body['integrations']);
   const context = type === null ? body['context'] : undefined;
-  if (bytesOf(context) * calls.length > CONTEXTS_BYTES_MAX) return { ok: false, code: 'body_too_large' };
+  if (bytesOf(context) * calls.length > CONTEXTS_BYTES_MAX) throw new PayloadError('body_too_large');
   return {
-    ok: true,
     calls,
     sentAtMs: readSentAt(body['sentAt']),
     map: (call, arrival) => {

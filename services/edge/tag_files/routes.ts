@@ -14,7 +14,6 @@ import { type Script, type ScriptSource, type Scripts, TAG_SOURCES } from './scr
 /** The tag is cached for 5 minutes. What is older is shown while a new one is fetched. */
 const SCRIPT_CACHE = 'public, max-age=300, stale-while-revalidate=86400';
 
-/** What is served of the tag. */
 export interface TagScripts {
   sources: readonly ScriptSource[];
   scripts: Scripts;
@@ -42,7 +41,6 @@ export function mountScripts(app: HttpServer, { refuse }: EdgeContext, { sources
   });
 }
 
-/** Where a script is that never changes. */
 function pathOf({ digest, name }: Script): string {
   return `/v1/svc/${digest}/${name}`;
 }
@@ -64,7 +62,6 @@ const scriptShape = Type.Object({
   path: Type.String({ description: 'Where these very bytes stay the same for ever' }),
 });
 
-/** The answer of GET /v1/script-status. */
 const scriptStatusShape = Type.Object({
   built: Type.Boolean({ description: 'Whether every script could be made' }),
   size: orNull(sizes.size),
@@ -90,13 +87,10 @@ export function mountScriptStatus(app: HttpServer, tag: TagScripts): void {
 function statusOf({ sources, scripts }: TagScripts): ScriptStatus {
   const built = [...scripts.values()];
   const first = scripts.get(sources[0]?.name ?? '');
-  const main = first === undefined ? null : factsOf(first);
+  const { size = null, gzip = null, brotli = null, etag = null } = first === undefined ? {} : factsOf(first);
   return {
     built: built.length === sources.length,
-    size: main?.size ?? null,
-    gzip: main?.gzip ?? null,
-    brotli: main?.brotli ?? null,
-    etag: main?.etag ?? null,
+    ...{ size, gzip, brotli, etag },
     version: built.length === 0 ? null : versionOf(built),
     scripts: Object.fromEntries(built.map((script) => [script.name, factsOf(script)])),
   };
@@ -146,10 +140,7 @@ const SCRIPT: DocumentedResponse = {
   description: 'The script',
   contentType: 'text/javascript',
   schema: Type.String(),
-  headers: {
-    ETag: 'Of these very bytes: it differs by Content-Encoding',
-    'Cache-Control': 'public for 5 minutes',
-  },
+  headers: { ETag: 'Of these very bytes: it differs by Content-Encoding', 'Cache-Control': 'public for 5 minutes' },
 };
 const UNCHANGED: DocumentedResponse = { status: 304, description: 'It is as it was', schema: null };
 

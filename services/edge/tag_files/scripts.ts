@@ -6,7 +6,6 @@ import { type BundleOptions, bundle } from '#infra/bundler/bundle.ts';
 import { type CodedFile, codeFile } from '#infra/http/static_files.ts';
 import type { Logger } from '#infra/log/logger.ts';
 
-/** A script under the name that pages load it by. */
 export interface ScriptSource extends BundleOptions {
   name: string;
 }
@@ -18,7 +17,6 @@ export interface Script extends CodedFile {
   integrity: string;
 }
 
-/** The scripts that could be made, by name. */
 export type Scripts = ReadonlyMap<string, Script>;
 
 const SOURCES = join(import.meta.dirname, '../../tag/src');

@@ -119,11 +119,6 @@ export const draftOf = (
   // Also of one millisecond, later events have later keys.
   keyMs = Math.max(atMs_, keyMs + 1);
   const key_ = uuid7(keyMs);
-  const properties = {
-    ...plain(given),
-    $current_url,
-    $referrer: referrer || undefined,
-    $title,
-  };
+  const properties = { ...plain(given), $current_url, $referrer: referrer || undefined, $title };
   return { key_, event, uuid: statedUuid ? `${statedUuid}` : key_, atMs_, properties, as_, definition_ };
 };
