@@ -166,20 +166,8 @@ function readPersonBytes(cursor: Cursor): Buffer {
   return cursor.buffer.subarray(start, cursor.at);
 }
 
-/** Collects entries of one batch; the bytes of an event are copied once, at the end of the buffer. */
-export interface BatchWriter {
-  readonly count: number;
-  readonly byteLength: number;
-  /** Encodes an event straight into the batch, with nothing attached yet. */
-  addEvent(event: Event): void;
-  /** Adds an event that was encoded before, with what the stage attaches. */
-  add(coordinate: SourcePosition | null, personBytes: Buffer, eventBytes: Buffer): void;
-  /** The record value: wire header and body. The writer must not be used after it. */
-  finish(): Buffer;
-}
-
-/** A writer for a batch under a registered schema id. */
-export function createBatchWriter(schemaId: number, initialBytes = 4096): BatchWriter {
+/** Collects entries of one batch under a registered schema id; the bytes of an event are copied once, at the end of the buffer. */
+export function createBatchWriter(schemaId: number, initialBytes = 4096) {
   let buffer = Buffer.allocUnsafe(Math.max(initialBytes, WIRE_HEADER_BYTES + 1));
   buffer[0] = 0;
   buffer.writeInt32BE(schemaId, 1);
@@ -194,13 +182,14 @@ export function createBatchWriter(schemaId: number, initialBytes = 4096): BatchW
   }
 
   return {
-    get count() {
+    get count(): number {
       return count;
     },
-    get byteLength() {
+    get byteLength(): number {
       return at + 1;
     },
-    addEvent(event) {
+    /** Encodes an event straight into the batch, with nothing attached yet. */
+    addEvent(event: Event): void {
       const size = encodeEventToScratch(event);
       reserve(size + 16);
       at = writeLong(buffer, at, -1);
@@ -210,7 +199,8 @@ export function createBatchWriter(schemaId: number, initialBytes = 4096): BatchW
       at += scratch.copy(buffer, at, 0, size);
       count++;
     },
-    add(coordinate, personBytes, eventBytes) {
+    /** Adds an event that was encoded before, with what the stage attaches. */
+    add(coordinate: SourcePosition | null, personBytes: Buffer, eventBytes: Buffer): void {
       const size = coordinateBytes(coordinate) + personBytes.length + eventBytes.length;
       reserve(size + 12);
       at = writeLong(buffer, at, -1);
@@ -220,7 +210,8 @@ export function createBatchWriter(schemaId: number, initialBytes = 4096): BatchW
       at += eventBytes.copy(buffer, at);
       count++;
     },
-    finish() {
+    /** The record value: wire header and body. The writer must not be used after it. */
+    finish(): Buffer {
       buffer[at++] = 0;
       return buffer.subarray(0, at);
     },

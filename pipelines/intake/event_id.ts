@@ -39,7 +39,7 @@ function lowerUuid(text: string): string | null {
 /** An id that names an event, as it is stored: a well-formed UUID in lower case. */
 export function sentId(text: string): string {
   const trimmed = text.trim();
-  return (trimmed.length === UUID_CHARACTERS ? lowerUuid(trimmed) : null) ?? trimmed;
+  return uuidOrNull(trimmed) ?? trimmed;
 }
 
 /**

@@ -2,16 +2,11 @@ import { hash } from 'node:crypto';
 import { isObject } from '#pipelines/privacy/clean_properties.ts';
 import { allowEffort } from '#pipelines/privacy/effort.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
-import type { InventoryElement } from '#schemas/records.ts';
+import type { InventoryElement, InventoryRecord } from '#schemas/records.ts';
 import { canonicalJson } from './json_text.ts';
 
 /** What the tag found on a page, without personal data. */
-export interface Inventory {
-  page: string;
-  url: string;
-  title: string;
-  elements: InventoryElement[];
-}
+export type Inventory = Pick<InventoryRecord, 'page' | 'url' | 'title' | 'elements'>;
 
 export const ELEMENTS_MAX = 300;
 const ADDRESS_CHARACTERS_MAX = 2048;

@@ -24,7 +24,7 @@ export function siteRules(site: Site): SiteRules {
   const known = compiled.get(site);
   if (known !== undefined) return known;
   const rules = {
-    blocks: compileBlockRules(site.block_rules),
+    blocks: site.block_rules.map(compileBlockRule),
     identifyNames: identifyNames(site.identify_events),
     serverOnlyNames: identifyNames(site.server_only_events.flatMap(namesOfAct)),
   };
@@ -43,11 +43,7 @@ interface BlockFacts {
 }
 type BlockTest = (facts: BlockFacts) => boolean;
 
-/** The site's rules as tests. A rule that cannot be read, such as a broken CIDR range, blocks nothing. */
-function compileBlockRules(rules: readonly BlockRule[]): readonly BlockTest[] {
-  return rules.map(compileBlockRule);
-}
-
+/** A rule as a test. One that cannot be read, such as a broken CIDR range, blocks nothing. */
 function compileBlockRule(rule: BlockRule): BlockTest {
   const { kind, value } = rule;
   switch (kind) {

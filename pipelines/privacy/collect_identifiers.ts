@@ -36,7 +36,12 @@ export interface Found extends CollectedPerson {
 
 export function emptyCollection(): Found {
   return {
-    ...foundNobody(),
+    identifiers: null,
+    further: [],
+    ranks: {},
+    others: noIdentifiers(),
+    phones: [],
+    hasPlaceholder: false,
     client_ip: null,
     client_user_agent: null,
     city: null,
@@ -163,15 +168,6 @@ interface CollectedPerson {
   /** Whether an identifier was a placeholder, and so is not among these. */
   hasPlaceholder: boolean;
 }
-
-const foundNobody = (): CollectedPerson => ({
-  identifiers: null,
-  further: [],
-  ranks: {},
-  others: noIdentifiers(),
-  phones: [],
-  hasPlaceholder: false,
-});
 
 const NO_COUNTRY: Countries = { own: null, sites: null };
 

@@ -187,17 +187,6 @@ function knownWords(): Map<string, KeyMeaning> {
   add(words.IP_WORDS, meaning('always', 'client_ip'));
   add(words.USER_AGENT_WORDS, meaning('always', 'client_user_agent'));
   add(words.VISITOR_WORDS, meaning('if_anonymous', null));
-  addPlaces(add);
-  add(words.TRACEABLE_WORDS, meaning('if_offline', null));
-  add(words.PERSON_ID_WORDS, meaning('id_if_offline', null));
-  add(words.FEEDING_CONTAINER_WORDS, meaning('if_offline', null, 'feeding'));
-  add(words.PERSON_CONTAINER_WORDS, meaning('if_offline', null, 'person'));
-  add(words.CONTEXT_CONTAINER_WORDS, meaning('never', null, 'context'));
-  add(words.ANSWER_WORDS, { ...meaning('never', null), answers: true });
-  return known;
-}
-
-function addPlaces(add: (list: string, found: KeyMeaning) => void): void {
   add(words.CITY_WORDS, meaning('as_place', 'city'));
   add(words.STATE_WORDS, meaning('as_place', 'state'));
   add(words.ZIP_WORDS, meaning('as_place', 'zip'));
@@ -206,6 +195,13 @@ function addPlaces(add: (list: string, found: KeyMeaning) => void): void {
   add(words.PERSON_STATE_WORDS, meaning('as_place', 'state', 'plain', true));
   add(words.PERSON_ZIP_WORDS, meaning('as_place', 'zip', 'plain', true));
   add(words.PERSON_COUNTRY_WORDS, meaning('as_place', 'country', 'plain', true));
+  add(words.TRACEABLE_WORDS, meaning('if_offline', null));
+  add(words.PERSON_ID_WORDS, meaning('id_if_offline', null));
+  add(words.FEEDING_CONTAINER_WORDS, meaning('if_offline', null, 'feeding'));
+  add(words.PERSON_CONTAINER_WORDS, meaning('if_offline', null, 'person'));
+  add(words.CONTEXT_CONTAINER_WORDS, meaning('never', null, 'context'));
+  add(words.ANSWER_WORDS, { ...meaning('never', null), answers: true });
+  return known;
 }
 
 const FIELDS: ReadonlySet<string> = new Set(FIELD_WORDS.split(' '));

@@ -304,8 +304,9 @@ const VALID_DIGITS_MAX = 13;
  */
 export function redactCountryPhones(text: string, bits: number, countries: readonly string[], effort: Effort): string {
   if ((bits & (HOLDS_DOUBLE_ZERO | HOLDS_GROUPS)) === 0) return text;
-  const clean =
-    (bits & HOLDS_DOUBLE_ZERO) === 0 ? text : text.replace(DOUBLE_ZERO, (match) => withoutDoubleZero(match, effort));
+  const withoutZeros = (match: string): string =>
+    readPhone(`+${match.slice(2)}`, null, effort) === null ? match : REDACTED;
+  const clean = (bits & HOLDS_DOUBLE_ZERO) === 0 ? text : text.replace(DOUBLE_ZERO, withoutZeros);
   if ((bits & HOLDS_GROUPS) === 0 || countries.length === 0) return clean;
   return clean.replace(GROUPED, (match) => {
     const plain = match.replace(ESCAPE, ' ');
@@ -320,10 +321,6 @@ export function redactCountryPhones(text: string, bits: number, countries: reado
       ? head + REDACTED
       : match;
   });
-}
-
-function withoutDoubleZero(match: string, effort: Effort): string {
-  return readPhone(`+${match.slice(2)}`, null, effort) === null ? match : REDACTED;
 }
 
 function isCountryNumber(text: string, countries: readonly string[], effort: Effort): boolean {

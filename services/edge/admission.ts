@@ -119,12 +119,6 @@ export async function createAdmitter(options: AdmitterOptions): Promise<RateLimi
   };
 }
 
-/** Callers known to be limited until some time. */
-interface LimitedCallers {
-  add(limited: Limited, address: string | null, keyHash: string): void;
-  find(address: string | null, keyHash: string): Limited | null;
-}
-
 /** Beyond so many the one that came first is forgotten: its next request is judged like any other. */
 const SUBJECTS_MAX = 10_000;
 
@@ -133,7 +127,7 @@ const SUBJECTS_MAX = 10_000;
  *
  * @param nowMs Milliseconds of a clock that only goes forward.
  */
-export function createBlocked(nowMs: () => number): LimitedCallers {
+export function createBlocked(nowMs: () => number) {
   const byKind: Record<LimitKind, Map<string, { untilMs: number; limited: Limited }>> = {
     ip: new Map(),
     key: new Map(),
@@ -151,21 +145,15 @@ export function createBlocked(nowMs: () => number): LimitedCallers {
   }
 
   return {
-    add(limited, address, keyHash) {
+    add(limited: Limited, address: string | null, keyHash: string): void {
       const entries = byKind[limited.kind];
       const subject = limited.kind === 'ip' ? address : keyHash;
       if (subject === null) return;
       if (entries.size >= SUBJECTS_MAX) entries.delete(entries.keys().next().value ?? '');
       entries.set(subject, { untilMs: nowMs() + limited.waitMs, limited });
     },
-    find: (address, keyHash) => look('ip', address) ?? look('key', keyHash),
+    find: (address: string | null, keyHash: string): Limited | null => look('ip', address) ?? look('key', keyHash),
   };
-}
-
-/** The counters that all edges share in Redis, and those of this process for as long as Redis does not answer. */
-interface SharedLimits extends Pick<RateLimiter, 'isShared' | 'stop'> {
-  /** Counts a request, and reserves what it wants where the counters are shared. */
-  admit(request: AdmissionRequest): Promise<Admission>;
 }
 
 interface SharedLimitsOptions {
@@ -183,7 +171,7 @@ const RENEW_MS = 1_000;
  * Renews the edge's leases once a second, which tells whether Redis answers. While it does not, nobody asks it: the same
  * limits hold in this process alone.
  */
-async function openSharedLimits(options: SharedLimitsOptions): Promise<SharedLimits> {
+async function openSharedLimits(options: SharedLimitsOptions) {
   const { store, memory, leases, nowMs, logger } = options;
   let isShared = false;
   let timer: NodeJS.Timeout;
@@ -211,7 +199,8 @@ async function openSharedLimits(options: SharedLimitsOptions): Promise<SharedLim
   await renew();
   renewLater();
   return {
-    async admit(request) {
+    /** Counts a request, and reserves what it wants where the counters are shared. */
+    async admit(request: AdmissionRequest): Promise<Admission> {
       if (isShared) {
         try {
           return await store.admit(request);
@@ -228,19 +217,6 @@ async function openSharedLimits(options: SharedLimitsOptions): Promise<SharedLim
   };
 }
 
-/**
- * The leases under which this edge reserves. A lease is renewed for as long as what was reserved under it may still reach
- * Kafka; once it has ended, the quota stage gives back what never arrived.
- */
-interface ReservationLeases {
-  /** The lease to reserve under now; empty where it is not known to live. */
-  current(): string;
-  /** Of what was reserved under the present lease some may never arrive. */
-  doubt(): void;
-  /** Renews the leases, with a new lease where there is doubt. Throws where that failed. */
-  renew(): Promise<void>;
-}
-
 interface ReservationLeasesOptions {
   /** Renews leases; answers whether usage is known. */
   renew(leases: readonly string[], leaseMs: number): Promise<boolean>;
@@ -252,7 +228,13 @@ interface ReservationLeasesOptions {
 /** The Kafka client may deliver what it was once given for as long as it tries again: far less than this. */
 const RETIRED_MS = 10 * 60_000;
 
-export function createReservationLeases({ renew, leaseMs, nowMs }: ReservationLeasesOptions): ReservationLeases {
+type ReservationLeases = ReturnType<typeof createReservationLeases>;
+
+/**
+ * The leases under which this edge reserves. A lease is renewed for as long as what was reserved under it may still reach
+ * Kafka; once it has ended, the quota stage gives back what never arrived.
+ */
+export function createReservationLeases({ renew, leaseMs, nowMs }: ReservationLeasesOptions) {
   let current = randomUUID();
   let isDoubted = false;
   let isKnown = false;
@@ -268,11 +250,14 @@ export function createReservationLeases({ renew, leaseMs, nowMs }: ReservationLe
   }
 
   return {
-    current: () => (isKnown && isLive() ? current : ''),
-    doubt() {
+    /** The lease to reserve under now; empty where it is not known to live. */
+    current: (): string => (isKnown && isLive() ? current : ''),
+    /** Of what was reserved under the present lease some may never arrive. */
+    doubt(): void {
       isDoubted = true;
     },
-    async renew() {
+    /** Renews the leases, with a new lease where there is doubt. Throws where that failed. */
+    async renew(): Promise<void> {
       // A lease that may have ended is never used again: what was reserved under it may have been given back.
       if (isDoubted || (renewedAtMs > 0 && !isLive())) retire();
       for (const [lease, untilMs] of retired) if (untilMs < nowMs()) retired.delete(lease);

@@ -127,14 +127,6 @@ export function blockListOf(ranges: readonly string[]): BlockList {
   return blocks;
 }
 
-/** Requests whose body had to be looked at for a key, and had none that is valid. */
-export interface AnonymousLimiter {
-  /** Whether an address has sent so many that no more of its bodies are looked at now. */
-  limited(clientIp: string): Limited | null;
-  /** Counts one. */
-  saw(clientIp: string): void;
-}
-
 interface StrangersOptions {
   /** In `windowMs`; 0: no limit. */
   requestsMax: number;
@@ -145,13 +137,20 @@ interface StrangersOptions {
   nowMs(): number;
 }
 
-/** Counted in this process alone: what it protects is this process. */
-export function createStrangers({ requestsMax, windowMs, addressOf, nowMs }: StrangersOptions): AnonymousLimiter {
+export type AnonymousLimiter = ReturnType<typeof createStrangers>;
+
+/**
+ * Requests whose body had to be looked at for a key, and had none that is valid. Counted in this process alone: what it
+ * protects is this process.
+ */
+export function createStrangers({ requestsMax, windowMs, addressOf, nowMs }: StrangersOptions) {
   const limits = createMemoryLimits({ windowMs, perIp: requestsMax, perKey: 0 });
   const blocked = createBlocked(nowMs);
   return {
-    limited: (clientIp) => blocked.find(addressOf(clientIp), ''),
-    saw(clientIp) {
+    /** Whether an address has sent so many that no more of its bodies are looked at now. */
+    limited: (clientIp: string): Limited | null => blocked.find(addressOf(clientIp), ''),
+    /** Counts one. */
+    saw(clientIp: string): void {
       const address = addressOf(clientIp);
       const verdict = limits.take(address, null, nowMs());
       if (!verdict.ok) blocked.add(verdict, address, '');

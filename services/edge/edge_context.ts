@@ -36,89 +36,78 @@ export type RequestHook = (request: HttpRequestIn, reply: HttpReply) => Promise<
 type CallerCheck = ({ ok: true } & IngestCaller) | { ok: false; code: EdgeErrorCode; refused?: RefusedCaller };
 
 /** What the groups of routes share. */
-export interface EdgeContext extends EdgeParts {
-  /** Hook `onRequest` that checks the key before the body is read, and refuses where it is not valid. */
-  requireApiKey: RequestHook;
-  /** Hook behind it that refuses a caller whose rate is known to be exceeded. */
-  limitRate: RequestHook;
-  /** A hook in the place of both, where something else than our key tells who calls. */
-  requireCaller(check: (request: HttpRequestIn) => CallerCheck): RequestHook;
-  /** Says who has shown to be the sender of a request. */
-  markKnown(request: HttpRequestIn, caller: IngestCaller): void;
-  /** Hook `onRequest` that refuses a body which is announced as larger than may be. */
-  limitBodySize: RequestHook;
-  /** Who calls; undefined where nobody is known. */
-  knownCaller(request: HttpRequestIn): IngestCaller | undefined;
-  /** Who calls, on a route behind one of these hooks. */
-  callerOf(request: HttpRequestIn): IngestCaller;
-  refuse(reply: HttpReply, code: EdgeErrorCode): HttpReply;
-  /** Notes a request whose caller is refused, where it is known whose site it was for. */
-  noteRefused(check: { code: string; refused?: RefusedCaller }): void;
-  /**
-   * The answer to a request of which nothing is taken: one of a known caller counts against the rate, and where that is
-   * exceeded, this is the answer instead.
-   */
-  refuseCounted(request: HttpRequestIn, answer: Answer): Promise<Answer>;
-  /** Has the bodies of these content types collected as bytes, each counted against the permit of its request. */
-  collectBodies(scope: HttpServer, contentTypes: string | string[], bytesMax: number): void;
-}
+export type EdgeContext = ReturnType<typeof createEdgeContext>;
 
-/** The context of one server. `permitOf` gives the permit that the request holds. */
-export function createEdgeContext(
-  parts: EdgeParts,
-  permitOf: (request: HttpRequestIn) => Permit | undefined,
-): EdgeContext {
+/** @param permitOf Gives the permit that the request holds. */
+export function createEdgeContext(parts: EdgeParts, permitOf: (request: HttpRequestIn) => Permit | undefined) {
   const callers = new WeakMap<HttpRequestIn, IngestCaller>();
-  const noteRefused: EdgeContext['noteRefused'] = ({ code, refused }) => {
+  /** Notes a request whose caller is refused, where it is known whose site it was for. */
+  const noteRefused = ({ code, refused }: { code: string; refused?: RefusedCaller }): void => {
     if (refused !== undefined) parts.refusals.sawRequest(refused, code);
   };
-  const markKnown: EdgeContext['markKnown'] = (request, caller) => {
+  /** Says who has shown to be the sender of a request. */
+  const markKnown = (request: HttpRequestIn, caller: IngestCaller): void => {
     callers.set(request, caller);
     permitOf(request)?.know();
   };
+  /** Hook `onRequest` behind one that knows the caller: refuses where the rate is known to be exceeded. */
   const limitRate: RequestHook = async (request, reply) => {
     const limited = parts.ingestService.limited(clientAddress(request), callers.get(request) as IngestCaller);
     return limited === null ? undefined : sendAnswer(reply, limitedAnswer(limited));
+  };
+  /** Hook `onRequest` that checks the key before the body is read, and refuses where it is not valid. */
+  const requireApiKey: RequestHook = async (request, reply) => {
+    const check = checkCaller(parts.table, request, parts.nowMs());
+    if (!check.ok) {
+      // What only asks for the configuration brings nothing that could have been accepted.
+      if (request.method === 'POST') noteRefused(check);
+      return refuse(reply, check.code);
+    }
+    markKnown(request, check);
+    parts.onKeyUsed(check.key.key_hash);
+    return undefined;
+  };
+  /** Hook `onRequest` that refuses a body which is announced as larger than may be. */
+  const limitBodySize: RequestHook = async (request, reply) => {
+    const announced = Number(request.headers['content-length'] ?? 0);
+    return announced > BODY_BYTES_MAX ? refuse(reply, 'body_too_large') : undefined;
   };
   return {
     ...parts,
     noteRefused,
     markKnown,
     limitRate,
-    requireCaller: (check) => async (request, reply) => {
-      const checked = check(request);
-      if (!checked.ok) {
-        noteRefused(checked);
-        return refuse(reply, checked.code);
-      }
-      markKnown(request, checked);
-      return limitRate(request, reply);
-    },
-    async requireApiKey(request, reply) {
-      const check = checkCaller(parts.table, request, parts.nowMs());
-      if (!check.ok) {
-        // What only asks for the configuration brings nothing that could have been accepted.
-        if (request.method === 'POST') noteRefused(check);
-        return refuse(reply, check.code);
-      }
-      markKnown(request, check);
-      parts.onKeyUsed(check.key.key_hash);
-      return undefined;
-    },
-    async limitBodySize(request, reply) {
-      const announced = Number(request.headers['content-length'] ?? 0);
-      return announced > BODY_BYTES_MAX ? refuse(reply, 'body_too_large') : undefined;
-    },
-    knownCaller: (request) => callers.get(request),
-    callerOf: (request) => callers.get(request) as IngestCaller,
+    requireApiKey,
+    limitBodySize,
     refuse,
-    async refuseCounted(request, answer) {
+    /** A hook in the place of requireApiKey and limitRate, where something else than our key tells who calls. */
+    requireCaller:
+      (check: (request: HttpRequestIn) => CallerCheck): RequestHook =>
+      async (request, reply) => {
+        const checked = check(request);
+        if (!checked.ok) {
+          noteRefused(checked);
+          return refuse(reply, checked.code);
+        }
+        markKnown(request, checked);
+        return limitRate(request, reply);
+      },
+    /** Who calls; undefined where nobody is known. */
+    knownCaller: (request: HttpRequestIn): IngestCaller | undefined => callers.get(request),
+    /** Who calls, on a route behind one of these hooks. */
+    callerOf: (request: HttpRequestIn): IngestCaller => callers.get(request) as IngestCaller,
+    /**
+     * The answer to a request of which nothing is taken: one of a known caller counts against the rate, and where that is
+     * exceeded, this is the answer instead.
+     */
+    async refuseCounted(request: HttpRequestIn, answer: Answer): Promise<Answer> {
       const caller = callers.get(request);
       if (caller === undefined) return answer;
       const limited = await parts.ingestService.countRefused(clientAddress(request), caller, errorCodeOf(answer));
       return limited === null ? answer : limitedAnswer(limited);
     },
-    collectBodies(scope, contentTypes, bytesMax) {
+    /** Has the bodies of these content types collected as bytes, each counted against the permit of its request. */
+    collectBodies(scope: HttpServer, contentTypes: string | string[], bytesMax: number): void {
       scope.removeAllContentTypeParsers();
       scope.addContentTypeParser(contentTypes, payloadReader(bytesMax, permitOf));
     },

@@ -2,7 +2,7 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { failpoint } from '#infra/failpoint.ts';
-import type { PartitionSender, SendRefusal, SendResult } from '#infra/kafka/sender.ts';
+import type { PartitionSender, SendRefusal } from '#infra/kafka/sender.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { IntakeContext } from '#pipelines/intake/call.ts';
 import { createIdMemory } from '#pipelines/intake/event_id.ts';
@@ -210,19 +210,10 @@ async function produce(
   results.forEach((result, at) => {
     if (result.ok) return;
     refusal ??= result.code;
-    settle(result, written[at]?.events ?? 0, reservation, options);
+    if (result.code === 'not_acknowledged') options.rateLimiter.doubt(reservation);
+    else options.rateLimiter.release(reservation, written[at]?.events ?? 0);
   });
   return refusal;
-}
-
-function settle(
-  { code }: Extract<SendResult, { ok: false }>,
-  events: number,
-  reservation: Reservation,
-  { rateLimiter }: AcceptOptions,
-): void {
-  if (code === 'not_acknowledged') rateLimiter.doubt(reservation);
-  else rateLimiter.release(reservation, events);
 }
 
 interface RawRecord {

@@ -129,17 +129,11 @@ function soundPlaces(count: number, { rejected, dropped }: TakenBatch): number[]
   return Array.from({ length: count }, (_, index) => index).filter((index) => !others.has(index));
 }
 
-/** What is noted in memory, a batch by each name, and passed on in turns: no request waits for it. */
-interface BatchedReporter<Batch> {
-  /** The batch of a name, to be added to. */
-  of(name: string): Batch;
-  /** Passes on what is left. */
-  stop(): Promise<void>;
-}
-
 const REPORT_MS = 2_000;
 
 /**
+ * What is noted in memory, a batch by each name, and passed on in turns: no request waits for it.
+ *
  * @param note Passes a batch on. Where it throws, the batch may have arrived all the same: it is passed on again, unchanged and
  *   under its number, before any later one of its name. Numbers rise from 1.
  */
@@ -147,7 +141,7 @@ function createBatchedReporter<Batch>(
   begin: () => Batch,
   note: (name: string, batch: Batch, number: number) => Promise<void>,
   everyMs = REPORT_MS,
-): BatchedReporter<Batch> {
+) {
   const waiting = new Map<string, Batch>();
   const unanswered = new Map<string, { batch: Batch; number: number }>();
   let numbers = 0;
@@ -181,12 +175,14 @@ function createBatchedReporter<Batch>(
   const timer = setInterval(() => void flush(), everyMs);
   timer.unref();
   return {
-    of(name) {
+    /** The batch of a name, to be added to. */
+    of(name: string): Batch {
       const batch = waiting.get(name) ?? begin();
       waiting.set(name, batch);
       return batch;
     },
-    async stop() {
+    /** Passes on what is left. */
+    async stop(): Promise<void> {
       clearInterval(timer);
       await flushing;
       await flush();
@@ -201,20 +197,15 @@ interface TagHealthOptions {
   nowMs(): number;
 }
 
-/** Counts what comes from browsers, so that a tag that has stopped working is seen. */
-export interface TagHealth {
-  /** Events of one request, which were accepted; those that servers sent say nothing of a tag. */
-  saw(siteId: string, events: readonly Event[]): void;
-  /** Passes on what is left. */
-  stop(): Promise<void>;
-}
+export type TagHealth = ReturnType<typeof createTagHealth>;
 
-/** Gathers in memory what each site's browsers sent, and passes it on every 2 s. */
-export function createTagHealth({ table, note, nowMs }: TagHealthOptions): TagHealth {
+/** Counts what comes from browsers, so that a tag that has stopped working is seen, and passes it on every 2 s. */
+export function createTagHealth({ table, note, nowMs }: TagHealthOptions) {
   const waiting = createBatchedReporter(newNotes, note);
   const definitionsOf = knownDefinitions(table);
   return {
-    saw(siteId, events) {
+    /** Events of one request, which were accepted; those that servers sent say nothing of a tag. */
+    saw(siteId: string, events: readonly Event[]): void {
       if (events[0]?.caller !== 'browser') return;
       const notes = waiting.of(siteId);
       const atMs = nowMs();
@@ -254,24 +245,19 @@ interface KeyUseOptions {
   nowMs(): number;
 }
 
-/** Remembers which keys are used, at the cost of a look into a map. */
-export interface KeyUse {
-  saw(keyHash: string): void;
-  /** Passes on what is left. */
-  stop(): Promise<void>;
-}
-
 /** A key that is used all the time is passed on so often. */
 const REPORTED_EVERY_MS = 60_000;
 const KEY_USE_FLUSH_MS = 1_000;
 
-/** Passes on at once that a key was used, and then no more than once a minute for each key. */
-export function createKeyUse({ note, nowMs }: KeyUseOptions): KeyUse {
+export type KeyUse = ReturnType<typeof createKeyUse>;
+
+/** Passes on at once that a key was used, and then no more than once a minute for each key: else it costs a look into a map. */
+export function createKeyUse({ note, nowMs }: KeyUseOptions) {
   const reportedAtMs = new Map<string, number>();
   const begin = (): Map<string, number> => new Map();
   const waiting = createBatchedReporter(begin, (_name, uses) => note(uses), KEY_USE_FLUSH_MS);
   return {
-    saw(keyHash) {
+    saw(keyHash: string): void {
       const now = nowMs();
       // A clock that was set back tells nothing of how long ago it was.
       const agoMs = now - (reportedAtMs.get(keyHash) ?? Number.NEGATIVE_INFINITY);

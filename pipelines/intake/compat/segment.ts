@@ -47,7 +47,14 @@ export function mapSegmentCall(
   };
   const properties = propertiesOf(kind, sent, contextProperties(sent), userId);
   const flags = { ...ofBatch, ...destinationFlags(sent['integrations']) };
-  return { ok: true, event: { ...shared, event: nameOf(kind, sent), properties: withFlags(properties, flags) } };
+  return {
+    ok: true,
+    event: {
+      ...shared,
+      event: kind === 'track' ? sent['event'] : NAMES[kind],
+      properties: withFlags(properties, flags),
+    },
+  };
 }
 
 /** A call of a batch with the batch's context, whose members the call's own replace (Segment's page of its HTTP API, "Batch"). */
@@ -95,22 +102,14 @@ function isSegmentCall(kind: unknown): kind is SegmentCall {
   return (SEGMENT_CALLS as readonly unknown[]).includes(kind);
 }
 
-function nameOf(kind: SegmentCall, sent: JsonObject): unknown {
-  switch (kind) {
-    case 'track':
-      return sent['event'];
-    case 'identify':
-      return '$identify';
-    case 'page':
-      return 'page_view';
-    case 'screen':
-      return 'screen_view';
-    case 'group':
-      return '$groupidentify';
-    case 'alias':
-      return '$create_alias';
-  }
-}
+/** What the calls are called that do not say it themselves. */
+const NAMES: Readonly<Record<Exclude<SegmentCall, 'track'>, string>> = {
+  identify: '$identify',
+  page: 'page_view',
+  screen: 'screen_view',
+  group: '$groupidentify',
+  alias: '$create_alias',
+};
 
 function propertiesOf(kind: SegmentCall, sent: JsonObject, context: JsonObject, userId: unknown): unknown {
   const { properties, traits } = sent;
@@ -125,7 +124,7 @@ function propertiesOf(kind: SegmentCall, sent: JsonObject, context: JsonObject, 
     case 'identify':
       return {
         ...joined,
-        ...anonymousBefore(sent, userId),
+        ...(userId === undefined ? {} : given({ $anon_distinct_id: idText(sent['anonymousId']) })),
         $set: { ...objectOr(joined['$set']), ...objectOr(traits) },
       };
     case 'group':
@@ -139,10 +138,6 @@ function propertiesOf(kind: SegmentCall, sent: JsonObject, context: JsonObject, 
 function withValue(properties: JsonObject): JsonObject {
   const value = firstGiven(properties['value'], properties['revenue'], properties['total']);
   return value === undefined ? properties : { ...properties, value };
-}
-
-function anonymousBefore(sent: JsonObject, userId: unknown): JsonObject {
-  return userId === undefined ? {} : given({ $anon_distinct_id: idText(sent['anonymousId']) });
 }
 
 /**
@@ -159,15 +154,10 @@ function happened(sent: JsonObject, arrival: Arrival): JsonObject {
   return { timestamp: given ?? called, ...clockOf({ ...arrival, sentAtMs }) };
 }
 
-/** What a campaign's `name` is in the address that it was read out of; every other member is there as it is, after `utm_`. */
-const CAMPAIGN_NAME = 'name';
-
-/** The campaign under the names of the parameters that libraries make it of. */
+/** The campaign under the names of the parameters that libraries make it of: `utm_` and the member, but of its name. */
 function campaignProperties(campaign: JsonObject): JsonObject {
   const members = Object.entries(campaign).filter(([name]) => /^\w{1,60}$/.test(name));
-  return Object.fromEntries(
-    members.map(([name, value]) => [name === CAMPAIGN_NAME ? 'utm_campaign' : `utm_${name}`, value]),
-  );
+  return Object.fromEntries(members.map(([name, value]) => [name === 'name' ? 'utm_campaign' : `utm_${name}`, value]));
 }
 
 /**
