@@ -63,41 +63,28 @@ export interface SettingsTable {
   users(): User[];
 }
 
-interface State {
-  version: number;
-  accounts: Map<string, Account>;
-  sites: Map<string, Site>;
-  keys: Map<string, ApiKey>;
-  keysBySite: Map<string, Map<string, ApiKey>>;
-  destinations: Map<string, Map<string, Destination>>;
-  proven: Claims;
-  domainProofs: Map<string, Map<string, DomainProof>>;
-  measurementIds: Claims;
-  adminTokens: Map<string, AdminToken>;
-  replays: Map<string, Replay>;
-  engage: Map<string, readonly EngageItem[]>;
-  saved: Map<string, readonly SavedItem[]>;
-  users: Map<string, User>;
-}
+const createState = () => ({
+  version: 0,
+  accounts: new Map<string, Account>(),
+  sites: new Map<string, Site>(),
+  keys: new Map<string, ApiKey>(),
+  keysBySite: new Map<string, Map<string, ApiKey>>(),
+  /** By name, then by site. */
+  destinations: new Map<string, Map<string, Destination>>(),
+  proven: createClaims(),
+  domainProofs: new Map<string, Map<string, DomainProof>>(),
+  measurementIds: createClaims(),
+  adminTokens: new Map<string, AdminToken>(),
+  replays: new Map<string, Replay>(),
+  engage: new Map<string, readonly EngageItem[]>(),
+  saved: new Map<string, readonly SavedItem[]>(),
+  users: new Map<string, User>(),
+});
+type State = ReturnType<typeof createState>;
 
 /** An empty table; feed it site.config from the beginning, in order. */
 export function createSettingsTable(): SettingsTable {
-  const state: State = {
-    version: 0,
-    accounts: new Map(),
-    sites: new Map(),
-    keys: new Map(),
-    keysBySite: new Map(),
-    destinations: new Map(),
-    proven: createClaims(),
-    domainProofs: new Map(),
-    measurementIds: createClaims(),
-    adminTokens: new Map(),
-    replays: new Map(),
-    engage: new Map(),
-    saved: new Map(),
-    users: new Map(),
-  };
+  const state = createState();
   return {
     get version() {
       return state.version;
@@ -110,27 +97,11 @@ export function createSettingsTable(): SettingsTable {
 
 const NO_ITEMS: readonly never[] = [];
 
-type Lookups = Pick<
-  SettingsTable,
-  | 'keyByHash'
-  | 'site'
-  | 'account'
-  | 'accountOfSite'
-  | 'destinationsNamed'
-  | 'destination'
-  | 'siteServedAt'
-  | 'domainProofs'
-  | 'sitesByMeasurementId'
-  | 'keysOfSite'
-  | 'adminToken'
-  | 'replay'
-  | 'engageItems'
-  | 'savedItems'
-  | 'user'
->;
+const NO_PROOFS: ReadonlyMap<string, DomainProof> = new Map();
+const NO_KEYS: ReadonlyMap<string, ApiKey> = new Map();
 
-function lookups(state: State): Lookups {
-  return {
+const lookups = (state: State) =>
+  ({
     keyByHash: (keyHash) => state.keys.get(keyHash),
     site: (siteId) => state.sites.get(siteId),
     account: (accountId) => state.accounts.get(accountId),
@@ -150,16 +121,10 @@ function lookups(state: State): Lookups {
     engageItems: (siteId) => state.engage.get(siteId) ?? NO_ITEMS,
     savedItems: (siteId) => state.saved.get(siteId) ?? NO_ITEMS,
     user: (userId) => state.users.get(userId),
-  };
-}
+  }) satisfies Partial<SettingsTable>;
 
-const NO_PROOFS: ReadonlyMap<string, DomainProof> = new Map();
-const NO_KEYS: ReadonlyMap<string, ApiKey> = new Map();
-
-type Lists = Pick<SettingsTable, 'accounts' | 'sites' | 'keys' | 'destinations' | 'adminTokens' | 'replays' | 'users'>;
-
-function lists(state: State): Lists {
-  return {
+const lists = (state: State) =>
+  ({
     accounts: () => sortedBy([...state.accounts.values()], (account) => account.account_id),
     sites: () => sortedBy([...state.sites.values()], (site) => site.site_id),
     keys: () => sortedBy([...state.keys.values()], (key) => `${key.site_id}/${key.shown_prefix}/${key.key_hash}`),
@@ -172,8 +137,7 @@ function lists(state: State): Lists {
     users: () => sortedBy([...state.users.values()], (user) => user.user_id),
     replays: () =>
       [...state.replays.values()].sort((a, b) => a.created_at - b.created_at || (a.replay_id < b.replay_id ? -1 : 1)),
-  };
-}
+  }) satisfies Partial<SettingsTable>;
 
 function sortedBy<T>(items: T[], text: (item: T) => string): T[] {
   return items.sort((a, b) => (text(a) < text(b) ? -1 : 1));
@@ -335,39 +299,44 @@ function remove(claimants: Map<string, string[]>, name: string, siteId: string):
   else claimants.delete(name);
 }
 
+const isId = (text: string): boolean => ID_PATTERN.test(text);
+const isHash = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);
+const isOneOf =
+  (...texts: string[]) =>
+  (text: string): boolean =>
+    texts.includes(text);
+
+/** What stands in a record key after the kind of its fact, by name in its order, and what each may be. */
+const KEY_PARTS = {
+  account: { accountId: isId },
+  site: { siteId: isId },
+  key: { keyHash: isHash },
+  destination: { siteId: isId, name: isId },
+  admin_token: { tokenHash: isHash },
+  replay: { replayId: isId },
+  engage: { siteId: isId, itemKind: isOneOf('survey', 'promo', 'form'), itemId: isId },
+  domain_proof: { siteId: isId, domain: (text: string) => canonicalDomain(text) === text },
+  saved: { siteId: isId, itemKind: isOneOf('question', 'board'), itemId: isId },
+  user: { userId: isId },
+};
+type KeyParts = typeof KEY_PARTS;
+
 /** Where a fact of site.config lives: the parsed form of its record key. */
 type SettingAddress =
-  | { kind: 'account'; accountId: string }
-  | { kind: 'site'; siteId: string }
-  | { kind: 'key'; keyHash: string }
-  | { kind: 'destination'; siteId: string; name: string }
-  | { kind: 'admin_token'; tokenHash: string }
-  | { kind: 'replay'; replayId: string }
-  | { kind: 'engage'; siteId: string; itemKind: EngageItem['kind']; itemId: string }
-  | { kind: 'domain_proof'; siteId: string; domain: string }
-  | { kind: 'saved'; siteId: string; itemKind: SavedKind; itemId: string }
-  | { kind: 'user'; userId: string }
+  | { [Kind in keyof KeyParts]: { kind: Kind } & { [Part in keyof KeyParts[Kind]]: string } }[keyof KeyParts]
   | { kind: 'audit'; accountId: string | null; slot: number }
   | { kind: 'changes_made'; by: string };
-
-const HASH_PATTERN = /^[0-9a-f]{64}$/;
 
 export const accountKey = (accountId: string): string => `account/${accountId}`;
 export const siteKey = (siteId: string): string => `site/${siteId}`;
 export const apiKeyKey = (keyHash: string): string => `key/${keyHash}`;
 export const destinationKey = (siteId: string, name: string): string => `destination/${siteId}/${name}`;
-
 export const adminTokenKey = (tokenHash: string): string => `admin_token/${tokenHash}`;
-
 export const userKey = (userId: string): string => `user/${userId}`;
-
 export const engageKey = (siteId: string, kind: EngageItem['kind'], id: string): string =>
   `engage/${siteId}/${kind}/${id}`;
-
 export const domainProofKey = (siteId: string, domain: string): string => `domain_proof/${siteId}/${domain}`;
-
 export const savedKey = (siteId: string, kind: SavedKind, id: string): string => `saved/${siteId}/${kind}/${id}`;
-
 export const replayKey = (replayId: string): string => `replay/${replayId}`;
 
 /** Entries of the audit of the installation itself; of each kind the newest take the slots of the oldest. */
@@ -384,57 +353,25 @@ export const changesMadeKey = (by: string): string => `changes_made/${by}`;
 
 /** Reads a record key of site.config; null when it names no fact. */
 export function parseSettingKey(recordKey: string): SettingAddress | null {
-  const [kind, id = '', name, ...rest] = recordKey.split('/');
-  if (kind === 'engage') return engageAddress(id, name ?? '', rest);
-  if (kind === 'saved') return savedAddress(id, name ?? '', rest);
-  if (kind === 'changes_made') return changesMadeAddress(recordKey.slice(kind.length + 1));
-  if (rest.length > 0) return null;
-  if (kind === 'audit') return auditAddress(id, name);
-  if (kind === 'destination') return destinationAddress(id, name ?? '');
-  if (kind === 'domain_proof') return domainProofAddress(id, name ?? '');
-  if (name !== undefined) return null;
-  if (kind === 'key') return HASH_PATTERN.test(id) ? { kind, keyHash: id } : null;
-  if (kind === 'admin_token') return HASH_PATTERN.test(id) ? { kind, tokenHash: id } : null;
-  if (!ID_PATTERN.test(id)) return null;
-  if (kind === 'account') return { kind, accountId: id };
-  if (kind === 'site') return { kind, siteId: id };
-  if (kind === 'user') return { kind, userId: id };
-  if (kind === 'replay') return { kind, replayId: id };
-  return null;
+  const [kind = '', ...texts] = recordKey.split('/');
+  if (kind === 'audit') return auditAddress(texts);
+  if (kind === 'changes_made') return changesMadeAddress(texts.join('/'));
+  if (!Object.hasOwn(KEY_PARTS, kind)) return null;
+  const parts = Object.entries(KEY_PARTS[kind as keyof KeyParts]);
+  if (texts.length !== parts.length || !parts.every(([, isPart], at) => isPart(texts[at] ?? ''))) return null;
+  return { kind, ...Object.fromEntries(parts.map(([name], at) => [name, texts[at]])) } as SettingAddress;
 }
 
-function auditAddress(id: string, name: string | undefined): SettingAddress | null {
-  const slot = name ?? id;
-  const accountId = name === undefined ? null : id;
-  if (!SLOT_PATTERN.test(slot) || (accountId !== null && !ID_PATTERN.test(accountId))) return null;
+/** Of the installation the slot alone. */
+function auditAddress(texts: readonly string[]): SettingAddress | null {
+  const [slot = '', accountId = null] = texts.toReversed();
+  if (texts.length > 2 || !SLOT_PATTERN.test(slot) || (accountId !== null && !isId(accountId))) return null;
   return { kind: 'audit', accountId, slot: Number(slot) };
 }
 
 function changesMadeAddress(by: string): SettingAddress | null {
   const kind = parseSettingKey(by)?.kind;
   return kind === 'user' || kind === 'admin_token' ? { kind: 'changes_made', by } : null;
-}
-
-function engageAddress(siteId: string, itemKind: string, rest: readonly string[]): SettingAddress | null {
-  const [itemId = '', ...more] = rest;
-  if (more.length > 0 || !ID_PATTERN.test(siteId) || !ID_PATTERN.test(itemId)) return null;
-  if (itemKind !== 'survey' && itemKind !== 'promo' && itemKind !== 'form') return null;
-  return { kind: 'engage', siteId, itemKind, itemId };
-}
-
-function savedAddress(siteId: string, itemKind: string, rest: readonly string[]): SettingAddress | null {
-  const [itemId = '', ...more] = rest;
-  if (more.length > 0 || !ID_PATTERN.test(siteId) || !ID_PATTERN.test(itemId)) return null;
-  return itemKind === 'question' || itemKind === 'board' ? { kind: 'saved', siteId, itemKind, itemId } : null;
-}
-
-function destinationAddress(siteId: string, name: string): SettingAddress | null {
-  return ID_PATTERN.test(siteId) && ID_PATTERN.test(name) ? { kind: 'destination', siteId, name } : null;
-}
-
-function domainProofAddress(siteId: string, domain: string): SettingAddress | null {
-  if (!ID_PATTERN.test(siteId) || canonicalDomain(domain) !== domain) return null;
-  return { kind: 'domain_proof', siteId, domain };
 }
 
 /** The record key a setting belongs under; null unless exactly one of its bodies is set. */
