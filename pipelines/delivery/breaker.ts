@@ -1,5 +1,7 @@
 // When a destination is not called: circuit breakers of one site and of the whole destination, and many events refused alike.
 
+import { dropOldest, putNewest } from './concurrency.ts';
+
 /** Limits of a breaker; all times in milliseconds. */
 interface BreakerConfig {
   /** Consecutive failures that open it. */
@@ -89,13 +91,10 @@ function afterFailure(breaker: Breaker, config: BreakerConfig, reason: string, n
         ? { kind: 'closed', failures }
         : open('failing', reason, config.openMs, nowMs);
     }
-    case 'half_open':
-      return open(
-        'failing',
-        reason,
-        Math.min(Math.max(config.openMs, breaker.openedForMs * 2), config.openMsMax),
-        nowMs,
-      );
+    case 'half_open': {
+      const forMs = Math.min(Math.max(config.openMs, breaker.openedForMs * 2), config.openMsMax);
+      return open('failing', reason, forMs, nowMs);
+    }
     case 'open':
       return breaker;
   }
@@ -160,10 +159,8 @@ export function createBreakers(config: BreakerConfig, slotsMax: number, nowMs: (
   const keyOf = (destination: string, siteId: string): string => `${destination}/${siteId}`;
   const put = (destination: string, siteId: string, breaker: Breaker): void => {
     const key = keyOf(destination, siteId);
-    slots.delete(key);
-    if (breaker.kind === 'closed' && breaker.failures === 0) return;
-    slots.set(key, { destination, siteId, breaker });
-    if (slots.size > slotsMax) for (const oldest of slots.keys()) return void slots.delete(oldest);
+    if (breaker.kind === 'closed' && breaker.failures === 0) slots.delete(key);
+    else putNewest(slots, key, { destination, siteId, breaker }, slotsMax);
   };
   return {
     of: (destination, siteId) => {
@@ -249,10 +246,8 @@ export function reportOutage(
   switch (outage.kind) {
     case 'away':
       return outage;
-    case 'probing': {
-      const forMs = Math.min(outage.forMs * 2, config.awayMsMax);
-      return awayFor(health, forMs, nowMs);
-    }
+    case 'probing':
+      return awayFor(health, Math.min(outage.forMs * 2, config.awayMsMax), nowMs);
     case 'here': {
       const failures = outage.failures + 1;
       const sites = outage.sites.includes(siteId) ? outage.sites : [...outage.sites, siteId].slice(-config.sitesMin);
@@ -349,9 +344,7 @@ export function createRefusals(sitesMax: number, nowMs: () => number): Refusals 
 
   function touch(siteId: string): Row {
     const row = rows.get(siteId) ?? newRow();
-    rows.delete(siteId);
-    rows.set(siteId, row);
-    dropOldest(rows, sitesMax);
+    putNewest(rows, siteId, row, sitesMax);
     return row;
   }
 
@@ -366,13 +359,6 @@ export function createRefusals(sitesMax: number, nowMs: () => number): Refusals 
     }),
     reset: (siteId) => void rows.delete(siteId),
   };
-}
-
-function dropOldest(table: Map<string, unknown> | Set<string>, max: number): void {
-  for (const oldest of table.keys()) {
-    if (table.size <= max) return;
-    table.delete(oldest);
-  }
 }
 
 function take(row: Row, nowMs: number): void {

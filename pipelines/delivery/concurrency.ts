@@ -131,6 +131,11 @@ export function createSlowSites(sitesMax: number, nowMs: () => number): SlowSite
 export function putNewest<Value>(table: Map<string, Value>, key: string, value: Value, max: number): void {
   table.delete(key);
   table.set(key, value);
+  dropOldest(table, max);
+}
+
+/** Drops of what is more than `max` that which was put longest ago. */
+export function dropOldest(table: Map<string, unknown> | Set<string>, max: number): void {
   for (const oldest of table.keys()) {
     if (table.size <= max) return;
     table.delete(oldest);

@@ -3,7 +3,7 @@ import type { EventEntry } from '#schemas/event.ts';
 import type { PlatformAnswer } from '#schemas/records.ts';
 import type { Site } from '#schemas/setting.ts';
 import type { BreakerPort, Fault, Permit, SiteRefusals } from './breaker.ts';
-import type { Turns } from './concurrency.ts';
+import { putNewest, type Turns } from './concurrency.ts';
 import type {
   Adapter,
   Answer,
@@ -113,15 +113,18 @@ export function settleAll(run: Run, batch: readonly IndexedPiece[], outcome: Ent
   for (const piece of batch) run.outcomes[piece.index] = outcome;
 }
 
-export const skipped = (reason: string): EntryOutcome => ({
-  outcome: 'skipped',
-  reason,
-  detail: '',
-  tookMs: 0,
-  retryAfterMs: null,
-});
+const unanswered = (
+  outcome: EntryOutcome['outcome'],
+  reason: string,
+  detail = '',
+  retryAfterMs: number | null = null,
+): EntryOutcome => ({ outcome, reason, detail, tookMs: 0, retryAfterMs });
 
-export const dead = (reason: string, detail: string): EntryOutcome => ({ ...skipped(reason), outcome: 'dead', detail });
+export const skipped = (reason: string): EntryOutcome => unanswered('skipped', reason);
+export const dead = (reason: string, detail: string): EntryOutcome => unanswered('dead', reason, detail);
+export const diverted = (reason: string, detail: string): EntryOutcome => unanswered('diverted', reason, detail);
+export const paused = (reason: string, detail: string, retryAfterMs: number | null): EntryOutcome =>
+  unanswered('paused', reason, detail, retryAfterMs);
 
 /** An attempt that might be repeated, and will not be: what it took and what was answered stay as they were. */
 export const givenUp = (attempt: EntryOutcome, reason: string): EntryOutcome => ({
@@ -129,20 +132,6 @@ export const givenUp = (attempt: EntryOutcome, reason: string): EntryOutcome => 
   outcome: 'dead',
   reason,
   retryAfterMs: null,
-});
-
-export const diverted = (reason: string, detail: string): EntryOutcome => ({
-  ...skipped(reason),
-  outcome: 'diverted',
-  detail,
-});
-
-export const paused = (reason: string, detail: string, retryAfterMs: number | null): EntryOutcome => ({
-  outcome: 'paused',
-  reason,
-  detail,
-  tookMs: 0,
-  retryAfterMs,
 });
 
 /** Reason of a pause where the process was to stop before the event's turn came. */
@@ -161,15 +150,9 @@ export const slowed = (): EntryOutcome => paused(SLOW, '', null);
 export const isSlowed = ({ outcome, reason }: EntryOutcome): boolean => outcome === 'paused' && reason === SLOW;
 
 /** Reasons: `breaker_open` and `throttled` heal by themselves; any other is what the platform said of the credentials. */
-export function pausedByBreaker(permit: Extract<Permit, { kind: 'wait' }>): EntryOutcome {
-  switch (permit.cause) {
-    case 'failing':
-      return paused('breaker_open', permit.reason, permit.waitMs);
-    case 'throttled':
-      return paused('throttled', permit.reason, permit.waitMs);
-    case 'credentials_broken':
-      return paused(permit.reason, '', permit.waitMs);
-  }
+export function pausedByBreaker({ cause, reason, waitMs }: Extract<Permit, { kind: 'wait' }>): EntryOutcome {
+  if (cause === 'credentials_broken') return paused(reason, '', waitMs);
+  return paused(cause === 'failing' ? 'breaker_open' : 'throttled', reason, waitMs);
 }
 
 /** Reason of a delivery of which the platform took only a part of the call's events, and does not say which. */
@@ -178,21 +161,18 @@ const TAKEN_IN_PART = 'taken_in_part';
 /** Reason of an attempt that ended before the refused events of a batch were found. */
 export const SPLIT_UNFINISHED = 'split_unfinished';
 
+const OUTCOMES: Readonly<Record<EventVerdict['kind'], EntryOutcome['outcome']>> = {
+  delivered: 'delivered',
+  retry: 'diverted',
+  throttle: 'diverted',
+  dead: 'dead',
+  credentials_broken: 'paused',
+};
+
 function outcomeOf(verdict: EventVerdict, tookMs: number): EntryOutcome {
-  switch (verdict.kind) {
-    case 'delivered':
-      return { outcome: 'delivered', reason: '', detail: '', tookMs, retryAfterMs: null };
-    case 'retry':
-      return { outcome: 'diverted', reason: verdict.reason, detail: verdict.detail, tookMs, retryAfterMs: null };
-    case 'throttle': {
-      const { reason, detail, retryAfterMs } = verdict;
-      return { outcome: 'diverted', reason, detail, tookMs, retryAfterMs };
-    }
-    case 'dead':
-      return { outcome: 'dead', reason: verdict.reason, detail: verdict.detail, tookMs, retryAfterMs: null };
-    case 'credentials_broken':
-      return { outcome: 'paused', reason: verdict.reason, detail: verdict.detail, tookMs, retryAfterMs: null };
-  }
+  const { reason, detail } = verdict.kind === 'delivered' ? { reason: '', detail: '' } : verdict;
+  const retryAfterMs = verdict.kind === 'throttle' ? verdict.retryAfterMs : null;
+  return { outcome: OUTCOMES[verdict.kind], reason, detail, tookMs, retryAfterMs };
 }
 
 /**
@@ -268,6 +248,11 @@ export function createUncommittedOutcomes(outcomesMax: number): UncommittedOutco
     if (source !== undefined && offset !== undefined) drop(source[0], offset);
   }
 
+  function dropBefore(source: Source, end: number): void {
+    const name = nameOf(source);
+    for (const offset of [...(sources.get(name)?.keys() ?? [])]) if (offset < end) drop(name, offset);
+  }
+
   return {
     of: (source, { offset, index }) => sources.get(nameOf(source))?.get(offset)?.get(index) ?? null,
     keep(source, { offset, index }, given) {
@@ -280,14 +265,8 @@ export function createUncommittedOutcomes(outcomesMax: number): UncommittedOutco
       if (!ofRecord.has(index)) count += 1;
       ofRecord.set(index, given);
     },
-    committed(source, offset) {
-      const name = nameOf(source);
-      for (const kept of [...(sources.get(name)?.keys() ?? [])]) if (kept < offset) drop(name, kept);
-    },
-    forget: (source) => {
-      const name = nameOf(source);
-      for (const kept of [...(sources.get(name)?.keys() ?? [])]) drop(name, kept);
-    },
+    committed: dropBefore,
+    forget: (source) => dropBefore(source, Number.POSITIVE_INFINITY),
   };
 }
 
@@ -312,12 +291,7 @@ export function createTokens(tokensMax: number): TokenStore {
       const known = tokens.get(key);
       return known !== undefined && nowMs < known.expiresAtMs - MARGIN_MS ? known.token : null;
     },
-    put: (key, token, expiresAtMs) => {
-      tokens.delete(key);
-      tokens.set(key, { token, expiresAtMs });
-      const oldest = tokens.keys().next();
-      if (tokens.size > tokensMax && oldest.done !== true) tokens.delete(oldest.value);
-    },
+    put: (key, token, expiresAtMs) => putNewest(tokens, key, { token, expiresAtMs }, tokensMax),
     forget: (key) => void tokens.delete(key),
   };
 }

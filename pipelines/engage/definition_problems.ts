@@ -11,9 +11,9 @@ import {
   linkText,
   shownText,
 } from './definition_fields.ts';
-import { type Form, formProblems, formSchema, unsendableProblems } from './form.ts';
+import { type Form, formProblems, formSchema } from './form.ts';
 import { shownTextNames } from './shown_texts.ts';
-import { idleBranchProblems, type Survey, surveyProblems, surveySchema } from './survey.ts';
+import { type Survey, surveyProblems, surveySchema } from './survey.ts';
 
 export interface Definitions {
   survey: Survey;
@@ -49,12 +49,9 @@ export const DEFINITION_SCHEMAS = {
 
 /** What the fields of a definition must be to each other; nothing here needs a server. */
 export function ownProblems(kind: EngageKind, definition: Definition): Problem[] {
-  return [...commonProblems(definition), ...kindProblems(kind, definition)];
-}
-
-function kindProblems(kind: EngageKind, definition: Definition): Problem[] {
-  if (kind === 'survey') return surveyProblems(definition as Survey);
-  return kind === 'promo' ? promoProblems(definition as Promo) : formProblems(definition as Form);
+  const common = [...selectorProblems(definition), ...languageProblems(definition), ...commonProblems(definition)];
+  if (kind === 'survey') return [...common, ...surveyProblems(definition as Survey)];
+  return [...common, ...(kind === 'promo' ? promoProblems(definition as Promo) : formProblems(definition as Form))];
 }
 
 function commonProblems(definition: Definition): Problem[] {
@@ -74,13 +71,6 @@ function commonProblems(definition: Definition): Problem[] {
     ...unless(place !== 'inline' || mount !== '', 'field_missing', 'mount', 'is missing'),
     ...translationProblems(translations, shownTextNames(definition)),
   ];
-}
-
-/** What nothing can come of, of what is not stored yet. */
-export function newProblems(kind: EngageKind, definition: Definition): Problem[] {
-  const common = [...selectorProblems(definition), ...languageProblems(definition)];
-  if (kind === 'survey') return [...common, ...idleBranchProblems(definition as Survey)];
-  return kind === 'form' ? [...common, ...unsendableProblems(definition as Form)] : common;
 }
 
 /** The schema says what stands under a language, and nothing of keys that are none. */

@@ -214,9 +214,7 @@ export function promoEvent(promo: Promo, version: number, action: PromoAction): 
     promotion_name: promo.name,
     promotion_version: version,
     impression_id: impression,
-    ...(promo.creative === '' ? {} : { creative_name: promo.creative }),
-    ...(promo.slot === '' ? {} : { creative_slot: promo.slot }),
-    ...(promo.code === '' ? {} : { coupon: promo.code }),
+    ...given({ creative_name: promo.creative, creative_slot: promo.slot, coupon: promo.code }),
     ...(action.action === 'redeem' ? amountOf(action) : {}),
   };
   return engageEvent(
@@ -321,10 +319,7 @@ export function formEvent(
   const { process, marketing } = request.consent ?? {};
   const properties = {
     ...formProperties(form, version, submissionId),
-    ...(form.value === null ? {} : { value: form.value }),
-    ...(form.currency === '' ? {} : { currency: form.currency }),
-    ...(process === undefined ? {} : { consent_process: process }),
-    ...(marketing === undefined ? {} : { consent_marketing: marketing }),
+    ...given({ value: form.value, currency: form.currency, consent_process: process, consent_marketing: marketing }),
     ...consentVersion(form, request),
     ...Object.fromEntries(kept),
   };

@@ -86,6 +86,8 @@ export type FormField = Form['fields'][number];
 export function formProblems({
   fields,
   conversion_event,
+  consent_text,
+  consent_required,
   redirect,
   redirect_invalid,
   spam: { honeypot },
@@ -104,19 +106,17 @@ export function formProblems({
       'is no address',
     ),
     ...unless(isEventName(conversion_event), 'event_name_malformed', 'conversion_event', 'is no name of an event'),
-    ...fields.flatMap(({ type, options, label }, index) => [
+    // What follows would have every visitor's form refused: none can be filled in.
+    ...unless(!consent_required || consent_text !== '', 'field_missing', 'consent_text', 'is missing'),
+    ...fields.flatMap(({ type, required, options, label }, index) => [
+      ...unless(
+        type !== 'hidden' || !required,
+        'field_malformed',
+        `fields[${index}].required`,
+        'is for no hidden field',
+      ),
       ...unless(type !== 'select' || options.length > 0, 'field_missing', `fields[${index}].options`, 'is missing'),
       ...unless(type === 'hidden' || label !== '', 'field_missing', `fields[${index}].label`, 'is missing'),
     ]),
-  ];
-}
-
-/** What would have every visitor's form refused that a script shows: it shows no hidden fields, and no box without its text. */
-export function unsendableProblems({ fields, consent_text, consent_required }: Form): Problem[] {
-  return [
-    ...unless(!consent_required || consent_text !== '', 'field_missing', 'consent_text', 'is missing'),
-    ...fields.flatMap(({ type, required }, index) =>
-      unless(type !== 'hidden' || !required, 'field_malformed', `fields[${index}].required`, 'is for no hidden field'),
-    ),
   ];
 }

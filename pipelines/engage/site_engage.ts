@@ -7,13 +7,7 @@ import { type Problem, problem, unless } from '#pipelines/settings/problems.ts';
 import type { EngageItem } from '#schemas/setting.ts';
 import { contentOf } from './content.ts';
 import { type EngageKind, PATTERN_WORDS } from './definition_fields.ts';
-import {
-  DEFINITION_SCHEMAS,
-  type Definition,
-  type Definitions,
-  newProblems,
-  ownProblems,
-} from './definition_problems.ts';
+import { DEFINITION_SCHEMAS, type Definition, type Definitions, ownProblems } from './definition_problems.ts';
 import { type ItemName, itemName } from './visitor_memory.ts';
 
 /** A definition, ready to be decided about. */
@@ -109,30 +103,20 @@ const validators: Record<EngageKind, Validator> = {
   form: Compile(DEFINITION_SCHEMAS.form),
 };
 
-/**
- * Fills in what was left out, and checks it. The input is left as it was. No message holds a value.
- *
- * @param isStored It was written before, by rules that may have been fewer: a selector that no browser takes shows it
- *   nowhere, a branch that never holds is never taken, and neither spoils anything else of it.
- */
-export function readDefinition<Kind extends EngageKind>(
-  kind: Kind,
-  input: unknown,
-  isStored = false,
-): DefinitionResult<Kind> {
+/** Fills in what was left out, and checks it. The input is left as it was. No message holds a value. */
+export function readDefinition<Kind extends EngageKind>(kind: Kind, input: unknown): DefinitionResult<Kind> {
   const filled: unknown = Value.Default(DEFINITION_SCHEMAS[kind], structuredClone(input));
   const validator = validators[kind];
   if (!validator.Check(filled)) return { ok: false, problems: schemaProblem(validator, filled) };
   const definition = filled as Definitions[Kind];
-  const ofNew = isStored ? [] : newProblems(kind, definition);
-  const problems = [...storedProblems(definition), ...ofNew, ...ownProblems(kind, definition)];
+  const problems = [...storedProblems(definition), ...ownProblems(kind, definition)];
   return problems.length === 0 ? { ok: true, definition } : { ok: false, problems };
 }
 
 /** Reads a definition as it is stored; null where it cannot be read. */
 export function parseDefinition<Kind extends EngageKind>(kind: Kind, text: string): Definitions[Kind] | null {
   try {
-    const read = readDefinition(kind, JSON.parse(text), true);
+    const read = readDefinition(kind, JSON.parse(text));
     return read.ok ? read.definition : null;
   } catch (error) {
     if (error instanceof SyntaxError) return null;

@@ -67,6 +67,7 @@ export function surveyProblems({ questions }: Survey): Problem[] {
     ),
     ...questions.flatMap((one, index) => questionProblems(one, `questions[${index}]`)),
     ...branchingProblems(questions),
+    ...questions.flatMap(idleBranchProblems),
   ];
 }
 
@@ -122,16 +123,14 @@ function conditionProblems(one: Question, { is, to }: Branch, field: string): Pr
 }
 
 /** Branches of ratings that compare with what is no step, and so can never hold, or always do. */
-export function idleBranchProblems({ questions }: Survey): Problem[] {
-  return questions.flatMap((question, index) => {
-    const [lowest, highest] = stepRange(question);
-    const isStep = (item: string | number): boolean => Number.isInteger(item) && lowest <= +item && +item <= highest;
-    const message = `compares with something else than the steps from ${lowest} to ${highest}`;
-    const branches = question.type === 'rating' ? question.branches : [];
-    return branches.flatMap(({ to }, at) =>
-      unless(to.every(isStep), 'field_malformed', `questions[${index}].branches[${at}].to`, message),
-    );
-  });
+function idleBranchProblems(question: Question, index: number): Problem[] {
+  if (question.type !== 'rating') return [];
+  const [lowest, highest] = stepRange(question);
+  const isStep = (item: string | number): boolean => Number.isInteger(item) && lowest <= +item && +item <= highest;
+  const message = `compares with something else than the steps from ${lowest} to ${highest}`;
+  return question.branches.flatMap(({ to }, at) =>
+    unless(to.every(isStep), 'field_malformed', `questions[${index}].branches[${at}].to`, message),
+  );
 }
 
 /** The lowest and the highest step of a rating. */

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
+import type { Site } from '#schemas/setting.ts';
 import { ID_PATTERN, isEventName, isReservedName } from './problems.ts';
 
 /** What makes the browser tag fire an event. */
@@ -93,6 +94,10 @@ export function parseEventDefinition(text: string): DefinitionResult {
     throw error;
   }
 }
+
+/** A site's definitions, without those that cannot be read. */
+export const definitionsOf = ({ event_definitions }: Pick<Site, 'event_definitions'>): EventDefinition[] =>
+  event_definitions.map(parseEventDefinition).flatMap((read) => (read.ok ? [read.definition] : []));
 
 function firstError(definition: unknown): string {
   const [error] = validator.Errors(definition);

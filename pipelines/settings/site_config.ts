@@ -4,7 +4,7 @@ import { siteEngage } from '#pipelines/engage/site_engage.ts';
 import type { SiteMode } from '#schemas/event.ts';
 import type { Destination, Site } from '#schemas/setting.ts';
 import { type RoutePixel, readRoutePixels } from './destination_settings.ts';
-import { type EventDefinition, parseEventDefinition } from './event_definitions.ts';
+import { definitionsOf, type EventDefinition } from './event_definitions.ts';
 import type { SettingsTable } from './table.ts';
 
 /** The public configuration of a site. */
@@ -91,7 +91,7 @@ export function siteConfig(table: SettingsTable, siteId: string): SiteConfig | u
     clarity: site.clarity_project_id === null ? null : { project_id: site.clarity_project_id },
     ...vendors,
     custom_loader: loader !== null,
-    events: definitions(site),
+    events: definitionsOf(site),
   };
   const tag = tagConfig(site, loader, siteEngage(table.engageItems(siteId)).items.length > 0);
   return {
@@ -183,11 +183,4 @@ function ga4(destination: Destination | undefined): SiteConfig['ga4'] {
   const measurementId = destination?.settings['measurement_id'];
   if (!measurementId || destination.settings['route'] !== 'browser') return null;
   return { measurement_id: measurementId };
-}
-
-function definitions(site: Site): EventDefinition[] {
-  return site.event_definitions.flatMap((text) => {
-    const result = parseEventDefinition(text);
-    return result.ok ? [result.definition] : [];
-  });
 }

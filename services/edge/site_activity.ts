@@ -10,7 +10,7 @@ import {
 import type { ReusedId } from '#pipelines/intake/event_id.ts';
 import type { TakenBatch } from '#pipelines/intake/take_event.ts';
 import { keyIdOf, type RefusedCaller } from '#pipelines/settings/callers.ts';
-import { parseEventDefinition } from '#pipelines/settings/event_definitions.ts';
+import { definitionsOf } from '#pipelines/settings/event_definitions.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { newNotes, noteEvent, signsOf, type TagNotes } from '#pipelines/tag/tag_health.ts';
 import type { Event } from '#schemas/event.ts';
@@ -228,16 +228,13 @@ function knownDefinitions(table: SettingsTable): (siteId: string) => ReadonlySet
   return (siteId) => {
     if (version !== table.version) known.clear();
     version = table.version;
-    const ids = known.get(siteId) ?? new Set((table.site(siteId)?.event_definitions ?? []).flatMap(idOf));
+    const ids = known.get(siteId) ?? new Set(definitionsOf(table.site(siteId) ?? NO_DEFINITIONS).map(({ id }) => id));
     known.set(siteId, ids);
     return ids;
   };
 }
 
-function idOf(text: string): string[] {
-  const read = parseEventDefinition(text);
-  return read.ok ? [read.definition.id] : [];
-}
+const NO_DEFINITIONS = { event_definitions: [] };
 
 interface KeyUseOptions {
   /** Passes uses on; where it throws they are passed on again. */

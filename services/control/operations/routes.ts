@@ -5,7 +5,7 @@ import { ALL_SITES, type RunningQuery } from '#infra/clickhouse/running_queries.
 import type { RefusalRecord, TagRecord } from '#infra/redis/edge_reports.ts';
 import { type RefusalSample, refusalCounts } from '#pipelines/ingestion_warnings/warnings.ts';
 import { keyIdOf } from '#pipelines/settings/callers.ts';
-import { type EventDefinition, parseEventDefinition } from '#pipelines/settings/event_definitions.ts';
+import { definitionsOf, type EventDefinition } from '#pipelines/settings/event_definitions.ts';
 import { definitionState, HOUR_MS, siteVolume } from '#pipelines/tag/tag_health.ts';
 import type { ApiKey, Site } from '#schemas/setting.ts';
 import { closed, idField } from '#services/control_api/fields.ts';
@@ -156,7 +156,9 @@ function tagHealth(site: Site, record: TagRecord, nowMs: number): TagHealthItem 
     last_hour: lastHour,
     last_day: lastDay,
     pages: record.pages.map(([page, last_event_at]) => ({ page, last_event_at })),
-    definitions: enabledDefinitions(site).map((definition) => definitionHealth(definition, record, nowMs)),
+    definitions: definitionsOf(site)
+      .filter(({ enabled }) => enabled)
+      .map((definition) => definitionHealth(definition, record, nowMs)),
     reported: {
       retried: reported('retried'),
       dropped: reported('dropped'),
@@ -164,11 +166,6 @@ function tagHealth(site: Site, record: TagRecord, nowMs: number): TagHealthItem 
       blocked: reported('blocked'),
     },
   };
-}
-
-function enabledDefinitions({ event_definitions }: Site): EventDefinition[] {
-  const read = event_definitions.map(parseEventDefinition);
-  return read.flatMap((one) => (one.ok && one.definition.enabled ? [one.definition] : []));
 }
 
 function definitionHealth({ id, name }: EventDefinition, { fired }: TagRecord, nowMs: number): DefinitionHealth {

@@ -2,9 +2,9 @@
 
 import { type Static, Type } from 'typebox';
 import {
+  definitionsOf,
   type EventDefinition,
   eventDefinitionSchema,
-  parseEventDefinition,
   readEventDefinition,
 } from '#pipelines/settings/event_definitions.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
@@ -150,10 +150,3 @@ const withDefinitions = (site: Site, definitions: readonly EventDefinition[]): S
   ...site,
   event_definitions: definitions.map((definition) => JSON.stringify(definition)),
 });
-
-function definitionsOf(site: Site): EventDefinition[] {
-  return site.event_definitions.flatMap((text) => {
-    const read = parseEventDefinition(text);
-    return read.ok ? [read.definition] : [];
-  });
-}

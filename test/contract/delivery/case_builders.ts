@@ -80,7 +80,7 @@ export function caseBuilder(wrap: (form: object) => object, path: string): CaseB
 /** The same case with settings of its own. */
 export const withSettings = (one: MappingCase, settings: Record<string, string>): MappingCase => ({ ...one, settings });
 
-const definition = (fields: object): string => JSON.stringify({ id: 'd', name: 'cta', enabled: true, ...fields });
+const definition = (fields: object): string => JSON.stringify({ id: 'd', name: 'cta', trigger: 'click', ...fields });
 
 /** The same case on a site whose event definition names the conversion that `cta` stands for. */
 export const definedAs = (one: MappingCase, conversion_event: string): MappingCase => ({

@@ -202,7 +202,7 @@ describe('a process that is to stop', () => {
 
 describe('event definitions', () => {
   const definition = (changes: object): string =>
-    JSON.stringify({ id: 'd1', name: 'purchase', enabled: true, ...changes });
+    JSON.stringify({ id: 'd1', name: 'purchase', trigger: 'click', ...changes });
   it.each([
     ['no definition', [], 'delivered'],
     ['a destination absent from the map', [definition({ destinations: { tiktok: false } })], 'delivered'],

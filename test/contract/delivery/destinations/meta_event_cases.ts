@@ -34,7 +34,7 @@ const nameCases = names.map(
 );
 
 const definition = (conversion: string): string =>
-  JSON.stringify({ id: 'd', name: 'cta', conversion_event: conversion, enabled: true });
+  JSON.stringify({ id: 'd', name: 'cta', conversion_event: conversion, trigger: 'click' });
 
 const timeAndPlaceCases: MappingCase[] = [
   {

@@ -105,7 +105,7 @@ export const posthogCases: readonly MappingCase[] = [
   skips('definition: switched off by another of its name', {}, 'not_in_destinations', {
     site: {
       event_definitions: [
-        JSON.stringify({ id: 'd', name: 'purchase', enabled: true, destinations: { posthog: false } }),
+        JSON.stringify({ id: 'd', name: 'purchase', trigger: 'click', destinations: { posthog: false } }),
       ],
     },
   }),

@@ -113,7 +113,7 @@ export const webhookCases: readonly MappingCase[] = [
     entry: entryOf(),
     site: {
       event_definitions: [
-        JSON.stringify({ id: 'd', name: 'purchase', enabled: true, destinations: { webhook: false } }),
+        JSON.stringify({ id: 'd', name: 'purchase', trigger: 'click', destinations: { webhook: false } }),
       ],
     },
     expected: { skip: 'not_in_destinations' },

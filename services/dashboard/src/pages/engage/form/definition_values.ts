@@ -1,12 +1,7 @@
 import { Default, Errors } from 'typebox/value';
 import { contentOf } from '#pipelines/engage/content.ts';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
-import {
-  DEFINITION_SCHEMAS,
-  type Definition,
-  newProblems,
-  ownProblems,
-} from '#pipelines/engage/definition_problems.ts';
+import { DEFINITION_SCHEMAS, type Definition, ownProblems } from '#pipelines/engage/definition_problems.ts';
 import type { Problem } from '#pipelines/settings/problems.ts';
 import { problemsOfErrors, type SchemaError } from '#services/control_api/fields.ts';
 import type { ShownItem } from '#services/engage_panels/shown_item.ts';
@@ -36,7 +31,7 @@ export function checkDefinition(kind: EngageKind, typed: object): Checked {
   const errors = [...Errors(shape, sent)] as SchemaError[];
   const drawable = errors.every(({ keyword }) => OF_TYPE.has(keyword)) ? (sent as Definition) : null;
   if (drawable === null || errors.length > 0) return { filled, drawable, problems: problemsOfErrors(shape, errors) };
-  return { filled, drawable, problems: [...ownProblems(kind, drawable), ...newProblems(kind, drawable)] };
+  return { filled, drawable, problems: ownProblems(kind, drawable) };
 }
 
 /** How forms write values that are no texts, and read what was typed as such. */
