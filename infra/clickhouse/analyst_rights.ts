@@ -78,18 +78,36 @@ export const analystName = (siteId: string): string => `analyst_${checked(siteId
 export const readerName = (siteId: string): string => `reader_${checked(siteId)}`;
 
 /** Which rows an analyst's reader sees, of each table. @throws AnalystSiteError */
-export const readerRows = (siteId: string): Record<string, string> => rowsWhere(`site_id = '${checked(siteId)}'`);
+export const readerRows = (siteId: string): Record<string, string> => rowsWhere(siteCondition(siteId));
 
-/** One condition for the rows of every table that analysts read. */
+const siteCondition = (siteId: string): string => `site_id = '${checked(siteId)}'`;
+
 export function rowsWhere(condition: string): Record<string, string> {
   return Object.fromEntries(READABLE.map((table) => [table, condition]));
 }
 
-/** Privileges of an analyst's reader, as GRANT takes them. */
 export function readerGrants(database: string): string[] {
   return [
     ...READABLE.map((table) => `SELECT ON ${database}.${table}`),
     ...PERSON_DICTIONARIES.map((name) => `dictGet ON ${database}.${name}`),
+  ];
+}
+
+/** Settings as a user or a profile has them that can change none of them. */
+export const readonlySettings = (settings: Readonly<Record<string, number>>): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `${name} = ${value} READONLY`)
+    .join(', ');
+
+/** Statements that make a user that cannot log in, and reads of each table the rows of a condition. */
+function readerStatements(reader: string, condition: string, database: string): string[] {
+  return [
+    `CREATE USER IF NOT EXISTS ${reader} NOT IDENTIFIED HOST NONE`,
+    ...READABLE.map(
+      (table) =>
+        `CREATE ROW POLICY IF NOT EXISTS ${reader} ON ${database}.${table} FOR SELECT USING ${condition} TO ${reader}`,
+    ),
+    ...readerGrants(database).map((grant) => `GRANT ${grant} TO ${reader}`),
   ];
 }
 
@@ -121,18 +139,11 @@ export function viewsAs(reader: string, views: string, database: string): string
  */
 export function analystStatements(siteId: string, database: string, passwordSha256: string): string[] {
   const name = `\`${analystName(siteId)}\``;
-  const reader = `\`${readerName(siteId)}\``;
   const limits = `\`${analystName(siteId)}_limits\``;
-  const settings = Object.entries(ANALYST_SETTINGS).map(([setting, value]) => `${setting} = ${value} READONLY`);
   return [
-    `CREATE USER IF NOT EXISTS ${reader} NOT IDENTIFIED HOST NONE`,
-    ...Object.entries(readerRows(siteId)).map(
-      ([table, condition]) =>
-        `CREATE ROW POLICY IF NOT EXISTS ${reader} ON ${database}.${table} FOR SELECT USING ${condition} TO ${reader}`,
-    ),
-    ...readerGrants(database).map((grant) => `GRANT ${grant} TO ${reader}`),
+    ...readerStatements(`\`${readerName(siteId)}\``, siteCondition(siteId), database),
     ...analystViews(siteId, database),
-    `CREATE SETTINGS PROFILE OR REPLACE ${limits} SETTINGS ${settings.join(', ')}`,
+    `CREATE SETTINGS PROFILE OR REPLACE ${limits} SETTINGS ${readonlySettings(ANALYST_SETTINGS)}`,
     `CREATE USER IF NOT EXISTS ${name} IDENTIFIED WITH sha256_hash BY '${passwordSha256}' SETTINGS PROFILE ${limits}`,
     `CREATE QUOTA OR REPLACE ${limits} ${ANALYST_QUOTA} TO ${name}`,
     `ALTER USER ${name} DEFAULT DATABASE ${name}`,
@@ -176,7 +187,6 @@ export const SQL_SETTINGS = {
   output_format_parquet_string_as_string: 1,
 } as const;
 
-/** Privileges of the asker: the views, and nothing behind them. */
 export const sqlGrants = (): string[] => [`SELECT ON ${SQL_VIEWS}.*`];
 
 /** Statements that make the views anew; the reader must exist. */
@@ -187,22 +197,15 @@ export const sqlViews = (database: string): string[] => viewsAs(SQL_READER, SQL_
  * password of the asker is given as its SHA-256 in hex.
  */
 export function sqlRightsStatements(database: string, passwordSha256: string): string[] {
-  const settings = Object.entries(SQL_SETTINGS).map(([setting, value]) => `${setting} = ${value} READONLY`);
   return [
-    `CREATE USER IF NOT EXISTS ${SQL_READER} NOT IDENTIFIED HOST NONE`,
-    ...Object.keys(SQL_SITE_ROWS).map(
-      (table) =>
-        `CREATE ROW POLICY IF NOT EXISTS ${SQL_READER} ON ${database}.${table} FOR SELECT USING ${SITE_OF_QUERY} TO ${SQL_READER}`,
-    ),
-    ...readerGrants(database).map((grant) => `GRANT ${grant} TO ${SQL_READER}`),
+    ...readerStatements(SQL_READER, SITE_OF_QUERY, database),
     ...sqlViews(database),
     `CREATE USER IF NOT EXISTS ${SQL_ASKER} IDENTIFIED WITH sha256_hash BY '${passwordSha256}'`,
-    `ALTER USER ${SQL_ASKER} DEFAULT DATABASE ${SQL_VIEWS} SETTINGS ${settings.join(', ')}`,
+    `ALTER USER ${SQL_ASKER} DEFAULT DATABASE ${SQL_VIEWS} SETTINGS ${readonlySettings(SQL_SETTINGS)}`,
     `REVOKE ALL ON *.* FROM ${SQL_ASKER}`,
     ...sqlGrants().map((grant) => `GRANT ${grant} TO ${SQL_ASKER}`),
   ];
 }
 
-/** What an analyst may write, for the documentation. */
 export const SQL_EXAMPLE =
   "SELECT country, uniqExact(person_id) AS people FROM events WHERE event = 'purchase' GROUP BY country";

@@ -1,9 +1,15 @@
 import { ClickHouseError } from '@clickhouse/client';
 import { createMutex } from '#infra/concurrency/gates.ts';
-import { ANALYST_QUOTA, ANALYST_SETTINGS, readerGrants, rowsWhere, viewsAs } from './analyst_rights.ts';
+import {
+  ANALYST_QUOTA,
+  ANALYST_SETTINGS,
+  readerGrants,
+  readonlySettings,
+  rowsWhere,
+  viewsAs,
+} from './analyst_rights.ts';
 import { readError, type Warehouse } from './client.ts';
 
-/** A user of ClickHouse that somebody reads some sites with. */
 export interface AnalystUser {
   analystId: string;
   /** Its name in ClickHouse, and that of the database of its views. */
@@ -17,24 +23,8 @@ export interface AnalystUser {
 }
 
 /** Who reads ClickHouse by a user of their own. ClickHouse alone knows of them: whoever can log in is in the list. */
-export interface AnalystUsers {
-  /** By their ids. @throws WarehouseError, AnalystRightsError */
-  list(): Promise<AnalystUser[]>;
-  /**
-   * Makes one, who can log in only when everything else is there.
-   *
-   * @param refusalOf Why it is not made, by those that there are at its turn: no other is made or revoked here meanwhile.
-   * @throws WarehouseError, AnalystRightsError
-   */
-  make<Refusal>(
-    wanted: NewAnalystUser,
-    refusalOf: (known: readonly AnalystUser[]) => Refusal | null,
-  ): Promise<MadeUser<Refusal>>;
-  /** Ends the logins and the queries of one, and removes all of it; also one that was made by halves. @throws WarehouseError, AnalystRightsError */
-  revoke(analystId: string): Promise<void>;
-}
+export type AnalystUsers = ReturnType<typeof createAnalystUsers>;
 
-/** What came of making one: it is there, there was one of its id, or it was refused. */
 type MadeUser<Refusal> =
   | { kind: 'made'; analyst: AnalystUser }
   | { kind: 'exists' }
@@ -60,7 +50,6 @@ export class AnalystRightsError extends Error {
 const ANALYST_ID_PATTERN = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
 const SITE_ID_PATTERN = /^[a-z0-9_-]{1,64}$/;
 const PREFIX = 'sql_user_';
-/** The user that the control service makes the others by. */
 export const ANALYST_MANAGER = 'svc_analysts';
 const READER = '_reader';
 
@@ -71,7 +60,7 @@ const RIGHTS_MISSING = new Set(['497', '516', '514']);
  * @param warehouse As a user that may manage access.
  * @param database Of the service's tables.
  */
-export function createAnalystUsers(warehouse: Warehouse, database: string): AnalystUsers {
+export function createAnalystUsers(warehouse: Warehouse, database: string) {
   // Two that make the same one at once would each take away what the other has made.
   const turns = createMutex();
 
@@ -97,8 +86,18 @@ export function createAnalystUsers(warehouse: Warehouse, database: string): Anal
   }
 
   return {
-    list: () => failing(list),
-    make: <Refusal>(wanted: NewAnalystUser, refusalOf: (known: readonly AnalystUser[]) => Refusal | null) =>
+    /** By their ids. @throws WarehouseError, AnalystRightsError */
+    list: (): Promise<AnalystUser[]> => failing(list),
+    /**
+     * Makes one, who can log in only when everything else is there.
+     *
+     * @param refusalOf Why it is not made, by those that there are at its turn: no other is made or revoked here meanwhile.
+     * @throws WarehouseError, AnalystRightsError
+     */
+    make: <Refusal>(
+      wanted: NewAnalystUser,
+      refusalOf: (known: readonly AnalystUser[]) => Refusal | null,
+    ): Promise<MadeUser<Refusal>> =>
       turns.run(() =>
         failing(async (): Promise<MadeUser<Refusal>> => {
           const known = await list();
@@ -112,7 +111,9 @@ export function createAnalystUsers(warehouse: Warehouse, database: string): Anal
           return { kind: 'made', analyst: { ...analyst, user: nameOf(analyst.analystId) } };
         }),
       ),
-    revoke: (analystId) => turns.run(() => failing(() => run(revokeStatements(analystId, database)))),
+    /** Ends the logins and the queries of one, and removes all of it; also one that was made by halves. @throws WarehouseError, AnalystRightsError */
+    revoke: (analystId: string): Promise<void> =>
+      turns.run(() => failing(() => run(revokeStatements(analystId, database)))),
   };
 }
 
@@ -131,7 +132,6 @@ export function makeStatements(wanted: NewAnalystUser, database: string): string
   const reader = user + READER;
   const condition = `site_id IN (${siteIds.map((id) => `'${id}'`).join(', ')})`;
   const [createDatabase = '', ...views] = viewsAs(reader, user, database);
-  const settings = Object.entries(ANALYST_SETTINGS).map(([name, value]) => `${name} = ${value} READONLY`);
   return [
     `CREATE USER \`${reader}\` NOT IDENTIFIED HOST NONE`,
     ...Object.entries(rowsWhere(condition)).map(
@@ -143,7 +143,7 @@ export function makeStatements(wanted: NewAnalystUser, database: string): string
     // In a new database nothing is replaced, which would take further rights.
     // The policies hold the rows back; the condition is there as well should another process have taken one away meanwhile.
     ...views.map((view) => `${view.replace(/^CREATE OR REPLACE /, 'CREATE ')} WHERE ${condition}`),
-    `CREATE USER \`${user}\` IDENTIFIED WITH sha256_hash BY '${passwordSha256}'${validUntil(wanted.expiresMs)} DEFAULT DATABASE \`${user}\` SETTINGS ${settings.join(', ')}`,
+    `CREATE USER \`${user}\` IDENTIFIED WITH sha256_hash BY '${passwordSha256}'${validUntil(wanted.expiresMs)} DEFAULT DATABASE \`${user}\` SETTINGS ${readonlySettings(ANALYST_SETTINGS)}`,
     `CREATE QUOTA \`${user}\` ${ANALYST_QUOTA} TO \`${user}\``,
     `GRANT SELECT ON \`${user}\`.* TO \`${user}\``,
   ];

@@ -41,7 +41,6 @@ export class WarehouseError extends Error {
   }
 }
 
-/** The database that an address names. */
 export function databaseOf(url: string): string {
   const parsed = new URL(url);
   return parsed.searchParams.get('database') ?? (parsed.pathname.slice(1) || 'default');
@@ -158,49 +157,46 @@ const OF_TABLES = new Set('16 20 43 47 60 62 81 218'.split(' '));
 /** A failure of the client as our error, without the client's message, which may quote rows. */
 export function readError(error: unknown): WarehouseError {
   if (error instanceof ClickHouseError) {
-    const kind = `${error.code} ${error.type ?? ''}`.trim();
-    return new WarehouseError(codeOf(error), `clickhouse: ${kind}`);
+    const { code, type = '' } = error;
+    const isOfTable = OF_TABLES.has(code) ? 'warehouse_mismatch' : 'warehouse_unavailable';
+    return new WarehouseError(
+      OF_ROWS.has(code) ? 'warehouse_refused' : isOfTable,
+      `clickhouse: ${code} ${type}`.trim(),
+    );
   }
   return new WarehouseError('warehouse_unavailable', `clickhouse: ${error instanceof Error ? error.name : 'error'}`);
 }
 
-function codeOf({ code }: ClickHouseError): WarehouseError['code'] {
-  if (OF_ROWS.has(code)) return 'warehouse_refused';
-  return OF_TABLES.has(code) ? 'warehouse_mismatch' : 'warehouse_unavailable';
-}
-
-/** The rows of a statement that may take minutes. @throws WarehouseError */
-export async function selectLong<Row>(warehouse: Warehouse, query: string): Promise<Row[]> {
+/** The rows of a SELECT. @throws WarehouseError */
+export async function select<Row>(
+  warehouse: Pick<Warehouse, 'query'>,
+  query: string,
+  query_params: Record<string, unknown> = {},
+  clickhouse_settings: ClickHouseSettings = {},
+): Promise<Row[]> {
   try {
-    return await (
-      await warehouse.query({ query, format: 'JSONEachRow', clickhouse_settings: SIGNS_OF_LIFE })
-    ).json<Row>();
+    const result = await warehouse.query({ query, query_params, format: 'JSONEachRow', clickhouse_settings });
+    return await result.json<Row>();
   } catch (error) {
     throw readError(error);
   }
 }
 
-/** Runs a statement that may take minutes. @throws WarehouseError */
-export async function runLong(warehouse: Warehouse, query: string): Promise<void> {
+/** Runs a statement without rows. @throws WarehouseError */
+export async function run(
+  warehouse: Pick<Warehouse, 'command'>,
+  query: string,
+  query_params: Record<string, unknown> = {},
+  clickhouse_settings: ClickHouseSettings = {},
+): Promise<void> {
   try {
-    await warehouse.command({ query, clickhouse_settings: SIGNS_OF_LIFE });
+    await warehouse.command({ query, query_params, clickhouse_settings });
   } catch (error) {
     throw readError(error);
   }
 }
 
-/** Whether ClickHouse answers, asked every few seconds. */
-export interface WarehouseProbe {
-  isAlive(): boolean;
-  /**
-   * Resolves to the answer of a request to ClickHouse, or throws as soon as ClickHouse has stopped answering: a server that
-   * hangs keeps its connections open, and the request would wait until the client's own timeout.
-   *
-   * @throws WarehouseError if it has
-   */
-  guard<T>(ask: () => Promise<T>): Promise<T>;
-  stop(): Promise<void>;
-}
+export type WarehouseProbe = ReturnType<typeof probeWarehouse>;
 
 /** A busy server answers a ping far sooner; the ping ends then. */
 const PROBE: ProbeTimes = { intervalMs: 2_000, answerMsMax: 5_000 };
@@ -222,21 +218,25 @@ export function watchWarehouse(clickhouseUrl: string): WarehouseProbe {
  * Watches a ClickHouse server. It begins as alive, because the first request fails by itself if it is not. The probe needs a
  * client of its own: with a shared one, long queries would take all its connections and make the server seem dead.
  */
-export function probeWarehouse(warehouse: Pick<Warehouse, 'ping'>, times = PROBE): WarehouseProbe {
+export function probeWarehouse(warehouse: Pick<Warehouse, 'ping'>, times = PROBE) {
   const waiting = new Set<(error: WarehouseError) => void>();
-  const probe = createProbe(
-    async () => {
-      const { success } = await warehouse.ping({ select: false, abort_signal: AbortSignal.timeout(times.answerMsMax) });
-      if (!success) throw silent();
-    },
-    times,
-    () => {
-      for (const reject of waiting) reject(silent());
-    },
-  );
+  const ping = async (): Promise<void> => {
+    const { success } = await warehouse.ping({ select: false, abort_signal: AbortSignal.timeout(times.answerMsMax) });
+    if (!success) throw silent();
+  };
+  const onFailure = (): void => {
+    for (const reject of waiting) reject(silent());
+  };
+  const probe = createProbe(ping, times, { onFailure });
   return {
     isAlive: probe.isAlive,
-    async guard(ask) {
+    /**
+     * Resolves to the answer of a request to ClickHouse, or throws as soon as ClickHouse has stopped answering: a server that
+     * hangs keeps its connections open, and the request would wait until the client's own timeout.
+     *
+     * @throws WarehouseError if it has
+     */
+    async guard<T>(ask: () => Promise<T>): Promise<T> {
       if (!probe.isAlive()) throw silent();
       const dead = Promise.withResolvers<never>();
       waiting.add(dead.reject);
@@ -246,7 +246,7 @@ export function probeWarehouse(warehouse: Pick<Warehouse, 'ping'>, times = PROBE
         waiting.delete(dead.reject);
       }
     },
-    stop: async () => probe.stop(),
+    stop: async (): Promise<void> => probe.stop(),
   };
 }
 

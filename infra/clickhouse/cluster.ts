@@ -23,7 +23,6 @@ const SHARDED_BY: Record<string, string> = {
 const TOKENS = 'replicated_deduplication_window = 100000, replicated_deduplication_window_seconds = 777600';
 const TOKENS_SET = /non_replicated_deduplication_window = \d+/;
 
-/** A table without a sharding key in the list above. */
 export class NotShardedError extends Error {
   readonly code = 'table_not_sharded';
 }

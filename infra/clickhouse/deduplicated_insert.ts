@@ -2,12 +2,11 @@
 
 import { hash, randomUUID } from 'node:crypto';
 import { TupleParam } from '@clickhouse/client';
-import { insertBlock, readError, type Warehouse, WarehouseError } from './client.ts';
+import { insertBlock, select, type Warehouse, WarehouseError } from './client.ts';
 
 /** Limits the attempts, for a server that is killed at the same moment of every one of them. */
 const TRIES_MAX = 4;
 
-/** What became of the rows of a block. */
 export interface RetryResult {
   /** Events that were stored before and sent again; the stored row stays. */
   sentAgain: number;
@@ -30,7 +29,8 @@ export async function retryInsert(
   rows: readonly Row[],
   progressed: () => void = () => undefined,
 ): Promise<RetryResult> {
-  if (!isLookedFor(table)) {
+  const identity = IDENTITIES[table];
+  if (identity === undefined) {
     await insertBlock(warehouse, table, `${token}/${randomUUID()}`, rows);
     return { sentAgain: 0, gone: 0 };
   }
@@ -43,7 +43,7 @@ export async function retryInsert(
   let { missing } = await storedRows(warehouse, table, found.missing, progressed);
   for (let tries = 1; tries <= TRIES_MAX && missing.length > 0; tries++) {
     // The digest makes two processes that find the same rows missing insert them once.
-    const digest = hash('sha256', missing.map((row) => identityOf(table, row)).join('\n'));
+    const digest = hash('sha256', missing.map((row) => keyOf(identity, row)).join('\n'));
     await insertBlock(warehouse, table, `${token}/again ${tries} ${digest}`, missing);
     ({ missing } = await storedRows(warehouse, table, missing, progressed));
   }
@@ -74,7 +74,6 @@ function without(rows: readonly Row[], some: readonly Row[]): Row[] {
 
 interface Tokens {
   engine: string;
-  /** How many tokens the table keeps. */
   kept: number;
   newest: number | string;
 }
@@ -88,16 +87,11 @@ async function knowsToken(warehouse: Warehouse, table: string, row: Row): Promis
   const query = `SELECT engine, toUInt32OrZero(extract(engine_full, 'non_replicated_deduplication_window = (\\d+)')) AS kept,
       (SELECT max(max_block_number) FROM system.parts WHERE database = currentDatabase() AND table = {table:String} AND active) AS newest
     FROM system.tables WHERE database = currentDatabase() AND name = {table:String}`;
-  try {
-    const asked = await warehouse.query({ query, query_params: { table }, format: 'JSONEachRow' });
-    const [tokens] = await asked.json<Tokens>();
-    if (tokens === undefined) return false;
-    if (!tokens.engine.endsWith('MergeTree') || tokens.engine.startsWith('Replicated')) return true;
-    const [, block] = /^[^_]+_(\d+)_/.exec((await partOf(warehouse, table, row)) ?? '') ?? [];
-    return block !== undefined && 2 * (Number(tokens.newest) - Number(block)) < tokens.kept;
-  } catch (error) {
-    throw readError(error);
-  }
+  const [tokens] = await select<Tokens>(warehouse, query, { table });
+  if (tokens === undefined) return false;
+  if (!tokens.engine.endsWith('MergeTree') || tokens.engine.startsWith('Replicated')) return true;
+  const [, block] = /^[^_]+_(\d+)_/.exec((await partOf(warehouse, table, row)) ?? '') ?? [];
+  return block !== undefined && 2 * (Number(tokens.newest) - Number(block)) < tokens.kept;
 }
 
 type Row = object;
@@ -144,12 +138,6 @@ const IDENTITIES: Readonly<Record<string, Identity>> = {
 /** Bytes of keys in one query. Escaped they may be twice as long, and ClickHouse accepts 128 KiB in a field. */
 const ASKED_BYTES_MAX = 32_768;
 
-/** Whether a table would count a row twice that was inserted twice, so that rows must be looked for first. */
-function isLookedFor(table: string): boolean {
-  return IDENTITIES[table] !== undefined;
-}
-
-/** Which of some rows a table has. */
 interface StoredRows {
   /** The table has neither the row nor another one with its identity. */
   missing: Row[];
@@ -184,15 +172,12 @@ async function storedRows(
   for (const row of rows) {
     const of = origins.get(keyOf(identity, row));
     if (of === undefined) found.missing.push(row);
-    else (of.has(originOf(identity, row)) ? found.there : found.elsewhere).push(row);
+    else {
+      const origin = identity.origin.map((field) => fieldOf(row, field)).join(':');
+      (of.has(origin) ? found.there : found.elsewhere).push(row);
+    }
   }
   return found;
-}
-
-/** The identity of a row as text. */
-function identityOf(table: string, row: Row): string {
-  const identity = IDENTITIES[table];
-  return identity === undefined ? '' : keyOf(identity, row);
 }
 
 /** Sorted by time, so that one query reads few parts. */
@@ -217,32 +202,17 @@ const timeOf = ({ time }: Identity, row: Row): number => Number(fieldOf(row, tim
 
 function keyOf(identity: Identity, row: Row): string {
   const texts = identity.columns.map(([, , field]) => String(fieldOf(row, field)));
-  return JSON.stringify([fieldOf(row, 'site_id'), dayOf(timeOf(identity, row)), ...texts]);
+  // Days since 1970; an earlier time counts as the first day, as in ClickHouse's Date type.
+  const day = Math.max(0, Math.floor(timeOf(identity, row) / DAY_MS));
+  return JSON.stringify([fieldOf(row, 'site_id'), String(day), ...texts]);
 }
 
-/** Days since 1970; an earlier time counts as the first day, as in ClickHouse's Date type. */
-const dayOf = (ms: number): string => String(Math.max(0, Math.floor(ms / DAY_MS)));
-
-function originOf({ origin }: Identity, row: Row): string {
-  return origin.map((field) => fieldOf(row, field)).join(':');
-}
-
-interface FoundKey {
-  key: string[];
-  origin: string;
-}
-
-async function keysThere(
-  warehouse: Warehouse,
-  table: string,
-  identity: Identity,
-  rows: readonly Row[],
-): Promise<FoundKey[]> {
+async function keysThere(warehouse: Warehouse, table: string, identity: Identity, rows: readonly Row[]) {
   const { columns, time, origin } = identity;
   const texts = (names: readonly string[]): string => names.map((name) => `toString(${name})`).join(', ');
   const key = `[toString(site_id), toString(toUInt16(toDate(${time}))), ${texts(columns.map(([sql]) => sql))}] AS key`;
   const from = `arrayStringConcat([${texts(origin)}]::Array(String), ':') AS origin`;
-  return ask(warehouse, table, identity, rows, `${key}, ${from}`);
+  return ask<{ key: string[]; origin: string }>(warehouse, table, identity, rows, `${key}, ${from}`);
 }
 
 /** The name of the part that holds a row; null if none does. */
@@ -273,11 +243,10 @@ async function ask<Answer>(
     keys: rows.map((row) => new TupleParam(columns.map(([, , field]) => fieldOf(row, field)))),
   };
   try {
-    const result = await warehouse.query({ query, query_params, format: 'JSONEachRow' });
-    return await result.json<Answer>();
+    return await select<Answer>(warehouse, query, query_params);
   } catch (error) {
-    const { code, message } = readError(error);
     // Why a query was refused says nothing about the rows.
-    throw new WarehouseError(code === 'warehouse_refused' ? 'warehouse_mismatch' : code, message);
+    if (!(error instanceof WarehouseError) || error.code !== 'warehouse_refused') throw error;
+    throw new WarehouseError('warehouse_mismatch', error.message);
   }
 }

@@ -1,6 +1,5 @@
-import { readError, type Warehouse } from './client.ts';
+import { select, type Warehouse } from './client.ts';
 
-/** The coordinates of events. */
 export interface LedgerPosition {
   partition: number;
   offset: number;
@@ -15,7 +14,6 @@ export interface LedgerQuery {
   places: readonly LedgerPosition[];
 }
 
-/** What the outcomes of one event at one destination say. */
 export interface LedgerRow extends LedgerPosition {
   delivered: boolean;
   latest: string;
@@ -49,21 +47,10 @@ export async function queryLedger(warehouse: Warehouse, question: LedgerQuery): 
       AND (coordinate_partition, coordinate_offset, coordinate_index) IN (${tuples})
     GROUP BY p, o, i`;
   const since = Math.max(0, sinceMs - CLOCK_MARGIN_MS);
-  try {
-    const result = await warehouse.query({
-      query,
-      query_params: { sites: [...siteIds], destination, since },
-      format: 'JSONEachRow',
-    });
-    const rows = await result.json<Raw>();
-    return rows.map(({ p, o, i, delivered, latest }) => ({
-      partition: p,
-      offset: Number(o),
-      index: i,
-      delivered: delivered === 1,
-      latest,
-    }));
-  } catch (error) {
-    throw readError(error);
-  }
+  const rows = await select<Raw>(warehouse, query, { sites: [...siteIds], destination, since });
+  return rows.map(({ p: partition, o, i: index, delivered, latest }) => ({
+    ...{ partition, offset: Number(o), index },
+    delivered: delivered === 1,
+    latest,
+  }));
 }

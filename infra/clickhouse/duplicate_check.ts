@@ -1,13 +1,13 @@
 // Looks for events that are stored twice, and records them.
 
 import type { ClickHouseSettings } from '@clickhouse/client';
+import { repeat } from '#infra/concurrency/time_limits.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { LAST_BLOCK, PLACE } from '#pipelines/analytics/event_rows_sql.ts';
-import { readError, SIGNS_OF_LIFE, type Warehouse } from './client.ts';
+import { run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
 import { localTable } from './cluster.ts';
 import { SQL_WORKLOAD, settingsOf } from './select_rows.ts';
 
-/** What was looked for, and found. */
 interface RepeatCheck {
   /** Rows of the parts that had new ones. */
   rows: number;
@@ -15,7 +15,6 @@ interface RepeatCheck {
   repeated: number;
 }
 
-/** Ids that are held in memory at once. */
 const IDS_MAX = 5_000_000;
 /** For a part of a day's ids. */
 const SECONDS_MAX = 600;
@@ -32,6 +31,9 @@ const SETTINGS: ClickHouseSettings = {
   ...SIGNS_OF_LIFE,
   max_execution_time: SECONDS_MAX,
 };
+
+const query = <Row>(warehouse: Warehouse, sql: string, values?: Record<string, unknown>): Promise<Row[]> =>
+  select<Row>(warehouse, sql, values, SETTINGS);
 
 /** A partition of event_rows with parts that nobody has looked at. */
 interface Unchecked {
@@ -52,13 +54,18 @@ export async function checkDuplicates(warehouse: Warehouse, cluster: string | nu
   const places = await uncheckedPlaces(warehouse, cluster);
   if (places.length === 0) return { rows: 0, repeated: 0 };
   const before = await foundEvents(warehouse);
-  const days = await newRowsByDay(warehouse, places);
+  const days = await query<{ day: string; rows: number }>(
+    warehouse,
+    `SELECT toString(toDate(timestamp)) AS day, toFloat64(count()) AS rows FROM event_rows WHERE ${IS_NEW} GROUP BY day ORDER BY day`,
+    placesOf(places),
+  );
   for (const { day, rows } of days) await checkDay(warehouse, places, day, rows);
-  await insert(
+  await run(
     warehouse,
     `INSERT INTO repeat_checks SELECT place, below, now64(3) FROM (SELECT arrayJoin(arrayZip({places:Array(String)}, {below:Array(Int64)})) AS one,
       one.1 AS place, one.2 AS below)`,
     { places: places.map(({ place }) => place), below: places.map(({ below }) => below) },
+    SETTINGS,
   );
   const rows = days.reduce((sum, day) => sum + day.rows, 0);
   return { rows, repeated: (await foundEvents(warehouse)) - before };
@@ -66,7 +73,7 @@ export async function checkDuplicates(warehouse: Warehouse, cluster: string | nu
 
 /** How long ago some process has looked last; the largest number there is where none has. @throws WarehouseError */
 async function msSinceCheck(warehouse: Warehouse): Promise<number> {
-  const [row] = await select<{ ms: number; places: number }>(
+  const [row] = await query<{ ms: number; places: number }>(
     warehouse,
     `SELECT toFloat64(dateDiff('millisecond', max(checked_at), now64(3))) AS ms, toFloat64(count()) AS places FROM repeat_checks`,
   );
@@ -80,7 +87,7 @@ async function msSinceCheck(warehouse: Warehouse): Promise<number> {
 async function uncheckedPlaces(warehouse: Warehouse, cluster: string | null): Promise<Unchecked[]> {
   const parts = cluster === null ? 'system.parts' : `clusterAllReplicas('${cluster}', system.parts)`;
   const settled = cluster === null ? '' : `AND modification_time < now() - ${SETTLED_SECONDS}`;
-  const there = await select<{ place: string; below: number; checked: number }>(
+  const there = await query<{ place: string; below: number; checked: number }>(
     warehouse,
     `SELECT place, toFloat64(below) AS below, toFloat64(checked_below) AS checked
     FROM (SELECT ${PLACE.replace('_partition_id', 'partition_id')} AS place, max(max_block_number) + 1 AS below FROM ${parts}
@@ -99,67 +106,36 @@ function placesOf(places: readonly Unchecked[]): Record<string, unknown> {
   return { places: places.map(({ place }) => place), from: places.map(({ from }) => from) };
 }
 
-function newRowsByDay(warehouse: Warehouse, places: readonly Unchecked[]): Promise<{ day: string; rows: number }[]> {
-  return select(
-    warehouse,
-    `SELECT toString(toDate(timestamp)) AS day, toFloat64(count()) AS rows FROM event_rows WHERE ${IS_NEW} GROUP BY day ORDER BY day`,
-    placesOf(places),
-  );
-}
-
 /** By parts of the ids, so that memory does not grow with the day. */
 async function checkDay(warehouse: Warehouse, places: readonly Unchecked[], day: string, rows: number): Promise<void> {
   const parts = Math.ceil(rows / IDS_MAX);
   for (let part = 0; part < parts; part++) {
     const some = `toDate(timestamp) = {day:Date} AND event_hash % ${parts} = ${part}`;
-    await insert(
+    await run(
       warehouse,
       `INSERT INTO repeated_events SELECT site_id, event_hash, now() FROM event_rows
       WHERE ${some} AND event_hash GLOBAL IN (SELECT event_hash FROM event_rows WHERE ${some} AND ${IS_NEW})
       GROUP BY site_id, event_hash HAVING count() > 1`,
       { ...placesOf(places), day },
+      SETTINGS,
     );
   }
 }
 
 async function foundEvents(warehouse: Warehouse): Promise<number> {
-  const [row] = await select<{ found: number }>(
+  const [row] = await query<{ found: number }>(
     warehouse,
     'SELECT toFloat64(count()) AS found FROM repeated_events FINAL',
   );
   return row?.found ?? 0;
 }
 
-async function select<Row>(
-  warehouse: Warehouse,
-  query: string,
-  query_params: Record<string, unknown> = {},
-): Promise<Row[]> {
-  try {
-    const asked = await warehouse.query({ query, query_params, format: 'JSONEachRow', clickhouse_settings: SETTINGS });
-    return await asked.json<Row>();
-  } catch (error) {
-    throw readError(error);
-  }
-}
-
-async function insert(warehouse: Warehouse, query: string, query_params: Record<string, unknown>): Promise<void> {
-  try {
-    await warehouse.command({ query, query_params, clickhouse_settings: SETTINGS });
-  } catch (error) {
-    throw readError(error);
-  }
-}
-
-/** Told what a look found, and how long it took, for metrics. */
-type RepeatReport = (check: RepeatCheck, seconds: number) => void;
-
 interface RepeatWatchOptions {
   warehouse: Warehouse;
   cluster: string | null;
-  /** Between two looks, at the least. */
   pauseMs: number;
-  report: RepeatReport;
+  /** Told what a look found, and how long it took, for metrics. */
+  report(check: RepeatCheck, seconds: number): void;
   logger: Pick<Logger, 'warn'>;
   nowMs(): number;
 }
@@ -173,9 +149,7 @@ const PAUSES = 20;
  */
 export function watchDuplicates(options: RepeatWatchOptions): { stop(): void } {
   const { warehouse, cluster, report, logger, nowMs } = options;
-  let isStopped = false;
   let pauseMs = options.pauseMs;
-  let timer: NodeJS.Timeout;
 
   async function look(): Promise<void> {
     if ((await msSinceCheck(warehouse)) < pauseMs / 2) return;
@@ -187,17 +161,6 @@ export function watchDuplicates(options: RepeatWatchOptions): { stop(): void } {
     if (check.repeated > 0) logger.warn({ events: check.repeated }, 'events stand in event_rows more than once');
   }
 
-  const wait = (): void => {
-    if (!isStopped) timer = setTimeout(() => void look().catch(tell).finally(wait), pauseMs);
-  };
-  const tell = (error: unknown): void => {
-    if (!isStopped) logger.warn({ err: error }, 'rows not looked at for repeats');
-  };
-  wait();
-  return {
-    stop() {
-      isStopped = true;
-      clearTimeout(timer);
-    },
-  };
+  const tell = (error: unknown): void => logger.warn({ err: error }, 'rows not looked at for repeats');
+  return { stop: repeat(look, () => pauseMs, tell) };
 }

@@ -17,12 +17,10 @@ class ColumnStream {
   private end = 0;
   private savedEnd = 0;
 
-  /** Saves the position of the next value. */
   savePosition(): void {
     this.savedEnd = this.end;
   }
 
-  /** Drops what was written since the saved position. */
   rollBack(): void {
     this.end = this.savedEnd;
   }
@@ -330,7 +328,6 @@ interface Chunk {
 export class ColumnarEvent {
   readonly view: EntryView;
   readonly chunk: Chunk;
-  /** Its index in the chunk. */
   readonly at: number;
 
   constructor(view: EntryView, chunk: Chunk, at: number) {
@@ -379,7 +376,6 @@ export class ColumnarEvent {
 
 interface ColumnarEvents {
   rows: ColumnarEvent[];
-  /** Events that make no row. */
   poisonPills: { view: EntryView; index: number; error: unknown }[];
 }
 

@@ -1,5 +1,5 @@
 // Rewrites rows of merged and of split persons.
-import { insertBlock, runLong, selectLong, type Warehouse } from './client.ts';
+import { insertBlock, run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
 import { alteredTable, localTable } from './cluster.ts';
 import { BASE_DICTIONARY, dictionaryFigures, reloadPersons } from './person_dictionaries.ts';
 
@@ -16,7 +16,6 @@ const KEPT_SINCE = `toStartOfDay(now('UTC')) - toIntervalDay(${MERGE_KEPT_DAYS})
 
 const LATELY_SECONDS = 300;
 
-/** What a night's merging did. */
 interface NightlyMerge {
   /** Rows whose person was merged since the night before. */
   rows: number;
@@ -101,7 +100,6 @@ async function isRewriting(warehouse: Warehouse, cluster: string | null): Promis
   return Number(running?.mutations ?? 0) > 0;
 }
 
-/** Who was taken out of whom. */
 export interface RowSplit {
   site_id: string;
   /** Persons as derived from distinct ids. */
@@ -109,7 +107,6 @@ export interface RowSplit {
   stayed: string[];
   person_id: string;
   former_person_id: string;
-  /** Of the links that say so. */
   version: number;
   /** Milliseconds since 1970 UTC. */
   split_at: number;
@@ -180,3 +177,9 @@ export async function correctSplitRows(warehouse: Warehouse, cluster: string | n
   }
   return rows;
 }
+
+/** These statements may take minutes. */
+const selectLong = <Row>(warehouse: Warehouse, query: string): Promise<Row[]> =>
+  select(warehouse, query, {}, SIGNS_OF_LIFE);
+
+const runLong = (warehouse: Warehouse, query: string): Promise<void> => run(warehouse, query, {}, SIGNS_OF_LIFE);

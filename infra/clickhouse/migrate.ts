@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { databaseOf, readError, SIGNS_OF_LIFE, type Warehouse } from './client.ts';
+import { databaseOf, run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
 import { onCluster } from './cluster.ts';
 
 /** A migration whose file has changed since it was applied: it is reported, and never applied again. */
@@ -11,18 +11,12 @@ interface MigrationMismatch {
   reason: 'changed' | 'unknown';
 }
 
-interface MigrationReport {
-  applied: string[];
-  mismatches: MigrationMismatch[];
-}
-
 interface Migration {
   name: string;
   text: string;
   checksum: string;
 }
 
-/** The service's own migrations. */
 const FOLDER = new URL('./migrations/', import.meta.url);
 
 const OWN_TABLE = `CREATE TABLE IF NOT EXISTS schema_migrations (name String, checksum String, applied_at DateTime DEFAULT now())
@@ -37,11 +31,13 @@ export async function migrate(
   url: string,
   cluster: string | null = null,
   folder: URL = FOLDER,
-): Promise<MigrationReport> {
+): Promise<{ applied: string[]; mismatches: MigrationMismatch[] }> {
   const variant = (statements: readonly string[]): readonly string[] =>
     cluster === null ? statements : onCluster(statements, cluster, databaseOf(url));
-  for (const query of variant([OWN_TABLE])) await warehouse.command({ query });
-  const done = await appliedMigrations(warehouse);
+  for (const made of variant([OWN_TABLE])) await warehouse.command({ query: made });
+  const query = 'SELECT name, checksum FROM schema_migrations';
+  const rows = await (await warehouse.query({ query, format: 'JSONEachRow' })).json<Omit<Migration, 'text'>>();
+  const done = new Map(rows.map(({ name, checksum }) => [name, checksum]));
   const migrations = readMigrations(folder);
   const applied: string[] = [];
   for (const migration of migrations) {
@@ -50,26 +46,6 @@ export async function migrate(
     applied.push(migration.name);
   }
   return { applied, mismatches: mismatchesOf(migrations, done) };
-}
-
-/** The last statement of the service's migrations for each name that `pattern` finds first in a group, as it is applied. */
-function lastStatements(pattern: RegExp, url: string): Map<string, string> {
-  const all = readMigrations(FOLDER).flatMap(({ text }) => statementsOf(text, url));
-  return new Map(
-    all.flatMap((statement): [string, string][] => {
-      const name = pattern.exec(statement)?.[1];
-      return name === undefined ? [] : [[name, statement]];
-    }),
-  );
-}
-
-async function appliedMigrations(warehouse: Warehouse): Promise<Map<string, string>> {
-  const result = await warehouse.query({
-    query: 'SELECT name, checksum FROM schema_migrations',
-    format: 'JSONEachRow',
-  });
-  const rows = await result.json<{ name: string; checksum: string }>();
-  return new Map(rows.map(({ name, checksum }) => [name, checksum]));
 }
 
 function readMigrations(folder: URL): Migration[] {
@@ -145,37 +121,27 @@ export async function renewDictionaries(
 ): Promise<string[]> {
   const { username, password } = new URL(url);
   const comment = MARK + hash('sha256', JSON.stringify([username, password]), 'hex').slice(0, DIGEST_CHARS);
-  const statements = lastStatements(/^CREATE DICTIONARY IF NOT EXISTS (\w+)/, url);
-  const known = await commentsOf(warehouse);
+  // The last statement that makes each, as it is applied.
+  const statements = new Map<string, string>();
+  for (const statement of readMigrations(FOLDER).flatMap(({ text }) => statementsOf(text, url))) {
+    const name = /^CREATE DICTIONARY IF NOT EXISTS (\w+)/.exec(statement)?.[1];
+    if (name !== undefined) statements.set(name, statement);
+  }
+  const dictionaries = await select<Record<'name' | 'comment', string>>(
+    warehouse,
+    "SELECT name, comment FROM system.tables WHERE database = currentDatabase() AND engine = 'Dictionary'",
+  );
+  const known = new Map(dictionaries.map((one) => [one.name, one.comment]));
   const renewed: string[] = [];
   for (const [name, statement] of statements) {
     if (known.get(name) === comment) continue;
     const made = statement.replace('CREATE DICTIONARY IF NOT EXISTS', 'CREATE OR REPLACE DICTIONARY');
     const query = `${made}\nCOMMENT '${comment}'`;
-    for (const one of cluster === null ? [query] : onCluster([query], cluster, databaseOf(url)))
-      await run(warehouse, one);
+    for (const one of cluster === null ? [query] : onCluster([query], cluster, databaseOf(url))) {
+      // What refers to a dictionary does so by its name, and finds the new one under it.
+      await run(warehouse, one, {}, { check_table_dependencies: 0 });
+    }
     renewed.push(name);
   }
   return renewed;
-}
-
-async function commentsOf(warehouse: Warehouse): Promise<Map<string, string>> {
-  const query = "SELECT name, comment FROM system.tables WHERE database = currentDatabase() AND engine = 'Dictionary'";
-  try {
-    const rows = await (await warehouse.query({ query, format: 'JSONEachRow' })).json<
-      Record<'name' | 'comment', string>
-    >();
-    return new Map(rows.map(({ name, comment }) => [name, comment]));
-  } catch (error) {
-    throw readError(error);
-  }
-}
-
-/** What refers to a dictionary does so by its name, and finds the new one under it. */
-async function run(warehouse: Warehouse, query: string): Promise<void> {
-  try {
-    await warehouse.command({ query, clickhouse_settings: { check_table_dependencies: 0 } });
-  } catch (error) {
-    throw readError(error);
-  }
 }

@@ -1,6 +1,7 @@
 // The dictionaries that resolve persons, and when they are reloaded.
+import { repeat } from '#infra/concurrency/time_limits.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { readError, type Warehouse } from './client.ts';
+import { run, select, type Warehouse } from './client.ts';
 
 /** Every merge there was when it was loaded last; it holds most of them, and is loaded again seldom. */
 export const BASE_DICTIONARY = 'merged_persons_base';
@@ -15,7 +16,6 @@ export interface DictionaryFigures {
   name: PersonDictionary;
   rows: number;
   bytes: number;
-  /** Since it was loaded last. */
   ageSeconds: number;
   isLoading: boolean;
 }
@@ -45,17 +45,13 @@ export function isBaseDue(figures: readonly DictionaryFigures[]): boolean {
  * Loads a dictionary again. Those of a cluster's other servers load the recent merges by themselves within their lifetime;
  * the base, which has none, is loaded on all of them. @throws WarehouseError
  */
-export async function reloadDictionary(
+export function reloadDictionary(
   warehouse: Warehouse,
   name: PersonDictionary,
   cluster: string | null = null,
 ): Promise<void> {
   const everywhere = cluster !== null && name === BASE_DICTIONARY ? `ON CLUSTER '${cluster}' ` : '';
-  try {
-    await warehouse.command({ query: `SYSTEM RELOAD DICTIONARY ${everywhere}${name}` });
-  } catch (error) {
-    throw readError(error);
-  }
+  return run(warehouse, `SYSTEM RELOAD DICTIONARY ${everywhere}${name}`);
 }
 
 /** Loads both again, in the order that misses nothing. @throws WarehouseError */
@@ -68,27 +64,13 @@ export async function dictionaryFigures(warehouse: Warehouse): Promise<Dictionar
   const query = `SELECT name, toFloat64(element_count) AS rows, toFloat64(bytes_allocated) AS bytes,
     toFloat64(dateDiff('second', last_successful_update_time, now())) AS ageSeconds, endsWith(toString(status), 'LOADING') AS isLoading
   FROM system.dictionaries WHERE database = currentDatabase() AND name IN {names:Array(String)}`;
-  try {
-    const asked = await warehouse.query({
-      query,
-      query_params: { names: [...PERSON_DICTIONARIES] },
-      format: 'JSONEachRow',
-    });
-    const rows = await asked.json<Omit<DictionaryFigures, 'isLoading'> & { isLoading: number }>();
-    return rows.map((row) => ({ ...row, isLoading: Boolean(row.isLoading) }));
-  } catch (error) {
-    throw readError(error);
-  }
+  type Row = Omit<DictionaryFigures, 'isLoading'> & { isLoading: number };
+  const rows = await select<Row>(warehouse, query, { names: [...PERSON_DICTIONARIES] });
+  return rows.map((row) => ({ ...row, isLoading: Boolean(row.isLoading) }));
 }
 
-/** Keeps the dictionaries of merged persons up to date. */
-export interface PersonReloader {
-  /** To be called when links have been stored. */
-  changed(): void;
-  stop(): void;
-}
+export type PersonReloader = ReturnType<typeof createPersonReloader>;
 
-/** Told what happens, for metrics. */
 export interface ReloadReport {
   reloaded(name: PersonDictionary, seconds: number): void;
   /** From when links were stored until queries know them. */
@@ -116,9 +98,9 @@ const PAUSES = 1;
  * are loaded, which may take a minute, the recent ones go on. A server also loads the recent ones by itself within their
  * lifetime; the embedded server does not.
  */
-export function createPersonReloader(options: PersonReloaderOptions): PersonReloader {
+export function createPersonReloader(options: PersonReloaderOptions) {
   const { warehouse, report, logger, nowMs } = options;
-  const watch = watchBase(options);
+  const stopWatch = watchBase(options);
   let timer: NodeJS.Timeout | null = null;
   let isReloading = false;
   let isStopped = false;
@@ -151,23 +133,21 @@ export function createPersonReloader(options: PersonReloaderOptions): PersonRelo
 
   schedule(0);
   return {
-    changed() {
+    /** To be called when links have been stored. */
+    changed(): void {
       changedAtMs ??= nowMs();
       schedule(pauseMs);
     },
-    stop() {
+    stop(): void {
       isStopped = true;
-      watch.stop();
+      stopWatch();
       if (timer !== null) clearTimeout(timer);
     },
   };
 }
 
 /** Looks every minute what the dictionaries hold, and loads the base again where that is due; a failure is told. */
-function watchBase({ warehouse, cluster, report, logger, nowMs }: PersonReloaderOptions): { stop(): void } {
-  let isStopped = false;
-  let timer: NodeJS.Timeout;
-
+function watchBase({ warehouse, cluster, report, logger, nowMs }: PersonReloaderOptions): () => void {
   async function look(): Promise<void> {
     const figures = await dictionaryFigures(warehouse);
     report.holds(figures);
@@ -177,18 +157,7 @@ function watchBase({ warehouse, cluster, report, logger, nowMs }: PersonReloader
     report.reloaded(BASE_DICTIONARY, (nowMs() - fromMs) / 1000);
   }
 
-  const wait = (): void => {
-    if (!isStopped) timer = setTimeout(() => void look().catch(tell).finally(wait), WATCH_MS);
-  };
   // A load that takes longer than the request may go on at the server; it is not asked for again meanwhile (isBaseDue).
-  const tell = (error: unknown): void => {
-    if (!isStopped) logger.warn({ err: error }, 'base of merged persons not loaded');
-  };
-  wait();
-  return {
-    stop() {
-      isStopped = true;
-      clearTimeout(timer);
-    },
-  };
+  const tell = (error: unknown): void => logger.warn({ err: error }, 'base of merged persons not loaded');
+  return repeat(look, () => WATCH_MS, tell);
 }

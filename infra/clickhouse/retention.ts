@@ -1,7 +1,6 @@
-import { readError, type Warehouse } from './client.ts';
+import { run, select, type Warehouse } from './client.ts';
 import { alteredTable, localTable } from './cluster.ts';
 
-/** The column from which the age of a table's rows is counted. */
 /** A row's age: that of an event which came late is from when it came, as what was accepted is to be found. */
 const AGED_BY = {
   event_rows: 'greatest(timestamp, received_at)',
@@ -48,8 +47,7 @@ export async function dropAgedWeekly(
   const setting = `merge_with_ttl_timeout = ${AGED_EVERY_SECONDS}`;
   const query = `SELECT position(engine_full, {setting:String}) > 0 AS isSet FROM system.tables
                  WHERE database = currentDatabase() AND name = {table:String}`;
-  const query_params = { table: localTable(table, cluster), setting };
-  const [row] = await (await warehouse.query({ query, query_params, format: 'JSONEachRow' })).json<{ isSet: number }>();
+  const [row] = await select<{ isSet: number }>(warehouse, query, { table: localTable(table, cluster), setting });
   if (row?.isSet) return;
   await run(warehouse, `ALTER TABLE ${alteredTable(table, cluster)} MODIFY SETTING ${setting}`);
 }
@@ -57,15 +55,6 @@ export async function dropAgedWeekly(
 async function ttlOf(warehouse: Warehouse, table: string): Promise<string | null> {
   const query = `SELECT extract(engine_full, ' TTL (.+?)(?: SETTINGS |$)') AS rule FROM system.tables
                  WHERE database = currentDatabase() AND name = {table:String}`;
-  const result = await warehouse.query({ query, query_params: { table }, format: 'JSONEachRow' });
-  const [row] = await result.json<{ rule: string }>();
+  const [row] = await select<{ rule: string }>(warehouse, query, { table });
   return row === undefined || row.rule === '' ? null : row.rule;
-}
-
-async function run(warehouse: Warehouse, query: string): Promise<void> {
-  try {
-    await warehouse.command({ query });
-  } catch (error) {
-    throw readError(error);
-  }
 }

@@ -1,7 +1,7 @@
 // Names of queries, and those that run now.
 
 import { randomUUID } from 'node:crypto';
-import { readError, type Warehouse } from './client.ts';
+import { run, select, type Warehouse } from './client.ts';
 
 /** A query that ClickHouse works on. Neither its text nor its values: they may name a person. */
 export interface RunningQuery extends QueryName {
@@ -11,12 +11,7 @@ export interface RunningQuery extends QueryName {
 }
 
 /** The questions that ClickHouse is at work on, whichever control service asked them. */
-export interface RunningQueries {
-  /** The longest first. @throws WarehouseError */
-  list(): Promise<RunningQuery[]>;
-  /** Has one end. Resolves to which it was, or null where it does not run. @throws WarehouseError */
-  cancel(id: string): Promise<RunningQuery | null>;
-}
+export type RunningQueries = ReturnType<typeof createRunningQueries>;
 
 interface Row {
   id: string;
@@ -26,40 +21,30 @@ interface Row {
 }
 
 /** @param cluster Its servers are all asked. */
-export function createRunningQueries(warehouse: Warehouse, cluster: string | null): RunningQueries {
+export function createRunningQueries(warehouse: Warehouse, cluster: string | null) {
   const processes =
     cluster === null
       ? 'system.processes'
       : `clusterAllReplicas({cluster:String}, view(SELECT * FROM system.processes))`;
 
+  /** The longest first. @throws WarehouseError */
   async function list(): Promise<RunningQuery[]> {
     const query = `SELECT initial_query_id AS id, max(elapsed) AS seconds, sum(read_rows) AS rows, sum(memory_usage) AS bytes
       FROM ${processes} GROUP BY id ORDER BY seconds DESC`;
-    const result = await warehouse.query({ query, query_params: { cluster }, format: 'JSONEachRow' });
-    return (await result.json<Row>()).flatMap(runningOf);
+    return (await select<Row>(warehouse, query, { cluster })).flatMap(runningOf);
   }
 
-  const failing = async <T>(ask: () => Promise<T>): Promise<T> => {
-    try {
-      return await ask();
-    } catch (error) {
-      throw readError(error);
-    }
-  };
-
   return {
-    list: () => failing(list),
-    cancel: (id) =>
-      failing(async () => {
-        const found = (await list()).find((one) => one.id === id);
-        if (found === undefined) return null;
-        const everywhere = cluster === null ? '' : ` ON CLUSTER '${cluster}'`;
-        await warehouse.command({
-          query: `KILL QUERY${everywhere} WHERE endsWith(initial_query_id, {ending:String}) ASYNC`,
-          query_params: { ending: `:${id}` },
-        });
-        return found;
-      }),
+    list,
+    /** Has one end. Resolves to which it was, or null where it does not run. @throws WarehouseError */
+    async cancel(id: string): Promise<RunningQuery | null> {
+      const found = (await list()).find((one) => one.id === id);
+      if (found === undefined) return null;
+      const everywhere = cluster === null ? '' : ` ON CLUSTER '${cluster}'`;
+      const query = `KILL QUERY${everywhere} WHERE endsWith(initial_query_id, {ending:String}) ASYNC`;
+      await run(warehouse, query, { ending: `:${id}` });
+      return found;
+    },
   };
 }
 
@@ -79,13 +64,11 @@ interface QueryName {
   siteId: string;
   /** `funnel`, `sql`, ... */
   kind: string;
-  /** Label of who asked. */
   askedBy: string;
   /** A UUID. */
   id: string;
 }
 
-/** Who asks. */
 export interface QueryCaller {
   label: string;
   /** Aborted when nobody waits for the answer any more. */

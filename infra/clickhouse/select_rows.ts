@@ -5,22 +5,15 @@ import type { Statement } from '#pipelines/analytics/statement.ts';
 import { readError, type Warehouse } from './client.ts';
 import { localTable } from './cluster.ts';
 
-/** Limits of one query; exceeding any of them ends it. */
-interface QueryLimits {
-  seconds: number;
-  memoryBytes: number;
-  resultRows: number;
-}
+type QueryLimits = typeof QUERY_LIMITS;
 
-/** Limits of a query of the control service. */
-export const QUERY_LIMITS: QueryLimits = { seconds: 20, memoryBytes: 4 * 1024 ** 3, resultRows: 100_000 };
+export const QUERY_LIMITS = { seconds: 20, memoryBytes: 4 * 1024 ** 3, resultRows: 100_000 };
 
 /** Added to the time limit of a query for the network, so that the server's own limit ends it first. */
 const ANSWER_MS_MAX = 5_000;
 
 const STATEMENT_BYTES_MAX = 8 * 1024 ** 2;
 
-/** The query exceeded one of its limits. */
 export class QueryTooHeavyError extends Error {
   readonly code = 'query_too_heavy';
 }
@@ -30,7 +23,6 @@ export class QueryCancelledError extends Error {
   readonly code = 'query_cancelled';
 }
 
-/** A pattern of the query is no regular expression. */
 export class QueryPatternError extends Error {
   readonly code = 'query_pattern_invalid';
 }
@@ -50,14 +42,11 @@ const ACTOR_TOO_LARGE = 'actor_too_large';
 /** QUERY_WAS_CANCELLED, QUERY_WAS_CANCELLED_BY_CLIENT. */
 const CANCELLED = new Set(['394', '735']);
 
-/** Whether a query was ended by somebody. */
 export const isCancelled = ({ code }: ClickHouseError): boolean => CANCELLED.has(code);
 
-/** Whether a query was ended because it exceeded one of its limits. */
 export const isTooHeavy = ({ code, message }: ClickHouseError): boolean =>
   TOO_HEAVY.has(code) || (code === THROWN && message.includes(ACTOR_TOO_LARGE));
 
-/** Settings of a query that only reads. */
 export function querySettings(limits: QueryLimits): ClickHouseSettings {
   return {
     readonly: '2',
@@ -87,11 +76,8 @@ export function querySettings(limits: QueryLimits): ClickHouseSettings {
   };
 }
 
-/** How a query runs, beside its limits. */
 interface RunAs {
-  /** Its id in ClickHouse. */
   queryId?: string;
-  /** Ends it. */
   signal?: AbortSignal;
   workload?: Workload;
 }
@@ -119,16 +105,12 @@ export async function selectRows<Row>(
     });
     return await result.json<Row>();
   } catch (error) {
-    throw failureOf(error, signal);
+    if (signal?.aborted === true) throw new QueryCancelledError();
+    if (!(error instanceof ClickHouseError)) throw readError(error);
+    if (isCancelled(error)) throw new QueryCancelledError();
+    if (isTooHeavy(error)) throw new QueryTooHeavyError(error.type ?? '');
+    throw error.code === PATTERN_INVALID ? new QueryPatternError() : readError(error);
   }
-}
-
-function failureOf(error: unknown, signal: AbortSignal | undefined): Error {
-  if (signal?.aborted === true) return new QueryCancelledError();
-  if (!(error instanceof ClickHouseError)) return readError(error);
-  if (isCancelled(error)) return new QueryCancelledError();
-  if (isTooHeavy(error)) return new QueryTooHeavyError(error.type ?? '');
-  return error.code === PATTERN_INVALID ? new QueryPatternError() : readError(error);
 }
 
 /** Up to so many rows a query is a small one. */
@@ -156,7 +138,7 @@ export function levelOf(rows: number | null): Level {
  * Settings by which a query gives way to others. ClickHouse holds up the reading of a query while one of a higher priority
  * runs, and the kernel gives its threads the time that others leave.
  */
-export function workloadOf(level: Level): Workload {
+export function workloadOf(level: Level) {
   return {
     priority: level + 1,
     low_priority_query_wait_time_ms: GIVING_WAY_MS,
@@ -164,14 +146,8 @@ export function workloadOf(level: Level): Workload {
   };
 }
 
-/** As settings of a query, or of a user's profile. */
-export interface Workload {
-  priority: number;
-  low_priority_query_wait_time_ms: number;
-  os_threads_nice_value_query: number;
-}
+export type Workload = ReturnType<typeof workloadOf>;
 
-/** Of SQL that analysts write. */
 export const SQL_WORKLOAD: Workload = workloadOf(ANY);
 
 /** As the client takes them: a setting that it has no name for yet is sent as the others are. */

@@ -14,12 +14,10 @@ export class SqlRefusedError extends Error {
   readonly code = 'sql_refused';
 }
 
-/** As many queries run as may run at once. */
 export class SqlBusyError extends Error {
   readonly code = 'query_busy';
 }
 
-/** How ClickHouse writes the rows of an answer. */
 type SqlFormat = 'JSONCompact' | 'Parquet';
 
 /**

@@ -21,21 +21,9 @@ export class GateBusyError extends Error {
   readonly code = 'gate_busy';
 }
 
-/** Lets so many through at once, of all groups together and of each, and the others wait. */
-interface FairGate {
-  /**
-   * Resolves when the caller may begin; what it resolves to is called when it has ended.
-   *
-   * @param signal Ends the waiting, with its reason.
-   * @throws GateBusyError
-   */
-  enter(group: string, signal: AbortSignal): Promise<() => void>;
-}
-
 interface FairGateLimits {
   atOnce: number;
   groupAtOnce: number;
-  /** Of one group. */
   waitingMax: number;
 }
 
@@ -43,7 +31,7 @@ interface FairGateLimits {
  * A gate where the group with the fewest inside comes first, and of those with as many the one that has waited longest since
  * its last turn: whoever sends many holds up itself.
  */
-export function createFairGate({ atOnce, groupAtOnce, waitingMax }: FairGateLimits): FairGate {
+export function createFairGate({ atOnce, groupAtOnce, waitingMax }: FairGateLimits) {
   let inside = 0;
   const insideOf = new Map<string, number>();
   /** In the order of turns. */
@@ -96,7 +84,13 @@ export function createFairGate({ atOnce, groupAtOnce, waitingMax }: FairGateLimi
   }
 
   return {
-    async enter(group, signal) {
+    /**
+     * Resolves when the caller may begin; what it resolves to is called when it has ended.
+     *
+     * @param signal Ends the waiting, with its reason.
+     * @throws GateBusyError
+     */
+    async enter(group: string, signal: AbortSignal): Promise<() => void> {
       signal.throwIfAborted();
       if (inside < atOnce && countOf(group) < groupAtOnce) begin(group);
       else await wait(group, signal);

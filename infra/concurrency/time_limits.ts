@@ -29,21 +29,13 @@ export function deadline(ms: number, late: () => void): () => void {
 
 interface WatchdogOptions {
   limitMs: number;
-  /** Called once for work that lasts longer. */
   onFatal(error: unknown): void;
   /** Whether time counts now; absent: always. */
   counts?(): boolean;
 }
 
-export interface Watchdog {
-  /**
-   * Runs work, and resolves or rejects as it does. Work of many steps calls `progressed` after each, and its time begins
-   * again: a single step must not take longer than the limit.
-   */
-  watch<T>(what: string, work: (progressed: () => void) => Promise<T>): Promise<T>;
-}
+export type Watchdog = ReturnType<typeof createWatchdog>;
 
-/** The limit if none is configured. */
 export const WATCHDOG_MS = 300_000;
 const TICKS = 20;
 
@@ -52,9 +44,13 @@ const TICKS = 20;
  * go on nobody would notice. Time in which the process itself was stalled does not count, so ticks are
  * counted and not the clock.
  */
-export function createWatchdog({ limitMs, onFatal, counts = () => true }: WatchdogOptions): Watchdog {
+export function createWatchdog({ limitMs, onFatal, counts = () => true }: WatchdogOptions) {
   return {
-    async watch(what, work) {
+    /**
+     * Runs work, and resolves or rejects as it does. Work of many steps calls `progressed` after each, and its time begins
+     * again: a single step must not take longer than the limit.
+     */
+    async watch<T>(what: string, work: (progressed: () => void) => Promise<T>): Promise<T> {
       let ticks = 0;
       const timer = setInterval(() => {
         if (counts()) ticks++;
@@ -81,10 +77,28 @@ export function withinLimit<T>(what: string, work: () => Promise<T>, limitMs = W
   });
 }
 
-/** Whether something outside answers, asked every few seconds. */
-export interface Probe {
-  isAlive(): boolean;
-  stop(): void;
+/**
+ * Does work again and again, with a pause before each time, until it is stopped; a failure is told, and nothing of it once it
+ * is stopped. Returns what stops it.
+ */
+export function repeat(
+  work: () => Promise<void>,
+  pauseMs: () => number,
+  onFailure: (error: unknown) => void,
+): () => void {
+  let isStopped = false;
+  let timer: NodeJS.Timeout;
+  const tell = (error: unknown): void => {
+    if (!isStopped) onFailure(error);
+  };
+  const wait = (): void => {
+    if (!isStopped) timer = setTimeout(() => void work().catch(tell).finally(wait), pauseMs()).unref();
+  };
+  wait();
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
 }
 
 export interface ProbeTimes {
@@ -95,18 +109,22 @@ export interface ProbeTimes {
   giveUpMs?: number;
 }
 
+interface ProbeListener {
+  onFailure?(): void;
+  onStop?(): void;
+}
+
 const TIMES: ProbeTimes = { intervalMs: 2_000, answerMsMax: 3_000 };
 
-/**
- * It counts as alive at first, as what cannot be reached at the start fails by itself.
- *
- * @param onFailure Called after every question that failed or was given up.
- */
+/** Whether something outside answers, asked every few seconds. */
+export type Probe = ReturnType<typeof createProbe>;
+
+/** It counts as alive at first, as what cannot be reached at the start fails by itself. */
 export function createProbe(
   ask: () => Promise<unknown>,
   { intervalMs, answerMsMax, giveUpMs }: ProbeTimes = TIMES,
-  onFailure: () => void = () => undefined,
-): Probe {
+  { onFailure, onStop }: ProbeListener = {},
+) {
   let alive = true;
   let asking = false;
 
@@ -123,7 +141,7 @@ export function createProbe(
       alive = true;
     } catch {
       alive = false;
-      onFailure();
+      onFailure?.();
     } finally {
       clearTimeout(late);
       clearTimeout(end);
@@ -131,10 +149,12 @@ export function createProbe(
     }
   }
 
-  const timer = setInterval(() => void look(), intervalMs);
-  timer.unref();
+  const timer = setInterval(() => void look(), intervalMs).unref();
   return {
-    isAlive: () => alive,
-    stop: () => clearInterval(timer),
+    isAlive: (): boolean => alive,
+    stop(): void {
+      clearInterval(timer);
+      onStop?.();
+    },
   };
 }

@@ -17,7 +17,13 @@ import {
   writePlan,
 } from '#pipelines/warehouse/block.ts';
 import { consume } from './consumer/consume.ts';
-import { type ConsumeOptions, type Consumption, endOf, type InBatch } from './consumer/consumption.ts';
+import {
+  type ConsumeOptions,
+  type Consumption,
+  endOf,
+  type InBatch,
+  type OffsetCommit,
+} from './consumer/consumption.ts';
 import { nameOf, type TopicPartition } from './consumer/partition_state.ts';
 import { createPoisonPillGuard, type PoisonPillGuard, type ProcessingStep } from './consumer/poison_pill_guard.ts';
 import {
@@ -44,22 +50,17 @@ const LOOK_MS_MIN = 25;
 export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumption> {
   const logs = await openTopicIds(options.kafka);
   const marks = await openOffsetMarks(options, logs);
-  const sink = createSinkState(options, logs, marks);
-  const guard = guardOf(sink);
+  const sink = new BlockSink(options, logs, marks);
   const running = await consume({
     ...options,
     handlers: {
-      acquire: (at, _generation, progressed) =>
-        resume(sink, at, (metadata) => guard.acquired(at, metadata), progressed),
-      process: guard.process,
+      acquire: (at, _generation, progressed) => sink.resume(at, progressed),
+      process: sink.guard.process,
     },
   });
-  sink.consumption = running;
-  sink.started.resolve(running);
-  const timer = setInterval(
-    () => writeOverdue(sink),
-    Math.max(LOOK_MS_MIN, options.flushIntervalMs / LOOKS_PER_INTERVAL),
-  );
+  sink.run(running);
+  const lookMs = Math.max(LOOK_MS_MIN, options.flushIntervalMs / LOOKS_PER_INTERVAL);
+  const timer = setInterval(() => sink.writeOverdue(), lookMs);
   return {
     ...running,
     async stop() {
@@ -71,33 +72,8 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   };
 }
 
-function guardOf<Row>(sink: SinkState<Row>): PoisonPillGuard {
-  const { deadLetter, logger } = sink.options;
-  return createPoisonPillGuard({
-    commitMetadata: (batch, offset, metadata) => commitMetadata(sink, batch, offset, metadata),
-    process: (batch) => gatherBatch(sink, batch),
-    processSearched: (batch, kind) => gatherSearched(sink, batch, kind),
-    deadLetter: deadLetter && ((batch) => deadLetterBatch(sink, batch)),
-    logger,
-  });
-}
-
-/** Of what `consume` asks for, what the stage says. `watchdogMs` holds for inserts too. */
-type ConsumedBy = Pick<
-  ConsumeOptions,
-  | 'kafka'
-  | 'groupId'
-  | 'topics'
-  | 'sessionTimeoutMs'
-  | 'concurrency'
-  | 'fetchBytesMin'
-  | 'watchdogMs'
-  | 'logger'
-  | 'onSkipped'
-  | 'onFatal'
->;
-
-export interface SinkOptions<Row> extends ConsumedBy {
+/** What `consume` asks for, which this calls; `watchdogMs` holds for inserts too. */
+export interface SinkOptions<Row> extends Omit<ConsumeOptions, 'handlers' | 'onEmpty'> {
   admin: Admin;
   /** Rows of one record; must be the same whenever the record is read. */
   toRows(topic: string, partition: number, record: InRecord): Promise<Row[]>;
@@ -123,324 +99,257 @@ export interface SinkOptions<Row> extends ConsumedBy {
   nowMs(): number;
 }
 
-/** Makes rows of a batch. They wait for the topic's next block, which is begun here if it is due. */
-async function gatherBatch<Row>(sink: SinkState<Row>, batch: InBatch): Promise<undefined> {
-  const { converting, open, options } = sink;
-  const { topic } = batch;
-  converting.set(topic, (converting.get(topic) ?? 0) + 1);
-  try {
-    for (const record of batch.records) {
-      put(sink, batch, record, await options.toRows(topic, batch.partition, record));
-    }
-    const gathered = open.get(nameOf(batch));
-    if (gathered !== undefined) gathered.next = Math.max(gathered.next, endOf(batch));
-  } finally {
-    converting.set(topic, (converting.get(topic) ?? 0) - 1);
-  }
-  // The partitions of one fetch go into one block.
-  if (converting.get(topic) === 0 && intervalsSince(sink, topic) >= 1) void writeTopic(sink, topic);
-  await awaitCapacity(sink, batch);
-  return undefined;
-}
-
-/** Commits metadata at an offset. Nothing of the partition is gathered yet when its first batch after a start comes. */
-async function commitMetadata<Row>(
-  { offsets, started }: SinkState<Row>,
-  at: TopicPartition,
-  offset: number,
-  metadata: string,
-): Promise<void> {
-  const consumption = await started.promise;
-  await consumption.commit(at, offset, metadata);
-  offsets.passed(at, { offset, metadata });
-}
-
-/**
- * Gathers records among which a poison pill may be: to make rows is what may kill the process. They are written like all
- * others, and at once where metadata is to be committed behind them.
- */
-async function gatherSearched<Row>(
-  sink: SinkState<Row>,
-  batch: InBatch,
-  kind: ProcessingStep['kind'],
-): Promise<undefined> {
-  await gatherBatch(sink, batch);
-  await commitMetadata(sink, batch, batch.records[0]?.offset ?? 0, '');
-  if (kind !== 'batch') await writeBlock(sink, batch.topic, [batch]);
-  return undefined;
-}
-
-/** Makes a dead letter of each record, and commits the offset behind them. */
-async function deadLetterBatch<Row>(sink: SinkState<Row>, batch: InBatch): Promise<undefined> {
-  for (const record of batch.records) {
-    await sink.options.deadLetter?.(batch.topic, batch.partition, record);
-    put(sink, batch, record, []);
-  }
-  await writeBlock(sink, batch.topic, [batch]);
-  return undefined;
-}
-
-function put<Row>({ open, options }: SinkState<Row>, batch: InBatch, record: InRecord, rows: readonly Row[]): void {
-  const gathered = open.get(nameOf(batch)) ?? gatherFrom<Row>(record.offset, 0);
-  open.set(nameOf(batch), gathered);
-  if (gathered.first === null) gathered.openedMs = options.nowMs();
-  gather(gathered, record.offset, rows, record.value?.length ?? 0);
-}
-
 /** In flush intervals since the last block was begun: what waits is then written, whether a batch comes or not. */
 const OVERDUE_INTERVALS = 1.25;
 
-/** Flush intervals since the topic's last block was begun. Until the first one, since the start of the process. */
-function intervalsSince<Row>({ options, begunMs, startedMs }: SinkState<Row>, topic: string): number {
-  return (options.nowMs() - (begunMs.get(topic) ?? startedMs)) / options.flushIntervalMs;
-}
-
-/** Begins a block of each topic whose rows have waited too long. */
-function writeOverdue<Row>(sink: SinkState<Row>): void {
-  for (const topic of sink.options.topics) {
-    if (intervalsSince(sink, topic) >= OVERDUE_INTERVALS) void writeTopic(sink, topic);
-  }
-}
-
-/** Writes the rows of a topic's partitions in one block, if there are any and no block of it is being written. */
-async function writeTopic<Row>(sink: SinkState<Row>, topic: string): Promise<void> {
-  const { consumption, writing } = sink;
-  if (consumption === null || writing.has(topic)) return;
-  const some = waitingIn(sink, topic)
-    .toSorted(([, one], [, other]) => one.openedMs - other.openedMs)
-    .slice(0, PLAN_PARTITIONS_MAX);
-  // Rows that were gathered may be of a partition that is another member's by now.
-  if (some.length === 0) return;
-  sink.begunMs.set(topic, sink.options.nowMs());
-  const done = runAtBarrier(
-    consumption,
-    some.map(([at]) => at),
-    (ours) => writeBlock(sink, topic, ours),
-  ).finally(() => writing.delete(topic));
-  writing.set(topic, { names: new Set(some.map(([at]) => nameOf(at))), done });
-  await done;
-}
-
-/** Waits while a topic's partitions hold a full block or more, the one that is being written included. */
-async function awaitCapacity<Row>(sink: SinkState<Row>, at: TopicPartition): Promise<void> {
-  while (isFull(sink, at.topic)) {
-    const running = sink.writing.get(at.topic);
-    if (running === undefined) return void writeTopic(sink, at.topic);
-    if (running.names.has(nameOf(at))) return;
-    await running.done;
-  }
-}
-
-function waitingIn<Row>({ consumption, open }: SinkState<Row>, topic: string): [TopicPartition, Gathered<Row>][] {
-  const all = consumption?.assigned() ?? [];
-  return all.flatMap((at): [TopicPartition, Gathered<Row>][] => {
-    const gathered = at.topic === topic ? open.get(nameOf(at)) : undefined;
-    return gathered === undefined ? [] : [[at, gathered]];
-  });
-}
-
-function isFull<Row>(sink: SinkState<Row>, topic: string): boolean {
-  let held = { rows: 0, bytes: 0 };
-  for (const [, { rows, bytes }] of waitingIn(sink, topic)) {
-    held = { rows: held.rows + rows.length, bytes: held.bytes + bytes };
-  }
-  return held.rows >= sink.options.blockRowsMax || held.bytes >= sink.options.blockBytesMax;
-}
-
-/** Plans, inserts and commits one block of the rows of these partitions. Runs in their turns only. */
-async function writeBlock<Row>(
-  sink: SinkState<Row>,
-  topic: string,
-  partitions: readonly TopicPartition[],
-): Promise<void> {
-  const { consumption, open } = sink;
-  if (consumption === null) throw new Error('sink not running');
-  const parts = new Map<number, Gathered<Row>>();
-  for (const at of partitions) {
-    const gathered = open.get(nameOf(at));
-    if (gathered !== undefined) parts.set(at.partition, gathered);
-  }
-  if (parts.size === 0) return;
-  const plan = planOf(parts);
-  if (plan.size > 0) {
-    await announce(sink, consumption, topic, plan);
-    await insert(sink, topic, plan, parts);
-  }
-  failpoint('sink.after_insert');
-  await commit(sink, consumption, topic, parts);
-}
-
-/** Writes the plan into the metadata of each partition's committed offset, which stays where it is. */
-async function announce<Row>(
-  { offsets, logOf }: SinkState<Row>,
-  consumption: Consumption,
-  topic: string,
-  plan: BlockPlan,
-): Promise<void> {
-  const metadata = writePlan(plan, logOf.get(topic));
-  await consumption.commitAll(
-    [...plan].map(([partition, { first }]) => ({ topic, partition, offset: first, metadata })),
-  );
-  for (const [partition, { first }] of plan) offsets.passed({ topic, partition }, { offset: first, metadata });
-  failpoint('sink.after_plan');
-}
-
-async function insert<Row>(
-  { options, watchdog, logOf }: SinkState<Row>,
-  topic: string,
-  plan: BlockPlan,
-  parts: ReadonlyMap<number, Gathered<Row>>,
-): Promise<void> {
-  const rows = rowsOf(plan, (partition) => parts.get(partition)?.rows ?? []);
-  await watchdog.watch('an insert', (progressed) =>
-    options.insert(topic, tokenOf(topic, plan, logOf.get(topic)), rows, false, progressed),
-  );
-}
-
-async function commit<Row>(
-  { options, offsets, open }: SinkState<Row>,
-  consumption: Consumption,
-  topic: string,
-  parts: ReadonlyMap<number, Gathered<Row>>,
-): Promise<void> {
-  await consumption.commitAll(
-    [...parts].map(([partition, { next }]) => ({ topic, partition, offset: next, metadata: '' })),
-  );
-  failpoint('sink.after_commit');
-  for (const [partition, { rows, next }] of parts) {
-    offsets.passed({ topic, partition }, { offset: next, metadata: '' });
-    open.delete(nameOf({ topic, partition }));
-    options.committed(topic, partition, rows);
-  }
-}
-
-/**
- * Reads the committed offset of a partition that was acquired. If its metadata holds the plan of a block, that block is
- * inserted first, whoever planned it, and the partition goes on behind its range.
- */
-async function resume<Row>(
-  sink: SinkState<Row>,
-  at: TopicPartition,
-  onFound: (metadata: string) => void,
-  progressed: () => void,
-): Promise<number | null> {
-  sink.open.delete(nameOf(at));
-  const log = await sink.logs.of(at.topic);
-  sink.logOf.set(at.topic, log);
-  const found = await sink.offsets.of(at);
-  onFound(found?.metadata ?? '');
-  const planned = logOfPlan(found?.metadata ?? '');
-  // What was planned of a topic that was there before under the name is gone with it.
-  const isOurs = planned === '' || log === '' || planned === log;
-  const plan = found === null || !isOurs ? null : readPlan(found.metadata);
-  const own = plan?.get(at.partition);
-  if (plan === null || own === undefined) return found === null ? null : found.offset;
-  await recoverBlock(sink, at.topic, plan, tokenOf(at.topic, plan, planned), progressed);
-  sink.open.set(nameOf(at), gatherFrom(own.last + 1, 0));
-  return own.last + 1;
-}
-
-/** Finishes a block once for all its partitions; each that waits for it is told of its progress. */
-function recoverBlock<Row>(
-  { finished, options }: SinkState<Row>,
-  topic: string,
-  plan: BlockPlan,
-  token: string,
-  progressed: () => void,
-): Promise<void> {
-  const known = finished.get(token);
-  known?.waiting.add(progressed);
-  if (known !== undefined) return known.done;
-  const waiting = new Set([progressed]);
-  const done = finish(options, topic, plan, token, () => {
-    for (const tell of waiting) tell();
-  }).finally(() => waiting.clear());
-  finished.set(token, { done, waiting });
-  // A failure is its caller's to see; the next one tries again.
-  done.catch(() => finished.delete(token));
-  return done;
-}
-
-async function finish<Row>(
-  options: SinkOptions<Row>,
-  topic: string,
-  plan: BlockPlan,
-  token: string,
-  progressed: () => void,
-): Promise<void> {
-  options.logger.info({ token }, 'finishing the planned block');
-  const { kafka, admin, groupId } = options;
-  const records = await readRanges({ kafka, admin, topic, groupPrefix: groupId, ranges: plan });
-  const rows = new Map<number, Row[]>();
-  for (const [partition, of] of records) {
-    const some: Row[] = [];
-    for (const record of of) {
-      some.push(...(await options.toRows(topic, partition, record)));
-      progressed();
-    }
-    rows.set(partition, some);
-  }
-  const all = rowsOf(plan, (partition) => rows.get(partition) ?? []);
-  if (all.length > 0) await options.insert(topic, token, all, true, progressed);
-}
-
-/** The state of a sink in one process. The functions below are the steps that change it. */
-interface SinkState<Row> {
-  readonly options: SinkOptions<Row>;
-  readonly offsets: GroupOffsets;
-  readonly watchdog: Watchdog;
-  readonly logs: Pick<TopicIds, 'of'>;
+class BlockSink<Row> {
+  readonly guard: PoisonPillGuard;
+  private readonly options: SinkOptions<Row>;
+  private readonly offsets: GroupOffsets;
+  private readonly watchdog: Watchdog;
+  private readonly logs: TopicIds;
   /** The id of each topic, as it was when one of its partitions was acquired last. */
-  readonly logOf: Map<string, string>;
+  private readonly logOf = new Map<string, string>();
   /** Rows of each partition that are not written yet, by its name. */
-  readonly open: Map<string, Gathered<Row>>;
-  /** The block of each topic that is being written. */
-  readonly writing: Map<string, Writing>;
-  readonly startedMs: number;
-  /** When the last block of each topic was begun. */
-  readonly begunMs: Map<string, number>;
+  private readonly open = new Map<string, Gathered<Row>>();
+  /** The block of each topic that is being written, with its partitions by name: they rest until it is done. */
+  private readonly writing = new Map<string, { names: Set<string>; done: Promise<void> }>();
+  private readonly startedMs: number;
+  private readonly begunMs = new Map<string, number>();
   /** How many batches of each topic are being made into rows. */
-  readonly converting: Map<string, number>;
-  /** Planned blocks, by token, that this process finishes or has finished: their other partitions need not insert them. */
-  readonly finished: Map<string, Finishing>;
-  /** Resolves when the consumer runs. */
-  readonly started: PromiseWithResolvers<Consumption>;
-  consumption: Consumption | null;
-}
+  private readonly converting = new Map<string, number>();
+  /**
+   * Planned blocks, by token, that this process finishes or has finished: their other partitions need not insert them. Those
+   * that wait are told of its progress.
+   */
+  private readonly finished = new Map<string, { done: Promise<void>; waiting: Set<() => void> }>();
+  private readonly started = Promise.withResolvers<Consumption>();
+  private consumption: Consumption | null = null;
 
-/** A planned block that is being finished, or is, and how to tell the partitions that wait for it of its progress. */
-interface Finishing {
-  done: Promise<void>;
-  waiting: Set<() => void>;
-}
+  constructor(options: SinkOptions<Row>, logs: TopicIds, marks: OffsetBackup) {
+    const { admin, groupId, watchdogMs, onFatal, deadLetter, logger } = options;
+    this.options = options;
+    this.logs = logs;
+    this.offsets = createGroupOffsets(admin, groupId, marks);
+    this.watchdog = createWatchdog({ limitMs: watchdogMs ?? WATCHDOG_MS, onFatal });
+    this.startedMs = options.nowMs();
+    this.guard = createPoisonPillGuard({
+      commitMetadata: ({ topic, partition }, offset, metadata) =>
+        this.commitAll([{ topic, partition, offset, metadata }]),
+      process: (batch) => this.gatherBatch(batch),
+      processSearched: (batch, kind) => this.gatherSearched(batch, kind),
+      deadLetter: deadLetter && ((batch) => this.deadLetterBatch(batch)),
+      logger,
+    });
+  }
 
-/** A block of a topic that is being written. */
-interface Writing {
-  /** The partitions in it, by name; they rest until it is done. */
-  names: Set<string>;
-  done: Promise<void>;
-}
+  run(consumption: Consumption): void {
+    this.consumption = consumption;
+    this.started.resolve(consumption);
+  }
 
-function createSinkState<Row>(
-  options: SinkOptions<Row>,
-  logs: Pick<TopicIds, 'of'>,
-  marks: OffsetBackup,
-): SinkState<Row> {
-  return {
-    options,
-    offsets: createGroupOffsets(options.admin, options.groupId, marks),
-    watchdog: createWatchdog({ limitMs: options.watchdogMs ?? WATCHDOG_MS, onFatal: options.onFatal }),
-    logs,
-    logOf: new Map(),
-    open: new Map(),
-    writing: new Map(),
-    startedMs: options.nowMs(),
-    begunMs: new Map(),
-    converting: new Map(),
-    finished: new Map(),
-    started: Promise.withResolvers(),
-    consumption: null,
-  };
+  /** Begins a block of each topic whose rows have waited too long. */
+  writeOverdue(): void {
+    for (const topic of this.options.topics) {
+      if (this.intervalsSince(topic) >= OVERDUE_INTERVALS) void this.writeTopic(topic);
+    }
+  }
+
+  /**
+   * Reads the committed offset of a partition that was acquired. If its metadata holds the plan of a block, that block is
+   * inserted first, whoever planned it, and the partition goes on behind its range.
+   */
+  async resume(at: TopicPartition, progressed: () => void): Promise<number | null> {
+    this.open.delete(nameOf(at));
+    const log = await this.logs.of(at.topic);
+    this.logOf.set(at.topic, log);
+    const found = await this.offsets.of(at);
+    this.guard.acquired(at, found?.metadata ?? '');
+    if (found === null) return null;
+    const planned = logOfPlan(found.metadata);
+    // What was planned of a topic that was there before under the name is gone with it.
+    const isOurs = planned === '' || log === '' || planned === log;
+    const plan = isOurs ? readPlan(found.metadata) : null;
+    const own = plan?.get(at.partition);
+    if (plan === null || own === undefined) return found.offset;
+    await this.recoverBlock(at.topic, plan, tokenOf(at.topic, plan, planned), progressed);
+    this.open.set(nameOf(at), gatherFrom(own.last + 1, 0));
+    return own.last + 1;
+  }
+
+  /** Makes rows of a batch. They wait for the topic's next block, which is begun here if it is due. */
+  private async gatherBatch(batch: InBatch): Promise<undefined> {
+    const { converting, open, options } = this;
+    const { topic } = batch;
+    converting.set(topic, (converting.get(topic) ?? 0) + 1);
+    try {
+      for (const record of batch.records) {
+        this.put(batch, record, await options.toRows(topic, batch.partition, record));
+      }
+      const gathered = open.get(nameOf(batch));
+      if (gathered !== undefined) gathered.next = Math.max(gathered.next, endOf(batch));
+    } finally {
+      converting.set(topic, (converting.get(topic) ?? 0) - 1);
+    }
+    // The partitions of one fetch go into one block.
+    if (converting.get(topic) === 0 && this.intervalsSince(topic) >= 1) void this.writeTopic(topic);
+    await this.awaitCapacity(batch);
+    return undefined;
+  }
+
+  /**
+   * Gathers records among which a poison pill may be: to make rows is what may kill the process. They are written like all
+   * others, and at once where metadata is to be committed behind them.
+   */
+  private async gatherSearched(batch: InBatch, kind: ProcessingStep['kind']): Promise<undefined> {
+    const { topic, partition } = batch;
+    await this.gatherBatch(batch);
+    await this.commitAll([{ topic, partition, offset: batch.records[0]?.offset ?? 0, metadata: '' }]);
+    if (kind !== 'batch') await this.writeBlock(topic, [batch]);
+    return undefined;
+  }
+
+  /** Makes a dead letter of each record, and commits the offset behind them. */
+  private async deadLetterBatch(batch: InBatch): Promise<undefined> {
+    for (const record of batch.records) {
+      await this.options.deadLetter?.(batch.topic, batch.partition, record);
+      this.put(batch, record, []);
+    }
+    await this.writeBlock(batch.topic, [batch]);
+    return undefined;
+  }
+
+  private put(batch: InBatch, record: InRecord, rows: readonly Row[]): void {
+    const gathered = this.open.get(nameOf(batch)) ?? gatherFrom<Row>(record.offset, 0);
+    this.open.set(nameOf(batch), gathered);
+    if (gathered.first === null) gathered.openedMs = this.options.nowMs();
+    gather(gathered, record.offset, rows, record.value?.length ?? 0);
+  }
+
+  /** Flush intervals since the topic's last block was begun. Until the first one, since the start of the process. */
+  private intervalsSince(topic: string): number {
+    return (this.options.nowMs() - (this.begunMs.get(topic) ?? this.startedMs)) / this.options.flushIntervalMs;
+  }
+
+  /** Writes the rows of a topic's partitions in one block, if there are any and no block of it is being written. */
+  private async writeTopic(topic: string): Promise<void> {
+    const { consumption, writing } = this;
+    if (consumption === null || writing.has(topic)) return;
+    const some = this.waitingIn(topic)
+      .toSorted(([, one], [, other]) => one.openedMs - other.openedMs)
+      .slice(0, PLAN_PARTITIONS_MAX)
+      .map(([at]) => at);
+    // Rows that were gathered may be of a partition that is another member's by now.
+    if (some.length === 0) return;
+    this.begunMs.set(topic, this.options.nowMs());
+    const written = runAtBarrier(consumption, some, (ours) => this.writeBlock(topic, ours));
+    const done = written.finally(() => writing.delete(topic));
+    writing.set(topic, { names: new Set(some.map(nameOf)), done });
+    await done;
+  }
+
+  /** Waits while a topic's partitions hold a full block or more, the one that is being written included. */
+  private async awaitCapacity(at: TopicPartition): Promise<void> {
+    while (this.isFull(at.topic)) {
+      const running = this.writing.get(at.topic);
+      if (running === undefined) return void this.writeTopic(at.topic);
+      if (running.names.has(nameOf(at))) return;
+      await running.done;
+    }
+  }
+
+  private waitingIn(topic: string): [TopicPartition, Gathered<Row>][] {
+    const all = this.consumption?.assigned() ?? [];
+    return all.flatMap((at): [TopicPartition, Gathered<Row>][] => {
+      const gathered = at.topic === topic ? this.open.get(nameOf(at)) : undefined;
+      return gathered === undefined ? [] : [[at, gathered]];
+    });
+  }
+
+  private isFull(topic: string): boolean {
+    let held = { rows: 0, bytes: 0 };
+    for (const [, { rows, bytes }] of this.waitingIn(topic)) {
+      held = { rows: held.rows + rows.length, bytes: held.bytes + bytes };
+    }
+    return held.rows >= this.options.blockRowsMax || held.bytes >= this.options.blockBytesMax;
+  }
+
+  /** Plans, inserts and commits one block of the rows of these partitions. Runs in their turns only. */
+  private async writeBlock(topic: string, partitions: readonly TopicPartition[]): Promise<void> {
+    const parts = new Map<number, Gathered<Row>>();
+    for (const at of partitions) {
+      const gathered = this.open.get(nameOf(at));
+      if (gathered !== undefined) parts.set(at.partition, gathered);
+    }
+    if (parts.size === 0) return;
+    const plan = planOf(parts);
+    if (plan.size > 0) {
+      await this.announce(topic, plan);
+      await this.insert(topic, plan, parts);
+    }
+    failpoint('sink.after_insert');
+    await this.commit(topic, parts);
+  }
+
+  /** Writes the plan into the metadata of each partition's committed offset, which stays where it is. */
+  private async announce(topic: string, plan: BlockPlan): Promise<void> {
+    const metadata = writePlan(plan, this.logOf.get(topic));
+    await this.commitAll([...plan].map(([partition, { first }]) => ({ topic, partition, offset: first, metadata })));
+    failpoint('sink.after_plan');
+  }
+
+  private async insert(topic: string, plan: BlockPlan, parts: ReadonlyMap<number, Gathered<Row>>): Promise<void> {
+    const token = tokenOf(topic, plan, this.logOf.get(topic));
+    const rows = rowsOf(plan, (partition) => parts.get(partition)?.rows ?? []);
+    await this.watchdog.watch('an insert', (progressed) => this.options.insert(topic, token, rows, false, progressed));
+  }
+
+  private async commit(topic: string, parts: ReadonlyMap<number, Gathered<Row>>): Promise<void> {
+    await this.commitAll([...parts].map(([partition, { next }]) => ({ topic, partition, offset: next, metadata: '' })));
+    failpoint('sink.after_commit');
+    for (const [partition, { rows }] of parts) {
+      this.open.delete(nameOf({ topic, partition }));
+      this.options.committed(topic, partition, rows);
+    }
+  }
+
+  private async commitAll(offsets: readonly OffsetCommit[]): Promise<void> {
+    const consumption = await this.started.promise;
+    await consumption.commitAll(offsets);
+    for (const { offset, metadata, ...at } of offsets) this.offsets.passed(at, { offset, metadata });
+  }
+
+  /** Finishes a block once for all its partitions; each that waits for it is told of its progress. */
+  private recoverBlock(topic: string, plan: BlockPlan, token: string, progressed: () => void): Promise<void> {
+    const known = this.finished.get(token);
+    known?.waiting.add(progressed);
+    if (known !== undefined) return known.done;
+    const waiting = new Set([progressed]);
+    const done = this.finish(topic, plan, token, () => {
+      for (const tell of waiting) tell();
+    }).finally(() => waiting.clear());
+    this.finished.set(token, { done, waiting });
+    // A failure is its caller's to see; the next one tries again.
+    done.catch(() => this.finished.delete(token));
+    return done;
+  }
+
+  private async finish(topic: string, plan: BlockPlan, token: string, progressed: () => void): Promise<void> {
+    const { kafka, admin, groupId, logger } = this.options;
+    logger.info({ token }, 'finishing the planned block');
+    const records = await readRanges({ kafka, admin, topic, groupPrefix: groupId, ranges: plan });
+    const rows = new Map<number, Row[]>();
+    for (const [partition, of] of records) {
+      const some: Row[] = [];
+      for (const record of of) {
+        some.push(...(await this.options.toRows(topic, partition, record)));
+        progressed();
+      }
+      rows.set(partition, some);
+    }
+    const all = rowsOf(plan, (partition) => rows.get(partition) ?? []);
+    if (all.length > 0) await this.options.insert(topic, token, all, true, progressed);
+  }
 }
 
 /**

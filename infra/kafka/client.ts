@@ -6,6 +6,7 @@ import kafkajs, { type Admin, Kafka, type LogEntry, logLevel, type SASLOptions }
 import type { KafkaConfig } from '#infra/config/service_config.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import {
+  once,
   patchAbortedRecords,
   patchClosingConnection,
   patchCoordinatorCache,
@@ -50,7 +51,6 @@ export function createKafka(config: KafkaConfig, clientId: string, logger: Logge
 /** Of a transaction that follows another one closely: the client asks again, and throws if that goes on. */
 const IS_ASKED_AGAIN = /another concurrent operation on the same transaction/;
 
-/** Passes on what the client logs. */
 export function forward(logger: Pick<Logger, 'warn' | 'info' | 'debug'>, entry: LogEntry): void {
   const { message, ...fields } = entry.log;
   const facts = { client: entry.namespace, error: fields['error'], groupId: fields['groupId'] };
@@ -85,28 +85,33 @@ export async function openKafka(config: KafkaConfig, clientId: string, logger: L
   };
 }
 
+export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    return await work(admin);
+  } finally {
+    await admin.disconnect();
+  }
+}
+
 /** Level 1: 42 µs for 50 events of 500 bytes; the client's checksum over the same bytes uncompressed takes 120 µs. */
 const LEVEL = 1;
 /** Above the largest record batch a broker takes, so that a hostile record cannot fill memory. */
 const DECOMPRESSED_BYTES_MAX = 256 * 1024 * 1024;
 
-let registered = false;
-
 /**
  * Registers zstd with the client, which brings gzip only. Every consumer of zstd topics needs it; brokers since 2.1 and
  * all common clients read it.
  */
-export function registerZstd(): void {
-  if (registered) return;
-  registered = true;
+export const registerZstd = once(() => {
   kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
     compress: async (encoder: { buffer: Buffer }) =>
       zstdCompressSync(encoder.buffer, { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } }),
     decompress: async (buffer: Buffer) => zstdDecompressSync(buffer, { maxOutputLength: DECOMPRESSED_BYTES_MAX }),
   });
-}
+});
 
-/** What records of the service are compressed with. */
 export const COMPRESSION = kafkajs.CompressionTypes.ZSTD;
 
 /** What a broker of the client takes (kafkajs 2.2.4). */

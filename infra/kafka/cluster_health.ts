@@ -1,6 +1,6 @@
 // Whether the cluster answers, and whether its topics have the partitions that this process is configured for.
 
-import { createProbe, type Probe, type ProbeTimes } from '#infra/concurrency/time_limits.ts';
+import { createProbe, type Probe, type ProbeTimes, repeat } from '#infra/concurrency/time_limits.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Admin, Kafka } from './client.ts';
 import type { TopicDeclaration } from './topics.ts';
@@ -19,41 +19,24 @@ export async function openAdmin(kafka: Kafka): Promise<Admin> {
  */
 export function watchCluster(open: () => Promise<Pick<Admin, 'describeCluster' | 'disconnect'>>): Probe {
   let admin: ReturnType<typeof open> | null = null;
-
-  async function describe(): Promise<void> {
+  const describe = async (): Promise<void> => {
     admin ??= open();
     await (await admin).describeCluster();
-  }
-
-  function close(): void {
+  };
+  const close = (): void => {
     // A client that hangs, or was never opened, is not waited for.
     void admin?.then((one) => one.disconnect()).catch(() => undefined);
     admin = null;
-  }
-
-  const probe = createProbe(describe, PROBE, close);
-  return {
-    isAlive: probe.isAlive,
-    stop() {
-      probe.stop();
-      close();
-    },
   };
+  return createProbe(describe, PROBE, { onFailure: close, onStop: close });
 }
 
 const LOOK_MS = 10_000;
 
-/** How many partitions a topic has, where that is not what this process is configured for. */
 interface PartitionMismatch {
   topic: string;
   configured: number;
   found: number;
-}
-
-interface PartitionWatch {
-  /** Topics with fewer partitions than this process writes to: what it chooses the others for cannot be stored. */
-  lacking(): readonly PartitionMismatch[];
-  stop(): void;
 }
 
 /** Topics that are there with another number of partitions than declared. Those that are not there are provisioning's matter. */
@@ -77,10 +60,8 @@ export async function watchPartitions(
   declared: readonly Pick<TopicDeclaration, 'name' | 'partitions'>[],
   logger: Pick<Logger, 'error' | 'info'>,
   lookMs = LOOK_MS,
-): Promise<PartitionWatch> {
+) {
   let mismatches: PartitionMismatch[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
 
   async function look(): Promise<void> {
     const { topics } = await admin.fetchTopicMetadata();
@@ -92,17 +73,11 @@ export async function watchPartitions(
     else logger.error({ mismatches: found }, 'topics have other partitions than configured: see EVENT_PARTITIONS');
   }
 
-  async function lookAgain(): Promise<void> {
-    await look().catch((error: unknown) => logger.info({ err: error }, 'partitions of topics are not known'));
-    if (!stopped) timer = setTimeout(() => void lookAgain(), lookMs).unref();
-  }
-
-  await lookAgain();
+  const tell = (error: unknown): void => logger.info({ err: error }, 'partitions of topics are not known');
+  await look().catch(tell);
   return {
-    lacking: () => mismatches.filter(({ configured, found }) => found < configured),
-    stop() {
-      stopped = true;
-      clearTimeout(timer);
-    },
+    /** Topics with fewer partitions than this process writes to: what it chooses the others for cannot be stored. */
+    lacking: (): readonly PartitionMismatch[] => mismatches.filter(({ configured, found }) => found < configured),
+    stop: repeat(look, () => lookMs, tell),
   };
 }

@@ -1,5 +1,6 @@
 import type { Kafka } from 'kafkajs';
 import { recoveryOf } from '#infra/errors.ts';
+import { withAdmin } from './client.ts';
 import { topicOffsets } from './offsets.ts';
 import { type ReadingAlone, readWithoutGroup } from './read_topic.ts';
 
@@ -102,14 +103,11 @@ export async function followTopic(options: FollowOptions): Promise<Following> {
   };
 }
 
-async function endOffsets(kafka: Kafka, topic: string): Promise<Map<number, number>> {
-  const admin = kafka.admin();
-  await admin.connect();
-  try {
+/** The end of each partition that holds records. */
+function endOffsets(kafka: Kafka, topic: string): Promise<Map<number, number>> {
+  return withAdmin(kafka, async (admin) => {
     const offsets = await topicOffsets(admin, topic);
     const held = offsets.filter(({ low, high }) => Number(high) > Number(low));
     return new Map(held.map(({ partition, high }) => [partition, Number(high)]));
-  } finally {
-    await admin.disconnect();
-  }
+  });
 }

@@ -8,43 +8,43 @@ import { openCluster } from './client.ts';
 import { nameOf, type TopicPartition } from './consumer/partition_state.ts';
 
 /** What a group has committed, as its coordinator and this process know it. */
-export interface GroupOffsets {
-  /** Keeps what this process has just committed. */
-  passed(at: TopicPartition, committed: Committed): void;
-  /**
-   * Asks the coordinator; answers the higher of its offset and this process's own, or null if nothing was ever committed. The
-   * process's own does not count if the log ends before it, as that of a topic that was made anew does. Where the coordinator
-   * has nothing, what was noted a second time counts.
-   */
-  of(at: TopicPartition): Promise<Committed | null>;
-}
+export type GroupOffsets = ReturnType<typeof createGroupOffsets>;
 
-/** The offsets of a group in a process that commits some of them. */
-export function createGroupOffsets(admin: Admin, groupId: string, marks: OffsetBackup): GroupOffsets {
-  const own = createOwnCommits();
+/**
+ * The offsets of a group in a process that commits some of them. What a process has committed stands, whatever the coordinator
+ * says later: a broker that was killed and starts on a busy machine may answer by an early part of the offsets it holds, as
+ * if that were all (Kafka 4.2.1, decision 17). The committed offsets of a group that has members only grow, and metadata
+ * without a change of the offset is written after the offset.
+ */
+export function createGroupOffsets(admin: Admin, groupId: string, marks: OffsetBackup) {
+  const own = new Map<string, Committed>();
   const noted = async (at: TopicPartition): Promise<Committed | null> => {
     const offset = await marks.of(at);
     return offset === null ? null : { offset, metadata: '' };
   };
   return {
-    passed(at, passed) {
-      own.passed(at, passed);
+    passed(at: TopicPartition, passed: Committed): void {
+      own.set(nameOf(at), passed);
       marks.note(at, passed.offset);
     },
-    async of(at) {
+    /**
+     * Asks the coordinator; answers the higher of its offset and this process's own, or null if nothing was ever committed.
+     * The process's own does not count if the log ends before it, as that of a topic that was made anew does. Where the
+     * coordinator has nothing, what was noted a second time counts.
+     */
+    async of(at: TopicPartition): Promise<Committed | null> {
       const said = (await committed(admin, groupId, at)) ?? (await noted(at));
-      const known = own.of(at, said);
-      if (known === null || known.offset === said?.offset) return known;
-      if (known.offset <= (await endOfLog(admin, at))) return known;
-      own.forget(at);
+      const mine = own.get(nameOf(at));
+      if (mine === undefined) return said;
+      if (said !== null && said.offset >= mine.offset) {
+        return said.offset === mine.offset && said.metadata === '' ? mine : said;
+      }
+      const log = (await topicOffsets(admin, at.topic)).find(({ partition }) => partition === at.partition);
+      if (mine.offset <= Number(log?.high ?? 0)) return mine;
+      own.delete(nameOf(at));
       return said;
     },
   };
-}
-
-async function endOfLog(admin: Admin, { topic, partition }: TopicPartition): Promise<number> {
-  const found = (await topicOffsets(admin, topic)).find((one) => one.partition === partition);
-  return Number(found?.high ?? 0);
 }
 
 /** The group's committed offset; null where none was ever committed. */
@@ -61,41 +61,9 @@ export async function committed(admin: Admin, groupId: string, at: TopicPartitio
   return { offset: Number(entry.offset), metadata: entry.metadata ?? '' };
 }
 
-/** What a group has committed of a partition. */
-interface Committed {
+export interface Committed {
   offset: number;
   metadata: string;
-}
-
-/** What a process has committed of its partitions itself. */
-interface OwnCommits {
-  passed(at: TopicPartition, committed: Committed): void;
-  /** The higher of what the coordinator says and what this process has committed. */
-  of(at: TopicPartition, said: Committed | null): Committed | null;
-  forget(at: TopicPartition): void;
-}
-
-/**
- * What a process has committed stands, whatever the coordinator says later: a broker that was killed and starts on a busy
- * machine may answer by an early part of the offsets it holds, as if that were all (Kafka 4.2.1, decision 17). The committed
- * offsets of a group that has members only grow, and metadata without a change of the offset is written after the offset.
- */
-export function createOwnCommits(): OwnCommits {
-  const own = new Map<string, Committed>();
-  return {
-    passed(at, committed) {
-      own.set(nameOf(at), committed);
-    },
-    forget(at) {
-      own.delete(nameOf(at));
-    },
-    of(at, said) {
-      const mine = own.get(nameOf(at));
-      if (mine === undefined) return said;
-      if (said === null || said.offset < mine.offset) return mine;
-      return said.offset === mine.offset && said.metadata === '' ? mine : said;
-    },
-  };
 }
 
 /** What a group has done, noted beside what it has committed. */
@@ -108,9 +76,6 @@ export interface OffsetBackup {
 /** What is not noted yet when a process is killed is done again if the group is deleted as well. */
 const NOTE_MS = 10_000;
 
-/** The name of the group that remembers a group's offsets; nobody is a member of it. */
-const marksGroup = (groupId: string): string => `${groupId}.marks`;
-
 /**
  * Notes a group's offsets a second time, as those of a group without members, with the id of the topic that they are of.
  * Brokers forget the offsets of a group that is away for long, and an operator may delete them: nothing committed is not
@@ -121,7 +86,7 @@ export async function openOffsetMarks(
   ids: Pick<TopicIds, 'of'>,
 ): Promise<OffsetBackup & { close(): Promise<void> }> {
   const cluster = await openCluster(kafka);
-  const group = marksGroup(groupId);
+  const group = `${groupId}.marks`;
   let notes = new Map<string, Map<number, number>>();
 
   async function write(some: ReadonlyMap<string, ReadonlyMap<number, number>>): Promise<void> {
@@ -203,11 +168,7 @@ async function withLeaders<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 /** Tells a topic from another one that was made under its name after it. */
-export interface TopicIds {
-  /** The cluster's id of a topic, for good; empty where the brokers give none (before Kafka 3.1). */
-  of(topic: string): Promise<string>;
-  close(): Promise<void>;
-}
+export type TopicIds = Awaited<ReturnType<typeof openTopicIds>>;
 
 interface Decoder {
   readInt16(): number;
@@ -233,10 +194,11 @@ const VERSION = 12;
 const ID_BYTES = 16;
 
 /** Asks over a connection of its own, by a request that the client (kafkajs 2.2.4) does not know. */
-export async function openTopicIds(kafka: Kafka): Promise<TopicIds> {
+export async function openTopicIds(kafka: Kafka) {
   const cluster = await openCluster(kafka);
   return {
-    async of(topic) {
+    /** The cluster's id of a topic, for good; empty where the brokers give none (before Kafka 3.1). */
+    async of(topic: string): Promise<string> {
       await cluster.refreshMetadataIfNecessary();
       const broker = await cluster.findControllerBroker();
       if ((broker.versions[METADATA]?.maxVersion ?? 0) < VERSION) return '';
@@ -248,7 +210,7 @@ export async function openTopicIds(kafka: Kafka): Promise<TopicIds> {
         },
       });
     },
-    close: () => cluster.disconnect(),
+    close: (): Promise<void> => cluster.disconnect(),
   };
 }
 

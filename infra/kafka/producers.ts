@@ -7,13 +7,9 @@ import { partitionGroupsOf, transactionalId } from './consumer/group_consumer.ts
 import type { OutRecord } from './record.ts';
 
 /** Writes records outside a transaction; a record may stand twice after a crash, so what is written must bear that. */
-export interface KeyedProducer {
-  /** Resolves when all are acknowledged by all in-sync replicas. */
-  send(records: readonly OutRecord[]): Promise<void>;
-  stop(): Promise<void>;
-}
+export type KeyedProducer = Awaited<ReturnType<typeof createKeyedProducer>>;
 
-export async function createKeyedProducer(kafka: Kafka, watchdogMs = WATCHDOG_MS): Promise<KeyedProducer> {
+export async function createKeyedProducer(kafka: Kafka, watchdogMs = WATCHDOG_MS) {
   const producer = kafka.producer({
     allowAutoTopicCreation: false,
     createPartitioner: explicitPartitioner,
@@ -21,13 +17,14 @@ export async function createKeyedProducer(kafka: Kafka, watchdogMs = WATCHDOG_MS
   });
   await producer.connect();
   return {
-    async send(records) {
+    /** Resolves when all are acknowledged by all in-sync replicas. */
+    async send(records: readonly OutRecord[]): Promise<void> {
       for (const [topic, partition, messages] of perPartition(records)) {
         const request = { topic, acks: -1, messages: messages.map((message) => ({ partition, ...message })) };
         await withinLimit('a send', () => producer.send(request), watchdogMs);
       }
     },
-    stop: () => producer.disconnect(),
+    stop: (): Promise<void> => producer.disconnect(),
   };
 }
 
@@ -45,7 +42,6 @@ export function perPartition(outputs: readonly OutRecord[]): [topic: string, par
   return [...groups.values()];
 }
 
-/** Records for one partition. */
 export type PartitionRecords = readonly [
   topic: string,
   partition: number,
@@ -53,13 +49,7 @@ export type PartitionRecords = readonly [
 ];
 
 /** A producer that no other one of its transactional id can outlive. */
-export interface FencedProducer {
-  /** Appends records to one partition, all or none. After an error the producer must be closed and opened anew. */
-  append(topic: string, partition: number, records: readonly { key: string; value: Buffer | null }[]): Promise<void>;
-  /** Appends records to several partitions, all or none. */
-  appendAll(groups: readonly PartitionRecords[]): Promise<void>;
-  close(): Promise<void>;
-}
+export type FencedProducer = Awaited<ReturnType<typeof openFencedProducer>>;
 
 const TRANSACTION_TIMEOUT_MS = 30_000;
 
@@ -67,7 +57,7 @@ const TRANSACTION_TIMEOUT_MS = 30_000;
  * Opens a producer and fences every earlier one of the same id: none of them can append any more. Where that fails no
  * connection is left open.
  */
-export async function openFencedProducer(kafka: Kafka, transactionalId: string): Promise<FencedProducer> {
+export async function openFencedProducer(kafka: Kafka, transactionalId: string) {
   const producer = kafka.producer({
     transactionalId,
     maxInFlightRequests: 1,
@@ -99,9 +89,11 @@ export async function openFencedProducer(kafka: Kafka, transactionalId: string):
     }
   }
   return {
-    append: (topic, partition, records) => withinLimit('a transaction', () => appendAll([[topic, partition, records]])),
-    appendAll: (groups) => withinLimit('a transaction', () => appendAll(groups)),
-    close: () => producer.disconnect(),
+    /** Appends records to one partition, all or none. After an error the producer must be closed and opened anew. */
+    append: (...group: PartitionRecords): Promise<void> => withinLimit('a transaction', () => appendAll([group])),
+    /** Appends records to several partitions, all or none. */
+    appendAll: (groups: readonly PartitionRecords[]) => withinLimit('a transaction', () => appendAll(groups)),
+    close: (): Promise<void> => producer.disconnect(),
   };
 }
 
@@ -128,7 +120,6 @@ export class PartitionUnchosenError extends Error {
   readonly code = 'partition_unchosen';
 }
 
-/** The partition of a record is always chosen by us. */
 export const explicitPartitioner: ICustomPartitioner =
   () =>
   ({ message }) => {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AclEntry, Admin, Kafka } from 'kafkajs';
 import kafkajs from 'kafkajs';
 import type { KafkaRights, ProcessUser } from '#infra/rights/process_rights.ts';
+import { withAdmin } from './client.ts';
 import { STAMPED_BY, type TopicDeclaration } from './topics.ts';
 
 /** A difference between a declared topic and the one that exists. An operator decides what becomes of it. */
@@ -25,11 +26,10 @@ export async function provisionTopics(
   declarations: readonly TopicDeclaration[],
   replicationFactor: number,
 ): Promise<{ created: string[]; altered: string[]; mismatches: TopicMismatch[] }> {
-  const admin = kafka.admin();
-  await admin.connect();
-  try {
+  return withAdmin(kafka, async (admin) => {
     const existing = new Set(await admin.listTopics());
-    const declared = declarations.map((declaration) => withCopies(declaration, replicationFactor));
+    const copies = replicationFactor < 3 ? {} : { 'min.insync.replicas': '2' };
+    const declared = declarations.map((one) => ({ ...one, config: { ...one.config, ...copies } }));
     const missing = declared.filter(({ name }) => !existing.has(name));
     if (missing.length > 0) await createTopics(admin, missing, replicationFactor);
     const present = declared.filter(({ name }) => existing.has(name));
@@ -38,27 +38,16 @@ export async function provisionTopics(
     await setStamping(admin, stamping);
     mismatches.push(...(await offsetsForgottenEarly(admin)));
     return { created: missing.map(({ name }) => name), altered: stamping.map(({ topic }) => topic), mismatches };
-  } finally {
-    await admin.disconnect();
-  }
+  });
 }
 
 /** How many partitions a topic has; null where there is no such topic. */
-export async function partitionsOf(kafka: Kafka, topic: string): Promise<number | null> {
-  const admin = kafka.admin();
-  await admin.connect();
-  try {
+export function partitionsOf(kafka: Kafka, topic: string): Promise<number | null> {
+  return withAdmin(kafka, async (admin) => {
     if (!(await admin.listTopics()).includes(topic)) return null;
     const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
     return topics[0]?.partitions.length ?? null;
-  } finally {
-    await admin.disconnect();
-  }
-}
-
-function withCopies(declaration: TopicDeclaration, replicationFactor: number): TopicDeclaration {
-  if (replicationFactor < 3) return declaration;
-  return { ...declaration, config: { ...declaration.config, 'min.insync.replicas': '2' } };
+  });
 }
 
 const LEADERS_WAIT_MS_MAX = 30_000;
@@ -70,10 +59,12 @@ async function createTopics(
   declarations: readonly TopicDeclaration[],
   replicationFactor: number,
 ): Promise<void> {
-  const topics = declarations.map((declaration) => creation(declaration, replicationFactor));
+  const topics = declarations.map(({ name: topic, partitions: numPartitions, config }) => {
+    const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
+    return { topic, numPartitions, replicationFactor, configEntries };
+  });
   await admin.createTopics({ topics, waitForLeaders: false });
-  const attempts = LEADERS_WAIT_MS_MAX / LEADERS_POLL_MS;
-  for (let attempt = 0; attempt < attempts; attempt++) {
+  for (let waitedMs = 0; waitedMs < LEADERS_WAIT_MS_MAX; waitedMs += LEADERS_POLL_MS) {
     if (await haveLeaders(admin, declarations)) return;
     await sleep(LEADERS_POLL_MS);
   }
@@ -93,15 +84,6 @@ async function haveLeaders(admin: Admin, declarations: readonly TopicDeclaration
   return declarations.every(({ name, partitions }) => led.get(name) === partitions);
 }
 
-function creation(declaration: TopicDeclaration, replicationFactor: number) {
-  return {
-    topic: declaration.name,
-    numPartitions: declaration.partitions,
-    replicationFactor,
-    configEntries: Object.entries(declaration.config).map(([name, value]) => ({ name, value })),
-  };
-}
-
 async function findMismatches(admin: Admin, present: readonly TopicDeclaration[]): Promise<TopicMismatch[]> {
   const [metadata, configs] = await Promise.all([
     admin.fetchTopicMetadata({ topics: present.map(({ name }) => name) }),
@@ -116,16 +98,11 @@ async function findMismatches(admin: Admin, present: readonly TopicDeclaration[]
   ]);
   const partitions = new Map(metadata.topics.map((topic) => [topic.name, topic.partitions.length]));
   const settings = new Map(configs.resources.map((resource) => [resource.resourceName, resource.configEntries]));
-  return present.flatMap((declaration) => [
-    ...compare(
-      declaration.name,
-      'partitions',
-      String(declaration.partitions),
-      String(partitions.get(declaration.name)),
-    ),
-    ...Object.entries(declaration.config).flatMap(([name, declared]) => {
-      const found = settings.get(declaration.name)?.find((entry) => entry.configName === name)?.configValue;
-      return compare(declaration.name, name, declared, found ?? 'unset');
+  return present.flatMap(({ name: topic, partitions: count, config }) => [
+    ...compare(topic, 'partitions', String(count), String(partitions.get(topic))),
+    ...Object.entries(config).flatMap(([name, declared]) => {
+      const found = settings.get(topic)?.find((entry) => entry.configName === name)?.configValue;
+      return compare(topic, name, declared, found ?? 'unset');
     }),
   ]);
 }
@@ -255,23 +232,16 @@ function aclEntries(users: readonly ProcessUser[], prefix: string): AclEntry[] {
   );
 }
 
-const nameOf = (entry: AclEntry): string =>
-  [
-    entry.principal,
-    entry.operation,
-    entry.permissionType,
-    entry.resourceType,
-    entry.resourceName,
-    entry.resourcePatternType,
-  ].join(' ');
+const nameOf = (entry: AclEntry): string => {
+  const { principal, operation, permissionType, resourceType, resourceName, resourcePatternType } = entry;
+  return [principal, operation, permissionType, resourceType, resourceName, resourcePatternType].join(' ');
+};
 
 /** Gives users their rights, and takes away what else these users have. The client must be one that may do so. */
 export async function applyAcls(kafka: Kafka, users: readonly ProcessUser[], prefix: string): Promise<void> {
   const wanted = new Map(aclEntries(users, prefix).map((entry) => [nameOf(entry), entry]));
   const names = new Set(users.map(({ user }) => `User:${user}`));
-  const admin = kafka.admin();
-  await admin.connect();
-  try {
+  await withAdmin(kafka, async (admin) => {
     const { resources } = await admin.describeAcls({
       resourceType: kafkajs.AclResourceTypes.ANY,
       resourcePatternType: kafkajs.ResourcePatternTypes.ANY,
@@ -284,7 +254,5 @@ export async function applyAcls(kafka: Kafka, users: readonly ProcessUser[], pre
     const surplus = there.filter((entry) => names.has(entry.principal) && !wanted.has(nameOf(entry)));
     if (missing.length > 0) await admin.createAcls({ acl: missing });
     if (surplus.length > 0) await admin.deleteAcls({ filters: surplus });
-  } finally {
-    await admin.disconnect();
-  }
+  });
 }

@@ -1,7 +1,7 @@
 // Reads topics without committing: ranges, and whole topics up to the end they had at the start.
 
 import { randomUUID } from 'node:crypto';
-import { type Admin, type Consumer, type EachBatchPayload, type Kafka, PartitionAssigners } from 'kafkajs';
+import { type Admin, type EachBatchPayload, type Kafka, PartitionAssigners } from 'kafkajs';
 import { StageFailedError } from '#infra/errors.ts';
 import type { OffsetRange } from '#pipelines/warehouse/block.ts';
 import type { KafkaSession } from './client.ts';
@@ -25,14 +25,13 @@ export function readTopic(
   return readBack({
     ...{ kafka, admin, topic, groupPrefix: config.prefix, sinceMs: null },
     ...(from === undefined ? {} : { from }),
-    onProgress: () => undefined,
     async onRecords(records, partition) {
       for (const record of records) await onRecord(record, partition);
     },
   });
 }
 
-interface ReadBackOptions extends Omit<ReadPartitionsOptions, 'spans'> {
+export interface ReadBackOptions extends Omit<ReadPartitionsOptions, 'spans'> {
   admin: Admin;
   /**
    * Records with an earlier timestamp (milliseconds since 1970 UTC) are skipped where possible. Null: from the beginning.
@@ -87,7 +86,6 @@ export async function readRanges({ ranges, admin, ...options }: ReadRangesOption
       const { first, last } = ranges.get(partition) ?? { first: 0, last: -1 };
       found.get(partition)?.push(...records.filter(({ offset }) => offset >= first && offset <= last));
     },
-    onProgress: () => undefined,
   });
   return found;
 }
@@ -112,9 +110,7 @@ interface Span {
   end: number;
 }
 
-interface ReadPartitionsOptions extends Pick<ReadAloneOptions, 'kafka' | 'topic'> {
-  /** Prefix of the groups that are made for this reader; they commit nothing. */
-  groupPrefix: string;
+interface ReadPartitionsOptions extends Pick<ReadAloneOptions, 'kafka' | 'topic' | 'groupPrefix'> {
   /** By partition; at least one, and none of them empty. */
   spans: ReadonlyMap<number, Span>;
   /**
@@ -123,7 +119,7 @@ interface ReadPartitionsOptions extends Pick<ReadAloneOptions, 'kafka' | 'topic'
    */
   onRecords(records: readonly InRecord[], partition: number): Promise<void>;
   /** Offsets passed and offsets to pass in all. */
-  onProgress(done: number, total: number): void;
+  onProgress?(done: number, total: number): void;
 }
 
 const PARTITIONS_SIDE_BY_SIDE = 4;
@@ -164,7 +160,7 @@ export async function readPartitions({
     },
     onPassed() {
       const left = [...spans].reduce((sum, [of, span]) => sum + leftIn(of, span), 0);
-      onProgress(total - left, total);
+      onProgress?.(total - left, total);
       if (!failed && left === 0) resolve();
     },
     onFatal: reject,
@@ -206,14 +202,6 @@ export interface ReadingAlone {
   stop(): Promise<void>;
 }
 
-/** One consumer, from its start to its crash. */
-interface Reader {
-  /** Throws if it cannot start. */
-  run(): Promise<void>;
-  /** After this no callback is called any more, though its client may hang. */
-  close(): Promise<void>;
-}
-
 /** Longest wait for a client that is being closed; nothing that it still does has any effect. */
 const CLOSE_MS_MAX = 5_000;
 
@@ -225,7 +213,7 @@ const CLOSE_MS_MAX = 5_000;
 export async function readWithoutGroup(options: ReadAloneOptions): Promise<ReadingAlone> {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
-  let reader: Reader | null = null;
+  let reader: ReturnType<typeof createReader> | null = null;
   const inHand = new Set<Promise<void>>();
 
   async function begin(): Promise<void> {
@@ -256,72 +244,10 @@ export async function readWithoutGroup(options: ReadAloneOptions): Promise<Readi
   };
 }
 
-function createReader(
-  options: ReadAloneOptions,
-  inHand: Set<Promise<void>>,
-  onEnded: (error: unknown) => void,
-): Reader {
+/** One consumer, from its start to its crash. */
+function createReader(options: ReadAloneOptions, inHand: Set<Promise<void>>, onEnded: (error: unknown) => void) {
+  const { kafka, topic, groupPrefix, next, concurrency } = options;
   let over = false;
-  const consumer = consumerOf(options, () => over);
-  const stopWatch = watchForStall(consumer, end);
-  consumer.on(consumer.events.CRASH, ({ payload }) => end(payload.error));
-
-  async function close(): Promise<void> {
-    over = true;
-    stopWatch();
-    const closed = consumer.disconnect().catch(() => undefined);
-    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS_MAX).unref())]);
-  }
-
-  function end(error: unknown): void {
-    if (over) return;
-    void close();
-    onEnded(error);
-  }
-
-  /**
-   * A consumer that is closed while it starts is closed again once it has started: before that the client has nothing to
-   * close.
-   */
-  async function step(work: Promise<void>): Promise<void> {
-    await work;
-    if (over) await close();
-  }
-
-  async function eachBatch(payload: EachBatchPayload): Promise<void> {
-    if (over) return;
-    const work = takeBatch(options, payload);
-    inHand.add(work);
-    await work.finally(() => inHand.delete(work));
-  }
-
-  return {
-    close,
-    async run() {
-      try {
-        await step(consumer.connect());
-        if (!over) await step(consumer.subscribe({ topics: [options.topic], fromBeginning: true }));
-        const config = { autoCommit: false, partitionsConsumedConcurrently: options.concurrency, eachBatch };
-        if (!over) await step(consumer.run(config));
-      } catch (error) {
-        // The error that ended it is known already.
-        if (over) return;
-        await close();
-        throw error;
-      }
-    },
-  };
-}
-
-function consumerOf(
-  { kafka, topic, groupPrefix, next, ...options }: ReadAloneOptions,
-  isOver: () => boolean,
-): Consumer {
-  function pass(partition: number, end: number): void {
-    if (isOver()) return;
-    next.set(partition, Math.max(next.get(partition) ?? 0, end));
-    options.onPassed(partition);
-  }
   const consumer = kafka.consumer({
     groupId: `${groupPrefix}.${topic}.${randomUUID()}`,
     partitionAssigners: [
@@ -335,28 +261,85 @@ function consumerOf(
     allowAutoTopicCreation: false,
     retry: { ...CONSUMER_RETRY, restartOnFailure: () => Promise.resolve(false) },
   });
-  consumer.on(consumer.events.FETCH, () => {
-    if (!isOver()) options.onFetched?.();
+  const { events } = consumer;
+  consumer.on(events.FETCH, () => {
+    if (!over) options.onFetched?.();
   });
   // The client forgets its seeks when it joins again, and a group that commits nothing starts at the beginning.
-  consumer.on(consumer.events.GROUP_JOIN, () => {
-    if (isOver()) return;
+  consumer.on(events.GROUP_JOIN, () => {
+    if (over) return;
     options.onJoined?.();
     for (const [partition, offset] of next) consumer.seek({ topic, partition, offset: String(offset) });
   });
   // The client counts filtered records, such as transaction markers, in this event only.
-  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload: { partition, lastOffset } }) =>
+  consumer.on(events.END_BATCH_PROCESS, ({ payload: { partition, lastOffset } }) =>
     pass(partition, Number(lastOffset) + 1),
   );
-  return consumer;
-}
+  const stopWatch = watchForStall(consumer, end);
+  consumer.on(events.CRASH, ({ payload }) => end(payload.error));
 
-async function takeBatch({ next, onRecords }: ReadAloneOptions, { batch }: EachBatchPayload): Promise<void> {
-  const from = next.get(batch.partition) ?? 0;
-  const records = batch.messages.map(toInRecord).filter(({ offset }) => offset >= from);
-  const last = records.at(-1);
-  if (last === undefined) return;
-  await onRecords(records, batch.partition);
-  // This consumer may have ended by now: the next one must not hand over the same records.
-  next.set(batch.partition, Math.max(next.get(batch.partition) ?? 0, last.offset + 1));
+  function moveTo(partition: number, offset: number): void {
+    next.set(partition, Math.max(next.get(partition) ?? 0, offset));
+  }
+
+  function pass(partition: number, offset: number): void {
+    if (over) return;
+    moveTo(partition, offset);
+    options.onPassed(partition);
+  }
+
+  /** After this no callback is called any more, though the client may hang. */
+  async function close(): Promise<void> {
+    over = true;
+    stopWatch();
+    const closed = consumer.disconnect().catch(() => undefined);
+    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS_MAX).unref())]);
+  }
+
+  function end(error: unknown): void {
+    if (over) return;
+    void close();
+    onEnded(error);
+  }
+
+  /** A consumer that is closed while it starts is closed again then: before that the client has nothing to close. */
+  async function step(work: Promise<void>): Promise<void> {
+    await work;
+    if (over) await close();
+  }
+
+  async function take({ partition, messages }: EachBatchPayload['batch']): Promise<void> {
+    const from = next.get(partition) ?? 0;
+    const records = messages.map(toInRecord).filter(({ offset }) => offset >= from);
+    const last = records.at(-1);
+    if (last === undefined) return;
+    await options.onRecords(records, partition);
+    // This consumer may have ended by now: the next one must not hand over the same records.
+    moveTo(partition, last.offset + 1);
+  }
+
+  async function eachBatch({ batch }: EachBatchPayload): Promise<void> {
+    if (over) return;
+    const work = take(batch);
+    inHand.add(work);
+    await work.finally(() => inHand.delete(work));
+  }
+
+  return {
+    close,
+    /** Throws if it cannot start. */
+    async run(): Promise<void> {
+      try {
+        await step(consumer.connect());
+        if (!over) await step(consumer.subscribe({ topics: [topic], fromBeginning: true }));
+        const config = { autoCommit: false, partitionsConsumedConcurrently: concurrency, eachBatch };
+        if (!over) await step(consumer.run(config));
+      } catch (error) {
+        // The error that ended it is known already.
+        if (over) return;
+        await close();
+        throw error;
+      }
+    },
+  };
 }

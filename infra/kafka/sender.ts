@@ -1,5 +1,5 @@
-import type { Kafka, Producer } from 'kafkajs';
-import { createWatchdog, type Watchdog } from '#infra/concurrency/time_limits.ts';
+import type { Kafka } from 'kafkajs';
+import { createWatchdog } from '#infra/concurrency/time_limits.ts';
 import { COMPRESSION } from './client.ts';
 import { explicitPartitioner } from './producers.ts';
 
@@ -27,15 +27,7 @@ export type SendRefusal = { code: 'queue_full' | 'queue_old' | 'not_acknowledged
 export type SendResult = { ok: true } | ({ ok: false } & SendRefusal);
 
 /** Appends single records to partitions of one topic, acknowledged by all in-sync replicas. */
-export interface PartitionSender {
-  /** Resolves when Kafka holds the record, or when it cannot be said that it does. Never rejects. */
-  send(partition: number, value: Buffer, headers?: Record<string, string>): Promise<SendResult>;
-  /** Bytes queued and in flight now. */
-  queuedBytes(): number;
-  /** How long the oldest record that Kafka has not answered for has waited. */
-  oldestMs(): number;
-  stop(): Promise<void>;
-}
+export type PartitionSender = Awaited<ReturnType<typeof createSender>>;
 
 interface Waiting {
   value: Buffer;
@@ -53,20 +45,17 @@ interface PartitionQueue {
   pumping: boolean;
 }
 
-interface SenderState {
-  readonly options: SenderOptions;
-  readonly producer: Producer;
-  readonly watchdog: Watchdog;
-  readonly queues: Map<number, PartitionQueue>;
-  /** Bytes queued and in flight. */
-  queuedBytes: number;
-}
-
 /** While more than half of the capacity is taken, a partition whose oldest record is older takes no more. */
 const AGE_MS_MAX = 1_000;
 /** With more capacity, a pause such as a new leader's election is waited out for this share of the deadline. */
 const AGE_SHARE_OF_DEADLINE = 0.5;
 const SWEEP_MS = 50;
+/**
+ * Least time between two requests to a partition while records wait: a request costs the client the same whether it
+ * holds one record or ten. A record that finds its partition idle never waits.
+ */
+const REQUEST_INTERVAL_MS = 5;
+const NOT_ACKNOWLEDGED: SendResult = { ok: false, code: 'not_acknowledged' };
 
 /**
  * One produce request per partition is in flight at a time; what arrives meanwhile goes in the next one. At rest a record
@@ -76,108 +65,88 @@ const SWEEP_MS = 50;
  * A request that outlives the deadline keeps its partition and its bytes until the client gives it up: what is held in
  * memory is always counted, and a partition that does not answer is not asked again and again.
  */
-export async function createSender(options: SenderOptions): Promise<PartitionSender> {
-  const state = await connect(options);
-  const { queues, producer } = state;
-  const timer = setInterval(() => sweep(state), SWEEP_MS);
+export async function createSender(options: SenderOptions) {
+  const { kafka, topic, requestBytesMax, queuedBytesMax, deadlineMs, watchdogMs, isClusterAlive, onFatal } = options;
+  const producer = kafka.producer({ allowAutoTopicCreation: false, createPartitioner: explicitPartitioner });
+  await producer.connect();
+  const watchdog = createWatchdog({ limitMs: watchdogMs, onFatal, counts: isClusterAlive });
+  const queues = new Map<number, PartitionQueue>();
+  let queuedBytes = 0;
+
+  function refusalOf(queue: PartitionQueue, bytes: number): SendRefusal | null {
+    if (queuedBytes + bytes > queuedBytesMax) return { code: 'queue_full' };
+    const ageMs = options.nowMs() - sinceOf(queue);
+    const ageMsMax = queuedBytes > queuedBytesMax / 2 ? AGE_MS_MAX : deadlineMs * AGE_SHARE_OF_DEADLINE;
+    return ageMs > ageMsMax ? { code: 'queue_old' } : null;
+  }
+
+  /** Sends a partition's records, one request after the other, until its queue is empty. */
+  async function pump(partition: number, queue: PartitionQueue): Promise<void> {
+    queue.pumping = true;
+    while (queue.waiting.length > 0) {
+      const batch = takeBatch(queue, requestBytesMax);
+      queue.inFlight = batch;
+      const startedMs = options.nowMs();
+      const result = await watchdog.watch('a produce request', () => produce(partition, batch));
+      release(batch);
+      for (const entry of batch) settle(entry, result);
+      queue.inFlight = [];
+      const pauseMs = startedMs + REQUEST_INTERVAL_MS - options.nowMs();
+      if (queue.waiting.length > 0 && pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+    queue.pumping = false;
+  }
+
+  async function produce(partition: number, batch: readonly Waiting[]): Promise<SendResult> {
+    const messages = batch.map(({ value, headers }) => ({ partition, value, ...(headers && { headers }) }));
+    try {
+      await producer.send({ topic, acks: -1, compression: COMPRESSION, timeout: deadlineMs, messages });
+      return { ok: true };
+    } catch {
+      // Whether Kafka holds them is unknown: the sender of the request still has the events, and dedup drops what comes twice.
+      return NOT_ACKNOWLEDGED;
+    }
+  }
+
+  function release(batch: readonly Waiting[]): void {
+    for (const { value } of batch) queuedBytes -= value.length;
+  }
+
+  /** Answers what has waited for the whole deadline. Whether Kafka holds what is in flight is unknown. */
+  function sweep(): void {
+    const limit = options.nowMs() - deadlineMs;
+    for (const { inFlight, waiting } of queues.values()) {
+      for (const entry of inFlight) if (entry.since <= limit) settle(entry, NOT_ACKNOWLEDGED);
+      const fresh = waiting.findIndex(({ since }) => since > limit);
+      const expired = waiting.splice(0, fresh === -1 ? waiting.length : fresh);
+      release(expired);
+      for (const entry of expired) settle(entry, NOT_ACKNOWLEDGED);
+    }
+  }
+
+  const timer = setInterval(sweep, SWEEP_MS);
   return {
-    send: (partition, value, headers) => enqueue(state, partition, value, headers),
-    queuedBytes: () => state.queuedBytes,
-    oldestMs: () => Math.max(0, options.nowMs() - Math.min(...[...queues.values()].map(sinceOf))),
-    async stop() {
+    /** Resolves when Kafka holds the record, or when it cannot be said that it does. Never rejects. */
+    async send(partition: number, value: Buffer, headers?: Record<string, string>): Promise<SendResult> {
+      const queue = queues.get(partition) ?? { waiting: [], inFlight: [], pumping: false };
+      queues.set(partition, queue);
+      const refusal = refusalOf(queue, value.length);
+      if (refusal !== null) return { ok: false, ...refusal };
+      queuedBytes += value.length;
+      const { promise, resolve } = Promise.withResolvers<SendResult>();
+      queue.waiting.push({ value, headers, since: options.nowMs(), settle: resolve });
+      if (!queue.pumping) void pump(partition, queue);
+      return promise;
+    },
+    queuedBytes: (): number => queuedBytes,
+    /** How long the oldest record that Kafka has not answered for has waited. */
+    oldestMs: (): number => Math.max(0, options.nowMs() - Math.min(...[...queues.values()].map(sinceOf))),
+    async stop(): Promise<void> {
       clearInterval(timer);
       await producer.disconnect();
     },
   };
 }
-
-async function connect(options: SenderOptions): Promise<SenderState> {
-  const producer = options.kafka.producer({ allowAutoTopicCreation: false, createPartitioner: explicitPartitioner });
-  await producer.connect();
-  const watchdog = createWatchdog({
-    limitMs: options.watchdogMs,
-    onFatal: options.onFatal,
-    counts: options.isClusterAlive,
-  });
-  return { options, producer, watchdog, queues: new Map(), queuedBytes: 0 };
-}
-
-function queueOf({ queues }: SenderState, partition: number): PartitionQueue {
-  let queue = queues.get(partition);
-  if (queue === undefined) {
-    queue = { waiting: [], inFlight: [], pumping: false };
-    queues.set(partition, queue);
-  }
-  return queue;
-}
-
-function enqueue(
-  state: SenderState,
-  partition: number,
-  value: Buffer,
-  headers: Record<string, string> | undefined,
-): Promise<SendResult> {
-  const queue = queueOf(state, partition);
-  const refusal = refusalOf(state, queue, value.length);
-  if (refusal !== null) return Promise.resolve({ ok: false, ...refusal });
-  state.queuedBytes += value.length;
-  return new Promise<SendResult>((resolve) => {
-    queue.waiting.push({ value, headers, since: state.options.nowMs(), settle: resolve });
-    if (!queue.pumping) void pump(state, partition, queue);
-  });
-}
-
-function refusalOf({ options, queuedBytes }: SenderState, queue: PartitionQueue, bytes: number): SendRefusal | null {
-  if (queuedBytes + bytes > options.queuedBytesMax) return { code: 'queue_full' };
-  const ageMs = options.nowMs() - sinceOf(queue);
-  const ageMsMax = queuedBytes > options.queuedBytesMax / 2 ? AGE_MS_MAX : options.deadlineMs * AGE_SHARE_OF_DEADLINE;
-  return ageMs > ageMsMax ? { code: 'queue_old' } : null;
-}
-
-/** Sends a partition's records, one request after the other, until its queue is empty. */
-async function pump(state: SenderState, partition: number, queue: PartitionQueue): Promise<void> {
-  const { options, producer, watchdog } = state;
-  queue.pumping = true;
-  while (queue.waiting.length > 0) {
-    queue.inFlight = takeBatch(queue, options.requestBytesMax);
-    const startedMs = options.nowMs();
-    const taken = queue.inFlight;
-    const result = await watchdog.watch('a produce request', () => produce(producer, options, partition, taken));
-    release(state, queue.inFlight);
-    for (const entry of queue.inFlight) settle(entry, result);
-    queue.inFlight = [];
-    if (queue.waiting.length > 0) await pause(startedMs + REQUEST_INTERVAL_MS - options.nowMs());
-  }
-  queue.pumping = false;
-}
-
-/** Answers what has waited for the whole deadline. Whether Kafka holds what is in flight is unknown. */
-function sweep(state: SenderState): void {
-  const limit = state.options.nowMs() - state.options.deadlineMs;
-  for (const queue of state.queues.values()) {
-    for (const entry of queue.inFlight) if (entry.since <= limit) settle(entry, NOT_ACKNOWLEDGED);
-    const fresh = queue.waiting.findIndex(({ since }) => since > limit);
-    const expired = queue.waiting.splice(0, fresh === -1 ? queue.waiting.length : fresh);
-    release(state, expired);
-    for (const entry of expired) settle(entry, NOT_ACKNOWLEDGED);
-  }
-}
-
-function release(state: SenderState, batch: readonly Waiting[]): void {
-  for (const { value } of batch) state.queuedBytes -= value.length;
-}
-
-/**
- * Least time between two requests to a partition while records wait: a request costs the client the same whether it
- * holds one record or ten. A record that finds its partition idle never waits.
- */
-const REQUEST_INTERVAL_MS = 5;
-
-async function pause(ms: number): Promise<void> {
-  if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-const NOT_ACKNOWLEDGED: SendResult = { ok: false, code: 'not_acknowledged' };
 
 function settle(entry: Waiting, result: SendResult): void {
   entry.settle?.(result);
@@ -199,27 +168,4 @@ function takeBatch(queue: PartitionQueue, bytesMax: number): Waiting[] {
     count++;
   }
   return queue.waiting.splice(0, count);
-}
-
-async function produce(
-  producer: Producer,
-  options: SenderOptions,
-  partition: number,
-  batch: readonly Waiting[],
-): Promise<SendResult> {
-  try {
-    await producer.send({
-      topic: options.topic,
-      acks: -1,
-      compression: COMPRESSION,
-      timeout: options.deadlineMs,
-      messages: batch.map(({ value, headers }) =>
-        headers === undefined ? { partition, value } : { partition, value, headers },
-      ),
-    });
-    return { ok: true };
-  } catch {
-    // Whether Kafka holds them is unknown: the sender of the request still has the events, and dedup drops what comes twice.
-    return NOT_ACKNOWLEDGED;
-  }
 }

@@ -14,7 +14,8 @@ export interface TopicDeclaration {
  * out of replays and rebuilds, or refused.
  */
 export const STAMPED_BY = 'message.timestamp.type';
-const BY_BROKER = { [STAMPED_BY]: 'LogAppendTime' } as const;
+const RECORD_BYTES_MAX = 8 * 1024 * 1024;
+const SHARED_CONFIG = { [STAMPED_BY]: 'LogAppendTime', 'max.message.bytes': String(RECORD_BYTES_MAX) } as const;
 
 const DAY_MS = 86_400_000;
 const DEAD_DAYS = 30;
@@ -27,7 +28,6 @@ const AUDIT_DAYS = 400;
  */
 const MARKED_DAYS = 40;
 
-/** Stages that write dead letters. */
 export const STAGES = ['dedup', 'quota', 'identity', 'warehouse', 'delivery'] as const;
 export type Stage = (typeof STAGES)[number];
 
@@ -57,12 +57,9 @@ export const TOPICS = {
   resolved: 'dead.resolved',
 } as const;
 
-/** Topic of a stage's dead letters. */
 export function deadTopic(stage: Stage): string {
   return `dead.${stage}`;
 }
-
-const RECORD_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Partitions of the topics that carry little: lanes, dead letters, changelogs. */
 export const SMALL_PARTITIONS = 2;
@@ -79,65 +76,37 @@ export function declareTopics(
   destinations: readonly string[],
   auditDays: number = AUDIT_DAYS,
 ): TopicDeclaration[] {
-  const event = (name: string): TopicDeclaration => ({
-    name,
-    partitions: eventPartitions,
-    config: deletedAfter(EVENT_TOPIC_DAYS),
-    schema: 'event_batch',
+  const kept = (name: string, partitions: number, days: number, schema: SchemaName): TopicDeclaration => ({
+    ...{ name, partitions, schema },
+    config: { 'cleanup.policy': 'delete', 'retention.ms': String(days * DAY_MS), ...SHARED_CONFIG },
   });
+  const compacted = (name: string, partitions: number, schema: SchemaName): TopicDeclaration => ({
+    ...{ name, partitions, schema },
+    config: { 'cleanup.policy': 'compact', ...SHARED_CONFIG },
+  });
+  const event = (name: string, schema: SchemaName = 'event_batch'): TopicDeclaration =>
+    kept(name, eventPartitions, EVENT_TOPIC_DAYS, schema);
+  const small = (name: string, days: number, schema: SchemaName): TopicDeclaration =>
+    kept(name, SMALL_PARTITIONS, days, schema);
   return [
     event(TOPICS.raw),
     event(TOPICS.unique),
     event(TOPICS.identified),
-    { name: TOPICS.outcomes, partitions: eventPartitions, config: deletedAfter(EVENT_TOPIC_DAYS), schema: 'delivery' },
-    { name: TOPICS.links, partitions: SMALL_PARTITIONS, config: compacted(), schema: 'identity_link' },
-    {
-      name: TOPICS.counts,
-      partitions: eventPartitions,
-      config: deletedAfter(EVENT_TOPIC_DAYS),
-      schema: 'quota_counts',
-    },
-    {
-      name: TOPICS.duplicates,
-      partitions: eventPartitions,
-      config: deletedAfter(EVENT_TOPIC_DAYS),
-      schema: 'duplicates',
-    },
-    { name: TOPICS.usage, partitions: SMALL_PARTITIONS, config: compacted(), schema: 'quota_usage' },
-    { name: TOPICS.settings, partitions: 1, config: compacted(), schema: 'setting' },
-    { name: TOPICS.audit, partitions: 1, config: deletedAfter(auditDays), schema: 'setting' },
-    { name: TOPICS.dataReads, partitions: 1, config: deletedAfter(auditDays), schema: 'data_read' },
-    { name: TOPICS.replays, partitions: 1, config: compacted(), schema: 'replay_progress' },
-    {
-      name: TOPICS.inventory,
-      partitions: eventPartitions,
-      config: deletedAfter(EVENT_TOPIC_DAYS),
-      schema: 'inventory',
-    },
+    event(TOPICS.outcomes, 'delivery'),
+    compacted(TOPICS.links, SMALL_PARTITIONS, 'identity_link'),
+    event(TOPICS.counts, 'quota_counts'),
+    event(TOPICS.duplicates, 'duplicates'),
+    compacted(TOPICS.usage, SMALL_PARTITIONS, 'quota_usage'),
+    compacted(TOPICS.settings, 1, 'setting'),
+    kept(TOPICS.audit, 1, auditDays, 'setting'),
+    kept(TOPICS.dataReads, 1, auditDays, 'data_read'),
+    compacted(TOPICS.replays, 1, 'replay_progress'),
+    event(TOPICS.inventory, 'inventory'),
     small(TOPICS.againIdentity, EVENT_TOPIC_DAYS, 'event_batch'),
     small(TOPICS.againWarehouse, EVENT_TOPIC_DAYS, 'event_batch'),
     small(TOPICS.resent, MARKED_DAYS, 'dead_letter'),
     small(TOPICS.resolved, MARKED_DAYS, 'dead_resolution'),
-    ...STAGES.map((stage): TopicDeclaration => small(deadTopic(stage), DEAD_DAYS, 'dead_letter')),
-    ...destinations.flatMap((destination) =>
-      topicsOf(destination).map((topic) => small(topic, EVENT_TOPIC_DAYS, 'delivery_job')),
-    ),
+    ...STAGES.map((stage) => small(deadTopic(stage), DEAD_DAYS, 'dead_letter')),
+    ...destinations.flatMap(topicsOf).map((topic) => small(topic, EVENT_TOPIC_DAYS, 'delivery_job')),
   ];
-}
-
-function small(name: string, days: number, schema: SchemaName): TopicDeclaration {
-  return { name, partitions: SMALL_PARTITIONS, config: deletedAfter(days), schema };
-}
-
-function deletedAfter(days: number): Record<string, string> {
-  return {
-    'cleanup.policy': 'delete',
-    'retention.ms': String(days * DAY_MS),
-    ...BY_BROKER,
-    'max.message.bytes': String(RECORD_BYTES_MAX),
-  };
-}
-
-function compacted(): Record<string, string> {
-  return { 'cleanup.policy': 'compact', ...BY_BROKER, 'max.message.bytes': String(RECORD_BYTES_MAX) };
 }

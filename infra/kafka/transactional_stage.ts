@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Kafka, Producer, TopicMessages, Transaction } from 'kafkajs';
-import { createMutex, type Mutex } from '#infra/concurrency/gates.ts';
+import { createMutex } from '#infra/concurrency/gates.ts';
 import { createWatchdog, WATCHDOG_MS, type Watchdog } from '#infra/concurrency/time_limits.ts';
 import { PartitionLostError } from '#infra/errors.ts';
 import { failpoint } from '#infra/failpoint.ts';
@@ -12,8 +12,8 @@ import { consume } from './consumer/consume.ts';
 import { type ConsumeOptions, type Consumption, type Deferral, endOf, type InBatch } from './consumer/consumption.ts';
 import { transactionalId } from './consumer/group_consumer.ts';
 import { nameOf, type TopicPartition } from './consumer/partition_state.ts';
-import { createPoisonPillGuard, type PoisonPillGuard } from './consumer/poison_pill_guard.ts';
-import { createGroupOffsets, type GroupOffsets, openOffsetMarks, openTopicIds } from './offsets.ts';
+import { createPoisonPillGuard } from './consumer/poison_pill_guard.ts';
+import { type Committed, createGroupOffsets, type GroupOffsets, openOffsetMarks, openTopicIds } from './offsets.ts';
 import { explicitPartitioner } from './producers.ts';
 import type { OutRecord } from './record.ts';
 
@@ -35,106 +35,52 @@ import type { OutRecord } from './record.ts';
  * request of several partitions after a leader has moved; here the transaction is aborted, and the batches are taken again.
  */
 export async function runTransactionalStage(options: TransactionalStageOptions): Promise<Consumption> {
-  const stage = await openStage(options);
-  const guard = guardOf(stage);
+  const { kafka, admin, groupId, watchdogMs, onFatal, transform, deadLetter, logger } = options;
+  const ids = await openTopicIds(kafka);
+  const marks = await openOffsetMarks(options, ids);
+  const leaders = await openLeaders(kafka);
+  const stage: Stage = {
+    options,
+    offsets: createGroupOffsets(admin, groupId, marks),
+    watchdog: createWatchdog({ limitMs: watchdogMs ?? WATCHDOG_MS, onFatal }),
+    leaders,
+  };
+  /** Every partition group that was ever assigned, by its transactional id. */
+  const groups = new Map<string, PartitionGroup>();
+  const groupOf = (at: TopicPartition): PartitionGroup => {
+    const id = transactionalId(groupId, at, options.partitionGroupSize ?? 1);
+    const group = groups.get(id) ?? new PartitionGroup(stage, id);
+    groups.set(id, group);
+    return group;
+  };
+  const guard = createPoisonPillGuard({
+    commitMetadata: (batch, next, metadata) => groupOf(batch).commitMetadata(batch, next, metadata),
+    process: (batch) => groupOf(batch).passOn(batch, transform),
+    processSearched: (batch) => groupOf(batch).passOn(batch, transform),
+    deadLetter: deadLetter && ((batch) => groupOf(batch).passOn(batch, async () => deadLetter(batch))),
+    logger,
+  });
   const consumption = await consume({
     ...options,
-    handlers: { acquire: (at, generation) => acquire(stage, guard, at, generation), process: guard.process },
+    handlers: {
+      async acquire(at, generation) {
+        const found = await groupOf(at).acquire(at, generation);
+        guard.acquired(at, found?.metadata ?? '');
+        return found === null ? null : found.offset;
+      },
+      process: guard.process,
+    },
   });
   return {
     ...consumption,
     async stop() {
       await consumption.stop();
-      await Promise.all([...stage.groups.values()].map(closeProducer));
-      await stage.close();
-    },
-  };
-}
-
-async function openStage(options: TransactionalStageOptions): Promise<StageState> {
-  const ids = await openTopicIds(options.kafka);
-  const marks = await openOffsetMarks(options, ids);
-  const leaders = await openLeaders(options.kafka);
-  return {
-    options,
-    groups: new Map(),
-    offsets: createGroupOffsets(options.admin, options.groupId, marks),
-    watchdog: createWatchdog({ limitMs: options.watchdogMs ?? WATCHDOG_MS, onFatal: options.onFatal }),
-    leaders,
-    async close() {
+      await Promise.all([...groups.values()].map((group) => group.close()));
       await Promise.all([leaders.close(), marks.close().then(ids.close)]);
     },
   };
 }
 
-function guardOf(stage: StageState): PoisonPillGuard {
-  const { transform, deadLetter, logger } = stage.options;
-  return createPoisonPillGuard({
-    commitMetadata: (batch, next, metadata) =>
-      groupAt(stage, batch).gather.run(async () => ({ batch, outputs: [], next, metadata })),
-    process: (batch) => passOn(stage, batch, transform),
-    processSearched: (batch) => passOn(stage, batch, transform),
-    deadLetter: deadLetter && ((batch) => passOn(stage, batch, async () => deadLetter(batch))),
-    logger,
-  });
-}
-
-function transactionalIdOf({ options }: StageState, at: TopicPartition): string {
-  return transactionalId(options.groupId, at, options.partitionGroupSize ?? 1);
-}
-
-/** The state of the partition group that a partition lies in, made where there is none yet. */
-function groupAt(stage: StageState, at: TopicPartition): GroupState {
-  const id = transactionalIdOf(stage, at);
-  const known = stage.groups.get(id);
-  if (known !== undefined) return known;
-  const group: GroupState = {
-    turn: createMutex(),
-    gather: createGather((parts) => group.turn.run(() => commitParts(stage, group, parts))),
-    producer: null,
-    generation: -1,
-    acquired: new Map(),
-  };
-  stage.groups.set(id, group);
-  return group;
-}
-
-async function acquire(
-  stage: StageState,
-  guard: PoisonPillGuard,
-  at: TopicPartition,
-  generation: number,
-): Promise<number | null> {
-  const group = groupAt(stage, at);
-  const producer = await group.turn.run(() =>
-    takeTransactionalId(stage, group, transactionalIdOf(stage, at), generation),
-  );
-  const found = await stage.offsets.of(at);
-  group.acquired.set(at.partition, producer);
-  guard.acquired(at, found?.metadata ?? '');
-  return found === null ? null : found.offset;
-}
-
-/** Transforms a batch, and resolves when the transaction with its outputs and its offset is committed. */
-async function passOn(
-  stage: StageState,
-  batch: InBatch,
-  transform: TransactionalStageOptions['transform'],
-): Promise<Deferral | undefined> {
-  const group = groupAt(stage, batch);
-  const made = Promise.withResolvers<TransformResult>();
-  await group.gather.run(async () => {
-    if (!isOurs(group, batch)) throw new PartitionLostError('partition lost before its batch');
-    const result = await transform(batch);
-    made.resolve(result);
-    return { batch, outputs: result.outputs, next: result.leave?.offset ?? endOf(batch), metadata: '' };
-  });
-  const result = await made.promise;
-  result.committed();
-  return result.leave;
-}
-
-/** What a stage made of a batch. */
 export interface TransformResult {
   outputs: OutRecord[];
   /** Called once the transaction has committed: the place to count. */
@@ -154,24 +100,125 @@ export interface TransactionalStageOptions extends Omit<ConsumeOptions, 'handler
   deadLetter?(batch: InBatch): TransformResult | Promise<TransformResult>;
 }
 
-/** Commits the parts whose partitions are still ours. Answers for each part null, or the error that it failed with. */
-async function commitParts(stage: StageState, group: GroupState, parts: readonly Part[]): Promise<(Error | null)[]> {
-  const { producer } = group;
-  const ours = parts.filter(({ batch }) => isOurs(group, batch));
-  if (producer !== null && ours.length > 0) {
-    try {
-      await stage.watchdog.watch('a transaction', () => transact(stage, producer, ours));
-    } catch (error) {
-      await stage.watchdog.watch('closing a producer', () => closeProducer(group));
-      throw error;
-    }
-  }
-  return parts.map((part) =>
-    ours.includes(part) ? null : new PartitionLostError('partition lost before its transaction'),
-  );
+interface Stage {
+  readonly options: TransactionalStageOptions;
+  readonly offsets: GroupOffsets;
+  readonly watchdog: Watchdog;
+  readonly leaders: Leaders;
 }
 
-async function transact(stage: StageState, producer: Producer, parts: readonly Part[]): Promise<void> {
+/** What one partition has to commit: records, and the offset to go on from. */
+interface Part {
+  batch: InBatch;
+  outputs: readonly OutRecord[];
+  next: number;
+  /** If not empty, nothing is sent: only this is written at the offset. */
+  metadata: string;
+}
+
+const TRANSACTION_TIMEOUT_MS = 60_000;
+
+/** Partitions that commit in one transaction, as this process has them. */
+class PartitionGroup {
+  private readonly stage: Stage;
+  private readonly id: string;
+  /** One transaction, or the taking of its transactional id, at a time. */
+  private readonly turn = createMutex();
+  private readonly gather = createGather<Part>((parts) => this.turn.run(() => this.commitParts(parts)));
+  /** Holds the transactional id; null while that has to be taken. */
+  private producer: Producer | null = null;
+  /** The generation in which the id was taken; -1 if it has yet to be fenced. */
+  private generation = -1;
+  /** The producer of each partition whose committed offset was read after the producer had taken the id. */
+  private readonly acquired = new Map<number, Producer>();
+
+  constructor(stage: Stage, id: string) {
+    this.stage = stage;
+    this.id = id;
+  }
+
+  /** Takes the transactional id, and reads what is committed of a partition after that. */
+  async acquire(at: TopicPartition, generation: number): Promise<Committed | null> {
+    const producer = await this.turn.run(() => this.takeTransactionalId(generation));
+    const found = await this.stage.offsets.of(at);
+    this.acquired.set(at.partition, producer);
+    return found;
+  }
+
+  commitMetadata(batch: InBatch, next: number, metadata: string): Promise<void> {
+    return this.gather.run(async () => ({ batch, outputs: [], next, metadata }));
+  }
+
+  /** Transforms a batch, and resolves when the transaction with its outputs and its offset is committed. */
+  async passOn(batch: InBatch, transform: TransactionalStageOptions['transform']): Promise<Deferral | undefined> {
+    const made = Promise.withResolvers<TransformResult>();
+    await this.gather.run(async () => {
+      if (!this.isOurs(batch)) throw new PartitionLostError('partition lost before its batch');
+      const result = await transform(batch);
+      made.resolve(result);
+      return { batch, outputs: result.outputs, next: result.leave?.offset ?? endOf(batch), metadata: '' };
+    });
+    const result = await made.promise;
+    result.committed();
+    return result.leave;
+  }
+
+  async close(): Promise<void> {
+    const { producer } = this;
+    this.producer = null;
+    this.acquired.clear();
+    await producer?.disconnect();
+  }
+
+  /** Whether the process may still commit the batch under the transactional id that it holds. */
+  private isOurs(batch: InBatch): boolean {
+    return this.producer !== null && batch.owned() && this.acquired.get(batch.partition) === this.producer;
+  }
+
+  /** Commits the parts whose partitions are still ours. Answers for each part null, or the error that it failed with. */
+  private async commitParts(parts: readonly Part[]): Promise<(Error | null)[]> {
+    const { producer } = this;
+    const { watchdog } = this.stage;
+    const ours = parts.filter(({ batch }) => this.isOurs(batch));
+    if (producer !== null && ours.length > 0) {
+      try {
+        await watchdog.watch('a transaction', () => transact(this.stage, producer, ours));
+      } catch (error) {
+        await watchdog.watch('closing a producer', () => this.close());
+        throw error;
+      }
+    }
+    return parts.map((part) =>
+      ours.includes(part) ? null : new PartitionLostError('partition lost before its transaction'),
+    );
+  }
+
+  /** Takes the group's transactional id and fences its former owner: once in each generation, and after an error. */
+  private async takeTransactionalId(generation: number): Promise<Producer> {
+    if (this.producer !== null && this.generation === generation) return this.producer;
+    // Who waited through a drain that took too long would close what the partition's next owner has taken.
+    if (generation < this.generation) throw new PartitionLostError('partition lost before its id was taken');
+    await this.close();
+    const producer = this.stage.options.kafka.producer({
+      transactionalId: this.id,
+      maxInFlightRequests: 1,
+      transactionTimeout: TRANSACTION_TIMEOUT_MS,
+      allowAutoTopicCreation: false,
+      createPartitioner: explicitPartitioner,
+      retry: { retries: 0 },
+    });
+    await producer.connect();
+    this.producer = producer;
+    // If the fence fails, the next call that takes the id sets it.
+    this.generation = -1;
+    const fence = await producer.transaction();
+    await fence.abort();
+    this.generation = generation;
+    return producer;
+  }
+}
+
+async function transact(stage: Stage, producer: Producer, parts: readonly Part[]): Promise<void> {
   const { leaders, offsets, options } = stage;
   const requests = await leaders.requestsOf(parts.flatMap(({ outputs }) => outputs));
   const transaction = await producer.transaction();
@@ -227,103 +274,17 @@ async function beginWithOffsets(transaction: Transaction, groupId: string, parts
   }
 }
 
-const TRANSACTION_TIMEOUT_MS = 60_000;
-
-/** Takes the group's transactional id and fences its former owner: once in each generation, and after an error. */
-async function takeTransactionalId(
-  { options }: StageState,
-  group: GroupState,
-  id: string,
-  generation: number,
-): Promise<Producer> {
-  if (group.producer !== null && group.generation === generation) return group.producer;
-  // Who waited through a drain that took too long would close what the partition's next owner has taken.
-  if (generation < group.generation) throw new PartitionLostError('partition lost before its id was taken');
-  await closeProducer(group);
-  const producer = options.kafka.producer({
-    transactionalId: id,
-    maxInFlightRequests: 1,
-    transactionTimeout: TRANSACTION_TIMEOUT_MS,
-    allowAutoTopicCreation: false,
-    createPartitioner: explicitPartitioner,
-    retry: { retries: 0 },
-  });
-  await producer.connect();
-  group.producer = producer;
-  // If the fence fails, the next call that takes the id sets it.
-  group.generation = -1;
-  const fence = await producer.transaction();
-  await fence.abort();
-  group.generation = generation;
-  return producer;
-}
-
-async function closeProducer(group: GroupState): Promise<void> {
-  const { producer } = group;
-  group.producer = null;
-  group.acquired.clear();
-  await producer?.disconnect();
-}
-
-/** The state of a transactional stage in one process. The functions below are the steps that change it. */
-interface StageState {
-  readonly options: TransactionalStageOptions;
-  readonly offsets: GroupOffsets;
-  readonly watchdog: Watchdog;
-  readonly leaders: Leaders;
-  /** Every partition group that was ever assigned, by its transactional id. */
-  readonly groups: Map<string, GroupState>;
-  /** Closes what it has opened beside the producers of the groups. */
-  close(): Promise<void>;
-}
-
-/** A partition group, whose partitions commit in one transaction, as this process has it. */
-interface GroupState {
-  /** One transaction, or the taking of its transactional id, at a time. */
-  readonly turn: Mutex;
-  readonly gather: Gather<Part>;
-  /** Holds the transactional id; null while that has to be taken. */
-  producer: Producer | null;
-  /** The generation in which the id was taken; -1 if it has yet to be fenced. */
-  generation: number;
-  /** The producer of each partition whose committed offset was read after the producer had taken the id. */
-  readonly acquired: Map<number, Producer>;
-}
-
-/** What one partition has to commit: records, and the offset to go on from. */
-interface Part {
-  batch: InBatch;
-  outputs: readonly OutRecord[];
-  next: number;
-  /** If not empty, nothing is sent: only this is written at the offset. */
-  metadata: string;
-}
-
-/** Whether the process may still commit the batch under the transactional id that it holds. */
-function isOurs({ producer, acquired }: GroupState, batch: InBatch): boolean {
-  return producer !== null && batch.owned() && acquired.get(batch.partition) === producer;
-}
-
-/** Puts what several workers make side by side into one flush. */
-interface Gather<Item> {
-  /**
-   * Does work and resolves when what it made has been flushed. A flush begins when nobody works any more: who fails is not
-   * waited for, and rejects with its own error.
-   */
-  run(work: () => Promise<Item>): Promise<void>;
-}
-
 interface Waiting<Item> {
   item: Item;
   flushed: PromiseWithResolvers<void>;
 }
 
 /**
- * One flush at a time; what is made meanwhile goes into the next. A worker that waits for its flush makes nothing else, so
+ * Puts what several workers make side by side into one flush. One flush at a time; what is made meanwhile goes into the next. A worker that waits for its flush makes nothing else, so
  * that others wait for each of them once at the most. `flush` is given at least one item and says of each what became of it:
  * null, or the error it failed with.
  */
-export function createGather<Item>(flush: (items: readonly Item[]) => Promise<(Error | null)[]>): Gather<Item> {
+export function createGather<Item>(flush: (items: readonly Item[]) => Promise<(Error | null)[]>) {
   let working = 0;
   let flushing = false;
   let waiting: Waiting<Item>[] = [];
@@ -335,7 +296,13 @@ export function createGather<Item>(flush: (items: readonly Item[]) => Promise<(E
       const taken = waiting;
       waiting = [];
       await flush(taken.map(({ item }) => item)).then(
-        (outcomes) => settle(taken, outcomes),
+        (outcomes) => {
+          for (const [index, { flushed }] of taken.entries()) {
+            const error = outcomes[index] ?? null;
+            if (error === null) flushed.resolve();
+            else flushed.reject(error);
+          }
+        },
         (error: unknown) => {
           for (const { flushed } of taken) flushed.reject(error);
         },
@@ -345,7 +312,11 @@ export function createGather<Item>(flush: (items: readonly Item[]) => Promise<(E
   }
 
   return {
-    async run(work) {
+    /**
+     * Does work and resolves when what it made has been flushed. A flush begins when nobody works any more: who fails is not
+     * waited for, and rejects with its own error.
+     */
+    async run(work: () => Promise<Item>): Promise<void> {
       const flushed = Promise.withResolvers<void>();
       working++;
       try {
@@ -360,28 +331,13 @@ export function createGather<Item>(flush: (items: readonly Item[]) => Promise<(E
   };
 }
 
-function settle<Item>(taken: readonly Waiting<Item>[], outcomes: readonly (Error | null)[]): void {
-  for (const [index, { flushed }] of taken.entries()) {
-    const error = outcomes[index] ?? null;
-    if (error === null) flushed.resolve();
-    else flushed.reject(error);
-  }
-}
-
-/** Which broker leads each partition, as it was when it was last asked. */
-interface Leaders {
-  /** What is to be sent, as one request for each broker, or several in this order where one partition gets much. */
-  requestsOf(records: readonly OutRecord[]): Promise<TopicMessages[][]>;
-  /** A request failed, perhaps as a leader has moved: who leads is asked anew. */
-  forget(): void;
-  close(): Promise<void>;
-}
+type Leaders = Awaited<ReturnType<typeof openLeaders>>;
 
 /**
- * Opens an admin client of its own: asked for the metadata of some topics, the client forgets that of all others, which
+ * Which broker leads each partition, as it was when it was last asked. Opens an admin client of its own: asked for the metadata of some topics, the client forgets that of all others, which
  * those may be in the middle of using that share it (BrokerPool.refreshMetadata, kafkajs 2.2.4).
  */
-async function openLeaders(kafka: Kafka): Promise<Leaders> {
+async function openLeaders(kafka: Kafka) {
   const admin = kafka.admin();
   await admin.connect();
   const known = new Map<string, ReadonlyMap<number, number>>();
@@ -396,12 +352,14 @@ async function openLeaders(kafka: Kafka): Promise<Leaders> {
   }
 
   return {
-    async requestsOf(records) {
+    /** What is to be sent, as one request for each broker, or several in this order where one partition gets much. */
+    async requestsOf(records: readonly OutRecord[]): Promise<TopicMessages[][]> {
       await learn([...new Set(records.map(({ topic }) => topic))]);
       return requestsByLeader(records, (topic, partition) => known.get(topic)?.get(partition));
     },
-    forget: () => known.clear(),
-    close: () => admin.disconnect(),
+    /** A request failed, perhaps as a leader has moved: who leads is asked anew. */
+    forget: (): void => known.clear(),
+    close: (): Promise<void> => admin.disconnect(),
   };
 }
 

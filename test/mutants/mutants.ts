@@ -23,8 +23,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an offset that is committed before its block is inserted',
     path: 'infra/kafka/block_sink.ts',
-    before: '    await announce(sink, consumption, topic, plan);',
-    after: '    await commit(sink, consumption, topic, parts);',
+    before: '      await this.announce(topic, plan);',
+    after: '      await this.commit(topic, parts);',
     tests: ['test/integration/kafka/sink.test.ts'],
   },
   {

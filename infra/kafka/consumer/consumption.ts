@@ -10,7 +10,6 @@ export interface OffsetCommit extends TopicPartition {
   metadata: string;
 }
 
-/** A running consumer of a group. */
 export interface Consumption {
   /**
    * Runs a task between two batches of an acquired partition; its errors are handled as a batch's are. Does nothing if the
@@ -69,7 +68,6 @@ export interface ConsumeOptions {
   onSkipped?(topic: string, offsets: number): void;
   /** Called when there is no record to read from offset `first` up to `end`: only transaction markers, or nothing any more. */
   onEmpty?(at: TopicPartition, first: number, end: number): void;
-  /** Called once when the process must stop. */
   onFatal(error: unknown): void;
 }
 

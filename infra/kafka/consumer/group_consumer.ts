@@ -1,25 +1,11 @@
 // The client's consumer of a group: how it is created, assigned partitions, run again after a crash, and ended when it stalls.
 
-import type { Batch, Consumer, ConsumerRunConfig, Kafka, PartitionAssigner } from 'kafkajs';
+import type { Consumer, ConsumerRunConfig, PartitionAssigner, TopicPartitionOffsetAndMetadata } from 'kafkajs';
 import kafkajs from 'kafkajs';
-import { StageFailedError } from '#infra/errors.ts';
-import {
-  type Draining,
-  drainingAssigner,
-  type OutOfRangeListener,
-  reportingAssigner,
-} from '../kafkajs_patches/group_patches.ts';
-import { toInRecord } from '../record.ts';
-import type { Fetched, Slot, TopicPartition } from './partition_state.ts';
-
-interface GroupConsumerOptions {
-  kafka: Kafka;
-  groupId: string;
-  sessionTimeoutMs: number;
-  bytesPerPartitionMax?: number;
-  fetchBytesMin?: number;
-  partitionGroupSize?: number;
-}
+import { PartitionLostError, StageFailedError } from '#infra/errors.ts';
+import { drainingAssigner, type GroupListener } from '../kafkajs_patches/group_patches.ts';
+import type { ConsumeOptions } from './consumption.ts';
+import type { TopicPartition } from './partition_state.ts';
 
 /** The longest that a fetch waits for its least bytes. */
 const FETCH_WAIT_MS = 100;
@@ -28,9 +14,8 @@ const METADATA_MS_MAX = 10_000;
 /** Bytes that one fetch brings of a partition at the most, unless one record is larger. */
 const PARTITION_BYTES_MAX = 1024 * 1024;
 
-/** The client's consumer of committed records. */
-export function createGroupConsumer(options: GroupConsumerOptions, listener: Draining & OutOfRangeListener): Consumer {
-  const assigner = reportingAssigner(partitionGroupAssigner(options.partitionGroupSize ?? 1), listener);
+export function createGroupConsumer(options: Omit<ConsumeOptions, 'handlers'>, listener: GroupListener): Consumer {
+  const assigner = partitionGroupAssigner(options.partitionGroupSize ?? 1);
   return options.kafka.consumer({
     groupId: options.groupId,
     partitionAssigners: [drainingAssigner(assigner, listener)],
@@ -46,22 +31,6 @@ export function createGroupConsumer(options: GroupConsumerOptions, listener: Dra
     metadataMaxAge: METADATA_MS_MAX,
     retry: CONSUMER_RETRY,
   });
-}
-
-/** What a fetch brought. The client keeps the offset it asked for, though its types do not say so. */
-export function toFetched(batch: Batch, generation: number, { nextOffset, jumps }: Slot): Fetched {
-  const fetchedOffset = Number((batch as unknown as { fetchedOffset: string }).fetchedOffset);
-  return {
-    records: batch.messages.map(toInRecord),
-    fetchedOffset,
-    lastOffset: Number(batch.messages.at(-1)?.offset ?? -1),
-    endOffset: Number(batch.lastOffset()) + 1,
-    lag: Math.max(0, Number(batch.highWatermark) - Number(batch.lastOffset()) - 1),
-    bytes: batch.messages.reduce((sum, { value }) => sum + (value?.length ?? 0), 0),
-    generation,
-    jumps,
-    discontinuous: fetchedOffset !== nextOffset,
-  };
 }
 
 /**
@@ -92,19 +61,15 @@ export function passes(error: Error): boolean {
   return cause instanceof Error ? passes(cause) : retriable === true;
 }
 
-export interface ConsumerRun {
-  stop(): Promise<void>;
-}
-
 /**
  * Runs a subscribed consumer, and runs it again after a crash that passes. `onFatal` is called for any other crash, and
- * when it has crashed too often without joining its group.
+ * when it has crashed too often without joining its group. Resolves to what ends it.
  */
 export async function runConsumer(
   consumer: Consumer,
   config: ConsumerRunConfig,
   onFatal: (error: unknown) => void,
-): Promise<ConsumerRun> {
+): Promise<() => Promise<void>> {
   let crashes = 0;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
@@ -119,13 +84,52 @@ export async function runConsumer(
     else timer = setTimeout(() => void consumer.run(config).catch(onFatal), PAUSE_MS);
   });
   await consumer.run(config);
-  return {
-    async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      await consumer.disconnect();
-    },
+  return async () => {
+    stopped = true;
+    clearTimeout(timer);
+    await consumer.disconnect();
   };
+}
+
+export type Committer = ReturnType<typeof createCommitter>;
+
+/**
+ * Commits offsets of a running consumer. The client answers a commit like one that was made when its consumer has
+ * crashed, or crashes meanwhile, and writes nothing (Runner.commitOffsets, kafkajs 2.2.4); only its event says that one
+ * was made.
+ */
+export function createCommitter(consumer: Pick<Consumer, 'on' | 'events' | 'commitOffsets'>) {
+  /** Whether each commit under way was made. No offset of a partition is committed twice at a time. */
+  const waiting = new Map<string, boolean>();
+  consumer.on(consumer.events.COMMIT_OFFSETS, ({ payload }) => {
+    const key = commitKey(
+      payload.topics.flatMap(({ topic, partitions }) =>
+        partitions.map(({ partition, offset }) => ({ topic, partition, offset })),
+      ),
+    );
+    if (waiting.has(key)) waiting.set(key, true);
+  });
+  return {
+    /** Resolves when the coordinator has taken the offsets; throws PartitionLostError where it may not have. */
+    async commit(offsets: readonly Required<TopicPartitionOffsetAndMetadata>[]): Promise<void> {
+      const key = commitKey(offsets);
+      waiting.set(key, false);
+      try {
+        await consumer.commitOffsets([...offsets]);
+        if (waiting.get(key) !== true) throw new PartitionLostError('the commit was not made');
+      } finally {
+        waiting.delete(key);
+      }
+    },
+    underWay: (): number => waiting.size,
+  };
+}
+
+function commitKey(offsets: readonly (TopicPartition & { offset: { toString(): string } })[]): string {
+  return offsets
+    .map(({ topic, partition, offset }) => `${topic}/${partition}/${offset.toString()}`)
+    .toSorted()
+    .join(' ');
 }
 
 const TICK_MS = 5_000;
@@ -164,40 +168,26 @@ export function watchForStall(
  */
 function partitionGroupAssigner(size: number): PartitionAssigner {
   if (size === 1) return kafkajs.PartitionAssigners.roundRobin;
-  return ({ cluster }) => {
-    // A name on the wire: members of a consumer group must all offer the same.
-    const name = `RoundRobinBundlesOf${size}`;
-    const version = 0;
-    return {
-      name,
-      version,
-      async assign({ members, topics }) {
-        const partitions = topics.flatMap((topic) =>
-          cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => ({ topic, partition: partitionId })),
-        );
-        const assigned = assignPartitionGroups(
-          members.map(({ memberId }) => memberId),
-          partitions,
-          size,
-        );
-        return [...assigned].map(([memberId, assignment]) => ({
-          memberId,
-          memberAssignment: kafkajs.AssignerProtocol.MemberAssignment.encode({
-            version,
-            assignment,
-            userData: NO_DATA,
-          }),
-        }));
-      },
-      protocol: ({ topics }) => ({
-        name,
-        metadata: kafkajs.AssignerProtocol.MemberMetadata.encode({ version, topics, userData: NO_DATA }),
-      }),
-    };
-  };
+  // A name on the wire: members of a consumer group must all offer the same.
+  const name = `RoundRobinBundlesOf${size}`;
+  const [version, userData] = [0, Buffer.alloc(0)];
+  const { MemberAssignment, MemberMetadata } = kafkajs.AssignerProtocol;
+  return ({ cluster }) => ({
+    name,
+    version,
+    async assign({ members, topics }) {
+      const ids = members.map(({ memberId }) => memberId);
+      const partitions = topics.flatMap((topic) =>
+        cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => ({ topic, partition: partitionId })),
+      );
+      return [...assignPartitionGroups(ids, partitions, size)].map(([memberId, assignment]) => ({
+        memberId,
+        memberAssignment: MemberAssignment.encode({ version, assignment, userData }),
+      }));
+    },
+    protocol: ({ topics }) => ({ name, metadata: MemberMetadata.encode({ version, topics, userData }) }),
+  });
 }
-
-const NO_DATA = Buffer.alloc(0);
 
 /**
  * Assigns partition groups, in the order of topics and partitions, round robin to members, in the order of their ids. Answers
@@ -208,24 +198,20 @@ export function assignPartitionGroups(
   partitions: readonly TopicPartition[],
   size: number,
 ): Map<string, Record<string, number[]>> {
-  const sorted = [...members].sort();
-  const ordered = [...partitions].sort((one, other) => one.partition - other.partition);
+  const sorted = members.toSorted();
+  const ordered = partitions.toSorted((one, other) => {
+    if (one.topic !== other.topic) return one.topic < other.topic ? -1 : 1;
+    return one.partition - other.partition;
+  });
   const groups = Map.groupBy(ordered, ({ topic, partition }) => `${topic}/${partitionGroupOf(partition, size).first}`);
-  const inOrder = [...groups.values()].sort(byTopicAndPartition);
   const assigned = new Map<string, Record<string, number[]>>();
-  for (const [index, group] of inOrder.entries()) {
+  for (const [index, group] of [...groups.values()].entries()) {
     const member = sorted[index % sorted.length] as string;
     const byTopic = assigned.get(member) ?? {};
     assigned.set(member, byTopic);
     for (const { topic, partition } of group) byTopic[topic] = [...(byTopic[topic] ?? []), partition];
   }
   return assigned;
-}
-
-function byTopicAndPartition([one]: readonly TopicPartition[], [other]: readonly TopicPartition[]): number {
-  if (one === undefined || other === undefined) return 0;
-  if (one.topic !== other.topic) return one.topic < other.topic ? -1 : 1;
-  return one.partition - other.partition;
 }
 
 /** Partitions of a topic that one member of a consumer group has together, and commits in one transaction. */
@@ -240,7 +226,6 @@ export function partitionGroupOf(partition: number, size: number): PartitionGrou
   return { first, last: first + size - 1 };
 }
 
-/** The groups of a topic with so many partitions, in order. */
 export function partitionGroupsOf(partitions: number, size: number): PartitionGroup[] {
   return Array.from({ length: Math.ceil(partitions / size) }, (_, index) => partitionGroupOf(index * size, size));
 }

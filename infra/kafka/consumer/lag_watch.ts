@@ -1,6 +1,7 @@
 // How far consumer groups are behind: of one process for its metrics, and of all stages for the dashboard.
 
 import type { Admin } from 'kafkajs';
+import { repeat } from '#infra/concurrency/time_limits.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { topicOffsets, topicOffsetsAt } from '../offsets.ts';
 import type { TopicPartition } from './partition_state.ts';
@@ -20,7 +21,6 @@ interface Position extends TopicPartition {
 interface LagWatchOptions {
   admin: Admin;
   groupId: string;
-  /** The partitions that this process has now. */
   assigned(): readonly TopicPartition[];
   /** Told of all of them; of none where Kafka could not be asked, as what was known before may be wrong by now. */
   onLags(lags: readonly Lag[]): void;
@@ -36,21 +36,12 @@ const INTERVAL_MS = 5_000;
  */
 export function watchLag(options: LagWatchOptions): () => void {
   const { admin, groupId, assigned, onLags, logger, intervalMs = INTERVAL_MS } = options;
-  let asking = false;
-  async function ask(): Promise<void> {
-    if (asking) return;
-    asking = true;
-    try {
-      onLags((await positionsOf(admin, groupId, assigned())).map(lagOf));
-    } catch (error) {
-      logger.info({ group: groupId, err: error }, 'lag not measured');
-      onLags([]);
-    } finally {
-      asking = false;
-    }
-  }
-  const timer = setInterval(() => void ask(), intervalMs);
-  return () => clearInterval(timer);
+  const ask = async (): Promise<void> => onLags((await positionsOf(admin, groupId, assigned())).map(lagOf));
+  const onFailure = (error: unknown): void => {
+    logger.info({ group: groupId, err: error }, 'lag not measured');
+    onLags([]);
+  };
+  return repeat(ask, () => intervalMs, onFailure);
 }
 
 /** What was deleted by age before the group took it is no lag: nobody can take it any more. */
@@ -62,23 +53,20 @@ async function positionsOf(admin: Admin, groupId: string, of: readonly TopicPart
   const topics = [...new Set(of.map(({ topic }) => topic))];
   if (topics.length === 0) return [];
   const committed = await admin.fetchOffsets({ groupId, topics });
-  const ends = await Promise.all(
-    topics.map(async (topic) => ({ topic, partitions: await topicOffsets(admin, topic) })),
+  const ends = new Map(
+    await Promise.all(topics.map(async (topic) => [topic, await topicOffsets(admin, topic)] as const)),
   );
+  const offsets = new Map(committed.map(({ topic, partitions }) => [topic, partitions]));
   return of.flatMap(({ topic, partition }) => {
-    const end = ends.find((one) => one.topic === topic)?.partitions.find((one) => one.partition === partition);
-    const entry = committed.find((one) => one.topic === topic)?.partitions.find((one) => one.partition === partition);
+    const end = ends.get(topic)?.find((one) => one.partition === partition);
+    const offset = Number(offsets.get(topic)?.find((one) => one.partition === partition)?.offset ?? -1);
     if (end === undefined) return [];
-    const offset = Number(entry?.offset ?? -1);
-    const position = { low: Number(end.low), high: Number(end.high), committed: offset < 0 ? null : offset };
-    return [{ topic, partition, ...position }];
+    return [{ topic, partition, low: Number(end.low), high: Number(end.high), committed: offset < 0 ? null : offset }];
   });
 }
 
-/** What Kafka says of the consumers of a stage. */
 export interface StageReading {
   stage: string;
-  /** Consumers that are members of its group now. */
   consumers: number;
   /** Of every partition of which it ever committed an offset. */
   positions: readonly Position[];
@@ -96,39 +84,34 @@ export interface StageWatchOptions {
   nowMs(): number;
 }
 
-/** Asks Kafka how far stages are. */
+/** Asks Kafka how far stages are; topics that several of them read are asked for once. */
 export async function readStages(options: StageWatchOptions, stages: readonly string[]): Promise<StageReading[]> {
   const { admin, groupOf } = options;
   const described = await admin.describeGroups(stages.map(groupOf));
   const consumers = new Map(described.groups.map(({ groupId, members }) => [groupId, members.length]));
   const ends = new Map<string, ReturnType<Admin['fetchTopicOffsets']>>();
+
+  async function positionsIn(groupId: string): Promise<Position[]> {
+    const read = (await admin.fetchOffsets({ groupId })).map(async ({ topic, partitions }) => {
+      const asked = ends.get(topic) ?? topicOffsets(admin, topic);
+      ends.set(topic, asked);
+      const found = await asked;
+      return partitions.flatMap(({ partition, offset }) => {
+        const end = found.find((one) => one.partition === partition);
+        if (end === undefined || Number(offset) < 0) return [];
+        return [{ topic, partition, low: Number(end.low), high: Number(end.high), committed: Number(offset) }];
+      });
+    });
+    return (await Promise.all(read)).flat();
+  }
+
   return Promise.all(
     stages.map(async (stage) => {
-      const positions = await stagePositions(options, groupOf(stage), ends);
+      const positions = await positionsIn(groupOf(stage));
       const waitsMs = await waitsOf(options, positions);
       return { stage, consumers: consumers.get(groupOf(stage)) ?? 0, positions, waitsMs };
     }),
   );
-}
-
-/** Topics that several stages read are asked for once. */
-async function stagePositions(
-  { admin }: StageWatchOptions,
-  groupId: string,
-  ends: Map<string, ReturnType<Admin['fetchTopicOffsets']>>,
-): Promise<Position[]> {
-  const committed = await admin.fetchOffsets({ groupId });
-  const read = committed.map(async ({ topic, partitions }) => {
-    const asked = ends.get(topic) ?? topicOffsets(admin, topic);
-    ends.set(topic, asked);
-    const found = await asked;
-    return partitions.flatMap(({ partition, offset }) => {
-      const end = found.find((one) => one.partition === partition);
-      if (end === undefined || Number(offset) < 0) return [];
-      return [{ topic, partition, low: Number(end.low), high: Number(end.high), committed: Number(offset) }];
-    });
-  });
-  return (await Promise.all(read)).flat();
 }
 
 async function waitsOf(options: StageWatchOptions, positions: readonly Position[]): Promise<Map<string, number>> {

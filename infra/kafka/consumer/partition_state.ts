@@ -1,13 +1,13 @@
 // What a process knows of one partition: its queue, its position, and the range of the log that the broker still has.
-import { createMutex, type Mutex } from '#infra/concurrency/gates.ts';
-import type { InRecord } from '../record.ts';
+import type { Batch } from 'kafkajs';
+import { createMutex } from '#infra/concurrency/gates.ts';
+import { type InRecord, toInRecord } from '../record.ts';
 
 export interface TopicPartition {
   topic: string;
   partition: number;
 }
 
-/** Tells a partition from every other. */
 export function nameOf({ topic, partition }: TopicPartition): string {
   return `${topic}/${partition}`;
 }
@@ -31,52 +31,52 @@ export interface Fetched {
   discontinuous: boolean;
 }
 
-/** A partition as this process works on it. */
-export interface Slot extends TopicPartition {
-  /** Work on the partition, one piece after the other. */
-  turn: Mutex;
-  waiting: Fetched[];
-  /** Bytes waiting and in work. */
-  bytes: number;
-  /** Whether the loop that takes batches from the queue runs. */
-  pumping: boolean;
-  /** The moment at which its last batch was begun, as `Linger` has it. */
-  begunMs: number;
-  /** Generation in which the partition was acquired; -1: not acquired. */
-  acquired: number;
-  /** The offset behind the last fetch. */
-  nextOffset: number;
-  /** The first offset of the batch that was taken last. */
-  takenOffset: number;
-  /** Where the partition was begun in this generation if nothing was committed of it; -1: not begun so. */
-  begunOffset: number;
-  retained: Retained;
-  /** How often the position to fetch from was moved; what was fetched before a move, though not waiting any more, is void. */
-  jumps: number;
-  failures: number;
-  paused: boolean;
-  /** Runs while the partition rests until a time. */
-  timer: NodeJS.Timeout | null;
+/** The client keeps the offset it asked for, though its types do not say so. */
+export function toFetched(batch: Batch, generation: number, { nextOffset, jumps }: Slot): Fetched {
+  const fetchedOffset = Number((batch as unknown as { fetchedOffset: string }).fetchedOffset);
+  return {
+    records: batch.messages.map(toInRecord),
+    fetchedOffset,
+    lastOffset: Number(batch.messages.at(-1)?.offset ?? -1),
+    endOffset: Number(batch.lastOffset()) + 1,
+    lag: Math.max(0, Number(batch.highWatermark) - Number(batch.lastOffset()) - 1),
+    bytes: batch.messages.reduce((sum, { value }) => sum + (value?.length ?? 0), 0),
+    generation,
+    jumps,
+    discontinuous: fetchedOffset !== nextOffset,
+  };
 }
 
-export function createSlot({ topic, partition }: TopicPartition): Slot {
+export type Slot = ReturnType<typeof createSlot>;
+
+export function createSlot({ topic, partition }: TopicPartition) {
   return {
     topic,
     partition,
+    /** Work on the partition, one piece after the other. */
     turn: createMutex(),
-    waiting: [],
+    waiting: [] as Fetched[],
+    /** Bytes waiting and in work. */
     bytes: 0,
+    /** Whether the loop that takes batches from the queue runs. */
     pumping: false,
+    /** The moment at which its last batch was begun, as `Linger` has it. */
     begunMs: Number.NEGATIVE_INFINITY,
+    /** Generation in which the partition was acquired; -1: not acquired. */
     acquired: -1,
+    /** The offset behind the last fetch. */
     nextOffset: 0,
+    /** The first offset of the batch that was taken last. */
     takenOffset: 0,
+    /** Where the partition was begun in this generation if nothing was committed of it; -1: not begun so. */
     begunOffset: -1,
     retained: createRetained(),
+    /** How often the position to fetch from was moved; what was fetched before a move, though not waiting any more, is void. */
     jumps: 0,
     failures: 0,
     paused: false,
-    timer: null,
+    /** Runs while the partition rests until a time. */
+    timer: null as NodeJS.Timeout | null,
   };
 }
 
@@ -115,33 +115,16 @@ export function takeWaiting(slot: Slot, bytesMax: number): Fetched | undefined {
   return { ...first, records, bytes, lastOffset, endOffset, lag };
 }
 
-/** Empties the partition's queue. */
 export function dropWaiting(slot: Slot): void {
   for (const { bytes } of slot.waiting) slot.bytes -= bytes;
   slot.waiting = [];
 }
 
-/** The range of a partition's log that the broker still has, as far as it is known. */
-interface Retained {
-  /** The broker said that an offset is not in its log, which goes from `start` to `end`. */
-  outOfRange(asked: number, start: number, end: number): void;
-  /** A fetch showed that there is no record from `first` up to `end`, only transaction markers or aborted records. */
-  holdsNothing(first: number, end: number): void;
-  /** Where to go on from instead of an offset that is not in the log. */
-  nearest(offset: number): number;
-  /** How many offsets between the two may have held records and are gone; no offset is counted twice. */
-  takeSkipped(from: number, to: number): number;
-  /** Something was taken at this offset, which is therefore in the log. */
-  reached(offset: number): void;
-  /** What the broker said may not hold any more: the partition is somebody else's, or was made anew. */
-  forgetRange(): void;
-}
-
 /**
- * Only what the broker said moves the position: a fetch that begins elsewhere than the last seek proves nothing, as it may
- * have been under way before.
+ * The range of a partition's log that the broker still has, as far as it is known. Only what the broker said moves the
+ * position: a fetch that begins elsewhere than the last seek proves nothing, as it may have been under way before.
  */
-export function createRetained(): Retained {
+export function createRetained() {
   let start = 0;
   /** An offset behind the end of a log that was cut off, and that end. */
   let cut: { offset: number; end: number } | null = null;
@@ -149,25 +132,31 @@ export function createRetained(): Retained {
   let countedEnd = 0;
 
   return {
-    outOfRange(asked, logStart, logEnd) {
+    /** The broker said that an offset is not in its log, which goes from `logStart` to `logEnd`. */
+    outOfRange(asked: number, logStart: number, logEnd: number): void {
       start = logStart;
       // What was read since the first time may not be committed yet.
       if (asked > logEnd && cut?.offset !== asked) cut = { offset: asked, end: logEnd };
     },
-    holdsNothing(first, end) {
+    /** A fetch showed that there is no record from `first` up to `end`, only transaction markers or aborted records. */
+    holdsNothing(first: number, end: number): void {
       empty = first >= empty.first && first <= empty.end ? { ...empty, end: Math.max(empty.end, end) } : { first, end };
     },
-    nearest: (offset) => Math.max(start, offset === cut?.offset ? cut.end : offset),
-    takeSkipped(from, to) {
+    /** Where to go on from instead of an offset that is not in the log. */
+    nearest: (offset: number): number => Math.max(start, offset === cut?.offset ? cut.end : offset),
+    /** How many offsets between the two may have held records and are gone; no offset is counted twice. */
+    takeSkipped(from: number, to: number): number {
       const isEmptyAt = from >= empty.first && from <= empty.end;
       const first = Math.max(from, countedEnd, isEmptyAt ? empty.end : from);
       countedEnd = Math.max(countedEnd, to);
       return Math.max(0, to - first);
     },
-    reached(offset) {
+    /** Something was taken at this offset, which is therefore in the log. */
+    reached(offset: number): void {
       if (cut !== null && offset >= cut.offset) cut = null;
     },
-    forgetRange() {
+    /** What the broker said may not hold any more: the partition is somebody else's, or was made anew. */
+    forgetRange(): void {
       start = 0;
       cut = null;
     },

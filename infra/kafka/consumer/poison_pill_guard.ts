@@ -20,11 +20,7 @@ interface PoisonPillGuardOptions {
   logger: Logger;
 }
 
-export interface PoisonPillGuard {
-  /** Takes the metadata at a partition's committed offset; to be called whenever the partition is acquired. */
-  acquired(at: TopicPartition, metadata: string): void;
-  process(batch: InBatch): Promise<Deferral | undefined>;
-}
+export type PoisonPillGuard = ReturnType<typeof createPoisonPillGuard>;
 
 /**
  * Makes dead letters of records that kill the process whenever they are taken, and of no others. Only the first batch of a
@@ -32,7 +28,7 @@ export interface PoisonPillGuard {
  * committed offset. A process that finds such metadata of several starts takes what was being processed each time in groups,
  * then, where it died in a group, one by one, and in the end makes a dead letter of the record at which it always died.
  */
-export function createPoisonPillGuard(options: PoisonPillGuardOptions): PoisonPillGuard {
+export function createPoisonPillGuard(options: PoisonPillGuardOptions) {
   const { commitMetadata, process, processSearched, deadLetter, logger } = options;
   /** The step of each partition from whose committed offset this process has not taken the records yet. */
   const searches = new Map<string, SearchStep>();
@@ -51,11 +47,7 @@ export function createPoisonPillGuard(options: PoisonPillGuardOptions): PoisonPi
     });
   }
 
-  async function takePiece(
-    batch: InBatch,
-    { records, step }: Piece<InRecord>,
-    makeDeadLetter: NonNullable<PoisonPillGuardOptions['deadLetter']>,
-  ): Promise<Deferral | undefined> {
+  async function takePiece(batch: InBatch, { records, step }: Piece<InRecord>): Promise<Deferral | undefined> {
     const piece = { ...batch, records };
     const first = records[0]?.offset ?? 0;
     if (step.kind === 'batch') return processNoted(piece, first, step);
@@ -63,21 +55,17 @@ export function createPoisonPillGuard(options: PoisonPillGuardOptions): PoisonPi
     logger.warn({ ...facts, step: step.kind }, 'the process died here before, searching for the poison pill');
     return alone.run(async () => {
       if (step.kind !== 'dead_letter') return processNoted(piece, first, step);
-      const leave = await makeDeadLetter(piece);
+      const leave = await deadLetter?.(piece);
       searches.delete(nameOf(batch));
       return leave;
     });
   }
 
-  async function search(
-    batch: InBatch,
-    step: SearchStep,
-    makeDeadLetter: NonNullable<PoisonPillGuardOptions['deadLetter']>,
-  ): Promise<Deferral | undefined> {
+  async function search(batch: InBatch, step: SearchStep): Promise<Deferral | undefined> {
     const [first, ...more] = batch.records.filter(({ offset }) => offset <= step.last);
     const pieces = first === undefined ? [] : piecesOf([first, ...more], step);
     for (const piece of pieces) {
-      const leave = await takePiece(batch, piece, makeDeadLetter);
+      const leave = await takePiece(batch, piece);
       if (leave !== undefined) return leave;
     }
     searches.delete(nameOf(batch));
@@ -86,16 +74,17 @@ export function createPoisonPillGuard(options: PoisonPillGuardOptions): PoisonPi
   }
 
   return {
-    acquired(at, metadata) {
+    /** Takes the metadata at a partition's committed offset; to be called whenever the partition is acquired. */
+    acquired(at: TopicPartition, metadata: string): void {
       // Only a start of the process counts: a record that fails without killing it is no poison pill.
       if (!known.has(nameOf(at))) searches.set(nameOf(at), searchStepOf(metadata));
       known.add(nameOf(at));
     },
-    async process(batch) {
+    async process(batch: InBatch): Promise<Deferral | undefined> {
       if (batch.records.length === 0) return undefined;
       const step = searches.get(nameOf(batch));
       if (step === undefined || deadLetter === undefined) return process(batch);
-      return search(batch, step, deadLetter);
+      return search(batch, step);
     },
   };
 }
@@ -146,17 +135,10 @@ export function searchStepOf(metadata: string): SearchStep {
 
 /** The metadata of the committed offset while the records are processed. */
 export function metadataOf(step: ProcessingStep): string {
-  switch (step.kind) {
-    case 'batch':
-      return `starts:${step.starts}:${step.last}`;
-    case 'few':
-      return `few:1:${step.last}`;
-    case 'alone':
-      return `alone:${step.starts}:${step.last}`;
-  }
+  if (step.kind === 'few') return `few:1:${step.last}`;
+  return `${step.kind === 'batch' ? 'starts' : 'alone'}:${step.starts}:${step.last}`;
 }
 
-/** Records that are taken at once, and how. */
 interface Piece<Rec> {
   records: Rec[];
   step: SearchStep;

@@ -17,25 +17,23 @@ interface Fetch {
   responses: { partitions: Partition[] }[];
 }
 
-interface ResponseModule {
-  decode(raw: Buffer): Promise<Fetch>;
+const require = createRequire(import.meta.url);
+
+/** A patch that is made once, however often it is asked for. */
+export function once(patch: () => void): () => void {
+  let isMade = false;
+  return () => {
+    if (isMade) return;
+    isMade = true;
+    patch();
+  };
 }
 
-const require = createRequire(import.meta.url);
 /** The versions of the fetch response that list aborted transactions; the client takes the newest the broker has. */
-const RESPONSES: readonly ResponseModule[] = [
-  require('kafkajs/src/protocol/requests/fetch/v4/response.js'),
-  require('kafkajs/src/protocol/requests/fetch/v5/response.js'),
-  require('kafkajs/src/protocol/requests/fetch/v6/response.js'),
-  require('kafkajs/src/protocol/requests/fetch/v7/response.js'),
-  require('kafkajs/src/protocol/requests/fetch/v8/response.js'),
-  require('kafkajs/src/protocol/requests/fetch/v9/response.js'),
-  require('kafkajs/src/protocol/requests/fetch/v10/response.js'),
-  require('kafkajs/src/protocol/requests/fetch/v11/response.js'),
-];
+const RESPONSES = [4, 5, 6, 7, 8, 9, 10, 11].map((version): { decode(raw: Buffer): Promise<Fetch> } =>
+  require(`kafkajs/src/protocol/requests/fetch/v${version}/response.js`),
+);
 const ABORT = Buffer.from([0, 0, 0, 0]);
-
-let abortedRecordsPatched = false;
 
 /**
  * Makes the client leave out every record of an aborted transaction. The broker lists aborted transactions by their
@@ -43,9 +41,7 @@ let abortedRecordsPatched = false;
  * out aborted records wherever two aborted transactions overlap on a partition, as they do when a process dies in the
  * middle of several. Here they are marked as control records, which the client leaves out and whose offsets it counts.
  */
-export function patchAbortedRecords(): void {
-  if (abortedRecordsPatched) return;
-  abortedRecordsPatched = true;
+export const patchAbortedRecords = once(() => {
   for (const response of RESPONSES) {
     const decode = response.decode.bind(response);
     response.decode = async (raw) => {
@@ -54,7 +50,7 @@ export function patchAbortedRecords(): void {
       return fetch;
     };
   }
-}
+});
 
 /** Of each producer: the first offsets of its aborted transactions, and whether one is being passed. */
 export function hideAborted(partition: Partition): void {
@@ -92,7 +88,6 @@ const { KafkaJSConnectionClosedError } = require('kafkajs/src/errors.js') as {
 };
 
 const CONNECTED = 'connected';
-let closingConnectionPatched = false;
 
 /**
  * Makes the client answer every request of a connection that is being closed. kafkajs 2.2.4 accepts requests until the
@@ -101,9 +96,7 @@ let closingConnectionPatched = false;
  * that were accepted meanwhile are refused when it ends. A broker that does not answer during authentication is given up
  * likewise.
  */
-export function patchClosingConnection(): void {
-  if (closingConnectionPatched) return;
-  closingConnectionPatched = true;
+export const patchClosingConnection = once(() => {
   const { disconnect, failIfNotConnected, sendAuthRequest } = connectionPrototype;
   connectionPrototype.failIfNotConnected = function () {
     failIfNotConnected.call(this);
@@ -122,7 +115,7 @@ export function patchClosingConnection(): void {
       clearTimeout(timer);
     }
   };
-}
+});
 
 /** The client retries a request that gets this error, on a new connection. */
 function closed({ host, port }: Connection): Error {
@@ -149,17 +142,13 @@ const OF_TRANSACTION = 1;
 /** After this long the coordinator is looked up again; if it moved earlier, its refusal has the producer made anew. */
 const KEPT_MS = 2_000;
 
-let coordinatorCachePatched = false;
-
 /**
  * Makes the client cache for a while which brokers coordinate a transactional id and the group whose offsets go with it.
  * The client looks them up four times in each transaction: a quarter of all requests of a transactional stage. Only the
  * clients of transactional producers cache anything: consumers, and whatever commits offsets by itself, look up the
  * coordinator each time.
  */
-export function patchCoordinatorCache(): void {
-  if (coordinatorCachePatched) return;
-  coordinatorCachePatched = true;
+export const patchCoordinatorCache = once(() => {
   const known = new WeakMap<CoordinatorCluster, Map<string, Found>>();
   const { findGroupCoordinatorMetadata } = ClusterOfClient.prototype;
   ClusterOfClient.prototype.findGroupCoordinatorMetadata = async function (asked) {
@@ -172,7 +161,7 @@ export function patchCoordinatorCache(): void {
     ofCluster?.set(name, { metadata, atMs: performance.now() });
     return metadata;
   };
-}
+});
 
 interface MetadataCluster {
   findTopicPartitionMetadata(topic: string): { partitionId: number }[];
@@ -186,17 +175,13 @@ const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
 /** Kafka's error code of a partition that a broker does not know. The client renews its metadata by it and tries again. */
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 
-let unknownPartitionPatched = false;
-
 /**
  * Makes a request for a partition that the client's metadata lacks fail as it does where the broker lacks it: metadata is renewed, the
  * request tried again, and the caller told if the partition is still not there. Without this the client leaves the partition out:
  * `send` resolves though nothing was sent, a transaction commits offsets without their records, and a question about offsets has no
  * answer for it. Metadata lacks a partition where more are configured than the topic has, and for minutes after some were added.
  */
-export function patchUnknownPartition(): void {
-  if (unknownPartitionPatched) return;
-  unknownPartitionPatched = true;
+export const patchUnknownPartition = once(() => {
   const findLeaders = clusterPrototype.findLeaderForPartitions;
   clusterPrototype.findLeaderForPartitions = function (topic, partitions) {
     const known = new Set(this.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId));
@@ -205,7 +190,7 @@ export function patchUnknownPartition(): void {
     }
     return findLeaders.call(this, topic, partitions);
   };
-}
+});
 
 interface Encoder {
   buf: Buffer;
@@ -226,16 +211,12 @@ interface EncoderMethods {
 }
 const EncoderOfClient = require('kafkajs/src/protocol/encoder.js') as EncoderClass;
 
-let encoderMemoryPatched = false;
-
 /**
  * Makes the client's encoders take memory without filling it with zeros first, and take it once for a list whose size
  * is known. An encoder only ever returns bytes that were written to it, and a request with one record of 25 KB passes
  * through ten encoders: without the zeros a record costs the client an eighth less CPU.
  */
-export function patchEncoderMemory(): void {
-  if (encoderMemoryPatched) return;
-  encoderMemoryPatched = true;
+export const patchEncoderMemory = once(() => {
   EncoderOfClient.prototype.ensureAvailable = function (length) {
     if (this.offset + length <= this.buf.length) return;
     const grown = Buffer.allocUnsafe(EncoderOfClient.nextPowerOfTwo(this.offset + length));
@@ -250,7 +231,7 @@ export function patchEncoderMemory(): void {
     }
     return this;
   };
-}
+});
 
 interface RequestQueue {
   pending: readonly unknown[];
@@ -270,7 +251,7 @@ const CHECK_MS = 10;
  * the end of a throttling that mostly never was: a negative time, which Node takes for 1 ms. Every connection that was used
  * once then wakes its process a thousand times a second for ever.
  */
-export function patchQueueTimer(): void {
+export const patchQueueTimer = once(() => {
   QueueOfClient.prototype.scheduleCheckPendingRequests = function () {
     if (this.pending.length === 0 || this.throttleCheckTimeoutId !== null) return;
     const throttledMs = this.throttledUntil - Date.now();
@@ -282,4 +263,4 @@ export function patchQueueTimer(): void {
       throttledMs > 0 ? throttledMs : CHECK_MS,
     );
   };
-}
+});

@@ -4,17 +4,63 @@ import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PartitionAssigner } from 'kafkajs';
 import type { TopicPartition } from '../consumer/partition_state.ts';
+import { once } from './client_patches.ts';
 
-/** The client's state as a member of a group, as far as it is used here. */
-interface DrainingGroup extends JoiningGroup {
-  assigners: Partial<Draining>[];
-  sessionTimeout: number;
-  heartbeat(options: { interval: number }): Promise<void>;
-  joinAndSync(): Promise<void>;
+interface Connection {
+  send(protocol: unknown): Promise<unknown>;
+  rejectRequests(error: Error): void;
 }
 
-export interface Draining {
-  /** Called before each join of the group. */
+interface ConnectionPool {
+  pool: Connection[];
+  getConnection(index: number): Promise<Connection>;
+  send(this: ConnectionPool, protocol: unknown): Promise<unknown>;
+}
+
+/** The client's state as a member of a group, as far as it is used here. */
+interface ConsumerGroup {
+  groupId: string;
+  memberId: string | null;
+  sessionTimeout: number;
+  assigners: Partial<GroupListener>[];
+  coordinator: {
+    connectionPool: ConnectionPool;
+    lookupRequest(apiKey: number, definition: unknown): (of: { groupId: string; memberId: string }) => unknown;
+  } | null;
+  cluster: {
+    fetchTopicsOffset(
+      of: { topic: string; partitions: { partition: number }[]; fromBeginning: boolean }[],
+    ): Promise<{ partitions: { partition: number; offset: string }[] }[]>;
+  };
+  offsetManager: {
+    nextOffset(topic: string, partition: number): { toString(): string };
+    resolveOffset(at: TopicPartition & { offset: string }): void;
+  };
+  preferredReadReplicasPerTopicPartition: Record<string, Record<number, unknown>>;
+  heartbeat(options: { interval: number }): Promise<void>;
+  joinAndSync(): Promise<void>;
+  recoverFromOffsetOutOfRange(error: TopicPartition): Promise<void>;
+}
+
+const require = createRequire(import.meta.url);
+const { prototype: groupPrototype } = require('kafkajs/src/consumer/consumerGroup.js') as { prototype: ConsumerGroup };
+const { prototype: poolPrototype } = require('kafkajs/src/network/connectionPool.js') as { prototype: ConnectionPool };
+const { LeaveGroup: LEAVE_GROUP } = require('kafkajs/src/protocol/requests/apiKeys.js') as { LeaveGroup: number };
+const { requests } = require('kafkajs/src/protocol/requests/index.js') as { requests: { LeaveGroup: unknown } };
+
+/** An offset that a fetch asked for, and the range of the log that it is not in. */
+export interface OutOfRange extends TopicPartition {
+  asked: number;
+  start: number;
+  end: number;
+}
+
+interface OutOfRangeListener {
+  /** The client goes on at the nearer end of the log. */
+  outOfRange(found: OutOfRange): void;
+}
+
+export interface GroupListener extends OutOfRangeListener {
   drain(): Promise<void>;
   /** Whether the consumer is being stopped: a join that fails is then not tried again. */
   isOver(): boolean;
@@ -22,49 +68,49 @@ export interface Draining {
   joining(leave: (() => Promise<void>) | null): void;
 }
 
-const require = createRequire(import.meta.url);
 const BEATS_PER_SESSION = 6;
 /** How long a join is tried again after errors that pass, and the pause between two tries. */
 const JOINING_MS_MAX = 5_000;
 const JOINING_PAUSE_MS = 250;
-let drainPatched = false;
+
+/** A partition assigner whose consumer reports which offsets the broker does not have. */
+export function reportingAssigner(assigner: PartitionAssigner, { outOfRange }: OutOfRangeListener): PartitionAssigner {
+  return (config) => Object.assign(assigner(config), { outOfRange });
+}
 
 /**
- * A partition assigner that has `drain` called before each join of the group. The client has no hook for that, and the
+ * One that reports, and has `drain` called before each join of the group. The client has no hook for that, and the
  * batch of a partition that is given away in the middle of it is processed twice.
  */
-export function drainingAssigner(assigner: PartitionAssigner, draining: Draining): PartitionAssigner {
+export function drainingAssigner(assigner: PartitionAssigner, listener: GroupListener): PartitionAssigner {
   drainBeforeJoining();
   recordMemberIds();
   return (config) => {
     const made = assigner(config);
     const { protocol } = made;
-    return Object.assign(made, draining, {
+    return Object.assign(made, listener, {
       protocol(subscription: Parameters<typeof protocol>[0]) {
-        if (draining.isOver()) throw new JoiningFailedError('the consumer is being stopped');
+        if (listener.isOver()) throw new JoiningFailedError('the consumer is being stopped');
         return protocol.call(made, subscription);
       },
     });
   };
 }
 
-function drainBeforeJoining(): void {
-  if (drainPatched) return;
-  drainPatched = true;
-  const { prototype } = require('kafkajs/src/consumer/consumerGroup.js') as { prototype: DrainingGroup };
-  const { joinAndSync } = prototype;
-  prototype.joinAndSync = async function (this: DrainingGroup) {
-    const [draining] = this.assigners.filter((one): one is Draining => one.drain !== undefined);
-    if (draining === undefined) return joinAndSync.call(this);
-    await whileBeating(this, draining.drain);
-    draining.joining(() => leaveWhileJoining(this));
+const drainBeforeJoining = once(() => {
+  const { joinAndSync } = groupPrototype;
+  groupPrototype.joinAndSync = async function () {
+    const [listener] = this.assigners.filter((one): one is GroupListener => one.drain !== undefined);
+    if (listener === undefined) return joinAndSync.call(this);
+    await whileBeating(this, listener.drain);
+    listener.joining(() => leaveWhileJoining(this));
     try {
-      await joinPatiently(() => joinAndSync.call(this), draining.isOver);
+      await joinPatiently(() => joinAndSync.call(this), listener.isOver);
     } finally {
-      draining.joining(null);
+      listener.joining(null);
     }
   };
-}
+});
 
 /** The client's consumer crashes on it, and starts again if the cause is one that passes. */
 class JoiningFailedError extends Error {
@@ -97,7 +143,7 @@ async function joinPatiently(join: () => Promise<void>, isOver: () => boolean): 
 }
 
 /** A member that has yet to join stays in the group for as long as it sends heartbeats. */
-async function whileBeating(group: DrainingGroup, task: () => Promise<void>): Promise<void> {
+async function whileBeating(group: ConsumerGroup, task: () => Promise<void>): Promise<void> {
   const beat = (): void => {
     // The answer says at least that the group rebalances, which is known; anything worse shows at the join.
     if (group.memberId !== null) group.heartbeat({ interval: 0 }).catch(() => undefined);
@@ -110,42 +156,15 @@ async function whileBeating(group: DrainingGroup, task: () => Promise<void>): Pr
   }
 }
 
-interface Connection {
-  send(protocol: unknown): Promise<unknown>;
-  rejectRequests(error: Error): void;
-}
-
-interface ConnectionPool {
-  pool: Connection[];
-  getConnection(index: number): Promise<Connection>;
-  send(this: ConnectionPool, protocol: unknown): Promise<unknown>;
-}
-
-/** The client's state as a member of a group, as far as it is used here. */
-interface JoiningGroup {
-  groupId: string;
-  memberId: string | null;
-  coordinator: {
-    connectionPool: ConnectionPool;
-    lookupRequest(apiKey: number, definition: unknown): (of: { groupId: string; memberId: string }) => unknown;
-  } | null;
-}
-const { prototype: poolPrototype } = require('kafkajs/src/network/connectionPool.js') as { prototype: ConnectionPool };
-const { LeaveGroup: LEAVE_GROUP } = require('kafkajs/src/protocol/requests/apiKeys.js') as { LeaveGroup: number };
-const { requests } = require('kafkajs/src/protocol/requests/index.js') as { requests: { LeaveGroup: unknown } };
-
 /** The client fetches from a broker over a connection of its own; the other one is blocked by the join. */
 const FETCHING = 1;
 const JOINING = 0;
 
 /** The member ids that brokers have given to joining consumers; the client does not show them before the join ends. */
 const given = new WeakMap<ConnectionPool, string>();
-let memberIdsRecorded = false;
 
 /** Records the ids that brokers give to members. */
-function recordMemberIds(): void {
-  if (memberIdsRecorded) return;
-  memberIdsRecorded = true;
+const recordMemberIds = once(() => {
   const { send } = poolPrototype;
   poolPrototype.send = async function (protocol) {
     try {
@@ -156,14 +175,14 @@ function recordMemberIds(): void {
       throw error;
     }
   };
-}
+});
 
 /**
  * Ends a join that waits for other members, who may take until the end of the rebalance. It leaves the group, so that the
  * coordinator answers the join, and the others do not wait for this member. If that request fails the join ends all the
  * same, and the coordinator removes the member when its session times out.
  */
-async function leaveWhileJoining({ groupId, memberId: known, coordinator }: JoiningGroup): Promise<void> {
+async function leaveWhileJoining({ groupId, memberId: known, coordinator }: ConsumerGroup): Promise<void> {
   if (coordinator === null) return;
   const { connectionPool } = coordinator;
   const memberId = known ?? given.get(connectionPool);
@@ -176,53 +195,13 @@ async function leaveWhileJoining({ groupId, memberId: known, coordinator }: Join
   }
 }
 
-/** An offset that a fetch asked for, and the range of the log that it is not in. */
-export interface OutOfRange extends TopicPartition {
-  asked: number;
-  start: number;
-  end: number;
-}
-
-export interface OutOfRangeListener {
-  /** The client goes on at the nearer end of the log. */
-  outOfRange(found: OutOfRange): void;
-}
-
-interface TopicOffsets {
-  partitions: { partition: number; offset: string }[];
-}
-
-/** The client's state as a member of a group, as far as it is used here. */
-interface FetchingGroup {
-  assigners: Partial<OutOfRangeListener>[];
-  cluster: {
-    fetchTopicsOffset(
-      of: { topic: string; partitions: { partition: number }[]; fromBeginning: boolean }[],
-    ): Promise<TopicOffsets[]>;
-  };
-  offsetManager: {
-    nextOffset(topic: string, partition: number): { toString(): string };
-    resolveOffset(at: TopicPartition & { offset: string }): void;
-  };
-  preferredReadReplicasPerTopicPartition: Record<string, Record<number, unknown>>;
-  recoverFromOffsetOutOfRange(error: TopicPartition): Promise<void>;
-}
-const { prototype: consumerGroupPrototype } = require('kafkajs/src/consumer/consumerGroup.js') as {
-  prototype: FetchingGroup;
-};
-
-/** A partition assigner whose consumer reports which offsets the broker does not have. */
-export function reportingAssigner(assigner: PartitionAssigner, listener: OutOfRangeListener): PartitionAssigner {
-  return (config) => Object.assign(assigner(config), { outOfRange: listener.outOfRange });
-}
-
 /**
  * Makes the client go on at the nearer end of a partition's log when it fetches from an offset that is not in it. Without
  * this it commits an offset that means the beginning, over the group's committed offset and its metadata, even if the log
  * was truncated and everything in it has been read.
  */
-export function patchOutOfRange(): void {
-  consumerGroupPrototype.recoverFromOffsetOutOfRange = async function ({ topic, partition }) {
+export const patchOutOfRange = once(() => {
+  groupPrototype.recoverFromOffsetOutOfRange = async function ({ topic, partition }) {
     const replicas = this.preferredReadReplicasPerTopicPartition[topic];
     if (replicas?.[partition] !== undefined) {
       // A follower may be behind: the leader is asked next.
@@ -240,4 +219,4 @@ export function patchOutOfRange(): void {
     for (const assigner of this.assigners) assigner.outOfRange?.({ topic, partition, asked, start, end });
     this.offsetManager.resolveOffset({ topic, partition, offset: String(nearest - 1) });
   };
-}
+});

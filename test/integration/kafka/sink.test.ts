@@ -271,10 +271,10 @@ test('a planned block whose last record is gone takes none behind it', { timeout
   });
   await producer.connect();
   const planning = await producer.transaction();
-  const plan = { partition: 0, offset: '0', metadata: 'plan:0-3' };
+  const plan = { partition: 0, offset: '0', metadata: 'plan:0:0-3' };
   await planning.sendOffsets({ consumerGroupId: lane.groupId, topics: [{ topic: lane.topic, partitions: [plan] }] });
   await planning.commit();
-  await until('the plan to be seen', async () => (await committedIn(world, lane))?.metadata === 'plan:0-3');
+  await until('the plan to be seen', async () => (await committedIn(world, lane))?.metadata === 'plan:0:0-3');
   const transaction = await producer.transaction();
   const messages = ['zero', 'one', 'two'].map((value) => ({ partition: 0, value }));
   await transaction.send({ topic: lane.topic, messages });

@@ -5,9 +5,9 @@ import { createGroupOffsets } from '#infra/kafka/offsets.ts';
 const at = { topic: 't', partition: 0 };
 
 /** An admin client of a group that has committed `said`, over a partition that ends at `high`. */
-function adminOf(said: number, high: number): Admin {
+function adminOf(said: number, high: number, metadata: string | null = null): Admin {
   return {
-    fetchOffsets: async () => [{ topic: 't', partitions: [{ partition: 0, offset: String(said), metadata: null }] }],
+    fetchOffsets: async () => [{ topic: 't', partitions: [{ partition: 0, offset: String(said), metadata }] }],
     fetchTopicOffsets: async () => [{ partition: 0, offset: String(high), high: String(high), low: '0' }],
   } as unknown as Admin;
 }
@@ -39,4 +39,18 @@ test('nothing committed is not nothing done: what was noted a second time counts
   // Whoever sets a group back means it.
   const reset = createGroupOffsets(adminOf(7, 100), 'group', marks);
   expect((await reset.of(at))?.offset).toBe(7);
+});
+
+test('of the same offset, that with something beside it is later', async () => {
+  const plan = { offset: 5, metadata: 'plan:1:5-9' };
+  const bare = { offset: 5, metadata: '' };
+  const marks = { note: () => undefined, of: async () => null };
+  const silent = createGroupOffsets(adminOf(5, 100), 'group', marks);
+  silent.passed(at, plan);
+  expect(await silent.of(at)).toEqual(plan);
+  const planned = createGroupOffsets(adminOf(5, 100, plan.metadata), 'group', marks);
+  planned.passed({ topic: 't', partition: 2 }, { offset: 9, metadata: '' });
+  expect(await planned.of(at)).toEqual(plan);
+  planned.passed(at, bare);
+  expect(await planned.of(at)).toEqual(plan);
 });
