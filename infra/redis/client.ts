@@ -71,31 +71,9 @@ export interface Script {
 /** What a script of an index answers when the index is not whole. */
 const LOST = 'lost';
 
-/** A Lua file by its path from this folder, called by its digest and loaded when Redis does not know it. */
-export function createScript(redis: Redis, file: string): Script {
-  return createScriptOf(redis, read(file));
-}
-
-/**
- * Lua files, one after the other, that work on an index: they can ask whether that is whole. Throws IndexLostError when
- * they say it is not.
- */
-export function createIndexScript(redis: Redis, ...files: readonly string[]): Script {
-  const script = createScriptOf(redis, ['indexes/whole.lua', ...files].map(read).join('\n'));
-  return {
-    async run(keys, args) {
-      const answer = await script.run(keys, args);
-      if (answer === LOST) throw new IndexLostError('redis lost what it held');
-      return answer;
-    },
-  };
-}
-
-function read(file: string): string {
-  return readFileSync(new URL(`./${file}`, import.meta.url), 'utf8');
-}
-
-function createScriptOf(redis: Redis, text: string): Script {
+/** Lua files by their paths from this folder, one after the other, called by their digest and loaded when Redis does not know it. */
+export function createScript(redis: Redis, ...files: readonly string[]): Script {
+  const text = files.map(read).join('\n');
   const digest = hash('sha1', text, 'hex');
   return {
     async run(keys, args) {
@@ -113,13 +91,31 @@ function createScriptOf(redis: Redis, text: string): Script {
   };
 }
 
+/**
+ * Lua files, one after the other, that work on an index: they can ask whether that is whole. Throws IndexLostError when
+ * they say it is not.
+ */
+export function createIndexScript(redis: Redis, ...files: readonly string[]): Script {
+  const script = createScript(redis, 'indexes/whole.lua', ...files);
+  return {
+    async run(keys, args) {
+      const answer = await script.run(keys, args);
+      if (answer === LOST) throw new IndexLostError('redis lost what it held');
+      return answer;
+    },
+  };
+}
+
+function read(file: string): string {
+  return readFileSync(new URL(`./${file}`, import.meta.url), 'utf8');
+}
+
 /** Keeps the error's kind and drops its text, which may quote arguments. */
 function refused(error: unknown): RedisUnavailableError {
   const kind = error instanceof Error ? (/^[A-Z]{3,20}\b/.exec(error.message)?.[0] ?? error.name) : 'error';
   return new RedisUnavailableError(`redis script failed: ${kind}`);
 }
 
-/** What is told of an answer that did not come in time. */
 export const tooLate = (): RedisUnavailableError => new RedisUnavailableError('redis: too late');
 
 /**
@@ -140,7 +136,6 @@ export async function within<T>(deadlineMs: number, answer: Promise<T>): Promise
 type Gathered<Question, Answer> = (group: string, question: Question) => Promise<Answer>;
 
 interface GatherLimits {
-  /** Questions in one call. */
   questionsMax: number;
   /** Questions of one group that wait for a call; one more is refused at once. */
   waitingMax: number;
@@ -148,12 +143,6 @@ interface GatherLimits {
   waitMsMax: number;
   /** What is thrown where a question has waited so long, or is one too many. */
   tooLate(): Error;
-}
-
-interface Waiting<Question, Answer> {
-  question: Question;
-  resolve(answer: Answer): void;
-  reject(error: unknown): void;
 }
 
 /**
@@ -166,25 +155,23 @@ export function gather<Question, Answer>(
   ask: (group: string, questions: readonly Question[]) => Promise<readonly Answer[]>,
   { questionsMax, waitingMax, waitMsMax, tooLate }: GatherLimits,
 ): Gathered<Question, Answer> {
+  type Waiting = PromiseWithResolvers<Answer> & { question: Question; end(): void };
   /** Of the groups for which a call is under way. */
-  const groups = new Map<string, Set<Waiting<Question, Answer>>>();
+  const groups = new Map<string, Set<Waiting>>();
 
-  async function askSome(group: string, some: readonly Waiting<Question, Answer>[]): Promise<void> {
-    try {
-      const answers = await ask(
-        group,
-        some.map(({ question }) => question),
-      );
-      for (const [at, { resolve }] of some.entries()) resolve(answers[at] as Answer);
-    } catch (error) {
-      for (const { reject } of some) reject(error);
-    }
-  }
-
-  async function askAll(group: string, waiting: Set<Waiting<Question, Answer>>): Promise<void> {
+  async function askAll(group: string, waiting: Set<Waiting>): Promise<void> {
     while (waiting.size > 0) {
       const some = takeFirst(waiting, questionsMax);
-      await askSome(group, some);
+      const questions = some.map(({ question }) => question);
+      await ask(group, questions).then(
+        (answers) => {
+          for (const [at, { resolve }] of some.entries()) resolve(answers[at] as Answer);
+        },
+        (error: unknown) => {
+          for (const { reject } of some) reject(error);
+        },
+      );
+      for (const { end } of some) end();
     }
     groups.delete(group);
   }
@@ -193,28 +180,18 @@ export function gather<Question, Answer>(
     const known = groups.get(group);
     if (known !== undefined && known.size >= waitingMax) return Promise.reject(tooLate());
     const waiting = known ?? new Set();
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    const answer = Promise.withResolvers<Answer>();
     const end = deadline(waitMsMax, () => {
       waiting.delete(asked);
-      reject(tooLate());
+      answer.reject(tooLate());
     });
-    const asked: Waiting<Question, Answer> = {
-      question,
-      resolve(answer) {
-        end();
-        resolve(answer);
-      },
-      reject(error) {
-        end();
-        reject(error);
-      },
-    };
+    const asked = { ...answer, question, end };
     waiting.add(asked);
     if (known === undefined) {
       groups.set(group, waiting);
       void askAll(group, waiting);
     }
-    return promise;
+    return answer.promise;
   };
 }
 
@@ -226,4 +203,9 @@ function takeFirst<T>(all: Set<T>, most: number): T[] {
     all.delete(one);
   }
   return taken;
+}
+
+/** The fields or members of a flat answer, each with its value or score. */
+export function pairsOf(flat: readonly string[]): [name: string, value: string][] {
+  return Array.from({ length: flat.length / 2 }, (_, at) => [flat[2 * at] as string, flat[2 * at + 1] as string]);
 }

@@ -3,23 +3,17 @@ import type { Redis } from 'ioredis';
 import type { Logger } from '#infra/log/logger.ts';
 import { asked } from './client.ts';
 
-/** Salts of anonymous ids: random, one a UTC day, shared by all edges, gone two days after. */
-export interface DaySalts {
-  /** The salt of the day a time lies in. */
-  at(timeMs: number): Buffer;
-  stop(): void;
-}
-
 const DAY_MS = 86_400_000;
 const SALT_BYTES = 32;
 const TTL_S = 3 * 86_400;
 const REFRESH_MS = 60_000;
 
 /**
- * Keeps the salts of today and tomorrow at hand. While Redis is away and a salt was never read, a random one of this
- * process stands in: anonymous visitors may then count twice that day, and nothing else changes.
+ * Salts of anonymous ids: random, one a UTC day, shared by all edges, gone two days after. Keeps those of today and tomorrow.
+ * While Redis is away and a salt was never read, a random one of this process stands in: anonymous visitors may then count
+ * twice that day, and nothing else changes.
  */
-export async function createDaySalts(redis: Redis, logger: Logger, nowMs: () => number): Promise<DaySalts> {
+export async function createDaySalts(redis: Redis, logger: Logger, nowMs: () => number) {
   const shared = new Map<number, Buffer>();
   const own = new Map<number, Buffer>();
 
@@ -34,13 +28,14 @@ export async function createDaySalts(redis: Redis, logger: Logger, nowMs: () => 
   await tryRefresh();
   const timer = setInterval(() => void tryRefresh(), REFRESH_MS);
   return {
-    at(timeMs) {
+    /** The salt of the day a time lies in. */
+    at(timeMs: number): Buffer {
       const day = Math.floor(timeMs / DAY_MS);
       const salt = shared.get(day) ?? own.get(day) ?? randomBytes(SALT_BYTES);
       if (!shared.has(day)) own.set(day, salt);
       return salt;
     },
-    stop: () => clearInterval(timer),
+    stop: (): void => clearInterval(timer),
   };
 }
 

@@ -9,7 +9,7 @@ import {
   reasonOf,
 } from '#pipelines/ingestion_warnings/warnings.ts';
 import { DAY_MS, DAYS_KEPT, type FiredRecord, PAGES_MAX, type TagNotes } from '#pipelines/tag/tag_health.ts';
-import { asked, createScript, type Redis } from './client.ts';
+import { asked, createScript, pairsOf, type Redis } from './client.ts';
 
 /** What was not accepted of a site, by all edges together. */
 export interface RefusalRecord {
@@ -36,7 +36,7 @@ export type Report<Notes> = (siteId: string, notes: Notes, number: number) => Pr
  * @param edgeId Another for each start of an edge.
  */
 export function createRejectionReporter(redis: Redis, edgeId: string): Report<RefusalNotes> {
-  const script = createScript(redis, 'refusals.lua');
+  const script = createScript(redis, 'edge_report.lua', 'refusals.lua');
   return async (siteId, { counts, samples }, number) => {
     const told = samples.map((sample) => [sample.atMs, `${reasonOf(sample)} ${JSON.stringify(sample)}`]);
     const text = JSON.stringify({ counts: [...counts], samples: told });
@@ -62,7 +62,11 @@ export async function readRejections(redis: Redis, siteId: string): Promise<Refu
   ]);
   return {
     sinceMs: since === null ? null : Number(since),
-    hours: Object.entries(byField).map(([field, count]) => hourOf(field, Number(count))),
+    // Fields are an hour, a kind and a code, as `480000:rejected:event_name_missing`.
+    hours: Object.entries(byField).map(([field, count]) => {
+      const [hour = '', kind = '', code = ''] = field.split(':');
+      return { hour: Number(hour), kind: kind as RefusalKind, code, count: Number(count) };
+    }),
     samples: newest.map((text) => JSON.parse(text.slice(text.indexOf(' ') + 1)) as RefusalSample),
   };
 }
@@ -70,12 +74,6 @@ export async function readRejections(redis: Redis, siteId: string): Promise<Refu
 /** One hash tag, so that a cluster keeps what one script needs together. */
 function refusalKeys(siteId: string): [counts: string, samples: string] {
   return [`refusals.{${siteId}}.counts`, `refusals.{${siteId}}.samples`];
-}
-
-/** Fields are an hour, a kind and a code, as `480000:rejected:event_name_missing`. */
-function hourOf(field: string, count: number): HourRefusals {
-  const [hour = '', kind = '', code = ''] = field.split(':');
-  return { hour: Number(hour), kind: kind as RefusalKind, code, count };
 }
 
 /** What is remembered of a site's tag, of all edges together. */
@@ -99,7 +97,7 @@ const REPORTED_DAYS = 7;
 
 /** Adds what an edge has seen to what is remembered of a site. */
 export function createTagReporter(redis: Redis, edgeId: string): Report<TagNotes> {
-  const script = createScript(redis, 'tag_health.lua');
+  const script = createScript(redis, 'edge_report.lua', 'tag_health.lua');
   return async (siteId, notes, number) => {
     const { lastMs, hours, pages, reported } = notes;
     const fired = [...notes.fired].map(([id, { count, firstMs, lastMs: firedMs }]) => [id, count, firstMs, firedMs]);
@@ -124,8 +122,13 @@ export async function readTagRecord(redis: Redis, siteId: string): Promise<TagRe
   return {
     lastMs: last === undefined ? null : Number(last),
     hours: new Map(Object.entries(byHour).map(([hour, count]) => [Number(hour), Number(count)])),
-    pages: byPage.flatMap((page, at) => (at % 2 === 0 ? [[page, Number(byPage[at + 1])] as [string, number]] : [])),
-    fired: new Map(Object.entries(byDefinition).map(([id, text]) => [id, firedOf(text)])),
+    pages: pairsOf(byPage).map(([page, pageMs]) => [page, Number(pageMs)]),
+    fired: new Map(
+      Object.entries(byDefinition).map(([id, text]) => {
+        const [count = 0, lastMs = 0, gapMs = 0] = JSON.parse(text) as number[];
+        return [id, { count, lastMs, gapMs }];
+      }),
+    ),
     reported: sums(reported),
   };
 }
@@ -134,11 +137,6 @@ export async function readTagRecord(redis: Redis, siteId: string): Promise<TagRe
 function tagKeys(siteId: string): [facts: string, hours: string, pages: string, definitions: string] {
   const of = (what: string): string => `tag.{${siteId}}.${what}`;
   return [of('facts'), of('hours'), of('pages'), of('definitions')];
-}
-
-function firedOf(text: string): FiredRecord {
-  const [count = 0, lastMs = 0, gapMs = 0] = JSON.parse(text) as number[];
-  return { count, lastMs, gapMs };
 }
 
 /** Fields are a day and a counter, as `20000:dropped`. */
@@ -163,36 +161,27 @@ export async function recordKeyUses(redis: Redis, uses: KeyUses): Promise<void> 
   if (pairs.length > 0) await asked(redis.zadd(NAME, 'GT', ...pairs));
 }
 
-/** What is known of when keys were used. */
-export interface KeyUseView {
-  /** Reads anew, unless that was done just now. While Redis is away what was known stays. */
-  refresh(): Promise<void>;
-  /** When a key was last used, to the minute; null where that is not known. */
-  lastUsed(keyHash: string): number | null;
-}
+export type KeyUseView = ReturnType<typeof createKeyUseView>;
 
 /** A page of keys, and the next, are shown from one reading. */
 const FRESH_MS = 500;
 
-export function createKeyUseView(redis: Redis, logger: Logger, nowMs: () => number): KeyUseView {
+export function createKeyUseView(redis: Redis, logger: Logger, nowMs: () => number) {
   let uses: KeyUses = new Map();
   let readAtMs = Number.NEGATIVE_INFINITY;
   return {
-    async refresh() {
+    /** Reads anew, unless that was done just now. While Redis is away what was known stays. */
+    async refresh(): Promise<void> {
       if (nowMs() - readAtMs < FRESH_MS) return;
       try {
-        uses = readUses(await asked(redis.zrange(NAME, 0, '-1', 'WITHSCORES')));
+        const flat = await asked(redis.zrange(NAME, 0, '-1', 'WITHSCORES'));
+        uses = new Map(pairsOf(flat).map(([keyHash, usedAtMs]) => [keyHash, Number(usedAtMs)]));
         readAtMs = nowMs();
       } catch (error) {
         logger.warn({ err: error }, 'when keys were used is not known');
       }
     },
-    lastUsed: (keyHash) => uses.get(keyHash) ?? null,
+    /** When a key was last used, to the minute; null where that is not known. */
+    lastUsed: (keyHash: string): number | null => uses.get(keyHash) ?? null,
   };
-}
-
-function readUses(flat: readonly string[]): KeyUses {
-  const uses = new Map<string, number>();
-  for (let at = 0; at + 1 < flat.length; at += 2) uses.set(flat[at] as string, Number(flat[at + 1]));
-  return uses;
 }

@@ -9,11 +9,7 @@ import { asked, type Redis } from './client.ts';
 type InventoryStanding = 'known' | 'new' | 'full';
 
 /** What each key last sent of each page, shared by all edges. */
-export interface InventoryMemory {
-  look(keyHash: string, page: string, contentHash: string): Promise<InventoryStanding>;
-  /** To be called when the content is stored, not before: content that was lost must be stored when it comes again. */
-  remember(keyHash: string, page: string, contentHash: string): Promise<void>;
-}
+export type InventoryMemory = ReturnType<typeof createInventoryMemory>;
 
 /** Pages of one key that change or are new in a day: what they are called is the sender's to choose. */
 export const INVENTORY_PAGES_MAX = 2_000;
@@ -25,11 +21,11 @@ const DAYS = 7;
  * A hash for each key and day, which ends with its week. While Redis is away every inventory is new: the same page may then
  * be stored more than once.
  */
-export function createInventoryMemory(redis: Redis, logger: Logger, nowMs: () => number): InventoryMemory {
+export function createInventoryMemory(redis: Redis, logger: Logger, nowMs: () => number) {
   const warn = (error: unknown): void => logger.warn({ err: error }, 'inventories cannot be compared');
   const today = (): number => Math.floor(nowMs() / DAY_MS);
   return {
-    async look(keyHash, page, contentHash) {
+    async look(keyHash: string, page: string, contentHash: string): Promise<InventoryStanding> {
       const field = digestOf(page);
       const days = Array.from({ length: DAYS }, (_, back) => nameOf(keyHash, today() - back));
       const found = await asked(
@@ -40,7 +36,8 @@ export function createInventoryMemory(redis: Redis, logger: Logger, nowMs: () =>
       if (kept.find((one) => one !== null) === contentHash) return 'known';
       return pages < INVENTORY_PAGES_MAX || kept[0] !== null ? 'new' : 'full';
     },
-    async remember(keyHash, page, contentHash) {
+    /** To be called when the content is stored, not before: content that was lost must be stored when it comes again. */
+    async remember(keyHash: string, page: string, contentHash: string): Promise<void> {
       const name = nameOf(keyHash, today());
       const kept = Promise.all([
         redis.hset(name, digestOf(page), contentHash),

@@ -9,17 +9,7 @@ export interface SharedAnswer {
 }
 
 /** Answers that one process works out for all, where Redis can be asked. */
-export interface SharedQueryCache {
-  /**
-   * Resolves to what a process has answered to a question, or answers once it has; null: nobody did, and the caller is to
-   * work it out and hand it in.
-   *
-   * @param signal Ends the waiting: null then.
-   */
-  find(question: string, signal: AbortSignal): Promise<string | null>;
-  /** To be called by whoever was told null, also where there is no answer to share. */
-  done(question: string, answer: SharedAnswer | null): Promise<void>;
-}
+export type SharedQueryCache = ReturnType<typeof createSharedAnswers>;
 
 /** A process that says nothing for so long works no more. */
 const LEASE_MS = 3_000;
@@ -33,7 +23,7 @@ const BYTES_A_MINUTE = 16 * 1024 ** 2;
 const MINUTE_MS = 60_000;
 
 /** @param nowMs Milliseconds of a clock that only goes forward. */
-export function createSharedAnswers(redis: Redis, nowMs: () => number): SharedQueryCache {
+export function createSharedAnswers(redis: Redis, nowMs: () => number) {
   const held = new Map<string, { token: string; renewing: NodeJS.Timeout }>();
   let minute = { since: nowMs(), bytes: 0 };
   const quickly = <T>(command: Promise<T>): Promise<T> => within(REDIS_MS_MAX, asked(command));
@@ -54,7 +44,13 @@ export function createSharedAnswers(redis: Redis, nowMs: () => number): SharedQu
   }
 
   return {
-    async find(question, signal) {
+    /**
+     * Resolves to what a process has answered to a question, or answers once it has; null: nobody did, and the caller is to
+     * work it out and hand it in.
+     *
+     * @param signal Ends the waiting: null then.
+     */
+    async find(question: string, signal: AbortSignal): Promise<string | null> {
       const names = namesOf(question);
       try {
         while (!signal.aborted) {
@@ -68,7 +64,8 @@ export function createSharedAnswers(redis: Redis, nowMs: () => number): SharedQu
       }
       return null;
     },
-    async done(question, answer) {
+    /** To be called by whoever was told null, also where there is no answer to share. */
+    async done(question: string, answer: SharedAnswer | null): Promise<void> {
       const { lease, answer: name } = namesOf(question);
       const own = held.get(lease);
       if (own === undefined) return;

@@ -1,26 +1,7 @@
--- Adds what an edge did not accept of a site. KEYS: counts and samples of the site, and the last number of the edge. ARGV: JSON
--- of the notes, their number, milliseconds to keep all, hours to keep, samples of one reason at the most, samples at the most.
-
--- What is sent again because no answer came counts once: the numbers of an edge rise. A number is forgotten after a day.
-if tonumber(redis.call('GET', KEYS[3]) or '0') >= tonumber(ARGV[2]) then return 0 end
-redis.call('SET', KEYS[3], ARGV[2], 'PX', 86400000)
-
-local notes = cjson.decode(ARGV[1])
-local function whole(number) return string.format('%.0f', number) end
-
--- Fields begin with their hour, and are dropped once that is too old by this server's clock, which no edge may run ahead of for
--- the others; looked for only when one is added.
-local time = redis.call('TIME')
-local oldest = math.floor(tonumber(time[1]) / 3600) - tonumber(ARGV[4])
-local grew = false
-for _, pair in ipairs(notes.counts) do
-  if redis.call('HINCRBY', KEYS[1], pair[1], whole(pair[2])) == pair[2] then grew = true end
-end
-if grew then
-  for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
-    if tonumber(string.match(field, '^%d+')) < oldest then redis.call('HDEL', KEYS[1], field) end
-  end
-end
+-- Adds what an edge did not accept of a site. KEYS: counts and samples. ARGV from the fourth on: hours to keep, samples of one
+-- reason at the most, samples at the most. Fields of counts begin with their hour.
+local oldest = math.floor(seconds / 3600) - tonumber(ARGV[4])
+add_all(KEYS[1], notes.counts, oldest)
 
 -- A sample is its reason, a blank and JSON. Those of a rare reason stay while a frequent one has more.
 local function trim()
@@ -54,5 +35,4 @@ if #notes.samples > 0 then
   trim()
 end
 
-for at = 1, 2 do redis.call('PEXPIRE', KEYS[at], ARGV[3]) end
-return 1
+return keep_all()

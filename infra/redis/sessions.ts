@@ -19,24 +19,6 @@ export interface Session {
   browser: string;
 }
 
-/** Sessions of all control services together; every call throws RedisUnavailableError where Redis does not answer. */
-export interface SessionStore {
-  begin(session: Session): Promise<void>;
-  /** A session that goes on, which is thereby seen; null: there is none, or it is over. */
-  find(id: string): Promise<Session | null>;
-  /** Those of a user that go on, the newest first. */
-  list(userId: string): Promise<Session[]>;
-  /** Notes for a while that whoever is in a session has proven who they are. */
-  prove(id: string, forMs: number): Promise<void>;
-  isRecentlyAuthenticated(id: string): Promise<boolean>;
-  /** Keeps the sealed secret of a second factor that is being set up in a session, for a while; a newer one takes its place. */
-  holdFactor(id: string, sealed: string, forMs: number): Promise<void>;
-  /** What is kept so; null: nothing, or no more. */
-  heldFactor(id: string): Promise<string | null>;
-  /** Whether there was one to end. */
-  end(userId: string, id: string): Promise<boolean>;
-}
-
 const MINUTE_MS = 60_000;
 export const SESSION_IDLE_MS = 12 * 60 * MINUTE_MS;
 export const SESSION_MS_MAX = 14 * 24 * 60 * MINUTE_MS;
@@ -52,67 +34,77 @@ const factorOf = (id: string): string => `session_factor:${id}`;
 /** Score: when it began. Member: its id. */
 const indexOf = (userId: string): string => `sessions:${userId}`;
 
+/** Sessions of all control services together; every call throws RedisUnavailableError where Redis does not answer. */
+export type SessionStore = ReturnType<typeof createSessionStore>;
+
 /** @param seal Tells records of control services from what else somebody who may write Redis put there, which is no session. */
-export function createSessionStore(redis: Redis, seal: RecordSeal, nowMs: () => number): SessionStore {
-  const read = async (id: string): Promise<Session | null> => {
+export function createSessionStore(redis: Redis, seal: RecordSeal, nowMs: () => number) {
+  async function read(id: string): Promise<Session | null> {
     const sealed = await asked(redis.get(sessionKey(id)));
     const text = sealed === null ? null : seal.open('session', id, sealed);
     const session: Session | null = text === null ? null : { ...JSON.parse(text), id };
     return session === null || leftMs(session, nowMs()) <= 0 ? null : session;
-  };
-  const write = (session: Session, how: 'NX' | 'XX'): Promise<unknown> => {
+  }
+
+  function write(session: Session, how: 'NX' | 'XX'): Promise<unknown> {
     const { id, ...rest } = session;
-    const args = [
-      sessionKey(id),
-      seal.seal('session', id, JSON.stringify(rest)),
-      'PX',
-      leftMs(session, nowMs()),
-    ] as const;
+    const sealed = seal.seal('session', id, JSON.stringify(rest));
+    const args = [sessionKey(id), sealed, 'PX', leftMs(session, nowMs())] as const;
     return asked(how === 'NX' ? redis.set(...args, 'NX') : redis.set(...args, 'XX'));
-  };
-  const store: SessionStore = {
-    async begin(session) {
+  }
+
+  /** Those of a user that go on, the newest first. */
+  async function list(userId: string): Promise<Session[]> {
+    const ids = await asked(redis.zrevrange(indexOf(userId), 0, -1));
+    const found = await Promise.all(ids.map(read));
+    const over = ids.filter((_id, at) => found[at] === null);
+    if (over.length > 0) await asked(redis.zrem(indexOf(userId), ...over));
+    return found.filter((session) => session !== null);
+  }
+
+  /** Whether there was one to end. */
+  async function end(userId: string, id: string): Promise<boolean> {
+    const session = await read(id);
+    if (session !== null && session.userId !== userId) return false;
+    await asked(redis.del(factorOf(id)));
+    await asked(redis.zrem(indexOf(userId), id));
+    return (await asked(redis.del(sessionKey(id)))) === 1;
+  }
+
+  return {
+    list,
+    end,
+    async begin(session: Session): Promise<void> {
       await write(session, 'NX');
       await asked(redis.zadd(indexOf(session.userId), session.createdMs, session.id));
       await asked(redis.pexpire(indexOf(session.userId), SESSION_MS_MAX));
-      const surplus = (await store.list(session.userId)).slice(SESSIONS_PER_USER_MAX);
-      for (const { id } of surplus) await store.end(session.userId, id);
+      const surplus = (await list(session.userId)).slice(SESSIONS_PER_USER_MAX);
+      for (const { id } of surplus) await end(session.userId, id);
     },
-    async find(id) {
+    /** A session that goes on, which is thereby seen; null: there is none, or it is over. */
+    async find(id: string): Promise<Session | null> {
       const session = await read(id);
       if (session === null || nowMs() - session.seenMs < SEEN_EVERY_MS) return session;
       const seen = { ...session, seenMs: nowMs() };
       // Only where it still stands: it may have been ended since it was read.
       return (await write(seen, 'XX')) === null ? null : seen;
     },
-    async list(userId) {
-      const ids = await asked(redis.zrevrange(indexOf(userId), 0, -1));
-      const found = await Promise.all(ids.map(read));
-      const over = ids.filter((_id, at) => found[at] === null);
-      if (over.length > 0) await asked(redis.zrem(indexOf(userId), ...over));
-      return found.filter((session) => session !== null);
-    },
-    async prove(id, forMs) {
+    /** Notes for a while that whoever is in a session has proven who they are. */
+    async prove(id: string, forMs: number): Promise<void> {
       await asked(redis.set(proofOf(id), seal.seal('session_proof', id, String(nowMs() + forMs)), 'PX', forMs));
     },
-    async isRecentlyAuthenticated(id) {
+    async isRecentlyAuthenticated(id: string): Promise<boolean> {
       const sealed = await asked(redis.get(proofOf(id)));
       const untilMs = sealed === null ? null : seal.open('session_proof', id, sealed);
       return untilMs !== null && nowMs() < Number(untilMs);
     },
-    async holdFactor(id, sealed, forMs) {
+    /** Keeps the sealed secret of a second factor that is being set up in a session, for a while; a newer one takes its place. */
+    async holdFactor(id: string, sealed: string, forMs: number): Promise<void> {
       await asked(redis.set(factorOf(id), sealed, 'PX', forMs));
     },
-    heldFactor: (id) => asked(redis.get(factorOf(id))),
-    async end(userId, id) {
-      const session = await read(id);
-      if (session !== null && session.userId !== userId) return false;
-      await asked(redis.del(factorOf(id)));
-      await asked(redis.zrem(indexOf(userId), id));
-      return (await asked(redis.del(sessionKey(id)))) === 1;
-    },
+    /** What is kept so; null: nothing, or no more. */
+    heldFactor: (id: string): Promise<string | null> => asked(redis.get(factorOf(id))),
   };
-  return store;
 }
 
 /** How long a session goes on if it is not seen again. */
@@ -121,11 +113,7 @@ function leftMs({ createdMs, seenMs }: Session, now: number): number {
 }
 
 /** Notes under secrets, each to be taken once; every call throws RedisUnavailableError where Redis does not answer. */
-export interface OneTimeTokens {
-  put(kind: NoteKind, secret: string, note: object, forMs: number): Promise<void>;
-  /** The note, which is gone then; null where there is none, or no more. */
-  take(kind: NoteKind, secret: string): Promise<unknown>;
-}
+export type OneTimeTokens = ReturnType<typeof createOneTimeNotes>;
 
 /** A sign-in that is under way at a provider; an invitation to link an account. */
 type NoteKind = 'oidc' | 'invitation';
@@ -135,14 +123,15 @@ const idOf = (secret: string): string => hash('sha256', secret);
 const noteKey = (kind: NoteKind, id: string): string => `once:${kind}:${id}`;
 
 /** @param seal Tells notes of control services from what else somebody who may write Redis put there, which is no note. */
-export function createOneTimeNotes(redis: Redis, seal: RecordSeal, nowMs: () => number): OneTimeTokens {
+export function createOneTimeNotes(redis: Redis, seal: RecordSeal, nowMs: () => number) {
   return {
-    async put(kind, secret, note, forMs) {
+    async put(kind: NoteKind, secret: string, note: object, forMs: number): Promise<void> {
       const id = idOf(secret);
       const text = JSON.stringify({ note, untilMs: nowMs() + forMs });
       await asked(redis.set(noteKey(kind, id), seal.seal(`once:${kind}`, id, text), 'PX', forMs));
     },
-    async take(kind, secret) {
+    /** The note, which is gone then; null where there is none, or no more. */
+    async take(kind: NoteKind, secret: string): Promise<unknown> {
       const id = idOf(secret);
       const sealed = await asked(redis.getdel(noteKey(kind, id)));
       const text = sealed === null ? null : seal.open(`once:${kind}`, id, sealed);
@@ -153,20 +142,7 @@ export function createOneTimeNotes(redis: Redis, seal: RecordSeal, nowMs: () => 
 }
 
 /** Counts tries to sign in, over all control services; every call throws RedisUnavailableError where Redis does not answer. */
-export interface SignInLimits {
-  /** Counts a try before its password is looked at. Returns 0, or for how many milliseconds no more may be made. */
-  tryPassword(userId: string, network: string): Promise<number>;
-  /** Whether somebody signed in from a network before. */
-  isKnown(userId: string, network: string): Promise<boolean>;
-  /** Counts a sign-in that is begun at a provider. */
-  tryProvider(network: string): Promise<number>;
-  /** Counts a try of a second factor, whose password was right. */
-  tryCode(userId: string): Promise<number>;
-  /** Forgets the tries of somebody from where they have signed in now, and remembers the network; those from elsewhere may be another's. */
-  forget(userId: string, network: string): Promise<void>;
-  /** Whether a code of that step was not used before; it is used now. */
-  useStep(userId: string, step: number): Promise<boolean>;
-}
+export type SignInLimits = ReturnType<typeof createSignInLimits>;
 /**
  * Tries of a user from one network are few; those from everywhere else are more, and still so few that no password of twelve
  * characters is found. From a network where they signed in before, what others try elsewhere does not count: nobody locks
@@ -183,25 +159,22 @@ const KNOWN_MS = 90 * 24 * 60 * MINUTE_MS;
 /** A code is right for a minute and a half. */
 const STEP_MS = 3 * MINUTE_MS;
 
-export function createSignInLimits(redis: Redis): SignInLimits {
+export function createSignInLimits(redis: Redis) {
   const script = createScript(redis, 'sign_in_count.lua');
   const count = async (
-    counted: (readonly [key: string, limit: { max: number; windowMs: number }])[],
+    counted: (readonly [key: string, limit: (typeof LIMITS)[keyof typeof LIMITS]])[],
   ): Promise<number> => {
+    const keys = counted.map(([key]) => key);
     const maxima = counted.map(([, { max }]) => max);
     const windows = counted.map(([, { windowMs }]) => windowMs);
-    return Number(
-      await script.run(
-        counted.map(([key]) => key),
-        [...maxima, ...windows],
-      ),
-    );
+    return Number(await script.run(keys, [...maxima, ...windows]));
   };
   const isKnown = async (userId: string, network: string): Promise<boolean> =>
     (await asked(redis.exists(limitKey('known', userId, network)))) === 1;
   return {
     isKnown,
-    async tryPassword(userId, network) {
+    /** Counts a try before its password is looked at. Returns 0, or for how many milliseconds no more may be made. */
+    async tryPassword(userId: string, network: string): Promise<number> {
       const isHome = await isKnown(userId, network);
       return count([
         [limitKey('from', userId, network), LIMITS.userFromNetwork],
@@ -209,13 +182,17 @@ export function createSignInLimits(redis: Redis): SignInLimits {
         ...(isHome ? [] : [[limitKey('user', userId), LIMITS.user] as const]),
       ]);
     },
-    tryProvider: (network) => count([[limitKey('provider', network), LIMITS.network]]),
-    tryCode: (userId) => count([[limitKey('code', userId), LIMITS.code]]),
-    async forget(userId, network) {
+    /** Counts a sign-in that is begun at a provider. */
+    tryProvider: (network: string): Promise<number> => count([[limitKey('provider', network), LIMITS.network]]),
+    /** Counts a try of a second factor, whose password was right. */
+    tryCode: (userId: string): Promise<number> => count([[limitKey('code', userId), LIMITS.code]]),
+    /** Forgets the tries of somebody from where they have signed in now, and remembers the network; those from elsewhere may be another's. */
+    async forget(userId: string, network: string): Promise<void> {
       await asked(redis.del(limitKey('from', userId, network), limitKey('code', userId)));
       await asked(redis.set(limitKey('known', userId, network), '1', 'PX', KNOWN_MS));
     },
-    async useStep(userId, step) {
+    /** Whether a code of that step was not used before; it is used now. */
+    async useStep(userId: string, step: number): Promise<boolean> {
       return (await asked(redis.set(limitKey('step', userId, String(step)), '1', 'PX', STEP_MS, 'NX'))) !== null;
     },
   };

@@ -1,38 +1,11 @@
--- Adds what an edge has seen of a site's tag. KEYS: facts, hours, pages, definitions of the site, and the last number of the
--- edge. ARGV: JSON of the notes, their number, milliseconds to keep all, pages at the most, definitions at the most, hours and
--- days to keep, by this server's clock.
-
--- What is sent again because no answer came counts once: the numbers of an edge rise. A number is forgotten after a day.
-if tonumber(redis.call('GET', KEYS[5]) or '0') >= tonumber(ARGV[2]) then return 0 end
-redis.call('SET', KEYS[5], ARGV[2], 'PX', 86400000)
-
-local notes = cjson.decode(ARGV[1])
-local time = redis.call('TIME')
-local seconds = tonumber(time[1])
-local oldest_hour = math.floor(seconds / 3600) - tonumber(ARGV[6])
-local oldest_day = math.floor(seconds / 86400) - tonumber(ARGV[7])
-local function whole(number) return string.format('%.0f', number) end
-
--- Fields of a hash that begin with a number are dropped once that is too old; looked for only when one is added.
-local function dropOlder(key, oldest)
-  for _, field in ipairs(redis.call('HKEYS', key)) do
-    local number = tonumber(string.match(field, '^%d+'))
-    if number and number < oldest then redis.call('HDEL', key, field) end
-  end
-end
-local function addAll(key, counts, oldest)
-  local grew = false
-  for _, pair in ipairs(counts) do
-    if redis.call('HINCRBY', key, pair[1], whole(pair[2])) == pair[2] then grew = true end
-  end
-  if grew then dropOlder(key, oldest) end
-end
+-- Adds what an edge has seen of a site's tag. KEYS: facts, hours, pages, definitions. ARGV from the fourth on: pages at the
+-- most, definitions at the most, hours and days to keep.
 
 -- Edges may pass their notes on in any order.
 local last = tonumber(redis.call('HGET', KEYS[1], 'last') or '0')
 if notes.lastMs > last then redis.call('HSET', KEYS[1], 'last', whole(notes.lastMs)) end
-addAll(KEYS[2], notes.hours, oldest_hour)
-addAll(KEYS[1], notes.reported, oldest_day)
+add_all(KEYS[2], notes.hours, math.floor(seconds / 3600) - tonumber(ARGV[6]))
+add_all(KEYS[1], notes.reported, math.floor(seconds / 86400) - tonumber(ARGV[7]))
 
 for _, pair in ipairs(notes.pages) do redis.call('ZADD', KEYS[3], 'GT', whole(pair[2]), pair[1]) end
 redis.call('ZREMRANGEBYRANK', KEYS[3], 0, -1 - tonumber(ARGV[4]))
@@ -66,5 +39,4 @@ for _, fired in ipairs(notes.fired) do
     string.format('[%.0f,%.0f,%.0f]', known[1] + count, math.max(known[2], lastMs), gap))
 end
 
-for at = 1, 4 do redis.call('PEXPIRE', KEYS[at], ARGV[3]) end
-return 1
+return keep_all()

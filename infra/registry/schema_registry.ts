@@ -34,22 +34,7 @@ export function subjectOf(topic: string): string {
   return `${topic}-value`;
 }
 
-export interface Registry {
-  /**
-   * Registers our schema under the topic's subject with BACKWARD_TRANSITIVE compatibility. Idempotent. Throws
-   * `compatibility_mismatch` where somebody has chosen another compatibility for the subject.
-   */
-  register(topic: string, schema: SchemaName): Promise<number>;
-  /** Id under which our schema is registered. Throws `schema_unregistered` where provisioning has not run. */
-  idOf(topic: string, schema: SchemaName): Promise<number>;
-  /**
-   * The writer's type of an id; null if the registry does not know the id and has not known it for `AWAITED_MS`. Until then it
-   * throws `schema_awaited`, because the registry that answers may be a replica that lags. It does not wait if it has waited
-   * for another id in vain within `NOT_AWAITED_MS`. Known ids are cached for good, unknown ones for `UNKNOWN_MS`. Throws
-   * `registry_unavailable` if the registry does not know our own schemas either, as while it is still loading.
-   */
-  typeOf(id: number): Promise<AvroType | null>;
-}
+export type Registry = ReturnType<typeof createRegistry>;
 
 /** How long to wait for a schema that the registry does not know. The record's partition waits with it. */
 const AWAITED_MS = 15_000;
@@ -70,7 +55,7 @@ const createClient = (host: string, timeout: number): SchemaRegistry =>
   });
 
 /** Talks the Confluent API, which Confluent's registry, Karapace and Apicurio all serve. */
-export function createRegistry(url: string, nowMs = monotonicMs, timeoutMs = TIMEOUT_MS): Registry {
+export function createRegistry(url: string, nowMs = monotonicMs, timeoutMs = TIMEOUT_MS) {
   const client = createClient(url, timeoutMs);
   const types = new Map<number, AvroType>();
   /** Until when an id counts as unknown. */
@@ -104,7 +89,11 @@ export function createRegistry(url: string, nowMs = monotonicMs, timeoutMs = TIM
   }
 
   return {
-    async register(topic, schema) {
+    /**
+     * Registers our schema under the topic's subject with BACKWARD_TRANSITIVE compatibility. Idempotent. Throws
+     * `compatibility_mismatch` where somebody has chosen another compatibility for the subject.
+     */
+    async register(topic: string, schema: SchemaName): Promise<number> {
       const subject = subjectOf(topic);
       const { id } = await guarded(`cannot register the schema of ${topic}`, async () => {
         await chooseCompatibility(url, subject, timeoutMs);
@@ -116,14 +105,21 @@ export function createRegistry(url: string, nowMs = monotonicMs, timeoutMs = TIM
       witness = Math.max(witness ?? id, id);
       return id;
     },
-    async idOf(topic, schema) {
+    /** Id under which our schema is registered. Throws `schema_unregistered` where provisioning has not run. */
+    async idOf(topic: string, schema: SchemaName): Promise<number> {
       const id = await guarded(`no registered schema for ${topic}: has provisioning run?`, () =>
         client.getRegistryIdBySchema(subjectOf(topic), { type: SchemaType.AVRO, schema: schemaText(schema) }),
       );
       witness = Math.max(witness ?? id, id);
       return id;
     },
-    async typeOf(id) {
+    /**
+     * The writer's type of an id; null if the registry does not know the id and has not known it for `AWAITED_MS`. Until then
+     * it throws `schema_awaited`, because the registry that answers may be a replica that lags. It does not wait if it has
+     * waited for another id in vain within `NOT_AWAITED_MS`. Known ids are cached for good, unknown ones for `UNKNOWN_MS`.
+     * Throws `registry_unavailable` if the registry does not know our own schemas either, as while it is still loading.
+     */
+    async typeOf(id: number): Promise<AvroType | null> {
       const known = types.get(id);
       if (known !== undefined) return known;
       if ((unknown.get(id) ?? 0) > nowMs()) return null;
@@ -150,16 +146,14 @@ async function fetchType(client: SchemaRegistry, id: number): Promise<AvroType |
 
 /** Throws `registry_unavailable` unless the registry has the id now; the client would answer from its cache. */
 async function demand(url: string, id: number, timeoutMs: number): Promise<void> {
-  const isThere = await has(url, id, timeoutMs).catch((error: unknown) => {
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    const response = await fetch(`${url}/schemas/ids/${id}`, { signal });
+    await response.arrayBuffer();
+    if (!response.ok) throw new Error(`schema ${id} is not there any more`);
+  } catch (error) {
     throw new RegistryError('registry_unavailable', `cannot ask for schema ${id}`, error);
-  });
-  if (!isThere) throw new RegistryError('registry_unavailable', `schema ${id} is not there any more`, null);
-}
-
-async function has(url: string, id: number, timeoutMs: number): Promise<boolean> {
-  const response = await fetch(`${url}/schemas/ids/${id}`, { signal: AbortSignal.timeout(timeoutMs) });
-  await response.arrayBuffer();
-  return response.ok;
+  }
 }
 
 /** Of a registry, which only processes that start or meet a new schema need. */
@@ -198,7 +192,7 @@ function statusOf(error: unknown): number | null {
   return typeof status === 'number' ? status : null;
 }
 
-const HEADERS = { 'content-type': 'application/vnd.schemaregistry.v1+json' };
+const headers = { 'content-type': 'application/vnd.schemaregistry.v1+json' };
 
 /**
  * Sets a subject to BACKWARD_TRANSITIVE if nobody has chosen a compatibility. The client does so only after it has
@@ -206,16 +200,12 @@ const HEADERS = { 'content-type': 'application/vnd.schemaregistry.v1+json' };
  */
 async function chooseCompatibility(url: string, subject: string, timeoutMs: number): Promise<void> {
   const address = `${url}/config/${encodeURIComponent(subject)}`;
-  const found = await fetch(address, { headers: HEADERS, signal: AbortSignal.timeout(timeoutMs) });
-  const body = (await found.json()) as { compatibilityLevel?: string };
-  const chosen = found.ok && body.compatibilityLevel !== COMPATIBILITY.NONE;
+  const found = await fetch(address, { headers, signal: AbortSignal.timeout(timeoutMs) });
+  const { compatibilityLevel } = (await found.json()) as { compatibilityLevel?: string };
+  const chosen = found.ok && compatibilityLevel !== COMPATIBILITY.NONE;
   if (chosen || (!found.ok && found.status !== 404)) return;
-  await fetch(address, {
-    method: 'PUT',
-    headers: HEADERS,
-    body: JSON.stringify({ compatibility: COMPATIBILITY.BACKWARD_TRANSITIVE }),
-    signal: AbortSignal.timeout(timeoutMs),
-  });
+  const body = JSON.stringify({ compatibility: COMPATIBILITY.BACKWARD_TRANSITIVE });
+  await fetch(address, { method: 'PUT', headers, body, signal: AbortSignal.timeout(timeoutMs) });
 }
 
 const RETRY_MS = 1_000;
@@ -270,8 +260,7 @@ export async function registerSchemas(
   const register = async (topic: string, schema: SchemaName): Promise<void> => {
     for (;;) {
       try {
-        await registry.register(topic, schema);
-        return;
+        return void (await registry.register(topic, schema));
       } catch (error) {
         if (recoveryOf(error) !== 'wait' || nowMs() >= untilMs) throw error;
       }

@@ -43,20 +43,14 @@ export function passedEvents(passed: readonly RawEntry[], schemaId: number, part
   );
 }
 
-interface Counts {
+export async function openCounts(registry: Registry, rawLog: Pick<ReturnType<typeof createRawLog>, 'of'>) {
+  const codec = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
+
   /**
    * What the batch counts for whom, for the transaction that passes its events on. It is written even where nothing counts:
    * it also says up to where the partition is done.
    */
-  of(read: BatchRead, passed: readonly RawEntry[]): Promise<OutRecord>;
-  /** The same for a batch of which nothing can be read: it counts for no account. */
-  ofUnread(batch: BatchRead['batch']): Promise<OutRecord>;
-}
-
-/** Writes quota.counts. */
-export async function openCounts(registry: Registry, rawLog: RawLog): Promise<Counts> {
-  const codec = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
-  const of: Counts['of'] = async ({ batch, records: read }, passed) => {
+  async function of({ batch, records: read }: BatchRead, passed: readonly RawEntry[]): Promise<OutRecord> {
     const { partition, records } = batch;
     const log = await rawLog.of({ partition, records });
     const reserved = new Map(records.map(({ offset, headers }) => [offset, readReserved(headers)]));
@@ -64,38 +58,33 @@ export async function openCounts(registry: Registry, rawLog: RawLog): Promise<Co
     // Behind markers as well: what a dead edge held is given back when all of the partition is settled.
     const value = codec.encode({ partition, next_offset: endOf(batch), log, counts: countsOf(raw, passed) });
     return { topic: TOPICS.counts, partition, value };
+  }
+
+  return {
+    of,
+    /** The same for a batch of which nothing can be read: it counts for no account. */
+    ofUnread: (batch: BatchRead['batch']): Promise<OutRecord> => of({ batch, records: [] }, []),
   };
-
-  return { of, ofUnread: (batch) => of({ batch, records: [] }, []) };
-}
-
-interface DuplicatesWriter {
-  /** The record of a batch's duplicates, for the transaction that drops them; none where there are none. */
-  of(batch: Pick<InBatch, 'partition'>, dropped: readonly DroppedEvent[]): OutRecord[];
 }
 
 /** Writes dedup.duplicates. A record of it is no longer than the batch whose copies it lists: an event holds more than its line there. */
-export async function openDuplicates(registry: Registry): Promise<DuplicatesWriter> {
+export async function openDuplicates(registry: Registry) {
   const codec = await createCodec<Duplicates>(registry, TOPICS.duplicates, 'duplicates');
   return {
-    of({ partition }, dropped) {
+    /** The record of a batch's duplicates, for the transaction that drops them; none where there are none. */
+    of({ partition }: Pick<InBatch, 'partition'>, dropped: readonly DroppedEvent[]): OutRecord[] {
       if (dropped.length === 0) return [];
       return [{ topic: TOPICS.duplicates, partition, value: codec.encode({ duplicates: duplicatesOf(dropped) }) }];
     },
   };
 }
 
-/** Which events.raw a batch is of. */
-interface RawLog {
-  /** The id of the topic; offsets of one that was made anew under its name are others. */
-  of(batch: { partition: number; records: readonly { offset: number }[] }): Promise<string>;
-}
-
-/** Asks again where a partition's offsets do not go on, as those of a topic that was made anew do not. */
-export function createRawLog(ids: Pick<TopicIds, 'of'>): RawLog {
+/** Which events.raw a batch is of; asks again where a partition's offsets do not go on, as those of a topic that was made anew do not. */
+export function createRawLog(ids: Pick<TopicIds, 'of'>) {
   const seen = new Map<number, { log: string; offset: number }>();
   return {
-    async of({ partition, records }) {
+    /** The id of the topic; offsets of one that was made anew under its name are others. */
+    async of({ partition, records }: { partition: number; records: readonly { offset: number }[] }): Promise<string> {
       const [first, last] = [records[0]?.offset ?? 0, records.at(-1)?.offset ?? 0];
       const before = seen.get(partition);
       const goesOn = before !== undefined && before.offset < first;

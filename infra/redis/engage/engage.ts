@@ -3,10 +3,9 @@ import { MEMORY_DAYS } from '#pipelines/engage/definition_fields.ts';
 import { ADDRESS_WINDOW_S, EMAIL_WINDOW_S, type SpamCounts, TEXT_WINDOW_S } from '#pipelines/engage/spam.ts';
 import { type EngageMemory, type SeenItem, together } from '#pipelines/engage/visitor_memory.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
-import { createScript, gather, type Redis, tooLate, within } from '../client.ts';
+import { createScript, gather, pairsOf, type Redis, tooLate, within } from '../client.ts';
 import { personsPrefix } from '../indexes/identity_index.ts';
 
-/** Something that a visitor saw or did. */
 export type Impression =
   /** `id`: the UUID under which it was shown; the same again is not counted. */
   | { kind: 'shown'; name: string; id: string }
@@ -19,11 +18,7 @@ export type Impression =
  * under a digest of site and distinct id, as in the index of persons, and is forgotten MEMORY_DAYS after its last note. It
  * holds no more names than a site's definitions have.
  */
-export interface EngageMemoryStore {
-  /** What is remembered of the person that a distinct id stands for, whatever id it was noted under. */
-  read(siteId: string, distinctId: string): Promise<EngageMemory>;
-  note(siteId: string, distinctId: string, notes: readonly Impression[], nowMs: number): Promise<void>;
-}
+export type EngageMemoryStore = ReturnType<typeof createVisitorStateStore>;
 
 const TTL_S = MEMORY_DAYS * 86_400;
 const EVENT = 'event:';
@@ -34,7 +29,7 @@ const READS_AT_ONCE = 50;
 /** Visitors of a site that wait for a call: twenty calls are not over in time. */
 const READS_WAITING_MAX = 1_000;
 
-export function createVisitorStateStore(redis: Redis): EngageMemoryStore {
+export function createVisitorStateStore(redis: Redis) {
   const readScript = createScript(redis, 'engage/engage_read.lua');
   const noteScript = createScript(redis, 'engage/engage_note.lua');
   const prefixOf = (siteId: string): string => `engage:{${siteId}}:`;
@@ -46,10 +41,11 @@ export function createVisitorStateStore(redis: Redis): EngageMemoryStore {
     { questionsMax: READS_AT_ONCE, waitingMax: READS_WAITING_MAX, waitMsMax: READ_MS_MAX, tooLate },
   );
   return {
-    async read(siteId, distinctId) {
+    /** What is remembered of the person that a distinct id stands for, whatever id it was noted under. */
+    async read(siteId: string, distinctId: string): Promise<EngageMemory> {
       return readMemories(await ask(siteId, basePersonId(siteId, distinctId)));
     },
-    async note(siteId, distinctId, notes, nowMs) {
+    async note(siteId: string, distinctId: string, notes: readonly Impression[], nowMs: number): Promise<void> {
       const args = notes.flatMap(argumentsOf);
       await noteScript.run([`${prefixOf(siteId)}${basePersonId(siteId, distinctId)}`], [nowMs, TTL_S, ...args]);
     },
@@ -76,12 +72,12 @@ function readMemories([personId, ...memories]: readonly [string, ...(readonly st
 
 function readMemory(flat: readonly string[]): Map<string, SeenItem> {
   const items = new Map<string, SeenItem>();
-  for (let at = 0; at + 1 < flat.length; at += 2) {
-    const [field, name] = [flat[at]?.slice(0, 2), flat[at]?.slice(2) ?? ''];
+  for (const [key, value] of pairsOf(flat)) {
+    const [field, name] = [key.slice(0, 2), key.slice(2)];
     const item = items.get(name) ?? { times: 0, lastMs: 0, doneMs: null };
-    if (field === 't:') item.times = Number(flat[at + 1]);
-    else if (field === 'l:') item.lastMs = Number(flat[at + 1]);
-    else if (field === 'd:') item.doneMs = Number(flat[at + 1]);
+    if (field === 't:') item.times = Number(value);
+    else if (field === 'l:') item.lastMs = Number(value);
+    else if (field === 'd:') item.doneMs = Number(value);
     items.set(name, item);
   }
   return items;

@@ -1,15 +1,10 @@
 import type { Redis } from 'ioredis';
-import {
-  type IdentityAnswer,
-  type IdentityLookup,
-  type IdentityStore,
-  type SplitPlan,
-  statedNodes,
-} from '#pipelines/identity/identity.ts';
+import { type IdentityAnswer, type IdentityLookup, type SplitPlan, statedNodes } from '#pipelines/identity/identity.ts';
 import type { Identifiers } from '#schemas/event.ts';
+import { IDENTIFIER_FIELDS } from '#schemas/event_encoder.ts';
 import type { IdentityLink } from '#schemas/records.ts';
-import { createIndexScript } from '../client.ts';
-import { createIndexEpoch, type IndexEpoch } from './rebuildable_index.ts';
+import { createIndexScript, pairsOf } from '../client.ts';
+import { createIndexEpoch } from './rebuildable_index.ts';
 
 /** Most distinct ids of one person: a shared address (of a till, of a family) joins no more people than that. */
 export const DISTINCT_IDS_PER_PERSON_MAX = 100;
@@ -35,22 +30,7 @@ export interface GroupedPerson {
 }
 
 /** The identity graph in Redis. Throws IndexLostError if a part of it may be missing. */
-export interface IdentityIndex extends IdentityStore {
-  readonly incarnation: IndexEpoch;
-  /**
-   * Restores what records of identity.links say of one site. Within each of RESTORE_PASSES the order does not matter.
-   */
-  restoreLinks(siteId: string, links: readonly IdentityLink[]): Promise<void>;
-  /**
-   * Restores the identifiers that events of one site had when they were identified; which persons are one and whose an
-   * identifier is, links say, which are restored before.
-   */
-  restoreQuestions(siteId: string, questions: readonly IdentityLookup[]): Promise<void>;
-  /** All who are one with any of some persons, each with whom it is part of and when it was first seen. */
-  groupsOf(siteId: string, persons: readonly string[]): Promise<GroupedPerson[]>;
-  /** Splits people as planned; what is to be written down of it, or null where they are no longer all of who they were. */
-  split(siteId: string, plan: SplitPlan): Promise<IdentityLink[] | null>;
-}
+export type IdentityIndex = ReturnType<typeof createIdentityStore>;
 
 /** Items of one script call at most, as every other command waits while a script runs. */
 const QUESTIONS_PER_SCRIPT = 500;
@@ -62,7 +42,7 @@ const RESOLVING = 0;
 const SPLITTING = 2;
 
 /** An index that identity.links and events.identified can make again. */
-export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_PERSON_MAX): IdentityIndex {
+export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_PERSON_MAX) {
   const script = createIndexScript(redis, 'indexes/identity.lua');
   const askSites = (calls: readonly SiteCall[], mode: number): Promise<unknown[]> =>
     script.run(
@@ -82,58 +62,56 @@ export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_
 
   return {
     incarnation: createIndexEpoch(redis, [PREFIX]),
-    async resolve(siteId, questions) {
+    async resolve(siteId: string, questions: readonly IdentityLookup[]): Promise<IdentityAnswer[]> {
       const answers: IdentityAnswer[] = [];
       for (let at = 0; at < questions.length; at += QUESTIONS_PER_SCRIPT) {
         answers.push(...(await resolveSome(siteId, questions.slice(at, at + QUESTIONS_PER_SCRIPT))));
       }
       return answers;
     },
-    async restoreLinks(siteId, links) {
+    /** Restores what records of identity.links say of one site. Within each of RESTORE_PASSES the order does not matter. */
+    async restoreLinks(siteId: string, links: readonly IdentityLink[]): Promise<void> {
       await restoreSite(siteId, links.map(linkToScript));
     },
-    async restoreQuestions(siteId, questions) {
+    /**
+     * Restores the identifiers that events of one site had when they were identified; which persons are one and whose an
+     * identifier is, links say, which are restored before.
+     */
+    async restoreQuestions(siteId: string, questions: readonly IdentityLookup[]): Promise<void> {
       const telling = questions.filter(({ identifiers }) => identifiers !== null);
       await restoreSite(
         siteId,
         telling.map((question) => ({ ...toScript(question), n: [] })),
       );
     },
-    async groupsOf(siteId, persons) {
+    /** All who are one with any of some persons, each with whom it is part of and when it was first seen. */
+    async groupsOf(siteId: string, persons: readonly string[]): Promise<GroupedPerson[]> {
       const [[flat] = []] = (await askSites([{ siteId, questions: [{ g: persons }] }], RESOLVING)) as [string[]][];
       return groupedPersons(flat ?? []);
     },
-    async split(siteId, { groups, cuts, holders }) {
+    /** Splits people as planned; what is to be written down of it, or null where they are no longer all of who they were. */
+    async split(siteId: string, { groups, cuts, holders }: SplitPlan): Promise<IdentityLink[] | null> {
       const item = { m: groups, c: cuts, h: holders };
       const [[answer] = []] = (await askSites([{ siteId, questions: [item] }], SPLITTING)) as [SplitAnswer | null][];
       if (!answer) return null;
-      const shared = { site_id: siteId, version: Number(answer[0]) };
       const persons = groupedPersons(answer[1]);
       const seen = new Map(persons.map(({ person, firstSeen }) => [person, firstSeen]));
-      const cutOf = (person_id: string, target: string): IdentityLink => ({
-        ...shared,
-        ...{ kind: 'cut', person_id, target, first_seen: seen.get(person_id) ?? 0 },
+      const linkOf = (kind: IdentityLink['kind'], person_id: string, target: string): IdentityLink => ({
+        ...{ site_id: siteId, kind, person_id, target },
+        first_seen: seen.get(person_id) ?? 0,
+        version: Number(answer[0]),
       });
       return [
-        ...persons.map(
-          ({ person, leader, firstSeen }): IdentityLink => ({
-            ...shared,
-            ...{ kind: 'split', person_id: person, target: leader, first_seen: firstSeen },
-          }),
-        ),
-        ...cuts.map(([person, node]) => cutOf(person, node)),
-        ...holders.map(
-          ([node, person]): IdentityLink => ({
-            ...cutOf(person, node),
-            ...{ kind: 'edge', version: 0, decision: 'joined' },
-          }),
-        ),
+        ...persons.map(({ person, leader }) => linkOf('split', person, leader)),
+        ...cuts.map(([person, node]) => linkOf('cut', person, node)),
+        ...holders.map(([node, person]): IdentityLink => {
+          return { ...linkOf('edge', person, node), version: 0, decision: 'joined' };
+        }),
       ];
     },
   };
 }
 
-/** What is asked about one site. */
 interface SiteCall {
   siteId: string;
   questions: readonly object[];
@@ -198,7 +176,9 @@ function toScript(question: IdentityLookup): object {
   return {
     b: question.basePersonId,
     n: question.nodes,
-    i: question.identifiers === null ? null : withoutNulls(question.identifiers),
+    i:
+      question.identifiers &&
+      Object.fromEntries(Object.entries(question.identifiers).filter(([, value]) => value !== null)),
     j: statedNodes(question),
     t: question.receivedAtMs,
     c: question.coordinate,
@@ -206,13 +186,6 @@ function toScript(question: IdentityLookup): object {
     y: question.claim?.yields,
     k: question.isPublic === true,
   };
-}
-
-function withoutNulls(identifiers: Identifiers): Record<string, string> {
-  return Object.fromEntries(Object.entries(identifiers).filter(([, value]) => value !== null)) as Record<
-    string,
-    string
-  >;
 }
 
 function toAnswers(siteId: string, item: Item, answer: ScriptAnswer | LookupAnswer[] | undefined): IdentityAnswer[] {
@@ -254,48 +227,24 @@ function edges(
 }
 
 function belongings(siteId: string, personId: string, members: readonly string[], version: number): IdentityLink[] {
-  const links: IdentityLink[] = [];
-  for (let at = 0; at < members.length; at += 2) {
-    links.push({
-      site_id: siteId,
-      kind: 'person',
-      person_id: members[at] as string,
-      target: personId,
-      first_seen: Number(members[at + 1]),
-      version,
-    });
-  }
-  return links;
+  return pairsOf(members).map(([person_id, seen]) => ({
+    ...{ site_id: siteId, kind: 'person', person_id, target: personId },
+    ...{ first_seen: Number(seen), version },
+  }));
 }
 
 function knownOf(flat: readonly string[]): Identifiers | null {
   if (flat.length === 0) return null;
-  const known = new Map<string, string>();
-  for (let at = 0; at < flat.length; at += 2) known.set(flat[at] as string, flat[at + 1] as string);
-  const of = (name: keyof Identifiers): string | null => known.get(name) ?? null;
-  return {
-    email: of('email'),
-    email_google: of('email_google'),
-    email_stripped: of('email_stripped'),
-    phone: of('phone'),
-    phone_digits: of('phone_digits'),
-    first_name: of('first_name'),
-    first_name_google: of('first_name_google'),
-    last_name: of('last_name'),
-    last_name_google: of('last_name_google'),
-    external_id: of('external_id'),
-  };
+  const known = new Map(pairsOf(flat));
+  return Object.fromEntries(
+    IDENTIFIER_FIELDS.map((field) => [field, known.get(field) ?? null]),
+  ) as unknown as Identifiers;
 }
 
-/** What one call of the script asks, in order, and by question where its answer stands. */
-interface Asked {
-  items: Item[];
-  places: Place[];
-}
-
-/** A question that links, or persons of whom nothing is said and each is asked for once. */
+/** A question of a call of the script: one that links, or persons of whom nothing is said and each is asked for once. */
 type Item = { question: IdentityLookup } | { lookups: string[] };
 
+/** Where the answer to a question stands. */
 interface Place {
   item: number;
   /** Its person among the item's lookups; 0 where the item is a question. */
@@ -306,7 +255,7 @@ interface Place {
  * Most events say nothing of who their visitor is, and a visitor has many events. Those between two questions that link go
  * into one question with each person once, and each gets the answer that it would have got alone.
  */
-function asItems(questions: readonly IdentityLookup[]): Asked {
+function asItems(questions: readonly IdentityLookup[]): { items: Item[]; places: Place[] } {
   const items: Item[] = [];
   let lookups: string[] = [];
   let seen = new Map<string, number>();

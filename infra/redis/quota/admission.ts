@@ -3,14 +3,7 @@ import type { Admission, AdmissionRequest, LimitKind, RateLimits, RateVerdict } 
 import { createScript, gather, type Redis, tooLate, within } from '../client.ts';
 
 /** Rate limits and reservations that all edges share. Everything throws RedisUnavailableError. */
-export interface RateLimitStore {
-  /** Checks a request against both rate limits and reserves its events of the month, in one round trip. */
-  admit(request: AdmissionRequest): Promise<Admission>;
-  /** Releases what was reserved and certainly not produced. */
-  release(accountId: string, month: string, lease: string, events: number): Promise<void>;
-  /** Renews leases; answers how many partitions have a checkpoint. */
-  renew(leases: readonly string[], leaseMs: number): Promise<number>;
-}
+export type RateLimitStore = ReturnType<typeof createAdmissionStore>;
 
 export interface AdmissionStoreOptions {
   limits: RateLimits;
@@ -18,7 +11,6 @@ export interface AdmissionStoreOptions {
   cluster: boolean;
   /** Checkpoints that Redis must have; with fewer it has lost how much is used. */
   checkpointsWanted: number;
-  /** Longest wait for an answer. */
   deadlineMs: number;
 }
 
@@ -27,7 +19,7 @@ export interface AdmissionStoreOptions {
  * once, under load many share its cost. In a cluster a request is three parallel calls, and a request that one limit
  * refuses may count for the other.
  */
-export function createAdmissionStore(redis: Redis, options: AdmissionStoreOptions): RateLimitStore {
+export function createAdmissionStore(redis: Redis, options: AdmissionStoreOptions) {
   const admitScript = createScript(redis, 'quota/admit.lua');
   const releaseScript = createScript(redis, 'quota/release.lua');
   const leaseScript = createScript(redis, 'quota/lease.lua');
@@ -50,21 +42,29 @@ export function createAdmissionStore(redis: Redis, options: AdmissionStoreOption
   }
 
   async function admitInParts(request: AdmissionRequest): Promise<Admission> {
-    const [byAddress, byKey, month] = await Promise.all(
-      parts(request).map(async (part) => (await call([part]))[0] as Admission),
-    );
-    const limited = [byAddress, byKey].find((part) => part?.verdict.ok === false);
-    if (limited === undefined) return { ...(month as Admission), verdict: nearer(byAddress, byKey) };
-    if ((month?.granted ?? 0) > 0) {
-      await release(request.accountId, request.month, request.lease, month?.granted ?? 0);
+    const askFor = async (part: Partial<AdmissionRequest>): Promise<Admission> =>
+      (await call([{ ...request, ...part }]))[0] as Admission;
+    const [byAddress, byKey, month] = await Promise.all([
+      askFor({ key: null, lease: '' }),
+      askFor({ address: null, lease: '' }),
+      askFor({ address: null, key: null }),
+    ]);
+    const limited = [byAddress, byKey].find(({ verdict }) => !verdict.ok);
+    if (limited === undefined) return { ...month, verdict: nearer(byAddress, byKey) };
+    if (month.granted !== null && month.granted > 0) {
+      await release(request.accountId, request.month, request.lease, month.granted);
     }
     return { verdict: limited.verdict, granted: 0, known: 0 };
   }
 
   return {
-    admit: (request) => (options.cluster ? admitInParts(request) : ask('', request)),
+    /** Checks a request against both rate limits and reserves its events of the month, in one round trip. */
+    admit: (request: AdmissionRequest): Promise<Admission> =>
+      options.cluster ? admitInParts(request) : ask('', request),
+    /** Releases what was reserved and certainly not produced. */
     release,
-    renew: async (leases, leaseMs) =>
+    /** Renews leases; answers how many partitions have a checkpoint. */
+    renew: async (leases: readonly string[], leaseMs: number): Promise<number> =>
       (await within(
         options.deadlineMs,
         leaseScript.run([LEASES_KEY, CHECKPOINTS_KEY], [leaseMs, ...leases]),
@@ -72,17 +72,8 @@ export function createAdmissionStore(redis: Redis, options: AdmissionStoreOption
   };
 }
 
-/** A request's address, its key and its month, each by itself. */
-function parts(request: AdmissionRequest): AdmissionRequest[] {
-  return [
-    { ...request, key: null, lease: '' },
-    { ...request, address: null, lease: '' },
-    { ...request, address: null, key: null },
-  ];
-}
-
-function nearer(a: Admission | undefined, b: Admission | undefined): RateVerdict {
-  const rates = [a?.verdict.rate, b?.verdict.rate].filter((rate) => rate !== null && rate !== undefined);
+function nearer(a: Admission, b: Admission): RateVerdict {
+  const rates = [a.verdict.rate, b.verdict.rate].filter((rate) => rate !== null);
   return { ok: true, rate: rates.sort((one, other) => one.remaining - other.remaining)[0] ?? null };
 }
 
@@ -120,15 +111,8 @@ const NUMBERS_EACH = 7;
 function readAnswers(flat: readonly number[], count: number): Admission[] {
   return Array.from({ length: count }, (_, index) => {
     const at = index * NUMBERS_EACH;
-    const [code, waitMs, limit, remaining, resetMs, granted, known] = flat.slice(at, at + NUMBERS_EACH) as [
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
+    const numbers = flat.slice(at, at + NUMBERS_EACH);
+    const [code = 0, waitMs = 0, limit = 0, remaining = 0, resetMs = 0, granted = 0, known = 0] = numbers;
     const kind = KINDS[code];
     const rate = { limit, remaining, resetMs };
     if (kind !== undefined) return { verdict: { ok: false, kind, waitMs, rate }, granted: 0, known: 0 };

@@ -80,24 +80,13 @@ function settleArguments({ partition, log, ranges }: Settlement, known: SettledU
   return args;
 }
 
-/** What is known of how much of this month accounts have used. */
-export interface MonthUseView {
-  /** Reads anew, unless that was done just now. While Redis does not know, nothing is known. */
-  refresh(accountIds: readonly string[]): Promise<void>;
-  /** Events of an account that were settled this month (UTC); null where that is not known. */
-  used(accountId: string): number | null;
-}
+export type MonthUseView = ReturnType<typeof createMonthUseView>;
 
 /** A page of accounts, and the next, are shown from one reading. */
 const FRESH_MS = 500;
 const ACCOUNTS_PER_CALL = 1_000;
 
-export function createMonthUseView(
-  redis: Redis,
-  logger: Logger,
-  nowMs: () => number,
-  monotonicMs: () => number,
-): MonthUseView {
+export function createMonthUseView(redis: Redis, logger: Logger, nowMs: () => number, monotonicMs: () => number) {
   let uses: ReadonlyMap<string, number> = new Map();
   let readAtMs = Number.NEGATIVE_INFINITY;
 
@@ -117,7 +106,8 @@ export function createMonthUseView(
   }
 
   return {
-    async refresh(accountIds) {
+    /** Reads anew, unless that was done just now. While Redis does not know, nothing is known. */
+    async refresh(accountIds: readonly string[]): Promise<void> {
       if (monotonicMs() - readAtMs < FRESH_MS) return;
       try {
         uses = await read(accountIds);
@@ -127,6 +117,7 @@ export function createMonthUseView(
       }
       readAtMs = monotonicMs();
     },
-    used: (accountId) => uses.get(accountId) ?? null,
+    /** Events of an account that were settled this month (UTC); null where that is not known. */
+    used: (accountId: string): number | null => uses.get(accountId) ?? null,
   };
 }

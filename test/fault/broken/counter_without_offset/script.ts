@@ -8,8 +8,9 @@ const FOLDER = new URL('../../../../infra/redis/', import.meta.url);
 const CONDITION = 'local fresh = next_offset > settled';
 
 /** Broken: adds whatever it is given, settled before or not. */
-export function createScript(redis: Redis, file: string): Script {
-  if (file !== 'quota/settle.lua') return soundScript(redis, file);
+export function createScript(redis: Redis, ...files: readonly string[]): Script {
+  const [file = ''] = files;
+  if (file !== 'quota/settle.lua') return soundScript(redis, ...files);
   const sound = readFileSync(new URL(file, FOLDER), 'utf8');
   if (!sound.includes(CONDITION)) throw new Error(`${file} has no longer what is to be broken: ${CONDITION}`);
   const text = sound.replace(CONDITION, 'local fresh = true');
