@@ -3,7 +3,6 @@
 let armed: ArmedFailpoint | null = null;
 let passes = 0;
 
-/** Arms what the environment of this process asks for; null for nothing. */
 export function armFailpoint(wanted: ArmedFailpoint | null): void {
   armed = wanted;
 }

@@ -12,7 +12,6 @@ import {
 } from 'esbuild';
 
 export interface BundleOptions {
-  /** Path of the entry's source file. */
   entry: string;
   /** `iife` for a classic script, `esm` for a module. */
   format: 'iife' | 'esm';
@@ -52,14 +51,12 @@ export function bundle(options: BundleOptions): Promise<Uint8Array> {
   return withBundler(() => bundled(options));
 }
 
-/** A file of an application as it is served. */
 interface AppFile {
   /** With a digest of its content, so that it never means anything else. */
   name: string;
   bytes: Uint8Array;
 }
 
-/** An application for browsers: its files, and those that its first page begins with. */
 export interface AppBundle {
   files: AppFile[];
   script: string;
@@ -141,7 +138,7 @@ async function bundledApp(entry: string, first: readonly string[]): Promise<AppB
   });
   const outputs = Object.entries(metafile.outputs);
   const [path, output] =
-    outputs.find(([, { entryPoint }]) => entryPoint !== undefined && isSame(entryPoint, entry)) ?? [];
+    outputs.find(([, { entryPoint }]) => entryPoint !== undefined && resolve(entryPoint) === resolve(entry)) ?? [];
   if (path === undefined || output === undefined) throw new BundleError(`${entry} gave no script`);
   const style = output.cssBundle === undefined ? null : basename(output.cssBundle);
   return {
@@ -199,8 +196,6 @@ function importedAtOnce({ outputs }: Metafile, of: string): string[] {
   visit(of);
   return [...found];
 }
-
-const isSame = (entryPoint: string, entry: string): boolean => resolve(entryPoint) === resolve(entry);
 
 interface Built extends BuildResult {
   outputFiles: OutputFile[];

@@ -19,12 +19,9 @@ export function createDnsResolver({ servers, timeoutMs }: ResolverOptions): DnsR
   if (servers.length > 0) resolver.setServers(servers);
   return {
     txt: (name) => answerOf(async () => (await resolver.resolveTxt(name)).map((strings) => strings.join(''))),
-    cname: (name) => answerOf(async () => (await resolver.resolveCname(name)).map(plainName)),
+    cname: (asked) =>
+      answerOf(async () => (await resolver.resolveCname(asked)).map((name) => withoutRootDot(name.toLowerCase()))),
   };
-}
-
-function plainName(name: string): string {
-  return withoutRootDot(name.toLowerCase());
 }
 
 /** Every error of the resolver is an answer; whatever else is thrown is a fault of ours. */

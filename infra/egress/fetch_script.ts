@@ -13,7 +13,6 @@ import {
 export interface ScriptFetchOptions {
   /** The base URL of each vendor: nothing of a request has a part in it. */
   vendors: Readonly<Record<LoaderVendor, string>>;
-  /** The longest that a fetch may take in all. */
   timeoutMs: number;
   /** Of the script, decoded. */
   bytesMax: number;
@@ -31,7 +30,6 @@ const CONNECTIONS_MAX = 8;
  */
 const HEADERS = { accept: '*/*', 'accept-encoding': 'gzip, br', 'user-agent': 'Mozilla/5.0 (compatible; svc-loader)' };
 
-/** A failure of a fetch, as it is told. */
 class FetchFailure extends Error {
   readonly code: ScriptFailure;
 

@@ -6,11 +6,9 @@ import type { Answer, HttpRequest, NoAnswerReason } from '#pipelines/delivery/co
 import { type GuardPolicy, guardedLookup, isUrlAllowed, type Resolve } from './ssrf_guard.ts';
 
 export interface EgressOptions extends GuardPolicy {
-  /** Connections to one origin. */
   connectionsMax: number;
   /** The longest that connecting may take; the whole call has the deadline that is given with it. */
   connectTimeoutMs: number;
-  /** How long an idle connection is kept. */
   keepAliveMs: number;
 }
 
@@ -22,12 +20,7 @@ export const EGRESS_DEFAULTS: EgressOptions = {
   keepAliveMs: 30_000,
 };
 
-export interface Egress {
-  /** Makes one call. Never rejects: that there was no answer is an Answer too. */
-  send(request: HttpRequest, timeoutMs: number): Promise<Answer>;
-  /** Ends open connections; calls under way are aborted. */
-  close(): Promise<void>;
-}
+export type Egress = ReturnType<typeof createEgress>;
 
 /** How much of an answer is read; the rest is not waited for. */
 const ANSWER_BYTES_MAX = 65_536;
@@ -41,17 +34,19 @@ const resolveAll: Resolve = (hostname) => lookup(hostname, { all: true });
  *
  * @param resolve resolves names for untrusted requests; the system's resolver unless a test brings another.
  */
-export function createEgress(options: EgressOptions, resolve: Resolve = resolveAll): Egress {
+export function createEgress(options: EgressOptions, resolve: Resolve = resolveAll) {
   const trusted = agentOf(options, {});
   const guarded = agentOf(options, { lookup: guardedLookup(resolve, options) });
   return {
-    send: async (request, timeoutMs) => {
+    /** Makes one call. Never rejects: that there was no answer is an Answer too. */
+    send: async (request: HttpRequest, timeoutMs: number): Promise<Answer> => {
       if (!URL.canParse(request.url)) return { kind: 'no_answer', reason: 'address_refused' };
       const url = new URL(request.url);
       if (!request.trusted && !isUrlAllowed(url, options)) return { kind: 'no_answer', reason: 'address_refused' };
       return exchange(request.trusted ? trusted : guarded, url, request, timeoutMs);
     },
-    close: async () => {
+    /** Ends open connections; calls under way are aborted. */
+    close: async (): Promise<void> => {
       await Promise.all([trusted.destroy(), guarded.destroy()]);
     },
   };

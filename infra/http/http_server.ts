@@ -53,8 +53,19 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   if (onMalformed !== undefined) {
     server.frameworkErrors = (_error, _request, reply) => onMalformed(reply as unknown as HttpReply);
   }
-  const app = withHosts(withAddresses(withHalfOpen(Fastify(server))), onMalformed ?? refuseSilently);
-  return withEnd(app, options.closingMs ?? CLOSING_MS);
+  const app = Fastify(server);
+  // Answers a request whose sender has closed its own side, as some proxies and `nc -N` do. By default Node drops the answer
+  // then, and the sender would believe that what was stored is lost. The option is not in Node's types.
+  Object.assign(app.server, { httpAllowHalfOpen: true });
+  rememberAddresses(app);
+  // What does not say its host is refused before anything of it is used.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (saysItsHost(request.raw)) done();
+    else if (onMalformed !== undefined) onMalformed(reply);
+    else reply.code(400).send();
+  });
+  endInTime(app, options.closingMs ?? CLOSING_MS);
+  return app;
 }
 
 /** Why something that came never became a request, by what Node calls it; anything else is no HTTP. */
@@ -74,19 +85,6 @@ function refuseUnread({ code }: Error & { code?: string }, socket: Socket): void
   socket.destroy();
 }
 
-function refuseSilently(reply: HttpReply): void {
-  reply.code(400).send();
-}
-
-/** Refuses what does not say its host, before anything of it is used. */
-function withHosts(app: HttpServer, refuse: (reply: HttpReply) => void): HttpServer {
-  app.addHook('onRequest', (request, reply, done) => {
-    if (saysItsHost(request.raw)) done();
-    else refuse(reply);
-  });
-  return app;
-}
-
 const CLOSING_MS = 10_000;
 const PARAM_CHARACTERS_MAX = 100;
 const KEEP_ALIVE_MS = 72_000;
@@ -95,17 +93,8 @@ const SILENCE_MS_MAX = 120_000;
 /** How often Node looks for late requests. Its default is 30 s, so that they would be cut up to 30 s too late. */
 const LATE_CHECK_MS = 1_000;
 
-/**
- * Answers a request whose sender has closed its own side, as some proxies and `nc -N` do. By default Node drops the answer
- * then, and the sender would believe that what was stored is lost. The option is not in Node's types.
- */
-function withHalfOpen(app: HttpServer): HttpServer {
-  Object.assign(app.server, { httpAllowHalfOpen: true });
-  return app;
-}
-
 /** When the server closes: answers the requests that have begun, and ends every connection in time. */
-function withEnd(app: HttpServer, closingMs: number): HttpServer {
+function endInTime(app: HttpServer, closingMs: number): void {
   const connections = watchConnections(app.server);
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (connections.ending) reply.header('connection', 'close');
@@ -115,7 +104,6 @@ function withEnd(app: HttpServer, closingMs: number): HttpServer {
     connections.end(closingMs);
     done();
   });
-  return app;
 }
 
 const addresses = new WeakMap<HttpRequestIn, string>();
@@ -140,7 +128,7 @@ export function requestHost(request: HttpRequestIn): string {
 }
 
 /** A request whose sender has left before it begins has no address and nobody to answer, so it is not handled. */
-function withAddresses(app: HttpServer): HttpServer {
+function rememberAddresses(app: HttpServer): void {
   // Read while the connection is new: the system forgets the address of a connection that was reset.
   app.server.on('connection', (socket) => void socket.remoteAddress);
   app.addHook('onRequest', (request, reply, done) => {
@@ -160,7 +148,6 @@ function withAddresses(app: HttpServer): HttpServer {
     addresses.set(request, normaliseIp(ip) ?? ip);
     done();
   });
-  return app;
 }
 
 /**
@@ -190,17 +177,6 @@ export async function listen(server: HttpServer, host: string, port: number): Pr
   return address.port;
 }
 
-/** The connections of a server, to be ended when it stops. */
-interface Connections {
-  /** Whether the server is about to stop. */
-  readonly ending: boolean;
-  /**
-   * Ends idle connections at once, and the others as soon as they are answered, at the latest after `deadlineMs`. Node's own
-   * `close` leaves connections that never sent a byte, and once it was called no slow sender is cut any more.
-   */
-  end(deadlineMs: number): void;
-}
-
 interface Use {
   /** Requests that are not answered yet. */
   open: number;
@@ -208,7 +184,7 @@ interface Use {
   readBytes: number;
 }
 
-function watchConnections(server: Server): Connections {
+function watchConnections(server: Server) {
   const uses = new Map<Socket, Use>();
   let ending = false;
 
@@ -230,10 +206,14 @@ function watchConnections(server: Server): Connections {
   });
 
   return {
-    get ending() {
+    get ending(): boolean {
       return ending;
     },
-    end(deadlineMs) {
+    /**
+     * Ends idle connections at once, and the others as soon as they are answered, at the latest after `deadlineMs`. Node's own
+     * `close` leaves connections that never sent a byte, and once it was called no slow sender is cut any more.
+     */
+    end(deadlineMs: number): void {
       ending = true;
       for (const [socket, use] of uses) if (isIdle(socket, use)) socket.destroy();
       const timer = setTimeout(() => {
@@ -279,7 +259,6 @@ const targetHost = (target: string): string | undefined => /^https?:\/\/([^/?#]*
 
 const isHost = (name: string): boolean => name.length === 4 && name.toLowerCase() === 'host';
 
-/** The path of a request as it was sent. */
 export function sentPath({ url }: HttpRequestIn): string {
   return url.split('?', 1)[0] ?? '';
 }

@@ -3,12 +3,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 
 /** What is kept of the errors inside requests that nobody foresaw. One of them never ends the process. */
-export interface RequestErrors {
-  /** Counts an error and logs where it was thrown; `route` is the route's pattern. */
-  saw(error: unknown, route: string | undefined): void;
-  /** A request did what it came for. */
-  succeeded(): void;
-}
+export type RequestErrors = ReturnType<typeof createRequestErrors>;
 
 export interface RequestErrorsOptions {
   metrics: Metrics;
@@ -30,7 +25,7 @@ const FINGERPRINTS_MAX = 100;
  * Counts and logs errors. As anybody may repeat a request, no number of failed ones says that the process is at fault:
  * only when none succeeds any more for a minute is it ended, for its supervisor to start it anew.
  */
-export function createRequestErrors(options: RequestErrorsOptions): RequestErrors {
+export function createRequestErrors(options: RequestErrorsOptions) {
   const { metrics, logger, nowMs } = options;
   const counter = metrics.counter('svc_request_errors_total', 'Requests that failed for a reason nobody foresaw', [
     'route',
@@ -59,14 +54,15 @@ export function createRequestErrors(options: RequestErrorsOptions): RequestError
   }
 
   return {
-    saw(error, route = 'none') {
+    /** Counts an error and logs where it was thrown; `route` is the route's pattern. */
+    saw(error: unknown, route: string | undefined = 'none'): void {
       counter.inc({ route });
       log(error, route);
       const inARow = lengthen();
       if (options.inARowMax === 0 || inARow < options.inARowMax) return;
       options.fatal(new Error(`no request has succeeded since ${row.errors} failed for unknown reasons`));
     },
-    succeeded() {
+    succeeded(): void {
       row.lastMs = Number.NEGATIVE_INFINITY;
     },
   };

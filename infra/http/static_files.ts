@@ -56,7 +56,6 @@ export function sendFile(request: HttpRequestIn, reply: HttpReply, { bodies }: C
   return reply.type(type).send(bytes);
 }
 
-/** The pages run nothing and load nothing. */
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
 
 /**

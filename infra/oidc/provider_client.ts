@@ -14,10 +14,8 @@ import {
   enableNonRepudiationChecks,
 } from 'openid-client';
 
-/** A provider of OpenID Connect, as it is configured. */
 interface OidcProvider {
   id: string;
-  /** What people know it by. */
   label: string;
   /** The address that it says it has; its settings are below it. */
   issuer: string;
@@ -49,15 +47,7 @@ export type OidcAnswer =
     }
   | { ok: false; code: 'oidc_denied' | 'oidc_refused' | 'oidc_unavailable'; detail: string };
 
-export interface ProviderClient {
-  id: string;
-  label: string;
-  isTimeOptional: boolean;
-  /** Where the browser goes; null where the provider does not answer as it should. */
-  begin(binding: OidcBinding): Promise<string | null>;
-  /** @param query What the provider has sent the browser back with. */
-  finish(query: string, binding: OidcBinding): Promise<OidcAnswer>;
-}
+export type ProviderClient = ReturnType<typeof createProviderClient>;
 
 const ANSWER_S_MAX = 5;
 /** The subject alone is asked for: neither name nor address is wanted. */
@@ -72,7 +62,7 @@ const AGAIN = { max_age: '0' };
  * Signs people in at a provider: authorization code with PKCE, state and nonce. The provider's settings and keys are read
  * anew for each sign-in, so that keys that were changed are known at once. ID tokens are checked by their signature too.
  */
-export function createProviderClient(provider: OidcProvider): ProviderClient {
+export function createProviderClient(provider: OidcProvider) {
   const { id, label, issuer, clientId, clientSecret, isTimeOptional } = provider;
   const isPlain = new URL(issuer).protocol === 'http:';
 
@@ -108,7 +98,8 @@ export function createProviderClient(provider: OidcProvider): ProviderClient {
     id,
     label,
     isTimeOptional,
-    async begin({ redirectUri, state, nonce, verifier, isAgain }) {
+    /** Where the browser goes; null where the provider does not answer as it should. */
+    async begin({ redirectUri, state, nonce, verifier, isAgain }: OidcBinding): Promise<string | null> {
       const found = await reachable();
       if (!found.ok) return null;
       const { config } = found;
@@ -116,7 +107,8 @@ export function createProviderClient(provider: OidcProvider): ProviderClient {
       const asked = { redirect_uri: redirectUri, scope: SCOPE, state, nonce, ...(isAgain && AGAIN) };
       return buildAuthorizationUrl(config, { ...asked, code_challenge, code_challenge_method: 'S256' }).href;
     },
-    async finish(query, { redirectUri, state, nonce, verifier }) {
+    /** @param query What the provider has sent the browser back with. */
+    async finish(query: string, { redirectUri, state, nonce, verifier }: OidcBinding): Promise<OidcAnswer> {
       const found = await reachable();
       if (!found.ok) return { ok: false, code: 'oidc_unavailable', detail: found.detail };
       const { config } = found;

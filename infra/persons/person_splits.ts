@@ -13,7 +13,6 @@ import { type SplitPlan, splitPlan } from '#pipelines/identity/identity.ts';
 import { type IdentityLink, linkKey } from '#schemas/records.ts';
 import { partitionOf } from '#schemas/wire.ts';
 
-/** Who is to be taken out of whom, and what that changes. */
 export interface PlannedSplit {
   plan: SplitPlan;
   rows: RowSplit;
@@ -25,25 +24,7 @@ class PersonSplitsError extends Error {
   readonly code = 'splits_unavailable';
 }
 
-/** Splits people whom a merge was wrong for. */
-export interface PersonSplits {
-  /** All who are one with any of some persons. @throws PersonSplitsError */
-  groupsOf(siteId: string, persons: readonly string[]): Promise<GroupedPerson[]>;
-  /**
-   * What a split would do, by the edges of identity.links, all of which are read.
-   *
-   * @param taken Keyed identifiers that go with who is moved.
-   * @throws PersonSplitsError
-   */
-  plan(
-    siteId: string,
-    group: readonly GroupedPerson[],
-    moved: ReadonlySet<string>,
-    taken: ReadonlySet<string>,
-  ): Promise<PlannedSplit>;
-  /** False where they are no longer who they were when it was planned. @throws PersonSplitsError */
-  split(planned: PlannedSplit): Promise<boolean>;
-}
+export type PersonSplits = ReturnType<typeof createPersonSplits>;
 
 interface SplitParts {
   session: KafkaSession;
@@ -57,15 +38,7 @@ interface SplitParts {
 
 const WRITE_RETRIES = 8;
 
-export function createPersonSplits({
-  session,
-  registry,
-  redis,
-  warehouse,
-  cluster,
-  logger,
-  nowMs,
-}: SplitParts): PersonSplits {
+export function createPersonSplits({ session, registry, redis, warehouse, cluster, logger, nowMs }: SplitParts) {
   const store = createIdentityStore(redis);
   const codecOf = () => createCodec<IdentityLink>(registry, TOPICS.links, 'identity_link');
 
@@ -96,8 +69,21 @@ export function createPersonSplits({
   }
 
   return {
-    groupsOf: (siteId, persons) => failing(() => store.groupsOf(siteId, persons)),
-    plan: (siteId, group, moved, taken) =>
+    /** All who are one with any of some persons. @throws PersonSplitsError */
+    groupsOf: (siteId: string, persons: readonly string[]): Promise<GroupedPerson[]> =>
+      failing(() => store.groupsOf(siteId, persons)),
+    /**
+     * What a split would do, by the edges of identity.links, all of which are read.
+     *
+     * @param taken Keyed identifiers that go with who is moved.
+     * @throws PersonSplitsError
+     */
+    plan: (
+      siteId: string,
+      group: readonly GroupedPerson[],
+      moved: ReadonlySet<string>,
+      taken: ReadonlySet<string>,
+    ): Promise<PlannedSplit> =>
       failing(async () => {
         const persons = group.map(({ person }) => person);
         const edges = await edgesOf(siteId, new Set(persons));
@@ -110,7 +96,8 @@ export function createPersonSplits({
         };
         return { plan, rows, rowCount: await countSplitRows(warehouse, rows) };
       }),
-    split: ({ plan, rows }) =>
+    /** False where they are no longer who they were when it was planned. @throws PersonSplitsError */
+    split: ({ plan, rows }: PlannedSplit): Promise<boolean> =>
       failing(async () => {
         const links = await store.split(rows.site_id, plan);
         if (links === null) return false;

@@ -51,98 +51,61 @@ const ONCE = 'once';
 export const REDIS_COMMANDS = ['eval', 'evalsha', 'info', 'ping', 'select', 'time'] as const;
 
 /** Of the life of an index, and of making it again. */
-const INDEX_COMMANDS = 'get set del hset hgetall pexpire'.split(' ');
+const INDEX_COMMANDS = ['get', 'set', 'del', 'hset', 'hgetall', 'pexpire'];
 
 const DICTIONARIES = ['merged_persons_base', 'merged_persons_recent'];
 const AGING = ['event_rows', 'event_hours', 'delivery_outcomes', 'inventory', 'duplicates'];
 
 /** The rights of a process at the installation that delivers to `destinations`; `destination` is that of a delivery. */
-export function rightsOf(kind: ProcessKind, destinations: readonly string[], destination = ''): ProcessRights {
-  return RIGHTS[kind](destinations, destination);
-}
+export const rightsOf = (kind: ProcessKind, destinations: readonly string[], destination = ''): ProcessRights =>
+  RIGHTS[kind](destinations, destination);
+
+const words = (text: string): string[] => text.split(' ');
+
+const { raw, unique, identified, outcomes, links, counts, duplicates, usage, inventory, settings } = TOPICS;
+const { audit, dataReads, replays, resent, resolved, againIdentity, againWarehouse } = TOPICS;
 
 const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination: string) => ProcessRights> = {
   edge: () => ({
-    kafka: { reads: [TOPICS.settings], writes: [TOPICS.raw, TOPICS.inventory], groups: [TABLE] },
+    kafka: { reads: [settings], writes: [raw, inventory], groups: [TABLE] },
     redis: {
       // `i:{SITE}:` is the prefix that a script is given for what it reads; no key is called so.
-      keys: [
-        'rate:*',
-        'q:{*}:*',
-        'q:{edges}leases',
-        'q:{edges}checkpoints',
-        'salt:*',
-        'inv:*',
-        'keys.used',
-        'refusals.*',
-        'tag.*',
-        'engage:*',
-        'i:{*}:',
-      ],
+      keys: words(
+        'rate:* q:{*}:* q:{edges}leases q:{edges}checkpoints salt:* inv:* keys.used refusals.* tag.* engage:* i:{*}:',
+      ),
       keysRead: ['i:*'],
-      commands:
-        'get set expire pexpire ttl hget hset hdel hlen hkeys hmget hgetall hincrby sadd scard zadd zrange zrem zrangebyscore zremrangebyrank zremrangebyscore'.split(
-          ' ',
-        ),
+      commands: words(
+        'get set expire pexpire ttl hget hset hdel hlen hkeys hmget hgetall hincrby sadd scard zadd zrange zrem zrangebyscore zremrangebyrank zremrangebyscore',
+      ),
     },
     clickhouse: null,
   }),
   control: (destinations) => ({
     kafka: {
+      // Links say by which evidence people are one, to split them.
       reads: [
-        TOPICS.settings,
-        TOPICS.dataReads,
-        TOPICS.replays,
-        TOPICS.resent,
-        TOPICS.resolved,
-        TOPICS.outcomes,
-        // By which evidence people are one, to split them.
-        TOPICS.links,
-        ...STAGES.map(deadTopic),
-        ...destinations.map(replayTopic),
+        ...[settings, dataReads, replays, resent, resolved, outcomes, links],
+        ...[...STAGES.map(deadTopic), ...destinations.map(replayTopic)],
       ],
       writes: [
-        TOPICS.settings,
-        TOPICS.links,
-        TOPICS.audit,
-        TOPICS.dataReads,
-        TOPICS.resent,
-        TOPICS.resolved,
-        TOPICS.raw,
-        TOPICS.againIdentity,
-        TOPICS.againWarehouse,
+        ...[settings, links, audit, dataReads, resent, resolved, raw, againIdentity, againWarehouse],
         ...destinations.map(replayTopic),
       ],
       // How far the stages are.
-      describes: [
-        TOPICS.unique,
-        TOPICS.identified,
-        TOPICS.counts,
-        TOPICS.duplicates,
-        TOPICS.usage,
-        TOPICS.inventory,
-        'delivery.*',
-      ],
+      describes: [unique, identified, counts, duplicates, usage, inventory, 'delivery.*'],
       groups: [TABLE, ONCE],
-      groupsDescribed: ['dedup', 'quota', 'identity', 'warehouse', 'delivery', 'replay'],
+      groupsDescribed: words('dedup quota identity warehouse delivery replay'),
       // It writes deliveries anew in place of a replay.
       transactionalIds: ['control', 'replay'],
     },
     redis: {
-      keys: [
-        'session:*',
-        'session_proof:*',
-        'session_factor:*',
-        'sessions:*',
-        'once:*',
-        '{sign_in}:*',
-        'query.answer:*',
-        'query.lease:*',
-        'i:*',
-      ],
-      keysRead: ['q:*', 'keys.used', 'refusals.*', 'tag.*'],
-      commands:
-        'get set del getdel exists incr pttl pexpire hget hset hlen hgetall sadd zadd zrem zrange zrevrange'.split(' '),
+      keys: words(
+        'session:* session_proof:* session_factor:* sessions:* once:* {sign_in}:* query.answer:* query.lease:* i:*',
+      ),
+      keysRead: words('q:* keys.used refusals.* tag.*'),
+      commands: words(
+        'get set del getdel exists incr pttl pexpire hget hset hlen hgetall sadd zadd zrem zrange zrevrange',
+      ),
     },
     clickhouse: [
       { privileges: ['SELECT', 'dictGet'], on: ['*'] },
@@ -155,51 +118,43 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   }),
   dedup: () => ({
     kafka: {
-      reads: [TOPICS.raw, TOPICS.unique],
-      writes: [TOPICS.unique, TOPICS.counts, TOPICS.duplicates, deadTopic('dedup')],
+      reads: [raw, unique],
+      writes: [unique, counts, duplicates, deadTopic('dedup')],
       groups: ['dedup', ONCE],
       transactionalIds: ['dedup'],
     },
-    redis: { keys: ['d:*'], commands: [...INDEX_COMMANDS, 'hget', 'hdel', 'hsetnx', 'scan', 'unlink'] },
+    redis: { keys: ['d:*'], commands: [...INDEX_COMMANDS, ...words('hget hdel hsetnx scan unlink')] },
     clickhouse: null,
   }),
   identity: () => ({
     kafka: {
-      reads: [TOPICS.unique, TOPICS.againIdentity, TOPICS.links, TOPICS.identified],
-      writes: [TOPICS.identified, TOPICS.links, deadTopic('identity')],
+      reads: [unique, againIdentity, links, identified],
+      writes: [identified, links, deadTopic('identity')],
       groups: ['identity', ONCE],
       transactionalIds: ['identity'],
     },
     redis: {
       keys: ['i:*'],
-      commands: [...INDEX_COMMANDS, 'hget', 'hdel', 'mget', 'exists', 'hincrby', 'sadd', 'sismember'],
+      commands: [...INDEX_COMMANDS, ...words('hget hdel mget exists hincrby sadd sismember')],
     },
     clickhouse: null,
   }),
   quota: () => ({
     kafka: {
-      reads: [TOPICS.settings, TOPICS.counts, TOPICS.usage],
-      writes: [TOPICS.usage, deadTopic('quota')],
-      describes: [TOPICS.raw],
+      reads: [settings, counts, usage],
+      writes: [usage, deadTopic('quota')],
+      describes: [raw],
       groups: ['quota', TABLE],
     },
     redis: {
       keys: ['q:*'],
-      commands: 'expire hget hset hdel hlen hkeys hgetall hincrby zadd zrem zrangebyscore'.split(' '),
+      commands: words('expire hget hset hdel hlen hkeys hgetall hincrby zadd zrem zrangebyscore'),
     },
     clickhouse: null,
   }),
   warehouse: () => ({
     kafka: {
-      reads: [
-        TOPICS.identified,
-        TOPICS.againWarehouse,
-        TOPICS.links,
-        TOPICS.usage,
-        TOPICS.outcomes,
-        TOPICS.inventory,
-        TOPICS.duplicates,
-      ],
+      reads: [identified, againWarehouse, links, usage, outcomes, inventory, duplicates],
       writes: [deadTopic('warehouse')],
       groups: ['warehouse'],
     },
@@ -207,40 +162,29 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
     clickhouse: [
       {
         privileges: ['INSERT'],
-        on: [
-          'event_rows',
-          'person_links',
-          'quota_usage',
-          'delivery_outcomes',
-          'inventory',
-          'duplicates',
-          'repeat_checks',
-          'repeated_events',
-        ],
+        on: words(
+          'event_rows person_links quota_usage delivery_outcomes inventory duplicates repeat_checks repeated_events',
+        ),
       },
       // What is there already, what stands there twice, and whose person was merged; and what views make of what is inserted.
       {
         privileges: ['SELECT'],
-        on: [
-          ...['event_rows', 'person_links', 'person_splits', 'delivery_outcomes', 'merged_persons'],
-          ...['repeat_checks', 'repeated_events'],
-        ],
+        on: words(
+          'event_rows person_links person_splits delivery_outcomes merged_persons repeat_checks repeated_events',
+        ),
       },
       { privileges: ['dictGet'], on: DICTIONARIES },
       { privileges: ['ALTER TTL', 'ALTER SETTINGS', 'SHOW TABLES'], on: AGING },
       { privileges: ['ALTER UPDATE'], on: ['event_rows'] },
       { privileges: ['ALTER DELETE'], on: ['merged_persons'] },
       { privileges: ['SYSTEM RELOAD DICTIONARY'], on: [] },
-      {
-        privileges: ['SELECT'],
-        on: ['system.tables', 'system.parts', 'system.mutations', 'system.dictionaries'],
-      },
+      { privileges: ['SELECT'], on: words('system.tables system.parts system.mutations system.dictionaries') },
     ],
   }),
   delivery: (_, destination) => ({
     kafka: {
-      reads: [TOPICS.settings, TOPICS.identified, ...topicsOf(destination)],
-      writes: [TOPICS.outcomes, deadTopic('delivery'), ...topicsOf(destination)],
+      reads: [settings, identified, ...topicsOf(destination)],
+      writes: [outcomes, deadTopic('delivery'), ...topicsOf(destination)],
       groups: [`delivery.${destination}`, TABLE],
       transactionalIds: [`delivery.${destination}`],
     },
@@ -249,15 +193,8 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   }),
   replay: (destinations) => ({
     kafka: {
-      reads: [
-        TOPICS.settings,
-        TOPICS.replays,
-        TOPICS.identified,
-        TOPICS.outcomes,
-        deadTopic('delivery'),
-        ...destinations.map(replayTopic),
-      ],
-      writes: [TOPICS.replays, ...destinations.map(replayTopic)],
+      reads: [settings, replays, identified, outcomes, deadTopic('delivery'), ...destinations.map(replayTopic)],
+      writes: [replays, ...destinations.map(replayTopic)],
       groups: ['replay', TABLE, ONCE],
       groupsDescribed: ['delivery', 'warehouse'],
       groupsDeleted: ['replay'],
@@ -273,7 +210,6 @@ export function userOf(kind: ProcessKind, destination = ''): string {
   return kind === 'delivery' ? `svc_delivery_${destination}` : `svc_${kind}`;
 }
 
-/** A process as a user with rights. */
 export interface ProcessUser {
   user: string;
   rights: ProcessRights;
@@ -298,7 +234,6 @@ function grantsOf(rights: readonly ClickhouseRight[], database: string): string[
   );
 }
 
-/** The users of ClickHouse that the processes are, with their privileges. */
 export function clickhouseUsers(users: readonly ProcessUser[], database: string): { name: string; grants: string[] }[] {
   return users.flatMap(({ user, rights }) =>
     rights.clickhouse === null ? [] : [{ name: user, grants: grantsOf(rights.clickhouse, database) }],

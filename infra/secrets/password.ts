@@ -9,12 +9,7 @@ export class PasswordsBusyError extends Error {
 export type PasswordLine = 'known' | 'anybody';
 
 /** Hashes passwords and compares them, off the event loop and a few at once. */
-export interface Passwords {
-  /** @throws PasswordsBusyError */
-  hash(password: string, line?: PasswordLine): Promise<string>;
-  /** Compares with a hash; with null it takes as long, and says no. @throws PasswordsBusyError */
-  verify(password: string, stored: string | null, line: PasswordLine): Promise<boolean>;
-}
+export type Passwords = ReturnType<typeof createPasswords>;
 
 /** What a hash costs: N is 2 to the power of `ln`. 32 MiB for each, three times over: 0.2 s and more of one core. */
 interface Cost {
@@ -33,10 +28,9 @@ const WAITING_MAX = 20;
 const LN_MAX = 17;
 const PATTERN = /^\$scrypt\$ln=(\d{2}),r=8,p=([1-9])\$([A-Za-z0-9_-]{22})\$([A-Za-z0-9_-]{43})$/;
 
-/** Whether a text is a hash that can be compared with. */
 export const isPasswordHash = (text: string): boolean => parsed(text) !== null;
 
-export function createPasswords(cost: Cost = COST): Passwords {
+export function createPasswords(cost: Cost = COST) {
   let running = 0;
   const lines: Record<PasswordLine, (() => void)[]> = { known: [], anybody: [] };
 
@@ -56,14 +50,16 @@ export function createPasswords(cost: Cost = COST): Passwords {
 
   const unknown = { cost, salt: randomBytes(SALT_BYTES), digest: randomBytes(HASH_BYTES) };
   return {
-    hash: (password, line = 'known') =>
+    /** @throws PasswordsBusyError */
+    hash: (password: string, line: PasswordLine = 'known'): Promise<string> =>
       inTurn(line, async () => {
         const salt = randomBytes(SALT_BYTES);
         const digest = await derived(password, salt, cost);
         const { ln, r, p } = cost;
         return `$scrypt$ln=${ln},r=${r},p=${p}$${salt.toString('base64url')}$${digest.toString('base64url')}`;
       }),
-    verify: (password, stored, line) =>
+    /** Compares with a hash; with null it takes as long, and says no. @throws PasswordsBusyError */
+    verify: (password: string, stored: string | null, line: PasswordLine): Promise<boolean> =>
       inTurn(line, async () => {
         const known = stored === null ? null : parsed(stored);
         const against = known ?? unknown;

@@ -68,18 +68,15 @@ export function openSecret(ring: KeyRing, place: SecretPlace, sealedText: string
 }
 
 /** Seals what is kept where others write as well, so that what they wrote is told from what was kept. */
-export interface RecordSeal {
-  /** Of a kind and an id, so that no record stands for another. */
-  seal(kind: string, id: string, text: string): string;
-  /** Null where it was not sealed so. */
-  open(kind: string, id: string, sealed: string): string | null;
-}
+export type RecordSeal = ReturnType<typeof createRecordSeal>;
 
-export function createRecordSeal(ring: KeyRing, randomBytes: (bytes: number) => Uint8Array): RecordSeal {
+export function createRecordSeal(ring: KeyRing, randomBytes: (bytes: number) => Uint8Array) {
   const placeOf = (kind: string, id: string): SecretPlace => ({ siteId: '', destination: kind, field: id });
   return {
-    seal: (kind, id, text) => sealSecret(ring, placeOf(kind, id), text, randomBytes),
-    open(kind, id, sealed) {
+    /** Of a kind and an id, so that no record stands for another. */
+    seal: (kind: string, id: string, text: string): string => sealSecret(ring, placeOf(kind, id), text, randomBytes),
+    /** Null where it was not sealed so. */
+    open(kind: string, id: string, sealed: string): string | null {
       const opened = openSecret(ring, placeOf(kind, id), sealed);
       return opened.ok ? opened.value : null;
     },

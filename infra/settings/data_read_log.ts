@@ -7,7 +7,6 @@ import { createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import type { DataRead } from '#schemas/records.ts';
 
-/** An entry with its number. */
 type NumberedRead = DataRead & { seq: number };
 
 /** Entries in a part of the topic, newest first. */
@@ -18,19 +17,8 @@ interface DataReadsPage {
 }
 
 /** The topic that says who read data of people: kept by time, so that nobody pushes an entry out. */
-export interface DataReadLog {
-  append(reads: readonly DataRead[]): Promise<void>;
-  /** A page may be short, or empty, without being the last. @throws DataReadsError */
-  list(query: {
-    beforeSeq: number | null;
-    sinceMs: number | null;
-    limit: number;
-    matches(read: DataRead): boolean;
-  }): Promise<DataReadsPage>;
-  stop(): Promise<void>;
-}
+export type DataReadLog = Awaited<ReturnType<typeof openDataReadLog>>;
 
-/** Kafka did not answer. */
 class DataReadsError extends Error {
   readonly code = 'data_reads_unavailable';
 }
@@ -39,7 +27,7 @@ class DataReadsError extends Error {
 const SCANNED_MAX = 5_000;
 
 /** Opens the topic for what is written by this process and asked for by people. */
-export async function openDataReadLog(session: KafkaSession, registry: Registry): Promise<DataReadLog> {
+export async function openDataReadLog(session: KafkaSession, registry: Registry) {
   const { kafka, admin, config } = session;
   const topic = TOPICS.dataReads;
   const codec = await createCodec<DataRead>(registry, topic, 'data_read', 'left_out');
@@ -66,10 +54,16 @@ export async function openDataReadLog(session: KafkaSession, registry: Registry)
   }
 
   return {
-    append: (reads) =>
+    append: (reads: readonly DataRead[]): Promise<void> =>
       producer.send(reads.map((read) => ({ topic, partition: 0, key: read.site_id, value: codec.encode(read) }))),
-    list: (query) => list(query).catch(unavailable),
-    stop: () => producer.stop(),
+    /** A page may be short, or empty, without being the last. @throws DataReadsError */
+    list: (query: {
+      beforeSeq: number | null;
+      sinceMs: number | null;
+      limit: number;
+      matches(read: DataRead): boolean;
+    }): Promise<DataReadsPage> => list(query).catch(unavailable),
+    stop: (): Promise<void> => producer.stop(),
   };
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createMutex } from '#infra/concurrency/gates.ts';
 import { createKafka, type KafkaSession } from '#infra/kafka/client.ts';
-import { type Following, followTopic } from '#infra/kafka/follow_topic.ts';
+import type { Following } from '#infra/kafka/follow_topic.ts';
 import { type FencedProducer, openFencedProducer } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
@@ -16,9 +16,9 @@ import {
   type SettingsView,
 } from '#pipelines/settings/journal.ts';
 import type { Setting } from '#schemas/setting.ts';
+import { followRecords } from './follow_settings.ts';
 
 export interface OpenJournal extends SettingsJournal {
-  /** Whether changes can be written, as far as this process knows. */
   writable(): boolean;
   close(): Promise<void>;
 }
@@ -103,18 +103,7 @@ async function openTurn(
     session.groupOf('control.settings'),
   );
   const view = createSettingsView();
-  const following = followTopic({
-    kafka: session.kafka,
-    topic: TOPICS.settings,
-    groupPrefix: session.config.prefix,
-    onFatal,
-    async onRecord(key, value) {
-      const decoded = value === null ? { ok: true as const, value: null } : await codec.decode(value);
-      if (!decoded.ok) return logger.error({ key, reason: decoded.reason }, 'setting left out');
-      const applied = view.apply(key, decoded.value);
-      if (!applied.ok) logger.error({ key, code: applied.code }, 'setting left out');
-    },
-  });
+  const following = followRecords(session, codec, view.apply, logger, onFatal);
   try {
     return { producer, view, following: await following, logger };
   } catch (error) {
