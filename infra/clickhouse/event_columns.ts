@@ -418,40 +418,18 @@ export function nativeBlock(rows: readonly ColumnarEvent[]): Buffer {
 /** Chunks with exactly these rows, in this order. If some rows of a chunk are missing, a new chunk is made. */
 function chunksOf(rows: readonly ColumnarEvent[]): Chunk[] {
   const chunks: Chunk[] = [];
-  let loose: ColumnarEvent[] = [];
-  function flushLoose(): void {
-    const [first] = loose;
-    if (first === undefined) return;
-    const { rows: again, poisonPills } = columnarEvents(
-      loose.map(({ view }) => view),
-      first.chunk.phoneHmac,
-    );
+  for (let from = 0, to = 1; from < rows.length; from = to, to++) {
+    const { chunk } = rows[from] as ColumnarEvent;
+    while (rows[to]?.chunk === chunk) to++;
+    const some = rows.slice(from, to);
+    if (some.length === chunk.rows && some.every(({ at }, index) => at === index)) {
+      chunks.push(chunk);
+      continue;
+    }
+    const views = some.map(({ view }) => view);
+    const { rows: again, poisonPills } = columnarEvents(views, chunk.phoneHmac);
     if (poisonPills[0] !== undefined) throw poisonPills[0].error;
     if (again[0] !== undefined) chunks.push(again[0].chunk);
-    loose = [];
   }
-  for (let at = 0; at < rows.length; ) {
-    const row = rows[at] as ColumnarEvent;
-    const { chunk } = row;
-    if (isWhole(rows, at)) {
-      flushLoose();
-      chunks.push(chunk);
-      at += chunk.rows;
-    } else {
-      loose.push(row);
-      at++;
-    }
-  }
-  flushLoose();
   return chunks;
-}
-
-function isWhole(rows: readonly ColumnarEvent[], from: number): boolean {
-  const { chunk } = rows[from] as ColumnarEvent;
-  if (from + chunk.rows > rows.length) return false;
-  for (let at = 0; at < chunk.rows; at++) {
-    const row = rows[from + at];
-    if (row?.chunk !== chunk || row.at !== at) return false;
-  }
-  return true;
 }

@@ -63,16 +63,9 @@ export function forward(logger: Pick<Logger, 'warn' | 'info' | 'debug'>, entry: 
 export type { Admin, Kafka };
 
 /** What a process needs to talk to Kafka: a client, and a connected admin for offsets. */
-export interface KafkaSession {
-  kafka: Kafka;
-  admin: Admin;
-  config: KafkaConfig;
-  /** Group id of a stage, with the installation's prefix. */
-  groupOf(stage: string): string;
-  stop(): Promise<void>;
-}
+export type KafkaSession = Awaited<ReturnType<typeof openKafka>>;
 
-export async function openKafka(config: KafkaConfig, clientId: string, logger: Logger): Promise<KafkaSession> {
+export async function openKafka(config: KafkaConfig, clientId: string, logger: Logger) {
   const kafka = createKafka(config, clientId, logger);
   const admin = kafka.admin();
   await admin.connect();
@@ -80,8 +73,9 @@ export async function openKafka(config: KafkaConfig, clientId: string, logger: L
     kafka,
     admin,
     config,
-    groupOf: (stage) => `${config.prefix}.${stage}`,
-    stop: () => admin.disconnect(),
+    /** Group id of a stage, with the installation's prefix. */
+    groupOf: (stage: string): string => `${config.prefix}.${stage}`,
+    stop: (): Promise<void> => admin.disconnect(),
   };
 }
 

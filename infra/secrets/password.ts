@@ -12,12 +12,8 @@ export type PasswordLine = 'known' | 'anybody';
 export type Passwords = ReturnType<typeof createPasswords>;
 
 /** What a hash costs: N is 2 to the power of `ln`. 32 MiB for each, three times over: 0.2 s and more of one core. */
-interface Cost {
-  ln: number;
-  r: number;
-  p: number;
-}
-const COST: Cost = { ln: 15, r: 8, p: 3 };
+const COST = { ln: 15, r: 8, p: 3 };
+type Cost = typeof COST;
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;

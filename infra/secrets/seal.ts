@@ -29,13 +29,7 @@ const FINGERPRINT_BYTES = 8;
 const HEADER_BYTES = FINGERPRINT_BYTES + PLACE_BYTES + CHECK_BYTES;
 const BASE64URL_PATTERN = /^[A-Za-z0-9_-]+$/;
 
-interface Sealed {
-  key: SealingKey;
-  nonce: Buffer;
-  header: Buffer;
-  ciphertext: Buffer;
-  tag: Buffer;
-}
+type Sealed = Exclude<ReturnType<typeof parseSealed>, { code: unknown }>;
 
 /**
  * Seals a secret with the ring's first key: `KEYID.NONCE.CIPHERTEXT`, the last two in base64url. The third part is a
@@ -83,14 +77,15 @@ export function createRecordSeal(ring: KeyRing, randomBytes: (bytes: number) => 
   };
 }
 
-function parseSealed(ring: KeyRing, text: string): Sealed | { code: OpenErrorCode } {
+function parseSealed(ring: KeyRing, text: string) {
   const [keyId = '', nonceText = '', bodyText = '', ...rest] = text.split('.');
   const nonce = decodeBase64url(nonceText);
   const body = decodeBase64url(bodyText);
   const wellFormed = keyId !== '' && rest.length === 0 && nonce?.length === NONCE_BYTES;
-  if (!wellFormed || body === null || body.length < HEADER_BYTES + TAG_BYTES) return { code: 'secret_malformed' };
+  if (!wellFormed || body === null || body.length < HEADER_BYTES + TAG_BYTES)
+    return { code: 'secret_malformed' as const };
   const key = ring.byId.get(keyId);
-  if (key === undefined) return { code: 'secret_key_unknown' };
+  if (key === undefined) return { code: 'secret_key_unknown' as const };
   return {
     key,
     nonce,
@@ -154,20 +149,9 @@ function placeText({ siteId, destination, field }: SecretPlace): string {
   return JSON.stringify([siteId, destination, field]);
 }
 
-/** A key of the ring, with what is derived from it: the configured bytes themselves never encrypt anything. */
-interface SealingKey {
-  keyId: string;
-  encryptionKey: Buffer;
-  checkKey: Buffer;
-  /** Tells two keys with the same id apart without revealing them. */
-  fingerprint: Buffer;
-}
+type SealingKey = ReturnType<typeof deriveKey>;
 
-/** The first configured key seals; all of them open. */
-export interface KeyRing {
-  first: SealingKey;
-  byId: ReadonlyMap<string, SealingKey>;
-}
+export type KeyRing = ReturnType<typeof parseKeyRing>;
 
 export const KEY_BYTES = 32;
 const KEY_ID_PATTERN = /^[A-Za-z0-9_-]{1,64}$/;
@@ -184,7 +168,7 @@ export class KeyRingError extends Error {
  *
  * @throws KeyRingError when there is no key, an id is repeated or malformed, or a key is not 32 bytes of base64.
  */
-export function parseKeyRing(text: string): KeyRing {
+export function parseKeyRing(text: string) {
   const byId = new Map<string, SealingKey>();
   for (const [index, entry] of text.split(',').entries()) {
     const key = parseKey(entry.trim(), index + 1);
@@ -193,7 +177,8 @@ export function parseKeyRing(text: string): KeyRing {
   }
   const [first] = byId.values();
   if (first === undefined) throw new KeyRingError('no key is configured');
-  return { first, byId };
+  /** The first configured key seals; all of them open. */
+  return { first, byId: byId as ReadonlyMap<string, SealingKey> };
 }
 
 function parseKey(entry: string, position: number): SealingKey {
@@ -203,13 +188,15 @@ function parseKey(entry: string, position: number): SealingKey {
   return deriveKey(keyId, Buffer.from(encoded, 'base64'));
 }
 
-function deriveKey(keyId: string, bytes: Buffer): SealingKey {
+/** A key of the ring, with what is derived from it: the configured bytes themselves never encrypt anything. */
+function deriveKey(keyId: string, bytes: Buffer) {
   const derive = (purpose: string, length: number): Buffer =>
     Buffer.from(hkdfSync('sha256', bytes, '', `svc secrets ${purpose}`, length));
   return {
     keyId,
     encryptionKey: derive('encryption', KEY_BYTES),
     checkKey: derive('check', KEY_BYTES),
+    /** Tells two keys with the same id apart without revealing them. */
     fingerprint: derive('fingerprint', FINGERPRINT_BYTES),
   };
 }

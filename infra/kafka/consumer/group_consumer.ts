@@ -215,10 +215,7 @@ export function assignPartitionGroups(
 }
 
 /** Partitions of a topic that one member of a consumer group has together, and commits in one transaction. */
-interface PartitionGroup {
-  first: number;
-  last: number;
-}
+type PartitionGroup = { first: number; last: number };
 
 /** The group that a partition lies in: `size` partitions from a multiple of `size` on, whether the topic has all or not. */
 export function partitionGroupOf(partition: number, size: number): PartitionGroup {

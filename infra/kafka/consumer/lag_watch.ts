@@ -6,11 +6,6 @@ import type { Logger } from '#infra/log/logger.ts';
 import { topicOffsets, topicOffsetsAt } from '../offsets.ts';
 import type { TopicPartition } from './partition_state.ts';
 
-/** Records of a partition that a group has still to take. */
-interface Lag extends TopicPartition {
-  records: number;
-}
-
 /** Where a partition begins and ends, and what its group has committed of it; null where nothing was ever committed. */
 interface Position extends TopicPartition {
   low: number;
@@ -23,7 +18,7 @@ interface LagWatchOptions {
   groupId: string;
   assigned(): readonly TopicPartition[];
   /** Told of all of them; of none where Kafka could not be asked, as what was known before may be wrong by now. */
-  onLags(lags: readonly Lag[]): void;
+  onLags(lags: readonly ReturnType<typeof lagOf>[]): void;
   logger: Logger;
   intervalMs?: number;
 }
@@ -44,8 +39,8 @@ export function watchLag(options: LagWatchOptions): () => void {
   return repeat(ask, () => intervalMs, onFailure);
 }
 
-/** What was deleted by age before the group took it is no lag: nobody can take it any more. */
-export function lagOf({ topic, partition, low, high, committed }: Position): Lag {
+/** Records that a group has still to take. What was deleted by age before the group took it is no lag: nobody can take it any more. */
+export function lagOf({ topic, partition, low, high, committed }: Position) {
   return { topic, partition, records: Math.max(0, high - Math.max(low, committed ?? low)) };
 }
 
