@@ -7,7 +7,8 @@ if tonumber(redis.call('GET', KEYS[#KEYS]) or '0') >= tonumber(ARGV[2]) then ret
 redis.call('SET', KEYS[#KEYS], ARGV[2], 'PX', 86400000)
 
 local notes = cjson.decode(ARGV[1])
-local seconds = tonumber(redis.call('TIME')[1])
+local time = redis.call('TIME')
+local seconds = tonumber(time[1])
 local function whole(number) return string.format('%.0f', number) end
 
 -- Adds counts to fields that begin with a number; those are dropped once it is too old, looked for only when one is added.
