@@ -48,9 +48,10 @@ export function planRegistry(
     // The API answers before the registry has read its topic: for a while it would know only some of the schemas.
     isReady: async () =>
       (await answers(`http://127.0.0.1:${ports.registryHealth}/health/ready`)) && answers(`${address}/subjects`),
-    // Version 3.3.3 waits for ever if the broker dies while the registry begins to read its topic.
+    // Version 3.3.3 waits for ever if the broker dies while the registry begins to read its topic, which happens to each
+    // start while a broker is killed again and again.
     readyTimeoutMs: 45_000,
-    startsMax: 3,
+    startsMax: 6,
     temporaryFolder,
     ...limits,
   };
