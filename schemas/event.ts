@@ -23,24 +23,23 @@ const position = record('Coordinate', 'Where an event stands in events.raw: it t
 });
 export type SourcePosition = ValueOf<typeof position>;
 
+const IDENTIFIERS = {
+  email: nullable(string(), 'Trimmed, lower case.'),
+  email_google: nullable(string(), 'Dots and plus tag removed for gmail.com and googlemail.com; null: as email.'),
+  email_stripped: nullable(string(), 'Dots and plus tag removed for every domain; null: as email.'),
+  phone: nullable(string(), 'E.164 with the leading plus.'),
+  phone_digits: nullable(string(), 'E.164 without the plus. Not derivable: set whenever phone is.'),
+  first_name: nullable(string(), 'Lower case, no ASCII white space or punctuation.'),
+  first_name_google: nullable(string(), 'Lower case, trimmed, no digits or symbols; null: as first_name.'),
+  last_name: nullable(string()),
+  last_name_google: nullable(string()),
+  external_id: nullable(string(), 'Trimmed.'),
+};
 /** A variant that is null while its base is set equals its base (except phone_digits, which is set whenever phone is). */
-const identifiers = record(
-  'Identifiers',
-  'SHA-256 in lower-case hex of normalised values; a variant may be left out.',
-  {
-    email: nullable(string(), 'Trimmed, lower case.'),
-    email_google: nullable(string(), 'Dots and plus tag removed for gmail.com and googlemail.com; null: as email.'),
-    email_stripped: nullable(string(), 'Dots and plus tag removed for every domain; null: as email.'),
-    phone: nullable(string(), 'E.164 with the leading plus.'),
-    phone_digits: nullable(string(), 'E.164 without the plus. Not derivable: set whenever phone is.'),
-    first_name: nullable(string(), 'Lower case, no ASCII white space or punctuation.'),
-    first_name_google: nullable(string(), 'Lower case, trimmed, no digits or symbols; null: as first_name.'),
-    last_name: nullable(string()),
-    last_name_google: nullable(string()),
-    external_id: nullable(string(), 'Trimmed.'),
-  },
-);
+const identifiers = record('Identifiers', 'SHA-256 in lower-case hex of normalised values.', IDENTIFIERS);
 export type Identifiers = ValueOf<typeof identifiers>;
+/** Their fields, in the order in which they are written. */
+export const IDENTIFIER_FIELDS = Object.keys(IDENTIFIERS) as (keyof Identifiers)[];
 
 const person = record('Person', 'Who an event belongs to.', {
   person_id: string(),

@@ -1,4 +1,4 @@
-import { ACTION_SOURCES, type ActionSource, type Event, type Identifiers } from './event.ts';
+import { ACTION_SOURCES, type ActionSource, type Event, IDENTIFIER_FIELDS, type Identifiers } from './event.ts';
 import { writeLong } from './wire.ts';
 
 /**
@@ -11,20 +11,6 @@ const ACTION_SOURCE_INDEX = Object.fromEntries(ACTION_SOURCES.map((name, index) 
   ActionSource,
   number
 >;
-
-/** The Avro fields of Identifiers in their order. */
-export const IDENTIFIER_FIELDS = [
-  'email',
-  'email_google',
-  'email_stripped',
-  'phone',
-  'phone_digits',
-  'first_name',
-  'first_name_google',
-  'last_name',
-  'last_name_google',
-  'external_id',
-] as const satisfies readonly (keyof Identifiers)[];
 
 /** Room for numbers, branches and lengths of one event. */
 const FIXED_BYTES_MAX = 512;

@@ -1,7 +1,6 @@
 // Event batches to ClickHouse's Native format, column by column, without making objects of the events.
-import { ACTION_SOURCES, type Caller, type Identifiers, type SiteMode } from '#schemas/event.ts';
+import { ACTION_SOURCES, type Caller, IDENTIFIER_FIELDS, type Identifiers, type SiteMode } from '#schemas/event.ts';
 import { decodeEvent, type EntryView } from '#schemas/event_batch.ts';
-import { IDENTIFIER_FIELDS } from '#schemas/event_encoder.ts';
 import { type Cursor, MalformedError, readLong } from '#schemas/wire.ts';
 
 const INITIAL_BYTES = 4096;

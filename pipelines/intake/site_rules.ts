@@ -1,6 +1,7 @@
 // A site's rules for its events, compiled once.
+import { BlockList, isIPv4 } from 'node:net';
 import { ALIASES, conversionName } from '#pipelines/delivery/vocabulary.ts';
-import { addressBytes } from '#pipelines/privacy/ip_addresses.ts';
+import { normaliseIp } from '#pipelines/privacy/ip_addresses.ts';
 import { comparableForm } from '#pipelines/privacy/key_words.ts';
 import type { BlockRule, Site } from '#schemas/setting.ts';
 
@@ -64,36 +65,27 @@ function compileBlockRule(rule: BlockRule): BlockTest {
 
 function ipTest(range: string): BlockTest {
   const [address = '', prefix] = range.trim().split('/');
-  const network = addressBytes(address);
+  const network = normaliseIp(address);
   if (network === null || (prefix !== undefined && !/^\d{1,3}$/.test(prefix))) return never;
-  const bits = prefixBits(address, network, prefix);
-  if (bits < 0 || bits > network.length * 8) return never;
-  const isInside = (clientIp: string): boolean => {
-    const bytes = addressBytes(clientIp);
-    return bytes !== null && bytes.length === network.length && sharesBits(bytes, network, bits);
-  };
+  const family = isIPv4(network) ? 'ipv4' : 'ipv6';
+  const bitsMax = family === 'ipv4' ? 32 : 128;
+  // A v4-mapped range counts its 96 mapped bits in its prefix.
+  const mappedBits = family === 'ipv4' && address.includes(':') ? 96 : 0;
+  const bits = prefix === undefined ? bitsMax : Number(prefix) - mappedBits;
+  if (bits < 0 || bits > bitsMax) return never;
+  const blocks = new BlockList();
+  blocks.addSubnet(network, bits, family);
   // The events of a request mostly share their address.
   let last = { clientIp: '', inside: false };
   return ({ clientIp }) => {
     if (clientIp === null) return false;
-    if (clientIp !== last.clientIp) last = { clientIp, inside: isInside(clientIp) };
+    if (clientIp !== last.clientIp) {
+      const ip = normaliseIp(clientIp);
+      const isOfFamily = ip !== null && isIPv4(ip) === (family === 'ipv4');
+      last = { clientIp, inside: isOfFamily && blocks.check(ip, family) };
+    }
     return last.inside;
   };
-}
-
-/** A v4-mapped range counts its 96 mapped bits in its prefix. */
-function prefixBits(address: string, network: readonly number[], prefix: string | undefined): number {
-  if (prefix === undefined) return network.length * 8;
-  const isMapped = network.length === 4 && address.includes(':');
-  return Number(prefix) - (isMapped ? 96 : 0);
-}
-
-function sharesBits(left: readonly number[], right: readonly number[], bits: number): boolean {
-  for (let at = 0; at * 8 < bits; at += 1) {
-    const mask = (0xff << Math.max(0, 8 - (bits - at * 8))) & 0xff;
-    if (((left[at] ?? 0) & mask) !== ((right[at] ?? 0) & mask)) return false;
-  }
-  return true;
 }
 
 function userAgentTest(pattern: string): BlockTest {

@@ -279,11 +279,9 @@ export function cleanUserAgent(text: string, effort?: Effort): string | null {
   const plain = text.slice(0, CHARACTERS_MAX).replace(CONTROL_CHARACTERS, '').trim();
   const clean = redactText(plain, false, [], effort);
   if (clean === '') return null;
-  if (clean === text) noteClean(text);
+  if (clean === text) {
+    if (alreadyClean.size >= CLEAN_MAX) alreadyClean.clear();
+    alreadyClean.add(text);
+  }
   return clean;
-}
-
-function noteClean(text: string): void {
-  if (alreadyClean.size >= CLEAN_MAX) alreadyClean.clear();
-  alreadyClean.add(text);
 }

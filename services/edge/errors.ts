@@ -106,12 +106,7 @@ export type EdgeErrorCode = keyof typeof EDGE_ERRORS;
 
 const RETRY_AFTER_S = 2;
 
-interface ErrorAnswer {
-  status: number;
-  body: { error: { code: string; message: string } };
-}
-
-export function errorAnswer(code: EdgeErrorCode): ErrorAnswer {
+export function errorAnswer(code: EdgeErrorCode) {
   const { status, message } = EDGE_ERRORS[code];
   return { status, body: { error: { code, message } } };
 }

@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis';
 import { type IdentityAnswer, type IdentityLookup, type SplitPlan, statedNodes } from '#pipelines/identity/identity.ts';
-import type { Identifiers } from '#schemas/event.ts';
-import { IDENTIFIER_FIELDS } from '#schemas/event_encoder.ts';
+import { IDENTIFIER_FIELDS, type Identifiers } from '#schemas/event.ts';
 import type { IdentityLink } from '#schemas/records.ts';
 import { createIndexScript, pairsOf } from '../client.ts';
 import { createIndexEpoch } from './rebuildable_index.ts';

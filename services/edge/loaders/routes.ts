@@ -18,7 +18,7 @@ import { servedSite } from '../auth.ts';
 import type { EdgeContext } from '../edge_context.ts';
 import { EDGE_ERRORS, type EdgeErrorCode } from '../errors.ts';
 import { failures } from '../openapi_shapes.ts';
-import { sendScript } from '../tag_files/routes.ts';
+import { conditional, sendScript, UNCHANGED } from '../tag_files/routes.ts';
 import { encodeScript, type Script } from '../tag_files/scripts.ts';
 
 const FRESH_CACHE = 'public, max-age=300, stale-if-error=86400';
@@ -219,10 +219,7 @@ export function loaderDocs(): DocumentedRoute[] {
     summary: `On a verified domain: ${LOADER_DESCRIPTIONS[name]}; below the site's loader prefix too`,
     params: null,
     query: null,
-    headers: Type.Object({
-      'If-None-Match': Type.Optional(Type.String({ description: 'The ETag that is known' })),
-      'Accept-Encoding': Type.Optional(Type.String({ description: 'br and gzip are there' })),
-    }),
+    headers: conditional,
     body: null,
     responses: [
       {
@@ -235,7 +232,7 @@ export function loaderDocs(): DocumentedRoute[] {
           'Cache-Control': 'public for 5 minutes; 30 seconds where it is stale; no-store where it is empty',
         },
       },
-      { status: 304, description: 'It is as it was', schema: null },
+      UNCHANGED,
       ...failures(['request_malformed', 'domain_unverified', 'script_not_configured', 'internal']),
     ],
     security: [],

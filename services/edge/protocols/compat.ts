@@ -19,7 +19,7 @@ import {
   type Piece,
   withoutByteOrderMark,
 } from '#pipelines/intake/json_text.ts';
-import type { Turns } from '#pipelines/intake/take_event.ts';
+import type { Rejection, Turns } from '#pipelines/intake/take_event.ts';
 import type { Limited } from '#pipelines/limits/rate_limits.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/callers.ts';
 import type { Caller } from '#schemas/event.ts';
@@ -27,7 +27,7 @@ import { checkCaller, pageOrigin, requestSignals } from '../auth.ts';
 import { type Decoded, type DecodeProblem, decoded, decompress, parseJson, sentBytes } from '../body.ts';
 import { type EdgeContext, eventScope, type RequestHook } from '../edge_context.ts';
 import { type Answer, type EdgeErrorCode, limitedHeaders, PayloadError, retryAfterOf, sendAnswer } from '../errors.ts';
-import { type IngestCaller, openTimeSlices } from '../ingest_service.ts';
+import { type Acceptance, type IngestCaller, openTimeSlices } from '../ingest_service.ts';
 
 /**
  * The routes of a foreign protocol, on the same path as our own. A key in a header or in the query is checked before the
@@ -182,17 +182,10 @@ async function mapCalls(
 }
 
 /** A call of a foreign request that was not taken, by its place in the request. */
-export interface RefusedCall {
-  index: number;
-  code: string;
-  message: string;
-}
+export type RefusedCall = Omit<Rejection, 'code'> & { code: string };
 
-export interface Stored {
-  accepted: number;
-  /** Over the month's allowance and its grace. */
-  dropped: number;
-}
+/** What became of the events of a request that were sound. */
+export type Stored = Pick<Extract<Acceptance, { ok: true }>, 'accepted' | 'dropped'>;
 
 export type DialectAnswer = Pick<Answer, 'status' | 'body'>;
 

@@ -131,7 +131,8 @@ export function mountVisitor(app: HttpServer, { table, refuse }: EdgeContext): v
 }
 
 const OPEN = { method: 'GET', tag: 'Tag', params: null, query: null, body: null, security: [] };
-const conditional = Type.Object({
+/** Headers by which a script is not sent again. */
+export const conditional = Type.Object({
   'If-None-Match': Type.Optional(Type.String({ description: 'The ETag that is known' })),
   'Accept-Encoding': Type.Optional(Type.String({ description: 'br and gzip are made ahead' })),
 });
@@ -142,7 +143,7 @@ const SCRIPT: DocumentedResponse = {
   schema: Type.String(),
   headers: { ETag: 'Of these very bytes: it differs by Content-Encoding', 'Cache-Control': 'public for 5 minutes' },
 };
-const UNCHANGED: DocumentedResponse = { status: 304, description: 'It is as it was', schema: null };
+export const UNCHANGED: DocumentedResponse = { status: 304, description: 'It is as it was', schema: null };
 
 /** The routes that serve the tag. */
 export function scriptDocs(): DocumentedRoute[] {
