@@ -121,17 +121,9 @@ function hasAddress(properties: Properties): boolean {
 
 /** Properties that name a page or the device of a shopper, in the words of Segment's, PostHog's and our own senders. */
 const ADDRESSES = [
-  'url',
-  'page_url',
-  'page_location',
-  '$current_url',
-  'client_ip_address',
-  'client_user_agent',
-  '$ip',
-  'ip',
-  '$raw_user_agent',
-  '$user_agent',
-];
+  'url page_url page_location $current_url',
+  'client_ip_address client_user_agent $ip ip $raw_user_agent $user_agent',
+].flatMap((names) => names.split(' '));
 
 /** Names of Segment's, RudderStack's and PostHog's libraries for servers. */
 const SERVER_LIBRARY = new RegExp(

@@ -1,6 +1,12 @@
 // Segment's HTTP Tracking API, which RudderStack's libraries speak too.
 
-import { destinationFlags, mapSegmentCall, type SegmentCall, withContext } from '#pipelines/intake/compat/segment.ts';
+import {
+  destinationFlags,
+  mapSegmentCall,
+  SEGMENT_CALLS,
+  type SegmentCall,
+  withContext,
+} from '#pipelines/intake/compat/segment.ts';
 import { readSentAt } from '#pipelines/intake/timestamp.ts';
 import { isObject } from '#pipelines/privacy/clean_properties.ts';
 import { type EdgeErrorCode, errorAnswer, PayloadError } from '../errors.ts';
@@ -13,21 +19,10 @@ const CALLS_MAX = 2_500;
 /** What the context of a batch may come to in all of its calls together. */
 const CONTEXTS_BYTES_MAX = 5 * 1024 * 1024;
 
-/** The routes of single calls; the short ones are the browser library's. */
-export const SEGMENT_CALL_PATHS: Readonly<Record<string, SegmentCall>> = {
-  '/v1/track': 'track',
-  '/v1/t': 'track',
-  '/v1/identify': 'identify',
-  '/v1/i': 'identify',
-  '/v1/page': 'page',
-  '/v1/p': 'page',
-  '/v1/screen': 'screen',
-  '/v1/s': 'screen',
-  '/v1/group': 'group',
-  '/v1/g': 'group',
-  '/v1/alias': 'alias',
-  '/v1/a': 'alias',
-};
+/** The routes of single calls, as `/v1/track`; the short ones, as `/v1/t`, are the browser library's. */
+export const SEGMENT_CALL_PATHS: Readonly<Record<string, SegmentCall>> = Object.fromEntries(
+  SEGMENT_CALLS.flatMap((call) => [`/v1/${call}`, `/v1/${call.charAt(0)}`].map((path) => [path, call])),
+);
 
 /**
  * RudderStack's library for Node, and Segment's up to version 6. What is refused they throw where nothing catches it, unless
