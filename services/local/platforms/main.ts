@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import type { ReadyMessage } from '#services/stage/runtime.ts';
+import { readWords, refusal, serve } from '../child_process.ts';
 import { standin as meta } from './meta.ts';
 import { type PlatformStandin, type Standin, startPlatform } from './standin.ts';
 import { standin as webhook } from './webhook.ts';
@@ -8,23 +7,9 @@ import { standin as webhook } from './webhook.ts';
 /** The platforms that `npm start` plays for the demo's sites, by their destinations' names. */
 const PLATFORMS: Readonly<Record<string, PlatformStandin>> = { meta, webhook };
 
-const USAGE = `node services/local/platforms/main.ts --NAME-port PORT … --state-dir FOLDER
+const refuse: () => never = refusal(`node services/local/platforms/main.ts --NAME-port PORT … --state-dir FOLDER
 NAME is one or more of ${Object.keys(PLATFORMS).join(', ')}; port 0 takes a free one.
-`;
-
-function refuse(): never {
-  process.stderr.write(USAGE);
-  process.exit(2);
-}
-
-function readWords(): Record<string, string | undefined> {
-  const names = [...Object.keys(PLATFORMS).map((name) => `${name}-port`), 'state-dir'];
-  try {
-    return parseArgs({ options: Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])) }).values;
-  } catch {
-    return refuse();
-  }
-}
+`);
 
 function portOf(text: string): number {
   const port = Number(text);
@@ -32,7 +17,7 @@ function portOf(text: string): number {
 }
 
 /** The stand-ins whose ports were given, in one process, with their ledgers in a folder, so that a restart goes on counting. */
-const words = readWords();
+const words = readWords([...Object.keys(PLATFORMS).map((name) => `${name}-port`), 'state-dir'], refuse);
 const stateDir = words['state-dir'] ?? '.local/standin';
 const wanted = Object.entries(PLATFORMS).flatMap(([name, platform]) => {
   const text = words[`${name}-port`];
@@ -47,16 +32,5 @@ const standins = await Promise.all(
 );
 const urls = Object.fromEntries(standins.map(([name, { url }]) => [name, url]));
 
-const stop = async (): Promise<void> => {
-  await Promise.all(standins.map(([, standin]) => standin.stop()));
-  process.exit(0);
-};
-for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.once(signal, () => void stop());
-
 process.stdout.write(`${JSON.stringify({ ready: true, ...urls })}\n`);
-process.send?.({
-  kind: 'ready',
-  stage: 'standin',
-  metricsPort: null,
-  facts: urls,
-} satisfies ReadyMessage);
+serve('standin', urls, () => Promise.all(standins.map(([, standin]) => standin.stop())));

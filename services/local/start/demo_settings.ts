@@ -8,7 +8,7 @@ import type { Caller } from '#schemas/event.ts';
 import type { ControlClient } from '#services/control_api/client.ts';
 import type { DestinationItem } from '#services/control_api/destinations.ts';
 import type { IssuedKeyItem, KeyItem } from '#services/control_api/sites.ts';
-import { ENGAGE_DEFINITIONS, EVENT_DEFINITIONS } from './shop_settings.ts';
+import SHOP_SETTINGS from './shop_settings.json' with { type: 'json' };
 
 /** A demo site as scripts find it in ready.json. */
 export interface DemoSite {
@@ -91,9 +91,9 @@ async function ensureSite(
  * their origin only. Returns the key; its secret is kept beside the data.
  */
 export async function ensureShopPages(client: ControlClient, dataDir: string, origin: string): Promise<string> {
-  for (const item of EVENT_DEFINITIONS) await ensureItem(client, `/sites/${SHOP}/event-definitions`, item.id, item);
-  for (const [collection, item] of ENGAGE_DEFINITIONS)
-    await ensureItem(client, `/sites/${SHOP}/${collection}`, item.id, item);
+  for (const [collection, items] of Object.entries(SHOP_SETTINGS)) {
+    for (const item of items) await ensureItem(client, `/sites/${SHOP}/${collection}`, item.id, item);
+  }
   const path = join(dataDir, 'shop_pages.key');
   const known = existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
   const wanted = { site_id: SHOP, caller: 'browser', label: 'pages of the demo shop', allowed_origins: [origin] };

@@ -17,17 +17,8 @@ import { acquireLock } from '../parts/folder_lock.ts';
 import { choosePorts } from '../parts/part.ts';
 import { type LocalParts, startParts } from '../parts/parts.ts';
 import { ensureReaper, onParentGone, registerChild } from '../parts/processes.ts';
-import {
-  adminPasswordFile,
-  adminTokenFile,
-  dataDirectory,
-  externalAddresses,
-  FIRST_USER,
-  localAdminToken,
-  readStartConfig,
-  serviceEnvironment,
-} from './config.ts';
-import { DEMO_DESTINATIONS, type DemoSites, ensureDemo, ensureShopPages } from './demo_settings.ts';
+import { dataDirectory, externalAddresses, localAdminToken, readStartConfig, serviceEnvironment } from './config.ts';
+import { DEMO_DESTINATIONS, ensureDemo, ensureShopPages } from './demo_settings.ts';
 import {
   controlSpec,
   createDeliveries,
@@ -37,7 +28,15 @@ import {
   replaySpec,
   shopSpec,
 } from './processes.ts';
-import { type ReadyFile, readyPath, readyScreen, removeReadyFile, watchStart, writeReadyFile } from './screen.ts';
+import {
+  type ReadyFile,
+  readyFile,
+  readyPath,
+  readyScreen,
+  removeReadyFile,
+  watchStart,
+  writeReadyFile,
+} from './screen.ts';
 import { createSupervisor, type ProcessSpec, type Supervisor } from './supervisor.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -59,16 +58,10 @@ if ((await acquireLock(dataDir)) === null) {
 }
 writeFileSync(pidFile, `${process.pid}\n`);
 
-interface Running {
-  parts: LocalParts | null;
-  supervisor: Supervisor | null;
-  settings: FollowedSettings | null;
-}
-
 /** How soon a destination that a site just got, or the first replay, is noticed. */
 const SETTINGS_POLL_MS = 1_000;
 
-const running: Running = { parts: null, supervisor: null, settings: null };
+const running: { parts?: LocalParts; supervisor?: Supervisor; stopSettings?: () => Promise<void> } = {};
 let stopping = false;
 
 /** Ends the processes first, then the parts they use. */
@@ -77,7 +70,7 @@ async function stop(why: string, exitCode: number): Promise<void> {
   stopping = true;
   say(`stopping (${why})`);
   removeReadyFile(dataDir);
-  await Promise.all([running.settings?.stop(), running.supervisor?.stop()]);
+  await Promise.all([running.stopSettings?.(), running.supervisor?.stop()]);
   await running.parts?.stop();
   say('stopped');
   process.exit(exitCode);
@@ -87,13 +80,6 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 onParentGone(() => void stop('the terminal is gone', 0));
 // A terminal that went away takes no more output; that must not keep the rest from stopping.
 process.stdout.on('error', () => void stop('output closed', 0));
-
-/** Makes the users of a ClickHouse that runs here, and says as whom SQL is asked there. */
-async function analysts({ parts, addresses }: LocalParts): Promise<Record<string, string>> {
-  if (parts.clickhouse === undefined) return {};
-  await makeLocalAnalyst(addresses.clickhouseUrl);
-  return { CONTROL_SQL_URL: localSqlUrl(dataDir, addresses.clickhouseUrl) };
-}
 
 async function start(): Promise<void> {
   const startedMs = Date.now();
@@ -119,7 +105,11 @@ async function start(): Promise<void> {
   ]);
   for (const line of report.done) say(line);
   for (const line of report.mismatches) say(`MISMATCH (left as it is): ${line}`);
-  const controlEnv = { ...env, ...(await analysts(parts)) };
+  const controlEnv = { ...env };
+  if (parts.parts.clickhouse !== undefined) {
+    await makeLocalAnalyst(parts.addresses.clickhouseUrl);
+    controlEnv['CONTROL_SQL_URL'] = localSqlUrl(dataDir, parts.addresses.clickhouseUrl);
+  }
 
   const ports = await choosePorts(dataDir, ['edge', 'control', 'metaStandin', 'webhookStandin', 'shop']);
   const chosen = { ...ports, edge: wanted.edgePort ?? ports.edge, control: wanted.controlPort ?? ports.control };
@@ -151,7 +141,7 @@ async function start(): Promise<void> {
     follow(config, logger).then(({ table }) => startAsNeeded(table, env, run)),
   ]);
   const [demo] = await watchStart(started, { states: () => supervisor.states(), logDir, say });
-  ready = () => readyFile({ edge, control, shop }, parts, demo, standins, supervisor);
+  ready = () => readyFile(dataDir, { edge, control, shop }, parts.addresses, demo, standins, supervisor.states());
   writeReadyFile(dataDir, ready());
   const isTerminal = process.stdout.isTTY === true;
   say(readyScreen(ready(), supervisor.states(), { isTerminal, readyPath: readyPath(dataDir), logDir }));
@@ -164,12 +154,10 @@ async function startAsNeeded(
   env: Readonly<Record<string, string>>,
   run: (specs: readonly ProcessSpec[]) => Promise<void>,
 ): Promise<void> {
-  const startConfigured = createDeliveries({
-    table,
-    wanted: wanted.destinations ?? DESTINATIONS.map(({ name }) => name),
-    always: DEMO_DESTINATIONS,
-    start: (names) => run(deliverySpecs(env, names)),
-  });
+  const wantedNames = wanted.destinations ?? DESTINATIONS.map(({ name }) => name);
+  const startConfigured = createDeliveries(table, wantedNames, DEMO_DESTINATIONS, (names) =>
+    run(deliverySpecs(env, names)),
+  );
   await startConfigured();
   let replaying = false;
   setInterval(() => {
@@ -188,36 +176,8 @@ async function follow(config: PartsConfig, logger: Logger): Promise<FollowedSett
     process.stderr.write(`lost the connection to the settings: ${String(error)}\n`);
     void stop('settings lost', 1);
   });
-  running.settings = { ...followed, stop: () => followed.stop().then(() => session.stop()) };
+  running.stopSettings = () => followed.stop().then(() => session.stop());
   return followed;
-}
-
-function readyFile(
-  { edge, control, shop }: { edge: string; control: string; shop: string },
-  { addresses }: LocalParts,
-  demo: DemoSites,
-  standins: { meta: string; webhook: string },
-  supervisor: Supervisor,
-): ReadyFile {
-  return {
-    edge,
-    control,
-    adminTokenFile: adminTokenFile(dataDir),
-    dashboard: { url: `${control}/dashboard/`, user: FIRST_USER, passwordFile: adminPasswordFile(dataDir) },
-    registry: addresses.registryUrl,
-    kafka: addresses.kafkaBrokers,
-    redis: addresses.redisUrl,
-    clickhouse: addresses.clickhouseUrl,
-    site: demo.shop.site,
-    browserKey: demo.shop.browserKey,
-    serverKey: demo.shop.serverKey,
-    demo: { ...demo, metaStandin: standins.meta, webhookStandin: standins.webhook, pages: shop },
-    processes: Object.fromEntries(
-      supervisor.states().map(({ name, pid = null, metricsPort: port }) => {
-        return [name, { pid, metrics: port === undefined ? null : `http://${HOST}:${port}/metrics` }];
-      }),
-    ),
-  };
 }
 
 // A start that waits for something which nothing in this process waits for must not look like one that went well.

@@ -3,7 +3,7 @@ import { PROCESSES, type ProcessKind, readBy } from '#infra/config/catalogue.ts'
 import { userOf } from '#infra/rights/process_rights.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
-import type { ProcessLogins } from '../parts/clickhouse/users.ts';
+import { asUser, type ProcessLogins } from '../parts/clickhouse/users.ts';
 import type { ProcessSpec } from './supervisor.ts';
 
 interface LocalPorts {
@@ -105,7 +105,6 @@ export function processEnvironment(name: string, env: Variables, logins: Process
 }
 
 function loginOf(user: string, env: Variables, { kafka, redis, clickhouse }: ProcessLogins): Record<string, string> {
-  const { REDIS_URL: redisUrl, CLICKHOUSE_URL: clickhouseUrl } = env;
   const logins: Record<string, string> = {};
   if (kafka !== null) {
     logins['KAFKA_BROKERS'] = kafka.brokers;
@@ -113,34 +112,26 @@ function loginOf(user: string, env: Variables, { kafka, redis, clickhouse }: Pro
     logins['KAFKA_SASL_USERNAME'] = user;
     logins['KAFKA_SASL_PASSWORD'] = kafka.passwords[user] ?? '';
   }
-  if (redis !== null && redisUrl !== undefined) logins['REDIS_URL'] = asUser(redisUrl, user, redis);
-  if (clickhouse !== null && clickhouseUrl !== undefined)
-    logins['CLICKHOUSE_URL'] = asUser(clickhouseUrl, user, clickhouse);
+  for (const [variable, passwords] of Object.entries({ REDIS_URL: redis, CLICKHOUSE_URL: clickhouse })) {
+    const address = env[variable];
+    if (passwords !== null && address !== undefined) logins[variable] = asUser(address, user, passwords[user] ?? '');
+  }
   return logins;
-}
-
-function asUser(address: string, user: string, passwords: Variables): string {
-  const url = new URL(address);
-  url.username = user;
-  url.password = passwords[user] ?? '';
-  return url.href;
-}
-
-interface DeliveriesOptions {
-  table: Pick<SettingsTable, 'destinations'>;
-  /** Names of the destinations that may run. */
-  wanted: readonly string[];
-  /** Those that run though no site may have them yet. */
-  always: readonly string[];
-  /** Resolves when the processes of the destinations are ready. */
-  start(names: readonly string[]): Promise<void>;
 }
 
 /**
  * Starts the delivery of each destination that some site has by now and that does not run yet, whenever it is called: one
  * that no site has takes no memory on a small machine. One that was started runs on, as its retry topics may hold events.
+ *
+ * @param wanted Names of the destinations that may run.
+ * @param always Those that run though no site may have them yet.
  */
-export function createDeliveries({ table, wanted, always, start }: DeliveriesOptions): () => Promise<void> {
+export function createDeliveries(
+  table: Pick<SettingsTable, 'destinations'>,
+  wanted: readonly string[],
+  always: readonly string[],
+  start: (names: readonly string[]) => Promise<void>,
+): () => Promise<void> {
   const started = new Set<string>();
   return async () => {
     const configured = new Set([...always, ...table.destinations().map(({ name }) => name)]);

@@ -4,17 +4,11 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withoutSecrets } from '#services/stage/terminal.ts';
 import { lastLines } from '../parts/part.ts';
+import type { LocalAddresses } from '../parts/parts.ts';
 import { LocalError } from '../parts/tools.ts';
-import type { DemoSites } from './demo_settings.ts';
+import { adminPasswordFile, adminTokenFile, FIRST_USER } from './config.ts';
+import type { DemoSites, StandinUrls } from './demo_settings.ts';
 import type { ProcessState } from './supervisor.ts';
-
-/** Where the screen goes, and so what it may show. */
-interface ScreenOptions {
-  /** A person reads it; else it may be kept for others to read, and says where secrets are instead of what they are. */
-  isTerminal: boolean;
-  readyPath: string;
-  logDir: string;
-}
 
 /** The curl line that sends one event with the demo key. */
 function curlLine(ready: ReadyFile, key: string): string {
@@ -29,9 +23,16 @@ function selectLine(url: string): string {
   return `curl -sS "${url}" -d "SELECT event, distinct_id, value, currency, received_at FROM events ORDER BY received_at DESC LIMIT 5 FORMAT PrettyCompact"`;
 }
 
-/** One screen that says what runs where. */
-export function readyScreen(facts: ReadyFile, processes: readonly ProcessState[], options: ScreenOptions): string {
-  const { isTerminal, readyPath, logDir } = options;
+/**
+ * One screen that says what runs where.
+ *
+ * @param isTerminal A person reads it; else it may be kept for others to read, and says where secrets are instead of what they are.
+ */
+export function readyScreen(
+  facts: ReadyFile,
+  processes: readonly ProcessState[],
+  { isTerminal, readyPath, logDir }: { isTerminal: boolean; readyPath: string; logDir: string },
+): string {
   const ready = isTerminal ? facts : withoutSecrets(facts, readyPath);
   const secret = (name: 'serverKey' | 'clickhouse'): string =>
     isTerminal ? facts[name] : `$(node -p "require('${readyPath}').${name}")`;
@@ -55,7 +56,7 @@ export function readyScreen(facts: ReadyFile, processes: readonly ProcessState[]
     .filter(({ metricsPort }) => metricsPort !== undefined)
     .map(
       ({ name, metricsPort, pid }) =>
-        `  ${name.padEnd(18)} pid ${String(pid).padEnd(8)} http://127.0.0.1:${metricsPort}/metrics`,
+        `  ${name.padEnd(18)} pid ${String(pid).padEnd(8)} http://${HOST}:${metricsPort}/metrics`,
     );
   return [
     '',
@@ -76,26 +77,43 @@ export function readyScreen(facts: ReadyFile, processes: readonly ProcessState[]
   ].join('\n');
 }
 
+const HOST = '127.0.0.1';
+
+export type ReadyFile = ReturnType<typeof readyFile>;
+
 /** What `.local/ready.json` holds while everything runs: where scripts and tests find the service. */
-export interface ReadyFile {
-  edge: string;
-  control: string;
-  /** The file that holds an admin token for it. */
-  adminTokenFile: string;
-  /** The dashboard, the user to sign in as, and the file that holds the password that the user was made with. */
-  dashboard: { url: string; user: string; passwordFile: string };
-  registry: string;
-  kafka: string;
-  redis: string;
-  /** Credentials included; a SELECT can be POSTed to it and finds `events` unqualified. */
-  clickhouse: string;
-  site: string;
-  browserKey: string;
-  serverKey: string;
-  /** The demo sites, the platforms they deliver to, and the pages of the shop, on which the tag can be tried. */
-  demo: DemoSites & { metaStandin: string; webhookStandin: string; pages: string };
-  /** Pid and metrics address of each process as they were at the start. */
-  processes: Record<string, { pid: number | null; metrics: string | null }>;
+export function readyFile(
+  dataDir: string,
+  { edge, control, shop }: { edge: string; control: string; shop: string },
+  addresses: LocalAddresses,
+  demo: DemoSites,
+  standins: StandinUrls,
+  states: readonly ProcessState[],
+) {
+  return {
+    edge,
+    control,
+    /** The file that holds an admin token for it. */
+    adminTokenFile: adminTokenFile(dataDir),
+    /** The dashboard, the user to sign in as, and the file that holds the password that the user was made with. */
+    dashboard: { url: `${control}/dashboard/`, user: FIRST_USER, passwordFile: adminPasswordFile(dataDir) },
+    registry: addresses.registryUrl,
+    kafka: addresses.kafkaBrokers,
+    redis: addresses.redisUrl,
+    /** Credentials included; a SELECT can be POSTed to it and finds `events` unqualified. */
+    clickhouse: addresses.clickhouseUrl,
+    site: demo.shop.site,
+    browserKey: demo.shop.browserKey,
+    serverKey: demo.shop.serverKey,
+    /** The demo sites, the platforms they deliver to, and the pages of the shop, on which the tag can be tried. */
+    demo: { ...demo, metaStandin: standins.meta, webhookStandin: standins.webhook, pages: shop },
+    /** Pid and metrics address of each process as they were at the start. */
+    processes: Object.fromEntries(
+      states.map(({ name, pid = null, metricsPort: port }) => {
+        return [name, { pid, metrics: port === undefined ? null : `http://${HOST}:${port}/metrics` }];
+      }),
+    ),
+  };
 }
 
 export function readyPath(dataDir: string): string {

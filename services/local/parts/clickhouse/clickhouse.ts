@@ -15,7 +15,7 @@ import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
 import type { PartPlan } from '../part.ts';
 import { LocalError } from '../tools.ts';
 import type { ServerArguments } from './server.ts';
-import { credentialsOf, DATABASE, LOCAL_USERS, renderUsers, SERVICE_USER } from './users.ts';
+import { asUser, credentialsOf, DATABASE, LOCAL_USERS, renderUsers, SERVICE_USER } from './users.ts';
 
 const SERVER = fileURLToPath(new URL('./server.ts', import.meta.url));
 
@@ -36,12 +36,9 @@ export function planClickhouse(dataDir: string, port: number): PartPlan {
   const folder = join(dataDir, 'clickhouse');
   const password = writeSettings(folder, join(dataDir, 'log', 'clickhouse-server.log'));
   const server: ServerArguments = { library: findLibrary(), folder, port };
-  const address = new URL(`http://127.0.0.1:${port}/${DATABASE}`);
-  address.username = SERVICE_USER;
-  address.password = password;
   return {
     name: 'clickhouse',
-    address: address.href,
+    address: asUser(`http://127.0.0.1:${port}/${DATABASE}`, SERVICE_USER, password),
     logPath: join(dataDir, 'log', 'clickhouse.log'),
     command: process.execPath,
     args: [SERVER, JSON.stringify(server)],
@@ -90,7 +87,10 @@ function findLibrary(): string {
  */
 const MERGES_NICE = 10;
 
-/** config.xml of the local ClickHouse. */
+/**
+ * config.xml of the local ClickHouse. The client takes the path of its URL as the name of the database, while curl posts to that
+ * path: with a handler on that path one URL works for both.
+ */
 function renderConfig(folder: string, logPath: string): string {
   return `<clickhouse>
 <logger><level>warning</level><console>0</console><log>${logPath}</log><size>10M</size><count>1</count></logger>
@@ -100,38 +100,27 @@ function renderConfig(folder: string, logPath: string): string {
 <background_schedule_pool_size>16</background_schedule_pool_size>
 <listen_host>127.0.0.1</listen_host>
 <user_directories><users_xml><path>${folder}/users.xml</path></users_xml></user_directories>
-${renderHandlers()}
-</clickhouse>
-`;
-}
-
-/**
- * The client takes the path of its URL as the name of the database, while curl posts to that path. With a handler on that
- * path one URL works for both.
- */
-function renderHandlers(): string {
-  return `<http_handlers>
+<http_handlers>
 <rule><url>/${DATABASE}</url><handler><type>dynamic_query_handler</type><query_param_name>query</query_param_name></handler></rule>
 <defaults/>
-</http_handlers>`;
+</http_handlers>
+</clickhouse>
+`;
 }
 
 /** The address of the local ClickHouse as the user that the control service asks SQL as. */
 export function localSqlUrl(dataDir: string, clickhouseUrl: string): string {
   const passwords = JSON.parse(readFileSync(join(dataDir, 'clickhouse', 'credentials.json'), 'utf8'));
-  const url = new URL(clickhouseUrl);
-  url.username = SQL_ASKER;
-  url.password = passwords[SQL_ASKER];
-  url.pathname = `/${SQL_VIEWS}`;
-  return url.href;
+  return asUser(new URL(`/${SQL_VIEWS}`, clickhouseUrl).href, SQL_ASKER, passwords[SQL_ASKER]);
 }
 
 /** Makes the views of the local analyst and of SQL anew, with the comments that the tables' columns have by now. */
 export async function makeLocalAnalyst(clickhouseUrl: string): Promise<void> {
   const warehouse = createWarehouse(clickhouseUrl);
   try {
-    for (const query of analystViews(ANALYST_SITE, DATABASE)) await warehouse.command({ query });
-    for (const query of sqlViews(DATABASE)) await warehouse.command({ query });
+    for (const query of [...analystViews(ANALYST_SITE, DATABASE), ...sqlViews(DATABASE)]) {
+      await warehouse.command({ query });
+    }
     for (const views of [analystName(ANALYST_SITE), SQL_VIEWS]) {
       for (const query of await comments(warehouse, views)) await warehouse.command({ query });
     }

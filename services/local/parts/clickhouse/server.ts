@@ -36,12 +36,13 @@ process.on('SIGTERM', () => void close());
 process.on('SIGINT', () => undefined);
 onParentGone(() => setTimeout(() => void close(), ORPHAN_GRACE_MS));
 for (const file of Object.values(files)) rmSync(file, { force: true });
-openLibc();
+// The C library is loaded already; an empty path stands for the process itself.
+open({ library: C_LIBRARY, path: '' });
 const O_NOCTTY = 0o400;
 const O_RDWR = 2;
 // Without --interactive one malformed request ends the server; with it the input must be a terminal.
 takeTerminal();
-makeFifo(files.hold);
+callLibc('mkfifo', files.hold, 0o600);
 void runServer();
 if (!(await appears(files.ready, READY_TIMEOUT_MS))) exitNow(1);
 
@@ -97,35 +98,21 @@ async function appears(file: string, timeoutMs: number): Promise<boolean> {
   return existsSync(file);
 }
 
-/** The C library is loaded already; an empty path stands for the process itself. */
-function openLibc(): void {
-  open({ library: C_LIBRARY, path: '' });
-}
-
 /** Makes the standard input a terminal. */
 function takeTerminal(): void {
   const master = callLibc('posix_openpt', O_RDWR);
   callLibc('grantpt', master);
   callLibc('unlockpt', master);
-  const slave = openSync(`/dev/pts/${terminalIndex(master)}`, O_RDWR | O_NOCTTY);
+  const index = readFileSync(`/proc/self/fdinfo/${master}`, 'utf8').match(/tty-index:\s*(\d+)/)?.[1];
+  if (index === undefined) throw new Error('the terminal has no index');
+  const slave = openSync(`/dev/pts/${index}`, O_RDWR | O_NOCTTY);
   callLibc('dup2', slave, 0);
-}
-
-/** Makes a named pipe that only its owner can read. */
-function makeFifo(path: string): void {
-  callLibc('mkfifo', path, 0o600);
 }
 
 /** Exits at once: the library's own clean-up at exit crashes while its threads run. */
 function exitNow(code: number): never {
   callLibc('_exit', code);
   throw new Error('_exit returned');
-}
-
-function terminalIndex(master: number): string {
-  const index = readFileSync(`/proc/self/fdinfo/${master}`, 'utf8').match(/tty-index:\s*(\d+)/)?.[1];
-  if (index === undefined) throw new Error('the terminal has no index');
-  return index;
 }
 
 function callLibc(name: string, ...values: (number | string)[]): number {

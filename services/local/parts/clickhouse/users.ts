@@ -18,6 +18,7 @@ import {
 } from '#infra/clickhouse/analyst_rights.ts';
 import { clickhouseUsers, processUsers } from '#infra/rights/process_rights.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+import type { LocalAddresses } from '../parts.ts';
 
 /** The database of the service; every user's default. */
 export const DATABASE = 'svc';
@@ -124,6 +125,14 @@ function readPasswords(path: string): Record<string, string> {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
 }
 
+/** An address with the login of a user. */
+export function asUser(address: string, user: string, password: string): string {
+  const url = new URL(address);
+  url.username = user;
+  url.password = password;
+  return url.href;
+}
+
 type Passwords = Readonly<Record<string, string>>;
 
 /** How processes reach the local parts each as its own user; null for a part that is another than the data folder's. */
@@ -144,15 +153,8 @@ export interface KafkaListeners {
 
 export const listenersPath = (dataDir: string): string => join(dataDir, 'kafka', 'listeners.json');
 
-/** Addresses of parts, which may run elsewhere. */
-interface Addresses {
-  kafkaBrokers: string;
-  redisUrl: string;
-  clickhouseUrl: string;
-}
-
 /** An address has the password of the data folder's part only where it is that part's. */
-export function loginsOf(dataDir: string, addresses: Addresses): ProcessLogins {
+export function loginsOf(dataDir: string, addresses: Omit<LocalAddresses, 'registryUrl'>): ProcessLogins {
   const ofUrl = (part: 'redis' | 'clickhouse', url: string): Passwords | null => {
     const passwords = readPasswords(credentialsPath(dataDir, part));
     const { password } = new URL(url);
@@ -160,11 +162,11 @@ export function loginsOf(dataDir: string, addresses: Addresses): ProcessLogins {
   };
   const path = listenersPath(dataDir);
   const listeners: KafkaListeners | null = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null;
+  const isOwn = listeners !== null && listeners.brokers === addresses.kafkaBrokers;
   return {
-    kafka:
-      listeners === null || listeners.brokers !== addresses.kafkaBrokers
-        ? null
-        : { brokers: listeners.saslBrokers, passwords: readPasswords(credentialsPath(dataDir, 'kafka')) },
+    kafka: isOwn
+      ? { brokers: listeners.saslBrokers, passwords: readPasswords(credentialsPath(dataDir, 'kafka')) }
+      : null,
     redis: ofUrl('redis', addresses.redisUrl),
     clickhouse: ofUrl('clickhouse', addresses.clickhouseUrl),
   };

@@ -13,12 +13,12 @@ const destination = (site_id: string, name: string): Destination => ({
 test('a delivery starts when the first site has the destination, once', async () => {
   const started: string[] = [];
   const configured: Destination[] = [destination('a', 'meta'), destination('a', 'unwanted')];
-  const startConfigured = createDeliveries({
-    table: { destinations: () => configured },
-    wanted: ['meta', 'tiktok', 'webhook', 'ga4'],
-    always: ['ga4', 'unknown'],
-    start: async (names) => void started.push(...names),
-  });
+  const startConfigured = createDeliveries(
+    { destinations: () => configured },
+    ['meta', 'tiktok', 'webhook', 'ga4'],
+    ['ga4', 'unknown'],
+    async (names) => void started.push(...names),
+  );
   await startConfigured();
   expect(started).toEqual(['meta', 'ga4']);
   configured.push(destination('b', 'meta'), destination('b', 'webhook'));
