@@ -165,19 +165,9 @@ export function drawSummary({ outcomes, sites }: Findings, sections: readonly Se
   const funnels = SITE_SLOTS.map((slot) =>
     drawFunnel(`${slot}: from page to purchase, by person`, FUNNEL_STEPS, sites[slot].funnel.steps),
   );
-  const text = [
-    ...sections.map(drawSection),
-    ...drawSurprises(outcomes),
-    closingLine(sections),
-    '',
-    funnels.join('\n\n'),
-    '',
-  ].join('\n');
-  return coloured ? paint(text) : text;
-}
-
-/** The same words, good ones green and bad ones red. */
-function paint(text: string): string {
+  const parts = [...sections.map(drawSection), ...drawSurprises(outcomes), closingLine(sections)];
+  const text = [...parts, '', funnels.join('\n\n'), ''].join('\n');
+  if (!coloured) return text;
   return text
     .replaceAll(/equal$/gm, '\u001b[32m$&\u001b[0m')
     .replaceAll(/DIFFERS$|\d+ counts? differs?$/gm, '\u001b[31m$&\u001b[0m');
@@ -195,10 +185,6 @@ function bar(share: number): string {
 
 /** A funnel for the terminal: a bar for each step. */
 function drawFunnel(title: string, names: readonly string[], steps: readonly FunnelStep[]): string {
-  return [title, '', stepTable(names, steps)].join('\n');
-}
-
-function stepTable(names: readonly string[], steps: readonly FunnelStep[]): string {
   const width = Math.max(...names.map((name) => name.length), 4);
   const head = `     ${'STEP'.padEnd(width)}  ${''.padEnd(BAR_WIDTH)}${'REACHED'.padStart(11)}${'OF FIRST'.padStart(10)}${'OF PREV.'.padStart(10)}   MEDIAN TIME, FROM PREV.`;
   const lines = steps.map((step, index) =>
@@ -212,7 +198,7 @@ function stepTable(names: readonly string[], steps: readonly FunnelStep[]): stri
       .join('')
       .trimEnd(),
   );
-  return [head, ...lines].join('\n');
+  return [title, '', head, ...lines].join('\n');
 }
 
 function percent(share: number): string {

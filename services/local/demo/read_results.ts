@@ -19,13 +19,6 @@ export type Delivery = Pick<LedgerEntry, 'times' | 'effects'>;
 /** Deliveries by event id. */
 export type Deliveries = ReadonlyMap<string, Delivery>;
 
-interface DeliveryReader {
-  /** How many events of the run have been delivered; reads only what the ledger has got since the last call. */
-  count(): Promise<number>;
-  /** Every delivery of the run, read anew. */
-  list(): Promise<Deliveries>;
-}
-
 async function readPage(standin: string, cursor: number): Promise<LedgerPage> {
   const url = new URL(`/_standin/ledger?cursor=${cursor}&limit=${PAGE_ENTRIES}`, standin);
   const { statusCode, body } = await request(url);
@@ -39,7 +32,7 @@ async function readPage(standin: string, cursor: number): Promise<LedgerPage> {
  *
  * @param idPrefix what every event id of the run begins with
  */
-export function createDeliveryReader(standin: string, idPrefix: string): DeliveryReader {
+export function createDeliveryReader(standin: string, idPrefix: string) {
   const seen = new Set<string>();
   /** How far the ledger has been counted, and how far it held nothing of the run. */
   let counted = 0;
@@ -57,11 +50,13 @@ export function createDeliveryReader(standin: string, idPrefix: string): Deliver
   }
 
   return {
-    async count() {
+    /** How many events of the run have been delivered; reads only what the ledger has got since the last call. */
+    async count(): Promise<number> {
       for await (const entries of entriesFrom(counted)) for (const { event_id } of entries) seen.add(event_id);
       return seen.size;
     },
-    async list() {
+    /** Every delivery of the run, read anew. */
+    async list(): Promise<Deliveries> {
       const deliveries = new Map<string, Delivery>();
       for await (const entries of entriesFrom(before ?? 0)) {
         for (const { event_id, times, effects } of entries) {

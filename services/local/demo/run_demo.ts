@@ -2,7 +2,7 @@ import type { ControlClient } from '#services/control_api/client.ts';
 import { renderNumber } from '#services/stage/terminal.ts';
 import type { ReadyFile } from '../start/screen.ts';
 import { compare, countDiffering, drawSummary, type Expected, type Findings } from './compare.ts';
-import { DemoError } from './config.ts';
+import { DemoError, type DemoOptions } from './config.ts';
 import { askFunnel, askStored, createDeliveryReader, DESTINATIONS, dueIds, type Scope } from './read_results.ts';
 import { type RequestOutcome, sendAll } from './send_requests.ts';
 import { SITE_SLOTS, type SiteSlot } from './world/demo_event.ts';
@@ -17,11 +17,6 @@ export interface Surroundings {
   now: () => number;
   wait: (ms: number) => Promise<void>;
   random: () => number;
-}
-
-interface RunLimits {
-  concurrency: number;
-  timeoutMs: number;
 }
 
 /** An edge that gives no answer for this long is not being restarted any more. */
@@ -49,21 +44,8 @@ async function send(world: World, around: Surroundings, concurrency: number): Pr
   return outcomes;
 }
 
-function expectationOf({ ledger }: World, nowMs: number): Expected {
-  const dueAt = (slot: SiteSlot) => {
-    const events = [...ledger.sites[slot].unique.values()];
-    return { meta: dueIds('meta', events, nowMs), webhook: dueIds('webhook', events, nowMs) };
-  };
-  return { ledger, due: { shop: dueAt('shop'), travel: dueAt('travel') } };
-}
-
-/** Everything that is read about the run after it has been sent, as a user would ask for it. */
-interface Reader {
-  goals: () => Promise<Goal[]>;
-  findings: (outcomes: readonly RequestOutcome[]) => Promise<Findings>;
-}
-
-function createReader(world: World, { ledger, due }: Expected, { client, ready, now }: Surroundings): Reader {
+/** Reads the run after it has been sent, as a user would ask for it. */
+function createReader(world: World, { ledger, due }: Expected, { client, ready, now }: Surroundings) {
   const idPrefix = runPrefix(world.identity);
   const endsAt = now();
   const scopeOf = (slot: SiteSlot): Scope => ({ site: ready.demo[slot].site, idPrefix, endsAt });
@@ -89,9 +71,9 @@ function createReader(world: World, { ledger, due }: Expected, { client, ready, 
     funnel: await askFunnel(client, scopeOf(slot)),
   });
   return {
-    goals: async () =>
+    goals: async (): Promise<Goal[]> =>
       (await Promise.all([...SITE_SLOTS.map(siteGoals), ...deliveryGoals.map((goals) => goals())])).flat(),
-    findings: async (outcomes) => ({
+    findings: async (outcomes: readonly RequestOutcome[]): Promise<Findings> => ({
       outcomes,
       sites: { shop: await found('shop'), travel: await found('travel') },
       deliveries: { meta: await delivered.meta.list(), webhook: await delivered.webhook.list() },
@@ -101,30 +83,22 @@ function createReader(world: World, { ledger, due }: Expected, { client, ready, 
 
 const progressOf = ({ found, expected }: Goal): string => `${renderNumber(found)} of ${renderNumber(expected)}`;
 
-async function waitForAll(reader: Reader, around: Surroundings, timeoutMs: number): Promise<WaitResult> {
-  const { output, wait, now } = around;
+async function waitForAll(
+  measure: () => Promise<Goal[]>,
+  { output, wait, now }: Surroundings,
+  timeoutMs: number,
+): Promise<WaitResult> {
   const progress = startProgress('Waiting', output, now);
   const onProgress = (goals: readonly Goal[], readable: boolean): void => {
-    const sum = (of: (goal: Goal) => number): number => goals.reduce((total, goal) => total + of(goal), 0);
-    const pending = goals.find(({ expected, found }) => found !== expected);
+    const pending = goals.find((goal) => !isReached(goal));
     const note = pending === undefined ? 'all there, settling' : `${pending.label} ${progressOf(pending)}`;
-    const done = sum(({ found, expected }) => Math.min(found, expected));
-    if (goals.length > 0)
-      progress.update(
-        done,
-        sum(({ expected }) => expected),
-        readable ? note : 'temporarily unavailable',
-      );
+    const done = goals.reduce((sum, { found, expected }) => sum + Math.min(found, expected), 0);
+    const total = goals.reduce((sum, { expected }) => sum + expected, 0);
+    if (goals.length > 0) progress.update(done, total, readable ? note : 'temporarily unavailable');
   };
-  const result = await waitFor({ measure: reader.goals, wait, now, timeoutMs, onProgress });
+  const result = await waitFor({ measure, wait, now, timeoutMs, onProgress });
   progress.end();
   return result;
-}
-
-function missingLines(result: WaitResult, timeoutMs: number): string[] {
-  if (result.kind === 'reached') return [];
-  const goals = result.missing.map((goal) => `  ${goal.label}: ${progressOf(goal)}`);
-  return [`No progress for ${timeoutMs / 1000} s. Still missing:`, ...goals];
 }
 
 /**
@@ -133,15 +107,26 @@ function missingLines(result: WaitResult, timeoutMs: number): string[] {
  *
  * @returns how many counts differ
  */
-export async function runDemo(world: World, around: Surroundings, limits: RunLimits): Promise<number> {
-  const expected = expectationOf(world, around.now());
-  const outcomes = await send(world, around, limits.concurrency);
+export async function runDemo(
+  world: World,
+  around: Surroundings,
+  { concurrency, timeoutMs }: Pick<DemoOptions, 'concurrency' | 'timeoutMs'>,
+): Promise<number> {
+  const { ledger } = world;
+  const nowMs = around.now();
+  const dueAt = (slot: SiteSlot) => {
+    const events = [...ledger.sites[slot].unique.values()];
+    return { meta: dueIds('meta', events, nowMs), webhook: dueIds('webhook', events, nowMs) };
+  };
+  const expected: Expected = { ledger, due: { shop: dueAt('shop'), travel: dueAt('travel') } };
+  const outcomes = await send(world, around, concurrency);
   const reader = createReader(world, expected, around);
-  const result = await waitForAll(reader, around, limits.timeoutMs);
+  const result = await waitForAll(reader.goals, around, timeoutMs);
   const findings = await reader.findings(outcomes);
   const sections = compare(expected, findings);
-  const lines = [...missingLines(result, limits.timeoutMs), '', drawSummary(findings, sections, around.coloured)];
-  around.output.write(lines.join('\n'));
+  const missing = result.kind === 'reached' ? [] : result.missing.map((goal) => `  ${goal.label}: ${progressOf(goal)}`);
+  if (result.kind !== 'reached') missing.unshift(`No progress for ${timeoutMs / 1000} s. Still missing:`);
+  around.output.write([...missing, '', drawSummary(findings, sections, around.coloured)].join('\n'));
   return countDiffering(sections);
 }
 
@@ -173,11 +158,6 @@ function isReached({ expected, found }: Goal): boolean {
   return expected === found;
 }
 
-function unreadable(cause: unknown): DemoError {
-  const words = cause instanceof Error ? cause.message : 'unknown failure';
-  return new DemoError('unreadable', `cannot read results: ${words}`, { cause });
-}
-
 /**
  * Waits until every goal is reached and nothing has moved for SETTLE_MS, or until nothing has moved for the timeout.
  * A look that fails is made again: the parts may be restarting.
@@ -202,7 +182,10 @@ export async function waitFor(options: WaitOptions): Promise<WaitResult> {
     options.onProgress(goals, fault === null);
     const stillMs = options.now() - movedAt;
     if (fault === null && goals.every(isReached) && stillMs >= SETTLE_MS) return { kind: 'reached' };
-    if (stillMs >= options.timeoutMs && fault !== null) throw unreadable(fault);
+    if (stillMs >= options.timeoutMs && fault !== null) {
+      const words = fault instanceof Error ? fault.message : 'unknown failure';
+      throw new DemoError('unreadable', `cannot read results: ${words}`, { cause: fault });
+    }
     if (stillMs >= options.timeoutMs) return { kind: 'stood_still', missing: goals.filter((goal) => !isReached(goal)) };
     await options.wait(POLL_MS);
   }
@@ -211,12 +194,6 @@ export async function waitFor(options: WaitOptions): Promise<WaitResult> {
 interface ProgressOutput {
   isTTY: boolean;
   write(text: string): void;
-}
-
-interface Progress {
-  /** @param note printed behind the bar, at most 36 columns of it */
-  update(done: number, total: number, note: string): void;
-  end(): void;
 }
 
 const BAR_WIDTH = 20;
@@ -231,12 +208,13 @@ export function progressLine(title: string, share: number, note: string): string
 }
 
 /** A bar that is redrawn in place on a terminal; elsewhere a plain line at the start, each tenth and the end. */
-export function startProgress(title: string, output: ProgressOutput, now: () => number): Progress {
+export function startProgress(title: string, output: ProgressOutput, now: () => number) {
   let drawnAt = Number.NEGATIVE_INFINITY;
   let tenth = -1;
   let line = '';
   return {
-    update(done, total, note) {
+    /** @param note printed behind the bar, at most 36 columns of it */
+    update(done: number, total: number, note: string): void {
       const share = total === 0 ? 1 : Math.min(done / total, 1);
       line = progressLine(title, share, note);
       if (output.isTTY) {
@@ -248,7 +226,7 @@ export function startProgress(title: string, output: ProgressOutput, now: () => 
         output.write(`${line}\n`);
       }
     },
-    end() {
+    end(): void {
       if (output.isTTY) output.write(`\r\u001b[K${line}\n`);
     },
   };

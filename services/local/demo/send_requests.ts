@@ -20,14 +20,8 @@ interface SenderOptions {
 
 const REPLY_TIMEOUT_MS = 15_000;
 
-interface WireForm {
-  path: string;
-  headers: Record<string, string>;
-  body: string | Buffer;
-}
-
 /** Adds the key and packs the body. Made once a request, so that every try sends the same bytes. */
-function wireForm(request: DemoRequest, site: SenderOptions['sites'][SiteSlot]): WireForm {
+function wireForm(request: DemoRequest, site: SenderOptions['sites'][SiteSlot]) {
   const key = request.caller === 'browser' ? site.browserKey : site.serverKey;
   const packed = request.headers['content-encoding'] === 'gzip';
   return {
@@ -37,7 +31,7 @@ function wireForm(request: DemoRequest, site: SenderOptions['sites'][SiteSlot]):
   };
 }
 
-async function post(pool: Pool, form: WireForm): Promise<Reply> {
+async function post(pool: Pool, form: ReturnType<typeof wireForm>): Promise<Reply> {
   try {
     const { statusCode, headers, body } = await pool.request({ ...form, method: 'POST' });
     const text = await body.text();
@@ -47,11 +41,6 @@ async function post(pool: Pool, form: WireForm): Promise<Reply> {
     // The edge may be restarting: whatever the socket's complaint, the same events may be sent again.
     return { kind: 'no_answer', reason: error instanceof Error && 'code' in error ? String(error.code) : 'unknown' };
   }
-}
-
-function awayMessage(reply: Reply, tries: number): string {
-  const last = reply.kind === 'answered' ? `answered ${reply.status}` : `gave no answer (${reply.reason})`;
-  return `the edge has not taken a request in ${tries} tries; it last ${last}`;
 }
 
 async function sendOne(
@@ -66,8 +55,10 @@ async function sendOne(
     const reply = await post(pool, form);
     const delayMs = retryDelayMs(reply, tries, options.random());
     if (delayMs === null) return judge(request, reply, tries);
-    if (isOver() || options.now() + delayMs - startedAt > options.giveUpAfterMs)
-      throw new DemoError('edge_away', awayMessage(reply, tries));
+    if (isOver() || options.now() + delayMs - startedAt > options.giveUpAfterMs) {
+      const last = reply.kind === 'answered' ? `answered ${reply.status}` : `gave no answer (${reply.reason})`;
+      throw new DemoError('edge_away', `the edge has not taken a request in ${tries} tries; it last ${last}`);
+    }
     await options.wait(delayMs);
   }
 }

@@ -33,13 +33,7 @@ export interface LedgerPage {
   effects: number;
 }
 
-export interface Ledger {
-  /** Records acceptances; they are on disk, where the ledger has a file, when this returns. */
-  accept(acceptances: readonly Acceptance[]): void;
-  /** Entries in order of their first acceptance. */
-  page(cursor: number, limit: number): LedgerPage;
-  totals(): Record<string, { first: number; repeated: number; effects: number }>;
-}
+export type Ledger = ReturnType<typeof createLedger>;
 
 const LINE_END = 0x0a;
 
@@ -59,7 +53,7 @@ function readLines(path: string): Acceptance[] {
  * @param path file of JSON lines that is only appended to and read again at start; null keeps it in memory alone.
  * @param windowMs how long the platform remembers a key.
  */
-export function createLedger(path: string | null, windowMs: number): Ledger {
+export function createLedger(path: string | null, windowMs: number) {
   const entries: LedgerEntry[] = [];
   const byKey = new Map<string, LedgerEntry>();
 
@@ -81,29 +75,27 @@ export function createLedger(path: string | null, windowMs: number): Ledger {
     readLines(path).forEach(take);
   }
   return {
-    accept: (acceptances) => {
+    /** Records acceptances; they are on disk, where the ledger has a file, when this returns. */
+    accept(acceptances: readonly Acceptance[]): void {
       if (path !== null) appendFileSync(path, acceptances.map((one) => `${JSON.stringify(one)}\n`).join(''));
       acceptances.forEach(take);
     },
-    page: (cursor, limit) => {
+    /** Entries in order of their first acceptance. */
+    page(cursor: number, limit: number): LedgerPage {
       const events = entries.slice(cursor, cursor + limit);
       const next = cursor + events.length;
       return { events, next_cursor: next < entries.length ? next : null, ...sumOf(entries) };
     },
-    totals: () => {
+    totals() {
       const groups = Map.groupBy(entries, (entry) => entry.scope);
-      return Object.fromEntries([...groups].map(([scope, members]) => [scope, sumOf(members)]));
+      return Object.fromEntries([...groups].map(([scope, members]) => [scope, sumOf(members)] as const));
     },
   };
 }
 
 function sumOf(entries: readonly LedgerEntry[]): { first: number; repeated: number; effects: number } {
-  let times = 0;
-  let effects = 0;
-  for (const entry of entries) {
-    times += entry.times;
-    effects += entry.effects;
-  }
+  const times = entries.reduce((sum, entry) => sum + entry.times, 0);
+  const effects = entries.reduce((sum, entry) => sum + entry.effects, 0);
   return { first: entries.length, repeated: times - entries.length, effects };
 }
 

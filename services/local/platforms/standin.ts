@@ -66,26 +66,15 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
   return bytes > BODY_BYTES_MAX ? null : Buffer.concat(chunks).toString('utf8');
 }
 
-const plainThrottle = (seconds: number | null): PlatformAnswer => ({
-  status: 429,
-  headers: seconds === null ? {} : { 'retry-after': String(seconds) },
-  body: '',
-});
-
+/** What a fault answers; null where it answers nothing, or as the platform would. */
 function faultAnswer(platform: Platform, fault: Fault): PlatformAnswer | null {
-  switch (fault.kind) {
-    case 'status':
-      return { status: fault.status, headers: fault.headers ?? {}, body: fault.body ?? '' };
-    case 'throttle':
-      return (platform.throttled ?? plainThrottle)(fault.retry_after_s ?? null);
-    case 'html':
-      return { status: 500, headers: { 'content-type': 'text/html; charset=utf-8' }, body: HTML_PAGE };
-    case 'none':
-    case 'accept_then_reset':
-    case 'hang':
-    case 'reset':
-      return null;
-  }
+  if (fault.kind === 'status') return { status: fault.status, headers: fault.headers ?? {}, body: fault.body ?? '' };
+  if (fault.kind === 'html')
+    return { status: 500, headers: { 'content-type': 'text/html; charset=utf-8' }, body: HTML_PAGE };
+  if (fault.kind !== 'throttle') return null;
+  const { retry_after_s: seconds = null } = fault;
+  const headers: Record<string, string> = seconds === null ? {} : { 'retry-after': String(seconds) };
+  return platform.throttled?.(seconds) ?? { status: 429, headers, body: '' };
 }
 
 /**
@@ -169,14 +158,6 @@ function wholeOf(text: string | null, otherwise: number): number {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : otherwise;
 }
 
-function setScript(script: Script, body: string): PlatformAnswer {
-  const value = readJson(body);
-  const rules = isRecord(value) ? value['rules'] : null;
-  if (!Value.Check(Rules, rules)) return json({ error: 'rules are malformed' }, 400);
-  script.set(rules);
-  return json({ rules });
-}
-
 /**
  * The routes by which other processes direct a stand-in; null for a request to the platform itself.
  *
@@ -193,8 +174,13 @@ function answerAdmin(request: PlatformRequest, ledger: Ledger, script: Script): 
       return json(ledger.page(wholeOf(searchParams.get('cursor'), 0), limit));
     case 'GET totals':
       return json(ledger.totals());
-    case 'POST script':
-      return setScript(script, request.body);
+    case 'POST script': {
+      const value = readJson(request.body);
+      const rules = isRecord(value) ? value['rules'] : null;
+      if (!Value.Check(Rules, rules)) return json({ error: 'rules are malformed' }, 400);
+      script.set(rules);
+      return json({ rules });
+    }
     default:
       return json({ error: 'no such route' }, 404);
   }
@@ -236,28 +222,22 @@ const Rules = Type.Array(
 );
 export type Rule = Static<typeof Rules>[number];
 
-interface Script {
-  /** Replaces all rules. */
-  set(rules: readonly Rule[]): void;
-  list(): readonly Rule[];
-  /** The first rule that applies to a request, counted down; null when it is to be answered as the platform would. */
-  take(scope: string, token: string | null): Rule | null;
-}
+type Script = ReturnType<typeof createScript>;
 
-/** Requests beside the events themselves, as for a token; only a rule that names their scope applies to them. */
-const isAside = (scope: string): boolean => scope.startsWith('@');
-
-function createScript(): Script {
+function createScript() {
   let rules: Rule[] = [];
   return {
-    set: (replacement) => {
+    /** Replaces all rules. */
+    set(replacement: readonly Rule[]): void {
       rules = replacement.map((rule) => ({ ...rule }));
     },
-    list: () => rules,
-    take: (scope, token) => {
+    list: (): readonly Rule[] => rules,
+    /** The first rule that applies to a request, counted down; null when it is to be answered as the platform would. */
+    take(scope: string, token: string | null): Rule | null {
+      // To requests beside the events themselves, as for a token, only a rule that names their scope applies.
+      const isAside = scope.startsWith('@');
       const rule = rules.find(
-        (one) =>
-          (one.scope ?? (isAside(scope) ? null : scope)) === scope && (one.token === undefined || one.token === token),
+        (one) => (one.scope ?? (isAside ? null : scope)) === scope && (one.token === undefined || one.token === token),
       );
       if (rule === undefined) return null;
       if (rule.times !== undefined) rule.times -= 1;

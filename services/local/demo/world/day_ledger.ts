@@ -95,15 +95,8 @@ export const FUNNEL_STEPS: readonly string[] = ['page_view', 'view_item', 'add_t
 /** All steps within this time of the first: long enough for the events that arrive days late. */
 export const FUNNEL_WINDOW_MS = 30 * 86_400_000;
 
-/** What one person did, as far as a funnel cares. */
-interface FunnelEvent {
-  name: string;
-  /** Milliseconds since 1970 UTC. */
-  at: number;
-}
-
 /** The number of steps reached in order, from 0, with all of them within FUNNEL_WINDOW_MS of the first. */
-export function stepsReached(events: readonly FunnelEvent[]): number {
+export function stepsReached(events: readonly Pick<WorldEvent, 'name' | 'at'>[]): number {
   const deeds = events
     .map(({ name, at }) => ({ step: FUNNEL_STEPS.indexOf(name), at }))
     .filter(({ step }) => step >= 0)

@@ -1,6 +1,6 @@
 import { drawLedger, type Ledger } from './day_ledger.ts';
 import { type DemoRequest, type PlannedRequest, SITE_SLOTS, type SiteSlot } from './demo_event.ts';
-import { type Outing, playVisitor, sellToStranger } from './demo_visitor.ts';
+import { playVisitor, sellToStranger } from './demo_visitor.ts';
 import type { RunIdentity } from './people.ts';
 import { randomFor } from './random.ts';
 import type { Day } from './shopping_session.ts';
@@ -75,16 +75,10 @@ function playSite(day: Day, siteSlot: SiteSlot, visitors: number, blockedIp: str
     sendDamaged(day, siteSlot, siteSlot === 'shop' ? 3 : 1),
   ];
   const inOrder = [...first, ...noise].toSorted((a, b) => sentAt(day, a) - sentAt(day, b));
-  return [...inOrder, ...repeatsOf(random, outings), ...reportOffline(random, [...salesOf(outings), ...strangers])];
-}
-
-function repeatsOf(random: ReturnType<typeof randomFor>, outings: readonly Outing[]): PlannedRequest[] {
   const again = outings.flatMap(({ device, events }) => (device === null ? [] : resend(random, device, events)));
-  return [...again, ...copyToServer(random, outings)];
-}
-
-function salesOf(outings: readonly Outing[]): Outing['events'] {
-  return outings.filter(({ device }) => device === null).flatMap(({ events }) => events);
+  const copies = copyToServer(random, outings);
+  const sales = outings.filter(({ device }) => device === null).flatMap(({ events }) => events);
+  return [...inOrder, ...again, ...copies, ...reportOffline(random, [...sales, ...strangers])];
 }
 
 /** Puts the second list's elements evenly among the first's. */

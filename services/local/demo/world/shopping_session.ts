@@ -126,16 +126,15 @@ function browse(session: Session): void {
   const listPath = `${session.store.listPath}${random.pick(session.store.products).category}`;
   note(session, 'page_view', listPath, session.store.listName);
   note(session, 'view_item_list', listPath, session.store.listName, { item_list_name: session.store.listName });
-  for (let left = random.whole(1, 4); left > 0; left--) viewProduct(session, random.pick(session.store.products));
+  for (let left = random.whole(1, 4); left > 0; left--) {
+    const product = random.pick<Product>(session.store.products);
+    const path = pathOf(session.store, product);
+    note(session, 'page_view', path, product.name);
+    note(session, 'view_item', path, product.name, basket(session.store, [{ product, quantity: 1 }]));
+  }
 }
 
 const pathOf = ({ productPath }: Storefront, { id }: Product): string => `${productPath}${id.toLowerCase()}`;
-
-function viewProduct(session: Session, product: Product): void {
-  const path = pathOf(session.store, product);
-  note(session, 'page_view', path, product.name);
-  note(session, 'view_item', path, product.name, basket(session.store, [{ product, quantity: 1 }]));
-}
 
 function fillCart(session: Session, lines: readonly Line[]): void {
   for (const line of lines) {

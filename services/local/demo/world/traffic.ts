@@ -145,12 +145,14 @@ function cut<T>(list: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(list.length / size) }, (_, nth) => list.slice(nth * size, (nth + 1) * size));
 }
 
-/** Somebody beside the day's visitors, who looks round until there are this many events. */
+/** Somebody beside the day's visitors, who looks round until there are this many events; `changes` make another device of theirs. */
 function extra(
   day: Day,
   siteSlot: SiteSlot,
   kind: string,
-  { index = 0, daysAgo = 0, eventsMin = 1, changes = () => ({}) }: ExtraOptions = {},
+  index = 0,
+  { daysAgo = 0, eventsMin = 1 } = {},
+  changes: (random: Random) => Partial<Device> = () => ({}),
 ): { random: Random; device: Device; events: WorldEvent[] } {
   const label = `${siteSlot}/${kind}/${index}`;
   const random = randomFor(`${day.identity.seed}/${label}`);
@@ -165,44 +167,37 @@ function extra(
   return { random, device, events: visitor.written };
 }
 
-interface ExtraOptions {
-  index?: number;
-  daysAgo?: number;
-  eventsMin?: number;
-  /** In what the device differs from a visitor's. */
-  changes?: (random: Random) => Partial<Device>;
-}
-
 /** A crawler that runs the tag: answered `{ accepted: 0 }`. */
 export function crawl(day: Day, siteSlot: SiteSlot, index: number): PlannedRequest {
-  const changes = (random: Random) => ({ userAgent: random.pick(CRAWLERS) });
-  const { device, events } = extra(day, siteSlot, 'crawler', { index, changes });
+  const { device, events } = extra(day, siteSlot, 'crawler', index, {}, (random) => ({
+    userAgent: random.pick(CRAWLERS),
+  }));
   return fromBrowser(device, plannedAs('filtered', events));
 }
 
 /** A page that the browser fetched ahead and nobody looked at: counted with the bots. */
 export function prefetch(day: Day, siteSlot: SiteSlot, index: number): PlannedRequest {
-  const { random, device, events } = extra(day, siteSlot, 'prefetch', { index });
+  const { random, device, events } = extra(day, siteSlot, 'prefetch', index);
   const purpose = random.pick(['prefetch', 'prefetch;prerender']);
   return fromBrowser(device, plannedAs('filtered', events.slice(0, 1)), 'fetch', { 'sec-purpose': purpose });
 }
 
 /** Somebody on an address that the site has a block rule for. */
 export function comeFromBlocked(day: Day, siteSlot: SiteSlot, index: number, ip: string): PlannedRequest {
-  const { device, events } = extra(day, siteSlot, 'blocked', { index, changes: () => ({ ip }) });
+  const { device, events } = extra(day, siteSlot, 'blocked', index, {}, () => ({ ip }));
   return fromBrowser(device, plannedAs('filtered', events));
 }
 
 /** A phone that was off line: its events arrive days after they happened, and are accepted. */
 export function arriveLate(day: Day, siteSlot: SiteSlot, index: number, daysAgo: number): PlannedRequest {
-  const { device, events } = extra(day, siteSlot, `late/${daysAgo}`, { index, daysAgo });
+  const { device, events } = extra(day, siteSlot, `late/${daysAgo}`, index, { daysAgo });
   return fromBrowser(device, plannedAs('accepted', events));
 }
 
 /** A script that collects one event more than a request may hold: 413, and nothing of it is taken. */
 export function overfill(day: Day, siteSlot: SiteSlot): PlannedRequest {
   const eventsMin = EVENTS_PER_REQUEST_MAX + 1;
-  const { events } = extra(day, siteSlot, 'overfull', { eventsMin });
+  const { events } = extra(day, siteSlot, 'overfull', 0, { eventsMin });
   return fromServer(plannedAs('refused', events.slice(0, eventsMin)), false);
 }
 
@@ -229,7 +224,7 @@ const DAMAGES: readonly Damage[] = [
 
 /** A batch of which every `every`-th event is bad; 1 makes all bad, which is answered 400. */
 export function sendDamaged(day: Day, siteSlot: SiteSlot, every: number): PlannedRequest {
-  const { device, events } = extra(day, siteSlot, `damaged/${every}`, { eventsMin: 12 });
+  const { device, events } = extra(day, siteSlot, `damaged/${every}`, 0, { eventsMin: 12 });
   const planned = events.map((event, nth): PlannedEvent => {
     const damage = nth % every === 0 ? DAMAGES[(nth / every) % DAMAGES.length] : undefined;
     if (damage === undefined) return { event, fate: 'accepted' };
