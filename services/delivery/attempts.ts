@@ -14,7 +14,6 @@ import {
   isHandedOver,
   skipped,
   slowed,
-  type UncommittedOutcomes,
 } from '#pipelines/delivery/delivery_run.ts';
 import { slowTopic } from '#pipelines/delivery/retry_topics.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
@@ -22,7 +21,7 @@ import type { EventEntry } from '#schemas/event.ts';
 import { decodeEntry, type EntryView } from '#schemas/event_batch.ts';
 import type { Destination } from '#schemas/setting.ts';
 import type { Runtime } from '#services/stage/runtime.ts';
-import { deliveryPorts, type OpenEvent, type OutageWatch, type SharedByCalls, watchOutage } from './delivery_ports.ts';
+import { deliveryPorts, type OpenEvent, type SharedByCalls, watchOutage } from './delivery_ports.ts';
 import type { SiteJob } from './job_reader.ts';
 
 /** Breakers kept at the most; one is a few dozen bytes and calm ones take none. */
@@ -34,15 +33,6 @@ const CALLS_MAX = 64;
 /** Outcomes kept at the most until they are committed; some 150 bytes each. */
 const UNCOMMITTED_MAX = 100_000;
 
-/** The platform as this process calls it, and what it knows of its health. */
-interface Calls {
-  attempts: Attempts;
-  watch: OutageWatch;
-  uncommitted: UncommittedOutcomes;
-  /** Whether nothing is to be asked now of a site's destination. */
-  isInTrouble(siteId: string): boolean;
-}
-
 /** Opens the way to a platform: connections, breakers, the watch over outages, and what was answered but not committed. */
 export function openDeliveries(
   { metrics, logger, onStop }: Runtime,
@@ -50,7 +40,7 @@ export function openDeliveries(
   table: SettingsTable,
   returned: (siteId: string) => void,
   { baseUrl, allowLoopback, secretsKeys }: Pick<DeliveryConfig, 'baseUrl' | 'allowLoopback' | 'secretsKeys'>,
-): Calls {
+) {
   const egress = createEgress({
     ...EGRESS_DEFAULTS,
     connectionsMax: CALLS_MAX,
@@ -95,6 +85,7 @@ export function openDeliveries(
     nowMs: Date.now,
     monotonicMs,
   });
+  /** Whether nothing is to be asked now of a site's destination. */
   const isInTrouble = (siteId: string): boolean => breakers.of(adapter.name, siteId).trouble() !== null;
   return { attempts, watch, uncommitted, isInTrouble };
 }
@@ -123,19 +114,17 @@ interface AttemptOptions extends SharedByCalls {
   ring: KeyRing;
 }
 
-export interface Attempts {
-  /** @param stopping whether no further call is to be begun. */
-  make(job: SiteJob, stopping: () => boolean): Promise<Attempted[]>;
-}
+export type Attempts = ReturnType<typeof createAttempts>;
 
 /** Short-lived tokens kept at the most, one for each site whose destination needs one. */
 const TOKENS_MAX = 10_000;
 
 /** Makes attempts with the site's settings as they are now. */
-export function createAttempts(options: AttemptOptions): Attempts {
+export function createAttempts(options: AttemptOptions) {
   const deliverOpen = createOpenDelivery(options);
   return {
-    async make(job, stopping) {
+    /** @param stopping whether no further call is to be begun. */
+    async make(job: SiteJob, stopping: () => boolean): Promise<Attempted[]> {
       const startedMs = options.nowMs();
       const events = job.events.map((event) => ({
         ...event,

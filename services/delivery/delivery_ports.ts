@@ -16,13 +16,7 @@ import {
   withoutNews,
 } from '#pipelines/delivery/breaker.ts';
 import type { SlowSites, Turns } from '#pipelines/delivery/concurrency.ts';
-import type {
-  DeliveryPorts,
-  Place,
-  Shortfall,
-  TokenStore,
-  UncommittedOutcomes,
-} from '#pipelines/delivery/delivery_run.ts';
+import type { DeliveryPorts, Place, TokenStore, UncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import type { JobEvent, SiteJob } from './job_reader.ts';
 
@@ -77,7 +71,11 @@ export function deliveryPorts(
     breaker: breakerFor(shared, job),
     refusals: shared.refusals.of(job.siteId),
     answered: keepOutcomes(shared, job, open),
-    fellShort: (shortfall) => reportShortfall(shared, job, shortfall),
+    fellShort({ sent, taken, detail }) {
+      const facts = { site: job.siteId, destination: shared.adapter.name, sent, taken, detail };
+      shared.logger.warn(facts, 'fewer events were taken than sent');
+      shared.fellShort(sent - taken);
+    },
   };
 }
 
@@ -110,24 +108,7 @@ function keepOutcomes(
   };
 }
 
-function reportShortfall(shared: SharedByCalls, { siteId }: SiteJob, { sent, taken, detail }: Shortfall): void {
-  const facts = { site: siteId, destination: shared.adapter.name, sent, taken, detail };
-  shared.logger.warn(facts, 'fewer events were taken than sent');
-  shared.fellShort(sent - taken);
-}
-
-/** Whether this process's destination as a whole answers. */
-export interface OutageWatch {
-  /** Whether a batch may be attempted now. */
-  ask(): OutagePermit;
-  report(siteId: string, health: Health): void;
-  /** What a call has to wait for; null unless the destination is away. */
-  trouble(): Extract<Permit, { kind: 'wait' }> | null;
-  /** When a batch is to be looked at again that could not be delivered, by the time of day; null unless the destination is away. */
-  awayUntilMs(): number | null;
-  /** A probe is over, whatever it brought; whether anything was held back by a site's breaker. */
-  probed(heldBack: boolean): void;
-}
+export type OutageWatch = ReturnType<typeof watchOutage>;
 
 interface OutageWatchOptions {
   destination: string;
@@ -142,8 +123,8 @@ interface OutageWatchOptions {
   wallMsOf(ms: number): number;
 }
 
-/** Watches over a destination. While it is away its sites' breakers say nothing more, and are forgotten. */
-export function watchOutage(options: OutageWatchOptions): OutageWatch {
+/** Watches whether this process's destination as a whole answers. While it is away its sites' breakers say nothing more, and are forgotten. */
+export function watchOutage(options: OutageWatchOptions) {
   const { destination, config, breakers, sites, logger, nowMs, wallMsOf } = options;
   let outage: Outage = HERE;
 
@@ -164,20 +145,25 @@ export function watchOutage(options: OutageWatchOptions): OutageWatch {
   }
 
   return {
-    ask() {
+    /** Whether a batch may be attempted now. */
+    ask(): OutagePermit {
       const asked = askOutage(outage, config, nowMs());
       outage = asked.outage;
       const { permit } = asked;
       return permit.kind === 'wait' ? { ...permit, notBeforeMs: wallMsOf(permit.notBeforeMs) } : permit;
     },
-    report: (siteId, health) => turnTo(reportOutage(outage, config, { siteId, health, sites: sites() }, nowMs())),
-    trouble() {
+    report: (siteId: string, health: Health): void =>
+      turnTo(reportOutage(outage, config, { siteId, health, sites: sites() }, nowMs())),
+    /** What a call has to wait for; null unless the destination is away. */
+    trouble(): Extract<Permit, { kind: 'wait' }> | null {
       if (outage.kind !== 'away') return null;
       const waitMs = Math.max(0, outage.untilMs - nowMs());
       return { kind: 'wait', cause: 'failing', reason: outage.reason, waitMs };
     },
-    awayUntilMs: () => (outage.kind === 'away' ? wallMsOf(outage.untilMs) : null),
-    probed(heldBack) {
+    /** When a batch is to be looked at again that could not be delivered, by the time of day; null unless the destination is away. */
+    awayUntilMs: (): number | null => (outage.kind === 'away' ? wallMsOf(outage.untilMs) : null),
+    /** A probe is over, whatever it brought; whether anything was held back by a site's breaker. */
+    probed(heldBack: boolean): void {
       outage = withoutNews(outage, config, heldBack, nowMs());
     },
   };

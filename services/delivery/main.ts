@@ -1,4 +1,3 @@
-import type { Environment } from '#infra/config/environment.ts';
 import { type DeliveryConfig, deliveryConfig } from '#infra/config/stage_config.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import { runTransactionalStage } from '#infra/kafka/transactional_stage.ts';
@@ -19,7 +18,6 @@ import { createTransform } from './transform.ts';
 /** Small fetches, so that a crash sends few events a second time. */
 const FETCH_BYTES_MAX = 256 * 1024;
 const NAMES = DESTINATIONS.map(({ name }) => name);
-const readConfig = (env: Environment): DeliveryConfig => deliveryConfig(env, NAMES);
 const stageOf = ({ destination }: DeliveryConfig): string => `delivery.${destination}`;
 
 /**
@@ -27,66 +25,70 @@ const stageOf = ({ destination }: DeliveryConfig): string => `delivery.${destina
  * outcomes on `delivery.outcomes`, what is to be tried again on a lane, and the offset; an event that can never be delivered,
  * and a record that cannot be read, go to `dead.delivery` in the same transaction.
  */
-runStage(stageOf, readConfig, async (runtime, config) => {
-  const { session, registry, metrics } = runtime;
-  const adapter = destinationNamed(config.destination);
-  const lanes = topicsOf(adapter.name);
-  const settings = await openSettings(runtime);
-  const returned = (siteId: string): void => releases.returned(siteId, Date.now());
-  const { attempts, watch, uncommitted, isInTrouble } = openDeliveries(
-    runtime,
-    adapter,
-    settings.table,
-    returned,
-    config,
-  );
-  let assigned = (): number => 0;
-  const passes = createLanePasses({
-    beganMs: Date.now(),
-    isAlone: () => assigned() === session.config.eventPartitions + lanes.length * SMALL_PARTITIONS,
-  });
-  const releases: Releases = watchReleases({
-    table: settings.table,
-    destination: adapter.name,
-    isInTrouble,
-    passes,
-    beganMs: Date.now(),
-  });
-  const jobs = await createJobReader(registry, adapter.name, { releases, passes });
-  const schemaId = await registry.idOf(TOPICS.identified, 'event_batch');
-  const transform = createTransform({
-    ...{ settings, attempts, watch, uncommitted, metrics, jobs, schemaId },
-    output: await createDeliveryOutput(registry, adapter, session.config.eventPartitions, (record) =>
-      passes.lies(
-        record.lane,
-        record.siteId,
-        Date.now(),
-        releases.isReleased(record.siteId, record.waitsSinceMs, record.isPaused),
+runStage(
+  stageOf,
+  (env) => deliveryConfig(env, NAMES),
+  async (runtime, config) => {
+    const { session, registry, metrics } = runtime;
+    const adapter = destinationNamed(config.destination);
+    const lanes = topicsOf(adapter.name);
+    const settings = await openSettings(runtime);
+    const returned = (siteId: string): void => releases.returned(siteId, Date.now());
+    const { attempts, watch, uncommitted, isInTrouble } = openDeliveries(
+      runtime,
+      adapter,
+      settings.table,
+      returned,
+      config,
+    );
+    let assigned = (): number => 0;
+    const passes = createLanePasses(
+      Date.now(),
+      () => assigned() === session.config.eventPartitions + lanes.length * SMALL_PARTITIONS,
+    );
+    const releases: Releases = watchReleases({
+      table: settings.table,
+      destination: adapter.name,
+      isInTrouble,
+      passes,
+      beganMs: Date.now(),
+    });
+    const jobs = await createJobReader(registry, adapter.name, { releases, passes });
+    const schemaId = await registry.idOf(TOPICS.identified, 'event_batch');
+    const transform = createTransform({
+      ...{ settings, attempts, watch, uncommitted, metrics, jobs, schemaId },
+      output: await createDeliveryOutput(registry, adapter, session.config.eventPartitions, (record) =>
+        passes.lies(
+          record.lane,
+          record.siteId,
+          Date.now(),
+          releases.isReleased(record.siteId, record.waitsSinceMs, record.isPaused),
+        ),
       ),
-    ),
-    nowMs: Date.now,
-  });
-  const deadLetters = await createCodec<DeadLetter>(registry, deadTopic('delivery'), 'dead_letter');
-  const options = consumerOptions(runtime);
-  const consumption = await runTransactionalStage({
-    ...options,
-    admin: session.admin,
-    topics: [TOPICS.identified, ...lanes],
-    // All partitions of events.identified side by side, and one of each lane.
-    concurrency: options.concurrency + lanes.length,
-    bytesPerPartitionMax: FETCH_BYTES_MAX,
-    drainMs: DELIVERY_DRAIN_MS,
-    transform,
-    deadLetter: (batch) =>
-      deadLetterResult(
-        {
-          ...{ stage: 'delivery', destination: adapter.name, codec: deadLetters, metrics, schemaId },
-          viewsOf: ({ value }) => jobs.viewsOf(batch.topic, value),
-        },
-        batch,
-      ),
-  });
-  assigned = () => consumption.assigned().length;
-  retryOnRelease(runtime, releases, consumption);
-  return consumption;
-});
+      nowMs: Date.now,
+    });
+    const deadLetters = await createCodec<DeadLetter>(registry, deadTopic('delivery'), 'dead_letter');
+    const options = consumerOptions(runtime);
+    const consumption = await runTransactionalStage({
+      ...options,
+      admin: session.admin,
+      topics: [TOPICS.identified, ...lanes],
+      // All partitions of events.identified side by side, and one of each lane.
+      concurrency: options.concurrency + lanes.length,
+      bytesPerPartitionMax: FETCH_BYTES_MAX,
+      drainMs: DELIVERY_DRAIN_MS,
+      transform,
+      deadLetter: (batch) =>
+        deadLetterResult(
+          {
+            ...{ stage: 'delivery', destination: adapter.name, codec: deadLetters, metrics, schemaId },
+            viewsOf: ({ value }) => jobs.viewsOf(batch.topic, value),
+          },
+          batch,
+        ),
+    });
+    assigned = () => consumption.assigned().length;
+    retryOnRelease(runtime, releases, consumption);
+    return consumption;
+  },
+);

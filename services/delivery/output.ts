@@ -31,10 +31,7 @@ import { partitionOf } from '#schemas/wire.ts';
 import { count, deadRecords, emptyTally, type Tally } from '#services/stage/batches.ts';
 import type { Attempted } from './attempts.ts';
 
-export interface DeliveryOutput {
-  /** Outcomes, lane records and dead letters of a batch of attempts. */
-  write(attempts: readonly Attempted[], dead: readonly DeadLetter[], nowMs: number): Written;
-}
+export type DeliveryOutput = Awaited<ReturnType<typeof createDeliveryOutput>>;
 
 interface Written {
   outputs: OutRecord[];
@@ -67,9 +64,6 @@ function isSilent({ isMain, outcome, pausedFor }: Attempted): boolean {
 /** Sites of which a probe is remembered at the most; of one that is forgotten another event probes too. */
 const PROBES_MAX = 100_000;
 
-/** For the jitter of lanes. */
-const fromZeroToOne = (): number => randomInt(1_000_000) / 1_000_000;
-
 /** A record that was committed to a lane. */
 export interface LaneRecord {
   lane: Source;
@@ -84,8 +78,8 @@ export async function createDeliveryOutput(
   adapter: Adapter,
   eventPartitions: number,
   wrote: (record: LaneRecord) => void,
-  random: () => number = fromZeroToOne,
-): Promise<DeliveryOutput> {
+  random: () => number = () => randomInt(1_000_000) / 1_000_000,
+) {
   const codecs: Codecs = {
     eventSchemaId: await registry.idOf(TOPICS.identified, 'event_batch'),
     outcomes: await createCodec<DeliveryOutcomes>(registry, TOPICS.outcomes, 'delivery'),
@@ -96,6 +90,7 @@ export async function createDeliveryOutput(
   /** When the event of a paused site is due that probes; by site. */
   const probes = new Map<string, number>();
 
+  /** Outcomes, lane records and dead letters of a batch of attempts. */
   function write(attempts: readonly Attempted[], dead: readonly DeadLetter[], nowMs: number): Written {
     const tally = emptyTally();
     tally.in = attempts.length;

@@ -13,22 +13,7 @@ import type { Runtime } from '#services/stage/runtime.ts';
  * once, up to what was written when the pass began. A pass writes the whole lane anew, so that it begins only where
  * something of the released site lies, as far as this process knows.
  */
-export interface LanePasses {
-  /** A record of a site lies on a lane, written by then. @param isDue whether it is due at once, as its site was released before. */
-  lies(lane: Source, siteId: string, writtenMs: number, isDue: boolean): void;
-  /** What waits of a site is due now. */
-  released(siteId: string, nowMs: number): void;
-  /** How many of the records read, from the first on, make way. */
-  passing(batch: Pick<InBatch, 'topic' | 'partition' | 'records'>, delayMs: number, nowMs: number): number;
-  /** Looks whether others read or write lanes; whether a lane that rests is to be read, for what became due or for a pass. */
-  look(nowMs: number): boolean;
-}
-
-interface LanePassOptions {
-  beganMs: number;
-  /** Whether no other process reads and writes the lanes. */
-  isAlone(): boolean;
-}
+export type LanePasses = ReturnType<typeof createLanePasses>;
 
 interface LaneState {
   delayMs: number;
@@ -55,23 +40,16 @@ const DOUBT_SHARE = 1 / 2;
 /** Sites remembered of a lane at the most; what lies there of one that is forgotten is due at its own time. */
 const SITES_MAX = 20_000;
 
-export function createLanePasses({ beganMs, isAlone }: LanePassOptions): LanePasses {
+/** @param isAlone whether no other process reads and writes the lanes. */
+export function createLanePasses(beganMs: number, isAlone: () => boolean) {
   const lanes = new Map<string, LaneState>();
   let othersMs = beganMs;
 
   /** Of a lane that was not read yet nothing is known: it is passed over at once. */
   function laneOf({ topic, partition }: Source): LaneState {
     const name = `${topic}/${partition}`;
-    const fresh = {
-      delayMs: 0,
-      beforeMs: 0,
-      passFromMs: 0,
-      frontMs: 0,
-      isStale: false,
-      wakeFromMs: 0,
-      sites: new Map(),
-    };
-    const lane = lanes.get(name) ?? fresh;
+    const times = { delayMs: 0, beforeMs: 0, passFromMs: 0, frontMs: 0, wakeFromMs: 0 };
+    const lane = lanes.get(name) ?? { ...times, isStale: false, sites: new Map() };
     lanes.set(name, lane);
     return lane;
   }
@@ -81,12 +59,14 @@ export function createLanePasses({ beganMs, isAlone }: LanePassOptions): LanePas
   }
 
   return {
-    lies(place, siteId, writtenMs, isDue) {
+    /** A record of a site lies on a lane, written by then. @param isDue whether it is due at once, as its site was released before. */
+    lies(place: Source, siteId: string, writtenMs: number, isDue: boolean): void {
       const lane = laneOf(place);
       putNewest(lane.sites, siteId, writtenMs, SITES_MAX);
       if (isDue) passAfter(lane, restMsOf(lane), writtenMs);
     },
-    released(siteId, nowMs) {
+    /** What waits of a site is due now. */
+    released(siteId: string, nowMs: number): void {
       const all = [...lanes.values()];
       const isSeen = all.some((lane) => mayLie(lane, siteId));
       for (const lane of all) {
@@ -97,7 +77,8 @@ export function createLanePasses({ beganMs, isAlone }: LanePassOptions): LanePas
         else if (!isKnown) passAfter(lane, lane.delayMs * DOUBT_SHARE, nowMs);
       }
     },
-    passing(batch, delayMs, nowMs) {
+    /** How many of the records read, from the first on, make way. */
+    passing(batch: Pick<InBatch, 'topic' | 'partition' | 'records'>, delayMs: number, nowMs: number): number {
       const lane = laneOf(batch);
       noticeOthers(nowMs);
       lane.delayMs = delayMs;
@@ -110,7 +91,8 @@ export function createLanePasses({ beganMs, isAlone }: LanePassOptions): LanePas
       const first = batch.records.findIndex(({ timestampMs }) => timestampMs >= lane.beforeMs);
       return first < 0 ? batch.records.length : first;
     },
-    look(nowMs) {
+    /** Looks whether others read or write lanes; whether a lane that rests is to be read, for what became due or for a pass. */
+    look(nowMs: number): boolean {
       noticeOthers(nowMs);
       const waiting = [...lanes.values()].filter((lane) => isToWake(lane, nowMs));
       for (const lane of waiting) {
@@ -142,18 +124,7 @@ function isToWake(lane: LaneState, nowMs: number): boolean {
   return nowMs >= lane.passFromMs && nowMs < lane.passFromMs + lane.delayMs && nowMs >= lane.wakeFromMs;
 }
 
-/**
- * What makes events that wait on lanes due before their time: a change of their site's settings, as this process has seen it, and
- * that the site's destination takes events again after it was in trouble. Milliseconds since 1970 UTC.
- */
-export interface Releases {
-  /** Whether an event is due at once that waits since then. */
-  isReleased(siteId: string, waitsSinceMs: number, isPaused: boolean): boolean;
-  /** The site's destination takes events again. */
-  returned(siteId: string, nowMs: number): void;
-  /** Looks whether settings changed; whether lanes that rest are to be read, as what was released may lie there. */
-  look(nowMs: number): boolean;
-}
+export type Releases = ReturnType<typeof watchReleases>;
 
 interface ReleaseOptions {
   table: Pick<SettingsTable, 'destinationsNamed'>;
@@ -168,24 +139,28 @@ interface ReleaseOptions {
 const RETURNS_MAX = 100_000;
 
 /**
- * Watches the settings of one destination, and is told of returns. What came before the watch is not known, so that its
+ * What makes events that wait on lanes due before their time: a change of their site's settings, as this process has seen it, and
+ * that the site's destination takes events again after it was in trouble. Milliseconds since 1970 UTC. What came before the watch is not known, so that its
  * beginning counts as the return of all: what is paused is tried once then.
  */
-export function watchReleases({ table, destination, isInTrouble, passes, beganMs }: ReleaseOptions): Releases {
+export function watchReleases({ table, destination, isInTrouble, passes, beganMs }: ReleaseOptions) {
   let seen = new Map<string, Destination>(table.destinationsNamed(destination));
   const changes = new Map<string, number>();
   const returns = new Map<string, number>();
   return {
-    isReleased(siteId, waitsSinceMs, isPaused) {
+    /** Whether an event is due at once that waits since then. */
+    isReleased(siteId: string, waitsSinceMs: number, isPaused: boolean): boolean {
       if (waitsSinceMs === 0) return false;
       if (waitsSinceMs < (changes.get(siteId) ?? 0)) return true;
       return waitsSinceMs < (returns.get(siteId) ?? (isPaused ? beganMs : 0)) && !isInTrouble(siteId);
     },
-    returned(siteId, nowMs) {
+    /** The site's destination takes events again. */
+    returned(siteId: string, nowMs: number): void {
       putNewest(returns, siteId, nowMs, RETURNS_MAX);
       passes.released(siteId, nowMs);
     },
-    look(nowMs) {
+    /** Looks whether settings changed; whether lanes that rest are to be read, as what was released may lie there. */
+    look(nowMs: number): boolean {
       const now = table.destinationsNamed(destination);
       const changed = [...now.keys()].filter((siteId) => seen.get(siteId) !== now.get(siteId));
       for (const siteId of changed) {

@@ -4,7 +4,7 @@ import { committedOffset } from '#infra/kafka/offsets.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import { createQuotaStore } from '#infra/redis/quota/quota.ts';
 import { createCodec } from '#infra/registry/codec.ts';
-import type { DeadLetter, QuotaUsage } from '#schemas/records.ts';
+import type { DeadLetter, QuotaCounts, QuotaUsage } from '#schemas/records.ts';
 import { openProducer, openRedis, openSettings } from '#services/stage/runtime.ts';
 import { consumerOptions, runStage } from '#services/stage/stage.ts';
 import { openPartitions } from './partitions.ts';
@@ -30,7 +30,8 @@ runStage<QuotaConfig>('quota', quotaConfig, async (runtime, config) => {
   const deadLetters = await createCodec<DeadLetter>(registry, deadTopic('quota'), 'dead_letter');
   const producer = await openProducer(runtime);
   const partitions = openPartitions(runtime, store, usage, metrics.restored);
-  const settlement = await createSettlement({ registry, partitions, usage, deadLetters, producer, metrics });
+  const counts = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
+  const settleThenCommit = createSettlement({ partitions, counts, usage, deadLetters, producer, metrics });
   const options = consumerOptions(runtime);
 
   const consumption = await consume({
@@ -45,9 +46,9 @@ runStage<QuotaConfig>('quota', quotaConfig, async (runtime, config) => {
         return start;
       },
       process: (batch) =>
-        settlement.settleThenCommit(batch, (offset, nextRawOffset) => consumption.commit(batch, offset, nextRawOffset)),
+        settleThenCommit(batch, (offset, nextRawOffset) => consumption.commit(batch, offset, nextRawOffset)),
     },
   });
-  await startUsageUpkeep(runtime, { store, settings: table, partitions, consumption, metrics });
+  await startUsageUpkeep(runtime, store, table, partitions, consumption, metrics);
   return consumption;
 });

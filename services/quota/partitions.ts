@@ -22,30 +22,17 @@ import {
 import type { QuotaUsage } from '#schemas/records.ts';
 import type { Runtime } from '#services/stage/runtime.ts';
 
-/** The partitions of events.raw whose settlement is this process's. */
-export interface Partitions {
-  /** To be called when a partition was assigned: reads what is settled of it. Calls `progressed` as it goes on. */
-  load(partition: number, progressed?: () => void): Promise<void>;
-  /** Settles up to an offset of an events.raw, and writes the checkpoint once `done` has resolved; answers the next offset of events.raw to settle. */
-  settle(
-    partition: number,
-    settlements: readonly Settlement[],
-    upTo: { settledOffset: number; log: string },
-    done: (settled: readonly Settled[]) => Promise<void>,
-  ): Promise<number>;
-  /** Puts back what Redis has lost of these partitions, and forgets those that are not among them. */
-  check(assigned: readonly number[]): Promise<void>;
-}
+export type Partitions = ReturnType<typeof createPartitions>;
 
 /** For what nobody watches. */
 const ALONE = (): void => undefined;
 
 /**
- * Redis is an index: quota.usage has the truth. What was settled is held in memory too and goes with every settlement,
+ * The partitions of events.raw whose settlement is this process's. Redis is an index: quota.usage has the truth. What was settled is held in memory too and goes with every settlement,
  * so that a counter that was lost is put back first. A checkpoint for each partition, written last, tells of a loss in counters
  * that nothing is settled in.
  */
-export function createPartitions(options: PartitionsOptions): Partitions {
+export function createPartitions(options: PartitionsOptions) {
   const { store } = options;
   const states = new Map<number, PartitionState>();
   const mutexes = new Map<number, Mutex>();
@@ -71,11 +58,18 @@ export function createPartitions(options: PartitionsOptions): Partitions {
   }
 
   return {
-    load: (partition, progressed) =>
+    /** To be called when a partition was assigned: reads what is settled of it. Calls `progressed` as it goes on. */
+    load: (partition: number, progressed?: () => void): Promise<void> =>
       inTurn(partition, async () => {
         await load(partition, progressed);
       }),
-    settle: (partition, settlements, { settledOffset, log }, done) =>
+    /** Settles up to an offset of an events.raw, and writes the checkpoint once `done` has resolved; answers the next offset of events.raw to settle. */
+    settle: (
+      partition: number,
+      settlements: readonly Settlement[],
+      { settledOffset, log }: { settledOffset: number; log: string },
+      done: (settled: readonly Settled[]) => Promise<void>,
+    ): Promise<number> =>
       inTurn(partition, async () => {
         const state = states.get(partition) ?? (await load(partition));
         takeUp(state, log);
@@ -86,7 +80,8 @@ export function createPartitions(options: PartitionsOptions): Partitions {
           await restoreIfLost(options, partition, state, undefined, ALONE);
         return state.settledOffset;
       }),
-    async check(assigned) {
+    /** Puts back what Redis has lost of these partitions, and forgets those that are not among them. */
+    async check(assigned: readonly number[]): Promise<void> {
       for (const partition of states.keys()) if (!assigned.includes(partition)) states.delete(partition);
       // Side by side, as learning reads a topic to its end and those that come together share that.
       await Promise.all(assigned.map((partition) => inTurn(partition, () => checkOne(partition))));
@@ -248,13 +243,8 @@ function createUsageReader(options: {
   };
 }
 
-async function readUsage({
-  session,
-  codec,
-  logger,
-  isClosed,
-  onFatal,
-}: Parameters<typeof createUsageReader>[0]): Promise<UsageFacts> {
+async function readUsage(options: Parameters<typeof createUsageReader>[0]): Promise<UsageFacts> {
+  const { session, codec, logger, isClosed, onFatal } = options;
   const facts = new Map<number, KnownUsage>();
   const following = await followTopic({
     kafka: session.kafka,
@@ -275,13 +265,8 @@ async function readUsage({
 function keep(facts: Map<number, KnownUsage>, fact: QuotaUsage): void {
   const known = facts.get(fact.partition) ?? new Map();
   facts.set(fact.partition, known);
-  const one = {
-    accountId: fact.account_id,
-    month: fact.month,
-    used: fact.used,
-    settledOffset: fact.settled_offset,
-    log: fact.log,
-  };
+  const { account_id: accountId, month, used, settled_offset: settledOffset, log } = fact;
+  const one = { accountId, month, used, settledOffset, log };
   const name = nameOfMonth(one);
   const before = known.get(name);
   // Of another events.raw the later fact is the newer one, whatever its offset.

@@ -5,8 +5,7 @@ import type { KeyedProducer } from '#infra/kafka/producers.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
 import { SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import { type Codec, createCodec } from '#infra/registry/codec.ts';
-import type { Registry } from '#infra/registry/schema_registry.ts';
+import type { Codec } from '#infra/registry/codec.ts';
 import { byLog, countedEvents, type SettledUsage, type Settlement, settlementsOf } from '#pipelines/quota/settle.ts';
 import { deadLetter } from '#pipelines/redelivery/dead_letter.ts';
 import type { DeadLetter, QuotaCounts, QuotaUsage } from '#schemas/records.ts';
@@ -15,68 +14,54 @@ import { count, deadRecords, emptyTally, publish } from '#services/stage/batches
 import type { Partitions } from './partitions.ts';
 
 interface SettlementOptions {
-  registry: Registry;
   partitions: Pick<Partitions, 'settle'>;
+  counts: Codec<QuotaCounts>;
   usage: Codec<QuotaUsage>;
   deadLetters: Codec<DeadLetter>;
   producer: Pick<KeyedProducer, 'send'>;
   metrics: QuotaMetrics;
 }
 
-interface SettlementOfBatches {
-  /**
-   * Settles a batch of quota.counts in Redis, publishes usage and dead letters, then commits its offset, in whose metadata
-   * the next offset of events.raw to settle is kept.
-   */
-  settleThenCommit(
+/**
+ * Settles a batch of quota.counts in Redis, publishes usage and dead letters, then commits its offset, in whose metadata
+ * the next offset of events.raw to settle is kept.
+ */
+export function createSettlement({ partitions, counts, usage, deadLetters, producer, metrics }: SettlementOptions) {
+  return async (
     batch: InBatch,
     commit: (offset: number, nextRawOffset: string) => Promise<void>,
-  ): Promise<undefined>;
-}
-
-export async function createSettlement(options: SettlementOptions): Promise<SettlementOfBatches> {
-  const { registry, partitions, usage, deadLetters, producer, metrics } = options;
-  const counts = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
-  return {
-    async settleThenCommit(batch, commit) {
-      const startedMs = Date.now();
-      if (batch.records.length === 0) return undefined;
-      const read = await readCounts(batch, counts, startedMs);
-      const events = countedEvents(read.counts);
-      const tally = emptyTally();
-      const letters = deadRecords('quota', read.dead, deadLetters, tally, SMALL_PARTITIONS);
-      let checkpointed = 0;
-      for (const counted of byLog(read.counts)) {
-        const settlements = settlementsOf(counted);
-        const upTo = { settledOffset: counted.at(-1)?.next_offset ?? 0, log: counted[0]?.log ?? '' };
-        checkpointed = await partitions.settle(batch.partition, settlements, upTo, async (settled) => {
-          failpoint('quota.after_settle');
-          await producer.send([...letters.splice(0), ...usageRecords(settlements, settled, usage)]);
-          failpoint('quota.after_usage');
-        });
-      }
-      await commit(endOf(batch), String(checkpointed));
-      failpoint('quota.after_commit');
-      tally.in += events.unique;
-      tally.passed = events.unique - events.withoutAccount;
-      if (events.withoutAccount > 0) count(tally.dropped, 'no_account', events.withoutAccount);
-      metrics.settled(tally.passed);
-      if (events.duplicate > 0) metrics.released('duplicate', events.duplicate);
-      publish(metrics.stage, tally, startedMs, Date.now());
-      return undefined;
-    },
+  ): Promise<undefined> => {
+    const startedMs = Date.now();
+    if (batch.records.length === 0) return undefined;
+    const read = await readCounts(batch, counts, startedMs);
+    const events = countedEvents(read.counts);
+    const tally = emptyTally();
+    const letters = deadRecords('quota', read.dead, deadLetters, tally, SMALL_PARTITIONS);
+    let checkpointed = 0;
+    for (const counted of byLog(read.counts)) {
+      const settlements = settlementsOf(counted);
+      const upTo = { settledOffset: counted.at(-1)?.next_offset ?? 0, log: counted[0]?.log ?? '' };
+      checkpointed = await partitions.settle(batch.partition, settlements, upTo, async (settled) => {
+        failpoint('quota.after_settle');
+        await producer.send([...letters.splice(0), ...usageRecords(settlements, settled, usage)]);
+        failpoint('quota.after_usage');
+      });
+    }
+    await commit(endOf(batch), String(checkpointed));
+    failpoint('quota.after_commit');
+    tally.in += events.unique;
+    tally.passed = events.unique - events.withoutAccount;
+    if (events.withoutAccount > 0) count(tally.dropped, 'no_account', events.withoutAccount);
+    metrics.settled(tally.passed);
+    if (events.duplicate > 0) metrics.released('duplicate', events.duplicate);
+    publish(metrics.stage, tally, startedMs, Date.now());
+    return undefined;
   };
 }
 
-/** The readable records of a batch of quota.counts, and dead letters for the others. */
-interface ReadCounts {
-  counts: QuotaCounts[];
-  dead: DeadLetter[];
-}
-
-/** Reads each record by itself, so that a poison record harms none beside it. */
-export async function readCounts(batch: InBatch, codec: Codec<QuotaCounts>, nowMs: number): Promise<ReadCounts> {
-  const read: ReadCounts = { counts: [], dead: [] };
+/** The readable records of a batch of quota.counts, and dead letters for the others: each is read by itself. */
+export async function readCounts(batch: InBatch, codec: Codec<QuotaCounts>, nowMs: number) {
+  const read: { counts: QuotaCounts[]; dead: DeadLetter[] } = { counts: [], dead: [] };
   for (const { offset, value } of batch.records) {
     const decoded = await codec.decode(value);
     if (decoded.ok) read.counts.push(decoded.value);
@@ -104,24 +89,18 @@ function usageRecords(
   });
 }
 
-/** What quota counts beside the flow of events. */
-export interface QuotaMetrics {
-  stage: Metrics;
-  settled(events: number): void;
-  /** Reserved events that were released: `duplicate`, or `never_arrived` where their edge died. */
-  released(reason: 'duplicate' | 'never_arrived', events: number): void;
-  /** A partition whose lost counters were put back. */
-  restored(): void;
-}
+export type QuotaMetrics = ReturnType<typeof createQuotaMetrics>;
 
-export function createQuotaMetrics(stage: Metrics): QuotaMetrics {
+/** What quota counts beside the flow of events. */
+export function createQuotaMetrics(stage: Metrics) {
   const settled = stage.counter('svc_quota_settled_total', 'Unique events settled against an allowance', []);
   const released = stage.counter('svc_quota_released_total', 'Reserved events that were released', ['reason']);
   const restored = stage.counter('svc_quota_restored_total', 'Partitions whose lost counters were put back', []);
   return {
     stage,
-    settled: (events) => settled.inc(events),
-    released: (reason, events) => released.inc({ reason }, events),
-    restored: () => restored.inc(),
+    settled: (events: number): void => settled.inc(events),
+    /** Reserved events that were released: `duplicate`, or `never_arrived` where their edge died. */
+    released: (reason: 'duplicate' | 'never_arrived', events: number): void => released.inc({ reason }, events),
+    restored: (): void => restored.inc(),
   };
 }

@@ -18,21 +18,15 @@ export interface ReadRecord {
   views: EntryView[];
 }
 
-/** The readable records of a batch, and dead letters for the others. */
-interface ReadRecords {
-  records: ReadRecord[];
-  dead: DeadLetter[];
-}
-
-/** Reads each record by itself, so that a poison record harms none beside it. */
+/** The readable records of a batch, and dead letters for the others: each is read by itself, so that a poison record harms none beside it. */
 export async function readRecords(
   stage: Stage,
   batch: Pick<InBatch, 'topic' | 'partition'>,
   records: readonly InRecord[],
   reader: EventBatchReader,
   nowMs: number,
-): Promise<ReadRecords> {
-  const read: ReadRecords = { records: [], dead: [] };
+): Promise<{ records: ReadRecord[]; dead: DeadLetter[] }> {
+  const read: { records: ReadRecord[]; dead: DeadLetter[] } = { records: [], dead: [] };
   for (const record of records) {
     const decoded = await reader.read(record.value);
     if (decoded.ok) read.records.push({ offset: record.offset, views: decoded.value });
@@ -135,23 +129,17 @@ interface EventWork {
   nowMs: number;
 }
 
-interface Isolated<R> {
-  /** Results over the events that could be worked on, in their order. */
-  results: R[];
-  dead: DeadLetter[];
-}
-
 /**
  * Does work over events; one that makes it throw is found by halving and becomes a dead letter, and its neighbours pass.
  * Errors that say how to recover from them are no event's fault and are thrown. `work` may be called again for the same
- * events.
+ * events. The results are over the events that could be worked on, in their order.
  */
 export async function isolatePoisonPills<T, R>(
   { stage, batch, schemaId, nowMs }: EventWork,
   events: readonly T[],
   viewOf: (event: T) => { view: EntryView; coordinate: SourcePosition | null },
   work: (events: readonly T[]) => Promise<R>,
-): Promise<Isolated<R>> {
+): Promise<{ results: R[]; dead: DeadLetter[] }> {
   const { results, poisonPills } = await isolate(events, work, isUnexpected);
   const dead = poisonPills.map(({ item, error }) => {
     const { view, coordinate } = viewOf(item);

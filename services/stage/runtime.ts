@@ -149,14 +149,12 @@ async function start(
   });
 }
 
-interface Readiness {
-  /** What is in the way of the work. */
-  waitingFor: string[];
-  /** What does not answer and is not needed now. */
-  away: string[];
-}
-
-async function serveMetrics(config: ProcessConfig, metrics: Metrics, state: () => Readiness): Promise<number> {
+/** @param state what is in the way of the work, and what does not answer and is not needed now. */
+async function serveMetrics(
+  config: ProcessConfig,
+  metrics: Metrics,
+  state: () => { waitingFor: string[]; away: string[] },
+): Promise<number> {
   const server = createHttpServer({ trustedProxies: [], bodyBytesMax: 1024, requestTimeoutMs: 5_000 });
   server.get('/metrics', async (_request, reply) =>
     reply.type(metrics.registry.contentType).send(await metrics.text()),
@@ -169,19 +167,7 @@ async function serveMetrics(config: ProcessConfig, metrics: Metrics, state: () =
   return listen(server, config.metricsHost, config.metricsPort);
 }
 
-/** The parts of a process, each with whether it is well. */
-interface PartStates {
-  /** Adds a part without which the process cannot do its work; another one of the name before it counts no more. */
-  needs(part: string, isWell: () => boolean): void;
-  /** Adds a part that it goes on without, for a while at least. */
-  uses(part: string, isWell: () => boolean): void;
-  /** The parts that are in the way of the work. */
-  waitingFor(): string[];
-  /** The others that are not well. */
-  away(): string[];
-  /** Logs and counts what has changed since the last call: one line when a part goes, and one when it returns. */
-  look(): void;
-}
+type PartStates = ReturnType<typeof createPartStates>;
 
 interface Part {
   isNeeded: boolean;
@@ -190,11 +176,12 @@ interface Part {
   awayMs: number | null;
 }
 
+/** The parts of a process, each with whether it is well. */
 export function createPartStates(
   logger: Pick<Logger, 'warn' | 'info'>,
   metrics: Pick<Metrics, 'gauge'>,
   monotonicMs: () => number,
-): PartStates {
+) {
   const parts = new Map<string, Part>();
   const up = metrics.gauge('svc_part_up', 'Whether a part that the process uses is well', ['part']);
 
@@ -221,11 +208,16 @@ export function createPartStates(
   }
 
   return {
-    needs: (name, isWell) => add(name, true, isWell),
-    uses: (name, isWell) => add(name, false, isWell),
+    /** Adds a part without which the process cannot do its work; another one of the name before it counts no more. */
+    needs: (part: string, isWell: () => boolean): void => add(part, true, isWell),
+    /** Adds a part that it goes on without, for a while at least. */
+    uses: (part: string, isWell: () => boolean): void => add(part, false, isWell),
+    /** The parts that are in the way of the work. */
     waitingFor: () => notWell(true),
+    /** The others that are not well. */
     away: () => notWell(false),
-    look() {
+    /** Logs and counts what has changed since the last call: one line when a part goes, and one when it returns. */
+    look(): void {
       for (const [name, part] of parts) lookAt(name, part);
     },
   };
@@ -238,10 +230,7 @@ const CLOCK_MS_MAX = 5_000;
  * A connection to Redis that ends with the process, and whether Redis answers on it. How this host's clock stands to that of Redis
  * is measured and, where it is seconds off, logged.
  */
-export function openRedis(
-  { logger, metrics, onStop }: Runtime,
-  { redisUrl }: Pick<RedisParts, 'redisUrl'>,
-): { redis: Redis; probe: RedisProbe } {
+export function openRedis({ logger, metrics, onStop }: Runtime, { redisUrl }: Pick<RedisParts, 'redisUrl'>) {
   const redis = createRedis(redisUrl, logger);
   const probe = watchRedis(redis, Date.now);
   const ahead = metrics.gauge(
@@ -281,19 +270,14 @@ export async function openProducer({ session, onStop }: Runtime): Promise<KeyedP
   return producer;
 }
 
-/** Whether Redis answers, and how this host's clock stands to that of Redis, which all processes share. */
-interface RedisProbe {
-  isAlive(): boolean;
-  /** Milliseconds by which this host's clock is ahead, negative where it is behind; null while that is not known. */
-  aheadMs(): number | null;
-  stop(): void;
-}
-
 /** An answer that took longer says too little of when the server read its clock. */
 const ROUND_TRIP_MS_MAX = 1_000;
 
-/** Asks Redis for its time: the state of a connection says nothing of a server that hangs. */
-export function watchRedis(redis: Pick<Redis, 'time'>, nowMs: () => number, times?: ProbeTimes): RedisProbe {
+/**
+ * Whether Redis answers, and how this host's clock stands to that of Redis, which all processes share. It is asked for its time:
+ * the state of a connection says nothing of a server that hangs.
+ */
+export function watchRedis(redis: Pick<Redis, 'time'>, nowMs: () => number, times?: ProbeTimes) {
   let aheadMs: number | null = null;
   const probe = createProbe(async () => {
     const askedMs = nowMs();
@@ -302,5 +286,6 @@ export function watchRedis(redis: Pick<Redis, 'time'>, nowMs: () => number, time
     if (answeredMs - askedMs > ROUND_TRIP_MS_MAX) return;
     aheadMs = Math.round((askedMs + answeredMs) / 2 - (seconds * 1_000 + micros / 1_000));
   }, times);
-  return { ...probe, aheadMs: () => aheadMs };
+  /** Milliseconds by which this host's clock is ahead, negative where it is behind; null while that is not known. */
+  return { ...probe, aheadMs: (): number | null => aheadMs };
 }

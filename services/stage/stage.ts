@@ -1,7 +1,7 @@
 // Runs a consumer group as a process, with its lag in the metrics.
 import type { Environment } from '#infra/config/environment.ts';
 import type { ProcessConfig } from '#infra/config/service_config.ts';
-import type { ConsumeOptions, Consumption } from '#infra/kafka/consumer/consumption.ts';
+import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { watchLag } from '#infra/kafka/consumer/lag_watch.ts';
 import { type Runtime, runProcess } from './runtime.ts';
 
@@ -17,22 +17,21 @@ export function runStage<C extends ProcessConfig>(
   runProcess(name, read, async (runtime, config) => {
     const consumption = await start(runtime, config);
     runtime.onStop(() => consumption.stop());
-    showLag(runtime, runtime.stage, consumption);
+    const { session, metrics, logger, stage } = runtime;
+    const stopLag = watchLag({
+      admin: session.admin,
+      groupId: session.groupOf(stage),
+      assigned: consumption.assigned,
+      onLags: metrics.lags,
+      logger,
+    });
+    runtime.onStop(async () => stopLag());
     runtime.ready();
   });
 }
 
 /** What every stage tells its consumer. Partitions of events are worked on side by side. */
-export function consumerOptions({
-  stage,
-  session,
-  metrics,
-  logger,
-  fatal,
-}: Runtime): Pick<
-  ConsumeOptions,
-  'kafka' | 'groupId' | 'sessionTimeoutMs' | 'watchdogMs' | 'concurrency' | 'logger' | 'onSkipped' | 'onFatal'
-> {
+export function consumerOptions({ stage, session, metrics, logger, fatal }: Runtime) {
   const { eventPartitions, sessionTimeoutMs, watchdogMs } = session.config;
   return {
     kafka: session.kafka,
@@ -44,17 +43,4 @@ export function consumerOptions({
     onSkipped: metrics.skipped,
     onFatal: fatal,
   };
-}
-
-/** Shows the lag of what a process consumes in its metrics, until it stops. */
-function showLag(runtime: Runtime, stage: string, consumption: Pick<Consumption, 'assigned'>): void {
-  const { session, metrics, logger } = runtime;
-  const stop = watchLag({
-    admin: session.admin,
-    groupId: session.groupOf(stage),
-    assigned: consumption.assigned,
-    onLags: metrics.lags,
-    logger,
-  });
-  runtime.onStop(async () => stop());
 }

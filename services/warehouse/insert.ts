@@ -79,11 +79,13 @@ export async function insertWithoutRefused(
   blamesAll: (reason: string) => boolean = () => false,
 ): Promise<PoisonPill<Row>[]> {
   const placed = rows.map((row, at): PlacedRow => ({ row, at }));
-  const work = (some: readonly PlacedRow[]): Promise<void> =>
-    insert(
-      some.length === rows.length ? token : partToken(token, some),
+  const work = (some: readonly PlacedRow[]): Promise<void> => {
+    const part = some.length === rows.length ? token : `${token}/rows ${some[0]?.at}-${some.at(-1)?.at}`;
+    return insert(
+      part,
       some.map(({ row }) => row),
     );
+  };
   const { poisonPills } = await isolate(placed, work, isRefusal).catch((error: unknown) => {
     throw isRefusal(error) ? new WarehouseError('warehouse_mismatch', error.message) : error;
   });
@@ -93,38 +95,30 @@ export async function insertWithoutRefused(
   return poisonPills.map(({ item, error }) => ({ item: item.row, error }));
 }
 
-function partToken(token: string, some: readonly PlacedRow[]): string {
-  return `${token}/rows ${some[0]?.at}-${some.at(-1)?.at}`;
-}
-
 function isRefusal(error: unknown): error is WarehouseError {
   return error instanceof WarehouseError && error.code === 'warehouse_refused';
 }
 
-/** The tables that take no rows for now, for a reason that is no row's. */
-interface TableWaits {
-  /** Inserts into a table, and notes whether it waits. */
-  watch(table: string, insert: () => Promise<void>): Promise<void>;
-  /** How long a table has waited for this reason. */
-  waitedMs(table: string, reason: string): number;
-  areNone(): boolean;
-}
+type TableWaits = ReturnType<typeof createTableWaits>;
 
-interface TableWaitsOptions {
-  metrics: Pick<Metrics, 'gauge'>;
-  logger: Pick<Logger, 'error' | 'info'>;
-  /** Monotonic milliseconds. */
-  nowMs(): number;
-}
-
-/** Says once, loudly, that a table is waited for, and once that it is well. */
-export function createTableWaits({ metrics, logger, nowMs }: TableWaitsOptions): TableWaits {
+/**
+ * The tables that take no rows for now, for a reason that is no row's. Says once, loudly, that a table is waited for, and once that
+ * it is well.
+ *
+ * @param nowMs Monotonic milliseconds.
+ */
+export function createTableWaits(
+  metrics: Pick<Metrics, 'gauge'>,
+  logger: Pick<Logger, 'error' | 'info'>,
+  nowMs: () => number,
+) {
   const waits = new Map<string, { reason: string; sinceMs: number }>();
   const waiting = metrics.gauge('svc_warehouse_waiting', 'Whether a table takes no rows, so that they wait for it', [
     'table',
   ]);
   return {
-    async watch(table, insert) {
+    /** Inserts into a table, and notes whether it waits. */
+    async watch(table: string, insert: () => Promise<void>): Promise<void> {
       try {
         await insert();
         if (!waits.delete(table)) return;
@@ -141,10 +135,11 @@ export function createTableWaits({ metrics, logger, nowMs }: TableWaitsOptions):
         throw error;
       }
     },
-    waitedMs(table, reason) {
+    /** How long a table has waited for this reason. */
+    waitedMs(table: string, reason: string): number {
       const wait = waits.get(table);
       return wait?.reason === reason ? nowMs() - wait.sinceMs : 0;
     },
-    areNone: () => waits.size === 0,
+    areNone: (): boolean => waits.size === 0,
   };
 }

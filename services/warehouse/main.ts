@@ -27,7 +27,7 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
   const { identitySecret } = config;
   const tables = await createTables(registry, (siteId, sha256) => phoneHmac(identitySecret, siteId, sha256));
   const deadLetters = await openDeadLetters(registry, await openProducer(runtime), metrics);
-  const waits = createTableWaits({ metrics, logger, nowMs: monotonicMs });
+  const waits = createTableWaits(metrics, logger, monotonicMs);
   runtime.parts.needs('tables', waits.areNone);
   const eventSchemaId = await registry.idOf(TOPICS.identified, 'event_batch');
   const events = await createEventBatchReader(registry, TOPICS.identified);

@@ -32,24 +32,47 @@ interface Source {
   rowsOf(value: Buffer | null): Promise<Decoded<Rows>>;
 }
 
-export interface Tables {
-  topics: string[];
-  tableOf(topic: string): string;
-  /** Throws where the whole record makes no rows. */
-  rowsOf(topic: string, value: Buffer | null): Promise<Decoded<Rows>>;
-}
+export type Tables = Awaited<ReturnType<typeof createTables>>;
 
 /** Which topic becomes which table, and a record's rows. */
-export async function createTables(registry: Registry, phoneHmac: PhoneHmac): Promise<Tables> {
-  const sources = new Map<string, Source>([
-    [TOPICS.identified, await events(registry, phoneHmac)],
-    [TOPICS.againWarehouse, await events(registry, phoneHmac)],
-    [TOPICS.links, await links(registry)],
-    [TOPICS.usage, await usage(registry)],
-    [TOPICS.outcomes, await outcomes(registry)],
-    [TOPICS.inventory, await inventory(registry)],
-    [TOPICS.duplicates, await duplicates(registry)],
-  ]);
+export async function createTables(registry: Registry, phoneHmac: PhoneHmac) {
+  const sources = new Map<string, Source>();
+  for (const topic of [TOPICS.identified, TOPICS.againWarehouse]) {
+    const reader = await createEventBatchReader(registry, TOPICS.identified);
+    sources.set(topic, {
+      table: 'event_rows',
+      async rowsOf(value) {
+        const read = await reader.read(value);
+        return read.ok ? { ok: true, value: columnarEvents(read.value, phoneHmac) } : read;
+      },
+    });
+  }
+  async function add<T>(
+    topic: string,
+    schema: Parameters<typeof createCodec>[2],
+    table: string,
+    rows: (value: T) => Row[],
+  ): Promise<void> {
+    const codec = await createCodec<T>(registry, topic, schema);
+    sources.set(topic, {
+      table,
+      async rowsOf(value) {
+        const decoded = await codec.decode(value);
+        return decoded.ok ? { ok: true, value: { rows: rows(decoded.value), poisonPills: [] } } : decoded;
+      },
+    });
+  }
+  await add<IdentityLink>(TOPICS.links, 'identity_link', 'person_links', (link) => {
+    if (isOfNode(link)) return [];
+    const { site_id, person_id, target, first_seen, version } = link;
+    return [{ site_id, person_id, target, first_seen, version }];
+  });
+  await add<QuotaUsage>(TOPICS.usage, 'quota_usage', 'quota_usage', ({ log: _log, ...fact }) => [fact]);
+  await add<DeliveryOutcomes>(TOPICS.outcomes, 'delivery', 'delivery_outcomes', outcomeRows);
+  await add<InventoryRecord>(TOPICS.inventory, 'inventory', 'inventory', inventoryRows);
+  await add<Duplicates>(TOPICS.duplicates, 'duplicates', 'duplicates', ({ duplicates }) =>
+    duplicates.map((one) => ({ ...one, event: one.event ?? '', key_id: one.key_id ?? '' })),
+  );
   const sourceOf = (topic: string): Source => {
     const source = sources.get(topic);
     if (source === undefined) throw new Error(`no table for topic ${topic}`);
@@ -57,69 +80,10 @@ export async function createTables(registry: Registry, phoneHmac: PhoneHmac): Pr
   };
   return {
     topics: [...sources.keys()],
-    tableOf: (topic) => sourceOf(topic).table,
-    rowsOf: (topic, value) => sourceOf(topic).rowsOf(value),
+    tableOf: (topic: string): string => sourceOf(topic).table,
+    /** Throws where the whole record makes no rows. */
+    rowsOf: (topic: string, value: Buffer | null): Promise<Decoded<Rows>> => sourceOf(topic).rowsOf(value),
   };
-}
-
-async function events(registry: Registry, phoneHmac: PhoneHmac): Promise<Source> {
-  const reader = await createEventBatchReader(registry, TOPICS.identified);
-  return {
-    table: 'event_rows',
-    async rowsOf(value) {
-      const read = await reader.read(value);
-      return read.ok ? { ok: true, value: columnarEvents(read.value, phoneHmac) } : read;
-    },
-  };
-}
-
-async function links(registry: Registry): Promise<Source> {
-  const codec = await createCodec<IdentityLink>(registry, TOPICS.links, 'identity_link');
-  return {
-    table: 'person_links',
-    rowsOf: async (value) =>
-      mapped(await codec.decode(value), (link) => {
-        if (isOfNode(link)) return [];
-        const { site_id, person_id, target, first_seen, version } = link;
-        return [{ site_id, person_id, target, first_seen, version }];
-      }),
-  };
-}
-
-async function usage(registry: Registry): Promise<Source> {
-  const codec = await createCodec<QuotaUsage>(registry, TOPICS.usage, 'quota_usage');
-  return {
-    table: 'quota_usage',
-    rowsOf: async (value) => mapped(await codec.decode(value), ({ log: _log, ...fact }) => [fact]),
-  };
-}
-
-async function outcomes(registry: Registry): Promise<Source> {
-  const codec = await createCodec<DeliveryOutcomes>(registry, TOPICS.outcomes, 'delivery');
-  return {
-    table: 'delivery_outcomes',
-    rowsOf: async (value) => mapped(await codec.decode(value), outcomeRows),
-  };
-}
-
-async function inventory(registry: Registry): Promise<Source> {
-  const codec = await createCodec<InventoryRecord>(registry, TOPICS.inventory, 'inventory');
-  return { table: 'inventory', rowsOf: async (value) => mapped(await codec.decode(value), inventoryRows) };
-}
-
-async function duplicates(registry: Registry): Promise<Source> {
-  const codec = await createCodec<Duplicates>(registry, TOPICS.duplicates, 'duplicates');
-  return {
-    table: 'duplicates',
-    rowsOf: async (value) =>
-      mapped(await codec.decode(value), ({ duplicates: each }) =>
-        each.map((one) => ({ ...one, event: one.event ?? '', key_id: one.key_id ?? '' })),
-      ),
-  };
-}
-
-function mapped<T>(decoded: Decoded<T>, rows: (value: T) => Row[]): Decoded<Rows> {
-  return decoded.ok ? { ok: true, value: { rows: rows(decoded.value), poisonPills: [] } } : decoded;
 }
 
 /**

@@ -56,15 +56,10 @@ async function applyRetention(
   { eventDays, outcomeDays }: Pick<WarehouseConfig, 'eventDays' | 'outcomeDays'>,
   cluster: PartsConfig['clickhouseCluster'],
 ): Promise<void> {
+  const duplicateDays = outcomeDays === 0 ? DUPLICATE_DAYS_MAX : Math.min(outcomeDays, DUPLICATE_DAYS_MAX);
   for (const [table, days] of [
     ['event_rows', eventDays],
     ['event_hours', eventDays === 0 ? 0 : eventDays + LATE_DAYS_MAX],
-  ] as const) {
-    await dropAgedWeekly(warehouse, table, cluster);
-    await keepDays(warehouse, table, days, cluster);
-  }
-  const duplicateDays = outcomeDays === 0 ? DUPLICATE_DAYS_MAX : Math.min(outcomeDays, DUPLICATE_DAYS_MAX);
-  for (const [table, days] of [
     ['delivery_outcomes', outcomeDays],
     ['inventory', outcomeDays],
     ['duplicates', duplicateDays],
@@ -81,12 +76,20 @@ function mergeEveryNight(
   hour: number,
   cluster: PartsConfig['clickhouseCluster'],
 ): void {
-  const merging = everyNight(
-    hour,
-    async () => logger.info(await mergeNightly(warehouse, cluster), 'merged persons are written into the rows'),
-    (error) => logger.warn({ err: error }, 'merged persons not written into the rows'),
-  );
-  onStop(async () => merging.stop());
+  let timer: NodeJS.Timeout;
+  const merge = async (): Promise<void> => {
+    try {
+      logger.info(await mergeNightly(warehouse, cluster), 'merged persons are written into the rows');
+    } catch (error) {
+      logger.warn({ err: error }, 'merged persons not written into the rows');
+    }
+    wait();
+  };
+  const wait = (): void => {
+    timer = setTimeout(() => void merge(), untilHourMs(Date.now(), hour));
+  };
+  wait();
+  onStop(async () => clearTimeout(timer));
 }
 
 /** Looks for events that stand in the table more than once, until the process stops. */
@@ -127,16 +130,6 @@ const HOUR_MS = 3_600_000;
 export function untilHourMs(nowMs: number, hour: number): number {
   const atMs = nowMs - (nowMs % DAY_MS) + hour * HOUR_MS;
   return atMs > nowMs ? atMs - nowMs : atMs + DAY_MS - nowMs;
-}
-
-/** Runs a task every day when an hour begins, until it is stopped. What the task throws is told and tried again next time. */
-function everyNight(hour: number, task: () => Promise<void>, onFailure: (error: unknown) => void): { stop(): void } {
-  let timer: NodeJS.Timeout;
-  const wait = (): void => {
-    timer = setTimeout(() => void task().catch(onFailure).finally(wait), untilHourMs(Date.now(), hour));
-  };
-  wait();
-  return { stop: () => clearTimeout(timer) };
 }
 
 const SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];

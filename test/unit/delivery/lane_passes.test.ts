@@ -9,7 +9,7 @@ const BEGAN_MS = 1_000 * HOUR_MS;
 /** A lane of one hour whose records were all written when the process began, and how many of them make way. */
 function world(delayMs = HOUR_MS) {
   let isAlone = true;
-  const passes = createLanePasses({ beganMs: BEGAN_MS, isAlone: () => isAlone });
+  const passes = createLanePasses(BEGAN_MS, () => isAlone);
   const lane = { topic: 'delivery.meta.retry.1h', partition: 0 };
   const lies = (siteId: string, writtenMs: number, isDue = false): void => passes.lies(lane, siteId, writtenMs, isDue);
   const readAt = (nowMs: number, writtenMs = BEGAN_MS): number => {

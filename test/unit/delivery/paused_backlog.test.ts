@@ -55,7 +55,7 @@ async function world(isDown: (siteId: string) => boolean, isAlone = true) {
 
   const breakers = createBreakers(BREAKER_DEFAULTS, 100, nowMs);
   const isInTrouble = (siteId: string): boolean => breakers.of('webhook', siteId).trouble() !== null;
-  const passes = createLanePasses({ beganMs: NOW_MS, isAlone: () => isAlone });
+  const passes = createLanePasses(NOW_MS, () => isAlone);
   const releases = watchReleases({ table, destination: 'webhook', isInTrouble, passes, beganMs: NOW_MS });
   const uncommitted = createUncommittedOutcomes(10_000);
   const calls = new Map<string, number>();

@@ -34,11 +34,11 @@ function world() {
     if (server.error !== null) throw server.error;
     return { stream: Readable.from([]) };
   };
-  const waits = createTableWaits({
-    metrics: { gauge: () => ({ set: (_labels: object, value: number) => void gauges.push(value) }) as never },
-    logger: { error: (_facts: object, text: string) => void said.push(text), info: () => undefined } as never,
-    nowMs: () => server.nowMs,
-  });
+  const waits = createTableWaits(
+    { gauge: () => ({ set: (_labels: object, value: number) => void gauges.push(value) }) as never },
+    { error: (_facts: object, text: string) => void said.push(text), info: () => undefined } as never,
+    () => server.nowMs,
+  );
   const insert = createInsert({
     warehouse: { insert: answer, exec: answer, query: answer } as unknown as Warehouse,
     tables: { tableOf: () => 'event_rows' },
