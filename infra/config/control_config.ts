@@ -58,8 +58,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DOMAINS = Type.Object({
   checkMs: integer('CONTROL_DOMAIN_CHECK_MS', {
     default: 10 * MINUTE_MS,
-    minimum: 100,
-    maximum: 24 * HOUR_MS,
+    range: [100, 24 * HOUR_MS],
     description: 'How long after one look for the DNS records of all claimed domains the next begins.',
   }),
   graceMs: scaled('CONTROL_DOMAIN_GRACE_HOURS', HOUR_MS, {
@@ -84,8 +83,7 @@ const DNS = Type.Object({
   }),
   timeoutMs: integer('CONTROL_DNS_TIMEOUT_MS', {
     default: 2_000,
-    minimum: 50,
-    maximum: 30_000,
+    range: [50, 30_000],
     description: 'The longest that one try to ask a name server may take; each question is tried twice.',
   }),
 });
@@ -93,15 +91,13 @@ const DNS = Type.Object({
 const QUERIES = Type.Object({
   atOnce: integer('CONTROL_QUERIES_AT_ONCE', {
     default: 8,
-    minimum: 1,
-    maximum: 1_000,
+    range: [1, 1_000],
     description:
       'How many queries of all sites this process has ClickHouse work on at once; others wait up to 8 seconds.',
   }),
   siteAtOnce: integer('CONTROL_SITE_QUERIES_AT_ONCE', {
     default: 3,
-    minimum: 1,
-    maximum: 1_000,
+    range: [1, 1_000],
     description: 'How many of them may be of one site.',
   }),
 });

@@ -35,8 +35,7 @@ const LOADERS = Type.Object({
   }),
   timeoutMs: integer('EDGE_LOADER_TIMEOUT_MS', {
     default: 5_000,
-    minimum: 100,
-    maximum: 30_000,
+    range: [100, 30_000],
     description: "The longest that a vendor's script may take to come.",
   }),
 });
@@ -59,8 +58,7 @@ export const EDGE = Type.Object({
   }),
   acknowledgeMs: integer('EDGE_ACKNOWLEDGE_MS', {
     default: 5_000,
-    minimum: 100,
-    maximum: 60_000,
+    range: [100, 60_000],
     description: "The longest a request waits for Kafka's acknowledgement before it gets a 503.",
   }),
   queuedBytesMax: integer('EDGE_QUEUED_BYTES', {
@@ -103,8 +101,7 @@ export const EDGE = Type.Object({
   loaders: LOADERS,
   leaseMs: integer('EDGE_LEASE_MS', {
     default: 30_000,
-    minimum: 5_000,
-    maximum: 600_000,
+    range: [5_000, 600_000],
     description:
       'How long an edge may go without renewing its lease before it counts as dead and what it reserved but never produced is given back.',
   }),

@@ -103,15 +103,17 @@ export interface VariableFacts {
 /** Facts as they are written down: a TypeBox schema has its default under the same name. */
 type Facts<T> = Omit<VariableFacts, 'variable' | 'allowed' | 'default'> & { default?: T; allowed?: string };
 
-/** A whole number. */
-export function integer(variable: string, facts: Facts<number> & { minimum?: number; maximum?: number }) {
-  const { minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = facts;
+type IntegerFacts = Facts<number> & { minimum?: number; maximum?: number; range?: readonly [number, number] };
+
+/** A whole number; `range` has its minimum and maximum. */
+export function integer(variable: string, { range, ...facts }: IntegerFacts) {
+  const [minimum, maximum] = range ?? [facts.minimum ?? 0, facts.maximum ?? Number.MAX_SAFE_INTEGER];
   const allowed = `a whole number from ${minimum}${maximum < Number.MAX_SAFE_INTEGER ? ` to ${maximum}` : ''}`;
   return Type.Integer({ allowed, ...facts, variable, minimum, maximum });
 }
 
 /** A whole number of units, which is read as the smaller unit that the code counts in. */
-export function scaled(variable: string, unit: number, facts: Parameters<typeof integer>[1]) {
+export function scaled(variable: string, unit: number, facts: IntegerFacts) {
   return Type.Decode(integer(variable, facts), (amount) => amount * unit);
 }
 

@@ -59,43 +59,37 @@ const KAFKA = Type.Object({
   ),
   eventPartitions: integer('EVENT_PARTITIONS', {
     default: 12,
-    minimum: 1,
-    maximum: 10_000,
+    range: [1, 10_000],
     startDefault: 'what the topics have, else `2`',
     description:
       'Partitions of each events topic; every process must have the same number, and it must be what the topics have.',
   }),
   partitionGroupSize: integer('TRANSACTION_PARTITION_GROUP_SIZE', {
     default: 4,
-    minimum: 1,
-    maximum: 6,
+    range: [1, 6],
     description:
       'Event partitions that are assigned together to one dedup or identity process, which passes their events on in one transaction; every process must have the same number.',
   }),
   replicationFactor: integer('KAFKA_REPLICATION_FACTOR', {
     default: 1,
-    minimum: 1,
-    maximum: 10,
+    range: [1, 10],
     description:
       'Replication factor of the topics that provisioning creates; from 3 on they get `min.insync.replicas` 2.',
   }),
   auditDays: integer('AUDIT_DAYS', {
     default: 400,
-    minimum: 1,
-    maximum: 36_500,
+    range: [1, 36_500],
     description:
       'How many days the topics `audit` and `audit.reads`, which provisioning creates, keep every entry of the audit.',
   }),
   sessionTimeoutMs: integer('KAFKA_SESSION_TIMEOUT_MS', {
     default: 10_000,
-    minimum: 6_000,
-    maximum: 300_000,
+    range: [6_000, 300_000],
     description: 'How long a consumer that sends no heartbeat keeps its partitions.',
   }),
   watchdogMs: integer('KAFKA_WATCHDOG_MS', {
     default: 300_000,
-    minimum: 10_000,
-    maximum: 3_600_000,
+    range: [10_000, 3_600_000],
     description:
       'The longest that a transaction, a commit, an insert or a produce request may take before its process ends.',
   }),

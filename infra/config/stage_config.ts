@@ -21,8 +21,7 @@ const KEPT_DAYS = 400;
 const CLAIM_WINDOW = Type.Object({
   claimWindowMs: scaled('DEDUP_WINDOW_HOURS', HOUR_MS, {
     default: 192,
-    minimum: 1,
-    maximum: 24 * EVENT_TOPIC_DAYS,
+    range: [1, 24 * EVENT_TOPIC_DAYS],
     description:
       'How long an event id stays claimed at least, 8 days by default; dedup and the warehouse must have the same. After a change, and where Redis lost them, claims are made anew from `events.unique`, which is kept for 9 days: the window cannot be longer.',
   }),
@@ -32,8 +31,7 @@ export const DEDUP = Type.Object({
   ...CLAIM_WINDOW.properties,
   claimBucketChars: integer('DEDUP_BUCKET_CHARS', {
     default: 3,
-    minimum: 1,
-    maximum: 5,
+    range: [1, 5],
     description:
       "Characters of an event id's hash that choose a claim's bucket: 3 suit up to about 100 million claims in the window, and each one more 64 times as many. After a change all claims are made anew.",
   }),
@@ -42,20 +40,17 @@ export const DEDUP = Type.Object({
 export const WAREHOUSE = Type.Object({
   blockRowsMax: integer('WAREHOUSE_BLOCK_ROWS', {
     default: 100_000,
-    minimum: 1,
-    maximum: 1_000_000,
+    range: [1, 1_000_000],
     description: 'Rows at which a block is inserted.',
   }),
   blockBytesMax: scaled('WAREHOUSE_BLOCK_MIB', MIB, {
     default: 64,
-    minimum: 1,
-    maximum: 128,
+    range: [1, 128],
     description: 'MiB of records at which a block is inserted; its rows take a few times that in memory.',
   }),
   flushIntervalMs: integer('WAREHOUSE_FLUSH_INTERVAL_MS', {
     default: 1_050,
-    minimum: 50,
-    maximum: 60_000,
+    range: [50, 60_000],
     description:
       'The least time between two inserts of blocks that reach neither size: such a block is inserted with the first records that come after that time, or, if none come, after another quarter of it.',
   }),

@@ -4,14 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from '#infra/config/environment.ts';
-import { type CommandLineConfig, commandLineConfig } from '#infra/config/local_config.ts';
+import { commandLineConfig } from '#infra/config/local_config.ts';
 import { UsageError } from './command.ts';
-
-/** Where the control service is, and what lets the command line in. */
-interface ControlAddress {
-  url: string;
-  token: string;
-}
 
 /**
  * The control service that the environment names, or the one that runs locally.
@@ -24,33 +18,18 @@ export function controlAddress(
   env: Environment,
   readyText: string | null,
   readToken: (path: string) => string,
-): ControlAddress {
-  const ready: Record<string, unknown> = readyText === null ? {} : { ...JSON.parse(readyText) };
-  const config = commandLineConfig(env);
-  const url = config.controlUrl ?? ready['control'];
+): { url: string; token: string } {
+  const { control, adminTokenFile }: Record<string, unknown> = readyText === null ? {} : JSON.parse(readyText);
+  const { controlUrl, adminToken } = commandLineConfig(env);
+  const url = controlUrl ?? control;
   if (typeof url !== 'string') {
     throw new UsageError('not_running', 'nothing runs here and SVC_CONTROL_URL is not set: start it with npm start');
   }
-  return { url, token: config.adminToken ?? localToken(config, ready, readToken) };
-}
-
-/** The local token is for the local service: it is not shown to another one. */
-function localToken(
-  { controlUrl }: CommandLineConfig,
-  ready: Record<string, unknown>,
-  readToken: (path: string) => string,
-): string {
-  const path = ready['adminTokenFile'];
-  if (controlUrl !== null && controlUrl !== ready['control']) {
-    throw new UsageError('token_missing', 'SVC_CONTROL_URL is set and SVC_ADMIN_TOKEN is not');
-  }
-  if (typeof path !== 'string') throw new UsageError('token_missing', 'SVC_ADMIN_TOKEN is not set');
-  return readToken(path).trim();
-}
-
-/** The ignored folder that holds everything local, unless LOCAL_DIR names another. */
-function dataDirectory(env: Environment): string {
-  return commandLineConfig(env).localDir ?? fileURLToPath(new URL('../../.local', import.meta.url));
+  if (adminToken !== null) return { url, token: adminToken };
+  // The local token is for the local service: it is not shown to another one.
+  if (url !== control) throw new UsageError('token_missing', 'SVC_CONTROL_URL is set and SVC_ADMIN_TOKEN is not');
+  if (typeof adminTokenFile !== 'string') throw new UsageError('token_missing', 'SVC_ADMIN_TOKEN is not set');
+  return { url, token: readToken(adminTokenFile).trim() };
 }
 
 /** What `npm start` wrote when everything was ready; null while it has not. */
@@ -58,10 +37,11 @@ export function readReadyFile(env: Environment): string | null {
   return readLocalFile(env, 'ready.json');
 }
 
-/** A file of the local folder; null where there is none. */
+/** A file of the folder that holds everything local; null where there is none. */
 export function readLocalFile(env: Environment, name: string): string | null {
+  const folder = commandLineConfig(env).localDir ?? fileURLToPath(new URL('../../.local', import.meta.url));
   try {
-    return readFileSync(join(dataDirectory(env), name), 'utf8');
+    return readFileSync(join(folder, name), 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     throw error;

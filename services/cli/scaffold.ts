@@ -25,8 +25,16 @@ export const scaffoldCommands: Commands = {
 export function scaffold(root: string, name: string): string[] {
   if (!NAME.test(name))
     throw new UsageError('destination_name_malformed', 'a name has lower-case letters, digits and _');
-  const files = [...newFiles(name), ...changedFiles(root, name)];
-  const taken = files.slice(0, TEMPLATES.length).find(({ path }) => existsSync(join(root, path)));
+  const made = TEMPLATES.map(([template, path]) => ({
+    path: filled(path, name),
+    text: filled(readFileSync(new URL(template, FOLDER), 'utf8'), name),
+  }));
+  const files = [
+    ...made,
+    changed(root, REGISTRY, (text) => withRegistered(text, name)),
+    changed(root, PAGE, (text) => withRow(text, name)),
+  ];
+  const taken = made.find(({ path }) => existsSync(join(root, path)));
   if (taken !== undefined) throw new UsageError('destination_exists', `${taken.path} is there already`);
   for (const { path, text } of files) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
@@ -35,21 +43,8 @@ export function scaffold(root: string, name: string): string[] {
   return files.map(({ path }) => path);
 }
 
-function newFiles(name: string): ScaffoldFile[] {
-  return TEMPLATES.map(([template, path]) => ({
-    path: filled(path, name),
-    text: filled(readFileSync(new URL(template, FOLDER), 'utf8'), name),
-  }));
-}
-
-function changedFiles(root: string, name: string): ScaffoldFile[] {
-  return [
-    changed(root, REGISTRY, (text) => withRegistered(text, name)),
-    changed(root, PAGE, (text) => withRow(text, name)),
-  ];
-}
-
-function changed(root: string, path: string, change: (text: string) => string | null): ScaffoldFile {
+/** A file with a line more. */
+function changed(root: string, path: string, change: (text: string) => string | null) {
   const text = change(readFileSync(join(root, path), 'utf8'));
   if (text === null) throw new UsageError('scaffold_place_unknown', `${path} has no place for a line any more`);
   return { path, text };
@@ -64,12 +59,6 @@ function outcomeOf(name: string, paths: string[]): Outcome {
     'Then: docs/adding-a-destination.md',
   ];
   return done(lines, { name, paths });
-}
-
-/** A file as it is to be written, its path from the project's folder. */
-interface ScaffoldFile {
-  path: string;
-  text: string;
 }
 
 /** Each template with where it goes; `__name__` stands for the destination's name. */
@@ -91,20 +80,12 @@ const NAME = /^[a-z](?:[a-z0-9_]{0,30}[a-z0-9])?$/;
 
 const upperFirst = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-function wordsOf(name: string): Record<string, string> {
-  const parts = name.split('_').filter((part) => part !== '');
-  const pascal = parts.map(upperFirst).join('');
-  return {
-    name,
-    host: parts.join('-'),
-    camel: pascal.charAt(0).toLowerCase() + pascal.slice(1),
-    Title: parts.map(upperFirst).join(' '),
-  };
-}
-
 /** A template's text, or a path, for a destination. */
 function filled(text: string, name: string): string {
-  const words = wordsOf(name);
+  const parts = name.split('_').filter((part) => part !== '');
+  const [first = '', ...others] = parts;
+  const camel = first + others.map(upperFirst).join('');
+  const words: Record<string, string> = { name, host: parts.join('-'), camel, Title: parts.map(upperFirst).join(' ') };
   return text.replace(/__(name|host|camel|Title)__/g, (_, word: string) => words[word] ?? '');
 }
 

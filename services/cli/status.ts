@@ -14,26 +14,24 @@ export interface StatusPorts {
   isTerminal: boolean;
 }
 
-interface Health {
-  ok: boolean;
-  says: string;
-}
-
 /**
  * Reports what ready.json holds, whether the edge accepts events, and how each process does. Exit status 0 only when the edge
  * accepts events and every process is able to do its work. Without a ready.json it reports how far each stage is that the control
  * service knows, and whether somebody works at it.
  */
 export async function statusReport(ports: StatusPorts, json: boolean): Promise<CliResult> {
-  const ready = readReady(ports.readReadyFile());
-  if (ready === null) return elsewhere(await ports.readStages(), json);
-  if (ready === 'malformed')
-    return failed('ready_malformed', 'ready.json is not a JSON object; npm start writes it anew');
+  const file = ports.readReadyFile();
+  if (file === null) return elsewhere(await ports.readStages(), json);
+  const ready = readObject(file);
+  if (ready === null) return failed('ready_malformed', 'ready.json is not a JSON object; npm start writes it anew');
   const edge = ready['edge'];
   const health = typeof edge === 'string' ? await readHealth(ports, edge) : { ok: false, says: 'no address is known' };
   const states = await processStates(ready, ports.fetched);
   const shown = ports.isTerminal ? ready : withoutSecrets(ready, 'ready.json');
-  const text = json ? JSON.stringify({ ...shown, health, states }, null, 2) : table(shown, health, states);
+  const says = [{ name: 'health', ...health }, ...states].map((one) => [one.name, one.says]);
+  const text = json
+    ? JSON.stringify({ ...shown, health, states }, null, 2)
+    : renderTable(['WHAT', 'WHERE'], [...rows(shown, ''), ...says], '');
   const isAble = health.ok && states.every((state) => state.ready);
   return { exitCode: isAble ? 0 : 1, stdout: `${text}\n`, stderr: '' };
 }
@@ -58,12 +56,7 @@ function sayOf({ consumers, lag, waits_longer_than_ms: waitsMs, on_lanes: lanes 
   ].join(', ');
 }
 
-function readReady(text: string | null): Record<string, unknown> | 'malformed' | null {
-  if (text === null) return null;
-  return readObject(text) ?? 'malformed';
-}
-
-async function readHealth(ports: StatusPorts, edge: string): Promise<Health> {
+async function readHealth(ports: StatusPorts, edge: string) {
   const answer = await ports.fetched(new URL('/v1/health', edge).href);
   if (answer === null) return { ok: false, says: 'the edge does not answer' };
   const body = readObject(answer.body) ?? {};
@@ -81,11 +74,6 @@ function readObject(text: string): Record<string, unknown> | null {
     if (error instanceof SyntaxError) return null;
     throw error;
   }
-}
-
-function table(ready: Record<string, unknown>, health: Health, states: readonly ProcessState[]): string {
-  const says = [['health', health.says], ...states.map((state) => [state.name, state.says])];
-  return renderTable(['WHAT', 'WHERE'], [...rows(ready, ''), ...says], '');
 }
 
 /** A row for each value; those inside objects are named by their path. */
@@ -127,18 +115,13 @@ async function stateOf(name: string, metricsUrl: string, fetched: Fetched): Prom
   if (answer === null) return { name, ready: false, says: 'does not answer', lagRecords: null };
   const isReady = answer.status === 200;
   const lagRecords = metrics?.status === 200 ? lagOf(metrics.body) : null;
-  const { waitingFor, away } = partsOf(answer.body);
+  const words = (list: unknown): string | null => (Array.isArray(list) && list.length > 0 ? list.join(', ') : null);
+  const parts = readObject(answer.body) ?? {};
+  const [waitingFor, away] = [words(parts['waiting_for']), words(parts['away'])];
   const ability = isReady ? 'ready' : `waiting for ${waitingFor ?? 'an unknown part'}`;
   const state = away === null ? ability : `${ability}, no answer from ${away}`;
   const lag = lagRecords === null ? '' : `, ${lagRecords} ${lagRecords === 1 ? 'record' : 'records'} behind`;
   return { name, ready: isReady, says: `${state}${lag}`, lagRecords };
-}
-
-/** The parts that `/ready` names, each list in words; null where it names none. */
-function partsOf(body: string): { waitingFor: string | null; away: string | null } {
-  const words = (list: unknown): string | null => (Array.isArray(list) && list.length > 0 ? list.join(', ') : null);
-  const { waiting_for, away } = readObject(body) ?? {};
-  return { waitingFor: words(waiting_for), away: words(away) };
 }
 
 /** The sum over all partitions in the metrics' text; null where there is none. */

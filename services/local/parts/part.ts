@@ -138,7 +138,12 @@ export class LocalPart {
       const { outcome, hung } = await this.#startOnce();
       if (outcome === READY) return;
       const startsMax = this.#plan.startsMax ?? STARTS_MAX;
-      if (!hung || this.#stopping || start >= startsMax) throw notStarted(this.#plan, outcome, start);
+      if (!hung || this.#stopping || start >= startsMax) {
+        const { logPath } = this.#plan;
+        const why = `${whyOf(this.#plan, outcome)}${start > 1 ? ` (${start} starts)` : ''}`;
+        const what = `${this.name} did not start: ${why}. Its log, ${logPath}:`;
+        throw new LocalError('local_part_failed', `${what}\n${lastLines(logPath, LOG_LINES)}`);
+      }
       this.#onProgress(`${this.name}: ${outcome}; starting it again (${start + 1} of ${startsMax})`);
     }
   }
@@ -243,16 +248,9 @@ function describe(child: ChildProcess): string {
 }
 
 /** How a part ended, and by what it says itself why. */
-function whyOf(plan: PartPlan, how: string): string {
-  const trouble = lastTrouble(plan.logPath);
+function whyOf({ logPath }: PartPlan, how: string): string {
+  const trouble = lastTrouble(logPath);
   return trouble === null ? how : `${how}: ${trouble}`;
-}
-
-function notStarted(plan: PartPlan, how: string, starts: number): LocalError {
-  const log = lastLines(plan.logPath, LOG_LINES);
-  const tries = starts > 1 ? ` (${starts} starts)` : '';
-  const what = `${plan.name} did not start: ${whyOf(plan, how)}${tries}. Its log, ${plan.logPath}:`;
-  return new LocalError('local_part_failed', `${what}\n${log}`);
 }
 
 const TAIL_BYTES_MAX = 16_384;
@@ -271,8 +269,7 @@ export function reopenLog(path: string): number {
 
 /** The last lines of a log, for an error message. */
 export function lastLines(path: string, count: number): string {
-  const text = readEnd(path);
-  return text.trimEnd().split('\n').slice(-count).join('\n');
+  return readEnd(path).trimEnd().split('\n').slice(-count).join('\n');
 }
 
 /** What a part says when it cannot go on; of Java the line before its stack trace. */
@@ -280,11 +277,8 @@ const TROUBLE = /\b(?:ERROR|FATAL)\b|No space left on device|Exception: |Out of 
 
 /** The last line at the end of a log that tells of trouble; null where none does. */
 export function lastTrouble(path: string): string | null {
-  return (
-    readEnd(path)
-      .split('\n')
-      .findLast((line) => TROUBLE.test(line)) ?? null
-  );
+  const lines = readEnd(path).split('\n');
+  return lines.findLast((line) => TROUBLE.test(line)) ?? null;
 }
 
 function readEnd(path: string): string {
