@@ -146,7 +146,6 @@ export function readConfig<C>(read: (env: Environment) => C): C {
   }
 }
 
-/** Says what is set but will not do what was meant. */
 export function warnOfSettings(warn: (text: string) => void): void {
   settingWarnings(environment()).forEach(warn);
 }

@@ -120,7 +120,6 @@ const PROVIDERS = Type.Array(
   { maxItems: 5 },
 );
 
-/** Providers of OpenID Connect at which people sign in. */
 const OIDC_PROVIDERS = Type.Decode(
   text('CONTROL_OIDC_PROVIDERS', {
     default: '[]',
@@ -137,7 +136,6 @@ const OIDC_PROVIDERS = Type.Decode(
     }),
 );
 
-/** What only the control service reads. */
 export const CONTROL = Type.Object({
   host: listenHost('CONTROL_HOST'),
   port: integer('CONTROL_PORT', {
@@ -193,7 +191,6 @@ export const CONTROL = Type.Object({
   firstToken: Type.Decode(FIRST_TOKEN, ({ hash, label }) => (hash === null ? null : { hash, label })),
 });
 
-/** The schema of the control service. */
 export function controlProcess(names: readonly string[]) {
   return Type.Object({
     ...ANY_PROCESS.properties,

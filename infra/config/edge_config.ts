@@ -14,7 +14,6 @@ import { REDIS_PROCESS, SECRETS } from './service_config.ts';
 const MIB = 1024 * 1024;
 const RANGES = { check: isAddressOrRange, allowed: 'IP addresses and CIDR ranges, separated by commas' };
 
-/** Where vendors' scripts come from. */
 const LOADERS = Type.Object({
   vendors: Type.Object({
     google: text('EDGE_LOADER_GOOGLE_URL', {
@@ -40,7 +39,6 @@ const LOADERS = Type.Object({
   }),
 });
 
-/** What only the edge reads. */
 export const EDGE = Type.Object({
   host: listenHost('EDGE_HOST'),
   port: integer('EDGE_PORT', {

@@ -141,7 +141,6 @@ export function text(variable: string, facts: TextFacts) {
   return check === undefined ? schema : Type.Refine(schema, check);
 }
 
-/** A text that need not be set. */
 export function optionalText(variable: string, facts: TextFacts) {
   return orNull(text(variable, facts));
 }
@@ -152,7 +151,6 @@ export const PUBLIC_URL = {
   allowed: 'an https URL without a path, or an http one of this machine',
 };
 
-/** Where a server of the process listens. */
 export const listenHost = (variable: string, description = 'Address to listen on.') =>
   text(variable, { default: '127.0.0.1', allowed: 'an address of this machine', description });
 
@@ -177,7 +175,6 @@ export interface Variable {
   nullable: boolean;
 }
 
-/** The variable that a field of a schema is read from. */
 function variableOf(field: TSchema): Variable {
   const nullable = Type.IsUnion(field);
   const schema = nullable ? (field.anyOf[0] ?? field) : field;

@@ -51,7 +51,6 @@ export function startConfig(env: Environment, names: readonly string[]): StartCo
   return readSettings(startSettings(names), env);
 }
 
-/** What the command line reads. */
 export const COMMAND_LINE = Type.Object({
   controlUrl: optionalText('SVC_CONTROL_URL', {
     ...HTTP_URL,

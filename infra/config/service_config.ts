@@ -145,7 +145,6 @@ const LOG_LEVEL = {
   description: 'The least severe messages that are logged.',
 };
 
-/** What every long-running process reads. */
 export const PROCESS = Type.Object({
   logLevel: choice('LOG_LEVEL', LOG_LEVELS, { ...LOG_LEVEL, default: 'info' }),
   metricsHost: listenHost('METRICS_HOST', 'Address on which `/metrics` and `/ready` are served.'),
@@ -189,7 +188,6 @@ export const REDIS_PROCESS = processWith({ ...FLOW_PARTS, ...REDIS });
 export const CLICKHOUSE_PROCESS = processWith({ ...FLOW_PARTS, ...CLICKHOUSE });
 export const ANY_PROCESS = processWith(PARTS.properties);
 
-/** What provisioning reads. */
 const PROVISION = Type.Object({
   parts: Type.Object({ ...FLOW_PARTS, ...CLICKHOUSE }),
   logLevel: choice('LOG_LEVEL', LOG_LEVELS, { ...LOG_LEVEL, default: 'warn' }),

@@ -92,7 +92,6 @@ const baseUrlSetting = (name: string) =>
       'Another address for a destination, as in `DELIVERY_META_BASE_URL`; control reads it too, for test events.',
   });
 
-/** The addresses of destinations, by their names. */
 export const deliveryBaseUrls = (names: readonly string[]) =>
   Type.Object(Object.fromEntries(names.map((name) => [name, baseUrlSetting(name)])));
 
@@ -115,7 +114,6 @@ export const WAREHOUSE_PROCESS = Type.Object({
   identitySecret: SECRETS.identitySecret,
 });
 
-/** The schema of a delivery process, by the destination that it sends to. */
 export function deliveryProcess(name: string, names: readonly string[]) {
   return Type.Object({
     ...FLOW_PROCESS.properties,

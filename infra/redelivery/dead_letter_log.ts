@@ -13,14 +13,12 @@ import type { DeadLetterStatus, MarkOutcome, Resolution } from '#pipelines/redel
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeadResolution } from '#schemas/records.ts';
 
-/** A dead letter with its id. */
 export interface Letter {
   id: string;
   place: LetterPlace;
   letter: DeadLetter;
 }
 
-/** Which offsets of a partition to read. */
 interface Window {
   partition: number;
   first: number;
@@ -81,7 +79,6 @@ export async function readLetters(
 
 const isStage = (name: string): name is Stage => (STAGES as readonly string[]).includes(name);
 
-/** The letters at these offsets. */
 export async function findLetters(
   { session, codec }: { session: KafkaSession; codec: Codec<DeadLetter> },
   places: readonly LetterPlace[],
@@ -115,7 +112,6 @@ export async function eventsOf(reader: EventBatchReader, { bytes }: DeadLetter):
   }
 }
 
-/** What marks are read and written with. */
 export interface MarksWorld {
   session: KafkaSession;
   codec: Codec<DeadLetter>;
@@ -215,7 +211,6 @@ export async function resolveLetters(
   return outcomesOf(places, found, () => 'resolved');
 }
 
-/** Makes letters open again. */
 export async function reopenLetters(
   world: ResolvingWorld,
   places: readonly LetterPlace[],

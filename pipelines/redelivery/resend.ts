@@ -113,7 +113,6 @@ export interface Resolution {
 export const LETTER_STATES = ['open', 'resent', 'resolved'] as const;
 export type LetterState = (typeof LETTER_STATES)[number];
 
-/** What is known of a letter beside itself. */
 export interface DeadLetterStatus {
   /** When it was resent, in milliseconds since 1970 UTC; null if it was not. */
   resentAtMs: number | null;

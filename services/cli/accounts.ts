@@ -78,7 +78,6 @@ export const accountCommands: Commands = {
   },
 };
 
-/** A row for each day, and one for the month. */
 function usageTable({ month, events, days }: UsageAnswer): string {
   const sites = [...new Set(days.flatMap((day) => Object.keys(day.sites)))].sort();
   const sums = sites.map((site) => [site, days.reduce((sum, day) => sum + (day.sites[site] ?? 0), 0)] as const);

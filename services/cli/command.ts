@@ -201,7 +201,6 @@ export function show<Item extends object>(
   return async (args, { client }) => outcomeOf(await client.get<Item>(path(args), args.fields() as Query), args);
 }
 
-/** A resource without what is known of it beside its own fields. */
 export function withoutMeta<Item extends object>(item: Item): Omit<Item, keyof Meta> {
   if (!('version' in item)) return item;
   const { version: _version, changed_at: _changedAt, changed_by: _changedBy, ...fields } = item as Item & Meta;
@@ -229,7 +228,6 @@ export async function change<Item extends Meta>(
   return client.send<Item>('PATCH', path, before.version, changeOf(before));
 }
 
-/** Deletes a resource as it was read. */
 export async function remove<Item extends Meta>(client: ControlClient, path: string): Promise<Item> {
   const { version } = await client.get<Item>(path);
   return client.send<Item>('DELETE', path, version);

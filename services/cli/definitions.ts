@@ -38,7 +38,6 @@ export const definitionCommands: Commands = {
   ...commandsOf<SavedView>('board', 'boards', SAVED_COLUMNS),
 };
 
-/** The same commands for each kind. */
 function commandsOf<View extends EngageView | SavedView>(
   kind: string,
   collection: string,

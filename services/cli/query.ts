@@ -218,7 +218,6 @@ function readField(text: string): Field {
   return column === undefined ? { property: text.replace(/^properties\./, '').split('.') } : { column };
 }
 
-/** An answer in the format that was asked for. */
 function shown(answer: object, args: Arguments): Outcome {
   const format = args.text('format') ?? 'table';
   if (format === 'json') return { text: JSON.stringify(answer, null, 2), json: answer };

@@ -127,7 +127,6 @@ interface Page {
   next: string | null;
 }
 
-/** Up to so many that pass, page by page. */
 async function findLetters(
   args: Arguments,
   { client }: Context,
@@ -203,7 +202,6 @@ const POLL_MS = 500;
 /** States of which nothing more comes by itself. */
 const ENDED: ReadonlySet<string> = new Set(['done', 'cancelled', 'failed', 'paused']);
 
-/** What a replay waits for, by its code. */
 const WAITS_FOR: Record<string, string> = {
   delivery: 'delivery to reach the end of the range, at most 30 s',
   earlier_replay: 'delivery of an earlier replay',
@@ -297,7 +295,6 @@ function shownReplay(replay: ReplayItem): Outcome {
   return done(replayDetails(replay), replay);
 }
 
-/** One line of progress. */
 function replayLine(replay: ReplayItem): string {
   const { state, detail, share_read, chosen, to_send } = replay;
   const percent = `${Math.floor((share_read ?? 0) * 100)} %`;
@@ -307,7 +304,6 @@ function replayLine(replay: ReplayItem): string {
   return state === 'draining' ? `${chosen} written, delivery sends them` : state;
 }
 
-/** Everything of a replay that an operator asks for. */
 function replayDetails(replay: ReplayItem): string {
   const { replay_id, destination, state, detail } = replay;
   const lines = [`Replay ${replay_id} to ${destination}: ${state}${detail === '' ? '' : ` (${detail})`}`];

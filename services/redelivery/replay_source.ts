@@ -19,7 +19,6 @@ import type { EntryView } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeliveryJobRecord, ReplayPartition, ReplayProgress } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
 
-/** What every replay of the process uses. */
 export interface ReplayContext {
   session: KafkaSession;
   registry: Registry;
@@ -86,7 +85,6 @@ async function letters(registry: Registry, reader: EventBatchReader, destination
   };
 }
 
-/** A part of a partition that is taken at once. */
 export interface Slice {
   partition: number;
   records: InRecord[];

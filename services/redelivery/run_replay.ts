@@ -68,7 +68,6 @@ const RECORDS_MAX = 50;
 /** Steps in which a second's worth of events is sent, where each record holds one. */
 const STEPS_PER_S = 10;
 
-/** A replay that is being carried on. */
 interface ReplayRun {
   context: ReplayContext;
   replay: Replay;
@@ -168,12 +167,10 @@ function added({ partition }: Slice, { next, counts }: EventSelection, nowMs: ()
   return (now: ReplayProgress): ReplayProgress => addCounts(now, partition, next, counts, nowMs());
 }
 
-/** The next offset of a partition that is not done. */
 function nextOf({ partitions }: ReplayProgress, partition: number): number {
   return partitions.find((one) => one.partition === partition)?.next ?? 0;
 }
 
-/** All partitions read to their ends. */
 function atEnd(progress: ReplayProgress): ReplayProgress {
   return { ...progress, partitions: progress.partitions.map((one) => ({ ...one, next: one.end })) };
 }

@@ -65,7 +65,6 @@ export interface PoisonPillWork {
   metrics: Metrics;
   /** Schema id under which an event's bytes are kept. */
   schemaId: number;
-  /** The events of a record; null where they cannot be read. */
   viewsOf(record: InRecord): Promise<readonly EntryView[] | null>;
   /** Of a delivery. */
   destination?: string;

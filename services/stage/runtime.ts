@@ -20,7 +20,6 @@ import {
 } from '#infra/registry/schema_registry.ts';
 import { type FollowedSettings, followSettings } from '#infra/settings/follow_settings.ts';
 
-/** What every process of the service has. */
 export interface Runtime {
   stage: string;
   config: ProcessConfig;
@@ -40,7 +39,6 @@ export interface Runtime {
   ready(facts?: Record<string, string | number>): void;
 }
 
-/** Message to the supervisor. */
 export interface ReadyMessage {
   kind: 'ready';
   stage: string;
@@ -49,7 +47,6 @@ export interface ReadyMessage {
   facts: Record<string, string | number>;
 }
 
-/** Longest a clean stop may take before the process leaves anyway. */
 const STOP_MS_MAX = 20_000;
 /** How soon it is logged that a part has gone. */
 const LOOK_MS = 1_000;

@@ -34,7 +34,6 @@ interface Source {
 
 export type Tables = Awaited<ReturnType<typeof createTables>>;
 
-/** Which topic becomes which table, and a record's rows. */
 export async function createTables(registry: Registry, phoneHmac: PhoneHmac) {
   const sources = new Map<string, Source>();
   for (const topic of [TOPICS.identified, TOPICS.againWarehouse]) {

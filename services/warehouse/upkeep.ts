@@ -136,7 +136,6 @@ const SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 const LABEL_OF = { [BASE_DICTIONARY]: 'base', [RECENT_DICTIONARY]: 'recent' } as const;
 
-/** Metrics of the dictionaries of merged persons. */
 function personReport(metrics: Pick<Metrics, 'gauge' | 'histogram'>): ReloadReport {
   const took = metrics.histogram(
     'svc_persons_reload_seconds',

@@ -90,7 +90,6 @@ function compareStrays(name: DestinationName, { due }: Expected, deliveries: Del
   );
 }
 
-/** The whole summary, in the order printed. */
 export function compare(expected: Expected, { outcomes, sites, deliveries }: Findings): Section[] {
   const { ledger, due } = expected;
   const perSite = (of: (slot: SiteSlot) => Section): Section[] => SITE_SLOTS.map(of);
@@ -160,7 +159,6 @@ export function closingLine(sections: readonly Section[]): string {
   return differing === 1 ? '1 count differs' : `${differing} counts differ`;
 }
 
-/** Everything that is printed at the end. */
 export function drawSummary({ outcomes, sites }: Findings, sections: readonly Section[], coloured: boolean): string {
   const funnels = SITE_SLOTS.map((slot) =>
     drawFunnel(`${slot}: from page to purchase, by person`, FUNNEL_STEPS, sites[slot].funnel.steps),

@@ -130,7 +130,6 @@ export async function runDemo(
   return countDiffering(sections);
 }
 
-/** Something that should reach a number. */
 export interface Goal {
   label: string;
   expected: number;

@@ -90,7 +90,6 @@ const ARCHIVING_MAJOR_MIN = 19;
 /** How long a program may take to end when it writes its archive then. */
 const DUMP_TIMEOUT_MS = 60_000;
 
-/** A Java program that is unpacked in a folder. */
 export interface JavaProgram {
   java: Java;
   folder: string;
@@ -111,7 +110,6 @@ export function classArchive({ java, folder }: JavaProgram): { options: string[]
 const POM = fileURLToPath(new URL('./pom.xml', import.meta.url));
 const PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin';
 
-/** A version pinned in pom.xml. */
 export function pinnedVersion(name: 'kafka' | 'registry' | 'dependency.plugin'): string {
   const found = readFileSync(POM, 'utf8').match(`<${name}.version>([^<]+)</`);
   if (found?.[1] === undefined) throw new Error(`pom.xml has no ${name}.version`);

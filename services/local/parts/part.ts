@@ -22,7 +22,6 @@ import { LocalError, partEnvironment } from './tools.ts';
 
 export type PartName = 'kafka' | 'registry' | 'redis' | 'clickhouse';
 
-/** How one part is run. */
 export interface PartPlan {
   name: PartName;
   address: string;
@@ -58,7 +57,6 @@ const PAUSE_MS_MAX = 30_000;
 /** After this long without a crash the next crash counts as the first. */
 const CALM_MS = 60_000;
 
-/** A running piece of the local set-up. */
 export class LocalPart {
   readonly #plan: PartPlan;
   readonly #onExit: OnPartExit;
@@ -267,7 +265,6 @@ export function reopenLog(path: string): number {
   return openSync(path, 'w');
 }
 
-/** The last lines of a log, for an error message. */
 export function lastLines(path: string, count: number): string {
   return readEnd(path).trimEnd().split('\n').slice(-count).join('\n');
 }

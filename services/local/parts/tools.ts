@@ -39,7 +39,6 @@ export function runTool(command: string, args: string[], options: { cwd?: string
   });
 }
 
-/** The path of a command that is on PATH. */
 export function findOnPath(command: string): string | undefined {
   const folders = toolsConfig(environment()).path.split(':');
   return folders
@@ -48,7 +47,6 @@ export function findOnPath(command: string): string | undefined {
     .find(isExecutable);
 }
 
-/** Whether a file is executable. */
 export function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
@@ -99,7 +97,6 @@ export class LocalError extends Error {
   }
 }
 
-/** A Python wheel that carries a program. */
 export interface Wheel {
   /** Name and version, as pip takes them. */
   requirement: string;

@@ -127,5 +127,4 @@ export function readJson(text: string): unknown {
   }
 }
 
-/** The value where it is a text; otherwise an empty one. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -16,7 +16,6 @@ function portOf(text: string): number {
   return text !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535 ? port : refuse();
 }
 
-/** The stand-ins whose ports were given, in one process, with their ledgers in a folder, so that a restart goes on counting. */
 const words = readWords([...Object.keys(PLATFORMS).map((name) => `${name}-port`), 'state-dir'], refuse);
 const stateDir = words['state-dir'] ?? '.local/standin';
 const wanted = Object.entries(PLATFORMS).flatMap(([name, platform]) => {

@@ -22,7 +22,6 @@ const STUB = readFileSync(new URL('../../tag/stub.js', import.meta.url), 'utf8')
 
 const STUB_HASH = `sha256-${hash('sha256', STUB, 'base64')}`;
 
-/** Serves the demo shop on loopback. */
 export async function startShop(port: number, tag: TagPlace): Promise<ShopServer> {
   const app = createHttpServer({
     trustedProxies: [],
@@ -142,7 +141,6 @@ const FEATURED = 6;
 /** The parts of the lookbook, which change the address without loading a page. */
 const LOOKS = ['morning', 'evening', 'weekend'] as const;
 
-/** What the demo shop sells. */
 interface Product {
   slug: string;
   name: string;

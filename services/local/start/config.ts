@@ -105,10 +105,8 @@ export function localKeyRing(dataDir: string): string {
   return keys;
 }
 
-/** The user that `npm start` makes. */
 export const FIRST_USER = 'admin';
 
-/** The file of the password that the first user has when it is made. */
 export const adminPasswordFile = (dataDir: string): string => join(dataDir, 'admin.password');
 
 async function firstUser(dataDir: string): Promise<Record<string, string>> {
@@ -116,9 +114,7 @@ async function firstUser(dataDir: string): Promise<Record<string, string>> {
   return { CONTROL_FIRST_USER: FIRST_USER, CONTROL_FIRST_PASSWORD_HASH: await createPasswords().hash(password) };
 }
 
-/** The file of the local admin token. */
 export const adminTokenFile = (dataDir: string): string => join(dataDir, 'admin.token');
 
-/** The admin token of the local default. */
 export const localAdminToken = (dataDir: string): string =>
   localSecret(adminTokenFile(dataDir), () => issueToken(randomBytes).secret);

@@ -10,7 +10,6 @@ import type { DestinationItem } from '#services/control_api/destinations.ts';
 import type { IssuedKeyItem, KeyItem } from '#services/control_api/sites.ts';
 import SHOP_SETTINGS from './shop_settings.json' with { type: 'json' };
 
-/** A demo site as scripts find it in ready.json. */
 export interface DemoSite {
   site: string;
   browserKey: string;
@@ -29,7 +28,6 @@ export interface StandinUrls {
   webhook: string;
 }
 
-/** What the demo sites deliver to. */
 export const DEMO_DESTINATIONS: readonly string[] = ['meta', 'webhook'];
 
 const ACCOUNT_ID = 'demo';

@@ -169,7 +169,6 @@ async function startAsNeeded(
   }, SETTINGS_POLL_MS);
 }
 
-/** Follows the settings for the destinations that sites have. */
 async function follow(config: PartsConfig, logger: Logger): Promise<FollowedSettings> {
   const session = await openKafka(config.kafka, 'svc.start', logger);
   const followed = await followSettings(session, createRegistry(config.registryUrl), logger, (error) => {

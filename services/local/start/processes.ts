@@ -35,7 +35,6 @@ const STAGE_NODE_ARGS = [
 
 type Variables = Readonly<Record<string, string>>;
 
-/** The process that settings are changed through. */
 export function controlSpec(env: Variables, ports: LocalPorts): ProcessSpec {
   const own = { CONTROL_EDGE_URL: `http://127.0.0.1:${ports.edge}`, ...env, CONTROL_PORT: String(ports.control) };
   return { name: 'control', file: 'services/control/main.ts', env: own };
@@ -61,12 +60,10 @@ export function processSpecs(env: Variables, ports: LocalPorts, dataDir: string)
   ];
 }
 
-/** The process that carries replays out. */
 export function replaySpec(env: Variables): ProcessSpec {
   return { name: 'replay', file: 'services/redelivery/main.ts', env };
 }
 
-/** The delivery processes of destinations. */
 export function deliverySpecs(env: Variables, destinations: readonly string[]): ProcessSpec[] {
   return destinations.map((destination) => ({
     name: `delivery.${destination}`,

@@ -18,7 +18,6 @@ function curlLine(ready: ReadyFile, key: string): string {
   ].join('\n');
 }
 
-/** The query that shows what the curl line sent. */
 function selectLine(url: string): string {
   return `curl -sS "${url}" -d "SELECT event, distinct_id, value, currency, received_at FROM events ORDER BY received_at DESC LIMIT 5 FORMAT PrettyCompact"`;
 }

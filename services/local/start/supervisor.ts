@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ReadyMessage } from '#services/stage/runtime.ts';
 
-/** One process to be kept running. */
 export interface ProcessSpec {
   name: string;
   /** Module to run, from the repository's root. */

@@ -82,7 +82,6 @@ const BLOCKS = [
   { prefix: '+3319900', digits: 4 },
 ].map(({ prefix, digits }) => ({ prefix, digits, size: 10 ** digits }));
 
-/** How many different numbers there are. */
 export const PHONE_COUNT = BLOCKS.reduce((sum, block) => sum + block.size, 0);
 
 /** Coprime to PHONE_COUNT (a test holds it), so that stepping by it visits every number once before any repeats. */
@@ -171,7 +170,6 @@ const USER_AGENTS: readonly Weighted<string>[] = [
   [5, chrome('X11; Linux x86_64')],
 ];
 
-/** Crawlers that name themselves. */
 export const CRAWLERS: readonly string[] = [
   `Mozilla/5.0 ${WEBKIT.slice(0, -1)}; compatible; Googlebot/2.1; +http://www.google.com/bot.html) Chrome/142.0.0.0 Safari/537.36`,
   'Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)',
@@ -194,7 +192,6 @@ function visitorAddress(index: number): string {
   return `198.${18 + ((index >>> 16) & 1)}.${(index >>> 8) & 0xff}.${index & 0xff}`;
 }
 
-/** A device at the address of `index`. */
 export function drawDevice(random: Random, index: number, distinctId: string | null, bornAt: number): Device {
   return {
     distinctId,

@@ -13,7 +13,6 @@ import {
 import type { Random } from './random.ts';
 import { type Arrival, drawArrival, type Product, STOREFRONTS, type Storefront } from './storefronts.ts';
 
-/** How far a visitor goes in one session. */
 const DEPTHS = ['bounce', 'browse', 'cart', 'checkout', 'purchase'] as const;
 export type Depth = (typeof DEPTHS)[number];
 
@@ -222,7 +221,6 @@ function writeTimestamp(at: number, style: number): string {
   return new Date(at + 7_200_000).toISOString().replace('Z', '+02:00');
 }
 
-/** Writes one event down and returns it. */
 export function write(visitor: Visitor, deed: Deed): WorldEvent {
   const { name, at, distinctId, properties, actionSource = 'website', stitches = [] } = deed;
   const { siteSlot, label, written } = visitor;

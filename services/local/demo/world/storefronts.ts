@@ -22,7 +22,6 @@ const CAMPAIGNS: readonly Weighted<[referrer: string | null, utm: string, click:
   [4, ['https://partner.example.org/', 'partner affiliate best_of_outdoor', null]],
 ];
 
-/** How a session came about. */
 export function drawArrival(random: Random): Arrival {
   const [referrer, utm, click] = random.weigh(CAMPAIGNS);
   const [source = '', medium = '', campaign = ''] = utm.split(' ');

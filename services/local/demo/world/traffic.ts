@@ -135,7 +135,6 @@ function fromServer(events: readonly PlannedEvent[], compressed: boolean): Plann
   return plan({ caller: 'server', keyIn: 'header', headers: packed }, events);
 }
 
-/** The same fate for all. */
 function plannedAs(fate: Fate, events: readonly WorldEvent[]): PlannedEvent[] {
   return events.map((event) => ({ event, fate }));
 }

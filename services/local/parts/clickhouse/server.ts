@@ -98,7 +98,6 @@ async function appears(file: string, timeoutMs: number): Promise<boolean> {
   return existsSync(file);
 }
 
-/** Makes the standard input a terminal. */
 function takeTerminal(): void {
   const master = callLibc('posix_openpt', O_RDWR);
   callLibc('grantpt', master);

@@ -108,7 +108,6 @@ function hashOf(password: string | undefined): string {
   return `<password_sha256_hex>${createHash('sha256').update(password).digest('hex')}</password_sha256_hex>`;
 }
 
-/** Where the passwords of a part's users are. */
 export const credentialsPath = (dataDir: string, part: 'kafka' | 'redis' | 'clickhouse'): string =>
   join(dataDir, part, 'credentials.json');
 
@@ -125,7 +124,6 @@ function readPasswords(path: string): Record<string, string> {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
 }
 
-/** An address with the login of a user. */
 export function asUser(address: string, user: string, password: string): string {
   const url = new URL(address);
   url.username = user;
