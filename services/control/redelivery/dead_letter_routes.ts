@@ -166,14 +166,8 @@ async function changeLetters<Outcome>(
   const world = await note('dead_letters', noted(named.map(({ id }) => id)));
   if ('kind' in world) return world;
   const own = named.filter((letter) => isOwn(letter, world));
-  return answered(
-    own.length === 0
-      ? new Map()
-      : await change(
-          own.map(({ place }) => place),
-          world,
-        ),
-  );
+  const ownPlaces = own.map(({ place }) => place);
+  return answered(own.length === 0 ? new Map() : await change(ownPlaces, world));
 }
 
 async function showLetter(id: string, sources: ControlServices, world: RequestContext): Promise<GatheredAnswer> {
@@ -217,24 +211,15 @@ function itemOf(
   { id, letter, resentAtMs, resolution, views }: DeadLetterView,
   deliveries: LetterDeliveries,
 ): DeadLetterItem {
-  const { stage, destination = '', reason, detail, topic, partition, offset, index, died_at, bytes_total } = letter;
+  const { bytes: _bytes, ...facts } = letter;
   const [only] = views ?? [];
   const delivery = deliveries.get(id) ?? null;
   const isUnderWay = delivery === 'delivered' || delivery === 'waiting';
   return {
-    ...{
-      id,
-      stage: stage as DeadLetterItem['stage'],
-      destination: destination === '' ? null : destination,
-      reason,
-      detail,
-      topic,
-      partition,
-      offset,
-      index,
-      died_at,
-      bytes_total,
-    },
+    id,
+    ...facts,
+    stage: facts.stage as DeadLetterItem['stage'],
+    destination: facts.destination || null,
     cut: isCut(letter),
     resendable: refusedAsIs(letter) === null && views !== null && views.length > 0 && !isUnderWay,
     resent_at: resentAtMs,

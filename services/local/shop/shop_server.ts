@@ -86,61 +86,40 @@ const NAVIGATION: readonly (readonly [path: string, label: string])[] = [
   ['/contact', 'Contact'],
 ];
 
-/** A whole page of the shop, with the tag as a site owner pastes it. */
-function layout({ title, path, body }: PageParts, { edge, key }: TagPlace): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} – Harbour &amp; Pine</title>
-<link rel="stylesheet" href="/shop.css">
-<link rel="icon" href="data:,">
-<script>${STUB}</script>
-<script async src="${edge}/svc.min.js" data-key="${key}"></script>
-<script defer src="/shop.js"></script>
-</head>
-<body>
-<a class="skip" href="#content">Skip to content</a>
-<header>
-<a class="brand" href="/">Harbour &amp; Pine</a>
-<nav aria-label="Shop">${NAVIGATION.map((entry) => link(entry, path)).join('')}</nav>
-<a class="cart-link" href="/cart">Cart <span data-cart-count>0</span></a>
-</header>
-<main id="content">
-${body}
-</main>
-<footer><p>A shop that sells nothing: it shows what the tag sends. Open the developer tools, or ask for the events.</p></footer>
-</body>
-</html>
-`;
+const template = (name: string): string =>
+  readFileSync(new URL(`./files/pages/${name}.html.txt`, import.meta.url), 'utf8').trimEnd();
+
+/** A template with its `{{names}}` replaced. */
+function filled(text: string, values: Record<string, string>): string {
+  return text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] ?? '');
 }
 
-function link([path, label]: readonly [path: string, label: string], current: string): string {
-  const mark = current.startsWith(path) ? ' aria-current="page"' : '';
-  return `<a href="${path}"${mark}>${label}</a>`;
+const LAYOUT = template('layout');
+
+/** A whole page of the shop, with the tag as a site owner pastes it. */
+function layout({ title, path, body }: PageParts, tag: TagPlace): string {
+  const links = NAVIGATION.map(([to, label]) => {
+    return `<a href="${to}"${path.startsWith(to) ? ' aria-current="page"' : ''}>${label}</a>`;
+  });
+  return `${filled(LAYOUT, { ...tag, title, body, stub: STUB, navigation: links.join('') })}\n`;
 }
 
 /** The page at an address; undefined where the shop has none. */
 function pageAt({ pathname: path, search }: URL, tag: TagPlace): PageParts | undefined {
   const [, kind = '', name = ''] = path.split('/');
-  const found =
-    kind === 'product'
-      ? productPage(name)
-      : kind === 'category'
-        ? categoryPage(name)
-        : path === '/quote'
-          ? quotePage(tag, path + search)
-          : PAGES[path];
-  return found === undefined ? undefined : { ...found, path };
+  if (kind === 'product' || kind === 'category') {
+    const found = kind === 'product' ? productPage(name) : categoryPage(name);
+    return found && { ...found, path };
+  }
+  const page = PAGES.get(path);
+  // What states the page itself: without scripts the browser tells the edge no more of it than the origin. The URL parser has left no quote.
+  const values = { ...tag, page: (path + search).replaceAll('&', '&amp;') };
+  return page && { title: page.title, path, body: filled(page.body, values) };
 }
 
 type Content = Omit<PageParts, 'path'>;
 
 const FEATURED = 6;
-/** The parts of the lookbook, which change the address without loading a page. */
-const LOOKS = ['morning', 'evening', 'weekend'] as const;
-
 interface Product {
   slug: string;
   name: string;
@@ -169,85 +148,26 @@ function product(name: string, category: CategorySlug, price: number, hue: numbe
   return { slug: name.toLowerCase().replace(' ', '-'), name, category, price, hue, text };
 }
 
-const PAGES: Record<string, Content> = {
-  '/': {
-    title: 'Home',
-    body: `<h1>Things for quiet rooms</h1>
-<p class="lead">Cups, lamps and paper.</p>
-${grid(PRODUCTS.slice(0, FEATURED))}`,
-  },
-  '/cart': {
-    title: 'Cart',
-    body: `<h1>Your cart</h1>
-<div data-cart aria-live="polite"></div>
-<p class="actions"><a class="button checkout-link" href="/checkout">Go to checkout</a></p>`,
-  },
-  '/checkout': {
-    title: 'Checkout',
-    body: `<h1>Checkout</h1>
-<p>To pay: <strong data-cart-total></strong></p>
-<form data-checkout action="/thank-you">
-${field('name', 'Name', 'text', 'name')}
-${field('email', 'E-mail', 'email', 'email')}
-${field('city', 'City', 'text', 'address-level2')}
-<p class="actions"><button>Place the order</button></p>
-</form>`,
-  },
-  '/thank-you': {
-    title: 'Thank you',
-    body: `<h1>Thank you</h1>
-<p data-thanks aria-live="polite">There is no order here.</p>
-<p class="actions"><a class="button" href="/">Back to the shop</a></p>`,
-  },
-  '/contact': {
-    title: 'Contact',
-    body: `<h1>Write to us</h1>
-<form class="contact" data-contact>
-${field('email', 'E-mail', 'email', 'email')}
-<label>Subject <select name="subject"><option>An order</option><option>A lamp</option><option>Something else</option></select></label>
-<label>Message <textarea name="message" rows="4" required></textarea></label>
-<p class="actions"><button>Send</button></p>
-<p data-sent aria-live="polite"></p>
-</form>`,
-  },
-  ...Object.fromEntries(['', ...LOOKS.map((look) => `/${look}`)].map((rest) => [`/lookbook${rest}`, lookbook()])),
-};
-
-function lookbook(): Content {
-  const links = LOOKS.map((look) => `<a href="/lookbook/${look}" data-look="${look}">${capital(look)}</a>`).join('');
-  return {
-    title: 'Lookbook',
-    body: `<h1>Lookbook</h1>
-<nav class="looks" aria-label="Looks">${links}</nav>
-<section data-looks aria-live="polite"><p>Choose a part of the day: the address changes, the page stays.</p></section>`,
-  };
-}
-
-/**
- * The tag shows the form in the place that is reserved for it. Without scripts an ordinary form goes to the same address,
- * and states the page itself, of which the browser tells the edge no more than the origin.
- *
- * @param page path and query, of which the URL parser has left no quote.
- */
-function quotePage({ edge, key }: TagPlace, page: string): Content {
-  return {
-    title: 'Quote',
-    body: `<h1>Ask for a quote</h1>
-<p>For an office, a café or a whole house.</p>
-<div id="quote-form"></div>
-<noscript>
-<form method="post" action="${edge}/v1/form?key=${key}">
-<input type="hidden" name="_form_id" value="quote">
-<input type="hidden" name="_page" value="${page.replaceAll('&', '&amp;')}">
-${field('email', 'E-mail', 'email', 'email')}
-<label>Message <textarea name="message" rows="4"></textarea></label>
-<label class="trap" aria-hidden="true">Leave this empty <input name="website_2" tabindex="-1" autocomplete="off"></label>
-<label class="tick"><input type="checkbox" name="_consent" required> You may write to me about this.</label>
-<p class="actions"><button>Ask for a quote</button></p>
-</form>
-</noscript>`,
-  };
-}
+/** Pages by their paths; the parts of the lookbook change the address without loading a page. */
+const PAGES = new Map<string, Content>([
+  [
+    '/',
+    {
+      title: 'Home',
+      body: `<h1>Things for quiet rooms</h1>\n<p class="lead">Cups, lamps and paper.</p>\n${grid(PRODUCTS.slice(0, FEATURED))}`,
+    },
+  ],
+  ...Object.entries({
+    cart: 'Cart',
+    checkout: 'Checkout',
+    'thank-you': 'Thank you',
+    contact: 'Contact',
+    quote: 'Quote',
+  }).map(([name, title]) => [`/${name}`, { title, body: template(name) }] as const),
+  ...['', '/morning', '/evening', '/weekend'].map(
+    (look) => [`/lookbook${look}`, { title: 'Lookbook', body: template('lookbook') }] as const,
+  ),
+]);
 
 function productPage(slug: string): Content | undefined {
   const product = PRODUCTS.find((one) => one.slug === slug);
@@ -291,14 +211,6 @@ function drawing({ hue, category }: Product): string {
   };
   const color = `hsl(${hue} 45% 45%)`;
   return `<svg viewBox="0 0 120 120" aria-hidden="true" fill="${color}" stroke="${color}">${shapes[category]}</svg>`;
-}
-
-function field(name: string, label: string, type: string, autocomplete: string): string {
-  return `<label>${label} <input name="${name}" type="${type}" autocomplete="${autocomplete}" required></label>`;
-}
-
-function capital(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
 /** As the shop writes prices: `€ 1,249.00`. */
