@@ -16,16 +16,7 @@ import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
 import type { DeliveryJobRecord, ReplayPartition, ReplayProgress } from '#schemas/records.ts';
 import { partitionOf } from '#schemas/wire.ts';
 
-export interface FollowedReplays {
-  /** By replay id; kept current. */
-  states: ReadonlyMap<string, ReplayProgress>;
-  codec: Codec<ReplayProgress>;
-  /** What the topic holds at this moment, to its very end, by replay id. */
-  readAllNow(): Promise<ReadonlyMap<string, ReplayProgress>>;
-  /** What it holds of one replay. */
-  readNow(replayId: string): Promise<ReplayProgress | undefined>;
-  stop(): Promise<void>;
-}
+export type FollowedReplays = Awaited<ReturnType<typeof followReplays>>;
 
 /** How far each replay is, kept current from delivery.replays. */
 export async function followReplays(
@@ -33,7 +24,7 @@ export async function followReplays(
   registry: Registry,
   logger: Logger,
   onFatal: (error: unknown) => void,
-): Promise<FollowedReplays> {
+) {
   const codec = await createCodec<ReplayProgress>(registry, TOPICS.replays, 'replay_progress', 'left_out');
   const states = new Map<string, ReplayProgress>();
 
@@ -51,16 +42,19 @@ export async function followReplays(
     onFatal,
     onRecord: (key, value) => apply(states, key, value),
   });
+  /** What the topic holds at this moment, to its very end, by replay id. */
   async function readAllNow(): Promise<Map<string, ReplayProgress>> {
     const found = new Map<string, ReplayProgress>();
     await readTopic(session, TOPICS.replays, ({ key, value }) => apply(found, key?.toString('utf8') ?? '', value));
     return found;
   }
   return {
-    states,
+    /** By replay id; kept current. */
+    states: states as ReadonlyMap<string, ReplayProgress>,
     codec,
     readAllNow,
-    readNow: async (replayId) => (await readAllNow()).get(replayId),
+    /** What the topic holds at this moment of one replay. */
+    readNow: async (replayId: string): Promise<ReplayProgress | undefined> => (await readAllNow()).get(replayId),
     stop: () => following.stop(),
   };
 }

@@ -152,20 +152,18 @@ export function createAttempts(options: AttemptOptions) {
   };
 }
 
-type OpenDelivery = (
-  job: SiteJob,
-  open: readonly OpenEvent[],
-  startedMs: number,
-  stopping: () => boolean,
-) => Promise<EntryOutcome[]>;
-
 /** Delivers the events of a site that have no outcome yet; resolves to one for each, in their order. */
-function createOpenDelivery(options: AttemptOptions): OpenDelivery {
+function createOpenDelivery(options: AttemptOptions) {
   const { adapter, table, ring, baseUrl, logger } = options;
   const tokens = createTokens(TOKENS_MAX);
   const noticeChange = createChangeNotice(options);
 
-  return async (job, open, startedMs, stopping) => {
+  return async (
+    job: SiteJob,
+    open: readonly OpenEvent[],
+    startedMs: number,
+    stopping: () => boolean,
+  ): Promise<EntryOutcome[]> => {
     const entries = open.map(({ entry }) => entry);
     if (entries.length === 0) return [];
     const site = table.site(job.siteId);

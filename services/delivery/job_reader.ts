@@ -40,11 +40,7 @@ export interface TakenJobs {
   leave?: Deferral;
 }
 
-export interface JobReader {
-  take(batch: InBatch, nowMs: number): Promise<TakenJobs>;
-  /** The events of a record, whichever topic it is of; null where they cannot be read. */
-  viewsOf(topic: string, value: Buffer | null): Promise<EntryView[] | null>;
-}
+export type JobReader = Awaited<ReturnType<typeof createJobReader>>;
 
 /** What makes records of lanes due before their time, or make way. */
 interface LaneWatch {
@@ -53,16 +49,17 @@ interface LaneWatch {
 }
 
 /** Reads the main topic and the lanes of one destination into jobs. */
-export async function createJobReader(registry: Registry, destination: string, lanes: LaneWatch): Promise<JobReader> {
+export async function createJobReader(registry: Registry, destination: string, lanes: LaneWatch) {
   const reader = await createEventBatchReader(registry, TOPICS.identified);
   const jobs = await createCodec<DeliveryJobRecord>(registry, replayTopic(destination), 'delivery_job');
   return {
-    async viewsOf(topic, value) {
+    /** The events of a record, whichever topic it is of; null where they cannot be read. */
+    async viewsOf(topic: string, value: Buffer | null): Promise<EntryView[] | null> {
       if (topic === TOPICS.identified) return viewsIn(await reader.read(value));
       const job = await jobs.decode(value);
       return job.ok ? viewsIn(await reader.read(job.value.batch)) : null;
     },
-    async take(batch, nowMs) {
+    async take(batch: InBatch, nowMs: number): Promise<TakenJobs> {
       if (batch.topic === TOPICS.identified) return fromEvents(batch, reader, nowMs);
       const read = await Promise.all(batch.records.map((record) => readJob(batch, record, jobs, reader, nowMs)));
       return fromLane(batch, read, delayOfTopic(destination, batch.topic), lanes, nowMs);

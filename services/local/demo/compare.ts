@@ -2,7 +2,7 @@ import type { FunnelAnswer, FunnelStep } from '#pipelines/analytics/funnels/quer
 import { renderNumber, renderTable } from '#services/stage/terminal.ts';
 import { DESTINATIONS, type Deliveries, type DestinationName, type Stored } from './read_results.ts';
 import type { RequestOutcome } from './send_requests.ts';
-import { FUNNEL_STEPS, type Ledger, type Totals } from './world/day_ledger.ts';
+import { FUNNEL_STEPS, type Ledger } from './world/day_ledger.ts';
 import { SITE_SLOTS, type SiteSlot } from './world/demo_event.ts';
 
 /** One line of the summary. The first cell is what is expected; `equal` is null where there is nothing to compare. */
@@ -36,7 +36,7 @@ function row(label: string, expected: number, found: number): Row {
 }
 
 /** What the edge answered, against what it should have. */
-function compareAnswers(totals: Totals, outcomes: readonly RequestOutcome[], stored: number): Section {
+function compareAnswers(totals: Ledger['totals'], outcomes: readonly RequestOutcome[], stored: number): Section {
   const sum = (of: (outcome: RequestOutcome) => number): number => outcomes.reduce((all, one) => all + of(one), 0);
   const sumOf = (name: 'eventCount' | 'accepted' | 'rejected' | 'dropped'): number => sum((one) => one[name]);
   const sentWith = (status: number): number => sum((one) => (one.status === status ? one.eventCount : 0));

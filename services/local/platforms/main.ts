@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readWords, refusal, serve } from '../child_process.ts';
+import { readWords, refusal, serve } from '../local_process.ts';
 import { standin as meta } from './meta.ts';
 import { type PlatformStandin, type Standin, startPlatform } from './standin.ts';
 import { standin as webhook } from './webhook.ts';

@@ -27,15 +27,7 @@ interface Platform {
 /** A platform that a stand-in can be started for. Each file named after a destination exports one as `standin`. */
 export type PlatformStandin = (options: StandinOptions) => Platform;
 
-export interface Standin {
-  url: string;
-  port: number;
-  ledger: Ledger;
-  script: Script;
-  /** Requests received and answered as the platform would, or as the script says; newest last, the last 1000. */
-  requests: PlatformRequest[];
-  stop(): Promise<void>;
-}
+export type Standin = Awaited<ReturnType<typeof startPlatform>>;
 
 export interface StandinOptions {
   /** Accounts (pixels, datasets) there are, each with the tokens that may send to it; null (the default) takes all. */
@@ -82,11 +74,12 @@ function faultAnswer(platform: Platform, fault: Fault): PlatformAnswer | null {
  *
  * @throws the listen error, as EADDRINUSE.
  */
-export async function startPlatform(standin: PlatformStandin, options: StandinOptions = {}): Promise<Standin> {
+export async function startPlatform(standin: PlatformStandin, options: StandinOptions = {}) {
   const platform = standin(options);
   const ledger = createLedger(options.ledgerPath ?? null, platform.keyWindowMs);
   const script = createScript();
   const nowMs = options.nowMs ?? Date.now;
+  /** Requests received and answered as the platform would, or as the script says; newest last, the last 1000. */
   const requests: PlatformRequest[] = [];
 
   async function serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {

@@ -1,4 +1,4 @@
-import { readWords, refusal, serve } from '../child_process.ts';
+import { readWords, refusal, serve } from '../local_process.ts';
 import { startShop } from './shop_server.ts';
 
 const refuse: () => never = refusal('node services/local/shop/main.ts --port PORT --edge URL --key BROWSER_KEY\n');

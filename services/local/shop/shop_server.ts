@@ -3,10 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createHttpServer } from '#infra/http/http_server.ts';
 
-export interface ShopServer {
-  url: string;
-  stop(): Promise<void>;
-}
+export type ShopServer = Awaited<ReturnType<typeof startShop>>;
 
 const HOST = '127.0.0.1';
 const BODY_BYTES_MAX = 1_024;
@@ -22,7 +19,7 @@ const STUB = readFileSync(new URL('../../tag/stub.js', import.meta.url), 'utf8')
 
 const STUB_HASH = `sha256-${hash('sha256', STUB, 'base64')}`;
 
-export async function startShop(port: number, tag: TagPlace): Promise<ShopServer> {
+export async function startShop(port: number, tag: TagPlace) {
   const app = createHttpServer({
     trustedProxies: [],
     bodyBytesMax: BODY_BYTES_MAX,

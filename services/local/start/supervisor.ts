@@ -34,13 +34,7 @@ export interface ProcessState {
   facts: Record<string, string | number>;
 }
 
-export interface Supervisor {
-  /** Starts processes; resolves when each has said that it is ready. */
-  start(specs: readonly ProcessSpec[]): Promise<void>;
-  states(): ProcessState[];
-  /** SIGTERM to all, SIGKILL to what is still there after the grace. */
-  stop(): Promise<void>;
-}
+export type Supervisor = ReturnType<typeof createSupervisor>;
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const BACKOFF_MS = 250;
@@ -58,7 +52,7 @@ interface Kept {
 }
 
 /** Keeps processes running: starts again what dies, with growing delays, and says so. */
-export function createSupervisor({ logDir, onSpawn, onReady, say, nowMs }: SupervisorOptions): Supervisor {
+export function createSupervisor({ logDir, onSpawn, onReady, say, nowMs }: SupervisorOptions) {
   const kept: Kept[] = [];
   let stopping = false;
 
@@ -104,11 +98,13 @@ export function createSupervisor({ logDir, onSpawn, onReady, say, nowMs }: Super
   }
 
   return {
-    async start(specs) {
+    /** Starts processes; resolves when each has said that it is ready. */
+    async start(specs: readonly ProcessSpec[]): Promise<void> {
       await Promise.all(specs.map(keep));
     },
-    states: () => kept.map(({ state }) => state),
-    async stop() {
+    states: (): ProcessState[] => kept.map(({ state }) => state),
+    /** SIGTERM to all, SIGKILL to what is still there after the grace. */
+    async stop(): Promise<void> {
       stopping = true;
       for (const { timer } of kept) clearTimeout(timer);
       await Promise.all(kept.map(({ child }) => end(child)));

@@ -39,6 +39,8 @@ const DEPTH_SHARES: readonly Weighted<Depth>[] = [
   [15, 'purchase'],
 ];
 
+const SESSION_COUNTS = [62, 27, 11].map((weight, nth): Weighted<number> => [weight, nth + 1]);
+
 type Channel = 'web' | 'physical_store' | 'phone_call';
 const CHANNELS: readonly Weighted<Channel>[] = [
   [78, 'web'],
@@ -98,11 +100,7 @@ function planSessions(
   depth: Depth,
   known: boolean,
 ): SessionPlan[] {
-  const count = random.weigh([
-    [62, 1],
-    [27, 2],
-    [11, 3],
-  ]);
+  const count = random.weigh(SESSION_COUNTS);
   const second = known && count > 1 && random.chance(0.6);
   const plans: SessionPlan[] = [];
   let at = startsAt;
@@ -110,12 +108,8 @@ function planSessions(
     const last = nth === count;
     const device = second && last ? devices[1] : devices[0];
     const asked = known && (second ? nth === 1 || last : random.chance(0.4));
-    const earlier = [
-      'bounce',
-      'browse',
-      depth === 'bounce' ? 'bounce' : 'browse',
-      depth === 'purchase' ? 'cart' : 'browse',
-    ] as const;
+    const likely = depth === 'bounce' ? 'bounce' : 'browse';
+    const earlier = ['bounce', 'browse', likely, depth === 'purchase' ? 'cart' : 'browse'] as const;
     plans.push({
       device,
       startsAt: at,
@@ -143,13 +137,13 @@ function sellOffline(
 ): WorldEvent {
   const { random } = visitor;
   const reuses = random.chance(0.5);
-  const style = random.whole(0, 11);
-  const full = identifiersOf(customer, style);
-  const byPhone = source === 'phone_call';
-  const only = byPhone ? { phone: full.properties['phone'] } : { email: full.properties['email'] };
-  const onlyStitch = byPhone ? identityOf.phone(customer) : identityOf.email(customer);
-  const who = reuses ? full : { properties: only, stitches: [onlyStitch] };
-  return sell(visitor, source, at, reuses ? deviceId(visitor, 0) : null, who);
+  const full = identifiersOf(customer, random.whole(0, 11));
+  if (reuses) return sell(visitor, source, at, deviceId(visitor, 0), full);
+  const { email, phone } = full.properties;
+  const isByPhone = source === 'phone_call';
+  const properties = isByPhone ? { phone } : { email };
+  const stitches = [isByPhone ? identityOf.phone(customer) : identityOf.email(customer)];
+  return sell(visitor, source, at, null, { properties, stitches });
 }
 
 function sell(
@@ -161,16 +155,10 @@ function sell(
 ): WorldEvent {
   const store = STOREFRONTS[visitor.siteSlot];
   const goods = basket(store, drawLines(visitor.random, store));
-  return write(visitor, {
-    name: ORDER_EVENT,
-    at,
-    actionSource: source,
-    distinctId,
-    // No browser, no address of their own: the customer is known by what was handed over, one key per sale.
-    anonymousKey: `${visitor.label}/offline`,
-    properties: { $action_source: source, order_id: orderId(visitor), ...goods, ...who.properties },
-    stitches: who.stitches,
-  });
+  const properties = { $action_source: source, order_id: orderId(visitor), ...goods, ...who.properties };
+  const deed = { name: ORDER_EVENT, at, actionSource: source, stitches: who.stitches };
+  // No browser, no address of their own: the customer is known by what was handed over, one key per sale.
+  return write(visitor, deed, properties, distinctId, `${visitor.label}/offline`);
 }
 
 const TILL = 'physical_store';

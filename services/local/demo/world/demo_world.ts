@@ -67,9 +67,7 @@ function playSite(day: Day, siteSlot: SiteSlot, visitors: number, blockedIp: str
     ...LATE_DAYS.flatMap((daysAgo) =>
       times(visitors * LATE_SHARE, (index) => arriveLate(day, siteSlot, index, daysAgo)),
     ),
-    ...(blockedIp === undefined
-      ? []
-      : times(BLOCKED_SESSIONS, (index) => comeFromBlocked(day, siteSlot, index, blockedIp))),
+    ...(blockedIp ? times(BLOCKED_SESSIONS, (index) => comeFromBlocked(day, siteSlot, index, blockedIp)) : []),
     ...(siteSlot === 'shop' ? [overfill(day, siteSlot)] : []),
     relay(day, siteSlot),
     sendDamaged(day, siteSlot, siteSlot === 'shop' ? 3 : 1),

@@ -1,4 +1,3 @@
-import type { ActionSource } from '#schemas/event.ts';
 import type { SiteSlot, WireEvent, WorldEvent } from './demo_event.ts';
 import {
   type Customer,
@@ -90,15 +89,9 @@ function note(
   const { visitor, device, store } = session;
   session.at += visitor.random.whole(1500, 45_000);
   const url = `${store.origin}${path}`;
-  const { fbp, language } = device;
-  write(visitor, {
-    name,
-    at: session.at,
-    distinctId: device.distinctId,
-    anonymousKey: visitor.label,
-    properties: { $current_url: url, page_location: url, page_title: title, language, fbp, ...more },
-    stitches,
-  });
+  const { fbp, language, distinctId } = device;
+  const properties = { $current_url: url, page_location: url, page_title: title, language, fbp, ...more };
+  write(visitor, { name, at: session.at, actionSource: 'website', stitches }, properties, distinctId);
 }
 
 function land(session: Session, { utm, click, referrer }: Arrival): void {
@@ -168,8 +161,8 @@ function tellWho(session: Session, how: Exclude<SessionPlan['identifies'], 'not'
   }
   note(session, 'page_view', '/account', 'Account');
   // A log-in form knows the address only; the phone number came with the sign-up.
-  const known =
-    how === 'login' ? { email: properties['email'] } : { email: properties['email'], phone: properties['phone'] };
+  const { email, phone } = properties;
+  const known = how === 'login' ? { email } : { email, phone };
   note(session, how, '/account', 'Account', { method: 'email', ...known }, stitches.slice(0, how === 'login' ? 1 : 2));
 }
 
@@ -198,18 +191,6 @@ export interface Visitor {
   written: WorldEvent[];
 }
 
-interface Deed {
-  name: string;
-  at: number;
-  actionSource?: ActionSource;
-  /** Null: no distinct id is sent. */
-  distinctId: string | null;
-  /** The visitor's key in the ledger when no distinct id is sent. */
-  anonymousKey: string;
-  properties: Record<string, unknown>;
-  stitches?: readonly string[];
-}
-
 /** A visitor's distinct id on their `device`-th device. */
 export function deviceId(visitor: Visitor, device: number): string {
   return distinctId(visitor.identity, `${visitor.label}/device/${device}`);
@@ -221,10 +202,15 @@ function writeTimestamp(at: number, style: number): string {
   return new Date(at + 7_200_000).toISOString().replace('Z', '+02:00');
 }
 
-export function write(visitor: Visitor, deed: Deed): WorldEvent {
-  const { name, at, distinctId, properties, actionSource = 'website', stitches = [] } = deed;
-  const { siteSlot, label, written } = visitor;
-  const id = eventId(visitor.identity, `${label}/event/${written.length}`);
+/** @param anonymousKey The visitor's key in the ledger when no distinct id is sent. */
+export function write(
+  { identity, siteSlot, label, written }: Visitor,
+  { name, at, actionSource, stitches }: Pick<WorldEvent, 'name' | 'at' | 'actionSource' | 'stitches'>,
+  properties: Record<string, unknown>,
+  distinctId: string | null,
+  anonymousKey = label,
+): WorldEvent {
+  const id = eventId(identity, `${label}/event/${written.length}`);
   const wire: WireEvent = {
     event: name,
     uuid: id,
@@ -232,27 +218,19 @@ export function write(visitor: Visitor, deed: Deed): WorldEvent {
     timestamp: writeTimestamp(at, written.length),
     properties,
   };
-  const who = distinctId ?? deed.anonymousKey;
+  const who = distinctId ?? anonymousKey;
   const event: WorldEvent = { siteSlot, eventId: id, name, at, actionSource, visitor: who, stitches, wire };
   written.push(event);
   return event;
 }
 
 /** The identifiers a form, a till or a call centre hands over, spelled as people type them, and what they stitch. */
-export function identifiersOf(
-  customer: Customer,
-  style: number,
-): { properties: Record<string, unknown>; stitches: string[] } {
-  const { email, phone, externalId, firstName, lastName, city, zip, country } = customer;
+export function identifiersOf(customer: Customer, style: number) {
+  const { externalId, firstName, lastName, city, zip, country } = customer;
+  const [email, phone] = [spellEmail(customer.email, style), spellPhone(customer.phone, style)];
+  const names = { external_id: externalId, first_name: firstName, last_name: lastName };
   return {
-    properties: {
-      email: spellEmail(email, style),
-      phone: spellPhone(phone, style),
-      external_id: externalId,
-      first_name: firstName,
-      last_name: lastName,
-      ...{ city, zip, country },
-    },
+    properties: { email, phone, ...names, city, zip, country },
     stitches: [identityOf.email(customer), identityOf.phone(customer), identityOf.externalId(customer)],
   };
 }

@@ -46,13 +46,11 @@ function shout(event: WorldEvent): WorldEvent {
 
 /** The web purchases that the site's server reports too, under the uuid the browser uses. */
 export function copyToServer(random: Random, outings: readonly Outing[]): PlannedRequest[] {
-  const copies = outings.flatMap(({ device, events }) =>
-    device === null
-      ? []
-      : events
-          .filter((event) => event.name === ORDER_EVENT && random.chance(SERVER_COPY_SHARE))
-          .map((event) => asServerCopy(event, device)),
-  );
+  const copies = outings.flatMap(({ device, events }) => {
+    if (device === null) return [];
+    const orders = events.filter((event) => event.name === ORDER_EVENT && random.chance(SERVER_COPY_SHARE));
+    return orders.map((event) => asServerCopy(event, device));
+  });
   return cut(copies, 8).map((piece) => fromServer(plannedAs('accepted', piece), random.chance(0.5)));
 }
 
@@ -63,9 +61,8 @@ function asServerCopy(event: WorldEvent, device: Device): WorldEvent {
 
 /** Sales without a browser, reported in batches up to the most a request may hold. */
 export function reportOffline(random: Random, sales: readonly WorldEvent[]): PlannedRequest[] {
-  const requests = cut(sales, EVENTS_PER_REQUEST_MAX).map((piece) =>
-    fromServer(plannedAs('accepted', piece), random.chance(0.5)),
-  );
+  const batches = cut(sales, EVENTS_PER_REQUEST_MAX);
+  const requests = batches.map((piece) => fromServer(plannedAs('accepted', piece), random.chance(0.5)));
   // The nightly job of the first till crashed half way and ran again.
   const again = sales.slice(0, 10);
   return again.length === 0 ? requests : [...requests, fromServer(plannedAs('accepted', again), false)];
@@ -83,9 +80,10 @@ function expectationOf(events: readonly PlannedEvent[]): Expectation {
   return { status: noneIsGood ? 400 : 200, accepted, rejected, dropped: 0 };
 }
 
-type Envelope = Pick<DemoRequest, 'caller' | 'keyIn' | 'headers'>;
-
-function plan(envelope: Envelope, events: readonly PlannedEvent[]): PlannedRequest {
+function plan(
+  envelope: Pick<DemoRequest, 'caller' | 'keyIn' | 'headers'>,
+  events: readonly PlannedEvent[],
+): PlannedRequest {
   const body = JSON.stringify({ events: events.map(({ event }) => event.wire) });
   const siteSlot = slotOf(events);
   const request = { siteSlot, ...envelope, body, eventCount: events.length, expect: expectationOf(events) };
@@ -210,10 +208,8 @@ export function relay(day: Day, siteSlot: SiteSlot): PlannedRequest {
   return fromServer(planned, true);
 }
 
-type Damage = (wire: WireEvent) => WireEvent;
-
 /** Faults for which one event is rejected and its neighbours are not. */
-const DAMAGES: readonly Damage[] = [
+const DAMAGES: readonly ((wire: WireEvent) => WireEvent)[] = [
   (wire) => ({ ...wire, event: '   ' }),
   (wire) => ({ ...wire, timestamp: 'yesterday at noon' }),
   (wire) => ({ ...wire, properties: { ...wire.properties, $action_source: 'carrier_pigeon' } }),
