@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { isSameProcess, processStart } from '#services/local/parts/processes.ts';
+import { processStart } from '#services/local/parts/processes.ts';
 
 /** A process by pid and start time, so that a reused pid is never mistaken for it. */
 export interface ProcessMark {
@@ -31,7 +31,7 @@ export function descendantsOf(pid: number): ProcessMark[] {
 }
 
 export function isAlive({ pid, start }: ProcessMark): boolean {
-  return isSameProcess(pid, start);
+  return processStart(pid) === start;
 }
 
 /** The variables a process was started with, as `NAME=value`; none where it is gone or not ours to read. */

@@ -62,11 +62,6 @@ export function processStart(pid: number): string | undefined {
   }
 }
 
-/** Whether the process that had this pid and start time still runs. */
-export function isSameProcess(pid: number, start: string): boolean {
-  return processStart(pid) === start;
-}
-
 /** The name of this process, by pid and start time. */
 export function owner(): string {
   return `${process.pid}-${processStart(process.pid) ?? 'unknown'}`;

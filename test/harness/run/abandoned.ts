@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isSameProcess } from '#services/local/parts/processes.ts';
+import { processStart } from '#services/local/parts/processes.ts';
 
 /** Folders in `parent`, made with `mkdtemp` under a prefix and `owner()`, whose owner is gone: a run that was killed left them. */
 export function abandonedFolders(parent: string, prefix: string): string[] {
@@ -8,7 +8,7 @@ export function abandonedFolders(parent: string, prefix: string): string[] {
     .filter((name) => {
       if (!name.startsWith(prefix)) return false;
       const [, pid, start] = /^(\d+)-(\d+)\./.exec(name.slice(prefix.length)) ?? [];
-      return pid !== undefined && start !== undefined && !isSameProcess(Number(pid), start);
+      return pid !== undefined && start !== undefined && processStart(Number(pid)) !== start;
     })
     .map((name) => join(parent, name));
 }

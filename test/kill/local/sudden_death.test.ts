@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { isSameProcess, processStart } from '#services/local/parts/processes.ts';
+import { processStart } from '#services/local/parts/processes.ts';
 
 const STARTER = fileURLToPath(new URL('./starter.ts', import.meta.url));
 const START_MS = 240_000;
@@ -28,7 +28,7 @@ test(
     const starts = pids.map(processStart);
     expect(starts).not.toContain(undefined);
     starter.kill('SIGKILL');
-    const alive = () => pids.filter((pid, index) => isSameProcess(pid, starts[index] ?? ''));
+    const alive = () => pids.filter((pid, index) => processStart(pid) === starts[index]);
     await expect.poll(alive, { timeout: GONE_MS }).toEqual([]);
   },
   START_MS,

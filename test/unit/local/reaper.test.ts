@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { isSameProcess, processStart } from '#services/local/parts/processes.ts';
+import { processStart } from '#services/local/parts/processes.ts';
 
 const OWNER = fileURLToPath(new URL('./reaper_owner.ts', import.meta.url));
 
@@ -13,6 +13,6 @@ test('children end when their owner is killed, whether registered, deaf to SIGTE
   const starts = pids.map(processStart);
   expect(starts).not.toContain(undefined);
   owner.kill('SIGKILL');
-  const alive = () => pids.filter((pid, index) => isSameProcess(pid, starts[index] ?? ''));
+  const alive = () => pids.filter((pid, index) => processStart(pid) === starts[index]);
   await expect.poll(alive).toEqual([]);
 });
