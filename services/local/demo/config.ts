@@ -4,15 +4,7 @@ import { environment } from '#infra/config/environment.ts';
 import { toolsConfig } from '#infra/config/local_config.ts';
 import type { ReadyFile } from '../start/screen.ts';
 
-export interface DemoOptions {
-  visitors: number;
-  seed: number;
-  run: string;
-  ready: string;
-  concurrency: number;
-  /** How long the pipelines may stand still before the demo stops waiting for them. */
-  timeoutMs: number;
-}
+export type DemoOptions = ReturnType<typeof readOptions>;
 
 /** About 20,000 events. */
 const VISITORS_DEFAULT = 1450;
@@ -58,13 +50,14 @@ function readWords(args: string[]) {
  * @param nowMs names the run when no name is given
  * @throws DemoError
  */
-export function readOptions(argv: readonly string[], nowMs: number): DemoOptions {
+export function readOptions(argv: readonly string[], nowMs: number) {
   const values = readWords([...argv]);
   return {
     visitors: whole('visitors', values.visitors ?? String(VISITORS_DEFAULT), 2, VISITORS_MAX),
     seed: whole('seed', values.seed ?? '1', 0, Number.MAX_SAFE_INTEGER),
     run: values.run ?? nowMs.toString(36),
     concurrency: whole('concurrency', values.concurrency ?? '16', 1, 256),
+    /** How long the pipelines may stand still before the demo stops waiting for them. */
     timeoutMs: whole('timeout', values.timeout ?? '90', 1, 3600) * 1000,
     ready: values.ready ?? '.local/ready.json',
   };

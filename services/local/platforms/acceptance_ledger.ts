@@ -21,18 +21,7 @@ export interface LedgerEntry extends Omit<Acceptance, 'at'> {
   effects: number;
 }
 
-export interface LedgerPage {
-  events: LedgerEntry[];
-  /** Where the next page begins; null when this is the last. */
-  next_cursor: number | null;
-  /** Distinct keys. */
-  first: number;
-  /** Acceptances beyond the first of each key. */
-  repeated: number;
-  /** How often an event counted; more than `first` when a key came again after the platform had forgotten it. */
-  effects: number;
-}
-
+export type LedgerPage = ReturnType<Ledger['page']>;
 export type Ledger = ReturnType<typeof createLedger>;
 
 const LINE_END = 0x0a;
@@ -81,7 +70,7 @@ export function createLedger(path: string | null, windowMs: number) {
       acceptances.forEach(take);
     },
     /** Entries in order of their first acceptance. */
-    page(cursor: number, limit: number): LedgerPage {
+    page(cursor: number, limit: number) {
       const events = entries.slice(cursor, cursor + limit);
       const next = cursor + events.length;
       return { events, next_cursor: next < entries.length ? next : null, ...sumOf(entries) };
@@ -93,7 +82,11 @@ export function createLedger(path: string | null, windowMs: number) {
   };
 }
 
-function sumOf(entries: readonly LedgerEntry[]): { first: number; repeated: number; effects: number } {
+/**
+ * Distinct keys, acceptances beyond the first of each, and how often an event counted: more than once for a key when it came again
+ * after the platform had forgotten it.
+ */
+function sumOf(entries: readonly LedgerEntry[]) {
   const times = entries.reduce((sum, entry) => sum + entry.times, 0);
   const effects = entries.reduce((sum, entry) => sum + entry.effects, 0);
   return { first: entries.length, repeated: times - entries.length, effects };
