@@ -28,9 +28,9 @@ export type Partitions = ReturnType<typeof createPartitions>;
 const ALONE = (): void => undefined;
 
 /**
- * The partitions of events.raw whose settlement is this process's. Redis is an index: quota.usage has the truth. What was settled is held in memory too and goes with every settlement,
- * so that a counter that was lost is put back first. A checkpoint for each partition, written last, tells of a loss in counters
- * that nothing is settled in.
+ * The partitions of events.raw whose settlement is this process's. Redis is an index: quota.usage has the truth. What was
+ * settled is held in memory too and goes with every settlement, so that a counter that was lost is put back first. A checkpoint
+ * for each partition, written last, tells of a loss in counters that nothing is settled in.
  */
 export function createPartitions(options: PartitionsOptions) {
   const { store } = options;
