@@ -23,7 +23,11 @@ import { segment } from './protocols/segment.ts';
 import { mountScriptStatus, mountScripts, mountVisitor, type TagScripts } from './tag_files/routes.ts';
 
 /** What the public routes need; a group of routes with parts of its own adds a field here. */
-interface AppOptions extends EdgeParts, EdgeHealth {
+interface AppOptions extends EdgeParts {
+  /** Whether an event could be accepted now. */
+  healthy(): boolean;
+  /** Whether limits are counted together with the other edges. */
+  sharesLimits(): boolean;
   trustedProxies: string[];
   limiter: ConcurrencyLimiter;
   /** Whether the limits do not hold for an address. */
@@ -102,15 +106,8 @@ function mountConfig(
   });
 }
 
-interface EdgeHealth {
-  /** Whether an event could be accepted now. */
-  healthy(): boolean;
-  /** Whether limits are counted together with the other edges. */
-  sharesLimits(): boolean;
-}
-
 /** GET /v1/health, which needs no key. */
-function mountHealth(app: HttpServer, { healthy, sharesLimits }: EdgeHealth): void {
+function mountHealth(app: HttpServer, { healthy, sharesLimits }: AppOptions): void {
   app.get('/v1/health', { exposeHeadRoute: true }, (_request, reply) => {
     const ok = healthy();
     return reply

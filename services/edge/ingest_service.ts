@@ -72,34 +72,14 @@ export type Acceptance =
   | { ok: false; code: 'rate_limited'; limited: Limited };
 
 /** The one way in for events, whatever protocol they came by. */
-export interface IngestService {
-  /**
-   * Takes the events of one request.
-   *
-   * @param source The calls that the events were mapped from; absent: the events are those of the request.
-   */
-  accept(
-    events: readonly unknown[],
-    peer: RequestOrigin,
-    caller: IngestCaller,
-    source?: MappedFrom,
-  ): Promise<Acceptance>;
-  /** Whether a request would be refused for its rate; to be asked before its body is read. */
-  limited(clientIp: string, caller: IngestCaller): Limited | null;
-  /**
-   * Counts a request that is refused for its content; tells whether it is refused for its rate before that.
-   *
-   * @param code Why it is refused; null for one that is not.
-   */
-  countRefused(clientIp: string, caller: IngestCaller, code: string | null): Promise<Limited | null>;
-}
+export type IngestService = ReturnType<typeof createIngestService>;
 
 /**
  * Takes any number of events: reserves their place in the month, cleans and hashes them, writes them as records of at most
  * 50, and answers when Kafka has acknowledged every record. Where one is not, the client sends all again, and dedup drops
  * those that were held. Over the allowance it is the last events of a request that are dropped.
  */
-export function createIngestService(options: AcceptOptions): IngestService {
+export function createIngestService(options: AcceptOptions) {
   const { rateLimiter, metrics, refusals } = options;
   const countAnswered = createAnsweredCount(metrics, refusals);
   const reusedIn = createIdMemory();
@@ -117,7 +97,17 @@ export function createIngestService(options: AcceptOptions): IngestService {
   }
 
   return {
-    async accept(events, peer, caller, source) {
+    /**
+     * Takes the events of one request.
+     *
+     * @param source The calls that the events were mapped from; absent: the events are those of the request.
+     */
+    async accept(
+      events: readonly unknown[],
+      peer: RequestOrigin,
+      caller: IngestCaller,
+      source?: MappedFrom,
+    ): Promise<Acceptance> {
       const { key, site, account } = caller;
       const receivedAtMs = options.nowMs();
       const requester = { key, account, clientIp: peer.clientIp };
@@ -152,12 +142,18 @@ export function createIngestService(options: AcceptOptions): IngestService {
       const blocked = batch.dropped.filter(({ reason }) => reason === 'blocked').length;
       return { ok: true, accepted: taken.length, dropped, blocked, rejected: batch.rejected, rate };
     },
-    limited(clientIp, caller) {
+    /** Whether a request would be refused for its rate; to be asked before its body is read. */
+    limited(clientIp: string, caller: IngestCaller): Limited | null {
       const limited = rateLimiter.limited({ key: caller.key, account: caller.account, clientIp });
       if (limited !== null) refusedFor(caller, 'rate_limited');
       return limited;
     },
-    async countRefused(clientIp, caller, code) {
+    /**
+     * Counts a request that is refused for its content; tells whether it is refused for its rate before that.
+     *
+     * @param code Why it is refused; null for one that is not.
+     */
+    async countRefused(clientIp: string, caller: IngestCaller, code: string | null): Promise<Limited | null> {
       const requester = { key: caller.key, account: caller.account, clientIp };
       const admitted = await rateLimiter.admit(requester, options.nowMs(), 0);
       const refused = admitted.ok ? code : 'rate_limited';

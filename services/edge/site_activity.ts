@@ -52,21 +52,16 @@ export interface MappedFrom {
   rejected: readonly { index: number; code: string }[];
 }
 
-/** Counts by site and reason what the edge does not accept, or accepts with a fault, and keeps samples of it. */
-export interface Refusals {
-  /** Of a request that was answered: its events that were not accepted, or with a fault. */
-  sawEvents(sender: Sender, answered: AnsweredEvents): void;
-  /** A request of which nothing was taken. */
-  sawRequest(refused: RefusedCaller, code: string): void;
-  /** Passes on what is left. */
-  stop(): Promise<void>;
-}
-
 /** A Redis that was emptied counts anew, and says so after this. */
 const MARK_MS = 60_000;
 
-/** Gathers in memory what each site was not accepted of, and passes it on every 2 s; samples hold cleaned names alone. */
-export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOptions): Refusals {
+export type Refusals = ReturnType<typeof createRefusals>;
+
+/**
+ * Counts by site and reason what the edge does not accept, or accepts with a fault, and passes it on every 2 s with samples, which
+ * hold cleaned names alone.
+ */
+export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOptions) {
   const waiting = createBatchedReporter(newRefusalNotes, note);
   const mark = (): void => {
     markCounted().catch(() => undefined);
@@ -92,7 +87,8 @@ export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOpt
   }
 
   return {
-    sawEvents(sender, { events, batch, reused, overQuota, source }) {
+    /** Of a request that was answered: its events that were not accepted, or with a fault. */
+    sawEvents(sender: Sender, { events, batch, reused, overQuota, source }: AnsweredEvents): void {
       const saw = (refusal: Refusal, index: number, before?: string): void =>
         sawEvent(sender, refusal, source?.origins[index] ?? index, events[index], before);
       for (const { index, code } of source?.rejected ?? []) {
@@ -108,7 +104,8 @@ export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOpt
       for (const { at, before } of reused) saw({ kind: 'warned', code: 'uuid_reused' }, sound[at] ?? at, before);
       for (const index of beyond) saw({ kind: 'dropped', code: 'quota' }, index);
     },
-    sawRequest({ siteId, key }, code) {
+    /** A request of which nothing was taken. */
+    sawRequest({ siteId, key }: RefusedCaller, code: string): void {
       noteRefusal(waiting.of(siteId), { kind: 'refused', code }, nowMs(), () => ({
         keyId: key === null ? null : keyIdOf(key.key_hash),
         caller: key?.caller ?? null,
@@ -117,7 +114,8 @@ export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOpt
         fields: [],
       }));
     },
-    async stop() {
+    /** Passes on what is left. */
+    async stop(): Promise<void> {
       clearInterval(marking);
       await waiting.stop();
     },

@@ -156,20 +156,11 @@ type Choice = 'granted' | 'denied';
 const TYPES = ['ad_storage', 'analytics_storage', 'ad_user_data', 'ad_personalization'];
 
 /**
- * What a letter of `gcd` says after both the default and the visitor's own choice; `l`: neither was set. A letter that
- * Google may add counts as a refusal, as everywhere where consent cannot be read.
+ * What a letter of `gcd` says after both the default and the visitor's own choice: granted, or that neither was set. Any other,
+ * also one that Google may add, counts as a refusal, as everywhere where consent cannot be read.
  */
-const LETTERS: ReadonlyMap<string, Choice | null> = new Map([
-  ['l', null],
-  ['p', 'denied'],
-  ['q', 'denied'],
-  ['t', 'granted'],
-  ['r', 'granted'],
-  ['m', 'denied'],
-  ['n', 'granted'],
-  ['u', 'denied'],
-  ['v', 'granted'],
-]);
+const GRANTED = new Set('rtnv');
+const UNSET = 'l';
 /** A digit and a letter for each type, with digits in front and behind: `11t1t1t1t5`, `13l3l3l2l1`. */
 const DEFAULTS = /^\d(?:\d([a-z]))(?:\d([a-z]))(?:\d([a-z]))(?:\d([a-z]))/i;
 
@@ -181,8 +172,8 @@ function consentOfHit(fields: ReadonlyMap<string, string>): Record<string, Choic
   const consent: Record<string, Choice> = {};
   const [, ...letters] = DEFAULTS.exec(fields.get('gcd') ?? '') ?? [];
   letters.forEach((letter, at) => {
-    const choice = LETTERS.get(letter.toLowerCase());
-    if (choice !== null) consent[TYPES[at] ?? ''] = choice ?? 'denied';
+    const said = letter.toLowerCase();
+    if (said !== UNSET) consent[TYPES[at] ?? ''] = GRANTED.has(said) ? 'granted' : 'denied';
   });
   if (fields.get('dma') === '1' && fields.get('dma_cps') === '-') consent['ad_user_data'] = 'denied';
   return consent;

@@ -98,12 +98,6 @@ interface CachedScript {
   isStale: boolean;
 }
 
-/** Vendors' scripts in the memory of this process, shared by all sites. */
-export interface ScriptCache {
-  /** Null where the vendor has not given it, lately. */
-  get(wanted: VendorScript): Promise<CachedScript | null>;
-}
-
 interface Entry {
   script: Script | null;
   gotAtMs: number;
@@ -123,11 +117,15 @@ const BYTES_MAX = 128 * 1024 * 1024;
 const ENTRY_BYTES = 1_024;
 const NEVER = Number.NEGATIVE_INFINITY;
 
+export type ScriptCache = ReturnType<typeof createScriptCache>;
+
 /**
+ * Vendors' scripts in the memory of this process, shared by all sites.
+ *
  * Each script is fetched once at a time, and at the most every 5 minutes. Nobody waits for a newer one while there is one to
  * show: it is fetched behind the answer. What was asked for longest ago gives way.
  */
-export function createScriptCache(options: ScriptCacheOptions): ScriptCache {
+export function createScriptCache(options: ScriptCacheOptions) {
   const { fetch, metrics, nowMs, onFailed, bytesMax = BYTES_MAX } = options;
   const entries = new Map<string, Entry>();
   const underWay = new Map<string, Promise<Entry>>();
@@ -173,7 +171,8 @@ export function createScriptCache(options: ScriptCacheOptions): ScriptCache {
   }
 
   return {
-    async get(wanted) {
+    /** Null where the vendor has not given it, lately. */
+    async get(wanted: VendorScript): Promise<CachedScript | null> {
       const key = `${wanted.vendor} ${wanted.path}`;
       const known = entries.get(key);
       if (known !== undefined) put(key, known);
