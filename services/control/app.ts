@@ -58,7 +58,9 @@ export function createControlApp(options: ControlOptions): HttpServer {
   app.setNotFoundHandler((_request, reply) => refuse(reply, 'not_found'));
   app.setErrorHandler((error, request, reply) => {
     const code = codeOf(error, request);
-    if (code === 'method_not_allowed') reply.header('allow', allowOf(request));
+    if (code === 'method_not_allowed') {
+      reply.header('allow', (METHODS_OF.get(request.routeOptions.url ?? '') ?? ['GET']).join(', '));
+    }
     if (code === null) options.errors.saw(error, request.routeOptions.url);
     return refuse(reply, code ?? 'internal');
   });
@@ -81,11 +83,10 @@ export function createControlApp(options: ControlOptions): HttpServer {
       handler: (request, reply) => answer(options, route, callers.get(request) ?? null, request, reply),
     });
   }
-  for (const [path, methods] of pathMethods()) {
-    const others = METHODS.filter((method) => !methods.includes(method));
+  for (const [url, methods] of METHODS_OF) {
     app.route({
-      method: others,
-      url: fastifyPath(path),
+      method: METHODS.filter((method) => !methods.includes(method)),
+      url,
       handler: (_request, reply) => refuse(reply.header('allow', methods.join(', ')), 'method_not_allowed'),
     });
   }
@@ -131,19 +132,14 @@ function publicRoutes(app: HttpServer, options: ControlOptions): void {
   });
 }
 
-/** The methods of the route that a request is for, by what the router made of its path. */
-function allowOf(request: HttpRequestIn): string {
-  const found = [...pathMethods()].find(([path]) => fastifyPath(path) === request.routeOptions.url);
-  return (found?.[1] ?? ['GET']).join(', ');
-}
-
 const fastifyPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
-function pathMethods(): Map<string, string[]> {
-  const found = new Map([[HEALTH, ['GET']]]);
-  for (const { path, method } of ROUTES) found.set(path, [...(found.get(path) ?? []), method]);
-  return found;
-}
+/** The methods of each path as the router knows it. */
+const METHODS_OF: ReadonlyMap<string, string[]> = new Map(
+  [...Map.groupBy([{ path: HEALTH, method: 'GET' }, ...ROUTES], ({ path }) => fastifyPath(path))].map(
+    ([url, routes]) => [url, routes.map(({ method }) => method)],
+  ),
+);
 
 /** What errors are answered with whose own code is none of this service's: the caller's fault, or a part that is away. */
 const ANSWERED: Readonly<Record<string, ControlErrorCode>> = {

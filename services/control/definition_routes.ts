@@ -11,6 +11,7 @@ import type { ControlErrorCode } from './errors.ts';
 import {
   checkIfMatch,
   done,
+  doneWith,
   listed,
   type Outcome,
   type Refused,
@@ -19,7 +20,6 @@ import {
   refused,
   resource,
   route,
-  type Shown,
 } from './route.ts';
 
 /** A definition as it is stored: its text, and a version that counts what it said so far. */
@@ -74,16 +74,10 @@ export function definitionRoutes<Item extends StoredDefinition>(of: DefinitionKi
     const item = find(view, siteId, id);
     return item === undefined ? refused(codes.unknown) : then(item);
   };
-  const show =
-    (siteId: string, id: string) =>
-    (view: SettingsView): Shown => {
-      const item = find(view, siteId, id);
-      if (item === undefined) throw new Error(`no ${kind} ${id} after it was written`);
-      const body = of.viewOf(view, item);
-      return { body, version: body.version };
-    };
+  const show = (facts: Fact[], siteId: string, id: string): Outcome =>
+    doneWith(facts, (view) => of.viewOf(view, find(view, siteId, id) as Item));
   const written = (siteId: string, id: string, fact: Fact | Refused): Outcome =>
-    'kind' in fact ? fact : done([fact], show(siteId, id));
+    'kind' in fact ? fact : show([fact], siteId, id);
 
   return resource(of.tag, [
     route('GET', path, `list${name}s`, {
@@ -124,7 +118,7 @@ export function definitionRoutes<Item extends StoredDefinition>(of: DefinitionKi
       summary: `Read a ${called}`,
       success: success(`The ${kind}`),
       errors,
-      run: ({ params: { site_id, id } }, { view }) => withItem(view, site_id, id, () => done([], show(site_id, id))),
+      run: ({ params: { site_id, id } }, { view }) => withItem(view, site_id, id, () => show([], site_id, id)),
     }),
     route('PUT', itemPath, `replace${name}`, {
       params: itemParams,

@@ -4,13 +4,12 @@ import { isUtf8 } from 'node:buffer';
 import type { QueryCaller } from '#infra/clickhouse/running_queries.ts';
 import { clientAddress, type HttpReply, type HttpRequestIn } from '#infra/http/http_server.ts';
 import type { RequestErrors } from '#infra/http/request_errors.ts';
-import type { KeyUseView, TagRecord } from '#infra/redis/edge_reports.ts';
+import type { KeyUseView } from '#infra/redis/edge_reports.ts';
 import type { MonthUseView } from '#infra/redis/quota/quota.ts';
 import { SESSION_MS_MAX } from '#infra/redis/sessions.ts';
 import { withoutByteOrderMark } from '#pipelines/intake/json_text.ts';
 import { wideNetworkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { may, type Place, type Principal } from '#pipelines/settings/access.ts';
-import { accountOfGrants } from '#pipelines/settings/audit.ts';
 import {
   canonicalDomain,
   type DnsResolver,
@@ -18,7 +17,7 @@ import {
   findProof,
   type ProofFinding,
 } from '#pipelines/settings/domains.ts';
-import { auditedRecords, notedRecord, type SettingsView } from '#pipelines/settings/journal.ts';
+import { auditedRecords, type SettingsView } from '#pipelines/settings/journal.ts';
 import type { Problem } from '#pipelines/settings/problems.ts';
 import { accountKey, siteKey } from '#pipelines/settings/table.ts';
 import type { DataReadAudit, ListDataReads } from './audit/routes.ts';
@@ -42,7 +41,7 @@ import {
   type ChangePlan,
   type ControlServices,
   commitAs,
-  type KnownAsked,
+  noteAs,
   type Outcome,
   type Refused,
   type RequestContext,
@@ -56,6 +55,20 @@ import { FLOW_MS } from './users/oidc.ts';
 import { isRecentlyAuthenticated } from './users/own_session.ts';
 import type { SignInParts } from './users/sign_in.ts';
 
+/** A request, with what its schemas have checked of it. */
+interface Call {
+  options: ControlOptions;
+  route: Route;
+  input: Input;
+  reply: HttpReply;
+}
+
+/** One of somebody who may ask it; `judge` judges again whether they may. */
+interface KnownCall extends Call {
+  caller: Caller;
+  judge: Judge;
+}
+
 /** Answers a request of a route: reads its input, does what it asks for, and sends what came of it. */
 export async function answer(
   options: ControlOptions,
@@ -66,29 +79,19 @@ export async function answer(
 ): Promise<HttpReply> {
   const read = readInput(route, request);
   if (!read.ok) return refuse(reply, read.code, read.problems);
-  if (arrived === null) return answerSession(options, route, null, read.input, reply);
-  if (await lacksReauthentication(options, route, arrived, read.input)) return refuse(reply, 'proof_needed');
+  const call = { options, route, input: read.input, reply };
+  if (arrived === null) return answerSession(call, null);
+  if (await lacksReauthentication(call, arrived)) return refuse(reply, 'proof_needed');
   const judge = authorizerFor(route.access, read.input, arrived, options);
   const judged = judge(options.journal.view());
   if (!judged.ok) {
-    const { place } = judged;
-    return place === null
-      ? refuse(reply, judged.code)
-      : denyMissingPermission(options, route, arrived.principal, place, reply);
+    const { place, code } = judged;
+    return place === null ? refuse(reply, code) : denyMissingPermission(call, arrived.principal, place);
   }
-  const { caller } = judged;
-  if (route.inSession !== undefined) return answerSession(options, route, { caller, judge }, read.input, reply);
-  const asked = { principal: caller.principal, judge, input: read.input };
-  if (route.prepare !== undefined) return answerQuery(options, route, asked, reply);
-  if (route.gather !== undefined) return answerGathered(options, route, asked, reply);
-  return answerSettings(options, route, asked, reply);
-}
-
-/** What is asked, by whom, and what judges again whether they may. */
-interface Asked {
-  principal: Principal;
-  judge: Judge;
-  input: Input;
+  const known = { ...call, caller: judged.caller, judge };
+  if (route.inSession !== undefined) return answerSession(call, known);
+  if (route.prepare !== undefined) return answerQuery(known);
+  return route.gather === undefined ? answerSettings(known) : answerGathered(known);
 }
 
 /**
@@ -96,10 +99,8 @@ interface Asked {
  * proof, and neither is who may not do it anyway.
  */
 async function lacksReauthentication(
-  options: ControlOptions,
-  { access, requiresReauthentication }: Route,
+  { options, route: { access, requiresReauthentication }, input }: Call,
   { principal, session }: Caller,
-  input: Input,
 ): Promise<boolean> {
   const view = options.journal.view();
   if (session === null || requiresReauthentication?.(input, { view, adapters: options.adapters }) !== true)
@@ -110,13 +111,11 @@ async function lacksReauthentication(
 
 /** Says who may do what in 403, and keeps it in the audit. */
 function denyMissingPermission(
-  { signInAudit }: ControlOptions,
-  route: Route,
+  { options, route, reply }: Call,
   principal: Principal,
   place: Place | 'listed',
-  reply: HttpReply,
 ): HttpReply {
-  signInAudit.permissionRefused(principal, route.operationId, keyOfPlace(place));
+  options.signInAudit.permissionRefused(principal, route.operationId, keyOfPlace(place));
   return refuse(reply, 'permission_missing');
 }
 
@@ -125,29 +124,23 @@ function keyOfPlace(place: Place | 'listed'): string {
   return 'site' in place ? siteKey(place.site) : accountKey(place.account);
 }
 
-async function answerSettings(
-  options: ControlOptions,
-  route: Route,
-  { principal, judge, input }: Asked,
-  reply: HttpReply,
-): Promise<HttpReply> {
-  const { journal } = options;
+async function answerSettings(call: KnownCall): Promise<HttpReply> {
+  const { options, route, caller, judge, input, reply } = call;
   const { run = () => refused('not_found') } = route;
   if (route.showsKeyUse === true) await options.keyUse.refresh();
   if (route.showsMonthUse === true) await refreshMonthUse(options);
-  const tagRecord = route.showsTagHealth === true ? await tagRecordFor(options, input) : null;
   const proofFinding = route.looksForProof === true ? await proofFor(options, input) : null;
   const outcome = await (route.method === 'GET' ? shown() : change());
-  if (outcome.kind === 'refused') return refuseLate(options, route, principal, outcome, reply);
-  const { body, version } = outcome.show(journal.view());
+  if (outcome.kind === 'refused') return refuseLate(call, outcome);
+  const { body, version } = outcome.show(options.journal.view());
   if (version !== undefined) reply.header('etag', `"${version}"`);
-  const sources = { analysts: options.analysts, note: noting(options, judge, route) };
-  const beside = await route.beside?.(input, sources, worldOf(options, journal.view(), principal));
+  const sources = { analysts: options.analysts, note: noting(call) };
+  const beside = await route.beside?.(input, sources, worldOf(options, options.journal.view(), caller.principal));
   return reply.code(route.success.status).send({ ...body, ...beside });
 
   function shown(): Outcome {
     const world = worldNow(options, judge);
-    return 'kind' in world ? world : run(input, { ...world, tagRecord });
+    return 'kind' in world ? world : run(input, world);
   }
 
   function change(): Promise<Outcome> {
@@ -158,12 +151,6 @@ async function answerSettings(
       return { records, result, protects: route.protects === true };
     });
   }
-}
-
-/** Only of a site that there is: anything else would have Redis asked for names out of a request. */
-async function tagRecordFor({ journal, readTagRecord }: ControlOptions, { params }: Input): Promise<TagRecord | null> {
-  const { site_id } = params as { site_id: string };
-  return journal.view().table.site(site_id) === undefined ? null : readTagRecord(site_id);
 }
 
 /** Only of a domain that the site has claimed: the name servers are asked for no others. */
@@ -191,7 +178,6 @@ function worldOf(options: ControlOptions, view: SettingsView, principal: Princip
     may: (permission, place) => may(principal, permission, place, view.table),
     lastUsed: options.keyUse.lastUsed,
     monthUsed: options.monthUse.used,
-    tagRecord: null,
     proofFinding: null,
   };
 }
@@ -212,12 +198,7 @@ function askerOf(label: string, reply: HttpReply): QueryCaller {
   return { label, signal: gone.signal };
 }
 
-async function answerQuery(
-  options: ControlOptions,
-  route: Route,
-  { principal, input }: Asked,
-  reply: HttpReply,
-): Promise<HttpReply> {
+async function answerQuery({ options, route, caller: { principal }, input, reply }: KnownCall): Promise<HttpReply> {
   const world = worldOf(options, options.journal.view(), principal);
   const query = route.prepare?.(input, world) ?? refused('not_found');
   if (query.kind === 'refused') return refuse(reply, query.code, query.problems);
@@ -232,13 +213,8 @@ async function answerQuery(
   return reply.type(answered.contentType).send(answered.body);
 }
 
-async function answerSession(
-  options: ControlOptions,
-  route: Route,
-  known: Pick<KnownAsked, 'caller' | 'judge'> | null,
-  input: Input,
-  reply: HttpReply,
-): Promise<HttpReply> {
+async function answerSession(call: Call, known: KnownCall | null): Promise<HttpReply> {
+  const { options, route, input, reply } = call;
   const { headers } = reply.request;
   const place = sessionCookieFor(headers.host, options.ownNames);
   const cookie = place === null ? null : cookieValue(headers.cookie, place.cookie);
@@ -257,7 +233,7 @@ async function answerSession(
   }
   if (answered.kind === 'refused') {
     const isLacking = answered.code === 'permission_missing' && known !== null;
-    if (isLacking) return denyMissingPermission(options, route, known.caller.principal, 'listed', reply);
+    if (isLacking) return denyMissingPermission(call, known.caller.principal, 'listed');
     return refuse(reply, answered.code, answered.problems, answered.waitMs);
   }
   if (answered.version !== undefined) reply.header('etag', `"${answered.version}"`);
@@ -267,13 +243,10 @@ async function answerSession(
   return reply.code(route.success.status).send(answered.body);
 }
 
-async function answerGathered(
-  options: ControlOptions,
-  route: Route,
-  { principal, judge, input }: Asked,
-  reply: HttpReply,
-): Promise<HttpReply> {
+async function answerGathered(call: KnownCall): Promise<HttpReply> {
+  const { options, route, caller, judge, input, reply } = call;
   const { deadLetters, dataReads, journal } = options;
+  const { principal } = caller;
   const asker = askerOf(principal.actor, reply);
   const sources: ControlServices = {
     ...options,
@@ -282,39 +255,25 @@ async function answerGathered(
     listDataReads: (query) => dataReads.list(query, asker),
     wasRead: (site_id, kind, rows) => dataReads.read({ read_by: principal.actor, site_id, kind, format: 'json', rows }),
     now: () => worldNow(options, judge),
-    note: noting(options, judge, route),
+    note: noting(call),
   };
   const answered =
     (await route.gather?.(input, sources, worldOf(options, journal.view(), principal))) ?? refused('not_found');
-  if (answered.kind === 'refused') return refuseLate(options, route, principal, answered, reply);
+  if (answered.kind === 'refused') return refuseLate(call, answered);
   return reply.code(route.success.status).send(answered.body);
 }
 
 /** Has the audit say what is about to be done, by who asks as they are then. */
-function noting(options: ControlOptions, judge: Judge, { protects }: Route): ControlServices['note'] {
-  return async (about, what) => {
-    const refusal = await commitAs<null>(options, judge, (view, { actor, grants }) => ({
-      records: [
-        notedRecord(view, about, what, { actor, accountId: accountOfGrants(grants, view.table) }, options.nowMs()),
-      ],
-      result: null,
-      protects: protects === true,
-    }));
-    return refusal ?? worldNow(options, judge);
-  };
-}
+const noting =
+  ({ options, route, judge }: KnownCall): ControlServices['note'] =>
+  async (about, what) =>
+    (await noteAs(options, judge, about, what, route.protects === true)) ?? worldNow(options, judge);
 
 /** Refuses what was found out on the way. */
-function refuseLate(
-  options: ControlOptions,
-  route: Route,
-  principal: Principal,
-  { code, problems }: Refused,
-  reply: HttpReply,
-): HttpReply {
+function refuseLate(call: KnownCall, { code, problems }: Refused): HttpReply {
   // What is given on is known only when the rest is: a grant, a token, a user.
-  if (code === 'permission_missing') return denyMissingPermission(options, route, principal, 'listed', reply);
-  return refuse(reply, code, problems);
+  if (code === 'permission_missing') return denyMissingPermission(call, call.caller.principal, 'listed');
+  return refuse(call.reply, code, problems);
 }
 
 /** What the control service is made of. */
@@ -322,14 +281,12 @@ export interface ControlOptions
   extends SignInParts,
     Pick<RequestContext, 'adapters' | 'domainRules' | 'edgeUrl' | 'isAddressAllowed' | 'replayProgress' | 'seal'>,
     Pick<RequestContext, 'keyedIdentifier' | 'phoneHmacs' | 'visitorNode'>,
-    Pick<ControlServices, 'analysts' | 'queries' | 'readRefusals' | 'replaysNow' | 'running' | 'sendTest'>,
-    Pick<ControlServices, 'splits' | 'stages'> {
+    Pick<ControlServices, 'analysts' | 'queries' | 'readRefusals' | 'readTagRecord' | 'replaysNow' | 'running'>,
+    Pick<ControlServices, 'sendTest' | 'splits' | 'stages'> {
   keyUse: KeyUseView;
   monthUse: MonthUseView;
   deadLetters: DeadLettersFor;
   dataReads: Pick<DataReadAudit, 'read'> & { list: ListDataReads };
-  /** What is remembered of a site's tag; where it is not to be had, throws what says so by its code. */
-  readTagRecord(siteId: string): Promise<TagRecord>;
   /** Hosts under which the service is asked; it answers no others. */
   ownNames: OwnNames;
   /** CIDR ranges of proxies whose X-Forwarded-For is believed. */

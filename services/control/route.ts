@@ -14,10 +14,12 @@ import type { Statement } from '#pipelines/analytics/statement.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import type { Permission, Place, Principal } from '#pipelines/settings/access.ts';
 import { behind, issuerKey } from '#pipelines/settings/admin_tokens.ts';
+import { accountOfGrants } from '#pipelines/settings/audit.ts';
 import type { ProofFinding } from '#pipelines/settings/domains.ts';
 import {
   changesMadeRecord,
   type Fact,
+  notedRecord,
   type Planned,
   type SettingsJournal,
   type SettingsView,
@@ -59,8 +61,6 @@ export interface RequestContext {
   principal: Principal;
   /** Whether who asks may do something in a place. */
   may(permission: Permission, place: Place): boolean;
-  /** What is remembered of the tag of the site that was asked for; null where that was not read. */
-  tagRecord: TagRecord | null;
   domainRules: DomainRules;
   /** Where browsers reach the edge, as an origin; null where that is not configured. */
   edgeUrl: string | null;
@@ -163,6 +163,8 @@ export interface ControlServices {
   sendTest: SendTest;
   /** How far each replay is at this moment, by replay id. */
   replaysNow(): Promise<ReadonlyMap<string, ReplayProgress>>;
+  /** What is remembered of a site's tag; where it is not to be had, throws what says so by its code. */
+  readTagRecord(siteId: string): Promise<TagRecord>;
   /** What was not accepted of a site; null where Redis does not answer. */
   readRefusals(siteId: string): Promise<RefusalRecord | null>;
   asker: QueryCaller;
@@ -210,8 +212,6 @@ export interface Route<Taken extends Input = Input> {
   showsKeyUse?: true;
   /** Whether it shows what accounts used of the month, which is then read anew. */
   showsMonthUse?: true;
-  /** Whether it shows what is remembered of a site's tag, which is then read. */
-  showsTagHealth?: true;
   /** Whether it only takes away what lets somebody in, which is done beyond the changes of a day too. */
   protects?: true;
   /** Whether the records of its domain are looked for before. */
@@ -259,6 +259,13 @@ export const resource = (tag: string, routes: readonly Untagged[]): Route[] => r
 export function done(facts: Fact[], show: (view: SettingsView) => Shown): Outcome {
   return { kind: 'done', facts, show };
 }
+
+/** Shows an item with its version, as it is once the facts are written. */
+export const doneWith = (facts: Fact[], itemOf: (view: SettingsView) => Meta): Outcome =>
+  done(facts, (view) => {
+    const body = itemOf(view);
+    return { body, version: body.version };
+  });
 
 export function refused(code: ControlErrorCode, problems: Problem[] = []): Refused {
   return { kind: 'refused', code, problems };
@@ -343,6 +350,25 @@ export function commitAs<T>(
   });
 }
 
+/**
+ * Has the audit say what is about to be done, by who asks as they are then.
+ *
+ * @param protects Whether it only takes away what lets somebody in.
+ * @throws JournalError
+ */
+export function noteAs(
+  parts: ChangeParts,
+  judge: Judge,
+  about: string,
+  what: Record<string, unknown>,
+  protects: boolean,
+): Promise<Refused | null> {
+  return commitAs<null>(parts, judge, (view, { actor, grants }) => {
+    const who = { actor, accountId: accountOfGrants(grants, view.table) };
+    return { records: [notedRecord(view, about, what, who, parts.nowMs())], result: null, protects };
+  });
+}
+
 /** What those who stand behind somebody have made of a day, which begins with the first change after another. */
 function madeToday(view: SettingsView, by: string, nowMs: number): ChangesMade {
   const made = view.record(changesMadeKey(by))?.changes_made ?? null;
@@ -359,12 +385,6 @@ function mostOf(view: SettingsView, principal: Principal, { protects }: ChangePl
 export function metaOf(view: SettingsView, key: string): Meta {
   const record = recordOf(view, key);
   return { version: versionOf(record), changed_at: record.changed_at, changed_by: record.changed_by };
-}
-
-/** A body with its meta data, and the version for the ETag. */
-export function shownWith<Body extends object>(view: SettingsView, key: string, body: Body): Shown {
-  const meta = metaOf(view, key);
-  return { body: { ...body, ...meta }, version: meta.version };
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   QUERY_WITHOUT_TYPE,
   sentPath,
 } from '#infra/http/http_server.ts';
-import type { RequestErrors } from '#infra/http/request_errors.ts';
+import { type RequestErrors, withStatus } from '#infra/http/request_errors.ts';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
 import type { Limited, RateState } from '#pipelines/limits/rate_limits.ts';
 
@@ -23,85 +23,76 @@ export class PayloadError extends Error {
 
 /** Every code an answer of the edge may carry, with its status and message. docs/errors.md repeats the table. */
 export const EDGE_ERRORS = {
-  key_repeated: { status: 400, message: 'The query has more than one key; send one.' },
-  key_missing: { status: 401, message: 'Send the key in the X-Svc-Key header or the key query parameter.' },
-  key_invalid: { status: 403, message: 'Unknown key.' },
-  key_revoked: { status: 403, message: 'The key was revoked.' },
-  key_expired: { status: 403, message: 'The key has expired.' },
-  key_not_for_browsers: { status: 403, message: 'A server key must not be used from a browser.' },
-  server_key_required: { status: 403, message: 'This route needs a server key.' },
-  origin_not_allowed: { status: 403, message: "The origin is not on the key's allow-list." },
-  measurement_id_missing: {
-    status: 401,
-    message: 'Send the measurement id as tid, or a key in the key query parameter.',
-  },
-  measurement_id_unknown: { status: 403, message: 'No site has this measurement id.' },
-  measurement_id_contested: { status: 403, message: 'More than one site has this measurement id; send a key as well.' },
-  measurement_id_unproven: {
-    status: 403,
-    message:
-      'The page cannot be matched to the site: verify its domain, allow its origin on a browser key, or send a key.',
-  },
-  measurement_ids_mixed: { status: 400, message: 'All hits of a request must belong to one site.' },
-  pixel_unknown: { status: 403, message: 'The hit has no measurement id or pixel of the site.' },
-  browser_key_missing: { status: 403, message: 'The site has no active browser key.' },
-  hit_too_large: { status: 413, message: 'A hit may have at most 65536 characters and 1000 keys.' },
-  parameters_too_many: {
-    status: 413,
-    message: 'A GA4 event may have at most 200 parameters, a request at most 2000 parameters and 5000 keys.',
-  },
-  client_id_missing: { status: 400, message: 'client_id is required.' },
-  not_found: { status: 404, message: 'Route not found.' },
-  method_not_allowed: { status: 405, message: 'Method not allowed; Allow lists those that are.' },
-  domain_malformed: { status: 400, message: 'domain must be a host name, not an IP address.' },
-  domain_unverified: { status: 404, message: 'No site has verified the domain.' },
-  body_too_large: {
-    status: 413,
-    message: 'The body is too large, compressed or decompressed; our own routes accept 256 KiB.',
-  },
-  events_too_many: { status: 413, message: REJECTIONS.events_too_many },
-  content_type_unsupported: { status: 415, message: 'Send application/json, or text/plain containing JSON.' },
-  compression_unsupported: { status: 400, message: 'lz64 is not supported; send gzip, base64 or JSON.' },
-  content_encoding_unsupported: {
-    status: 415,
-    message: 'Content-Encoding must be gzip, deflate, br, zstd or identity.',
-  },
-  body_undecodable: { status: 400, message: 'The body cannot be decompressed.' },
-  body_too_complex: { status: 400, message: 'The body is nested too deeply or has too many values.' },
-  body_not_json: { status: 400, message: 'The body is not JSON in UTF-8.' },
-  request_malformed: { status: 400, message: 'Malformed request, or a missing or duplicate Host header.' },
-  events_rejected: { status: 400, message: 'All events of the request were rejected.' },
-  body_not_calls: { status: 400, message: 'The body must contain at least one call.' },
-  calls_too_many: { status: 413, message: 'A batch may have at most 2500 calls.' },
-  inventory_not_object: { status: 400, message: REJECTIONS.body_not_object },
-  page_invalid: { status: 400, message: 'page must be a string of 1 to 2048 characters.' },
-  url_invalid: { status: 400, message: 'url must be a string of 1 to 2048 characters.' },
-  title_invalid: { status: 400, message: 'title must be a string of at most 1000 characters.' },
-  elements_invalid: { status: 400, message: 'elements must be an array.' },
-  elements_too_many: { status: 413, message: 'elements must hold at most 300 elements.' },
-  element_invalid: {
-    status: 400,
-    message:
+  ...withStatus(400, {
+    key_repeated: 'The query has more than one key; send one.',
+    measurement_ids_mixed: 'All hits of a request must belong to one site.',
+    client_id_missing: 'client_id is required.',
+    domain_malformed: 'domain must be a host name, not an IP address.',
+    compression_unsupported: 'lz64 is not supported; send gzip, base64 or JSON.',
+    body_undecodable: 'The body cannot be decompressed.',
+    body_too_complex: 'The body is nested too deeply or has too many values.',
+    body_not_json: 'The body is not JSON in UTF-8.',
+    request_malformed: 'Malformed request, or a missing or duplicate Host header.',
+    events_rejected: 'All events of the request were rejected.',
+    body_not_calls: 'The body must contain at least one call.',
+    inventory_not_object: REJECTIONS.body_not_object,
+    page_invalid: 'page must be a string of 1 to 2048 characters.',
+    url_invalid: 'url must be a string of 1 to 2048 characters.',
+    title_invalid: 'title must be a string of at most 1000 characters.',
+    elements_invalid: 'elements must be an array.',
+    element_invalid:
       'An element must have type, selector and text, and may have href and event_hint, all of them strings of a sensible length.',
-  },
-  engage_unknown: { status: 404, message: 'The site does not have a survey, promo or form with this id.' },
-  form_invalid: { status: 400, message: 'Some fields are invalid; see fields.' },
-  engage_invalid: { status: 400, message: 'A field is missing or invalid; see field.' },
-  allowance_exhausted: { status: 402, message: "The account's monthly event quota is used up; nothing was stored." },
-  rate_limited: { status: 429, message: 'Too many requests. Retry after the seconds in Retry-After.' },
-  internal: { status: 500, message: 'Internal error. Events may not have been stored; retry.' },
-  overloaded: { status: 503, message: 'The service is overloaded. Retry with the same events later.' },
-  not_acknowledged: { status: 503, message: 'The events may not have been stored. Retry with the same events.' },
-  not_taken_now: {
-    status: 503,
-    message: 'Nothing was stored: the monthly quota is used up or the site blocks it. Retry later.',
-  },
-  script_not_configured: {
-    status: 404,
-    message: 'This platform is not configured for browsers of the site, or with another id.',
-  },
-  script_not_built: { status: 503, message: 'The script could not be built; see the log of this edge.' },
-} as const;
+    form_invalid: 'Some fields are invalid; see fields.',
+    engage_invalid: 'A field is missing or invalid; see field.',
+  }),
+  ...withStatus(401, {
+    key_missing: 'Send the key in the X-Svc-Key header or the key query parameter.',
+    measurement_id_missing: 'Send the measurement id as tid, or a key in the key query parameter.',
+  }),
+  ...withStatus(402, { allowance_exhausted: "The account's monthly event quota is used up; nothing was stored." }),
+  ...withStatus(403, {
+    key_invalid: 'Unknown key.',
+    key_revoked: 'The key was revoked.',
+    key_expired: 'The key has expired.',
+    key_not_for_browsers: 'A server key must not be used from a browser.',
+    server_key_required: 'This route needs a server key.',
+    origin_not_allowed: "The origin is not on the key's allow-list.",
+    measurement_id_unknown: 'No site has this measurement id.',
+    measurement_id_contested: 'More than one site has this measurement id; send a key as well.',
+    measurement_id_unproven:
+      'The page cannot be matched to the site: verify its domain, allow its origin on a browser key, or send a key.',
+    pixel_unknown: 'The hit has no measurement id or pixel of the site.',
+    browser_key_missing: 'The site has no active browser key.',
+  }),
+  ...withStatus(404, {
+    not_found: 'Route not found.',
+    domain_unverified: 'No site has verified the domain.',
+    engage_unknown: 'The site does not have a survey, promo or form with this id.',
+    script_not_configured: 'This platform is not configured for browsers of the site, or with another id.',
+  }),
+  ...withStatus(405, { method_not_allowed: 'Method not allowed; Allow lists those that are.' }),
+  ...withStatus(413, {
+    hit_too_large: 'A hit may have at most 65536 characters and 1000 keys.',
+    parameters_too_many:
+      'A GA4 event may have at most 200 parameters, a request at most 2000 parameters and 5000 keys.',
+    body_too_large: 'The body is too large, compressed or decompressed; our own routes accept 256 KiB.',
+    events_too_many: REJECTIONS.events_too_many,
+    calls_too_many: 'A batch may have at most 2500 calls.',
+    elements_too_many: 'elements must hold at most 300 elements.',
+  }),
+  ...withStatus(415, {
+    content_type_unsupported: 'Send application/json, or text/plain containing JSON.',
+    content_encoding_unsupported: 'Content-Encoding must be gzip, deflate, br, zstd or identity.',
+  }),
+  ...withStatus(429, { rate_limited: 'Too many requests. Retry after the seconds in Retry-After.' }),
+  ...withStatus(500, { internal: 'Internal error. Events may not have been stored; retry.' }),
+  ...withStatus(503, {
+    overloaded: 'The service is overloaded. Retry with the same events later.',
+    not_acknowledged: 'The events may not have been stored. Retry with the same events.',
+    not_taken_now: 'Nothing was stored: the monthly quota is used up or the site blocks it. Retry later.',
+    script_not_built: 'The script could not be built; see the log of this edge.',
+  }),
+};
 export type EdgeErrorCode = keyof typeof EDGE_ERRORS;
 
 const RETRY_AFTER_S = 2;

@@ -4,7 +4,7 @@ import type { Static } from 'typebox';
 import { ALL_SITES } from '#infra/clickhouse/running_queries.ts';
 import { monthOf } from '#pipelines/quota/month.ts';
 import { type SiteDayCount, usageByDay, usageStatement } from '#pipelines/quota/usage.ts';
-import type { SettingsView } from '#pipelines/settings/journal.ts';
+import type { Fact } from '#pipelines/settings/journal.ts';
 import { accountKey } from '#pipelines/settings/table.ts';
 import { accountProblems } from '#pipelines/settings/validate.ts';
 import type { Account } from '#schemas/setting.ts';
@@ -22,7 +22,7 @@ import {
 import { inAccount, inAll, type Needs, ofListed } from '../auth.ts';
 import {
   checkIfMatch,
-  done,
+  doneWith,
   listed,
   metaOf,
   type Outcome,
@@ -31,9 +31,7 @@ import {
   refusedFor,
   resource,
   route,
-  type Shown,
   shown,
-  shownWith,
 } from '../route.ts';
 
 const ACCOUNTS_MAX = 10_000;
@@ -87,7 +85,7 @@ export const accountRoutes = resource('Accounts', [
     errors: ['account_unknown'],
     run({ params: { account_id } }, world) {
       if (world.view.table.account(account_id) === undefined) return refused('account_unknown');
-      return done([], show(account_id, world));
+      return show([], account_id, world);
     },
   }),
   route('PATCH', `${base}/{account_id}`, 'changeAccount', {
@@ -140,18 +138,14 @@ export const accountRoutes = resource('Accounts', [
 ]);
 
 function written(account: Account, before: Account | null, world: RequestContext): Outcome {
-  return refusedFor(accountProblems(account, before)) ?? done([{ body: { account } }], show(account.account_id, world));
+  return refusedFor(accountProblems(account, before)) ?? show([{ body: { account } }], account.account_id, world);
 }
 
 /** What is shown is read after the change is written, from the view of then. */
-function show(accountId: string, world: RequestContext): (view: SettingsView) => Shown {
-  return (view) => {
-    const used_this_month = world.monthUsed(accountId);
-    return shownWith(view, accountKey(accountId), { ...view.table.account(accountId), used_this_month });
-  };
-}
+const show = (facts: Fact[], accountId: string, { monthUsed }: RequestContext): Outcome =>
+  doneWith(facts, (view) => itemOf(view.table.account(accountId) as Account, { view, monthUsed }));
 
-function itemOf(account: Account, { view, monthUsed }: RequestContext): AccountItem {
+function itemOf(account: Account, { view, monthUsed }: Pick<RequestContext, 'view' | 'monthUsed'>): AccountItem {
   const { account_id } = account;
   return { ...account, used_this_month: monthUsed(account_id), ...metaOf(view, accountKey(account_id)) };
 }

@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { calledNames } from '#pipelines/delivery/setting_fields.ts';
 import { destinationSettingProblems } from '#pipelines/settings/destination_settings.ts';
-import type { SettingsView } from '#pipelines/settings/journal.ts';
+import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
 import { destinationKey } from '#pipelines/settings/table.ts';
 import { destinationProblems } from '#pipelines/settings/validate.ts';
@@ -23,6 +23,7 @@ import { inSite, ofListed } from '../auth.ts';
 import {
   checkIfMatch,
   done,
+  doneWith,
   listed,
   metaOf,
   type Outcome,
@@ -31,7 +32,6 @@ import {
   refusedFor,
   resource,
   route,
-  type Shown,
   shown,
 } from '../route.ts';
 
@@ -87,7 +87,7 @@ export const destinationRoutes = resource('Destinations', [
     errors: ['site_unknown', 'destination_unknown'],
     run({ params: { site_id, name } }, { view }) {
       const found = find(view, site_id, name);
-      return 'kind' in found ? found : done([], show(site_id, name));
+      return 'kind' in found ? found : written([], site_id, name);
     },
   }),
   route('PATCH', `${base}/{name}`, 'changeDestination', {
@@ -112,7 +112,7 @@ export const destinationRoutes = resource('Destinations', [
       const { enabled = found.enabled, ...change } = body;
       const before = { ...found, enabled };
       // A destination is switched off whatever its settings are: those of an older schema must not be in the way.
-      if (Object.keys(change).length === 0) return done([{ body: { destination: before } }], show(site_id, name));
+      if (Object.keys(change).length === 0) return written([{ body: { destination: before } }], site_id, name);
       return changed(before, change, world);
     },
   }),
@@ -182,7 +182,7 @@ function changed(before: Destination, change: Change, world: RequestContext): Ou
   const destination = { ...before, settings: after, secrets: { ...kept, ...sealed(before, given, world) } };
   return (
     refusedFor(destinationProblems(destination, world.view.table)) ??
-    done([{ body: { destination } }], show(before.site_id, before.name))
+    written([{ body: { destination } }], before.site_id, before.name)
   );
 }
 
@@ -244,14 +244,8 @@ function sealed({ site_id: siteId, name }: Destination, given: Record<string, st
   );
 }
 
-const show =
-  (siteId: string, name: string) =>
-  (view: SettingsView): Shown => {
-    const found = find(view, siteId, name);
-    if ('kind' in found) throw new Error(`no destination ${name} after it was written`);
-    const item = itemOf(view, found);
-    return { body: item, version: item.version };
-  };
+const written = (facts: Fact[], siteId: string, name: string): Outcome =>
+  doneWith(facts, (view) => itemOf(view, view.table.destination(siteId, name) as Destination));
 
 /** A destination without the values of its secrets, not even sealed. */
 function itemOf(view: SettingsView, destination: Destination) {

@@ -22,6 +22,7 @@ import { inBodySite, inKeySite, ofListed } from '../auth.ts';
 import {
   checkIfMatch,
   done,
+  doneWith,
   listed,
   metaOf,
   type Outcome,
@@ -181,11 +182,11 @@ function blankKey(issued: IssuedKey, of: Pick<ApiKey, 'site_id' | 'caller'>, now
 
 type KeyChange = Partial<Pick<ApiKey, 'label' | 'allowed_origins' | 'expires_at' | 'rate_limit'>>;
 
-/** Origins are brought into their canonical form; what has none is left for the check to refuse. */
 /** Beyond what any key may, a rate takes from the others of an edge: whoever runs the installation gives it. */
 const isRaised = (before: ApiKey | null, { rate_limit }: ApiKey): boolean =>
   (rate_limit ?? 0) > Math.max(OWN_RATE_LIMIT_MAX, before?.rate_limit ?? 0);
 
+/** Origins are brought into their canonical form; what has none is left for the check to refuse. */
 function withChange(key: ApiKey, { label, allowed_origins, expires_at, rate_limit }: KeyChange): ApiKey {
   return {
     ...key,
@@ -197,13 +198,8 @@ function withChange(key: ApiKey, { label, allowed_origins, expires_at, rate_limi
 }
 
 function written(changed: ApiKey[], key: ApiKey, world: RequestContext): Outcome {
-  return done(
-    changed.map((item) => ({ body: { key: item } })),
-    (view) => {
-      const item = itemOf(view, key, world);
-      return { body: item, version: item.version };
-    },
-  );
+  const facts = changed.map((item) => ({ body: { key: item } }));
+  return doneWith(facts, (view) => itemOf(view, key, world));
 }
 
 function isFull({ view, nowMs }: RequestContext, siteId: string): boolean {

@@ -22,14 +22,14 @@ import { inBodySite, inReplaySite, ofListed, placeOfSite } from '../auth.ts';
 import { isCalledByAddress } from '../destinations/routes.ts';
 import {
   checkIfMatch,
-  done,
+  doneWith,
   listed,
   metaOf,
+  type Outcome,
   type RequestContext,
   refused,
   resource,
   route,
-  type Shown,
 } from '../route.ts';
 
 const base = '/v1/admin/replays';
@@ -79,7 +79,7 @@ export const replayRoutes = resource('Replays', [
         wanted: 'running',
         created_at: world.nowMs,
       };
-      return done([...room, { body: { replay } }], show(world, replay.replay_id));
+      return written([...room, { body: { replay } }], replay.replay_id, world);
     },
   }),
   route('GET', `${base}/{replay_id}`, 'getReplay', {
@@ -90,7 +90,7 @@ export const replayRoutes = resource('Replays', [
     errors: ['replay_unknown'],
     run({ params: { replay_id } }, world) {
       if (world.view.table.replay(replay_id) === undefined) return refused('replay_unknown');
-      return done([], show(world, replay_id));
+      return written([], replay_id, world);
     },
   }),
   route('PATCH', `${base}/{replay_id}`, 'changeReplay', {
@@ -107,7 +107,7 @@ export const replayRoutes = resource('Replays', [
       if (isEnded(world, replay)) return refused('replay_over');
       const stale = checkIfMatch(world.view, replayKey(replay_id), ifMatch, 'optional');
       if (stale !== null) return stale;
-      return done([{ body: { replay: { ...replay, wanted: body.wanted } } }], show(world, replay_id));
+      return written([{ body: { replay: { ...replay, wanted: body.wanted } } }], replay_id, world);
     },
   }),
 ]);
@@ -157,14 +157,8 @@ function makeRoom(world: RequestContext, siteId: string | null): Fact[] | null {
   return over.map(({ replay_id }) => ({ removedKey: replayKey(replay_id) }));
 }
 
-const show =
-  (world: RequestContext, replayId: string) =>
-  (view: SettingsView): Shown => {
-    const replay = view.table.replay(replayId);
-    if (replay === undefined) throw new Error(`no replay ${replayId} after it was written`);
-    const item = itemOf(world, view, replay);
-    return { body: item, version: item.version };
-  };
+const written = (facts: Fact[], replayId: string, world: RequestContext): Outcome =>
+  doneWith(facts, (view) => itemOf(world, view, view.table.replay(replayId) as Replay));
 
 function itemOf({ replayProgress }: RequestContext, view: SettingsView, replay: Replay): ReplayItem {
   const progress = replayProgress(replay.replay_id);

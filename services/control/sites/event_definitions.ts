@@ -7,24 +7,14 @@ import {
   eventDefinitionSchema,
   readEventDefinition,
 } from '#pipelines/settings/event_definitions.ts';
-import type { SettingsView } from '#pipelines/settings/journal.ts';
+import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import { problem } from '#pipelines/settings/problems.ts';
 import { siteKey } from '#pipelines/settings/table.ts';
 import { siteProblems } from '#pipelines/settings/validate.ts';
 import type { Site } from '#schemas/setting.ts';
 import { definitionInput, definitionParams, siteParams } from '#services/control_api/sites.ts';
 import { inSite } from '../auth.ts';
-import {
-  checkIfMatch,
-  done,
-  metaOf,
-  type Outcome,
-  refused,
-  refusedFor,
-  resource,
-  route,
-  type Shown,
-} from '../route.ts';
+import { checkIfMatch, done, metaOf, type Outcome, refused, refusedFor, resource, route } from '../route.ts';
 
 const base = '/v1/admin/sites/{site_id}/event-definitions';
 const listShape = Type.Object({ items: Type.Array(eventDefinitionSchema) });
@@ -70,7 +60,7 @@ export const definitionRoutes = resource('Event definitions', [
     errors: ['site_unknown', 'event_definition_unknown'],
     run({ params: { site_id, definition_id } }, { view }) {
       const found = find(view, site_id, definition_id);
-      return 'kind' in found ? found : done([], showDefinition(site_id, definition_id));
+      return 'kind' in found ? found : showDefinition([], site_id, found.definition);
     },
   }),
   route('PUT', `${base}/{definition_id}`, 'replaceEventDefinition', {
@@ -134,17 +124,14 @@ function written(
     return refused('settings_invalid', [problem('event_definition_malformed', 'event_definition', read.message)]);
   }
   const after = withDefinitions(site, listWith(read.definition));
-  const show = showDefinition(site.site_id, read.definition.id);
-  return refusedFor(siteProblems(after, view.table, site)) ?? done([{ body: { site: after } }], show);
+  return (
+    refusedFor(siteProblems(after, view.table, site)) ??
+    showDefinition([{ body: { site: after } }], site.site_id, read.definition)
+  );
 }
 
-const showDefinition =
-  (siteId: string, definitionId: string) =>
-  (view: SettingsView): Shown => {
-    const found = find(view, siteId, definitionId);
-    if ('kind' in found) throw new Error(`no event definition ${definitionId} after it was written`);
-    return { body: found.definition, version: metaOf(view, siteKey(siteId)).version };
-  };
+const showDefinition = (facts: Fact[], siteId: string, definition: EventDefinition): Outcome =>
+  done(facts, (view) => ({ body: definition, version: metaOf(view, siteKey(siteId)).version }));
 
 const withDefinitions = (site: Site, definitions: readonly EventDefinition[]): Site => ({
   ...site,

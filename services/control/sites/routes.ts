@@ -34,7 +34,7 @@ import { type Input, inSite, type Needs, ofListed } from '../auth.ts';
 import {
   type ControlServices,
   checkIfMatch,
-  done,
+  doneWith,
   type GatheredAnswer,
   listed,
   metaOf,
@@ -45,8 +45,6 @@ import {
   refusedFor,
   resource,
   route,
-  type Shown,
-  shownWith,
 } from '../route.ts';
 import { analystsOfSite } from '../users/analysts.ts';
 import { isActive } from '../users/tokens.ts';
@@ -86,10 +84,7 @@ export const siteRoutes = resource('Sites', [
         .sites()
         .filter((site) => account_id === undefined || site.account_id === account_id)
         .filter(({ site_id }) => may('site.read', { site: site_id }));
-      return listed(sites, query, 'site_id', (site) => ({
-        ...shownSite(site, mayReadRules(may, site.site_id)),
-        ...metaOf(view, siteKey(site.site_id)),
-      }));
+      return listed(sites, query, 'site_id', (site) => siteItem(view, site, mayReadRules(may, site.site_id)));
     },
   }),
   route('POST', base, 'createSite', {
@@ -113,7 +108,7 @@ export const siteRoutes = resource('Sites', [
     errors: ['site_unknown'],
     run({ params: { site_id } }, { view, may }) {
       if (view.table.site(site_id) === undefined) return refused('site_unknown');
-      return done([], showSite(site_id, mayReadRules(may, site_id)));
+      return showSite([], site_id, mayReadRules(may, site_id));
     },
   }),
   route('PATCH', `${base}/{site_id}`, 'changeSite', {
@@ -204,7 +199,7 @@ function changedSite(
   };
   return (
     refusedFor(siteProblems(site, view.table, stored, domainRules.cnameTarget)) ??
-    done(siteFacts(site, view.table), showSite(site.site_id))
+    showSite(siteFacts(site, view.table), site.site_id)
   );
 }
 
@@ -221,22 +216,19 @@ function definitionTexts(definitions: readonly unknown[]): { texts: string[]; pr
 /** In the place of an address or an id, of a visitor's block rule. */
 const HIDDEN = '(hidden)';
 
-/** A site as it is answered. */
-const showSite =
-  (siteId: string, withVisitors = true) =>
-  (view: SettingsView): Shown => {
-    const site = view.table.site(siteId);
-    return shownWith(view, siteKey(siteId), site === undefined ? {} : shownSite(site, withVisitors));
-  };
+/** A site as it is answered, once the facts are written. */
+const showSite = (facts: Fact[], siteId: string, withVisitors = true): Outcome =>
+  doneWith(facts, (view) => siteItem(view, view.table.site(siteId) as Site, withVisitors));
 
 const mayReadRules = (may: RequestContext['may'], site: string): boolean => may('block_rules.change', { site });
 
 /** @param withVisitors Whether block rules say whom they block. */
-function shownSite(site: Site, withVisitors: boolean): object {
+function siteItem(view: SettingsView, site: Site, withVisitors: boolean) {
   const block_rules = site.block_rules.map((rule) =>
     !withVisitors && (rule.kind === 'ip' || rule.kind === 'distinct_id') ? { ...rule, value: HIDDEN } : rule,
   );
-  return { ...site, block_rules, event_definitions: site.event_definitions.map((text): unknown => JSON.parse(text)) };
+  const event_definitions = site.event_definitions.map((text): unknown => JSON.parse(text));
+  return { ...site, block_rules, event_definitions, ...metaOf(view, siteKey(site.site_id)) };
 }
 
 /**
@@ -305,10 +297,7 @@ async function withAnalysts(
   { analysts, note }: Pick<ControlServices, 'analysts' | 'note'>,
   world: RequestContext,
 ): Promise<StillWorks> {
-  const left = await analystsOfSite(siteId, kinds.includes('analysts'), analysts, world, async (about, what) => {
-    const noted = await note(about, what);
-    return !('kind' in noted);
-  });
+  const left = await analystsOfSite(siteId, kinds.includes('analysts'), analysts, world, note);
   const idsOf = (some: readonly AnalystUser[]) => some.map(({ analystId }) => ({ analyst_id: analystId }));
   return { ...access, analysts: left === null ? null : idsOf(left) };
 }
@@ -344,7 +333,7 @@ function withPrefix({ view }: RequestContext, siteId: string, loader_prefix: str
   const site = view.table.site(siteId);
   return site === undefined
     ? refused('site_unknown')
-    : done([{ body: { site: { ...site, loader_prefix } } }], showSite(siteId));
+    : showSite([{ body: { site: { ...site, loader_prefix } } }], siteId);
 }
 
 const notOfPerson = (): Refused =>

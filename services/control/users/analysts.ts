@@ -106,12 +106,12 @@ export const analystRoutes = resource('Analysts', [
   }),
 ]);
 
-type NoteRevoking = (about: string, what: Record<string, unknown>) => Promise<boolean>;
+/** Has the audit say that one is about to be revoked; a refusal: it may not be. */
+type NoteRevoking = (about: string, what: Record<string, unknown>) => Promise<Pick<RequestContext, 'may'> | Refused>;
 
 /**
  * Revokes the users of ClickHouse that a user made, where who asks manages them.
  *
- * @param note Has the audit say that one is about to be revoked; false: it may not be.
  * @returns Their ids, and how many stay; null: ClickHouse did not answer, and some may be left.
  */
 export async function revokeAnalystsOf(
@@ -133,7 +133,7 @@ export async function analystsOfSite(
   note: NoteRevoking,
 ): Promise<AnalystUser[] | null> {
   const isOfSite = (one: AnalystUser): boolean => one.siteIds.includes(siteId) && isManaged(one, world);
-  const ended = await revokeSome(analysts, isOfSite, world, isRevoked ? note : async () => false);
+  const ended = await revokeSome(analysts, isOfSite, world, isRevoked ? note : null);
   return ended?.kept ?? null;
 }
 
@@ -142,13 +142,14 @@ async function revokeSome(
   analysts: AnalystUsers | null,
   isMeant: (one: AnalystUser) => boolean,
   world: Pick<RequestContext, 'may'>,
-  note: NoteRevoking,
+  note: NoteRevoking | null,
 ): Promise<{ revoked: AnalystUser[]; kept: AnalystUser[] } | null> {
   if (analysts === null) return { revoked: [], kept: [] };
   const [revoked, kept]: [AnalystUser[], AnalystUser[]] = [[], []];
   try {
     for (const one of (await analysts.list()).filter(isMeant)) {
-      const isEnded = isManaged(one, world) && (await note(`analyst/${one.analystId}`, { done: 'analyst.revoke' }));
+      const noted = isManaged(one, world) && (await note?.(`analyst/${one.analystId}`, { done: 'analyst.revoke' }));
+      const isEnded = noted && !('kind' in noted);
       if (isEnded) await analysts.revoke(one.analystId);
       (isEnded ? revoked : kept).push(one);
     }

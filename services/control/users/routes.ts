@@ -10,7 +10,6 @@ import {
   type Principal,
 } from '#pipelines/settings/access.ts';
 import { issuerKey } from '#pipelines/settings/admin_tokens.ts';
-import { accountOfGrants } from '#pipelines/settings/audit.ts';
 import {
   blankUser,
   CONFIGURATION,
@@ -49,10 +48,11 @@ import { type Needs, ofListed, type PrincipalId } from '../auth.ts';
 import {
   checkIfMatch,
   commitAs,
-  done,
+  doneWith,
   type KnownAsked,
   listed,
   metaOf,
+  noteAs,
   type Refused,
   refused,
   resource,
@@ -121,8 +121,7 @@ export const userRoutes = resource('Users', [
       const user = view.table.user(user_id);
       if (user === undefined) return refused('user_unknown');
       if (!seesUser(principal, user, view.table)) return refused('permission_missing');
-      const item = itemOf(view, user, principal);
-      return done([], () => ({ body: item, version: item.version }));
+      return doneWith([], () => itemOf(view, user, principal));
     },
   }),
   route('PATCH', `${base}/{user_id}`, 'changeUser', {
@@ -260,15 +259,13 @@ function locksOut(change: UserChange): boolean {
 /** Revokes the users of ClickHouse that somebody made, by what who asks may at each. */
 function analystsRevoked({ parts, judge, caller, analysts }: KnownAsked, userId: string) {
   const view = parts.journal.view();
-  const { principal } = caller;
-  const world = { view, may: (permission: Permission, at: Place) => may(principal, permission, at, view.table) };
-  return revokeAnalystsOf(userId, analysts, world, async (about, what) => {
-    const refusal = await commitAs<null>(parts, judge, (now, { actor, grants }) => {
-      const who = { actor, accountId: accountOfGrants(grants, now.table) };
-      return { records: [notedRecord(now, about, what, who, parts.nowMs())], result: null, protects: true };
-    });
-    return refusal === null;
-  });
+  const world = {
+    view,
+    may: (permission: Permission, at: Place) => may(caller.principal, permission, at, view.table),
+  };
+  const note = async (about: string, what: Record<string, unknown>) =>
+    (await noteAs(parts, judge, about, what, true)) ?? world;
+  return revokeAnalystsOf(userId, analysts, world, note);
 }
 
 /** Writes what `plan` decides of a user, as the settings are when it is its turn, and answers the user. */

@@ -17,7 +17,18 @@ import type { AdminToken, Grant } from '#schemas/setting.ts';
 import { closed, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { issuedTokenShape, newToken, type TokenItem, tokenParams, tokenShape } from '#services/control_api/users.ts';
 import { type Needs, ofListed } from '../auth.ts';
-import { checkIfMatch, done, listed, metaOf, type Outcome, refused, refusedFor, resource, route } from '../route.ts';
+import {
+  checkIfMatch,
+  done,
+  doneWith,
+  listed,
+  metaOf,
+  type Outcome,
+  refused,
+  refusedFor,
+  resource,
+  route,
+} from '../route.ts';
 
 /** Of each account that they may something in, and of the installation itself. */
 const ACTIVE_TOKENS_MAX = 100;
@@ -119,13 +130,8 @@ export const tokenRoutes = resource('Admin tokens', [
 ]);
 
 function written(changed: AdminToken[], token: AdminToken, nowMs: number): Outcome {
-  return done(
-    changed.map((item) => ({ body: { admin_token: item } })),
-    (view) => {
-      const item = itemOf(view, token, nowMs);
-      return { body: item, version: item.version };
-    },
-  );
+  const facts = changed.map((item) => ({ body: { admin_token: item } }));
+  return doneWith(facts, (view) => itemOf(view, token, nowMs));
 }
 
 const grantsOf = ({ grants }: AdminToken): readonly Grant[] => grants ?? [OWNER_OF_ALL];
