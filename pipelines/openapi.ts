@@ -10,14 +10,14 @@ export interface DocumentedRoute {
   tag: string;
   summary: string;
   /** Path, query and header parameters: an object schema each. */
-  params: TObject | null;
-  query: TObject | null;
-  headers: TObject | null;
+  params?: TObject | null;
+  query?: TObject | null;
+  headers?: TObject | null;
   /** Schema of the request body by content type, and a body as people would send it. */
-  body: DocumentedBody | null;
+  body?: DocumentedBody | null;
   responses: DocumentedResponse[];
-  /** Ways to authenticate, any of which does; empty: none is needed. */
-  security: string[];
+  /** Ways to authenticate, any of which does; left out: none is needed. */
+  security?: string[];
   /** What it takes beside that, any of which may be needed by what is asked; left out: nothing. */
   permissions?: readonly string[];
 }
@@ -109,15 +109,15 @@ function operation(route: DocumentedRoute, names: Names): Json {
     operationId: route.operationId,
     summary: route.summary,
     tags: [route.tag],
-    security: route.security.map((name) => ({ [name]: [] })),
+    security: (route.security ?? []).map((name) => ({ [name]: [] })),
     ...(route.permissions === undefined ? {} : { 'x-permissions': route.permissions }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(route.body === null ? {} : { requestBody: requestBody(route.body, names) }),
+    ...(route.body ? { requestBody: { required: true, content: bodyContent(route.body, names) } } : {}),
     responses: Object.fromEntries(route.responses.map((item) => [String(item.status), response(item, names)])),
   };
 }
 
-function parametersOf(place: string, schema: TObject | null, names: Names): Json[] {
+function parametersOf(place: string, schema: TObject | null | undefined, names: Names): Json[] {
   const required: readonly string[] = schema?.required ?? [];
   return Object.entries(schema?.properties ?? {}).map(([name, property]) => {
     const description = Reflect.get(property, 'description');
@@ -129,10 +129,6 @@ function parametersOf(place: string, schema: TObject | null, names: Names): Json
       schema: referred(property, names),
     };
   });
-}
-
-function requestBody(body: NonNullable<DocumentedRoute['body']>, names: Names): Json {
-  return { required: true, content: bodyContent(body, names) };
 }
 
 function bodyContent(body: DocumentedBody, names: Names): Json {

@@ -18,13 +18,12 @@ import {
   jsonBody,
   KEY_ERRORS,
   KEYED,
-  NOTHING,
   rejectionShape,
 } from './openapi_shapes.ts';
 import { ga4Routes } from './protocols/ga4.ts';
 import { compatRoutes } from './protocols/openapi.ts';
 import { collectorDocs } from './protocols/pixels.ts';
-import { scriptDocs } from './tag_files/routes.ts';
+import { scriptDocs, UNCHANGED } from './tag_files/routes.ts';
 
 const DESCRIPTION = `Takes events from browser tags, servers and tills, and acknowledges only what is stored. The libraries of Segment,
 RudderStack and PostHog can send here as they are, and so can GA4's tag and senders of its Measurement Protocol. A key is sent in the
@@ -150,12 +149,11 @@ const ROUTES: DocumentedRoute[] = [
         schema: configShape,
         headers: { ETag: 'Its version' },
       },
-      { status: 304, description: 'It is as it was', schema: null },
+      UNCHANGED,
       ...failures([...KEY_ERRORS, 'request_malformed', 'not_found']),
     ],
   },
   {
-    ...NOTHING,
     method: 'GET',
     path: '/v1/health',
     operationId: 'health',
@@ -167,7 +165,6 @@ const ROUTES: DocumentedRoute[] = [
     ],
   },
   {
-    ...NOTHING,
     method: 'GET',
     path: '/v1/tls-check',
     operationId: 'tlsCheck',

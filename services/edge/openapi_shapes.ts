@@ -123,8 +123,7 @@ export const BODY_ERRORS = [
   'not_acknowledged',
 ] as const satisfies EdgeErrorCode[];
 
-export const NOTHING = { params: null, query: null, headers: null, body: null, security: [] };
-export const KEYED = { ...NOTHING, security: ['keyHeader', 'keyQuery'] };
+export const KEYED = { security: ['keyHeader', 'keyQuery'] };
 export const jsonBody = (schema: TSchema, example: object) => ({
   contentTypes: ['application/json', 'text/plain'],
   schema,

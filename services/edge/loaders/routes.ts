@@ -216,10 +216,7 @@ export function loaderDocs(): DocumentedRoute[] {
     operationId: `loader_${name.replace('.', '_')}`,
     tag: 'First-party domains',
     summary: `On a verified domain: ${LOADER_DESCRIPTIONS[name]}; below the site's loader prefix too`,
-    params: null,
-    query: null,
     headers: conditional,
-    body: null,
     responses: [
       {
         status: 200,
@@ -234,6 +231,5 @@ export function loaderDocs(): DocumentedRoute[] {
       UNCHANGED,
       ...failures(['request_malformed', 'domain_unverified', 'script_not_configured', 'internal']),
     ],
-    security: [],
   }));
 }

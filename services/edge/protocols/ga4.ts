@@ -242,11 +242,10 @@ const validation = Type.Object({
 /** The routes of GA4's protocols. */
 export function ga4Routes(): DocumentedRoute[] {
   const codes: EdgeErrorCode[] = [...KEY_ERRORS, ...BODY_ERRORS, 'rate_limited'];
-  const shared = { tag: 'GA4', params: null, headers: null };
   const hits = COLLECT_PATHS.flatMap((path) =>
     ['GET', 'POST'].map(
       (method): DocumentedRoute => ({
-        ...shared,
+        tag: 'GA4',
         method,
         path,
         operationId: `ga4_${method.toLowerCase()}${path.replaceAll(/\W+/g, '_')}`,
@@ -254,13 +253,12 @@ export function ga4Routes(): DocumentedRoute[] {
         query: hitQuery,
         body: method === 'GET' ? null : { contentTypes: ['text/plain'], schema: Type.String(), example: HITS_EXAMPLE },
         responses: [STORED, ...failures(hitCodes(method, codes))],
-        security: [],
       }),
     ),
   );
   const measured = [MEASUREMENT_PATH, MEASUREMENT_DEBUG_PATH].map(
     (path): DocumentedRoute => ({
-      ...shared,
+      tag: 'GA4',
       method: 'POST',
       path,
       operationId: `ga4${path.replaceAll(/\W+/g, '_')}`,
@@ -274,7 +272,6 @@ export function ga4Routes(): DocumentedRoute[] {
         path === MEASUREMENT_PATH ? STORED : { status: 200, description: 'What it is', schema: validation },
         ...failures([...codes, ...MEASUREMENT_ERRORS, ...(path === MEASUREMENT_PATH ? REFUSED_WHOLE : [])]),
       ],
-      security: [],
     }),
   );
   return [...hits, ...measured];

@@ -76,10 +76,6 @@ function posthogRoutes(codes: readonly EdgeErrorCode[]): DocumentedRoute[] {
       tag: 'PostHog',
       summary: 'Ask how PostHog’s browser library should behave: it sends events, and does nothing else',
       params: Type.Object({ key: apiKey }),
-      query: null,
-      headers: null,
-      body: null,
-      security: [],
       responses: [
         path.endsWith('.js')
           ? { status: 200, description: 'A script that sets it', contentType: 'text/javascript', schema: Type.String() }
@@ -95,7 +91,7 @@ const json = (schema: TSchema, example: object) => ({ contentTypes: ['applicatio
 
 function posted(path: string, tag: string) {
   const operationId = `${tag.toLowerCase()}${path.replaceAll(/\W+/g, '_')}`;
-  return { method: 'POST', path, operationId, tag, params: null, query: null, headers: null, security: [] };
+  return { method: 'POST', path, operationId, tag };
 }
 
 /** One response for each status that the protocol gives a code. */

@@ -182,9 +182,7 @@ export function collectorDocs(): DocumentedRoute[] {
       path,
       tag: 'First-party domains',
       summary: `On a verified domain: ${summary}; below the site's loader prefix too`,
-      params: null,
       query: fields.length === 0 ? null : Type.Object(Object.fromEntries(fields), { additionalProperties: true }),
-      headers: null,
       responses: [
         {
           status: 204,
@@ -193,13 +191,12 @@ export function collectorDocs(): DocumentedRoute[] {
         },
         ...failures([...BODY_ERRORS, 'rate_limited', ...OWN_ERRORS]),
       ],
-      security: [],
     };
     const name = path.replaceAll('/', '_');
     const schema = typeof example === 'string' ? Type.String() : Type.Object({}, OPEN);
     const body = { contentTypes: [contentType], schema, example };
     const posted: DocumentedRoute = { ...shared, method: 'POST', operationId: `collect${name}`, body };
-    const got: DocumentedRoute = { ...shared, method: 'GET', operationId: `collect${name}_get`, body: null };
+    const got: DocumentedRoute = { ...shared, method: 'GET', operationId: `collect${name}_get` };
     return path === '/t/e' ? [posted] : [posted, got];
   });
 }

@@ -130,7 +130,7 @@ export function mountVisitor(app: HttpServer, { table, refuse }: EdgeContext): v
   });
 }
 
-const OPEN = { method: 'GET', tag: 'Tag', params: null, query: null, body: null, security: [] };
+const OPEN = { method: 'GET', tag: 'Tag' };
 /** Headers by which a script is not sent again. */
 export const conditional = Type.Object({
   'If-None-Match': Type.Optional(Type.String({ description: 'The ETag that is known' })),
@@ -178,7 +178,6 @@ export function scriptDocs(): DocumentedRoute[] {
       path: '/v1/visitor',
       operationId: 'renewVisitor',
       summary: "Set the visitor's cookie again, on a verified domain, as the tag asks while the visitor allows it",
-      headers: null,
       responses: [
         {
           status: 204,
@@ -194,7 +193,6 @@ export function scriptDocs(): DocumentedRoute[] {
       path: '/v1/script-status',
       operationId: 'scriptStatus',
       summary: 'Whether the scripts are built, their sizes and their ETags',
-      headers: null,
       responses: [
         { status: 200, description: 'What this edge serves', schema: scriptStatusShape },
         ...failures(['request_malformed']),
