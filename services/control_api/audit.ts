@@ -1,7 +1,7 @@
 // Schemas of the audit: changes, and reads of personal data.
 
 import { type Static, Type } from 'typebox';
-import { closed, idField, limitField, nullable, timeField } from './fields.ts';
+import { closed, idField, limitField, nullable, numberedPageOf, timeField } from './fields.ts';
 
 const fields = nullable(Type.Record(Type.String(), Type.Unknown()));
 
@@ -38,10 +38,7 @@ const auditShape = Type.Object({
 });
 export type AuditItem = Static<typeof auditShape>;
 
-export const auditPage = Type.Object({
-  items: Type.Array(auditShape),
-  next: nullable(Type.Integer(), { description: 'Give it as `before` for the next page; null on the last one' }),
-});
+export const auditPage = numberedPageOf(auditShape);
 export type AuditPage = Static<typeof auditPage>;
 
 export const dataReadQuery = closed({
@@ -74,8 +71,5 @@ const dataReadShape = Type.Object({
   }),
 });
 
-export const dataReadPage = Type.Object({
-  items: Type.Array(dataReadShape),
-  next: nullable(Type.Integer(), { description: 'Give it as `before` for the next page; null on the last one' }),
-});
+export const dataReadPage = numberedPageOf(dataReadShape);
 export type DataReadPage = Static<typeof dataReadPage>;

@@ -42,6 +42,16 @@ export const closed = <Properties extends TProperties>(properties: Properties, o
 
 export const nothing = closed({});
 
+type Optionals<Properties extends Record<string, TSchema>> = {
+  [Name in keyof Properties]: ReturnType<typeof Type.Optional<Properties[Name]>>;
+};
+
+/** The same fields, each of which may be left out. */
+export function allOptional<Properties extends Record<string, TSchema>>(properties: Properties): Optionals<Properties> {
+  const entries = Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)]);
+  return Object.fromEntries(entries) as Optionals<Properties>;
+}
+
 /** What is known of a fact beside its body. */
 export interface Meta {
   version: string;
@@ -73,6 +83,13 @@ export const pageOf = <Item extends TObject>(item: Item) =>
   Type.Object({
     items: Type.Array(item),
     next: nullable(Type.String(), { description: 'Give it as `after` for the next page; null on the last one' }),
+  });
+
+/** One page of a list by numbers that grow. */
+export const numberedPageOf = <Item extends TObject>(item: Item) =>
+  Type.Object({
+    items: Type.Array(item),
+    next: nullable(Type.Integer(), { description: 'Give it as `before` for the next page; null on the last one' }),
   });
 
 export const errorShape = Type.Object({

@@ -97,8 +97,7 @@ const lettersField = Type.Array(letterField, {
   minItems: 1,
   maxItems: LETTERS_AT_ONCE_MAX,
 });
-export const resendBody = closed({ ids: lettersField });
-export const reopenBody = closed({ ids: lettersField });
+export const lettersBody = closed({ ids: lettersField });
 export const resolveBody = closed({
   ids: lettersField,
   note: Type.String({

@@ -1,12 +1,13 @@
 // Schemas of accounts, their sites, domains and keys, and of what may be done with these.
 
-import { type Static, type TSchema, Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { MONTH_PATTERN } from '#pipelines/quota/month.ts';
 import { ROLES } from '#pipelines/settings/access.ts';
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
 import { BUSINESS_CATEGORIES, KEY_RATE_LIMIT_MAX } from '#pipelines/settings/validate.ts';
 import { BLOCK_RULE_KINDS } from '#schemas/setting.ts';
 import {
+  allOptional,
   closed,
   countField,
   hashField,
@@ -155,15 +156,6 @@ export const changedSiteShape = Type.Object({
 });
 export type ChangedSite = Static<typeof changedSiteShape>;
 
-type Optionals<Properties extends Record<string, TSchema>> = {
-  [Name in keyof Properties]: ReturnType<typeof Type.Optional<Properties[Name]>>;
-};
-
-function allOptional<Properties extends Record<string, TSchema>>(properties: Properties): Optionals<Properties> {
-  const entries = Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)]);
-  return Object.fromEntries(entries) as Optionals<Properties>;
-}
-
 const dnsRecord = (description: string) => Type.Object({ name: Type.String(), value: Type.String() }, { description });
 
 export const domainParams = closed({
@@ -222,10 +214,7 @@ export const newAccount = closed({
   name: Type.Optional(accountName),
   monthly_allowance: monthlyAllowance,
 });
-export const accountChange = closed({
-  name: Type.Optional(accountName),
-  monthly_allowance: Type.Optional(monthlyAllowance),
-});
+export const accountChange = closed(allOptional({ name: accountName, monthly_allowance: monthlyAllowance }));
 
 const month = (description: string) => Type.String({ description, pattern: MONTH_PATTERN.source });
 
@@ -320,19 +309,13 @@ export const keyQuery = closed({
   shown_prefix: Type.Optional(Type.String({ description: 'Only keys that are shown so', maxLength: 100 })),
   ...pageFields,
 });
+export const keyChange = closed(
+  allOptional({ label: keyLabel, allowed_origins: origins, expires_at: expiresAt, rate_limit: rateLimit }),
+);
 export const newKey = closed({
   site_id: idField('The site whose events it may send'),
   caller: keyCaller,
-  label: Type.Optional(keyLabel),
-  allowed_origins: Type.Optional(origins),
-  expires_at: Type.Optional(expiresAt),
-  rate_limit: Type.Optional(rateLimit),
-});
-export const keyChange = closed({
-  label: Type.Optional(keyLabel),
-  allowed_origins: Type.Optional(origins),
-  expires_at: Type.Optional(expiresAt),
-  rate_limit: Type.Optional(rateLimit),
+  ...keyChange.properties,
 });
 export const keyRotation = closed({
   overlap_ms: Type.Optional(

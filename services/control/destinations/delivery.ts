@@ -163,16 +163,8 @@ async function sendTestEvent(
   const sent = await sendTest({ adapter, site, destination: { ...destination, settings }, entry });
   const { outcome, reason, detail, tookMs, answer = null } = sent;
   const as_test = (settings[TEST_SETTING] ?? '') !== '';
-  const shown: TestAnswer = {
-    event_id: eventId,
-    event,
-    outcome,
-    reason,
-    detail,
-    took_ms: Math.round(tookMs),
-    as_test,
-    answer,
-  };
+  const took_ms = Math.round(tookMs);
+  const shown: TestAnswer = { event_id: eventId, event, outcome, reason, detail, took_ms, as_test, answer };
   return { kind: 'answered', body: shown };
 }
 

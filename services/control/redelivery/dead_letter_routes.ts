@@ -22,7 +22,7 @@ import {
   refusedAsIs,
 } from '#pipelines/redelivery/resend.ts';
 import type { Permission } from '#pipelines/settings/access.ts';
-import { unless } from '#pipelines/settings/problems.ts';
+import { problem } from '#pipelines/settings/problems.ts';
 import type { EntryView } from '#schemas/event_batch.ts';
 import type { AttemptItem } from '#services/control_api/destinations.ts';
 import { pageOf } from '#services/control_api/fields.ts';
@@ -33,8 +33,7 @@ import {
   letterDetails,
   letterParams,
   letterQuery,
-  reopenBody,
-  resendBody,
+  lettersBody,
   resendShape,
   resolveBody,
   resolveShape,
@@ -86,7 +85,7 @@ export const deadLetterRoutes = resource('Dead letters', [
     access: ofListed('dead_letters.change'),
     summary:
       'Send dead letters in again, those of deliveries to their destination: each once, however often it is asked',
-    body: resendBody,
+    body: lettersBody,
     success: { status: 200, schema: resendShape, description: 'What became of each' },
     errors: [...READING_ERRORS, 'settings_not_stored'],
     gather: ({ body }, sources) =>
@@ -103,13 +102,10 @@ export const deadLetterRoutes = resource('Dead letters', [
     errors: [...READING_ERRORS, 'settings_not_stored'],
     async gather({ body: { ids, note: sent } }, sources) {
       const note = sent.trim();
-      const problems = unless(
-        !holdsPersonalText(note),
-        'personal_text',
-        'note',
-        'holds an e-mail address or a phone number',
-      );
-      if (problems.length > 0) return refused('settings_invalid', problems);
+      if (holdsPersonalText(note)) {
+        const message = 'holds an e-mail address or a phone number';
+        return refused('settings_invalid', [problem('personal_text', 'note', message)]);
+      }
       return changeLetters(ids, sources, {
         noted: (resolve) => ({ resolve, note }),
         change: (own, { principal }) => sources.letters.resolve(own, note, principal.actor),
@@ -119,7 +115,7 @@ export const deadLetterRoutes = resource('Dead letters', [
   route('POST', `${base}/reopen`, 'reopenDeadLetters', {
     access: ofListed('dead_letters.change'),
     summary: 'Reopen resolved dead letters',
-    body: reopenBody,
+    body: lettersBody,
     success: { status: 200, schema: resolveShape, description: 'What became of each' },
     errors: [...READING_ERRORS, 'settings_not_stored'],
     gather: ({ body }, sources) =>
@@ -165,9 +161,8 @@ async function changeLetters<Outcome>(
   if (named.length === 0) return answered(new Map());
   const world = await note('dead_letters', noted(named.map(({ id }) => id)));
   if ('kind' in world) return world;
-  const own = named.filter((letter) => isOwn(letter, world));
-  const ownPlaces = own.map(({ place }) => place);
-  return answered(own.length === 0 ? new Map() : await change(ownPlaces, world));
+  const own = named.filter((letter) => isOwn(letter, world)).map(({ place }) => place);
+  return answered(own.length === 0 ? new Map() : await change(own, world));
 }
 
 async function showLetter(id: string, sources: ControlServices, world: RequestContext): Promise<GatheredAnswer> {
@@ -241,11 +236,8 @@ function detailsOf(found: DeadLetterView, deliveries: LetterDeliveries): Omit<Le
     distinct_id: distinctId,
     received_at: receivedAtMs,
   }));
-  return {
-    ...itemOf(found, deliveries),
-    sha256: hash('sha256', found.letter.bytes, 'hex'),
-    contents: contents ?? null,
-  };
+  const sha256 = hash('sha256', found.letter.bytes, 'hex');
+  return { ...itemOf(found, deliveries), sha256, contents: contents ?? null };
 }
 
 /** What is known of letters of deliveries since they died, by their ids; other letters have none. */
@@ -309,11 +301,8 @@ async function outcomesOf(
     const rows = await rowsOf<LetterOutcomeRow>(sources, query);
     if (typeof rows === 'string') return null;
     for (const { site_id, destination, p, o, i, delivered, latest, latest_at } of rows) {
-      known.set([site_id, destination, p, o, i].join('/'), {
-        delivered: delivered === 1,
-        latest,
-        latestAtMs: latest_at,
-      });
+      const outcome = { delivered: delivered === 1, latest, latestAtMs: latest_at };
+      known.set([site_id, destination, p, o, i].join('/'), outcome);
     }
   }
   return known;
@@ -324,10 +313,10 @@ async function attemptsOf({ letter, views }: DeadLetterView, sources: Asking): P
   const [event] = views ?? [];
   if (letter.stage !== 'delivery' || event === undefined || views?.length !== 1) return null;
   const { siteId, eventId } = event;
-  const statement = attemptsStatement(siteId, eventId);
-  const asked = { rows_of: 'attempts' };
-  const rows = { siteId, about: 'letters', asked, statement, cacheTtlMs: OUTCOMES_KEPT_MS };
-  const found = await rowsOf<AttemptRow>(sources, rows);
+  const found = await rowsOf<AttemptRow>(sources, {
+    ...{ siteId, about: 'letters', asked: { rows_of: 'attempts' }, cacheTtlMs: OUTCOMES_KEPT_MS },
+    statement: attemptsStatement(siteId, eventId),
+  });
   if (typeof found === 'string') return null;
   return found
     .filter(({ destination }) => destination === letter.destination)
