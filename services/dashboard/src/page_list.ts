@@ -125,7 +125,7 @@ export const PAGES: readonly Page[] = [
   },
   {
     ...{ path: '/sites/:site/events/:event', title: 'Event', permission: 'query.events' },
-    load: () => import('./pages/event/event_page.tsx'),
+    load: () => import('./pages/event/event_trace.tsx'),
   },
   {
     ...{ path: RETURN_PATH, title: 'Signing in', permission: null },

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { readStored, writeStored } from './browser_storage.ts';
 
 /** A time that is looked at: from, inclusive, to, exclusive, in milliseconds since 1970 UTC. */
 export interface Period {
@@ -131,16 +132,7 @@ const PARAMETERS = ['period', 'from', 'to'] as const;
 const KEY = 'svc_period';
 
 /** The period that was chosen last in this tab, as parameters of an address; empty where it is the usual one. */
-export const storedPeriod = signal(stored());
-
-function stored(): URLSearchParams {
-  try {
-    return periodIn(new URLSearchParams(sessionStorage.getItem(KEY) ?? ''));
-  } catch {
-    // A browser that keeps nothing begins with the usual period.
-    return new URLSearchParams();
-  }
-}
+export const storedPeriod = signal(periodIn(new URLSearchParams(readStored(() => sessionStorage, KEY) ?? '')));
 
 /** The parameters of a query that say of which time a page is. */
 export function periodIn(query: URLSearchParams): URLSearchParams {
@@ -154,11 +146,7 @@ export const withPeriod = (query: URLSearchParams): URLSearchParams =>
 /** Keeps a period, as parameters, for the pages to come in this tab. */
 export function storePeriod(given: URLSearchParams): void {
   storedPeriod.value = given;
-  try {
-    sessionStorage.setItem(KEY, given.toString());
-  } catch {
-    // It holds until the page is loaded anew.
-  }
+  writeStored(() => sessionStorage, KEY, given.toString());
 }
 
 const clocks = new Map<string, Intl.DateTimeFormat>();

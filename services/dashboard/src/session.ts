@@ -61,34 +61,29 @@ export function giveUpSession(): void {
   session.value = { state: 'signed_out' };
 }
 
+type Grant = Who['grants'][number];
+
+const hasGrant = (permission: Permission, covers: (grant: Grant) => boolean): boolean =>
+  currentUser.value?.grants.some((grant) => grant.permissions.includes(permission) && covers(grant)) === true;
+
 /** Whether the person may do something at a site; null: anywhere at all. The service itself refuses what may not be done. */
-export function mayAt(permission: Permission, siteId: string | null): boolean {
-  const grants = currentUser.value?.grants ?? [];
-  return grants.some((grant) => grant.permissions.includes(permission) && covers(grant, siteId));
-}
+export const mayAt = (permission: Permission, siteId: string | null): boolean =>
+  hasGrant(permission, ({ account_id, site_id }) => {
+    if (siteId === null || (account_id === null && site_id === null) || site_id === siteId) return true;
+    return site_id === null && account_id === sites.value?.find((site) => site.site_id === siteId)?.account_id;
+  });
 
 /** Whether the person may do something in the whole of an account; null: of any at all. */
-export function mayInAccount(permission: Permission, accountId: string | null): boolean {
-  return (currentUser.value?.grants ?? []).some(
-    ({ permissions, account_id, site_id }) =>
-      permissions.includes(permission) &&
-      site_id === null &&
-      (accountId === null || account_id === null || account_id === accountId),
+export const mayInAccount = (permission: Permission, accountId: string | null): boolean =>
+  hasGrant(
+    permission,
+    ({ account_id, site_id }) =>
+      site_id === null && (accountId === null || account_id === null || account_id === accountId),
   );
-}
 
 /** Whether the person may do something that is of no site and no account, or of all of them. */
-export function mayEverywhere(permission: Permission): boolean {
-  return (currentUser.value?.grants ?? []).some(
-    ({ permissions, account_id, site_id }) =>
-      permissions.includes(permission) && account_id === null && site_id === null,
-  );
-}
-
-function covers({ account_id, site_id }: Who['grants'][number], siteId: string | null): boolean {
-  if (siteId === null || (account_id === null && site_id === null) || site_id === siteId) return true;
-  return site_id === null && account_id === sites.value?.find((site) => site.site_id === siteId)?.account_id;
-}
+export const mayEverywhere = (permission: Permission): boolean =>
+  hasGrant(permission, ({ account_id, site_id }) => account_id === null && site_id === null);
 
 /** Where somebody is asked to prove that it is them: what is called with whether they have. */
 export const reauthRequest = signal<((isRecentlyAuthenticated: boolean) => void) | null>(null);

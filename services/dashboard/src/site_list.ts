@@ -1,6 +1,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import { type ApiError, listAll } from './api/request.ts';
+import { readStored, writeStored } from './browser_storage.ts';
 import { currentLocation, decoded } from './router.ts';
 
 /** The sites that the person may see, by id; null until they are known. */
@@ -12,17 +13,8 @@ export const chosenSite = computed<string | null>(() => siteIn(currentLocation.v
 
 const KEY = 'svc_site';
 
-function stored(): string | null {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    // A browser that keeps nothing begins at the first site.
-    return null;
-  }
-}
-
 /** The site that was looked at last in this browser; whoever is here now may not see it. */
-const lastSite = signal(stored());
+const lastSite = signal(readStored(() => localStorage, KEY));
 
 /** Where the dashboard begins: at the site that was looked at last, or the first; null where there is none. */
 export const siteToOpen = computed<string | null>(() => {
@@ -39,11 +31,7 @@ export function followSite(): void {
   effect(() => {
     if (chosenSite.value === null) return;
     lastSite.value = chosenSite.value;
-    try {
-      localStorage.setItem(KEY, chosenSite.value);
-    } catch {
-      // It holds until the page is left.
-    }
+    writeStored(() => localStorage, KEY, chosenSite.value);
   });
 }
 
@@ -76,11 +64,7 @@ export async function readSites(): Promise<void> {
 export function forgetSites(): void {
   reader += 1;
   lastSite.value = chosenSite.value;
-  try {
-    localStorage.removeItem(KEY);
-  } catch {
-    // Nothing is kept then.
-  }
+  writeStored(() => localStorage, KEY, null);
   sites.value = null;
   sitesFailure.value = null;
 }

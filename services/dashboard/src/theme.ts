@@ -1,4 +1,5 @@
 import { effect, signal } from '@preact/signals';
+import { readStored, writeStored } from './browser_storage.ts';
 
 /** How bright the dashboard is: as the device says, or as the person chose. */
 export type Theme = 'system' | 'light' | 'dark';
@@ -9,23 +10,14 @@ const SCHEMES: Readonly<Record<Theme, string>> = { system: 'light dark', light: 
 export const theme = signal<Theme>(stored());
 
 function stored(): Theme {
-  try {
-    const text = localStorage.getItem(KEY);
-    return text === 'light' || text === 'dark' ? text : 'system';
-  } catch {
-    // A browser that keeps nothing has the device's scheme.
-    return 'system';
-  }
+  const text = readStored(() => localStorage, KEY);
+  return text === 'light' || text === 'dark' ? text : 'system';
 }
 
 /** Keeps the page in the scheme that was chosen, and the choice in this browser. */
 export function followTheme(): void {
   effect(() => {
     document.documentElement.style.colorScheme = SCHEMES[theme.value];
-    try {
-      localStorage.setItem(KEY, theme.value);
-    } catch {
-      // It holds until the page is left.
-    }
+    writeStored(() => localStorage, KEY, theme.value);
   });
 }

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { session } from '../session.ts';
-import type { ApiError, ApiResult } from './request.ts';
+import { type ApiError, type ApiResult, listAll, type Parameters, request } from './request.ts';
 
 /** What a page knows of something it asked for. What was answered last stays until the next answer is there. */
 export interface Asked<Value> {
@@ -13,6 +13,9 @@ export interface Asked<Value> {
   asks: boolean;
   again(): void;
 }
+
+/** After how long it is asked again, which what is known may tell; null: never. */
+type HowOften<Value> = number | null | ((value: Value | null) => number | null);
 
 /**
  * What is asked only of those who may ask it, and null for the others. Their asking would be refused for as long as the page
@@ -38,10 +41,11 @@ interface State<Value> {
 export function useQuery<Value>(
   key: string,
   asking: (signal: AbortSignal) => Promise<ApiResult<Value>>,
-  everyMs: number | null = null,
+  everyMs: HowOften<Value> = null,
 ): Asked<Value> {
   const [state, setState] = useState<State<Value>>({ key, value: null, version: null, failure: null, asks: true });
   const [round, setRound] = useState(0);
+  const often = typeof everyMs === 'function' ? everyMs(state.value) : everyMs;
   const current = useRef(asking);
   current.current = asking;
   // The question is told by its key, and the round asks it again.
@@ -56,16 +60,57 @@ export function useQuery<Value>(
         if (!controller.signal.aborted) throw error;
       }
     };
-    const stop = poll(once, everyMs);
+    const stop = poll(once, often);
     return () => {
       stop();
       controller.abort();
     };
-  }, [key, round, everyMs]);
+  }, [key, round, often]);
   const again = useCallback(() => setRound((before) => before + 1), []);
   const { value, version, failure, asks } = state;
   const isOld = value !== null && state.key !== key;
   return { value, version, failure, asks, isOld, waits: value === null && failure === null, again };
+}
+
+/** Reads something of the API; nothing where the path is null, as it is not for the role of who looks. */
+export function useGet<Value>(path: string, query?: Parameters, everyMs?: HowOften<Value>): Asked<Value>;
+export function useGet<Value>(
+  path: string | null,
+  query?: Parameters,
+  everyMs?: HowOften<Value | null>,
+): Asked<Value | null>;
+export function useGet<Value>(path: string | null, query: Parameters = {}, everyMs: HowOften<Value | null> = null) {
+  const asking = (signal: AbortSignal) => request<Value>('GET', path ?? '', { query, signal });
+  return useQuery<Value | null>(JSON.stringify([path, query]), askedWhere(path !== null, asking), everyMs);
+}
+
+interface Listed<Item> {
+  items: Item[];
+  /** Whether there are others. */
+  more: boolean;
+}
+
+/** Reads every item of a list of the API, up to a number; nothing where the path is null. */
+export function useList<Item>(
+  path: string,
+  query?: Parameters,
+  everyMs?: HowOften<Listed<Item>>,
+  max?: number,
+): Asked<Listed<Item>>;
+export function useList<Item>(
+  path: string | null,
+  query?: Parameters,
+  everyMs?: HowOften<Listed<Item> | null>,
+  max?: number,
+): Asked<Listed<Item> | null>;
+export function useList<Item>(
+  path: string | null,
+  query: Parameters = {},
+  everyMs: HowOften<Listed<Item> | null> = null,
+  max = 10_000,
+) {
+  const asking = (signal: AbortSignal) => listAll<Item>(path ?? '', query, max, signal);
+  return useQuery<Listed<Item> | null>(JSON.stringify([path, query]), askedWhere(path !== null, asking), everyMs);
 }
 
 /** A failure leaves what is known of the same question, and takes away what was an answer to another one. */

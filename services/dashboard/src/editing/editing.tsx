@@ -24,9 +24,11 @@ interface EditingOf<Item extends Meta, Draft extends object> {
   replaced?(loaded: Draft, mine: Draft, theirs: Draft): readonly string[];
   /** Whether a form may replace what cannot be compared, such as a secret. */
   isBlind?(draft: Draft): boolean;
-  onSaved(saved: Item): void;
-  /** The page is to be read again. */
-  onTheirs(): void;
+  /** What is told when it is saved. */
+  said?: string;
+  onSaved?(saved: Item): void;
+  /** The page is to be read again: it was saved, or theirs was taken. */
+  onDone(): void;
 }
 
 /** A form over something that others may change as well. */
@@ -51,8 +53,9 @@ export function useEditForm<Item extends Meta, Draft extends object>({
   isBlind = () => false,
   read,
   write,
+  said,
   onSaved,
-  onTheirs,
+  onDone,
 }: EditingOf<Item, Draft>): Editing<Draft> {
   const [loaded, setLoaded] = useState(item);
   const [draft, setDraft] = useState(() => draftOf(item));
@@ -89,12 +92,11 @@ export function useEditForm<Item extends Meta, Draft extends object>({
           setLoaded(stored);
           // What was typed while it was under way is not lost.
           setDraft((now) => (isSame(now, draft) ? draftOf(stored) : now));
-          onSaved(stored);
+          if (said !== undefined) toast(said);
+          onSaved?.(stored);
         },
-        onTheirs(theirs) {
-          fill(theirs);
-          onTheirs();
-        },
+        onTheirs: fill,
+        onDone,
       });
     },
   };
@@ -113,9 +115,11 @@ interface Wanted<Item extends Meta> {
   write(base: Item): Promise<ApiResult<unknown>>;
   /** Whether it may replace what cannot be compared: somebody else may have changed a secret. */
   isBlind?: boolean;
-  onSaved(saved: unknown): void;
+  onSaved?(saved: unknown): void;
   /** Shows what somebody else has made of it in the place of what was typed. */
-  onTheirs(theirs: Item): void;
+  onTheirs?(theirs: Item): void;
+  /** It was saved, or theirs was taken. */
+  onDone(): void;
 }
 
 /** Somebody else changed what was about to be changed, and one of the two has to be chosen. */
@@ -163,7 +167,9 @@ export function useSave(): Saving {
     setBusy(false);
     setFailure(outcome.kind === 'failed' ? outcome.failure : null);
     setConflict(outcome.kind === 'changed' ? conflictOf(wanted, outcome) : null);
-    if (outcome.kind === 'saved') wanted.onSaved(outcome.saved);
+    if (outcome.kind !== 'saved') return;
+    wanted.onSaved?.(outcome.saved);
+    wanted.onDone();
   };
   const conflictOf = <Item extends Meta>(wanted: Wanted<Item>, { theirs, found }: Changed<Item>): Conflict => ({
     theirs,
@@ -173,7 +179,8 @@ export function useSave(): Saving {
     keep: () => void make(wanted, theirs),
     take() {
       setConflict(null);
-      wanted.onTheirs(theirs);
+      wanted.onTheirs?.(theirs);
+      wanted.onDone();
     },
     leave: () => setConflict(null),
   });
@@ -370,10 +377,8 @@ export function RemoveButton<Item extends Meta>(props: RemoveButtonProps<Item>):
         toast(`${name} was removed`);
         onRemoved();
       },
-      onTheirs() {
-        setAsks(false);
-        onTheirs();
-      },
+      onTheirs,
+      onDone: () => setAsks(false),
     });
   return (
     <>

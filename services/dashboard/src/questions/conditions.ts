@@ -197,18 +197,20 @@ export const someOf = <Item>(items: Item[]): Item[] | undefined => (items.length
 /** Where events may not be read one by one these are offered; any other name can be typed. */
 const USUAL_PROPERTIES = ['utm_source', 'utm_medium', 'utm_campaign', '$current_url', '$referrer', '$browser', '$os'];
 
+/** Paths into properties, one level deep into objects, with their values. */
+const leavesOf = (properties: Readonly<Record<string, unknown>>): [path: string[], value: unknown][] =>
+  Object.entries(properties).flatMap(([name, value]): [string[], unknown][] =>
+    typeof value !== 'object' || value === null || Array.isArray(value)
+      ? [[[name], value]]
+      : Object.entries(value).map(([inner, one]) => [[name, inner], one]),
+  );
+
 /** Paths into properties, the commonest first, one level deep into objects. */
 export function propertyNames(properties: readonly Record<string, unknown>[]): string[][] {
   const counts = new Map<string, number>();
-  const count = (path: string[]): void => {
+  for (const [path] of properties.flatMap(leavesOf)) {
     const key = JSON.stringify(path);
     counts.set(key, (counts.get(key) ?? 0) + 1);
-  };
-  for (const one of properties) {
-    for (const [name, value] of Object.entries(one)) {
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) count([name]);
-      else for (const inner of Object.keys(value)) count([name, inner]);
-    }
   }
   const found = [...counts].sort(([, a], [, b]) => b - a).map(([key]) => JSON.parse(key) as string[]);
   const usual = USUAL_PROPERTIES.filter((name) => !counts.has(JSON.stringify([name]))).map((name) => [name]);
@@ -250,10 +252,7 @@ export function fieldNotes(events: Listing['events']): (field: Field) => string 
   };
   for (const { properties, ...columns } of events) {
     for (const [column, value] of Object.entries(columns)) add({ column: column as Column }, value);
-    for (const [name, value] of Object.entries(properties)) {
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) add({ property: [name] }, value);
-      else for (const [inner, one] of Object.entries(value)) add({ property: [name, inner] }, one);
-    }
+    for (const [property, value] of leavesOf(properties)) add({ property }, value);
   }
   return (field) => {
     const values = [...(found.get(JSON.stringify(field)) ?? [])];

@@ -1,9 +1,9 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { Field } from '#pipelines/analytics/filters.ts';
 import { Button } from '../ui/button.tsx';
 import { Combobox } from '../ui/combobox.tsx';
-import { Problem, SelectField, useTypedText } from '../ui/form_fields.tsx';
+import { LabelledField, Problem, SelectField, useTypedText } from '../ui/form_fields.tsx';
 import { Icon, IconButton } from '../ui/icon.tsx';
 import {
   type ConditionDraft,
@@ -403,7 +403,6 @@ const UNITS = [
 const unitOf = (ms: number): number => UNITS.find((unit) => ms % unit.ms === 0)?.ms ?? 1_000;
 
 export function SpanField({ label, ms, problem = '', onMs }: SpanFieldProps): VNode {
-  const id = useId();
   const [unit, setUnit] = useState(() => unitOf(ms));
   // Another question may have a span that is no whole number of the unit that was chosen.
   const fitting = ms % unit === 0 ? unit : unitOf(ms);
@@ -411,47 +410,42 @@ export function SpanField({ label, ms, problem = '', onMs }: SpanFieldProps): VN
   // Whoever types 1.5 means the unit that stands beside it.
   const shown = typed.isTyped ? unit : fitting;
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <span class="span-field">
-        <input
-          id={id}
-          type="number"
-          min={0}
-          step="any"
-          value={typed.text}
-          {...(problem !== '' && { 'aria-invalid': 'true' as const, 'aria-describedby': `${id}p` })}
-          onInput={(event) => {
-            const text = event.currentTarget.value;
-            const read = text === '' || Number(text) < 0 ? ms : Math.round(Number(text) * shown);
-            typed.type(text, read);
-            setUnit(shown);
-            if (read !== ms) onMs(read);
-          }}
-          onBlur={typed.leave}
-        />
-        <select
-          aria-label={`${label}: unit`}
-          value={String(shown)}
-          onChange={(event) => {
-            const chosen = Number(event.currentTarget.value);
-            typed.leave();
-            setUnit(chosen);
-            onMs((ms / shown) * chosen);
-          }}
-        >
-          {UNITS.map((one) => (
-            <option key={one.ms} value={String(one.ms)}>
-              {one.label}
-            </option>
-          ))}
-        </select>
-      </span>
-      {problem !== '' && (
-        <p class="problem" id={`${id}p`} role="alert">
-          {problem}
-        </p>
+    <LabelledField label={label} problem={problem}>
+      {(described) => (
+        <span class="span-field">
+          <input
+            {...described}
+            type="number"
+            min={0}
+            step="any"
+            value={typed.text}
+            onInput={(event) => {
+              const text = event.currentTarget.value;
+              const read = text === '' || Number(text) < 0 ? ms : Math.round(Number(text) * shown);
+              typed.type(text, read);
+              setUnit(shown);
+              if (read !== ms) onMs(read);
+            }}
+            onBlur={typed.leave}
+          />
+          <select
+            aria-label={`${label}: unit`}
+            value={String(shown)}
+            onChange={(event) => {
+              const chosen = Number(event.currentTarget.value);
+              typed.leave();
+              setUnit(chosen);
+              onMs((ms / shown) * chosen);
+            }}
+          >
+            {UNITS.map((one) => (
+              <option key={one.ms} value={String(one.ms)}>
+                {one.label}
+              </option>
+            ))}
+          </select>
+        </span>
       )}
-    </div>
+    </LabelledField>
   );
 }

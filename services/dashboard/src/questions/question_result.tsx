@@ -2,8 +2,8 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
 import type { Questions } from '#pipelines/analytics/questions.ts';
-import { type ApiError, type ApiResult, ask, askFile, request, sentenceOf } from '../api/request.ts';
-import { type Asked, useQuery } from '../api/use_answer.ts';
+import { type ApiError, type ApiResult, ask, askFile, sentenceOf } from '../api/request.ts';
+import { type Asked, useGet, useQuery } from '../api/use_answer.ts';
 import { capital, timeOfDay } from '../format.ts';
 import type { Period } from '../period.ts';
 import { mayAt } from '../session.ts';
@@ -131,9 +131,7 @@ interface QuestionActionsProps<Name extends keyof Questions> {
 }
 
 function Opened({ siteId, id }: { siteId: string; id: string }): VNode | null {
-  const asked = useQuery(`${siteId} ${id}`, (signal) =>
-    request<SavedQuestion>('GET', questionsPath(siteId, id), { signal }),
-  );
+  const asked = useGet<SavedQuestion>(questionsPath(siteId, id));
   return asked.value === null ? null : <span class="muted small">Saved query “{asked.value.name}”</span>;
 }
 

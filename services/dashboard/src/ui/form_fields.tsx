@@ -27,6 +27,13 @@ export function Problem({ text }: { text: string }): VNode | null {
   );
 }
 
+/** What the fields of a form need. */
+export interface DraftProps<Draft> {
+  draft: Draft;
+  failure: ApiError | null;
+  onDraft(draft: Draft): void;
+}
+
 interface FieldProps {
   label: string;
   /** Says more than the label, below the field. */
@@ -41,7 +48,7 @@ interface Described {
 }
 
 /** A label, a field that it draws by `children`, its hint and what is wrong with it, told to those who listen. */
-function Field(props: FieldProps & { children: (described: Described) => VNode }): VNode {
+export function LabelledField(props: FieldProps & { children: (described: Described) => VNode }): VNode {
   const { label, hint, problem = '', children } = props;
   const id = useId();
   const about = [...(hint === undefined ? [] : [`${id}h`]), ...(problem === '' ? [] : [`${id}p`])];
@@ -83,7 +90,7 @@ interface TextFieldProps extends FieldProps {
 export function TextField(props: TextFieldProps): VNode {
   const { label, hint, problem, value, onValue, lines = 1, type = 'text', ...rest } = props;
   return (
-    <Field label={label} hint={hint} {...(problem !== undefined && { problem })}>
+    <LabelledField label={label} hint={hint} {...(problem !== undefined && { problem })}>
       {(described) =>
         lines > 1 ? (
           <textarea
@@ -104,7 +111,7 @@ export function TextField(props: TextFieldProps): VNode {
           />
         )
       }
-    </Field>
+    </LabelledField>
   );
 }
 
@@ -121,7 +128,7 @@ interface SelectFieldProps extends FieldProps {
 /** A field for one of a few values; where there are many a Combobox is better. */
 export function SelectField({ label, hint, problem, value, onValue, options }: SelectFieldProps): VNode {
   return (
-    <Field label={label} hint={hint} {...(problem !== undefined && { problem })}>
+    <LabelledField label={label} hint={hint} {...(problem !== undefined && { problem })}>
       {(described) => (
         <select {...described} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
           {options.map((option) => (
@@ -131,7 +138,7 @@ export function SelectField({ label, hint, problem, value, onValue, options }: S
           ))}
         </select>
       )}
-    </Field>
+    </LabelledField>
   );
 }
 

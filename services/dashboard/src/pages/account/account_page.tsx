@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { PASSWORD_RULE } from '#pipelines/settings/secrets.ts';
 import type { SessionList } from '#services/control_api/users.ts';
 import { request } from '../../api/request.ts';
-import { useMutation, useQuery } from '../../api/use_answer.ts';
+import { useGet, useMutation, useQuery } from '../../api/use_answer.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { currentUser, linkAt, mayAt, mayInAccount, readProviders, readSession } from '../../session.ts';
@@ -87,7 +87,7 @@ function OwnSignIn(): VNode {
 }
 
 function OwnSessions(): VNode {
-  const asked = useQuery('own sessions', (signal) => request<SessionList>('GET', '/v1/sessions', { signal }));
+  const asked = useGet<SessionList>('/v1/sessions');
   const action = useMutation();
   const end = ({ id }: SessionList['items'][number]) =>
     action.run(

@@ -1,8 +1,7 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { AccountItem, UsageAnswer } from '#services/control_api/sites.ts';
-import { listAll, request } from '../../api/request.ts';
-import { useQuery } from '../../api/use_answer.ts';
+import { useGet, useList } from '../../api/use_answer.ts';
 import { TimeSeries } from '../../charts/time_series.tsx';
 import { dateTime, monthName, number, percent } from '../../format.ts';
 import { API_ZONE } from '../../period.ts';
@@ -23,11 +22,7 @@ const STATES: Readonly<Record<AllowanceState, { label: string; badge: BadgeKind 
 };
 
 export function Usage(): VNode {
-  const asked = useQuery(
-    'accounts',
-    (signal) => listAll<AccountItem>('/v1/admin/accounts', {}, 10_000, signal),
-    EVERY_MS,
-  );
+  const asked = useList<AccountItem>('/v1/admin/accounts', {}, EVERY_MS);
   return (
     <Shown asked={asked}>
       {({ items }) =>
@@ -100,11 +95,7 @@ function UsageByDay({ accountId, allowance }: { accountId: string; allowance: nu
   const [chosen, setChosen] = useState<string | null>(null);
   const month = chosen ?? months[0] ?? '';
   const path = `/v1/admin/accounts/${encodeURIComponent(accountId)}/usage`;
-  const asked = useQuery(
-    `${accountId} ${month}`,
-    (signal) => request<UsageAnswer>('GET', path, { query: { month }, signal }),
-    chosen === null ? EVERY_MS : null,
-  );
+  const asked = useGet<UsageAnswer>(path, { month }, chosen === null ? EVERY_MS : null);
   return (
     <div class="stack">
       <div class="month-choice">

@@ -47,8 +47,7 @@ export default function BoardPage({ params }: PageProps): VNode {
       kept: ({ questions }) => ({ questions: moved(questions, question, to) }),
       read: () => readBoard(siteId, id),
       write: (base) => replaceBoard(siteId, { ...base, questions: moved(base.questions, question, to) }),
-      onSaved: asked.again,
-      onTheirs: asked.again,
+      onDone: asked.again,
     });
   return (
     <div class="stack">

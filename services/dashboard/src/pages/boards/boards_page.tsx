@@ -98,11 +98,8 @@ function RemoveDialog({ removed: { kind, path, item }, onClose, onDone }: Remove
       kept: () => null,
       read: () => request('GET', one),
       write: ({ version }) => request('DELETE', one, { version }),
-      onSaved() {
-        toast(`Removed “${item.name}”`);
-        onDone();
-      },
-      onTheirs: onDone,
+      onSaved: () => toast(`Removed “${item.name}”`),
+      onDone,
     });
   return (
     <Confirm

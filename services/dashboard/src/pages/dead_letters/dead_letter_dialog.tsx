@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { AttemptItem } from '#services/control_api/destinations.ts';
 import type { DeadLetterItem, LetterDetails, ResendAnswer, ResolveAnswer } from '#services/control_api/redelivery.ts';
 import { type ApiResult, request } from '../../api/request.ts';
-import { useMutation, useQuery } from '../../api/use_answer.ts';
+import { useGet, useMutation } from '../../api/use_answer.ts';
 import { dateTime, number } from '../../format.ts';
 import { mayAt, mayEverywhere } from '../../session.ts';
 import { ActionForm } from '../../ui/action_form.tsx';
@@ -18,7 +18,7 @@ import { deadLetters, isAllSettled, isOpen, portions, resentSentence, stateOf } 
 
 export function LetterDialog({ id, onChanged, onClose }: { id: string; onChanged(): void; onClose(): void }): VNode {
   const path = `/v1/admin/dead-letters/${encodeURIComponent(id)}`;
-  const asked = useQuery(id, (signal) => request<LetterDetails>('GET', path, { signal }));
+  const asked = useGet<LetterDetails>(path);
   const onDone = (): void => {
     asked.again();
     onChanged();

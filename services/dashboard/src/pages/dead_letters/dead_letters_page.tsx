@@ -1,8 +1,7 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
-import { listAll } from '../../api/request.ts';
-import { useQuery } from '../../api/use_answer.ts';
+import { useList } from '../../api/use_answer.ts';
 import { Sparkline } from '../../charts/time_series.tsx';
 import { dateTime, number } from '../../format.ts';
 import { readPeriod } from '../../period.ts';
@@ -37,13 +36,11 @@ export default function DeadLettersPage(): VNode {
   const { query } = currentLocation.value;
   const period = readPeriod(query, Date.now());
   const [site, destination] = [query.get('site'), query.get('destination')];
-  const asked = useQuery(`${period.from} ${site} ${destination}`, (signal) =>
-    listAll<DeadLetterItem>(
-      '/v1/admin/dead-letters',
-      { since: period.from, site_id: site, destination },
-      LETTERS_MAX,
-      signal,
-    ),
+  const asked = useList<DeadLetterItem>(
+    '/v1/admin/dead-letters',
+    { since: period.from, site_id: site, destination },
+    null,
+    LETTERS_MAX,
   );
   const inPeriod = useMemo(
     () => (asked.value?.items ?? []).filter(({ died_at }) => died_at < period.to),

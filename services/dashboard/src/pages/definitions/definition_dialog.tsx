@@ -45,10 +45,9 @@ export function DefinitionDialog(props: DefinitionDialogProps): VNode {
     write: (draft, base) => writeDefinition(siteId, draft, base),
     onSaved({ definition: saved }) {
       toast(`Saved ${saved?.name ?? ''}`);
-      onChanged();
       onClose();
     },
-    onTheirs: onChanged,
+    onDone: onChanged,
   });
   const { draft } = editing;
   const [view, setView] = useState('says');

@@ -3,8 +3,8 @@ import { useMemo } from 'preact/hooks';
 import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
 import type { DestinationItem } from '#services/control_api/destinations.ts';
 import type { DefinitionHealth, TagHealthItem } from '#services/control_api/operations.ts';
-import { listAll, request, sitePath } from '../../api/request.ts';
-import { askedWhere, useQuery } from '../../api/use_answer.ts';
+import { sitePath } from '../../api/request.ts';
+import { useGet, useList } from '../../api/use_answer.ts';
 import { ago, dateTime, span } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
@@ -24,21 +24,11 @@ interface Row {
 
 export default function DefinitionsPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const asked = useQuery(siteId, (signal) =>
-    request<{ items: EventDefinition[] }>('GET', sitePath(siteId, 'event-definitions'), { signal }),
-  );
-  const health = useQuery(
-    siteId,
-    (signal) => request<TagHealthItem>('GET', sitePath(siteId, 'tag-health'), { signal }),
-    HEALTH_EVERY_MS,
-  );
-  const seesDestinations = mayAt('destinations.read', siteId);
-  const destinations = useQuery(
-    `${siteId} ${seesDestinations}`,
-    askedWhere(seesDestinations, (signal) =>
-      listAll<DestinationItem>('/v1/admin/destinations', { site_id: siteId }, 1_000, signal),
-    ),
-  );
+  const asked = useGet<{ items: EventDefinition[] }>(sitePath(siteId, 'event-definitions'));
+  const health = useGet<TagHealthItem>(sitePath(siteId, 'tag-health'), {}, HEALTH_EVERY_MS);
+  const destinations = useList<DestinationItem>(mayAt('destinations.read', siteId) ? '/v1/admin/destinations' : null, {
+    site_id: siteId,
+  });
   const rows = useMemo(() => rowsOf(asked.value?.items ?? [], health.value), [asked.value, health.value]);
   const chosen = currentLocation.value.query.get('definition');
   const definition = asked.value?.items.find(({ id }) => id === chosen) ?? null;

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AttemptItem, TestAnswer } from '#services/control_api/destinations.ts';
 import { request, sitePath } from '../../api/request.ts';
-import { useMutation, useQuery } from '../../api/use_answer.ts';
+import { useGet, useMutation } from '../../api/use_answer.ts';
 import { span } from '../../format.ts';
 import { addressOf } from '../../router.ts';
 import { Combobox } from '../../ui/combobox.tsx';
@@ -34,11 +34,7 @@ export function DestinationAttempts({ siteId, row }: DestinationDialogProps): VN
   const [outcome, setOutcome] = useState('');
   const path = `${destinationPath(siteId, row.item.name)}/attempts`;
   const query = { outcome: outcome === '' ? null : outcome, limit: SHOWN };
-  const asked = useQuery(
-    outcome,
-    (signal) => request<{ items: AttemptItem[] }>('GET', path, { query, signal }),
-    EVERY_MS,
-  );
+  const asked = useGet<{ items: AttemptItem[] }>(path, query, EVERY_MS);
   return (
     <div class="stack">
       <SelectField label="Outcome" value={outcome} onValue={setOutcome} options={FILTERS} />

@@ -43,7 +43,13 @@ export function DestinationDialog(props: DestinationDialogProps): VNode {
             { id: 'attempts', label: 'Attempts', content: () => <DestinationAttempts {...props} /> },
             {
               ...{ id: 'settings', label: 'Settings', keeps: true },
-              content: () => <SettingsTab {...props} onUnsaved={setUnsaved} />,
+              content: () =>
+                // What is not known must not look as if it were empty.
+                props.kind === undefined ? (
+                  <p class="muted">The settings of this destination are unavailable.</p>
+                ) : (
+                  <SettingsForm {...props} kind={props.kind} onUnsaved={setUnsaved} />
+                ),
             },
             ...(props.mayChange
               ? [
@@ -64,12 +70,6 @@ interface SettingsTabProps extends DestinationDialogProps {
   onUnsaved(isUnsaved: boolean): void;
 }
 
-function SettingsTab({ kind, ...rest }: SettingsTabProps): VNode {
-  // What is not known must not look as if it were empty.
-  if (kind === undefined) return <p class="muted">The settings of this destination are unavailable.</p>;
-  return <SettingsForm kind={kind} {...rest} />;
-}
-
 function SettingsForm(props: SettingsTabProps & { kind: Kind }): VNode {
   const { siteId, row, kind, mayChange, onChanged, onUnsaved } = props;
   const { item } = row;
@@ -82,11 +82,8 @@ function SettingsForm(props: SettingsTabProps & { kind: Kind }): VNode {
     isBlind: (draft) => changeOf(fields, draft, item).secrets !== undefined,
     read: () => request('GET', path),
     write: (draft, base) => request('PATCH', path, { body: changeOf(fields, draft, base), version: base.version }),
-    onSaved() {
-      toast(`Saved the settings of ${row.title}`);
-      onChanged();
-    },
-    onTheirs: onChanged,
+    said: `Saved the settings of ${row.title}`,
+    onDone: onChanged,
   });
   const { isChanged } = form;
   useEffect(() => onUnsaved(isChanged), [isChanged]);
@@ -123,12 +120,8 @@ function SwitchAndRemove(props: Pick<DestinationDialogProps, 'siteId' | 'row' | 
       kept: () => ({ enabled }),
       read,
       write: ({ version }) => request('PATCH', path, { body: { enabled }, version }),
-      onSaved() {
-        setAsks(false);
-        toast(`${title} was ${enabled ? 'enabled' : 'disabled'}`);
-        onChanged();
-      },
-      onTheirs() {
+      onSaved: () => toast(`${title} was ${enabled ? 'enabled' : 'disabled'}`),
+      onDone() {
         setAsks(false);
         onChanged();
       },

@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
-import { listAll, request, sitePath } from '../../api/request.ts';
-import { useQuery } from '../../api/use_answer.ts';
+import { request, sitePath } from '../../api/request.ts';
+import { useGet, useList } from '../../api/use_answer.ts';
 import { span } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
@@ -21,18 +21,9 @@ const EVERY_MS = 10_000;
 
 export default function DestinationsPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const list = useQuery(siteId, (signal) =>
-    listAll<DestinationItem>('/v1/admin/destinations', { site_id: siteId }, 1_000, signal),
-  );
-  const kinds = useQuery('kinds', (signal) =>
-    request<{ items: Kind[] }>('GET', '/v1/admin/destination-kinds', { signal }),
-  );
-  const health = useQuery(
-    siteId,
-    (signal) =>
-      request<{ items: HealthItem[] }>('GET', '/v1/admin/delivery-health', { query: { site_id: siteId }, signal }),
-    EVERY_MS,
-  );
+  const list = useList<DestinationItem>('/v1/admin/destinations', { site_id: siteId });
+  const kinds = useGet<{ items: Kind[] }>('/v1/admin/destination-kinds');
+  const health = useGet<{ items: HealthItem[] }>('/v1/admin/delivery-health', { site_id: siteId }, EVERY_MS);
   const known = health.value?.items ?? (health.waits ? 'loading' : null);
   const rows = useMemo(
     () => destinationRows(list.value?.items ?? [], kinds.value?.items ?? [], known),

@@ -62,9 +62,9 @@ function Views({ siteId, spec, path, item, onChanged, onClose }: EngageDialogPro
     },
     onSaved(saved) {
       toast(`Saved ${'name' in saved ? saved.name : ''}`);
-      finish();
+      onClose();
     },
-    onTheirs: onChanged,
+    onDone: onChanged,
   });
   useUnsaved(form.isChanged);
   const shared: DefinitionTabProps = { siteId, spec, path: one, item, form, onRemoved: finish, onChanged };

@@ -2,9 +2,9 @@ import { type ComponentChildren, createContext, type VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import { OUR_NAMES } from '#pipelines/analytics/event_names.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
-import { request } from '../../api/request.ts';
-import { useQuery } from '../../api/use_answer.ts';
+import { useGet } from '../../api/use_answer.ts';
 import { dateTime, isSearched, number } from '../../format.ts';
+import type { PageProps } from '../../page_spec.ts';
 import { addressOf } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { CopyButton, LinkWhere, personAddress, siteAddress } from '../../ui/identifiers.tsx';
@@ -14,6 +14,11 @@ const HeadingLevel = createContext<'h2' | 'h3'>('h2');
 
 /** An event that is on its way changes: it is asked for again so often. */
 const EVERY_MS = 5_000;
+
+/** The whole way of one event, at an address of its own. */
+export default function EventPage({ params }: PageProps): VNode {
+  return <EventTraceView siteId={params['site'] ?? ''} eventId={params['event'] ?? ''} />;
+}
 
 interface EventWayProps {
   siteId: string;
@@ -25,7 +30,7 @@ interface EventWayProps {
 /** What became of an event: accepted, a duplicate or not, whose it is, its row, and what each destination said. */
 export function EventTraceView({ siteId, eventId, heading = 'h2' }: EventWayProps): VNode {
   const path = `/v1/query/${encodeURIComponent(siteId)}/events/${encodeURIComponent(eventId)}`;
-  const asked = useQuery(path, (signal) => request<EventTrace>('GET', path, { signal }), EVERY_MS);
+  const asked = useGet<EventTrace>(path, {}, EVERY_MS);
   return (
     <div class="stack">
       <p class="event-id">

@@ -18,7 +18,7 @@ import { queryFromAddress, setQueryInAddress } from '../../questions/query_addre
 import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
 import { currentLocation } from '../../router.ts';
 import { Button } from '../../ui/button.tsx';
-import { Problem } from '../../ui/form_fields.tsx';
+import { type DraftProps, Problem } from '../../ui/form_fields.tsx';
 import { Icon, IconButton } from '../../ui/icon.tsx';
 import {
   ATTRIBUTIONS,
@@ -242,12 +242,6 @@ function StepRow({ step, number, mayBeOptional, problem, onStep }: StepRowProps)
   );
 }
 
-interface FunnelOptionsProps {
-  draft: FunnelDraft;
-  failure: ApiError | null;
-  onDraft(draft: FunnelDraft): void;
-}
-
 const AT_HINTS = {
   first_step: 'The value of the first event; of several such events, the latest that led to conversion.',
   step: 'The value of the event of this step; none where it was not reached.',
@@ -255,7 +249,7 @@ const AT_HINTS = {
   last_touch: 'The last value of any event, up to the last step reached.',
 };
 
-function FunnelOptions({ draft, failure, onDraft }: FunnelOptionsProps): VNode {
+function FunnelOptions({ draft, failure, onDraft }: DraftProps<FunnelDraft>): VNode {
   const { breakdown } = draft;
   return (
     <div class="options">
@@ -307,7 +301,7 @@ function FunnelOptions({ draft, failure, onDraft }: FunnelOptionsProps): VNode {
   );
 }
 
-function Exclusions({ draft, failure, onDraft }: FunnelOptionsProps): VNode {
+function Exclusions({ draft, failure, onDraft }: DraftProps<FunnelDraft>): VNode {
   const { exclusions = [], steps } = draft;
   const change = (changed: ExclusionDraft[]): void => onDraft({ ...draft, exclusions: changed });
   const filtered = {

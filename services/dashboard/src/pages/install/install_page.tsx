@@ -2,8 +2,8 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { DomainItem, Installation, IssuedKeyItem, KeyItem } from '#services/control_api/sites.ts';
-import { type ApiResult, ask, listAll, request } from '../../api/request.ts';
-import { askedWhere, useQuery } from '../../api/use_answer.ts';
+import { type ApiResult, ask, request } from '../../api/request.ts';
+import { useGet, useList, useQuery } from '../../api/use_answer.ts';
 import { ago, timeOfDay } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { mayAt } from '../../session.ts';
@@ -34,12 +34,8 @@ export default function InstallPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   const [key, setKey] = useState('');
   const [ownEdge, setOwnEdge] = useState<string | null>(null);
-  const domains = useQuery(siteId, (signal) =>
-    listAll<DomainItem>('/v1/admin/domains', { site_id: siteId }, 1_000, signal),
-  );
-  const installation = useQuery('installation', (signal) =>
-    request<Installation>('GET', '/v1/admin/installation', { signal }),
-  );
+  const domains = useList<DomainItem>('/v1/admin/domains', { site_id: siteId });
+  const installation = useGet<Installation>('/v1/admin/installation');
   const edgeText = ownEdge ?? usualEdge(domains.value?.items ?? [], installation.value?.edge_url ?? null);
   const edge = edgeOrigin(edgeText);
   const hasKey = isBrowserKey(key.trim());
@@ -102,11 +98,8 @@ interface ChooseKeyProps {
 function ChooseKey({ siteId, value, origins, onValue }: ChooseKeyProps): VNode {
   const [isAsked, setAsked] = useState(false);
   const [issued, setIssued] = useState<string | null>(null);
-  const query = { site_id: siteId };
-  const asked = useQuery(
-    siteId,
-    askedWhere(mayAt('keys.read', siteId), (signal) => listAll<KeyItem>('/v1/admin/keys', query, 1_000, signal)),
-  );
+  const mayRead = mayAt('keys.read', siteId);
+  const asked = useList<KeyItem>(mayRead ? '/v1/admin/keys' : null, { site_id: siteId });
   const keys = asked.value?.items.filter(({ caller, state }) => caller === 'browser' && state === 'active') ?? null;
   const given = value.trim();
   return (

@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { IssuedKeyItem, KeyItem, RotatedKeyItem } from '#services/control_api/sites.ts';
-import { listAll, request } from '../../api/request.ts';
-import { useMutation, useQuery } from '../../api/use_answer.ts';
+import { request } from '../../api/request.ts';
+import { useList, useMutation } from '../../api/use_answer.ts';
 import { EditForm, useEditForm } from '../../editing/editing.tsx';
 import { ago, dateTime } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
@@ -12,7 +12,7 @@ import { useDraft } from '../../ui/action_form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton, CreateDialog } from '../../ui/confirm_action.tsx';
 import { AskedTable, agoColumn, type Column, openColumn, timeColumn } from '../../ui/data_table.tsx';
-import { Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
+import { Dialog, useUnsaved } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
 import { Badge, type BadgeKind, Facts, FailureNote, Panel } from '../../ui/panel.tsx';
@@ -23,11 +23,7 @@ const EVERY_MS = 30_000;
 
 export default function KeysPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const asked = useQuery(
-    siteId,
-    (signal) => listAll<KeyItem>('/v1/admin/keys', { site_id: siteId }, 10_000, signal),
-    EVERY_MS,
-  );
+  const asked = useList<KeyItem>('/v1/admin/keys', { site_id: siteId }, EVERY_MS);
   const { query } = currentLocation.value;
   const mayChange = mayAt('keys.change', siteId);
   const chosen = keyNamed(asked.value?.items ?? [], query.get('key') ?? '');
@@ -192,11 +188,8 @@ function ChangeKey({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged
     draftOf: draftOfKey,
     read: () => request('GET', path),
     write: (draft, { caller, version }) => request('PATCH', path, { body: bodyFor(draft, caller), version }),
-    onSaved() {
-      toast('Saved the key');
-      onChanged();
-    },
-    onTheirs: onChanged,
+    said: 'Saved the key',
+    onDone: onChanged,
   });
   useUnsaved(form.isChanged);
   return (

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { IssuedTokenItem, TokenItem, UserItem } from '#services/control_api/users.ts';
 import { type ApiResult, listAll, request } from '../../api/request.ts';
-import { type Asked, askedWhere, useMutation, useQuery } from '../../api/use_answer.ts';
+import { type Asked, askedWhere, useList, useMutation, useQuery } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
 import { currentUser, mayAt, mayEverywhere } from '../../session.ts';
 import { sites } from '../../site_list.ts';
@@ -24,7 +24,7 @@ const STATES = {
 } as const;
 
 export function Tokens(): VNode {
-  const asked = useQuery('tokens', (signal) => listAll<TokenItem>('/v1/admin/tokens', {}, 10_000, signal));
+  const asked = useList<TokenItem>('/v1/admin/tokens');
   const [issues, setIssues] = useState(false);
   const [revoked, setRevoked] = useState<TokenItem | null>(null);
   return (

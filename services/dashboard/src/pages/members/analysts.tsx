@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { AnalystItem, AnalystsAnswer, MadeAnalyst } from '#services/control_api/queries.ts';
 import type { UserItem } from '#services/control_api/users.ts';
 import { type ApiResult, request } from '../../api/request.ts';
-import { askedWhere, useMutation, useQuery } from '../../api/use_answer.ts';
+import { askedWhere, useGet, useMutation, useQuery } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
 import { mayAt } from '../../session.ts';
 import { sites } from '../../site_list.ts';
@@ -22,7 +22,7 @@ const base = '/v1/admin/analysts';
 const NOT_SET_UP = 'analysts_not_set_up';
 
 export function Analysts(): VNode {
-  const asked = useQuery('analysts', (signal) => request<AnalystsAnswer>('GET', base, { signal }));
+  const asked = useGet<AnalystsAnswer>(base);
   const [makes, setMakes] = useState(false);
   const [revoked, setRevoked] = useState<AnalystItem | null>(null);
   if (asked.failure?.code === NOT_SET_UP) {

@@ -1,9 +1,16 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { randomPassword } from '#pipelines/settings/secrets.ts';
-import type { ChangedUser, Invitation, RevokedIssued, TokenItem, UserItem } from '#services/control_api/users.ts';
+import type {
+  ChangedUser,
+  Invitation,
+  RevokedIssued,
+  SessionList,
+  TokenItem,
+  UserItem,
+} from '#services/control_api/users.ts';
 import { request } from '../../api/request.ts';
-import { type Asked, useMutation, useQuery } from '../../api/use_answer.ts';
+import { type Asked, useGet, useMutation, useQuery } from '../../api/use_answer.ts';
 import type { Facts as Compared } from '../../editing/differences.ts';
 import { ConflictDialog, useEditForm, useSave } from '../../editing/editing.tsx';
 import { dateTime } from '../../format.ts';
@@ -22,12 +29,12 @@ import { type GrantItem, isGivable, memberText, signInFacts } from './grants.ts'
 import {
   browserBytes,
   changeMember,
-  endSessionsOf,
   GrantList,
   HandoverNote,
+  type MemberChange,
   readMember,
   SessionTable,
-  sessionsOf,
+  userPath,
 } from './member_grants.tsx';
 
 interface MemberProps {
@@ -92,11 +99,8 @@ function Roles({ member, onChanged }: MemberProps): VNode {
     draftOf: ({ grants }) => ({ roles: grants }),
     read: () => readMember(member.user_id),
     write: ({ roles }, base) => changeMember(base, { grants: roles }),
-    onSaved() {
-      toast(`The roles of ${member.user_id} were changed`);
-      onChanged();
-    },
-    onTheirs: onChanged,
+    said: `The roles of ${member.user_id} were changed`,
+    onDone: onChanged,
   });
   useUnsaved(form.isChanged);
   return (
@@ -128,11 +132,8 @@ function Name({ member, onChanged }: MemberProps): VNode {
     draftOf: ({ name }) => ({ name }),
     read: () => readMember(member.user_id),
     write: ({ name }, base) => changeMember(base, { name: name.trim() }),
-    onSaved() {
-      toast('Saved the name');
-      onChanged();
-    },
-    onTheirs: onChanged,
+    said: 'Saved the name',
+    onDone: onChanged,
   });
   useUnsaved(form.isChanged);
   return (
@@ -148,11 +149,11 @@ function Name({ member, onChanged }: MemberProps): VNode {
 }
 
 function Sessions({ member, onChanged }: MemberProps): VNode {
-  const asked = useQuery(member.user_id, (signal) => sessionsOf(member.user_id, signal));
+  const asked = useGet<SessionList>(userPath(member.user_id, 'sessions'));
   const action = useMutation();
   const end = () =>
     action.run(
-      () => endSessionsOf(member.user_id),
+      () => request<UserItem>('DELETE', userPath(member.user_id, 'sessions')),
       () => {
         toast(`The sessions of ${member.user_id} were ended`);
         asked.again();
@@ -184,7 +185,7 @@ function InviteMember({ userId }: { userId: string }): VNode | null {
   const asked = useQuery('providers', readProviders);
   const [made, setMade] = useState<Invitation | null>(null);
   const action = useMutation();
-  const path = `/v1/admin/users/${encodeURIComponent(userId)}/invitation`;
+  const path = userPath(userId, 'invitation');
   if ((asked.value?.items ?? []).length === 0) return null;
   return (
     <div class="stack-small">
@@ -211,10 +212,28 @@ function InviteMember({ userId }: { userId: string }): VNode | null {
   );
 }
 
-interface MemberSignInProps {
-  member: UserItem;
+/** Changes whether and how a user signs in; `after` is what is so then. */
+function useSignInChange({ member, onChanged }: MemberProps) {
+  const saving = useSave();
+  const change = (body: MemberChange, after: Compared, onSaved: (saved: ChangedUser) => void, onDone: () => void) =>
+    saving.save<UserItem>({
+      loaded: member,
+      factsOf: signInFacts,
+      kept: (base) => ({ ...signInFacts(base), ...after }),
+      read: () => readMember(member.user_id),
+      write: (base) => changeMember(base, body),
+      onSaved: (saved) => onSaved(saved as ChangedUser),
+      onDone() {
+        onDone();
+        onChanged();
+      },
+    });
+  return { saving, change };
+}
+
+interface MemberSignInProps extends MemberProps {
+  /** Tokens that they issued and that still work. */
   issued: Asked<TokenItem[] | null>;
-  onChanged(): void;
 }
 
 const QUESTIONS = {
@@ -230,63 +249,40 @@ const QUESTIONS = {
   },
 } as const;
 
-type Act = keyof typeof QUESTIONS | 'enable';
-
-const AFTER: Readonly<Record<Act, Compared>> = {
-  password: { has_password: true },
-  factor: { second_factor: false },
-  enable: { disabled: false },
-};
-
 /** Whether and how somebody signs in: a new password, no second factor any more, disabling and enabling. */
 function MemberSignIn({ member, issued, onChanged }: MemberSignInProps): VNode {
   const [asks, setAsks] = useState<keyof typeof QUESTIONS | null>(null);
   const [password, setPassword] = useState<string | null>(null);
-  const saving = useSave();
-  const change = async (what: Act): Promise<void> => {
-    const fresh = randomPassword(browserBytes);
-    const bodies = {
-      password: { password: fresh },
-      factor: { second_factor: false },
-      enable: { disabled: false },
-    } as const;
-    await saving.save<UserItem>({
-      loaded: member,
-      factsOf: signInFacts,
-      kept: (base) => ({ ...signInFacts(base), ...AFTER[what] }),
-      read: () => readMember(member.user_id),
-      write: (base) => changeMember(base, bodies[what]),
-      onSaved() {
-        setAsks(null);
-        if (what === 'password') setPassword(fresh);
-        else toast(`The user ${member.user_id} was changed`);
-        onChanged();
-      },
-      onTheirs() {
-        setAsks(null);
-        onChanged();
-      },
-    });
+  const { saving, change } = useSignInChange({ member, onChanged });
+  const close = (): void => setAsks(null);
+  const said = (): void => toast(`The user ${member.user_id} was changed`);
+  const fresh = randomPassword(browserBytes);
+  const acts = {
+    password: () => change({ password: fresh }, { has_password: true }, () => setPassword(fresh), close),
+    factor: () => change({ second_factor: false }, { second_factor: false }, said, close),
+    enable: () => change({ disabled: false }, { disabled: false }, said, close),
   };
   return (
     <section class="stack-small" aria-labelledby="member-signs-in">
       <h3 id="member-signs-in">Sign-in</h3>
-      {asks === null && saving.failure !== null && <FailureNote failure={saving.failure} />}
-      <Acts
-        member={member}
-        issued={issued}
-        onChanged={onChanged}
-        isBusy={saving.isBusy}
-        onAct={(what) => (what === 'enable' ? void change(what) : setAsks(what))}
-      />
+      {asks === null && <FailureNote failure={saving.failure} />}
+      <div class="actions spread">
+        <Button label="Reset password" onClick={() => setAsks('password')} />
+        {member.second_factor && <Button label="Remove the second factor" onClick={() => setAsks('factor')} />}
+        {member.disabled_at === null ? (
+          <DisableMember member={member} issued={issued} onChanged={onChanged} />
+        ) : (
+          <Button label="Enable" disabled={saving.isBusy} onClick={acts.enable} />
+        )}
+      </div>
       {asks !== null && (
         <Confirm
           title={QUESTIONS[asks].title}
           action={QUESTIONS[asks].action}
           isDangerous
           isBusy={saving.isBusy}
-          onConfirm={() => void change(asks)}
-          onClose={() => setAsks(null)}
+          onConfirm={acts[asks]}
+          onClose={close}
         >
           <p>{QUESTIONS[asks].text}</p>
           <FailureNote failure={saving.failure} />
@@ -305,60 +301,22 @@ function MemberSignIn({ member, issued, onChanged }: MemberSignInProps): VNode {
   );
 }
 
-interface ActsProps extends MemberSignInProps {
-  isBusy: boolean;
-  onAct(what: Act): void;
-}
-
-function Acts({ member, issued, onChanged, isBusy, onAct }: ActsProps): VNode {
-  return (
-    <div class="actions spread">
-      <Button label="Reset password" onClick={() => onAct('password')} />
-      {member.second_factor && <Button label="Remove the second factor" onClick={() => onAct('factor')} />}
-      {member.disabled_at === null ? (
-        <DisableMember member={member} issued={issued} onChanged={onChanged} />
-      ) : (
-        <Button label="Enable" disabled={isBusy} onClick={() => onAct('enable')} />
-      )}
-    </div>
-  );
-}
-
-interface DisableMemberProps {
-  member: UserItem;
-  issued: Asked<TokenItem[] | null>;
-  onChanged(): void;
-}
-
 /** Disables a user, and with them, unless it is not wanted, what they issued: that would go on working. */
-function DisableMember({ member, issued, onChanged }: DisableMemberProps): VNode {
+function DisableMember({ member, issued, onChanged }: MemberSignInProps): VNode {
   const [asks, setAsks] = useState(false);
   const [revokes, setRevokes] = useState(true);
-  const saving = useSave();
+  const { saving, change } = useSignInChange({ member, onChanged });
   const tokens = issued.value ?? [];
   const managesTokens = mayAt('tokens.manage', null);
-  const finish = ({ revoked_issued }: ChangedUser): void => {
-    setAsks(false);
+  const close = (): void => setAsks(false);
+  const tell = ({ revoked_issued }: ChangedUser): void => {
     const said = `The user ${member.user_id} was disabled`;
     if (revoked_issued === undefined) toast(said);
     else if (isAll(revoked_issued)) toast(`${said}, and what they issued was revoked`);
     else toast(`${said}, but not all that they issued could be revoked: see below`, 'bad');
     issued.again();
-    onChanged();
   };
-  const disable = (): Promise<void> =>
-    saving.save<UserItem>({
-      loaded: member,
-      factsOf: signInFacts,
-      kept: (base) => ({ ...signInFacts(base), disabled: true }),
-      read: () => readMember(member.user_id),
-      write: (base) => changeMember(base, { disabled: true, ...(revokes && managesTokens && { revoke_issued: true }) }),
-      onSaved: (saved) => finish(saved as ChangedUser),
-      onTheirs() {
-        setAsks(false);
-        onChanged();
-      },
-    });
+  const body: MemberChange = { disabled: true, ...(revokes && managesTokens && { revoke_issued: true }) };
   return (
     <>
       <Button kind="danger" label="Disable" onClick={() => setAsks(true)} />
@@ -368,8 +326,8 @@ function DisableMember({ member, issued, onChanged }: DisableMemberProps): VNode
           action="Disable"
           isDangerous
           isBusy={saving.isBusy || issued.waits}
-          onConfirm={disable}
-          onClose={() => setAsks(false)}
+          onConfirm={() => change(body, { disabled: true }, tell, close)}
+          onClose={close}
         >
           <p>They can no longer sign in, and their sessions end immediately. They can be enabled again.</p>
           {tokens.length > 0 && (
@@ -386,12 +344,8 @@ function DisableMember({ member, issued, onChanged }: DisableMemberProps): VNode
               onChecked={setRevokes}
             />
           )}
-          {issued.failure !== null && (
-            <>
-              <p>The tokens they issued are unavailable. They keep working until revoked.</p>
-              <FailureNote failure={issued.failure} again={issued.again} />
-            </>
-          )}
+          {issued.failure !== null && <p>The tokens they issued are unavailable. They keep working until revoked.</p>}
+          <FailureNote failure={issued.failure} again={issued.again} />
           <FailureNote failure={saving.failure} />
         </Confirm>
       )}

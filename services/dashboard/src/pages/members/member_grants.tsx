@@ -145,9 +145,11 @@ export function HandoverNote({ title, userId, password, onClose }: HandoverNoteP
 
 export const browserBytes = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
 
-const pathOf = (userId: string, rest = ''): string => `/v1/admin/users/${encodeURIComponent(userId)}${rest}`;
+/** The path of a user in the API, or of something of theirs. */
+export const userPath = (userId: string, ...parts: string[]): string =>
+  ['/v1/admin/users', ...[userId, ...parts].map(encodeURIComponent)].join('/');
 
-interface MemberChange {
+export interface MemberChange {
   name?: string;
   grants?: readonly UserItem['grants'][number][];
   disabled?: boolean;
@@ -156,16 +158,8 @@ interface MemberChange {
   revoke_issued?: true;
 }
 
-export const readMember = (userId: string): Promise<ApiResult<UserItem>> => request('GET', pathOf(userId));
+export const readMember = (userId: string): Promise<ApiResult<UserItem>> => request('GET', userPath(userId));
 
 export function changeMember({ user_id, version }: UserItem, body: MemberChange): Promise<ApiResult<UserItem>> {
-  return request('PATCH', pathOf(user_id), { body, version });
-}
-
-export function sessionsOf(userId: string, signal: AbortSignal): Promise<ApiResult<SessionList>> {
-  return request('GET', pathOf(userId, '/sessions'), { signal });
-}
-
-export function endSessionsOf(userId: string): Promise<ApiResult<UserItem>> {
-  return request('DELETE', pathOf(userId, '/sessions'));
+  return request('PATCH', userPath(user_id), { body, version });
 }

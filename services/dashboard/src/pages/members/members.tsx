@@ -2,8 +2,8 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { randomPassword } from '#pipelines/settings/secrets.ts';
 import type { UserItem } from '#services/control_api/users.ts';
-import { type ApiResult, listAll, request } from '../../api/request.ts';
-import { useQuery } from '../../api/use_answer.ts';
+import { type ApiResult, request } from '../../api/request.ts';
+import { useList } from '../../api/use_answer.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { currentUser } from '../../session.ts';
 import { sites } from '../../site_list.ts';
@@ -20,7 +20,7 @@ import { browserBytes, GrantList, HandoverNote } from './member_grants.tsx';
 const ANYWHERE = 'anywhere';
 
 export function Members(): VNode {
-  const asked = useQuery('users', (signal) => listAll<UserItem>('/v1/admin/users', {}, 10_000, signal));
+  const asked = useList<UserItem>('/v1/admin/users');
   const [adds, setAdds] = useState(false);
   const { query } = currentLocation.value;
   const at = query.get('at') ?? ANYWHERE;

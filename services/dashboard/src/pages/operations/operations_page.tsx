@@ -2,8 +2,7 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { StageItem, StagesAnswer } from '#services/control_api/operations.ts';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
-import { listAll, request } from '../../api/request.ts';
-import { useQuery } from '../../api/use_answer.ts';
+import { useGet, useList, useQuery } from '../../api/use_answer.ts';
 import { number } from '../../format.ts';
 import { addressOf } from '../../router.ts';
 import { type Column, codeColumn, DataTable, linkColumn, numberColumn, stateColumn } from '../../ui/data_table.tsx';
@@ -32,7 +31,7 @@ interface Row {
 }
 
 export default function OperationsPage(): VNode {
-  const asked = useQuery('stages', (signal) => request<StagesAnswer>('GET', '/v1/admin/stages', { signal }), EVERY_MS);
+  const asked = useGet<StagesAnswer>('/v1/admin/stages', {}, EVERY_MS);
   const letters = useQuery('letters', (signal) => diedSince(Date.now() - DAY_MS, signal), LETTERS_EVERY_MS);
   const rows = useMemo(
     () =>
@@ -105,10 +104,11 @@ const LETTERS_MAX = 5_000;
 
 /** The dead letters that are open, by the site whose events they hold: each site's overview has only its own. */
 function OpenLetters(): VNode {
-  const asked = useQuery(
-    'open-letters',
-    (signal) => listAll<DeadLetterItem>('/v1/admin/dead-letters', { state: 'open' }, LETTERS_MAX, signal),
+  const asked = useList<DeadLetterItem>(
+    '/v1/admin/dead-letters',
+    { state: 'open' },
     OPEN_LETTERS_EVERY_MS,
+    LETTERS_MAX,
   );
   return (
     <Panel title="Open dead letters" note="Unreadable ones have no site, and are on no overview.">

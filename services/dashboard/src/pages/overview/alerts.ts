@@ -21,36 +21,23 @@ export function deliveryAlerts(siteId: string, items: readonly HealthItem[], now
   return items.flatMap((item): Alert[] => {
     const { destination, state, reason, failed, delivered_at } = item;
     const lost = undeliveredSentences(item);
-    const path = `/sites/${encodeURIComponent(siteId)}/destinations`;
-    const query = { destination };
+    const common = { path: `/sites/${encodeURIComponent(siteId)}/destinations`, query: { destination } };
     const last =
       delivered_at === null ? 'It has delivered nothing yet.' : `It last delivered ${ago(delivered_at, nowMs)}.`;
     if (state === 'waits_for_settings') {
-      return [
-        {
-          ...{ id: `settings ${destination}`, severity: 'bad', path, query },
-          title: `${destination} rejects its settings (${reason})`,
-          advice: ['Correct its settings or credentials.', ...lost, last].join(' '),
-        },
-      ];
+      const title = `${destination} rejects its settings (${reason})`;
+      const advice = ['Correct its settings or credentials.', ...lost, last].join(' ');
+      return [{ ...common, id: `settings ${destination}`, severity: 'bad', title, advice }];
     }
     if (state === 'failing') {
-      return [
-        {
-          ...{ id: `failing ${destination}`, severity: 'bad', path, query },
-          title: `${destination} is not delivering (${reason})`,
-          advice: [...lost, 'If this persists, check the responses of the platform.', last].join(' '),
-        },
-      ];
+      const title = `${destination} is not delivering (${reason})`;
+      const advice = [...lost, 'If this persists, check the responses of the platform.', last].join(' ');
+      return [{ ...common, id: `failing ${destination}`, severity: 'bad', title, advice }];
     }
     if (failed === 0) return [];
-    return [
-      {
-        ...{ id: `dead ${destination}`, severity: 'warn', path, query },
-        title: `${events(failed)} to ${destination} failed in the last 24 hours`,
-        advice: 'Check why, and replay them once that is fixed.',
-      },
-    ];
+    const title = `${events(failed)} to ${destination} failed in the last 24 hours`;
+    const advice = 'Check why, and replay them once that is fixed.';
+    return [{ ...common, id: `dead ${destination}`, severity: 'warn', title, advice }];
   });
 }
 

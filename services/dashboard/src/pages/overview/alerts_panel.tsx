@@ -3,8 +3,8 @@ import type { HealthItem } from '#services/control_api/destinations.ts';
 import type { RefusalsItem, TagHealthItem } from '#services/control_api/operations.ts';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import type { AccountItem, SiteItem } from '#services/control_api/sites.ts';
-import { type ApiResult, ask, listAll, request, sentenceOf, sitePath } from '../../api/request.ts';
-import { type Asked, askedWhere, useQuery } from '../../api/use_answer.ts';
+import { type ApiResult, ask, request, sentenceOf, sitePath } from '../../api/request.ts';
+import { type Asked, askedWhere, useGet, useList, useQuery } from '../../api/use_answer.ts';
 import { addressOf, hasRoute } from '../../router.ts';
 import { mayAt, mayInAccount } from '../../session.ts';
 import { Icon } from '../../ui/icon.tsx';
@@ -19,12 +19,11 @@ import {
   rejectionAlerts,
   tagAlerts,
 } from './alerts.ts';
-import { dayQuestion } from './overview_questions.ts';
+import { dayQuestion, EVERY_MS } from './overview_questions.ts';
 
 interface AlertsPanelProps {
   siteId: string;
   site: SiteItem | undefined;
-  everyMs: number;
 }
 
 const DAY_MS = 86_400_000;
@@ -39,8 +38,8 @@ interface Check {
   alerts: Alert[];
 }
 
-export function AlertsPanel({ siteId, site, everyMs }: AlertsPanelProps): VNode {
-  const all = useChecks(siteId, site?.account_id ?? null, everyMs);
+export function AlertsPanel({ siteId, site }: AlertsPanelProps): VNode {
+  const all = useChecks(siteId, site?.account_id ?? null);
   const checks = all.filter(({ isAllowed }) => isAllowed);
   const hidden = all.filter(({ isAllowed }) => !isAllowed).map(({ name }) => name);
   const alerts = checks.flatMap((check) => check.alerts).sort(bySeverity);
@@ -92,42 +91,30 @@ function nothingText(checks: readonly Check[]): string {
 
 const bySeverity = (a: Alert, b: Alert): number => (a.severity === b.severity ? 0 : a.severity === 'bad' ? -1 : 1);
 
-function useChecks(siteId: string, accountId: string | null, everyMs: number): Check[] {
+function useChecks(siteId: string, accountId: string | null): Check[] {
   const nowMs = Date.now();
   const seesHealth = mayAt('destinations.read', siteId);
   const seesAccount = accountId !== null && mayInAccount('account.read', accountId);
   const seesLetters = mayAt('dead_letters.read', siteId);
-  const health = useQuery(
-    `${siteId} ${seesHealth}`,
-    askedWhere(seesHealth, (signal) =>
-      request<{ items: HealthItem[] }>('GET', '/v1/admin/delivery-health', { query: { site_id: siteId }, signal }),
-    ),
-    everyMs,
+  const health = useGet<{ items: HealthItem[] }>(
+    seesHealth ? '/v1/admin/delivery-health' : null,
+    { site_id: siteId },
+    EVERY_MS,
   );
-  const tag = useQuery(
-    siteId,
-    (signal) => request<TagHealthItem>('GET', sitePath(siteId, 'tag-health'), { signal }),
-    everyMs,
-  );
-  const account = useQuery(
-    `${accountId} ${seesAccount}`,
-    askedWhere(seesAccount, (signal) =>
-      request<AccountItem>('GET', `/v1/admin/accounts/${encodeURIComponent(accountId ?? '')}`, { signal }),
-    ),
-    everyMs,
-  );
-  const letters = useQuery(
-    `${siteId} ${seesLetters}`,
-    askedWhere(seesLetters, (signal) =>
-      listAll<DeadLetterItem>('/v1/admin/dead-letters', { state: 'open', site_id: siteId }, LETTERS_MAX, signal),
-    ),
+  const tag = useGet<TagHealthItem>(sitePath(siteId, 'tag-health'), {}, EVERY_MS);
+  const accountPath = `/v1/admin/accounts/${encodeURIComponent(accountId ?? '')}`;
+  const account = useGet<AccountItem>(seesAccount ? accountPath : null, {}, EVERY_MS);
+  const letters = useList<DeadLetterItem>(
+    seesLetters ? '/v1/admin/dead-letters' : null,
+    { state: 'open', site_id: siteId },
     LETTERS_EVERY_MS,
+    LETTERS_MAX,
   );
   const seesRefusals = mayAt('query.aggregates', siteId);
   const refusals = useQuery(
     `${siteId} ${seesRefusals}`,
     askedWhere(seesRefusals, (signal) => askRefusals(siteId, signal)),
-    everyMs,
+    EVERY_MS,
   );
   return [
     checkOf('Destinations', seesHealth, health, ({ items }) => deliveryAlerts(siteId, items, nowMs)),

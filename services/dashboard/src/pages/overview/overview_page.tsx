@@ -21,6 +21,7 @@ import {
   countFigures,
   countsQuestion,
   directQuestion,
+  EVERY_MS,
   type Figure,
   noFigure,
   nowQuestion,
@@ -34,8 +35,6 @@ import {
   viewsQuestion,
 } from './overview_questions.ts';
 
-/** A period ends now: what is shown is asked again so often. */
-const EVERY_MS = 60_000;
 const NOW_EVERY_MS = 10_000;
 
 export default function OverviewPage({ params }: PageProps): VNode {
@@ -45,9 +44,9 @@ export default function OverviewPage({ params }: PageProps): VNode {
   return (
     <div class="stack">
       <VisitorsNow siteId={siteId} />
-      <AlertsPanel siteId={siteId} site={site} everyMs={EVERY_MS} />
-      <Counts siteId={siteId} site={site} period={period} everyMs={EVERY_MS} />
-      <Rankings siteId={siteId} site={site} period={period} everyMs={EVERY_MS} />
+      <AlertsPanel siteId={siteId} site={site} />
+      <Counts siteId={siteId} site={site} period={period} />
+      <Rankings siteId={siteId} site={site} period={period} />
     </div>
   );
 }
@@ -65,19 +64,22 @@ function VisitorsNow({ siteId }: { siteId: string }): VNode {
   );
 }
 
-interface CountsProps {
+interface PartProps {
   siteId: string;
   site: SiteItem | undefined;
   period: Period;
-  everyMs: number;
 }
 
-function Counts({ siteId, site, period, everyMs }: CountsProps): VNode {
+function Counts({ siteId, site, period }: PartProps): VNode {
   const chosen = currentLocation.value.query.get('figure');
   const conversions = conversionsOf(site);
   const key = `${siteId} ${period.from} ${period.lastDay} ${conversions.join()}`;
-  const counts = useQuery(key, (signal) => ask(siteId, 'trends', countsQuestion(period, conversions), signal), everyMs);
-  const revenue = useQuery(key, (signal) => ask(siteId, 'trends', revenueQuestion(period), signal), everyMs);
+  const counts = useQuery(
+    key,
+    (signal) => ask(siteId, 'trends', countsQuestion(period, conversions), signal),
+    EVERY_MS,
+  );
+  const revenue = useQuery(key, (signal) => ask(siteId, 'trends', revenueQuestion(period), signal), EVERY_MS);
   const counted = useMemo(() => (counts.value === null ? null : countFigures(counts.value)), [counts.value]);
   const earned = useMemo(() => (revenue.value === null ? null : revenueFigures(revenue.value)), [revenue.value]);
   const figures = [...(counted ?? WAITING), ...(earned ?? [NO_REVENUE])];
@@ -172,16 +174,9 @@ function FigureText({ figure: { name, total, before, values, currency } }: { fig
   );
 }
 
-interface RankingsProps {
-  siteId: string;
-  site: SiteItem | undefined;
-  period: Period;
-  everyMs: number;
-}
-
 const SHOWN_MAX = 10;
 
-function Rankings(props: RankingsProps): VNode {
+function Rankings(props: PartProps): VNode {
   const [source, setSource] = useState('referrers');
   const [pages, otherPages] = [
     useViews(props, { property: '$current_url', part: 'page' }),
@@ -225,21 +220,21 @@ function Rankings(props: RankingsProps): VNode {
   );
 }
 
-function useViews({ siteId, period, everyMs }: RankingsProps, by: ViewsBy): Asked<TopAnswer> {
+function useViews({ siteId, period }: PartProps, by: ViewsBy): Asked<TopAnswer> {
   const key = `${siteId} ${period.from} ${period.lastDay} ${by.property}`;
-  return useQuery(key, (signal) => ask(siteId, 'top', viewsQuestion(period, by), signal), everyMs);
+  return useQuery(key, (signal) => ask(siteId, 'top', viewsQuestion(period, by), signal), EVERY_MS);
 }
 
 /** Page views that nothing led to. */
-function useDirect({ siteId, period, everyMs }: RankingsProps): Asked<TopAnswer> {
+function useDirect({ siteId, period }: PartProps): Asked<TopAnswer> {
   const key = `${siteId} ${period.from} ${period.lastDay}`;
-  return useQuery(key, (signal) => ask(siteId, 'top', directQuestion(period), signal), everyMs);
+  return useQuery(key, (signal) => ask(siteId, 'top', directQuestion(period), signal), EVERY_MS);
 }
 
 const valueName = (value: string): string | null => value || null;
 
 /** The campaigns by page views, asked when somebody looks, and the way to what the people whom they brought bought. */
-function Campaigns(props: RankingsProps): VNode {
+function Campaigns(props: PartProps): VNode {
   const { siteId } = props;
   const asked = useViews(props, { property: 'utm_campaign' });
   const names = ranked(asked.value === null ? [] : [asked.value], valueName).map(({ name }) => name);

@@ -5,6 +5,9 @@ import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import { type Period, timeZone } from '../../period.ts';
 
+/** A period ends now: what is shown is asked again so often. */
+export const EVERY_MS = 60_000;
+
 /** What counts as a conversion of every site; those that its event definitions name are added. */
 const CONVERSION_EVENTS = ['purchase', 'generate_lead', 'sign_up', 'subscribe', 'start_trial'];
 const EVENTS_MAX = 50;

@@ -1,5 +1,4 @@
 import type { VNode } from 'preact';
-import type { ApiError } from '../../api/request.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { readPeriod } from '../../period.ts';
 import type { FilterDraft } from '../../questions/conditions.ts';
@@ -16,6 +15,7 @@ import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
 import { useFieldValues, useNames } from '../../questions/site_names.ts';
 import { currentLocation } from '../../router.ts';
 import { Combobox } from '../../ui/combobox.tsx';
+import type { DraftProps } from '../../ui/form_fields.tsx';
 import { ANCHORS, type PathsDraft, pathsQuestion, readPaths } from './paths_draft.ts';
 import { PathsView } from './paths_view.tsx';
 
@@ -43,16 +43,10 @@ export default function PathsPage({ params }: PageProps): VNode {
   );
 }
 
-interface PathFieldsProps {
-  draft: PathsDraft;
-  failure: ApiError | null;
-  onDraft(draft: PathsDraft): void;
-}
-
 const HOUR_MS = 3_600_000;
 const PATH_TYPES = { session: 'Session', person: 'Person, within …' };
 
-function PathFields({ draft, failure, onDraft }: PathFieldsProps): VNode {
+function PathFields({ draft, failure, onDraft }: DraftProps<PathsDraft>): VNode {
   const { anchor, by, windowMs } = draft;
   const { events } = useNames();
   const values = useFieldValues(by, undefined);

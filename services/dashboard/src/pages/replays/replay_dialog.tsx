@@ -2,8 +2,8 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ReplayItem } from '#services/control_api/redelivery.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
-import { type ApiError, request } from '../../api/request.ts';
-import { useMutation, useQuery } from '../../api/use_answer.ts';
+import { request } from '../../api/request.ts';
+import { useGet, useMutation } from '../../api/use_answer.ts';
 import { isSame } from '../../editing/differences.ts';
 import { dateTime, number, percent, span } from '../../format.ts';
 import { currentLocation } from '../../router.ts';
@@ -13,7 +13,14 @@ import { textFields } from '../../ui/action_form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm_action.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { CheckField, FormActions, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
+import {
+  CheckField,
+  type DraftProps,
+  FormActions,
+  SelectField,
+  submitHandler,
+  TextField,
+} from '../../ui/form_fields.tsx';
 import { Badge, Facts, FailureNote } from '../../ui/panel.tsx';
 import type { Kind } from '../destinations/setting_form.ts';
 import {
@@ -104,14 +111,7 @@ function isRange(draft: ReplayDraft): boolean {
 
 const replayedSites = (): SiteItem[] => (sites.value ?? []).filter(({ site_id }) => mayAt('replays.change', site_id));
 
-interface DraftFieldsProps {
-  draft: ReplayDraft;
-  kinds: readonly Kind[];
-  failure: ApiError | null;
-  onDraft(draft: ReplayDraft): void;
-}
-
-function DraftFields({ draft, kinds, failure, onDraft }: DraftFieldsProps): VNode {
+function DraftFields({ draft, kinds, failure, onDraft }: DraftProps<ReplayDraft> & { kinds: readonly Kind[] }): VNode {
   const allSites = mayEverywhere('replays.change') ? [{ value: '', label: 'All sites that have it' }] : [];
   const field = textFields(draft, (change) => onDraft({ ...draft, ...change }), failure);
   const problems = rangeProblems(draft, Date.now());
@@ -177,15 +177,8 @@ function DraftFields({ draft, kinds, failure, onDraft }: DraftFieldsProps): VNod
 }
 
 function Found({ counted, onStarted, onClose }: { counted: Counted } & Omit<NewReplayProps, 'kinds'>): VNode {
-  const [isCounting, setCounting] = useState(true);
-  const asked = useQuery(
-    counted.id,
-    async (signal) => {
-      const answer = await request<ReplayItem>('GET', replayPath(counted.id), { signal });
-      if (answer.ok) setCounting(!isOver(answer.value));
-      return answer;
-    },
-    isCounting ? COUNTING_EVERY_MS : null,
+  const asked = useGet<ReplayItem>(replayPath(counted.id), {}, (found) =>
+    found !== null && isOver(found) ? null : COUNTING_EVERY_MS,
   );
   const action = useMutation();
   const replay = asked.value;

@@ -1,8 +1,6 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
 import type { ReplayItem } from '#services/control_api/redelivery.ts';
-import { listAll, request } from '../../api/request.ts';
-import { useQuery } from '../../api/use_answer.ts';
+import { useGet, useList } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
@@ -15,22 +13,17 @@ import { isOver, shareDone, shownState } from './replay_sentences.ts';
 
 const RUNNING_EVERY_MS = 1_000;
 const IDLE_EVERY_MS = 10_000;
+const REPLAYS_MAX = 1_000;
 const NEW = { new: null, destination: null, site: null, source: null };
 
 export default function ReplaysPage(): VNode {
-  const [isRunning, setRunning] = useState(false);
-  const asked = useQuery(
-    'replays',
-    async (signal) => {
-      const answer = await listAll<ReplayItem>('/v1/admin/replays', {}, 1_000, signal);
-      if (answer.ok) setRunning(answer.value.items.some((one) => !isOver(one)));
-      return answer;
-    },
-    isRunning ? RUNNING_EVERY_MS : IDLE_EVERY_MS,
+  const asked = useList<ReplayItem>(
+    '/v1/admin/replays',
+    {},
+    (known) => (known?.items.some((one) => !isOver(one)) === true ? RUNNING_EVERY_MS : IDLE_EVERY_MS),
+    REPLAYS_MAX,
   );
-  const kinds = useQuery('kinds', (signal) =>
-    request<{ items: Kind[] }>('GET', '/v1/admin/destination-kinds', { signal }),
-  );
+  const kinds = useGet<{ items: Kind[] }>('/v1/admin/destination-kinds');
   const { query } = currentLocation.value;
   const mayChange = mayAt('replays.change', null);
   const chosen = asked.value?.items.find(({ replay_id }) => replay_id === query.get('replay'));

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { AccountItem, SiteItem } from '#services/control_api/sites.ts';
-import { type ApiResult, listAll, request } from '../../api/request.ts';
-import { useQuery } from '../../api/use_answer.ts';
+import { type ApiResult, request } from '../../api/request.ts';
+import { useList } from '../../api/use_answer.ts';
 import { typedNumber } from '../../format.ts';
 import { navigate } from '../../router.ts';
 import { currentUser, mayEverywhere } from '../../session.ts';
@@ -16,7 +16,7 @@ const NEW_ACCOUNT = { value: '', label: 'A new account' };
 
 /** Makes a site, and its account where there is none yet; the next step is its key and the line for its pages. */
 export default function NewSitePage(): VNode {
-  const asked = useQuery('accounts', (signal) => listAll<AccountItem>('/v1/admin/accounts', {}, 10_000, signal));
+  const asked = useList<AccountItem>('/v1/admin/accounts');
   return (
     <Panel title="Site details" note="A site has its own events, keys and destinations.">
       <Shown asked={asked}>{({ items }) => <SiteForm accounts={items} onAccountMade={asked.again} />}</Shown>

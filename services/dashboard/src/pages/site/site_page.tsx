@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { DomainItem, SiteItem } from '#services/control_api/sites.ts';
-import { listAll, request, sitePath } from '../../api/request.ts';
-import { useMutation, useQuery } from '../../api/use_answer.ts';
+import { request, sitePath } from '../../api/request.ts';
+import { useGet, useList, useMutation } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
@@ -19,7 +19,7 @@ import { BlockRules, ConsentForm, GeneralForm, type SitePartProps } from './site
 
 export default function SitePage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const asked = useQuery(siteId, (signal) => request<SiteItem>('GET', sitePath(siteId), { signal }));
+  const asked = useGet<SiteItem>(sitePath(siteId));
   const onChanged = (): void => {
     asked.again();
     void readSites();
@@ -57,11 +57,7 @@ const EVERY_MS = 15_000;
 /** First-party domains of the site: the DNS record that proves each, and whether it was found. */
 function Domains({ site, onChanged }: SitePartProps): VNode {
   const siteId = site.site_id;
-  const asked = useQuery(
-    siteId,
-    (signal) => listAll<DomainItem>('/v1/admin/domains', { site_id: siteId }, 1_000, signal),
-    EVERY_MS,
-  );
+  const asked = useList<DomainItem>('/v1/admin/domains', { site_id: siteId }, EVERY_MS);
   const again = (): void => {
     asked.again();
     onChanged();

@@ -29,40 +29,46 @@ const NAMES: Readonly<Record<keyof GeneralDraft, string>> = {
 };
 
 export function GeneralForm(props: SitePartProps): VNode {
-  const { site } = props;
-  const form = useSiteForm(props, { draftOf: generalDraft, changeOf: generalChange, said: 'Saved the site' });
-  const field = textFields(form.draft, form.edit, form.failure);
+  const { site_id, account_id } = props.site;
   return (
-    <Panel title="General settings" note={`Site ${site.site_id} of account ${site.account_id}`}>
-      <SiteForm site={site} form={form} names={NAMES}>
-        <TextField label={NAMES.name} required {...field('name')} />
-        <SelectField
-          label={NAMES.mode}
-          options={MODES}
-          hint="In offline mode no identifying data leaves the edge, from the next event on."
-          {...field('mode')}
-        />
-        <div class="form-row">
-          <SelectField label={NAMES.category} options={CATEGORIES} {...field('category', 'business_category')} />
-          <TextField
-            label={`${NAMES.country} (optional)`}
-            placeholder="AT"
-            hint="Two letters, for phone numbers without a country code."
-            {...field('country', 'default_country')}
-          />
-        </div>
-        <TextField
-          label={`${NAMES.identifyEvents} (optional)`}
-          lines={3}
-          hint="One per line. Empty: the default list."
-          {...field('identifyEvents', 'identify_events')}
-        />
-        <div class="form-row">
-          <TextField label={`${NAMES.clarity} (optional)`} {...field('clarity', 'clarity_project_id')} />
-          <TextField label={`${NAMES.gtm} (optional)`} placeholder="GTM-ABC123" {...field('gtm', 'gtm_container_id')} />
-        </div>
+    <Panel title="General settings" note={`Site ${site_id} of account ${account_id}`}>
+      <SiteForm {...props} draftOf={generalDraft} changeOf={generalChange} said="Saved the site" names={NAMES}>
+        {({ draft, edit, failure }) => <GeneralFields field={textFields(draft, edit, failure)} />}
       </SiteForm>
     </Panel>
+  );
+}
+
+function GeneralFields({ field }: { field: ReturnType<typeof textFields<GeneralDraft>> }): VNode {
+  return (
+    <>
+      <TextField label={NAMES.name} required {...field('name')} />
+      <SelectField
+        label={NAMES.mode}
+        options={MODES}
+        hint="In offline mode no identifying data leaves the edge, from the next event on."
+        {...field('mode')}
+      />
+      <div class="form-row">
+        <SelectField label={NAMES.category} options={CATEGORIES} {...field('category', 'business_category')} />
+        <TextField
+          label={`${NAMES.country} (optional)`}
+          placeholder="AT"
+          hint="Two letters, for phone numbers without a country code."
+          {...field('country', 'default_country')}
+        />
+      </div>
+      <TextField
+        label={`${NAMES.identifyEvents} (optional)`}
+        lines={3}
+        hint="One per line. Empty: the default list."
+        {...field('identifyEvents', 'identify_events')}
+      />
+      <div class="form-row">
+        <TextField label={`${NAMES.clarity} (optional)`} {...field('clarity', 'clarity_project_id')} />
+        <TextField label={`${NAMES.gtm} (optional)`} placeholder="GTM-ABC123" {...field('gtm', 'gtm_container_id')} />
+      </div>
+    </>
   );
 }
 
@@ -101,24 +107,26 @@ function tagChange(draft: Tag, { tag }: SiteItem): SiteChange {
 }
 
 export function ConsentForm(props: SitePartProps): VNode {
-  const { site } = props;
-  const form = useSiteForm<Tag>(props, {
-    draftOf: ({ tag }) => tag,
-    changeOf: tagChange,
-    said: 'Saved the tag settings',
-  });
   return (
     <Panel title="Tag settings" note="Browsers pick up changes within minutes.">
-      <SiteForm site={site} form={form} names={CONSENT_NAMES}>
-        {CHOICES.map(({ name, label, hint }) => (
-          <CheckField
-            key={name}
-            label={label}
-            hint={hint}
-            checked={form.draft[name]}
-            onChecked={(checked) => form.edit({ [name]: checked })}
-          />
-        ))}
+      <SiteForm
+        {...props}
+        draftOf={({ tag }): Tag => tag}
+        changeOf={tagChange}
+        said="Saved the tag settings"
+        names={CONSENT_NAMES}
+      >
+        {({ draft, edit }) =>
+          CHOICES.map(({ name, label, hint }) => (
+            <CheckField
+              key={name}
+              label={label}
+              hint={hint}
+              checked={draft[name]}
+              onChecked={(checked) => edit({ [name]: checked })}
+            />
+          ))
+        }
       </SiteForm>
     </Panel>
   );
@@ -156,9 +164,8 @@ function useRules({ site, onChanged }: SitePartProps): Saving & {
         onSaved() {
           onSaved();
           toast(said);
-          onChanged();
         },
-        onTheirs: onChanged,
+        onDone: onChanged,
       }),
   };
 }
@@ -250,38 +257,25 @@ const readSite = (siteId: string): Promise<ApiResult<SiteItem>> => request('GET'
 const patchSite = ({ site_id, version }: SiteItem, body: SiteChange): Promise<ApiResult<SiteItem>> =>
   request('PATCH', sitePath(site_id), { body, version });
 
-interface SiteFormOf<Draft> {
+interface SiteFormProps<Draft extends object> extends SitePartProps {
   draftOf(site: SiteItem): Draft;
   changeOf(draft: Draft, site: SiteItem): SiteChange;
   said: string;
+  names: Readonly<Record<string, string>>;
+  children: (form: Editing<Draft>) => ComponentChildren;
 }
 
-function useSiteForm<Draft extends object>(
-  { site, onChanged }: SitePartProps,
-  { draftOf, changeOf, said }: SiteFormOf<Draft>,
-): Editing<Draft> {
-  return useEditForm<SiteItem, Draft>({
+/** A form over some fields of the site, which only those who may change can edit. */
+function SiteForm<Draft extends object>(props: SiteFormProps<Draft>): VNode {
+  const { site, onChanged, draftOf, changeOf, said, names, children } = props;
+  const form = useEditForm<SiteItem, Draft>({
     item: site,
     draftOf,
     read: () => readSite(site.site_id),
     write: (draft, base) => patchSite(base, changeOf(draft, base)),
-    onSaved() {
-      toast(said);
-      onChanged();
-    },
-    onTheirs: onChanged,
+    said,
+    onDone: onChanged,
   });
-}
-
-interface SiteFormProps {
-  site: SiteItem;
-  form: Pick<Editing<object>, 'isBusy' | 'failure' | 'conflict' | 'isChanged' | 'save'>;
-  names: Readonly<Record<string, string>>;
-  children: ComponentChildren;
-}
-
-/** A form over fields of the site, which only those who may change can edit. */
-function SiteForm({ site, form, names, children }: SiteFormProps): VNode {
   return (
     <EditForm
       class="stack narrow"
@@ -290,7 +284,7 @@ function SiteForm({ site, form, names, children }: SiteFormProps): VNode {
       what="the site"
       names={names}
     >
-      {children}
+      {children(form)}
     </EditForm>
   );
 }

@@ -11,7 +11,7 @@ import { queryFromAddress, setQueryInAddress } from '../../questions/query_addre
 import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
 import { currentLocation } from '../../router.ts';
 import { Button } from '../../ui/button.tsx';
-import { CheckField, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { CheckField, type DraftProps, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { IconButton } from '../../ui/icon.tsx';
 import {
   brokenDownBy,
@@ -142,12 +142,9 @@ function SeriesRow({ series, letter, problem, onSeries }: SeriesRowProps): VNode
   );
 }
 
-interface TrendsOptionsProps {
-  draft: TrendsDraft;
+interface TrendsOptionsProps extends DraftProps<TrendsDraft> {
   /** What the period asks for. */
   interval: Interval;
-  failure: ApiError | null;
-  onDraft(draft: TrendsDraft): void;
 }
 
 const ROLLING = [2, 3, 7, 14, 28];

@@ -1,23 +1,16 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { COLOURS, ZoneNote } from '../../charts/chart_table.tsx';
 import { TimeSeries } from '../../charts/time_series.tsx';
 import { change, intervalStart, number } from '../../format.ts';
 import { API_ZONE } from '../../period.ts';
-import type { ListedPart } from '../../questions/actor_dialog.tsx';
+import type { AnswerViewProps } from '../../questions/actor_dialog.tsx';
 import { FigureLink } from '../../ui/button.tsx';
 import { type Column, DataTable, numberColumn } from '../../ui/data_table.tsx';
 import { startsOf, type TrendLine, trendLines } from './trends_draft.ts';
 
-interface TrendsViewProps {
-  query: TrendsQuery;
-  answer: TrendsAnswer;
-  onPart?: ((part: ListedPart) => void) | undefined;
-}
-
-export function TrendsView({ query, answer, onPart }: TrendsViewProps): VNode {
+export function TrendsView({ query, answer, onPart }: AnswerViewProps<'trends'>): VNode {
   const lines = useMemo(() => trendLines(query, answer), [query, answer]);
   const starts = useMemo(() => startsOf(answer), [answer]);
   const drawn = useMemo(() => lines.slice(0, COLOURS).flatMap(drawnOf), [lines]);
