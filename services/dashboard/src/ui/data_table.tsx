@@ -129,7 +129,8 @@ interface Sorting {
 interface DataTableProps<Row> {
   /** What the table holds; heard, not shown. */
   caption: string;
-  columns: readonly Column<Row>[];
+  /** One that is not for whoever looks may stand among the others as false. */
+  columns: readonly (Column<Row> | false)[];
   rows: readonly Row[];
   keyOf(row: Row): string;
   sortedBy?: Sorting;
@@ -150,9 +151,10 @@ const HEIGHT_PX = 560;
 
 /** A table with a header that stays in sight, sorting by any column that has values, and as many rows as there are. */
 export function DataTable<Row>(props: DataTableProps<Row>): VNode {
-  const { caption, columns, rows, keyOf, csvName, emptyText = 'No data yet', more, onRow } = props;
+  const { caption, rows, keyOf, csvName, emptyText = 'No data yet', more, onRow } = props;
   const { heightPx = HEIGHT_PX } = props;
   const [sorting, setSorting] = useState<Sorting | null>(props.sortedBy ?? null);
+  const columns = useMemo(() => props.columns.filter((column) => column !== false), [props.columns]);
   const sorted = useMemo(() => sortedRows(rows, columns, sorting), [rows, columns, sorting]);
   const seen = useWindow(sorted.length, heightPx);
   if (rows.length === 0) return <Empty title={emptyText}>{props.emptyHint}</Empty>;

@@ -27,17 +27,14 @@ export default function BoardsPage({ params }: PageProps): VNode {
   const questions = useQuery(siteId, (signal) => listQuestions(siteId, signal));
   const [removed, setRemoved] = useState<Removed | null>(null);
   const mayChange = mayAt('saved.change', siteId);
-  const removal = <Item extends Board | SavedQuestion>(kind: Removed['kind'], path: string): Column<Item>[] =>
-    mayChange
-      ? [
-          actionColumn({
-            kind: 'small',
-            label: 'Remove',
-            nameOf: ({ name }) => `Remove ${name}`,
-            act: (item) => setRemoved({ kind, path, item }),
-          }),
-        ]
-      : [];
+  const removal = <Item extends Board | SavedQuestion>(kind: Removed['kind'], path: string) =>
+    mayChange &&
+    actionColumn<Item>({
+      kind: 'small',
+      label: 'Remove',
+      nameOf: ({ name }) => `Remove ${name}`,
+      act: (item) => setRemoved({ kind, path, item }),
+    });
   return (
     <div class="stack">
       <Panel title="Boards" note="A board shows several saved queries for the same period.">
@@ -45,7 +42,7 @@ export default function BoardsPage({ params }: PageProps): VNode {
           {(items) => (
             <DataTable
               caption="List of boards"
-              columns={[...boardColumns(siteId), ...removal<Board>('board', boardsPath(siteId))]}
+              columns={[...boardColumns(siteId), removal<Board>('board', boardsPath(siteId))]}
               rows={items}
               keyOf={({ id }) => id}
               emptyText="No boards yet. Save a query and add it to one."
@@ -58,7 +55,7 @@ export default function BoardsPage({ params }: PageProps): VNode {
           {(items) => (
             <DataTable
               caption="List of saved queries"
-              columns={[...questionColumns(siteId), ...removal<SavedQuestion>('query', questionsPath(siteId))]}
+              columns={[...questionColumns(siteId), removal<SavedQuestion>('query', questionsPath(siteId))]}
               rows={items}
               keyOf={({ id }) => id}
               emptyText="No saved queries yet"

@@ -270,11 +270,12 @@ function DefinitionTester({ draft }: { draft: DefinitionDraft }): VNode {
   const [addresses, setAddresses] = useState('');
   const [html, setHtml] = useState('');
   const lines = addresses.split('\n').filter((line) => line.trim() !== '');
-  const tried = addressesMatched(
-    draft.urlPattern,
-    lines.map((line) => line.trim()),
-  );
-  const { selector, text } = draft;
+  const { urlPattern, selector, text } = draft;
+  // As the tag does it; an empty pattern is every page.
+  const tried = lines.map((line) => {
+    const address = line.trim();
+    return { address, matches: urlPattern.trim() === '' || matchesUrl(urlPattern, address) };
+  });
   const matched = useMemo(
     () => (html.trim() === '' ? undefined : matchIn(html, selector.trim(), text)),
     [html, selector, text],
@@ -334,10 +335,6 @@ interface TrustedPolicy {
   createHTML(text: string): string;
 }
 
-interface TrustedTypes {
-  createPolicy(name: string, rules: TrustedPolicy): TrustedPolicy;
-}
-
 /**
  * What this policy makes is parsed into a document of its own, which is never shown: scripts in it do not run and nothing
  * in it is loaded. It is the only one that the page's Content-Security-Policy allows.
@@ -346,7 +343,9 @@ const POLICY = 'inert-html';
 let policy: TrustedPolicy | null = null;
 
 function trusted(text: string): string {
-  const types = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes;
+  const { trustedTypes: types } = globalThis as {
+    trustedTypes?: { createPolicy(name: string, rules: TrustedPolicy): TrustedPolicy };
+  };
   if (types === undefined) return text;
   policy ??= types.createPolicy(POLICY, { createHTML: (html) => html });
   return policy.createHTML(text);
@@ -376,7 +375,3 @@ function matchIn(html: string, selector: string, text: string): Matched | null {
     throw error;
   }
 }
-
-/** Whether each of some addresses matches a pattern, as the tag does it; an empty pattern is every page. */
-const addressesMatched = (pattern: string, addresses: readonly string[]) =>
-  addresses.map((address) => ({ address, matches: pattern.trim() === '' || matchesUrl(pattern, address) }));

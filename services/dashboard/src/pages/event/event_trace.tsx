@@ -8,7 +8,7 @@ import type { PageProps } from '../../page_spec.ts';
 import { addressOf } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { CopyButton, LinkWhere, personAddress, siteAddress } from '../../ui/identifiers.tsx';
-import { Badge, Facts, Shown } from '../../ui/panel.tsx';
+import { Badge, type BadgeKind, Facts, Shown } from '../../ui/panel.tsx';
 
 const HeadingLevel = createContext<'h2' | 'h3'>('h2');
 
@@ -89,7 +89,7 @@ function Way({ siteId, trace }: { siteId: string; trace: EventTrace }): VNode {
         {row === null ? <p class="muted">Not stored.</p> : <EventProperties siteId={siteId} row={row} />}
       </TraceStep>
       {destinations.map((destination) => (
-        <TraceStep key={destination.destination} title={destination.destination} state={STATES[destination.state]}>
+        <TraceStep key={destination.destination} title={destination.destination} state={STATES[destination.state].step}>
           <DestinationSteps siteId={siteId} destination={destination} />
         </TraceStep>
       ))}
@@ -108,13 +108,14 @@ const letterAddress = (id: string): string =>
 type OfSite<Props> = Props & { siteId: string };
 
 type StepState = 'good' | 'warn' | 'bad' | 'open';
+type Destination = EventTrace['destinations'][number];
 
-const STATES: Readonly<Record<EventTrace['destinations'][number]['state'], StepState>> = {
-  delivered: 'good',
-  waiting: 'warn',
-  dead: 'bad',
-  skipped: 'open',
-  not_attempted: 'open',
+const STATES: Readonly<Record<Destination['state'], { label: string; step: StepState; badge: BadgeKind }>> = {
+  delivered: { label: 'Delivered', step: 'good', badge: 'good' },
+  waiting: { label: 'Waiting for a retry', step: 'warn', badge: 'warn' },
+  dead: { label: 'Failed', step: 'bad', badge: 'bad' },
+  skipped: { label: 'Skipped', step: 'open', badge: 'plain' },
+  not_attempted: { label: 'Not attempted', step: 'open', badge: 'plain' },
 };
 
 interface TraceStepProps {
@@ -211,16 +212,6 @@ function Person({ siteId, person }: OfSite<{ person: NonNullable<EventTrace['per
   );
 }
 
-type Destination = EventTrace['destinations'][number];
-
-const WORDS: Readonly<Record<Destination['state'], string>> = {
-  delivered: 'Delivered',
-  waiting: 'Waiting for a retry',
-  dead: 'Failed',
-  skipped: 'Skipped',
-  not_attempted: 'Not attempted',
-};
-
 function DestinationSteps({ siteId, destination: item }: { siteId: string; destination: Destination }): VNode {
   const { destination, state, reason, attempts } = item;
   return (
@@ -231,7 +222,7 @@ function DestinationSteps({ siteId, destination: item }: { siteId: string; desti
         </p>
       )}
       <p class="row">
-        <Badge kind={STATES[state] === 'open' ? 'plain' : STATES[state]}>{WORDS[state]}</Badge>
+        <Badge kind={STATES[state].badge}>{STATES[state].label}</Badge>
         {reason !== '' && <code>{reason}</code>}
       </p>
       {attempts.length > 0 && (

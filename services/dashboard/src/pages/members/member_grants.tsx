@@ -94,17 +94,19 @@ interface SessionTableProps {
 }
 
 export function SessionTable({ sessions, onEnd, isBusy = false }: SessionTableProps): VNode {
-  const ending = actionColumn<SessionItem>({
-    label: 'End',
-    nameOf: ({ browser, created_at }) => `End the session of ${browser}, started ${dateTime(created_at)}`,
-    isFor: ({ current }) => !current,
-    disabled: isBusy,
-    act: (session) => onEnd?.(session),
-  });
+  const ending =
+    onEnd !== undefined &&
+    actionColumn<SessionItem>({
+      label: 'End',
+      nameOf: ({ browser, created_at }) => `End the session of ${browser}, started ${dateTime(created_at)}`,
+      isFor: ({ current }) => !current,
+      disabled: isBusy,
+      act: onEnd,
+    });
   return (
     <DataTable
       caption="Active sessions"
-      columns={onEnd === undefined ? COLUMNS : [...COLUMNS, ending]}
+      columns={[...COLUMNS, ending]}
       rows={sessions}
       keyOf={({ id }) => id}
       emptyText="No active sessions"

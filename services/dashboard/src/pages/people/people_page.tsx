@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { TopAnswer } from '#pipelines/analytics/top.ts';
-import { type ApiError, ask } from '../../api/request.ts';
-import { useQuery } from '../../api/use_answer.ts';
+import { type ApiError, type ApiResult, ask } from '../../api/request.ts';
+import { useMutation, useQuery } from '../../api/use_answer.ts';
 import { number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
@@ -29,22 +29,16 @@ export default function PeoplePage({ params }: PageProps): VNode {
   // A search stands in the address, so that it is there on the way back; of an e-mail address or a phone number its hash does.
   const [text, setText] = useState(currentLocation.value.query.get('id') ?? '');
   const [found, setFound] = useState<readonly Found[] | null>(null);
-  const [failure, setFailure] = useState<ApiError | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const search = async (): Promise<void> => {
-    setBusy(true);
+  const { isBusy, failure, run } = useMutation();
+  const asked = async (): Promise<ApiResult<TopAnswer>> => {
     setQuery({ id: await searchInAddress(text) });
     const question = await peopleQuestion(text, Date.now());
-    if (question === null) {
-      setFailure(NOT_HASHED);
-      // Whom the search before found is not whom this one is for.
-      setFound(null);
-    } else {
-      const answer = await ask(siteId, 'top', question);
-      setFailure(answer.ok ? null : answer.failure);
-      setFound(answer.ok ? answer.value.values : null);
-    }
-    setBusy(false);
+    return question === null ? { ok: false, failure: NOT_HASHED } : ask(siteId, 'top', question);
+  };
+  const search = async (): Promise<void> => {
+    const answer = await run(asked);
+    // Whom the search before found is not whom this one is for.
+    setFound(answer?.values ?? null);
   };
   useEffect(() => {
     if (text.trim() !== '') void search();
@@ -52,12 +46,7 @@ export default function PeoplePage({ params }: PageProps): VNode {
   return (
     <div class="stack">
       <Panel title="Find a person">
-        <form
-          class="row search"
-          onSubmit={submitHandler(() => {
-            if (text.trim() !== '' && !isBusy) void search();
-          })}
-        >
+        <form class="row search" onSubmit={submitHandler(() => text.trim() !== '' && !isBusy && search())}>
           <TextField
             label="E-mail address or id"
             type="search"

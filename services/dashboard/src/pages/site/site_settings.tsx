@@ -1,14 +1,13 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { useState } from 'preact/hooks';
 import type { SiteChange, SiteItem } from '#services/control_api/sites.ts';
 import { type ApiResult, request, sitePath } from '../../api/request.ts';
 import { isSame } from '../../editing/differences.ts';
 import { ConflictDialog, EditForm, type Editing, type Saving, useEditForm, useSave } from '../../editing/editing.tsx';
 import { mayAt } from '../../session.ts';
-import { textFields } from '../../ui/action_form.tsx';
+import { textFields, useDraft } from '../../ui/action_form.tsx';
 import { actionColumn, type Column, DataTable } from '../../ui/data_table.tsx';
 import { toast } from '../../ui/dialog.tsx';
-import { CheckField, FormActions, problemOf, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
+import { CheckField, FormActions, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { siteAddress } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
 import { CATEGORIES, type GeneralDraft, generalChange, generalDraft } from './site_form.ts';
@@ -174,8 +173,12 @@ export function BlockRules(props: SitePartProps): VNode {
   const { site } = props;
   const rules = useRules(props);
   const mayChange = mayAt('block_rules.change', site.site_id);
-  const remove = (rule: Rule): void =>
-    rules.change((before) => before.filter((one) => !isSame(one, rule)), 'The rule was removed');
+  const remove = actionColumn<Rule>({
+    label: 'Remove',
+    nameOf: ({ kind, value }) => `Remove the rule for ${labelOf(kind)} ${value}`,
+    disabled: rules.isBusy,
+    act: (rule) => rules.change((before) => before.filter((one) => !isSame(one, rule)), 'The rule was removed'),
+  });
   return (
     <Panel title="Dropped events" note="Events that match any rule are dropped at the edge, and counted.">
       <div class="stack">
@@ -184,7 +187,7 @@ export function BlockRules(props: SitePartProps): VNode {
         <ConflictDialog saving={rules} what="the site" />
         <DataTable
           caption="Block rules"
-          columns={columnsOf(mayChange, rules.isBusy, remove)}
+          columns={[...COLUMNS, mayChange && remove]}
           rows={site.block_rules}
           keyOf={({ kind, value, property }) => `${kind} ${property} ${value}`}
           csvName="block-rules"
@@ -200,49 +203,34 @@ export function BlockRules(props: SitePartProps): VNode {
   );
 }
 
-function columnsOf(mayChange: boolean, isBusy: boolean, remove: (rule: Rule) => void): readonly Column<Rule>[] {
-  const shown: Column<Rule>[] = [
-    { id: 'kind', title: 'Type', value: ({ kind }) => labelOf(kind) },
-    { id: 'property', title: 'Property', value: ({ property }) => property ?? '' },
-    { id: 'value', title: 'Value', value: ({ value }) => value },
-  ];
-  if (!mayChange) return shown;
-  return [
-    ...shown,
-    actionColumn({
-      label: 'Remove',
-      nameOf: ({ kind, value }) => `Remove the rule for ${labelOf(kind)} ${value}`,
-      disabled: isBusy,
-      act: remove,
-    }),
-  ];
-}
+const COLUMNS: readonly Column<Rule>[] = [
+  { id: 'kind', title: 'Type', value: ({ kind }) => labelOf(kind) },
+  { id: 'property', title: 'Property', value: ({ property }) => property ?? '' },
+  { id: 'value', title: 'Value', value: ({ value }) => value },
+];
 
 function NewRule(props: SitePartProps): VNode {
-  const [kind, setKind] = useState<Rule['kind']>('ip');
-  const [value, setValue] = useState('');
-  const [property, setProperty] = useState('');
   const rules = useRules(props);
+  const { draft, edit, field } = useDraft<Rule & { property: string }>({ kind: 'ip', value: '', property: '' });
+  const isOfProperty = draft.kind === 'property';
   const add = (): void => {
-    const rule: Rule = { kind, value: value.trim(), property: kind === 'property' ? property.trim() : null };
+    const property = isOfProperty ? draft.property.trim() : null;
     rules.change(
-      (before) => [...before, rule],
+      (before) => [...before, { ...draft, value: draft.value.trim(), property }],
       'The rule was added',
-      () => setValue(''),
+      () => edit({ value: '' }),
     );
   };
   return (
     <form class="stack" onSubmit={submitHandler(add)}>
       <div class="form-row">
-        <SelectField label="Type" value={kind} onValue={(one) => setKind(one as Rule['kind'])} options={KINDS} />
-        {kind === 'property' && <TextField label="Property" required value={property} onValue={setProperty} />}
+        <SelectField label="Type" options={KINDS} {...field(null)('kind')} />
+        {isOfProperty && <TextField label="Property" required {...field(null)('property')} />}
         <TextField
           label="Value"
-          required={kind !== 'property'}
-          hint={KINDS.find((one) => one.value === kind)?.hint}
-          problem={problemOf(rules.failure, 'block_rules')}
-          value={value}
-          onValue={setValue}
+          required={!isOfProperty}
+          hint={KINDS.find(({ value }) => value === draft.kind)?.hint}
+          {...field(rules.failure)('value', 'block_rules')}
         />
       </div>
       {rules.failure !== null && rules.failure.problems.length === 0 && <FailureNote failure={rules.failure} />}
