@@ -44,10 +44,6 @@ export function request<Value>(method: Method, path: string, options: RequestOpt
   });
 }
 
-function requestFile(method: Method, path: string, options: RequestOptions): Promise<ApiResult<Blob>> {
-  return sent(method, path, options, (response) => response.blob());
-}
-
 /** How often a question is asked that others are in the way of, and how long to wait before the next time, at the least. */
 const BUSY_TRIES_MAX = 4;
 const BUSY_WAIT_MS = 1_500;
@@ -143,9 +139,14 @@ function withParameters(path: string, query: Parameters): string {
   return given.size === 0 ? path : `${path}?${given.toString()}`;
 }
 
-/** The path of a site in the API, or of something of it. */
-export const sitePath = (siteId: string, ...parts: string[]): string =>
-  ['/v1/admin/sites', ...[siteId, ...parts].map(encodeURIComponent)].join('/');
+/** A path of the API. */
+export const apiPath = (...parts: string[]): string => ['/v1', ...parts.map(encodeURIComponent)].join('/');
+
+/** The path of the questions about a site, or of something of them. */
+export const queryPath = (siteId: string, ...parts: string[]): string => apiPath('query', siteId, ...parts);
+
+/** The path of a site, or of something of it. */
+export const sitePath = (siteId: string, ...parts: string[]): string => apiPath('admin', 'sites', siteId, ...parts);
 
 export interface FieldProblem {
   code: string;
@@ -229,7 +230,7 @@ export function ask<Name extends keyof Questions>(
   signal?: AbortSignal,
 ): Promise<ApiResult<Questions[Name]['answer'] & { as_of: number }>> {
   const options = { body: question, ...(signal === undefined ? {} : { signal }) };
-  return request('POST', `/v1/query/${encodeURIComponent(siteId)}/${name}`, options);
+  return request('POST', queryPath(siteId, name), options);
 }
 
 /** Asks for the answer as a file: CSV or Parquet, as the service writes it. */
@@ -239,5 +240,6 @@ export function askFile<Name extends keyof Questions>(
   question: Questions[Name]['query'],
   format: 'csv' | 'parquet',
 ): Promise<ApiResult<Blob>> {
-  return requestFile('POST', `/v1/query/${encodeURIComponent(siteId)}/${name}`, { query: { format }, body: question });
+  const options = { query: { format }, body: question };
+  return sent('POST', queryPath(siteId, name), options, (response) => response.blob());
 }

@@ -1,3 +1,5 @@
+import { isSame } from '../format.ts';
+
 /** What a form is about, by names of its own: the fields that it shows. */
 export type Facts = Readonly<Record<string, unknown>>;
 
@@ -10,8 +12,6 @@ export interface Difference {
 }
 
 const TEXT_MAX = 400;
-
-export const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 /** One's own changes over what is there now: fields that one left as they were are as the other has made them. */
 export function changesOver<Draft extends object>(loaded: Draft, mine: Draft, theirs: Draft): Draft {

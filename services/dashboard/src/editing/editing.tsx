@@ -2,13 +2,13 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Meta } from '#services/control_api/fields.ts';
 import type { ApiError, ApiResult } from '../api/request.ts';
-import { capital, dateTime } from '../format.ts';
+import { capital, dateTime, isSame } from '../format.ts';
 import { currentUser } from '../session.ts';
 import { Button, type ButtonKind } from '../ui/button.tsx';
 import { Confirm, Dialog, toast } from '../ui/dialog.tsx';
 import { submitHandler } from '../ui/form_fields.tsx';
 import { FailureNote } from '../ui/panel.tsx';
-import { changesOver, type Difference, differences, type Facts, factText, isSame } from './differences.ts';
+import { changesOver, type Difference, differences, type Facts, factText } from './differences.ts';
 
 interface EditingOf<Item extends Meta, Draft extends object> {
   item: Item;

@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ApiError, ApiResult } from '../api/request.ts';
 import { useMutation } from '../api/use_answer.ts';
-import { isSame } from '../editing/differences.ts';
+import { isSame } from '../format.ts';
 import type { ButtonKind } from './button.tsx';
 import { FormActions, problemOf, submitHandler } from './form_fields.tsx';
 import { FailureNote } from './panel.tsx';

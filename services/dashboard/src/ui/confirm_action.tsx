@@ -58,16 +58,14 @@ export function ConfirmAction({ run, said, onDone, children, ...confirm }: Confi
   );
 }
 
-interface ConfirmButtonProps extends Omit<ConfirmActionProps, 'onClose'> {
-  label?: string;
-  kind?: ButtonKind;
-}
+type ConfirmButtonProps = Omit<ConfirmActionProps, 'onClose'> & { kind?: ButtonKind };
 
-export function ConfirmButton({ label, kind = 'danger', ...asked }: ConfirmButtonProps): VNode {
+/** A button that does something after asking. */
+export function ConfirmButton({ kind = 'danger', ...asked }: ConfirmButtonProps): VNode {
   const [asks, setAsks] = useState(false);
   return (
     <>
-      <Button kind={kind} label={label ?? asked.action} onClick={() => setAsks(true)} />
+      <Button kind={kind} label={asked.action} onClick={() => setAsks(true)} />
       {asks && <ConfirmAction {...asked} onClose={() => setAsks(false)} />}
     </>
   );

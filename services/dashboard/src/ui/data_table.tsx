@@ -4,7 +4,7 @@ import { type AnswerTable, csvOf } from '#pipelines/analytics/answer_table.ts';
 import type { Asked } from '../api/use_answer.ts';
 import { ago, dateTime, number } from '../format.ts';
 import { Button, type ButtonKind } from './button.tsx';
-import { Badge, type BadgeKind, Empty, Shown } from './panel.tsx';
+import { Empty, Shown, StateBadge, type StateLook } from './panel.tsx';
 import { ROW_PX, useWindow } from './virtual_rows.ts';
 
 export interface Column<Row> {
@@ -52,13 +52,9 @@ export const numberColumn = <Row,>(
   cell: (row) => written(value(row), row),
 });
 
-export const stateColumn = <Row,>(
-  id: string,
-  title: string,
-  stateOf: (row: Row) => { label: string; badge: BadgeKind },
-): Column<Row> => ({
+export const stateColumn = <Row,>(id: string, title: string, stateOf: (row: Row) => StateLook): Column<Row> => ({
   ...{ id, title, value: (row) => stateOf(row).label },
-  cell: (row) => <Badge kind={stateOf(row).badge}>{stateOf(row).label}</Badge>,
+  cell: (row) => <StateBadge of={stateOf(row)} />,
 });
 
 /** A column of codes, ids and such; `shown` is what of one is seen. */

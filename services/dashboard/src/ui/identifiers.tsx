@@ -18,19 +18,6 @@ export const personAddress = (siteId: string, personId: string): string =>
 export const eventAddress = (siteId: string, eventId: string): string =>
   siteAddress(siteId, `events/${encodeURIComponent(eventId)}`);
 
-interface EventLinkProps {
-  siteId: string;
-  eventId: string;
-  children: ComponentChildren;
-}
-
-/** A link to what became of an event; only its text for who may not see single events of the site. */
-export function EventLink({ siteId, eventId, children }: EventLinkProps): VNode {
-  if (!mayAt('query.events', siteId)) return <>{children}</>;
-  const address = addressOf(`/sites/${encodeURIComponent(siteId)}/events/${encodeURIComponent(eventId)}`);
-  return <a href={address}>{children}</a>;
-}
-
 interface LinkWhereProps {
   /** Whether whoever looks may see what is there. */
   isAllowed: boolean;
@@ -42,6 +29,19 @@ interface LinkWhereProps {
 export function LinkWhere({ isAllowed, href, children }: LinkWhereProps): VNode {
   return isAllowed ? <a href={href}>{children}</a> : <span>{children}</span>;
 }
+
+interface EventLinkProps {
+  siteId: string;
+  eventId: string;
+  children: ComponentChildren;
+}
+
+/** A link to what became of an event; only its text for who may not see single events of the site. */
+export const EventLink = ({ siteId, eventId, children }: EventLinkProps): VNode => (
+  <LinkWhere isAllowed={mayAt('query.events', siteId)} href={eventAddress(siteId, eventId)}>
+    {children}
+  </LinkWhere>
+);
 
 /** The name under which questions count an event that was sent under another; nothing where it is the same. */
 export function CanonicalName({ event }: { event: string }): VNode | null {

@@ -175,10 +175,15 @@ export function Shown<Value>({ asked, lines = 3, children }: ShownProps<Value>):
 
 export type BadgeKind = 'plain' | 'good' | 'warn' | 'bad';
 
+/** What a state is called, and how it looks. */
+export type StateLook = { label: string; badge: BadgeKind };
+
 /** A state in a word; its colour says no more than the word does. */
 export function Badge({ kind = 'plain', children }: { kind?: BadgeKind; children: ComponentChildren }): VNode {
   return <span class={kind === 'plain' ? 'badge' : `badge badge-${kind}`}>{children}</span>;
 }
+
+export const StateBadge = ({ of: { label, badge } }: { of: StateLook }): VNode => <Badge kind={badge}>{label}</Badge>;
 
 /** A fact and what it is called; one that is not known or does not apply may stand among others as false or null. */
 export type Fact = readonly [name: string, text: ComponentChildren] | false | null;

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { AccountItem, UsageAnswer } from '#services/control_api/sites.ts';
+import { apiPath } from '../../api/request.ts';
 import { useGet, useList } from '../../api/use_answer.ts';
 import { TimeSeries } from '../../charts/time_series.tsx';
 import { dateTime, monthName, number, percent } from '../../format.ts';
@@ -8,13 +9,13 @@ import { API_ZONE } from '../../period.ts';
 import { sites } from '../../site_list.ts';
 import { Button } from '../../ui/button.tsx';
 import { SelectField } from '../../ui/form_fields.tsx';
-import { Badge, type BadgeKind, Empty, Facts, Panel, Shown } from '../../ui/panel.tsx';
+import { Empty, Facts, Panel, Shown, StateBadge, type StateLook } from '../../ui/panel.tsx';
 import { type AllowanceState, evenShare, GRACE, monthOutlook, monthsUntil, usageLines } from './usage_lines.ts';
 
 const EVERY_MS = 60_000;
 /** Of more accounts than this, the days are shown one account at a time. */
 const UNFOLDED_MAX = 2;
-const STATES: Readonly<Record<AllowanceState, { label: string; badge: BadgeKind }>> = {
+const STATES: Readonly<Record<AllowanceState, StateLook>> = {
   within: { label: 'Within the allowance', badge: 'good' },
   will_end: { label: 'Will be used up', badge: 'warn' },
   used_up: { label: 'Used up', badge: 'bad' },
@@ -49,7 +50,7 @@ function OneAccount({ account, isUnfolded }: { account: AccountItem; isUnfolded:
   const own = (sites.value ?? []).filter((site) => site.account_id === account_id);
   const state = outlook === null ? null : STATES[outlook.state];
   return (
-    <Panel title={name} actions={state !== null && <Badge kind={state.badge}>{state.label}</Badge>}>
+    <Panel title={name} actions={state !== null && <StateBadge of={state} />}>
       <div class="stack">
         {used === null ? (
           <p class="muted">Redis is not responding, so usage is unavailable. Events are still accepted.</p>
@@ -94,7 +95,7 @@ function UsageByDay({ accountId, allowance }: { accountId: string; allowance: nu
   const months = monthsUntil(Date.now());
   const [chosen, setChosen] = useState<string | null>(null);
   const month = chosen ?? months[0] ?? '';
-  const path = `/v1/admin/accounts/${encodeURIComponent(accountId)}/usage`;
+  const path = apiPath('admin', 'accounts', accountId, 'usage');
   const asked = useGet<UsageAnswer>(path, { month }, chosen === null ? EVERY_MS : null);
   return (
     <div class="stack">

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { type AnswerTable, answerTable, type Cell } from '#pipelines/analytics/answer_table.ts';
-import { type ApiResult, request } from '../../api/request.ts';
+import { type ApiResult, queryPath, request } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
 import { ConflictDialog, useSave } from '../../editing/editing.tsx';
 import type { PageProps } from '../../page_spec.ts';
@@ -100,7 +100,7 @@ function QuestionPanel({ siteId, saved, period, onPart, at, onPlace }: QuestionP
   const { from, to, lastDay } = period;
   const key = `${siteId} ${saved.id} ${saved.version} ${from} ${lastDay}`;
   const asked = useQuery(key, async (signal) => {
-    const path = `/v1/query/${encodeURIComponent(siteId)}/questions/${saved.id}`;
+    const path = queryPath(siteId, 'questions', saved.id);
     const answer = await request<object>('GET', path, { query: { from, to }, signal });
     return answer.ok ? { ...answer, value: { answer: answer.value, query: { ...saved.question, from, to } } } : answer;
   });

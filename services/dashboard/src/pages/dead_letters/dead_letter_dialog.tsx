@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AttemptItem } from '#services/control_api/destinations.ts';
 import type { DeadLetterItem, LetterDetails, ResendAnswer, ResolveAnswer } from '#services/control_api/redelivery.ts';
-import { type ApiResult, request } from '../../api/request.ts';
+import { type ApiResult, apiPath, request } from '../../api/request.ts';
 import { useGet, useMutation } from '../../api/use_answer.ts';
 import { dateTime, number } from '../../format.ts';
 import { mayAt, mayEverywhere } from '../../session.ts';
@@ -17,7 +17,7 @@ import { ATTEMPT_COLUMNS } from '../destinations/delivery_attempts.tsx';
 import { deadLetters, isAllSettled, isOpen, portions, resentSentence, stateOf } from './dead_letter_groups.ts';
 
 export function LetterDialog({ id, onChanged, onClose }: { id: string; onChanged(): void; onClose(): void }): VNode {
-  const path = `/v1/admin/dead-letters/${encodeURIComponent(id)}`;
+  const path = apiPath('admin', 'dead-letters', id);
   const asked = useGet<LetterDetails>(path);
   const onDone = (): void => {
     asked.again();

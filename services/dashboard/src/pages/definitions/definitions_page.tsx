@@ -11,7 +11,7 @@ import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { Button } from '../../ui/button.tsx';
 import { type Column, codeColumn, DataTable, numberColumn, openColumn, stateColumn } from '../../ui/data_table.tsx';
-import { type BadgeKind, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { FailureNote, Panel, Shown, type StateLook } from '../../ui/panel.tsx';
 import { DefinitionDialog } from './definition_dialog.tsx';
 import { triggerOf } from './definition_form.ts';
 
@@ -78,7 +78,7 @@ const rowsOf = (definitions: readonly EventDefinition[], health: TagHealthItem |
     health: health?.definitions.find(({ id }) => id === definition.id) ?? null,
   }));
 
-const STATES: Readonly<Record<DefinitionHealth['state'] | 'off' | 'unknown', { label: string; badge: BadgeKind }>> = {
+const STATES: Readonly<Record<DefinitionHealth['state'] | 'off' | 'unknown', StateLook>> = {
   firing: { label: 'Firing', badge: 'good' },
   quiet: { label: 'Quiet', badge: 'warn' },
   stopped: { label: 'Stopped firing', badge: 'bad' },

@@ -9,7 +9,7 @@ import { Combobox } from '../../ui/combobox.tsx';
 import { AskedTable, type Column, codeColumn, numberColumn, stateColumn, timeColumn } from '../../ui/data_table.tsx';
 import { FormActions, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { EventLink } from '../../ui/identifiers.tsx';
-import { Badge, type BadgeKind, Facts, FailureNote } from '../../ui/panel.tsx';
+import { Facts, FailureNote, StateBadge, type StateLook } from '../../ui/panel.tsx';
 import { type DestinationRow, testAdvice } from './destination_rows.ts';
 import type { Kind } from './setting_form.ts';
 
@@ -17,7 +17,7 @@ const EVERY_MS = 10_000;
 const SHOWN = 100;
 const HEIGHT_PX = 480;
 
-const attemptOutcomes: Readonly<Record<AttemptItem['outcome'], { label: string; badge: BadgeKind }>> = {
+const attemptOutcomes: Readonly<Record<AttemptItem['outcome'], StateLook>> = {
   delivered: { label: 'Delivered', badge: 'good' },
   diverted: { label: 'In retry', badge: 'warn' },
   paused: { label: 'Waiting', badge: 'warn' },
@@ -147,7 +147,7 @@ function Outcome({ answer }: { answer: TestAnswer }): VNode {
   return (
     <div class="stack">
       <p class="row">
-        <Badge kind={OUTCOMES[outcome].badge}>{OUTCOMES[outcome].label}</Badge>
+        <StateBadge of={OUTCOMES[outcome]} />
         {reason !== '' && <code>{reason}</code>}
         {took_ms > 0 && <span class="muted">after {span(took_ms)}</span>}
       </p>

@@ -11,7 +11,7 @@ import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog, toast } from '../../ui/dialog.tsx';
 import { problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { CopyButton } from '../../ui/identifiers.tsx';
-import { Badge, Bars, Facts, FailureNote, Tabs } from '../../ui/panel.tsx';
+import { Bars, Facts, FailureNote, StateBadge, Tabs } from '../../ui/panel.tsx';
 import {
   DestinationAttempts,
   type DestinationDialogProps,
@@ -31,7 +31,7 @@ export function DestinationDialog(props: DestinationDialogProps): VNode {
     <Dialog title={row.title} kind="side" isChanged={isUnsaved} onClose={onClose}>
       <div class="stack">
         <p class="row">
-          <Badge kind={STATES[row.state].badge}>{STATES[row.state].label}</Badge>
+          <StateBadge of={STATES[row.state]} />
           <span class="muted">{stateSentence(row)}</span>
         </p>
         <Tabs

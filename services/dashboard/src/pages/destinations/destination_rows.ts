@@ -1,6 +1,6 @@
 import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
 import { events, number } from '../../format.ts';
-import type { BadgeKind } from '../../ui/panel.tsx';
+import type { StateLook } from '../../ui/panel.tsx';
 import type { Kind } from './setting_form.ts';
 
 /** A destination of a site, with its kind and how it did in the last 24 hours, as far as both are known. */
@@ -36,7 +36,7 @@ export function destinationRows(
   });
 }
 
-export const STATES: Readonly<Record<ShownState, { label: string; badge: BadgeKind; sentence: string }>> = {
+export const STATES: Readonly<Record<ShownState, StateLook & { sentence: string }>> = {
   delivering: { label: 'Delivering', badge: 'good', sentence: 'The newest event was delivered.' },
   failing: {
     label: 'Failing',

@@ -3,7 +3,8 @@ import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { itemName } from '#pipelines/engage/shown_texts.ts';
 import type { EngageView } from '#services/control_api/engage.ts';
 import type { Meta } from '#services/control_api/fields.ts';
-import { type Facts, isSame } from '../../editing/differences.ts';
+import type { Facts } from '../../editing/differences.ts';
+import { isSame } from '../../format.ts';
 
 /** What visitors can be shown: how each kind is called, where the API has it, and what a new one begins with. */
 export const KINDS: readonly { kind: EngageKind; path: string; title: string; one: string; blank: object }[] = [

@@ -2,13 +2,14 @@ import { type ComponentChildren, createContext, type VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import { OUR_NAMES } from '#pipelines/analytics/event_names.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
+import { queryPath } from '../../api/request.ts';
 import { useGet } from '../../api/use_answer.ts';
 import { dateTime, isSearched, number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { addressOf } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { CopyButton, LinkWhere, personAddress, siteAddress } from '../../ui/identifiers.tsx';
-import { Badge, type BadgeKind, Facts, Shown } from '../../ui/panel.tsx';
+import { Facts, Shown, StateBadge, type StateLook } from '../../ui/panel.tsx';
 
 const HeadingLevel = createContext<'h2' | 'h3'>('h2');
 
@@ -29,7 +30,7 @@ interface EventWayProps {
 
 /** What became of an event: accepted, a duplicate or not, whose it is, its row, and what each destination said. */
 export function EventTraceView({ siteId, eventId, heading = 'h2' }: EventWayProps): VNode {
-  const path = `/v1/query/${encodeURIComponent(siteId)}/events/${encodeURIComponent(eventId)}`;
+  const path = queryPath(siteId, 'events', eventId);
   const asked = useGet<EventTrace>(path, {}, EVERY_MS);
   return (
     <div class="stack">
@@ -110,7 +111,7 @@ type OfSite<Props> = Props & { siteId: string };
 type StepState = 'good' | 'warn' | 'bad' | 'open';
 type Destination = EventTrace['destinations'][number];
 
-const STATES: Readonly<Record<Destination['state'], { label: string; step: StepState; badge: BadgeKind }>> = {
+const STATES: Readonly<Record<Destination['state'], StateLook & { step: StepState }>> = {
   delivered: { label: 'Delivered', step: 'good', badge: 'good' },
   waiting: { label: 'Waiting for a retry', step: 'warn', badge: 'warn' },
   dead: { label: 'Failed', step: 'bad', badge: 'bad' },
@@ -222,7 +223,7 @@ function DestinationSteps({ siteId, destination: item }: { siteId: string; desti
         </p>
       )}
       <p class="row">
-        <Badge kind={STATES[state].badge}>{STATES[state].label}</Badge>
+        <StateBadge of={STATES[state]} />
         {reason !== '' && <code>{reason}</code>}
       </p>
       {attempts.length > 0 && (

@@ -15,7 +15,7 @@ import { AskedTable, agoColumn, type Column, openColumn, timeColumn } from '../.
 import { Dialog, useUnsaved } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
-import { Badge, type BadgeKind, Facts, FailureNote, Panel } from '../../ui/panel.tsx';
+import { Facts, FailureNote, Panel, StateBadge, type StateLook } from '../../ui/panel.tsx';
 import { KeyFields } from './key_fields.tsx';
 import { bodyOfKey, draftOfKey, EMPTY_KEY, isSameKey, KEY_NAMES, type KeyDraft, OVERLAPS } from './key_form.ts';
 
@@ -239,7 +239,7 @@ function RevokeKey({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged
   );
 }
 
-const STATES: Readonly<Record<KeyItem['state'], { label: string; badge: BadgeKind }>> = {
+const STATES: Readonly<Record<KeyItem['state'], StateLook>> = {
   active: { label: 'Active', badge: 'good' },
   expired: { label: 'Expired', badge: 'plain' },
   revoked: { label: 'Revoked', badge: 'bad' },
@@ -249,7 +249,7 @@ function KeyState({ item }: { item: KeyItem }): VNode {
   const { state, expires_at } = item;
   return (
     <>
-      <Badge kind={STATES[state].badge}>{STATES[state].label}</Badge>
+      <StateBadge of={STATES[state]} />
       {state === 'active' && expires_at !== null && <span class="muted small"> until {dateTime(expires_at)}</span>}
     </>
   );

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { SessionList, UserItem } from '#services/control_api/users.ts';
-import { type ApiResult, request } from '../../api/request.ts';
+import { type ApiResult, apiPath, request } from '../../api/request.ts';
 import { dateTime } from '../../format.ts';
 import { currentUser } from '../../session.ts';
 import { sites } from '../../site_list.ts';
@@ -148,8 +148,7 @@ export function HandoverNote({ title, userId, password, onClose }: HandoverNoteP
 export const browserBytes = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
 
 /** The path of a user in the API, or of something of theirs. */
-export const userPath = (userId: string, ...parts: string[]): string =>
-  ['/v1/admin/users', ...[userId, ...parts].map(encodeURIComponent)].join('/');
+export const userPath = (userId: string, ...parts: string[]): string => apiPath('admin', 'users', userId, ...parts);
 
 export interface MemberChange {
   name?: string;

@@ -2,7 +2,7 @@ import type { StageItem } from '#services/control_api/operations.ts';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import { type ApiResult, listAll } from '../../api/request.ts';
 import { number, span } from '../../format.ts';
-import type { BadgeKind } from '../../ui/panel.tsx';
+import type { StateLook } from '../../ui/panel.tsx';
 
 const WHAT: Readonly<Record<string, string>> = {
   dedup: 'Drops duplicates',
@@ -16,10 +16,7 @@ export const purposeOf = (stage: string): string =>
 
 const LATE_MS = 60_000;
 
-export function stageState({ consumers, lag, waits_longer_than_ms: waitsMs }: StageItem): {
-  label: string;
-  badge: BadgeKind;
-} {
+export function stageState({ consumers, lag, waits_longer_than_ms: waitsMs }: StageItem): StateLook {
   if (consumers === 0) return { label: 'Not running', badge: 'bad' };
   if (lag === null) return { label: 'No data yet', badge: 'plain' };
   if (waitsMs !== null && waitsMs >= LATE_MS) return { label: 'Behind', badge: 'warn' };

@@ -3,7 +3,7 @@ import type { HealthItem } from '#services/control_api/destinations.ts';
 import type { RefusalsItem, TagHealthItem } from '#services/control_api/operations.ts';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import type { AccountItem, SiteItem } from '#services/control_api/sites.ts';
-import { type ApiResult, ask, request, sentenceOf, sitePath } from '../../api/request.ts';
+import { type ApiResult, apiPath, ask, request, sentenceOf, sitePath } from '../../api/request.ts';
 import { type Asked, askedWhere, useGet, useList, useQuery } from '../../api/use_answer.ts';
 import { addressOf, hasRoute } from '../../router.ts';
 import { mayAt, mayInAccount } from '../../session.ts';
@@ -102,7 +102,7 @@ function useChecks(siteId: string, accountId: string | null): Check[] {
     EVERY_MS,
   );
   const tag = useGet<TagHealthItem>(sitePath(siteId, 'tag-health'), {}, EVERY_MS);
-  const accountPath = `/v1/admin/accounts/${encodeURIComponent(accountId ?? '')}`;
+  const accountPath = apiPath('admin', 'accounts', accountId ?? '');
   const account = useGet<AccountItem>(seesAccount ? accountPath : null, {}, EVERY_MS);
   const letters = useList<DeadLetterItem>(
     seesLetters ? '/v1/admin/dead-letters' : null,

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
-import { type ApiResult, ask, request } from '../../api/request.ts';
+import { type ApiResult, ask, queryPath, request } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
 import { dateTime, money, number, timeOfDay } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
@@ -200,7 +200,7 @@ function Merges({ siteId, events }: { siteId: string; events: Listing['events'] 
       for (const [distinctId, own] of ids) {
         const [newest] = own;
         if (newest === undefined) continue;
-        const path = `/v1/query/${encodeURIComponent(siteId)}/events/${encodeURIComponent(newest.event_id)}`;
+        const path = queryPath(siteId, 'events', newest.event_id);
         const trace = await request<EventTrace>('GET', path, { signal });
         if (!trace.ok) return trace;
         found.push({ distinctId, events: own.length, last: newest.timestamp, person: trace.value.person });

@@ -2,10 +2,9 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ReplayItem } from '#services/control_api/redelivery.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
-import { request } from '../../api/request.ts';
+import { apiPath, request } from '../../api/request.ts';
 import { useGet, useMutation } from '../../api/use_answer.ts';
-import { isSame } from '../../editing/differences.ts';
-import { dateTime, number, percent, span } from '../../format.ts';
+import { dateTime, isSame, number, percent, span } from '../../format.ts';
 import { currentLocation } from '../../router.ts';
 import { mayAt, mayEverywhere } from '../../session.ts';
 import { siteOfLinks, sites } from '../../site_list.ts';
@@ -21,7 +20,7 @@ import {
   submitHandler,
   TextField,
 } from '../../ui/form_fields.tsx';
-import { Badge, Facts, FailureNote } from '../../ui/panel.tsx';
+import { Facts, FailureNote, StateBadge } from '../../ui/panel.tsx';
 import type { Kind } from '../destinations/setting_form.ts';
 import {
   countedSentence,
@@ -234,7 +233,7 @@ interface ReplayDialogProps {
   onClose(): void;
 }
 
-const replayPath = (id: string): string => `/v1/admin/replays/${encodeURIComponent(id)}`;
+const replayPath = (id: string): string => apiPath('admin', 'replays', id);
 
 export function ReplayDialog({ replay, title, mayChange, onChanged, onClose }: ReplayDialogProps): VNode {
   const share = shareDone(replay);
@@ -242,7 +241,7 @@ export function ReplayDialog({ replay, title, mayChange, onChanged, onClose }: R
     <Dialog title={`Replay to ${title}`} kind="side" onClose={onClose}>
       <div class="stack">
         <p class="row">
-          <Badge kind={shownState(replay).badge}>{shownState(replay).label}</Badge>
+          <StateBadge of={shownState(replay)} />
           {replay.detail !== '' && <code>{replay.detail}</code>}
         </p>
         {share !== null && (

@@ -1,8 +1,8 @@
 import type { NewReplayBody, ReplayItem } from '#services/control_api/redelivery.ts';
 import { events, number, span, typedNumber } from '../../format.ts';
-import type { BadgeKind } from '../../ui/panel.tsx';
+import type { StateLook } from '../../ui/panel.tsx';
 
-const REPLAY_STATES: Readonly<Record<ReplayItem['state'], { label: string; badge: BadgeKind }>> = {
+const REPLAY_STATES: Readonly<Record<ReplayItem['state'], StateLook>> = {
   waiting: { label: 'Waiting', badge: 'plain' },
   counting: { label: 'Counting', badge: 'plain' },
   sending: { label: 'Sending', badge: 'warn' },
@@ -14,10 +14,7 @@ const REPLAY_STATES: Readonly<Record<ReplayItem['state'], { label: string; badge
 };
 
 /** What a replay does, in a word: one that only counts is not done with sending. */
-export const shownState = ({
-  state,
-  dry_run,
-}: Pick<ReplayItem, 'state' | 'dry_run'>): { label: string; badge: BadgeKind } =>
+export const shownState = ({ state, dry_run }: Pick<ReplayItem, 'state' | 'dry_run'>): StateLook =>
   state === 'done' && dry_run ? { label: 'Counted, nothing sent', badge: 'plain' } : REPLAY_STATES[state];
 
 const ENDS: ReadonlySet<ReplayItem['state']> = new Set(['done', 'cancelled', 'failed']);

@@ -14,7 +14,7 @@ import { ConfirmButton } from '../../ui/confirm_action.tsx';
 import { toast } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/form_fields.tsx';
 import { CopyButton } from '../../ui/identifiers.tsx';
-import { Badge, type BadgeKind, Empty, Facts, FailureNote, Panel, Shown, Tabs } from '../../ui/panel.tsx';
+import { Empty, Facts, FailureNote, Panel, Shown, StateBadge, type StateLook, Tabs } from '../../ui/panel.tsx';
 import { BlockRules, ConsentForm, GeneralForm, type SitePartProps } from './site_settings.tsx';
 
 export default function SitePage({ params }: PageProps): VNode {
@@ -46,7 +46,7 @@ export default function SitePage({ params }: PageProps): VNode {
   );
 }
 
-const STATES: Readonly<Record<DomainItem['state'], { label: string; badge: BadgeKind }>> = {
+const STATES: Readonly<Record<DomainItem['state'], StateLook>> = {
   pending: { label: 'Waiting for its DNS record', badge: 'warn' },
   verified: { label: 'Verified', badge: 'good' },
   failing: { label: 'DNS record missing', badge: 'bad' },
@@ -111,7 +111,7 @@ function OneDomain({ item, mayChange, onChanged }: OneDomainProps): VNode {
     <Panel title={domain} actions={mayChange && <DomainActions item={item} onChanged={onChanged} />}>
       <div class="stack">
         <p class="row">
-          <Badge kind={STATES[state].badge}>{STATES[state].label}</Badge>
+          <StateBadge of={STATES[state]} />
           {state === 'verified' && verified_at !== null && <span class="muted">since {dateTime(verified_at)}</span>}
           {lapses_at !== null && <span class="muted">served until {dateTime(lapses_at)}</span>}
         </p>

@@ -1,8 +1,8 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { SiteChange, SiteItem } from '#services/control_api/sites.ts';
 import { type ApiResult, request, sitePath } from '../../api/request.ts';
-import { isSame } from '../../editing/differences.ts';
 import { ConflictDialog, EditForm, type Editing, type Saving, useEditForm, useSave } from '../../editing/editing.tsx';
+import { isSame } from '../../format.ts';
 import { mayAt } from '../../session.ts';
 import { textFields, useDraft } from '../../ui/action_form.tsx';
 import { actionColumn, type Column, DataTable } from '../../ui/data_table.tsx';
