@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
 import type { Questions } from '#pipelines/analytics/questions.ts';
 import { type ApiError, type ApiResult, ask, askFile, sentenceOf } from '../api/request.ts';
-import { type Asked, useGet, useQuery } from '../api/use_answer.ts';
+import { type Asked, useGet, useList, useQuery } from '../api/use_answer.ts';
 import { capital, timeOfDay } from '../format.ts';
 import type { Period } from '../period.ts';
 import { mayAt } from '../session.ts';
@@ -17,8 +17,8 @@ import { ActorDialog, type ListedPart } from './actor_dialog.tsx';
 import { finished } from './conditions.ts';
 import { savedQueryId, setSavedQueryId } from './query_address.ts';
 import {
-  listBoards,
-  listQuestions,
+  type Board,
+  boardsPath,
   putOnBoard,
   questionsPath,
   replaceQuestion,
@@ -191,12 +191,13 @@ function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps): VNod
   const [boardName, setBoardName] = useState('');
   /** What was saved already, where a board did not take it: saved again it would be there twice. */
   const [made, setMade] = useState<SavedQuestion | null>(null);
-  const boards = useQuery(siteId, (signal) => listBoards(siteId, signal));
-  const known = useQuery(siteId, (signal) => listQuestions(siteId, signal));
-  const opened = known.value?.find((one) => one.id === savedQueryId() && one.query === query);
+  const boards = useList<Board>(boardsPath(siteId));
+  const known = useList<SavedQuestion>(questionsPath(siteId));
+  const items = known.value?.items ?? [];
+  const opened = items.find((one) => one.id === savedQueryId() && one.query === query);
   const over = how === OVER ? opened : undefined;
   const name = typed ?? over?.name ?? '';
-  const isNameTaken = known.value?.some((one) => one.id !== over?.id && one.name === name.trim()) === true;
+  const isNameTaken = items.some((one) => one.id !== over?.id && one.name === name.trim());
   const save = async (): Promise<ApiResult<unknown>> => {
     const saved = { name: name.trim(), query, question };
     let kept = made;
@@ -250,7 +251,7 @@ function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps): VNod
               onValue={setBoard}
               options={[
                 { value: NO_BOARD, label: 'No board' },
-                ...(boards.value ?? []).map(({ id, name: title }) => ({ value: id, label: title })),
+                ...(boards.value?.items ?? []).map(({ id, name: title }) => ({ value: id, label: title })),
                 { value: NEW_BOARD, label: 'New board' },
               ]}
             />

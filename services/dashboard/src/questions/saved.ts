@@ -25,8 +25,8 @@ const TRIES_MAX = 5;
 export const questionsPath = (siteId: string, ...id: string[]): string => sitePath(siteId, 'questions', ...id);
 export const boardsPath = (siteId: string, ...id: string[]): string => sitePath(siteId, 'boards', ...id);
 
-export async function listBoards(siteId: string, signal?: AbortSignal): Promise<ApiResult<Board[]>> {
-  const answer = await listAll<Board>(boardsPath(siteId), {}, undefined, signal);
+async function listBoards(siteId: string): Promise<ApiResult<Board[]>> {
+  const answer = await listAll<Board>(boardsPath(siteId));
   return answer.ok ? { ...answer, value: answer.value.items } : answer;
 }
 

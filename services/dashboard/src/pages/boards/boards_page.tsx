@@ -1,30 +1,23 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { request } from '../../api/request.ts';
-import { useQuery } from '../../api/use_answer.ts';
+import { useList } from '../../api/use_answer.ts';
 import { ConflictDialog, useSave } from '../../editing/editing.tsx';
 import type { PageProps } from '../../page_spec.ts';
 import { questionAddress } from '../../questions/query_address.ts';
-import {
-  type Board,
-  boardsPath,
-  listBoards,
-  listQuestions,
-  questionsPath,
-  type SavedQuestion,
-} from '../../questions/saved.ts';
+import { type Board, boardsPath, questionsPath, type SavedQuestion } from '../../questions/saved.ts';
 import { mayAt } from '../../session.ts';
-import { actionColumn, type Column, DataTable, linkColumn, numberColumn, timeColumn } from '../../ui/data_table.tsx';
+import { AskedTable, actionColumn, type Column, linkColumn, numberColumn, timeColumn } from '../../ui/data_table.tsx';
 import { Confirm, toast } from '../../ui/dialog.tsx';
 import { siteAddress } from '../../ui/identifiers.tsx';
-import { FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { FailureNote, Panel } from '../../ui/panel.tsx';
 
 type Removed = { kind: 'board' | 'query'; path: string; item: Board | SavedQuestion };
 
 export default function BoardsPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
-  const boards = useQuery(siteId, (signal) => listBoards(siteId, signal));
-  const questions = useQuery(siteId, (signal) => listQuestions(siteId, signal));
+  const boards = useList<Board>(boardsPath(siteId));
+  const questions = useList<SavedQuestion>(questionsPath(siteId));
   const [removed, setRemoved] = useState<Removed | null>(null);
   const mayChange = mayAt('saved.change', siteId);
   const removal = <Item extends Board | SavedQuestion>(kind: Removed['kind'], path: string) =>
@@ -38,30 +31,22 @@ export default function BoardsPage({ params }: PageProps): VNode {
   return (
     <div class="stack">
       <Panel title="Boards" note="A board shows several saved queries for the same period.">
-        <Shown asked={boards}>
-          {(items) => (
-            <DataTable
-              caption="List of boards"
-              columns={[...boardColumns(siteId), removal<Board>('board', boardsPath(siteId))]}
-              rows={items}
-              keyOf={({ id }) => id}
-              emptyText="No boards yet. Save a query and add it to one."
-            />
-          )}
-        </Shown>
+        <AskedTable
+          asked={boards}
+          caption="List of boards"
+          columns={[...boardColumns(siteId), removal<Board>('board', boardsPath(siteId))]}
+          keyOf={({ id }) => id}
+          emptyText="No boards yet. Save a query and add it to one."
+        />
       </Panel>
       <Panel title="Saved queries">
-        <Shown asked={questions}>
-          {(items) => (
-            <DataTable
-              caption="List of saved queries"
-              columns={[...questionColumns(siteId), removal<SavedQuestion>('query', questionsPath(siteId))]}
-              rows={items}
-              keyOf={({ id }) => id}
-              emptyText="No saved queries yet"
-            />
-          )}
-        </Shown>
+        <AskedTable
+          asked={questions}
+          caption="List of saved queries"
+          columns={[...questionColumns(siteId), removal<SavedQuestion>('query', questionsPath(siteId))]}
+          keyOf={({ id }) => id}
+          emptyText="No saved queries yet"
+        />
       </Panel>
       {removed !== null && (
         <RemoveDialog
