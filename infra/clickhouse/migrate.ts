@@ -11,11 +11,7 @@ interface MigrationMismatch {
   reason: 'changed' | 'unknown';
 }
 
-interface Migration {
-  name: string;
-  text: string;
-  checksum: string;
-}
+type Migration = ReturnType<typeof readMigrations>[number];
 
 const FOLDER = new URL('./migrations/', import.meta.url);
 
@@ -48,7 +44,7 @@ export async function migrate(
   return { applied, mismatches: mismatchesOf(migrations, done) };
 }
 
-function readMigrations(folder: URL): Migration[] {
+function readMigrations(folder: URL) {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))
     .sort()

@@ -1,4 +1,5 @@
 // SSRF guard: requests go to public addresses only, by name and by every resolved address.
+import type { LookupAddress } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
 /** What a URL from a site's settings may be besides https to the public internet. Both are for local development. */
@@ -7,13 +8,8 @@ export interface GuardPolicy {
   allowLoopback: boolean;
 }
 
-interface ResolvedAddress {
-  address: string;
-  family: number;
-}
-
 /** Every address of a host name; rejects with the resolver's error code. */
-export type Resolve = (hostname: string) => Promise<ResolvedAddress[]>;
+export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
 /** Thrown inside the connector when a name resolves to an address that is not allowed. */
 class AddressRefused extends Error {

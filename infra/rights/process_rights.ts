@@ -210,13 +210,10 @@ export function userOf(kind: ProcessKind, destination = ''): string {
   return kind === 'delivery' ? `svc_delivery_${destination}` : `svc_${kind}`;
 }
 
-export interface ProcessUser {
-  user: string;
-  rights: ProcessRights;
-}
+export type ProcessUser = ReturnType<typeof processUsers>[number];
 
 /** Every user of an installation that delivers to these destinations. */
-export function processUsers(destinations: readonly string[]): ProcessUser[] {
+export function processUsers(destinations: readonly string[]) {
   return PROCESSES.flatMap((kind) =>
     (kind === 'delivery' ? destinations : ['']).map((destination) => ({
       user: userOf(kind, destination),

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createMutex } from '#infra/concurrency/gates.ts';
 import { createKafka, type KafkaSession } from '#infra/kafka/client.ts';
-import type { Following } from '#infra/kafka/follow_topic.ts';
-import { type FencedProducer, openFencedProducer } from '#infra/kafka/producers.ts';
+import { openFencedProducer } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
@@ -23,12 +22,7 @@ export interface OpenJournal extends SettingsJournal {
   close(): Promise<void>;
 }
 
-interface Turn {
-  producer: FencedProducer;
-  view: SettingsView;
-  following: Following;
-  logger: Logger;
-}
+type Turn = Awaited<ReturnType<typeof openTurn>>;
 
 interface Codecs {
   settings: Codec<Setting>;
@@ -97,7 +91,7 @@ async function openTurn(
   codec: Codec<Setting>,
   logger: Logger,
   onFatal: (error: unknown) => void,
-): Promise<Turn> {
+) {
   const producer = await openFencedProducer(
     createKafka(session.config, 'svc.control.writer', logger, WRITE_RETRIES),
     session.groupOf('control.settings'),

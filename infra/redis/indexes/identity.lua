@@ -80,6 +80,24 @@ local function choose(members)
   return best
 end
 
+-- Puts persons under who leads them.
+local function regroup(members)
+  local leader = choose(members)
+  for person, seen in pairs(members) do
+    redis.call('HSET', prefix .. 'm:' .. leader, person, string.format('%.0f', seen))
+    redis.call('SET', prefix .. 'p:' .. person, leader)
+  end
+  return leader
+end
+
+local function forget(leader)
+  redis.call('DEL', prefix .. 'm:' .. leader, prefix .. 'i:' .. leader, prefix .. 'x:' .. leader)
+end
+
+local function add(flat, ...)
+  for _, value in ipairs({ ... }) do flat[#flat + 1] = value end
+end
+
 local function size(members)
   local count = 0
   for _ in pairs(members) do count = count + 1 end
@@ -98,18 +116,14 @@ local function merge(known, other, is_public)
 end
 
 local function store(members, old_leaders, is_public)
-  local leader = choose(members)
   local known = {}
   local said = 0
   for _, old in ipairs(old_leaders) do
     said = said + public_nodes(old)
     merge(known, hash_of(prefix .. 'i:' .. old), is_public)
-    redis.call('DEL', prefix .. 'm:' .. old, prefix .. 'i:' .. old, prefix .. 'x:' .. old)
+    forget(old)
   end
-  for person, seen in pairs(members) do
-    redis.call('HSET', prefix .. 'm:' .. leader, person, string.format('%.0f', seen))
-    redis.call('SET', prefix .. 'p:' .. person, leader)
-  end
+  local leader = regroup(members)
   if said > 0 then known['#'] = said end
   for field, value in pairs(known) do redis.call('HSET', prefix .. 'i:' .. leader, field, value) end
   return leader
@@ -230,11 +244,16 @@ local function link(question)
     return size(joined) == 1 and redis.call('GET', prefix .. 'x:' .. other) == question.c
   end
 
-  -- Whether they are one after this; they are not where that would be more persons than the limit.
-  local function join(other, limit, node)
+  local function is_old(other)
     for _, old in ipairs(old_leaders) do
       if old == other then return true end
     end
+    return false
+  end
+
+  -- Whether they are one after this; they are not where that would be more persons than the limit.
+  local function join(other, limit, node)
+    if is_old(other) then return true end
     local joined = members_of(other)
     if joined[other] == nil then joined[other] = UNSEEN end
     local count = size(members) + size(joined)
@@ -267,11 +286,7 @@ local function link(question)
 
   local function is_followed(node)
     local holder = redis.call('GET', prefix .. 'n:' .. node)
-    local other = holder and leader_of(holder)
-    for _, old in ipairs(old_leaders) do
-      if old == other then return true end
-    end
-    return false
+    return holder and is_old(leader_of(holder))
   end
 
   if question.o and not members[question.o] and not is_before_split(question) then join(leader_of(question.o), math.huge) end
@@ -295,26 +310,9 @@ local function link(question)
   remember(question, leader)
   local flat = {}
   if redis.call('GET', prefix .. 'x:' .. leader) == question.c then
-    for person, seen in pairs(members_of(leader)) do
-      flat[#flat + 1] = person
-      flat[#flat + 1] = string.format('%.0f', seen)
-    end
+    for person, seen in pairs(members_of(leader)) do add(flat, person, string.format('%.0f', seen)) end
   end
   return leader, flat, capped, others
-end
-
--- Puts persons into a group of their own; what is known of them is learned anew, as nobody knows whose of two it was.
-local function regroup(members)
-  local leader = choose(members)
-  for person, seen in pairs(members) do
-    redis.call('HSET', prefix .. 'm:' .. leader, person, string.format('%.0f', seen))
-    redis.call('SET', prefix .. 'p:' .. person, leader)
-  end
-  return leader
-end
-
-local function forget(leader)
-  redis.call('DEL', prefix .. 'm:' .. leader, prefix .. 'i:' .. leader, prefix .. 'x:' .. leader)
 end
 
 -- All who are one with any of these, flat: each, whom it is part of, and when it was first seen.
@@ -324,11 +322,7 @@ local function groups_of(persons)
     local leader = leader_of(person)
     if not asked[leader] then
       asked[leader] = true
-      for member, seen in pairs(members_of(leader)) do
-        flat[#flat + 1] = member
-        flat[#flat + 1] = leader
-        flat[#flat + 1] = string.format('%.0f', seen)
-      end
+      for member, seen in pairs(members_of(leader)) do add(flat, member, leader, string.format('%.0f', seen)) end
     end
   end
   return flat
@@ -362,12 +356,11 @@ local function split(item)
   for leader, _ in pairs(old_leaders) do forget(leader) end
   local flat = {}
   for _, members in ipairs(groups) do
+    -- What is known of them is learned anew, as nobody knows whose of two it was.
     local leader = regroup(members)
     for person, seen in pairs(members) do
       redis.call('SET', prefix .. 's:' .. person, at_version)
-      flat[#flat + 1] = person
-      flat[#flat + 1] = leader
-      flat[#flat + 1] = string.format('%.0f', seen)
+      add(flat, person, leader, string.format('%.0f', seen))
     end
   end
   for _, cut in ipairs(item.c) do
