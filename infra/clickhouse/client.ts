@@ -79,8 +79,27 @@ export async function insertBlock(
   const [first] = rows;
   if (first === undefined) return;
   try {
-    if (first instanceof ColumnarEvent) await insertEvents(warehouse, table, token, rows as readonly ColumnarEvent[]);
-    else await insertJson(warehouse, table, token, rows, Object.keys(first));
+    if (first instanceof ColumnarEvent) {
+      // Columns cost the server half of what rows cost it; it converts texts to LowCardinality itself.
+      const { stream } = await warehouse.exec({
+        query: `INSERT INTO ${table} (${listed(EVENT_COLUMNS).join(', ')}) FORMAT Native`,
+        values: Readable.from([nativeBlock(rows as readonly ColumnarEvent[])]),
+        // A block holds each event once, so merging its rows by key would find nothing, for a sixth of the insert's time.
+        clickhouse_settings: { ...settingsOf(token), optimize_on_insert: 0 },
+      });
+      // The answer has no rows, but its connection is free only after it was read.
+      await finished(stream.resume());
+      return;
+    }
+    // The names of the fields are sent once: the server needs a quarter less time than with names in each row.
+    const fields = Object.keys(first);
+    await warehouse.insert({
+      table,
+      columns: listed(fields) as [string, ...string[]],
+      values: rows.map((row) => valuesOf(row, fields)),
+      format: 'JSONCompactEachRow',
+      clickhouse_settings: settingsOf(token),
+    });
   } catch (error) {
     throw readError(error);
   }
@@ -102,40 +121,6 @@ function settingsOf(token: string): ClickHouseSettings {
 }
 
 const listed = (columns: readonly string[]): string[] => columns.map((column) => `\`${column}\``);
-
-/** The names of the fields are sent once: the server needs a quarter less time than with names in each row. */
-async function insertJson(
-  warehouse: Warehouse,
-  table: string,
-  token: string,
-  rows: readonly object[],
-  fields: readonly string[],
-): Promise<void> {
-  await warehouse.insert({
-    table,
-    columns: listed(fields) as [string, ...string[]],
-    values: rows.map((row) => valuesOf(row, fields)),
-    format: 'JSONCompactEachRow',
-    clickhouse_settings: settingsOf(token),
-  });
-}
-
-/** Columns cost the server half of what rows cost it; it converts texts to LowCardinality itself. */
-async function insertEvents(
-  warehouse: Warehouse,
-  table: string,
-  token: string,
-  rows: readonly ColumnarEvent[],
-): Promise<void> {
-  const { stream } = await warehouse.exec({
-    query: `INSERT INTO ${table} (${listed(EVENT_COLUMNS).join(', ')}) FORMAT Native`,
-    values: Readable.from([nativeBlock(rows)]),
-    // A block holds each event once, so merging its rows by key would find nothing, for a sixth of the insert's time.
-    clickhouse_settings: { ...settingsOf(token), optimize_on_insert: 0 },
-  });
-  // The answer has no rows, but its connection is free only after it was read.
-  await finished(stream.resume());
-}
 
 function valuesOf(row: object, fields: readonly string[]): unknown[] {
   const values = fields.map((field) => (row as Record<string, unknown>)[field]);

@@ -5,15 +5,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import kafkajs, { type Admin, Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
 import type { KafkaConfig } from '#infra/config/service_config.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import {
-  once,
-  patchAbortedRecords,
-  patchClosingConnection,
-  patchCoordinatorCache,
-  patchEncoderMemory,
-  patchQueueTimer,
-  patchUnknownPartition,
-} from './kafkajs_patches/client_patches.ts';
+import { once, patchClient } from './kafkajs_patches/client_patches.ts';
 import { patchOutOfRange } from './kafkajs_patches/group_patches.ts';
 
 /**
@@ -28,13 +20,8 @@ const RETRIES = 25;
 /** A client of the configured cluster. Nothing is connected yet. */
 export function createKafka(config: KafkaConfig, clientId: string, logger: Logger, retries = RETRIES): Kafka {
   registerZstd();
-  patchAbortedRecords();
-  patchCoordinatorCache();
-  patchEncoderMemory();
-  patchQueueTimer();
+  patchClient();
   patchOutOfRange();
-  patchClosingConnection();
-  patchUnknownPartition();
   return new Kafka({
     clientId,
     brokers: config.brokers,

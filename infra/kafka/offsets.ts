@@ -1,11 +1,11 @@
 // Offsets: where topics begin and end, what a group has committed, and the ids by which a topic that was made anew is told.
 
-import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Kafka } from 'kafkajs';
 import type { Logger } from '#infra/log/logger.ts';
 import { openCluster } from './client.ts';
 import { nameOf, type TopicPartition } from './consumer/partition_state.ts';
+import { internal } from './kafkajs_patches/client_patches.ts';
 
 /** What a group has committed, as its coordinator and this process know it. */
 export type GroupOffsets = ReturnType<typeof createGroupOffsets>;
@@ -180,13 +180,12 @@ interface Decoder {
   buffer: Buffer;
 }
 
-const require = createRequire(import.meta.url);
-const Encoder = require('kafkajs/src/protocol/encoder.js') as new () => { writeBuffer(buffer: Buffer): unknown };
-const DecoderOfClient = require('kafkajs/src/protocol/decoder.js') as new (buffer: Buffer) => Decoder;
-const { createErrorFromCode, failure } = require('kafkajs/src/protocol/error.js') as {
+const Encoder = internal<new () => { writeBuffer(buffer: Buffer): unknown }>('protocol/encoder.js');
+const DecoderOfClient = internal<new (buffer: Buffer) => Decoder>('protocol/decoder.js');
+const { createErrorFromCode, failure } = internal<{
   createErrorFromCode(code: number): Error;
   failure(code: number): boolean;
-};
+}>('protocol/error.js');
 
 const METADATA = 3;
 /** The first that answers with ids where topics are asked for by name; the client itself speaks version 6. */

@@ -206,25 +206,15 @@ export function aclCommands(users: readonly ProcessUser[], prefix: string): stri
 /** The rights of users as the brokers keep them. */
 function aclEntries(users: readonly ProcessUser[], prefix: string): AclEntry[] {
   const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
-  const operations = {
-    Read: AclOperationTypes.READ,
-    Write: AclOperationTypes.WRITE,
-    Describe: AclOperationTypes.DESCRIBE,
-    Delete: AclOperationTypes.DELETE,
-  };
-  const resources = {
-    topic: AclResourceTypes.TOPIC,
-    group: AclResourceTypes.GROUP,
-    'transactional-id': AclResourceTypes.TRANSACTIONAL_ID,
-  };
   return users.flatMap(({ user, rights }) =>
     grantsOf(rights.kafka, prefix).flatMap(({ operation, resource, names }) =>
       names.map((name) => ({
         principal: `User:${user}`,
         host: '*',
-        operation: operations[operation],
+        operation: AclOperationTypes[operation.toUpperCase() as Uppercase<Grant['operation']>],
         permissionType: AclPermissionTypes.ALLOW,
-        resourceType: resources[resource],
+        resourceType:
+          AclResourceTypes[resource.toUpperCase().replace('-', '_') as 'TOPIC' | 'GROUP' | 'TRANSACTIONAL_ID'],
         resourceName: bare(name),
         resourcePatternType: isPrefix(name) ? ResourcePatternTypes.PREFIXED : ResourcePatternTypes.LITERAL,
       })),

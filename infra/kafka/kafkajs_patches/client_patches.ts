@@ -19,6 +19,9 @@ interface Fetch {
 
 const require = createRequire(import.meta.url);
 
+/** A module inside the client. */
+export const internal = <Module>(path: string): Module => require(`kafkajs/src/${path}`) as Module;
+
 /** A patch that is made once, however often it is asked for. */
 export function once(patch: () => void): () => void {
   let isMade = false;
@@ -31,7 +34,7 @@ export function once(patch: () => void): () => void {
 
 /** The versions of the fetch response that list aborted transactions; the client takes the newest the broker has. */
 const RESPONSES = [4, 5, 6, 7, 8, 9, 10, 11].map((version): { decode(raw: Buffer): Promise<Fetch> } =>
-  require(`kafkajs/src/protocol/requests/fetch/v${version}/response.js`),
+  internal(`protocol/requests/fetch/v${version}/response.js`),
 );
 const ABORT = Buffer.from([0, 0, 0, 0]);
 
@@ -82,10 +85,10 @@ interface Connection {
   rejectRequests(error: Error): void;
   sendAuthRequest(protocol: unknown): Promise<unknown>;
 }
-const { prototype: connectionPrototype } = require('kafkajs/src/network/connection.js') as { prototype: Connection };
-const { KafkaJSConnectionClosedError } = require('kafkajs/src/errors.js') as {
+const { prototype: connectionPrototype } = internal<{ prototype: Connection }>('network/connection.js');
+const { KafkaJSConnectionClosedError } = internal<{
   KafkaJSConnectionClosedError: new (message: string, facts: { host: string; port: number }) => Error;
-};
+}>('errors.js');
 
 const CONNECTED = 'connected';
 
@@ -136,7 +139,7 @@ interface Found {
   metadata: unknown;
   atMs: number;
 }
-const ClusterOfClient = require('kafkajs/src/cluster/index.js') as { prototype: CoordinatorCluster };
+const ClusterOfClient = internal<{ prototype: CoordinatorCluster }>('cluster/index.js');
 
 const OF_TRANSACTION = 1;
 /** After this long the coordinator is looked up again; if it moved earlier, its refusal has the producer made anew. */
@@ -167,10 +170,10 @@ interface MetadataCluster {
   findTopicPartitionMetadata(topic: string): { partitionId: number }[];
   findLeaderForPartitions(topic: string, partitions: readonly (number | string)[]): Record<string, number[]>;
 }
-const { prototype: clusterPrototype } = require('kafkajs/src/cluster/index.js') as { prototype: MetadataCluster };
-const { createErrorFromCode } = require('kafkajs/src/protocol/error.js') as {
+const { prototype: clusterPrototype } = internal<{ prototype: MetadataCluster }>('cluster/index.js');
+const { createErrorFromCode } = internal<{
   createErrorFromCode(code: number): Error;
-};
+}>('protocol/error.js');
 
 /** Kafka's error code of a partition that a broker does not know. The client renews its metadata by it and tries again. */
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
@@ -181,7 +184,7 @@ const UNKNOWN_TOPIC_OR_PARTITION = 3;
  * `send` resolves though nothing was sent, a transaction commits offsets without their records, and a question about offsets has no
  * answer for it. Metadata lacks a partition where more are configured than the topic has, and for minutes after some were added.
  */
-export const patchUnknownPartition = once(() => {
+const patchUnknownPartition = once(() => {
   const findLeaders = clusterPrototype.findLeaderForPartitions;
   clusterPrototype.findLeaderForPartitions = function (topic, partitions) {
     const known = new Set(this.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId));
@@ -209,7 +212,7 @@ interface EncoderClass {
 interface EncoderMethods {
   ensureAvailable(length: number): void;
 }
-const EncoderOfClient = require('kafkajs/src/protocol/encoder.js') as EncoderClass;
+const EncoderOfClient = internal<EncoderClass>('protocol/encoder.js');
 
 /**
  * Makes the client's encoders take memory without filling it with zeros first, and take it once for a list whose size
@@ -241,7 +244,7 @@ interface RequestQueue {
   checkPendingRequests(): void;
   scheduleCheckPendingRequests(this: RequestQueue): void;
 }
-const QueueOfClient = require('kafkajs/src/network/requestQueue/index.js') as { prototype: RequestQueue };
+const QueueOfClient = internal<{ prototype: RequestQueue }>('network/requestQueue/index.js');
 
 /** The client's own interval. An answer sends the requests that wait behind it; the timer is for when none comes. */
 const CHECK_MS = 10;
@@ -263,4 +266,14 @@ export const patchQueueTimer = once(() => {
       throttledMs > 0 ? throttledMs : CHECK_MS,
     );
   };
+});
+
+/** Makes all of these. */
+export const patchClient = once(() => {
+  patchAbortedRecords();
+  patchCoordinatorCache();
+  patchEncoderMemory();
+  patchQueueTimer();
+  patchClosingConnection();
+  patchUnknownPartition();
 });

@@ -1,10 +1,9 @@
 // Corrections of kafkajs 2.2.4's consumer groups; each function says what goes wrong without it.
 
-import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PartitionAssigner } from 'kafkajs';
 import type { TopicPartition } from '../consumer/partition_state.ts';
-import { once } from './client_patches.ts';
+import { internal, once } from './client_patches.ts';
 
 interface Connection {
   send(protocol: unknown): Promise<unknown>;
@@ -42,11 +41,10 @@ interface ConsumerGroup {
   recoverFromOffsetOutOfRange(error: TopicPartition): Promise<void>;
 }
 
-const require = createRequire(import.meta.url);
-const { prototype: groupPrototype } = require('kafkajs/src/consumer/consumerGroup.js') as { prototype: ConsumerGroup };
-const { prototype: poolPrototype } = require('kafkajs/src/network/connectionPool.js') as { prototype: ConnectionPool };
-const { LeaveGroup: LEAVE_GROUP } = require('kafkajs/src/protocol/requests/apiKeys.js') as { LeaveGroup: number };
-const { requests } = require('kafkajs/src/protocol/requests/index.js') as { requests: { LeaveGroup: unknown } };
+const { prototype: groupPrototype } = internal<{ prototype: ConsumerGroup }>('consumer/consumerGroup.js');
+const { prototype: poolPrototype } = internal<{ prototype: ConnectionPool }>('network/connectionPool.js');
+const { LeaveGroup: LEAVE_GROUP } = internal<{ LeaveGroup: number }>('protocol/requests/apiKeys.js');
+const { requests } = internal<{ requests: { LeaveGroup: unknown } }>('protocol/requests/index.js');
 
 /** An offset that a fetch asked for, and the range of the log that it is not in. */
 export interface OutOfRange extends TopicPartition {
