@@ -93,15 +93,42 @@ const SILENCE_MS_MAX = 120_000;
 /** How often Node looks for late requests. Its default is 30 s, so that they would be cut up to 30 s too late. */
 const LATE_CHECK_MS = 1_000;
 
-/** When the server closes: answers the requests that have begun, and ends every connection in time. */
+/**
+ * When the server closes: ends idle connections at once, and the others as soon as they are answered, at the latest after
+ * `closingMs`. Node's own `close` leaves connections that never sent a byte, and once it was called no slow sender is cut any
+ * more.
+ */
 function endInTime(app: HttpServer, closingMs: number): void {
-  const connections = watchConnections(app.server);
+  /** Requests of each connection that are not answered yet, and bytes that had been read when the last answer was sent. */
+  const uses = new Map<Socket, { open: number; readBytes: number }>();
+  let ending = false;
+  app.server.on('connection', (socket) => {
+    uses.set(socket, { open: 0, readBytes: 0 });
+    socket.once('close', () => uses.delete(socket));
+  });
+  app.server.prependListener('request', ({ socket }, response) => {
+    const use = uses.get(socket);
+    if (use === undefined) return;
+    use.open += 1;
+    response.once('close', () => {
+      use.open -= 1;
+      use.readBytes = socket.bytesRead;
+      if (ending && use.open === 0) socket.destroySoon();
+    });
+  });
   app.addHook('onSend', (_request, reply, payload, done) => {
-    if (connections.ending) reply.header('connection', 'close');
+    if (ending) reply.header('connection', 'close');
     done(null, payload);
   });
   app.addHook('preClose', (done) => {
-    connections.end(closingMs);
+    ending = true;
+    for (const [socket, { open, readBytes }] of uses) {
+      if (open === 0 && socket.bytesRead === readBytes) socket.destroy();
+    }
+    const endAll = (): void => {
+      for (const socket of uses.keys()) socket.destroy();
+    };
+    setTimeout(endAll, closingMs).unref();
     done();
   });
 }
@@ -175,53 +202,6 @@ export async function listen(server: HttpServer, host: string, port: number): Pr
   const address = server.server.address();
   if (address === null || typeof address === 'string') throw new Error('server has no port');
   return address.port;
-}
-
-interface Use {
-  /** Requests that are not answered yet. */
-  open: number;
-  /** Bytes that had been read when the last answer was sent. */
-  readBytes: number;
-}
-
-function watchConnections(server: Server) {
-  const uses = new Map<Socket, Use>();
-  let ending = false;
-
-  const isIdle = (socket: Socket, { open, readBytes }: Use): boolean => open === 0 && socket.bytesRead === readBytes;
-
-  server.on('connection', (socket) => {
-    uses.set(socket, { open: 0, readBytes: 0 });
-    socket.once('close', () => uses.delete(socket));
-  });
-  server.prependListener('request', ({ socket }, response) => {
-    const use = uses.get(socket);
-    if (use === undefined) return;
-    use.open += 1;
-    response.once('close', () => {
-      use.open -= 1;
-      use.readBytes = socket.bytesRead;
-      if (ending && use.open === 0) socket.destroySoon();
-    });
-  });
-
-  return {
-    get ending(): boolean {
-      return ending;
-    },
-    /**
-     * Ends idle connections at once, and the others as soon as they are answered, at the latest after `deadlineMs`. Node's own
-     * `close` leaves connections that never sent a byte, and once it was called no slow sender is cut any more.
-     */
-    end(deadlineMs: number): void {
-      ending = true;
-      for (const [socket, use] of uses) if (isIdle(socket, use)) socket.destroy();
-      const timer = setTimeout(() => {
-        for (const socket of uses.keys()) socket.destroy();
-      }, deadlineMs);
-      timer.unref();
-    },
-  };
 }
 
 /**
