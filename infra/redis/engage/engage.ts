@@ -101,35 +101,31 @@ export interface CountedSubmission {
   text: string | null;
 }
 
-/** Counts submissions over all edges; throws RedisUnavailableError. */
-export interface EngageGuard {
-  count(submission: CountedSubmission): Promise<SpamCounts>;
-}
-
 const COUNT_MS_MAX = 500;
 
-/** What is counted, in the order of the script's keys after the token's: the key's name, the field, and for how many seconds. */
+/** What is counted, in the order of the script's keys after the token's, and for how many seconds. */
 const COUNTED = [
-  ['address', 'address', ADDRESS_WINDOW_S],
-  ['email', 'email', EMAIL_WINDOW_S],
-  ['text', 'text', TEXT_WINDOW_S],
-  ['network', 'network', ADDRESS_WINDOW_S],
-  ['form', 'form', ADDRESS_WINDOW_S],
+  ['address', ADDRESS_WINDOW_S],
+  ['email', EMAIL_WINDOW_S],
+  ['text', TEXT_WINDOW_S],
+  ['network', ADDRESS_WINDOW_S],
+  ['form', ADDRESS_WINDOW_S],
 ] as const;
 
-export function createEngageGuard(redis: Redis): EngageGuard {
+export type EngageGuard = ReturnType<typeof createEngageGuard>;
+
+/** Counts submissions over all edges; throws RedisUnavailableError. */
+export function createEngageGuard(redis: Redis) {
   const script = createScript(redis, 'engage/engage_guard.lua');
   return {
-    async count({ siteId, submissionId, visitor, nonce, nonceHeldMs, ...counted }) {
+    async count(submission: CountedSubmission): Promise<SpamCounts> {
+      const { siteId, submissionId, visitor, nonce, nonceHeldMs } = submission;
       const keyOf = (kind: string, id: string | null): string => `engage:{${siteId}}:${kind}:${id ?? ''}`;
-      const keys = [keyOf('token', nonce), ...COUNTED.map(([kind, field]) => keyOf(kind, counted[field]))];
-      const windows = COUNTED.map(([, field, window]) => (counted[field] === null ? 0 : window));
+      const keys = [keyOf('token', nonce), ...COUNTED.map(([field]) => keyOf(field, submission[field]))];
+      const windows = COUNTED.map(([field, window]) => (submission[field] === null ? 0 : window));
       const seconds = [nonce === null ? 0 : Math.ceil(nonceHeldMs / 1000), ...windows];
-      const answer = (await within(
-        COUNT_MS_MAX,
-        script.run(keys, [submissionId, visitor ?? '', ...seconds]),
-      )) as number[];
-      const [used, address = 0, email = 0, text = 0, network = 0, form = 0] = answer;
+      const run = script.run(keys, [submissionId, visitor ?? '', ...seconds]) as Promise<number[]>;
+      const [used, address = 0, email = 0, text = 0, network = 0, form = 0] = await within(COUNT_MS_MAX, run);
       return { tokenUsed: used === 1, address, email, text, network, form };
     },
   };
