@@ -7,18 +7,8 @@ import { docsPage } from '#pipelines/openapi.ts';
 import { type Coding, chooseCoding, isKnown } from '#pipelines/tag/http.ts';
 import { type HttpReply, type HttpRequestIn, type HttpServer, sendNotModified } from './http_server.ts';
 
-/** The bytes of a file in one coding, with the strong entity tag of exactly these bytes, in its quotes. */
-interface FileBody {
-  bytes: Buffer;
-  etag: string;
-}
-
 /** A file made ahead in every coding, to be served from memory. */
-export interface CodedFile {
-  /** Digest of its content, for paths under which it never changes. */
-  digest: string;
-  bodies: Readonly<Record<Coding, FileBody>>;
-}
+export type CodedFile = Awaited<ReturnType<typeof codeFile>>;
 
 /** How long a cache may use a file whose name has a digest of its content. */
 export const FOR_EVER = 'public, max-age=31536000, immutable';
@@ -29,21 +19,21 @@ const gzipped = promisify(gzip);
 const brotlied = promisify(brotliCompress);
 
 /** A file in every coding; `quickly` for what is made while somebody waits, a little larger. */
-export async function codeFile(bytes: Buffer, effort: 'well' | 'quickly'): Promise<CodedFile> {
+export async function codeFile(bytes: Buffer, effort: 'well' | 'quickly') {
+  /** Of its content, for paths under which it never changes. */
   const digest = hash('sha256', bytes, 'base64url').slice(0, DIGEST_CHARACTERS);
   const { brotli, level } = EFFORTS[effort];
   const [br, gz] = await Promise.all([
     brotlied(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: brotli } }),
     gzipped(bytes, { level }),
   ]);
-  return {
-    digest,
-    bodies: {
-      identity: { bytes, etag: `"${digest}"` },
-      gzip: { bytes: gz, etag: `"${digest}-gzip"` },
-      br: { bytes: br, etag: `"${digest}-br"` },
-    },
+  /** With the strong entity tags of exactly these bytes, in their quotes. */
+  const bodies: Readonly<Record<Coding, { bytes: Buffer; etag: string }>> = {
+    identity: { bytes, etag: `"${digest}"` },
+    gzip: { bytes: gz, etag: `"${digest}-gzip"` },
+    br: { bytes: br, etag: `"${digest}-br"` },
   };
+  return { digest, bodies };
 }
 
 /** Sends a file in the coding that the client likes best, or that it has it already. */

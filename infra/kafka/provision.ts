@@ -8,12 +8,7 @@ import { withAdmin } from './client.ts';
 import { STAMPED_BY, type TopicDeclaration } from './topics.ts';
 
 /** A difference between a declared topic and the one that exists. An operator decides what becomes of it. */
-interface TopicMismatch {
-  topic: string;
-  setting: string;
-  declared: string;
-  found: string;
-}
+type TopicMismatch = { topic: string; setting: string; declared: string; found: string };
 
 /**
  * Creates the declared topics that are missing and reports what differs in those that exist. Of these one thing is altered: whose
