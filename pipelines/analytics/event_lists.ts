@@ -28,22 +28,6 @@ const timelineSchema = Type.Union([
 ]);
 export type TimelineQuery = Static<typeof timelineSchema>;
 
-export interface ListedRow {
-  event_id: string;
-  event: string;
-  happened: number;
-  received: number;
-  distinct_id: string;
-  person: string;
-  action_source: string;
-  mode: string;
-  country: string;
-  value: number | null;
-  currency: string;
-  order_id: string;
-  properties: string;
-}
-
 const listedShape = Type.Object({
   event_id: Type.String(),
   event: Type.String(),
@@ -59,6 +43,15 @@ const listedShape = Type.Object({
   order_id: Type.String(),
   properties: Type.Record(Type.String(), Type.Unknown()),
 });
+
+type ListedEvent = Static<typeof listedShape>;
+
+export interface ListedRow extends Omit<ListedEvent, 'timestamp' | 'received_at' | 'person_id' | 'properties'> {
+  happened: number;
+  received: number;
+  person: string;
+  properties: string;
+}
 
 /** The answer to the live tail and to a timeline. */
 const listingSchema = Type.Object({ events: Type.Array(listedShape) });
