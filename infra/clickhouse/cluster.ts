@@ -1,3 +1,5 @@
+import { EVENT_TOPIC_DAYS } from '#infra/kafka/topics.ts';
+
 /** The sharding key of each table; rows that replace each other are on the same shard. */
 const SHARDED_BY: Record<string, string> = {
   event_rows: 'cityHash64(site_id, distinct_id)',
@@ -17,10 +19,10 @@ const SHARDED_BY: Record<string, string> = {
 
 /**
  * For how long and how many tokens of blocks a replicated table keeps. A block may be inserted again as long as its records
- * are on the topic: nine days. The default is an hour. Each warehouse process inserts about one block a second at the most;
+ * are on the topic. The default is an hour. Each warehouse process inserts about one block a second at the most;
  * rows of a block whose token is forgotten are looked for in the table.
  */
-const TOKENS = 'replicated_deduplication_window = 100000, replicated_deduplication_window_seconds = 777600';
+const TOKENS = `replicated_deduplication_window = 100000, replicated_deduplication_window_seconds = ${EVENT_TOPIC_DAYS * 86_400}`;
 const TOKENS_SET = /non_replicated_deduplication_window = \d+/;
 
 export class NotShardedError extends Error {

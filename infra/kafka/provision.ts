@@ -5,7 +5,7 @@ import type { AclEntry, Admin, Kafka } from 'kafkajs';
 import kafkajs from 'kafkajs';
 import type { KafkaRights, ProcessUser } from '#infra/rights/process_rights.ts';
 import { withAdmin } from './client.ts';
-import { STAMPED_BY, type TopicDeclaration } from './topics.ts';
+import { EVENT_TOPIC_DAYS, STAMPED_BY, type TopicDeclaration } from './topics.ts';
 
 /** A difference between a declared topic and the one that exists. An operator decides what becomes of it. */
 type TopicMismatch = { topic: string; setting: string; declared: string; found: string };
@@ -125,10 +125,10 @@ async function setStamping(admin: Admin, wanted: readonly TopicMismatch[]): Prom
 }
 
 /**
- * What a topic has kept for nine days may be there for another week, as whole segments are deleted. Where offsets are
+ * What an event topic has kept may be there for another week, as whole segments are deleted. Where offsets are
  * forgotten before that, a stage that was away for that long begins anew with what it has done.
  */
-const OFFSETS_MINUTES_MIN = 16 * 24 * 60;
+const OFFSETS_MINUTES_MIN = (EVENT_TOPIC_DAYS + 7) * 24 * 60;
 const OFFSETS_RETENTION = 'offsets.retention.minutes';
 
 /** Nothing where the brokers do not say. */
