@@ -21,13 +21,21 @@ function pick<Keys extends keyof Identifiers>(
   return Object.fromEntries(keys.map((key) => [key, source[key]])) as Pick<Identifiers, Keys>;
 }
 
+/** Those that one person has one of, at a time. */
+const TELLING = ['email', 'phone', 'external_id'] as const satisfies (keyof Identifiers)[];
+
+/** Whether two name different addresses, numbers or customers: a second one on the browser of the first may be somebody else. */
+const contradicts = (one: Identifiers, other: Identifiers): boolean =>
+  TELLING.some((kind) => one[kind] !== null && other[kind] !== null && one[kind] !== other[kind]);
+
 /**
- * The identifiers to match an event by: its own, completed by those known of the person. Nothing is added to an event
- * taken in offline mode, which stays anonymous.
+ * The identifiers to match an event by: its own, completed by those known of the person, where it does not say itself that it is
+ * of somebody else. Nothing is added to an event taken in offline mode, which stays anonymous.
  */
-export function matchingIdentifiers(entry: EventEntry): Identifiers {
-  const own = entry.event.identifiers ?? NONE;
-  const known = entry.event.mode === 'offline' ? NONE : (entry.person?.identifiers ?? NONE);
+export function matchingIdentifiers({ event, person }: EventEntry): Identifiers {
+  const own = event.identifiers ?? NONE;
+  const persons = event.mode === 'offline' ? NONE : (person?.identifiers ?? NONE);
+  const known = contradicts(own, persons) ? NONE : persons;
   return {
     ...pick('email', ['email', 'email_google', 'email_stripped'], own, known),
     ...pick('phone', ['phone', 'phone_digits'], own, known),

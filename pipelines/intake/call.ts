@@ -9,9 +9,9 @@ import {
   copyIdentifier,
   customerAnonymousId,
   noIdentifiers,
-  normalisePhone,
   pseudonym,
   putIdentifier,
+  readPhone,
 } from '#pipelines/privacy/hash_identifiers.ts';
 import { normaliseIp } from '#pipelines/privacy/ip_addresses.ts';
 import { EVERYTHING, normaliseEmail, percentDecoded, plainText, REDACTED } from '#pipelines/privacy/normalise_text.ts';
@@ -50,7 +50,7 @@ export interface IntakeContext extends TimedRequest {
 export type DropReason = 'bot' | 'prefetch' | 'blocked';
 
 /** What is wrong with an event that is taken all the same. */
-export type EventWarning = 'placeholder_id' | TimeWarning;
+export type EventWarning = 'placeholder_id' | 'uuid_missing' | TimeWarning;
 
 export interface Device {
   ip: string | null;
@@ -155,7 +155,7 @@ export function visitorOf(sent: SentEvent, found: Found, device: Device, call: C
   const recipients = recipientsKinds(found);
   if (identifiers[identifier.kind] === null || recipients.includes(identifier.kind)) {
     for (const kind of recipients) copyIdentifier(identifiers, kind, noIdentifiers());
-    putIdentifier(identifiers, identifier.kind, identifier.raw, { own: null, sites: site.default_country });
+    putIdentifier(identifiers, identifier.kind, identifier.raw);
   }
   return { distinctId, identifiers };
 }
@@ -198,9 +198,10 @@ export function cleanDistinctId(
   const email = normaliseEmail(plain);
   if (email !== null) return { distinctId: pseudonym(email, secret), identifier: { kind: 'email', raw: email } };
   const isPhone = PHONE_MARK.test(plain) || redactText(plain, false, countries, idEffort(effort)) === REDACTED;
-  const phone = isPhone ? normalisePhone(plain, site.default_country) : null;
-  if (phone !== null) return { distinctId: pseudonym(phone, secret), identifier: { kind: 'phone', raw: phone } };
-  return { distinctId: pseudonym(sent, secret), identifier: null };
+  const phone = isPhone ? readPhone(plain, site.default_country) : null;
+  if (phone === null) return { distinctId: pseudonym(sent, secret), identifier: null };
+  const { number, isOfOne } = phone;
+  return { distinctId: pseudonym(number, secret), identifier: isOfOne ? { kind: 'phone', raw: number } : null };
 }
 
 const CODE = /^[A-Za-z]{2}$/;

@@ -1,4 +1,5 @@
 // The id of an event: the sender's, or a digest of what it says.
+import type { Found } from '#pipelines/privacy/collect_identifiers.ts';
 import { type Effort, idEffort } from '#pipelines/privacy/effort.ts';
 import { hmacSha256, pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
@@ -7,6 +8,7 @@ import type { Event } from '#schemas/event.ts';
 import type { Call, Device, SentEvent } from './call.ts';
 import { canonicalJson } from './json_text.ts';
 import { readShortText } from './rejections.ts';
+import { readForeignTime } from './timestamp.ts';
 
 const UUID_CHARACTERS = 36;
 const HYPHEN = 0x2d;
@@ -64,11 +66,31 @@ export function readUuid(
   return holdsPersonalText(uuid, countries, idEffort(effort)) ? pseudonym(uuid, secret) : uuid;
 }
 
-/** The event's event_id: what it came with, else a digest if it says when it happened, else a new one. */
-export function eventIdOf(sent: SentEvent, device: Device, call: Call): string {
+const SECOND_MS = 1000;
+
+/**
+ * Whether an event has no id and says so little that another may well say the same: its time has no fraction of a second, and it
+ * names no visitor, order or customer, as a till's sales of one price.
+ */
+export function isIndistinct(
+  { uuid, distinctId, sentTimestamp }: SentEvent,
+  { identifiers, further }: Pick<Found, 'identifiers' | 'further'>,
+  orderId: string | null,
+): boolean {
+  if (uuid !== null || distinctId !== null || orderId !== null || sentTimestamp === null) return false;
+  if (identifiers !== null || further.length > 0) return false;
+  return (readForeignTime(sentTimestamp) ?? 0) % SECOND_MS === 0;
+}
+
+/**
+ * The event's event_id: what it came with, else a digest if it says when it happened, else a new one.
+ *
+ * @param isIndistinct By a digest others would be copies of it.
+ */
+export function eventIdOf(sent: SentEvent, device: Device, isIndistinct: boolean, call: Call): string {
   if (sent.uuid !== null) return sent.uuid;
   const { sentTimestamp } = sent;
-  if (sentTimestamp === null) return call.context.randomEventId();
+  if (sentTimestamp === null || isIndistinct) return call.context.randomEventId();
   const sender = sent.distinctId ?? `${device.ip === null ? '' : networkOf(device.ip)} ${device.userAgent ?? ''}`;
   const facts = [call.context.site.site_id, sender, sent.name, sentTimestamp, sent.properties];
   const first = digestId(canonicalJson(facts), call.context.identitySecret);

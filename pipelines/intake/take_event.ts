@@ -21,7 +21,7 @@ import {
   type Visitor,
   visitorOf,
 } from './call.ts';
-import { eventIdOf } from './event_id.ts';
+import { eventIdOf, isIndistinct } from './event_id.ts';
 import { cleanEventName, REJECTIONS, type RejectionCode, readShortText } from './rejections.ts';
 import { own, readSentEvent } from './sent_event.ts';
 import { isIdentifyName } from './site_rules.ts';
@@ -147,10 +147,12 @@ function judgeEvent(read: ReadEvent, call: Call): EventOutcome {
   return { kind: 'taken', event: event(read, device, visitor, call), warnings: warningsOf(read) };
 }
 
-function warningsOf({ sent, found }: ReadEvent): EventWarning[] {
+function warningsOf({ sent, found, columns }: ReadEvent): EventWarning[] {
   const hasPlaceholder = sent.hasPlaceholder || found.hasPlaceholder || isRounded(sent.properties['order_id']);
-  const ofIds: EventWarning[] = hasPlaceholder ? ['placeholder_id'] : [];
-  return sent.timeWarning === null ? ofIds : [...ofIds, sent.timeWarning];
+  const warnings: EventWarning[] = hasPlaceholder ? ['placeholder_id'] : [];
+  if (isIndistinct(sent, found, columns.order_id)) warnings.push('uuid_missing');
+  if (sent.timeWarning !== null) warnings.push(sent.timeWarning);
+  return warnings;
 }
 
 /** Only a server may say whose device it reports for; of a browser the peer is the device. */
@@ -195,7 +197,7 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
   const { context, rules } = call;
   return {
     site_id: context.site.site_id,
-    event_id: eventIdOf(sent, device, call),
+    event_id: eventIdOf(sent, device, isIndistinct(sent, found, columns.order_id), call),
     distinct_id: visitor.distinctId,
     received_at: context.receivedAtMs,
     event: cleanEventName(sent.name, context.identitySecret, sent.countries, call.effort),

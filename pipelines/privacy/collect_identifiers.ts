@@ -4,17 +4,19 @@ import { countryCode } from './countries.ts';
 import type { Effort } from './effort.ts';
 import {
   asSha256,
-  type Countries,
   completeIdentifier,
   copyIdentifier,
   type Identifier,
   noIdentifiers,
   otherForm,
+  phoneHashes,
   putIdentifier,
+  readPhone,
 } from './hash_identifiers.ts';
 import { isReachableAddress, writtenAddress } from './ip_addresses.ts';
 import { type Feed, RANKS } from './key_words.ts';
 import { REDACTED } from './normalise_text.ts';
+import { isPlaceholderAddress, isPlaceholderContactHash } from './placeholder_contacts.ts';
 import { isCookielessId, isMissingId, isPlaceholderHash, isPlaceholderId, numberId } from './placeholder_ids.ts';
 import { redactText } from './redact_text.ts';
 
@@ -169,20 +171,24 @@ interface CollectedPerson {
   hasPlaceholder: boolean;
 }
 
-const NO_COUNTRY: Countries = { own: null, sites: null };
-
 /** Takes an identifier, before what is there if that has a lower rank; whether it could be read. */
 function feedPerson(person: CollectedPerson, kind: Exclude<Identifier, 'phone'>, text: string, rank: number): boolean {
   if (isNobodys(person, kind, text)) return false;
-  return take(person, kind, text, rank, NO_COUNTRY);
+  return take(person, kind, text, rank);
 }
 
 /** Whether the text would make one person of all for whom it is sent. */
 function isNobodys(person: CollectedPerson, kind: Identifier, text: string): boolean {
-  const isPlaceholder = kind === 'external_id' ? isPlaceholderId(text) : isPlaceholderHash(text);
+  const isPlaceholder =
+    kind === 'external_id' ? isPlaceholderId(text) : isPlaceholderHash(text) || isNobodysContact(kind, text.trim());
   person.hasPlaceholder ||= isPlaceholder;
   if (kind === 'first_name' || kind === 'last_name') return isPlaceholder || isMissingId(text);
   return isPlaceholder || (kind === 'external_id' && isCookielessId(text));
+}
+
+function isNobodysContact(kind: Identifier, text: string): boolean {
+  if (kind === 'email' && isPlaceholderAddress(text.toLowerCase())) return true;
+  return (kind === 'email' || kind === 'phone') && isPlaceholderContactHash(text);
 }
 
 /** The same of a phone number, which waits to be read. Of too many the last of the lowest rank gives way. */
@@ -201,14 +207,14 @@ function feedPhone(person: CollectedPerson, text: string, rank: number, isSure: 
   return true;
 }
 
-function take(person: CollectedPerson, kind: Identifier, text: string, rank: number, countries: Countries): boolean {
+function take(person: CollectedPerson, kind: Identifier, text: string, rank: number): boolean {
   const known = person.identifiers;
   const isTaken = known !== null && known[kind] !== null;
   const leads = !isTaken || rank > (person.ranks[kind] ?? 0);
   const isOneOfMany = kind === 'email' || kind === 'phone';
   if (!leads && (!isOneOfMany || person.further.length >= FURTHER_MAX)) return true;
   const read = noIdentifiers();
-  if (!putIdentifier(read, kind, text, countries)) return false;
+  if (!putIdentifier(read, kind, text)) return false;
   if (isTaken && known[kind] === read[kind]) completeIdentifier(read, kind, known);
   else if (isTaken && isOneOfMany) keepFurther(person, kind, leads ? known : read, leads ? read : known);
   if (!leads && known[kind] !== read[kind]) return true;
@@ -235,14 +241,25 @@ function only(kind: Identifier, of: Identifiers): Identifiers {
 /** Reads the numbers that waited, by the event's own country before the site's. */
 export function resolvePerson(person: CollectedPerson, country: string | null, siteCountry: string | null): void {
   if (person.phones.length > 0) {
-    const countries = { own: countryCode(country), sites: siteCountry };
+    const own = countryCode(country);
     for (const { text, rank, isSure } of person.phones) {
-      take(person, 'phone', text, rank, { ...countries, validOnly: !isSure });
+      const given = asSha256(text.trim());
+      const read = given === null ? readPhone(text, own, siteCountry, !isSure) : { number: given, isOfOne: true };
+      if (read?.isOfOne === true) take(person, 'phone', read.number, rank);
+      else if (read !== null) setNumberAside(person, read.number);
     }
     person.phones = [];
   }
   setRecipientAside(person);
   if (Object.values(person.others).some((hashed) => hashed !== null)) person.further.push(person.others);
+}
+
+/** A number that may be many people's, or nobody's, only helps to match. */
+function setNumberAside(person: CollectedPerson, number: string): void {
+  person.hasPlaceholder = true;
+  const beside = { ...noIdentifiers(), ...phoneHashes(number) };
+  const isNew = person.further.every(({ phone }) => phone !== beside.phone);
+  if (isNew && person.further.length < FURTHER_MAX) person.further.push(beside);
 }
 
 /** Of the identifiers those that only say whom the goods go to. */

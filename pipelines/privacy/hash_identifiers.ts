@@ -10,6 +10,7 @@ import {
 import type { Identifiers } from '#schemas/event.ts';
 import { networkOf } from './ip_addresses.ts';
 import { normaliseEmail, plainText, scanText } from './normalise_text.ts';
+import { isDummyNumber, isPlaceholderAddress } from './placeholder_contacts.ts';
 
 /** Identifiers of nobody yet: every field null. */
 export function noIdentifiers(): Identifiers {
@@ -29,14 +30,6 @@ export function noIdentifiers(): Identifiers {
 
 export type Identifier = 'email' | 'phone' | 'first_name' | 'last_name' | 'external_id';
 
-/** Countries by which a national phone number is read, the first first. */
-export interface Countries {
-  own: string | null;
-  sites: string | null;
-  /** Whether a phone number must be valid, a possible length not sufficing. */
-  validOnly?: boolean;
-}
-
 const VARIANTS: Readonly<Record<Identifier, readonly (keyof Identifiers)[]>> = {
   email: ['email', 'email_google', 'email_stripped'],
   phone: ['phone', 'phone_digits'],
@@ -54,9 +47,13 @@ export function completeIdentifier(into: Identifiers, kind: Identifier, from: Id
   for (const variant of VARIANTS[kind]) into[variant] ??= from[variant];
 }
 
-/** Hashes a raw identifier into its fields; whether it could be read. An unreadable one changes nothing. */
-export function putIdentifier(into: Identifiers, kind: Identifier, raw: string, countries: Countries): boolean {
-  const fields = hashIdentifier(kind, raw, countries);
+/**
+ * Hashes a raw identifier into its fields; whether it could be read. An unreadable one changes nothing.
+ *
+ * @param raw A phone number as it was read (`readPhone`).
+ */
+export function putIdentifier(into: Identifiers, kind: Identifier, raw: string): boolean {
+  const fields = hashIdentifier(kind, raw);
   if (fields === null) return false;
   Object.assign(into, fields);
   return true;
@@ -77,16 +74,12 @@ export function otherForm(kind: Identifier, raw: string): Partial<Identifiers> |
   }
 }
 
-function hashIdentifier(
-  kind: Identifier,
-  raw: string,
-  { own, sites, validOnly }: Countries,
-): Partial<Identifiers> | null {
+function hashIdentifier(kind: Identifier, raw: string): Partial<Identifiers> | null {
   switch (kind) {
     case 'email':
       return hashEmail(raw);
     case 'phone':
-      return hashPhone(raw, own, sites, validOnly);
+      return phoneHashes(raw);
     case 'first_name': {
       const hashes = hashName(raw);
       return hashes && { first_name: hashes.name, first_name_google: hashes.name_google };
@@ -107,13 +100,14 @@ const GOOGLE_DOMAINS = new Set(['gmail.com', 'googlemail.com']);
 /**
  * Hashes an e-mail address in the variants the platforms disagree on: dots and plus tag kept (Meta, TikTok, Snapchat,
  * Pinterest, LinkedIn), removed for gmail.com and googlemail.com (Google), removed for every domain (Microsoft,
- * Reddit). One of Google's of which nothing is left is none. A SHA-256 given instead of an address stands for all of them. Anything else, an MD5 sum included, is null.
+ * Reddit). One of Google's of which nothing is left is none, nor is one that is filled in for nobody. A SHA-256 given
+ * instead of an address stands for all of them. Anything else, an MD5 sum included, is null.
  */
 export function hashEmail(text: string): Pick<Identifiers, 'email' | 'email_google' | 'email_stripped'> | null {
   const given = asSha256(text.trim());
   if (given !== null) return { email: given, email_google: null, email_stripped: null };
   const email = normaliseEmail(text);
-  if (email === null) return null;
+  if (email === null || isPlaceholderAddress(email)) return null;
   const at = email.lastIndexOf('@');
   const stripped = stripLocalPart(email, at);
   const strippedHash = stripped === null || stripped === email ? null : sha256Hex(stripped);
@@ -190,18 +184,38 @@ const MEXICAN_MOBILE = /^\+\s?52[\s().-]{0,3}1[\s().-]{0,3}(?=(?:[0-9][\s().-]{0
 /** Written before a country code as if it belonged there: `0919876543210`. */
 const TRUNK_ZERO = /^\(?0[1-9]/;
 
-/**
- * E.164 with the plus, or null. Without `+` or `00` the number is read in the customer's country, in the site's where it is
- * none there, then as a country code with its plus left off, or a trunk zero before it. A number written internationally need only have a possible
- * length, since number ranges are opened faster than metadata is published; a national one without a country must be
- * valid beyond doubt, and with `validOnly` any.
- */
+/** A phone number in E.164 with the plus, and whom it is of. */
+interface ReadPhone {
+  number: string;
+  /**
+   * One that is not surely anybody's in particular, as it is of no range that is given out or is filled in for nobody, joins
+   * no people.
+   */
+  isOfOne: boolean;
+}
+
+/** E.164 with the plus, or null. */
 export function normalisePhone(
   text: string,
   country: string | null,
   siteCountry: string | null = null,
   validOnly = false,
 ): string | null {
+  return readPhone(text, country, siteCountry, validOnly)?.number ?? null;
+}
+
+/**
+ * The number that a text is, or null. Without `+` or `00` the number is read in the customer's country, in the site's where
+ * it is none there, then as a country code with its plus left off, or a trunk zero before it. A number written
+ * internationally need only have a possible length, since number ranges are opened faster than metadata is published; a national one without a country must be
+ * valid beyond doubt, and with `validOnly` any.
+ */
+export function readPhone(
+  text: string,
+  country: string | null,
+  siteCountry: string | null = null,
+  validOnly = false,
+): ReadPhone | null {
   if (text.length > PHONE_CHARACTERS_MAX) return null;
   const plain = plainText(text, scanText(text)).trim().replace(TEL, '').trimStart();
   const trimmed = plain.replace(PREFIX_IN_BRACKETS, '$1$2 ').replace(END, '');
@@ -211,31 +225,26 @@ export function normalisePhone(
     const international = parse(number, null);
     // `00700` and the like are dialled in place of `00` in some countries.
     const dialled = INTERNATIONAL_PREFIX.test(trimmed) ? regions.map((region) => parse(trimmed, region)) : [];
-    return e164(international, false) ?? firstE164(dialled, false) ?? e164(international, !validOnly);
+    return readNumber(international, false) ?? firstOf(dialled, false) ?? readNumber(international, !validOnly);
   }
   const national = regions.map((region) => parse(number, region));
   return (
-    firstE164(national, false) ??
-    e164(parse(`+${digitsOf(number)}`.replace(MEXICAN_MOBILE, '+52'), null), false) ??
-    (TRUNK_ZERO.test(number) ? e164(parse(`+${digitsOf(number).slice(1)}`, null), false) : null) ??
-    firstE164(national.slice(0, 1), !validOnly)
+    firstOf(national, false) ??
+    readNumber(parse(`+${digitsOf(number)}`.replace(MEXICAN_MOBILE, '+52'), null), false) ??
+    (TRUNK_ZERO.test(number) ? readNumber(parse(`+${digitsOf(number).slice(1)}`, null), false) : null) ??
+    firstOf(national.slice(0, 1), !validOnly)
   );
 }
 
 /**
  * Hashes a phone number in E.164, with the plus (TikTok, Google) and without (Meta, Snapchat, Pinterest); a SHA-256 given
- * instead stands for both forms. Anything unreadable, an MD5 sum included, is null.
+ * instead stands for both forms.
  */
-export function hashPhone(
-  text: string,
-  country: string | null,
-  siteCountry: string | null = null,
-  validOnly = false,
-): Pick<Identifiers, 'phone' | 'phone_digits'> | null {
-  const given = asSha256(text.trim());
-  if (given !== null) return { phone: given, phone_digits: given };
-  const number = normalisePhone(text, country, siteCountry, validOnly);
-  return number === null ? null : { phone: sha256Hex(number), phone_digits: sha256Hex(number.slice(1)) };
+export function phoneHashes(number: string): Pick<Identifiers, 'phone' | 'phone_digits'> {
+  const given = asSha256(number);
+  return given === null
+    ? { phone: sha256Hex(number), phone_digits: sha256Hex(number.slice(1)) }
+    : { phone: given, phone_digits: given };
 }
 
 function parse(text: string, region: CountryCode | null): PhoneNumber | undefined {
@@ -245,14 +254,16 @@ function parse(text: string, region: CountryCode | null): PhoneNumber | undefine
 /** In North America no area begins with 0 or 1: such a number is one of another country. */
 const isCrossOrigin = ({ number }: PhoneNumber): boolean => /^\+1[01]/.test(number);
 
-function firstE164(numbers: readonly (PhoneNumber | undefined)[], possibleSuffices: boolean): string | null {
-  const found = numbers.find((number) => e164(number, possibleSuffices) !== null);
-  return found === undefined || isCrossOrigin(found) ? null : e164(found, possibleSuffices);
+function firstOf(numbers: readonly (PhoneNumber | undefined)[], possibleSuffices: boolean): ReadPhone | null {
+  const found = numbers.find((number) => readNumber(number, possibleSuffices) !== null);
+  return found === undefined || isCrossOrigin(found) ? null : readNumber(found, possibleSuffices);
 }
 
-function e164(number: PhoneNumber | undefined, possibleSuffices: boolean): string | null {
+function readNumber(number: PhoneNumber | undefined, possibleSuffices: boolean): ReadPhone | null {
   if (number === undefined) return null;
-  return number.isValid() || (possibleSuffices && number.isPossible()) ? number.number : null;
+  const isValid = number.isValid();
+  if (!isValid && !(possibleSuffices && number.isPossible())) return null;
+  return { number: number.number, isOfOne: isValid && !isDummyNumber(number.nationalNumber) };
 }
 
 function asCountry(country: string): CountryCode | null {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { percentDecoded } from './normalise_text.ts';
+import { isDummyNumber, isPlaceholderAddress } from './placeholder_contacts.ts';
 
 /**
  * What programs send in place of an id that they do not have: many people share it, and by it strangers would be one
@@ -15,41 +16,109 @@ const POSTHOGS =
 const OTHERS =
   'nil,void,empty,blank,unset,not set,missing,unknown,n/a,not available,not applicable,infinity,-1,' +
   'anon,AnonymousUser,anonymous user,guest user,no user,unidentified,unauthenticated,not logged in,logged out,' +
-  'uid,user_id,customer_id,client_id,anonymous_id,visitor_id,external_id,' +
-  '00000000-0000-0000-0000-000000000000';
+  'uid,user_id,customer_id,client_id,anonymous_id,visitor_id,external_id,order_id,transaction_id,event_id,message_id,uuid,' +
+  '00000000-0000-0000-0000-000000000000,ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** posthog-js sends it for everybody in its cookieless mode, and leaves it to the server to tell visitors apart. */
 const COOKIELESS = '$posthog_cookieless';
 
 /** A SHA-256 in hex: no word is longer. */
 const CHARACTERS_MAX = 64;
+/** No id is longer. */
+const ID_CHARACTERS_MAX = 200;
 const HASH_CHARACTERS: readonly number[] = [32, CHARACTERS_MAX];
+const UUID_DIGITS = 32;
+const ZERO = 0x30;
 const AROUND = /^[\s"'`\\()[\]{}<>]+|[\s"'`\\()[\]{}<>]+$/g;
 const SEPARATORS = /[\s_.-]+/g;
 const WITH_DIGIT = /[1-9]/;
 /** Zeros and signs: `0`, `-`, `--`, `00000000-0000-0000-0000-000000000000`. */
 const NOTHING = /^[0\s!-/:-@[-`{-~]*$/;
 const OBJECT = /^\[object [^\]]*\]$/i;
-/** A place of a page or a mail that was to be filled in: `{{ user.id }}`, `${userId}`, `<%= id %>`, `%%ID%%`, `*|ID|*`. */
-const TEMPLATE = /^(?:\{[{%].*[}%]\}|\$\{.*\}|<%.*%>|%%.*%%|\*\|.*\|\*)$/;
+/** One digit over and over, in the length of a UUID or a hash: `11111111-1111-1111-1111-111111111111`. */
+const ONE_DIGIT = /^(.)(?:-?\1)+$/i;
+/**
+ * A place of a page, a mail or an advertisement that was to be filled in: `{{ user.id }}`, `${userId}`, `<%= id %>`, `%%ID%%`,
+ * `%USER_ID%`, `*|ID|*`, `{order_id}`, `__CLICKID__`.
+ */
+const TEMPLATE =
+  '\\{\\{[^}]*\\}\\}|\\{%[^%]*%\\}|\\$\\{[^}]*\\}|<%[^%]*%>|%%[^%]*%%|%[A-Za-z_][\\w .-]{2,}%|\\*\\|[^|]*\\|\\*|' +
+  '\\{[A-Za-z]+(?:[_.][A-Za-z]+)*\\}|__[A-Z]+(?:_[A-Z]+)*__';
+const WHOLE_TEMPLATE = new RegExp(`^(?:${TEMPLATE})$`);
+/**
+ * Where a program, a table or a page put something together of what it did not have: `user_undefined`, `null.null`,
+ * `order-{{order.id}}`, `#N/A`, `purchase-[object Object]`, `CLIENT_ID(scope)` of AMP, a function's own text. People are
+ * called Null, Nan and None: these only as programs write them.
+ */
+const UNFILLED = new RegExp(
+  `${TEMPLATE}|(?<![A-Za-z0-9])(?:[Uu]ndefined|UNDEFINED|null|NULL|NaN|(?<! )None(?! ))(?![A-Za-z0-9])|` +
+    '\\[object [^\\]]*\\]|<nil>|#(?:N/A|REF!|NAME\\?|VALUE!|DIV/0!|NULL!|NUM!)|' +
+    '\\b[A-Z]+_[A-Z_]+\\([^)]*\\)|\\bfunction\\b[^(]*\\(|\\[native code\\]|\\(\\) ?=>',
+);
+/** What tells ids apart behind it: a time, a UUID, a random text. */
+const UNIQUE = /[A-Za-z0-9]{10,}/g;
+/** What an id is of, and then none: `purchase-` of PHP's null, `order-nan` of pandas. */
+const NAMED_NOTHING =
+  /^(?:purchase|order|event|transaction|txn|invoice|refund|checkout|sale|lead|user|customer|client|visitor|member|anon)[-_:#/.= ]+(?:nan|nil|none|unknown)?$/i;
+/** A number as a spreadsheet shows it, its last digits gone: `4.91512E+11`. */
+const SCIENTIFIC = /^-?\d(?:[.,]\d+)?E\+\d{1,3}$/i;
+/** How a table's export writes nothing, and the pattern by which pages make UUIDs, as it stands. */
+const AS_WRITTEN = /^(?:\\N|x{3,12}|x{8}-x{4}-[4x]x{3}-[xy]x{3}-x{12})$/i;
 
 const SPELLINGS = `${POSTHOGS},${OTHERS}`.split(',');
 const WORDS: ReadonlySet<string> = new Set(SPELLINGS.map(wordOf));
+
 /** Senders that hash what they have hash these as well, and an empty text most of all. */
 const HASHES: ReadonlySet<string> = new Set(
-  ['', ...SPELLINGS]
+  ['', 'na', ...SPELLINGS]
     .flatMap((one) => [one, one.toLowerCase(), one.toUpperCase(), one.charAt(0).toUpperCase() + one.slice(1)])
+    .flatMap((one) => [one, `+${one}`])
+    .concat(['-', '--', '.'])
     .flatMap((one) => [hash('sha256', one), hash('md5', one)]),
 );
 
-/** Whether an id is a placeholder, in whatever case, quoted, percent-encoded or hashed: a fault of who sends it. */
+/** Whether an id is a placeholder, in whatever case, quoted, percent-encoded, hashed or part of it: a fault of who sends it. */
 export function isPlaceholderId(sent: string): boolean {
   const text = sent.trim();
-  if (text.length > CHARACTERS_MAX) return false;
+  if (text.length > ID_CHARACTERS_MAX) return false;
+  // Most ids are UUIDs or numbers, and cost no more than this look.
+  if (isOfHexDigits(text)) return isNothing(text);
   const isEncoded = text.includes('%');
-  // Most ids have a digit, and cost no more than this look.
-  if (!isEncoded && WITH_DIGIT.test(text)) return text.replace(AROUND, '') === '-1' || isPlaceholderHash(text);
   const plain = isEncoded ? percentDecoded(text).trim() : text;
-  return NOTHING.test(plain) || OBJECT.test(plain) || TEMPLATE.test(plain) || WORDS.has(wordOf(plain));
+  if (plain.includes('@')) return isPlaceholderAddress(plain.toLowerCase());
+  if (plain.startsWith('+') && isDummyNumber(plain.replace(/\D/g, ''))) return true;
+  return (
+    (isEncoded || !WITH_DIGIT.test(plain) ? isWord(plain) : isNothing(plain.replace(AROUND, ''))) || isUnfilled(plain)
+  );
+}
+
+function isWord(text: string): boolean {
+  return text.length <= CHARACTERS_MAX && (NOTHING.test(text) || OBJECT.test(text) || WORDS.has(wordOf(text)));
+}
+
+/** What is told by digits, signs and the letters a to f: zeros, -1, hashes of placeholders, UUIDs that nobody drew. */
+function isNothing(text: string): boolean {
+  if (text === '-1' || isPlaceholderHash(text)) return true;
+  if (!(text.charCodeAt(0) > ZERO)) return NOTHING.test(text);
+  return text.length >= UUID_DIGITS && text.charAt(0) === text.charAt(1) && ONE_DIGIT.test(text);
+}
+
+function isUnfilled(text: string): boolean {
+  const unfilled = UNFILLED.exec(text);
+  if (unfilled !== null) return !isUnique(text.slice(unfilled.index + unfilled[0].length));
+  return NAMED_NOTHING.test(text) || SCIENTIFIC.test(text) || AS_WRITTEN.test(text);
+}
+
+const isUnique = (text: string): boolean => (text.match(UNIQUE) ?? []).some((one) => WITH_DIGIT.test(one));
+
+/** Whether a text holds hex digits, hyphens and dots alone. A loop, as this runs on every id of every event. */
+function isOfHexDigits(text: string): boolean {
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    const isDigit = code >= 0x30 && code <= 0x39;
+    const letter = code | 0x20;
+    if (!isDigit && !(letter >= 0x61 && letter <= 0x66) && code !== 0x2d && code !== 0x2e) return false;
+  }
+  return true;
 }
 
 /** Whether a hash is one of a placeholder, or of nothing. */
@@ -60,7 +129,9 @@ export function isPlaceholderHash(text: string): boolean {
 
 /** What programs write in place of a text that they do not have, as they write it: people are called Null, Nan and Nil. */
 const UNSTATED: ReadonlySet<string> = new Set(
-  'null,NULL,undefined,UNDEFINED,NaN,None,none,nil,n/a,N/A,(not set),not set,(none),unknown,Unknown,UNKNOWN'.split(','),
+  'null,NULL,undefined,UNDEFINED,NaN,None,none,nil,n/a,N/A,#N/A,\\N,(not set),not set,(none),unknown,Unknown,UNKNOWN'.split(
+    ',',
+  ),
 );
 
 /** Whether what stands for a name, a place or a user agent says that there is none. */
@@ -68,7 +139,11 @@ export function isMissingId(sent: string): boolean {
   const text = sent.trim();
   if (text.length > CHARACTERS_MAX) return false;
   return (
-    UNSTATED.has(text) || NOTHING.test(text) || OBJECT.test(text) || TEMPLATE.test(text) || isPlaceholderHash(text)
+    UNSTATED.has(text) ||
+    NOTHING.test(text) ||
+    OBJECT.test(text) ||
+    WHOLE_TEMPLATE.test(text) ||
+    isPlaceholderHash(text)
   );
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { takeBatch } from '#pipelines/intake/take_event.ts';
 import { browser, CHROME, RANDOM_ID, server, siteWith, take } from './context.ts';
 
-const AT = '2026-11-10T11:00:00Z';
+const AT = '2026-11-10T11:00:00.123Z';
 const id = (event: Record<string, unknown>, context = browser()): string =>
   take({ event: 'e', ...event }, context).event_id;
 
@@ -81,7 +81,7 @@ describe('without a uuid', () => {
 
   it.each([
     ['name', { event: 'f', timestamp: AT }, browser()],
-    ['timestamp', { timestamp: '2026-11-10T11:00:01Z' }, browser()],
+    ['timestamp', { timestamp: '2026-11-10T11:00:00.124Z' }, browser()],
     ['distinct_id', { timestamp: AT, distinct_id: 'u' }, browser()],
     ['properties', { timestamp: AT, properties: { a: 1 } }, browser()],
     ['e-mail', { timestamp: AT, properties: { email: 'jane@example.com' } }, browser()],
@@ -99,5 +99,28 @@ describe('without a uuid', () => {
     expect(new Set(ids()).size).toBe(3);
     expect(ids()).toEqual(ids());
     expect(takeBatch([sale], server()).taken[0]?.event_id).toBe(ids()[0]);
+  });
+
+  const COARSE = ['2026-11-10', '2026-11-10T11:00Z', '2026-11-10T11:00:07Z', '2026-11-10T11:00:07.000+01:00'];
+  const sale = { event: 'purchase', properties: { $action_source: 'physical_store', value: 5, currency: 'EUR' } };
+
+  it.each(COARSE)('sales of the time %s that name nobody are as many, and are warned about', (timestamp) => {
+    const { taken, warned } = takeBatch([{ ...sale, timestamp }], server());
+    expect(taken[0]?.event_id).toBe(RANDOM_ID);
+    expect(warned).toEqual([{ index: 0, code: 'uuid_missing' }]);
+  });
+
+  it.each([
+    { distinct_id: 'u1' },
+    { uuid: 'till-7-1' },
+    { timestamp: '2026-11-10T11:00:07.250Z' },
+    { timestamp: null },
+    ...[{ order_id: 'R-1' }, { email: 'jane@example.com' }, { phone: '+16505551212' }, { external_id: 'c1' }].map(
+      (said) => ({ properties: { ...sale.properties, ...said } }),
+    ),
+  ])('one that says %j is known again, or says nothing that would be wrong', (changes) => {
+    const sent = { ...sale, timestamp: '2026-11-10', ...changes };
+    const [first, again] = [takeBatch([sent], server()), takeBatch([sent], server())];
+    expect([first.warned, first.taken[0]?.event_id]).toEqual([[], again.taken[0]?.event_id]);
   });
 });

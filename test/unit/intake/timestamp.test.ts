@@ -185,8 +185,9 @@ describe('an event without an id', () => {
     );
 
   it('is recognised by its time, whatever form that has, and not by one that is none', () => {
-    expect(idsOf(1_794_312_000).size).toBe(1);
-    expect(idsOf('2026-11-10').size).toBe(1);
-    expect(idsOf('garbage').size).toBe(2);
+    expect(idsOf(1_794_312_000.5).size).toBe(1);
+    expect(idsOf(1_794_312_000_123).size).toBe(1);
+    expect(idsOf('2026-11-10T10:00:00.123Z').size).toBe(1);
+    for (const coarse of [1_794_312_000, '1794312000', '2026-11-10', 'garbage']) expect(idsOf(coarse).size).toBe(2);
   });
 });

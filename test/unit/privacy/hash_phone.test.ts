@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { hashPhone, normalisePhone } from '#pipelines/privacy/hash_identifiers.ts';
+import { normalisePhone, phoneHashes, readPhone } from '#pipelines/privacy/hash_identifiers.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -73,22 +73,60 @@ describe('a phone number', () => {
     ));
 
   it('is hashed with and without its plus', () => {
-    expect(hashPhone('+1 650 555 1212', null)).toEqual({
+    expect(phoneHashes('+16505551212')).toEqual({
       phone: sha256('+16505551212'),
       phone_digits: sha256('16505551212'),
     });
   });
 
   it('has the hash that TikTok’s own library gives it', () => {
-    expect(hashPhone('+16505551212', null)?.phone).toMatch(/^1e231c66[0-9a-f]+ffbc8$/);
+    expect(phoneHashes('+16505551212').phone).toMatch(/^1e231c66[0-9a-f]+ffbc8$/);
   });
 
   it('hashed by the sender stands for both forms, in lower case', () => {
     const hashed = sha256('16505551212');
-    expect(hashPhone(hashed.toUpperCase(), 'US')).toEqual({ phone: hashed, phone_digits: hashed });
+    expect(phoneHashes(hashed.toUpperCase())).toEqual({ phone: hashed, phone_digits: hashed });
   });
 
   it('hashed with MD5 is refused', () => {
-    expect(hashPhone(createHash('md5').update('16505551212').digest('hex'), 'US')).toBeNull();
+    expect(normalisePhone(createHash('md5').update('16505551212').digest('hex'), 'US')).toBeNull();
+  });
+
+  it.each<[string, string | null]>([
+    ['+10000000000', null],
+    ['0000000000', 'US'],
+    ['+1 111 111 1111', null],
+    ['555-555-5555', 'US'],
+    ['123-456-7890', 'US'],
+    ['212-345-6789', 'US'],
+    ['+1 555 123 4567', null],
+    ['12345', 'DE'],
+    ['0151 12345678', 'DE'],
+    ['07777777777', 'GB'],
+    ['07123456789', 'GB'],
+    ['0612345678', 'FR'],
+    ['0101010101', 'FR'],
+    ['0102030405', 'FR'],
+    ['600000000', 'ES'],
+    ['3333333333', 'IT'],
+    ['(11) 99999-9999', 'BR'],
+    ['9999999999', 'IN'],
+    ['9876543210', 'IN'],
+    ['0400000000', 'AU'],
+    ['05555555555', 'TR'],
+  ])('%s in %s is nobody’s in particular', (sent, country) => {
+    expect(readPhone(sent, country)?.isOfOne ?? false).toBe(false);
+  });
+
+  it.each<[string, string | null]>([
+    ['+1 650 555 1212', null],
+    ['0470 12 34 56', 'BE'],
+    ['0171 1234567', 'DE'],
+    ['020 7946 0958', 'GB'],
+    ['06 98 76 10 22', 'FR'],
+    ['+49 30 23125000', null],
+    ['98200 00123', 'IN'],
+  ])('%s in %s is somebody’s', (sent, country) => {
+    expect(readPhone(sent, country)?.isOfOne).toBe(true);
   });
 });

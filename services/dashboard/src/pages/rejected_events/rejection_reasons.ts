@@ -43,9 +43,12 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
   blocked: 'A block rule of the site matched: look at the rules if these should count.',
   quota: 'The allowance of the month and its grace are used up: raise the allowance of the account.',
   // Events that were accepted.
-  placeholder_id: 'An id said nothing, as undefined or null, and was left out: send no id where nobody is logged in.',
+  placeholder_id:
+    'An id, address or number was a placeholder, as undefined, and was left out: send none where none is known.',
   timestamp_ahead:
     'A timestamp was more than a day ahead, so the arrival counts: check the clock of what sends it, or send sent_at.',
+  uuid_missing:
+    'An event had no uuid, visitor or order and no exact time; sent again it counts twice: give each event a uuid.',
   uuid_reused:
     'Events of two names had one uuid, of which one counts: give each event a uuid of its own, as its name and the order.',
   // Whole requests.
