@@ -162,6 +162,12 @@ export const identityLink = record('svc.identity.IdentityLink', 'One fact of ide
       'unknown',
     ),
   ),
+  is_hearsay: optional(
+    nullable(
+      boolean(),
+      "Of an edge: whether browsers' keys alone, which are public, have said so. Null: not noted, or no edge.",
+    ),
+  ),
 });
 export type IdentityLink = ValueOf<typeof identityLink>;
 

@@ -95,7 +95,10 @@ export interface IdentityLookup {
   claim: Claim | null;
   /** What the event says of the person, to be kept for destinations' matching. */
   identifiers: Identifiers | null;
-  /** Whether a browser's key said it, which is public: then it joins no two of whom something is known. */
+  /**
+   * Whether a browser's key said it, which is public: then it joins no two of whom something is known, says nothing new of whom
+   * servers know, and is whose a server says it to be.
+   */
   isPublic?: boolean;
   receivedAtMs: number;
   coordinate: string;
@@ -181,7 +184,8 @@ export interface AskingEvent {
  * The questions of one event, the last of which is of its visitor. An event that names another id of the visitor asks three:
  * first what it says of its visitor, who takes the node of the own distinct id by that; then whether the other id follows this
  * node, which nobody else can have taken; then who the visitor is after that. A browser that is a user's already is no other's,
- * whoever logs in there next, as in PostHog; only `$merge_dangerously` of a server joins users.
+ * whoever logs in there next, as in PostHog; only `$merge_dangerously` of a server joins users. A server's order that names
+ * nobody has a node of its visitor's alone, by which servers know them: browsers join no others to those.
  */
 export function lookupsOf(secret: Buffer, event: AskingEvent, part: IdentityPart): IdentityLookup[] {
   const { siteId, distinctId, basePersonId: visitor, receivedAtMs } = event;
@@ -191,8 +195,12 @@ export function lookupsOf(secret: Buffer, event: AskingEvent, part: IdentityPart
   const silent = { ...shared, basePersonId: visitor, nodes: [], claim: null, identifiers: null };
   const nodes = nodesOf(secret, siteId, part);
   const own = { ...silent, nodes, identifiers: nodes.length === 0 ? null : part.identifiers };
-  const previousId = part.identify && part.mode === 'online' ? part.previous_distinct_id : null;
-  if (previousId === null) return [own];
+  const isOnline = part.identify && part.mode === 'online';
+  const previousId = isOnline ? part.previous_distinct_id : null;
+  if (previousId === null) {
+    const isOfServer = isOnline && !isPublic && nodes.length === 0;
+    return [isOfServer ? { ...own, nodes: [nodeOf(secret, siteId, 'customer', distinctId)] } : own];
+  }
   const node = visitorNode(secret, siteId, distinctId);
   const yields = !(part.event === '$merge_dangerously' && part.caller === 'server');
   return [

@@ -6,13 +6,14 @@
 -- lookups {p: persons}, which say nothing and are answered with a list: false for a person of whom nothing is known; {g: persons} is
 -- answered with all who are one with any of them.
 -- To restore, the index need not be whole, a question may have o, a person that b was found to be part of, v, the version of
--- that, or d, what was decided of its node ('joined', 'capped', or 'unknown' where nobody wrote it down), and nothing is
--- answered. Answers a list for each site, or 'lost' where something that was known may be missing: nothing is learned then.
+-- that, or d, what was decided of its node ('joined', 'capped', or 'unknown' where nobody wrote it down), with h, whether
+-- browsers' keys alone had said it (absent where nobody wrote that down), and nothing is answered. Answers a list for each site, or
+-- 'lost' where something that was known may be missing: nothing is learned then.
 -- Keys: p:PERSON -> leading person (absent: itself), m:LEADER -> hash person -> first seen, n:NODE -> a person,
--- w:PERSON -> the node by which it was claimed first,
+-- h:NODE -> there where browsers' keys alone have said whose it is, w:PERSON -> the node by which it was claimed first,
 -- c:NODE -> set of persons that were refused there, as far as they were restored, and of those that were split from who has it,
 -- s:PERSON -> version of the last split of the person, i:LEADER -> hash of identifiers and, as '#',
--- of how many nodes browsers' keys have said first that they are this person's,
+-- of how many nodes browsers' keys have said first that they are this person's, and '!', where a server's key said something of them,
 -- x:LEADER -> coordinate of the last change, v -> version.
 -- A third mode, '2', splits: the one site has one item {m: groups, each a list of persons, c: cuts, each a person and a node, h: of each such
 -- node one who has it now}, and is answered with the version and, flat, each person, whom it is part of and its first seen; false
@@ -52,6 +53,19 @@ end
 
 local function public_nodes(leader)
   return tonumber(redis.call('HGET', prefix .. 'i:' .. leader, '#') or '0')
+end
+
+local function is_known_to_servers(leader)
+  return redis.call('HEXISTS', prefix .. 'i:' .. leader, '!') == 1
+end
+
+local function note_known_to_servers(leader)
+  redis.call('HSET', prefix .. 'i:' .. leader, '!', 1)
+end
+
+-- Whether browsers' keys alone have said whose a node is.
+local function is_hearsay(node)
+  return redis.call('EXISTS', prefix .. 'h:' .. node) == 1
 end
 
 local function leader_of(person)
@@ -120,6 +134,7 @@ local function store(members, old_leaders, is_public)
   local said = 0
   for _, old in ipairs(old_leaders) do
     said = said + public_nodes(old)
+    if is_known_to_servers(old) then known['!'] = 1 end
     merge(known, hash_of(prefix .. 'i:' .. old), is_public)
     forget(old)
   end
@@ -177,9 +192,21 @@ local function is_before_split(question)
   return false
 end
 
--- Whether the person of the question is one with who holds the node after this. `join` joins, where a limit allows it, and `take`
--- says whether they may have a node that nobody has.
-local function follow(question, node, members, join, take)
+-- Gives a node to the person of the question, and takes back what was known by it of who had it by hearsay.
+local function take_over(question, node, leader)
+  redis.call('SET', prefix .. 'n:' .. node, question.b)
+  redis.call('DEL', prefix .. 'h:' .. node)
+  for _, fields in ipairs(VALUES) do
+    local key = prefix .. 'i:' .. leader
+    local is_of_node = question.j and question.j[fields[1]] == node
+    if is_of_node and redis.call('HGET', key, fields[1]) == question.i[fields[1]] then redis.call('HDEL', key, unpack(fields)) end
+  end
+  return true
+end
+
+-- Whether the person of the question is one with who holds the node after this. `join` joins, where a limit allows it, `take`
+-- says whether they may have a node that nobody has, and `is_customer` whether a server has told of them beside this node.
+local function follow(question, node, members, join, take, is_customer)
   if question.d == 'capped' then
     redis.call('SADD', prefix .. 'c:' .. node, question.b)
     -- One who was split from it; the edge of who has it now was written again.
@@ -192,12 +219,40 @@ local function follow(question, node, members, join, take)
   if not holder then
     if was_refused(node, members) or not take(node) then return false end
     redis.call('SET', key, question.b)
+    if question.k or question.h then redis.call('SET', prefix .. 'h:' .. node, 1) end
     return true
   end
   local leader = leader_of(holder)
-  if question.d == 'joined' then return join(leader, math.huge, node) end
-  if question.d == nil then return join(leader, cap, node) end
+  if question.d == 'joined' then
+    local is_other = not members[leader] and leader_of(question.b) ~= leader
+    if is_other and question.h and not is_hearsay(node) then return false end
+    if is_other and question.h == false and is_hearsay(node) then return take_over(question, node, leader) end
+    if question.h == false then redis.call('DEL', prefix .. 'h:' .. node) end
+    return join(leader, math.huge, node)
+  end
+  if question.d == nil then
+    -- What browsers' keys say joins no two whom servers know.
+    local is_other = not members[leader] and leader_of(question.b) ~= leader
+    if is_other and not question.k and is_hearsay(node) and is_known_to_servers(leader) and is_customer() then
+      return not was_refused(node, members) and take_over(question, node, leader)
+    end
+    local is_joined = join(leader, cap, node)
+    if is_joined and not question.k then redis.call('DEL', prefix .. 'h:' .. node) end
+    return is_joined
+  end
   if holds_sooner(members, members_of(leader)) then redis.call('SET', key, question.b) end
+  return false
+end
+
+-- Whether a server says another address, number or customer than the known one, on the browser of the first maybe: of two people nothing
+-- is put together.
+local function contradicts(question, leader)
+  if question.k then return false end
+  for field, node in pairs(question.j) do
+    local before = redis.call('HGET', prefix .. 'i:' .. leader, field)
+    local holder = redis.call('GET', prefix .. 'n:' .. node)
+    if before and before ~= question.i[field] and holder and leader_of(holder) == leader then return true end
+  end
   return false
 end
 
@@ -206,7 +261,11 @@ end
 local function remember(question, leader)
   if question.i == cjson.null then return end
   local key = prefix .. 'i:' .. leader
-  local are_all_theirs = true
+  if contradicts(question, leader) then
+    for _, fields in ipairs(VALUES) do redis.call('HDEL', key, unpack(fields)) end
+  end
+  -- A name of whom servers know is what these say.
+  local are_all_theirs = not (question.k and is_known_to_servers(leader))
   for _, fields in ipairs(VALUES) do
     local node = question.j[fields[1]]
     local is_theirs = are_all_theirs
@@ -241,7 +300,8 @@ local function link(question)
 
   -- Whether this very event was the first to say anything of somebody, as of the other id of its visitor.
   local function is_of_event(other, joined)
-    return size(joined) == 1 and redis.call('GET', prefix .. 'x:' .. other) == question.c
+    if size(joined) > 1 or is_known_to_servers(other) then return false end
+    return redis.call('GET', prefix .. 'x:' .. other) == question.c
   end
 
   local function is_old(other)
@@ -272,11 +332,24 @@ local function link(question)
     return true
   end
 
+  local has_own_node = false
+  local function is_customer()
+    for _, old in ipairs(old_leaders) do
+      if is_known_to_servers(old) then return true end
+    end
+    return has_own_node
+  end
+
+  -- Of whom servers know something browsers' keys may say no more.
   local function take(node)
-    if not question.k or is_of_user(node) then return true end
+    if is_of_user(node) then return true end
+    if not question.k then
+      has_own_node = true
+      return true
+    end
     local count = said
     for _, old in ipairs(old_leaders) do count = count + public_nodes(old) end
-    if count >= PUBLIC_NODES_MAX then
+    if is_customer() or count >= PUBLIC_NODES_MAX then
       is_disbelieved = true
       return false
     end
@@ -294,7 +367,7 @@ local function link(question)
     is_disbelieved = false
     if is_anothers(question, node) and not is_followed(node) then
       others[#others + 1] = at - 1
-    elseif follow(question, node, members, join, take) then
+    elseif follow(question, node, members, join, take, is_customer) then
       claim(question, node)
     else
       -- What was only not believed is not written down: a server's key may say it yet.
@@ -307,12 +380,18 @@ local function link(question)
     if not restoring then redis.call('SET', prefix .. 'x:' .. leader, question.c) end
   end
   if said > 0 then redis.call('HINCRBY', prefix .. 'i:' .. leader, '#', said) end
+  local is_of_server = not restoring and not question.k
+  if is_of_server or (question.d and question.h == false) then note_known_to_servers(leader) end
   remember(question, leader)
   local flat = {}
   if redis.call('GET', prefix .. 'x:' .. leader) == question.c then
     for person, seen in pairs(members_of(leader)) do add(flat, person, string.format('%.0f', seen)) end
   end
-  return leader, flat, capped, others
+  local hearsay = {}
+  for at, node in ipairs(question.n) do
+    if is_hearsay(node) then hearsay[#hearsay + 1] = at - 1 end
+  end
+  return leader, flat, capped, others, hearsay
 end
 
 -- All who are one with any of these, flat: each, whom it is part of, and when it was first seen.
@@ -331,6 +410,7 @@ end
 local function split(item)
   local groups, known, old_leaders = {}, {}, {}
   local named, found = 0, 0
+  local is_served = false
   for at, persons in ipairs(item.m) do
     groups[at] = {}
     for _, person in ipairs(persons) do
@@ -338,6 +418,7 @@ local function split(item)
       local leader = leader_of(person)
       if not old_leaders[leader] then
         old_leaders[leader] = true
+        is_served = is_served or is_known_to_servers(leader)
         for member, seen in pairs(members_of(leader)) do
           known[member] = seen
           found = found + 1
@@ -358,6 +439,7 @@ local function split(item)
   for _, members in ipairs(groups) do
     -- What is known of them is learned anew, as nobody knows whose of two it was.
     local leader = regroup(members)
+    if is_served then note_known_to_servers(leader) end
     for person, seen in pairs(members) do
       redis.call('SET', prefix .. 's:' .. person, at_version)
       add(flat, person, leader, string.format('%.0f', seen))
@@ -413,10 +495,10 @@ local function answer(question)
     redis.call('SET', prefix .. 'v', string.format('%.0f', question.v))
   end
   if question.s then return restore_split(question) end
-  local leader, flat, capped, others = link(question)
+  local leader, flat, capped, others, hearsay = link(question)
   if restoring then return nil end
   local known = redis.call('HGETALL', prefix .. 'i:' .. leader)
-  return { leader, known, flat, #flat > 0 and version() or '0', capped, others }
+  return { leader, known, flat, #flat > 0 and version() or '0', capped, others, hearsay }
 end
 
 local sites = {}

@@ -8,7 +8,10 @@ import { createIndexEpoch } from './rebuildable_index.ts';
 /** Most distinct ids of one person: a shared address (of a till, of a family) joins no more people than that. */
 export const DISTINCT_IDS_PER_PERSON_MAX = 100;
 
-/** Which of the question's nodes, from 0, were not followed: `capped` at the cap, `others` as another user has the person, or it was not believed. */
+/**
+ * Which of the question's nodes, from 0, were not followed: `capped` at the cap, `others` as another user has the person, or it was
+ * not believed; and whose they are by browsers' keys alone (`hearsay`).
+ */
 type ScriptAnswer = [
   leader: string,
   identifiers: string[],
@@ -16,6 +19,7 @@ type ScriptAnswer = [
   version: string,
   capped: number[],
   others: number[],
+  hearsay: number[],
 ];
 /** The version, and flat each person, whom it is part of, and its first seen. */
 type SplitAnswer = [version: string, persons: string[]];
@@ -168,7 +172,7 @@ function linkToScript(link: IdentityLink): object {
   if (link.kind === 'person') return { b, n: [], i: null, t, o: target, v: link.version };
   if (link.kind === 'split') return { b, t, o: target, v: link.version, s: link.version };
   if (link.kind === 'cut') return { b, n: [target], i: null, t, d: 'capped' };
-  return { b, n: [target], i: null, t, d: link.decision ?? 'unknown' };
+  return { b, n: [target], i: null, t, d: link.decision ?? 'unknown', h: link.is_hearsay ?? undefined };
 }
 
 function toScript(question: IdentityLookup): object {
@@ -197,11 +201,14 @@ function toAnswers(siteId: string, item: Item, answer: ScriptAnswer | LookupAnsw
 }
 
 function toAnswer(siteId: string, question: IdentityLookup, answer: ScriptAnswer): IdentityAnswer {
-  const [personId, identifiers, members, version, capped, others] = answer;
+  const [personId, identifiers, members, version, capped, others, hearsay] = answer;
   return {
     personId,
     identifiers: knownOf(identifiers),
-    links: [...edges(siteId, question, capped, others), ...belongings(siteId, personId, members, Number(version))],
+    links: [
+      ...edges(siteId, question, { capped, others, hearsay }),
+      ...belongings(siteId, personId, members, Number(version)),
+    ],
     capped: capped.length + others.length,
   };
 }
@@ -210,8 +217,7 @@ function toAnswer(siteId: string, question: IdentityLookup, answer: ScriptAnswer
 function edges(
   siteId: string,
   question: IdentityLookup,
-  capped: readonly number[],
-  others: readonly number[],
+  { capped, others, hearsay }: Record<'capped' | 'others' | 'hearsay', readonly number[]>,
 ): IdentityLink[] {
   const edge = (node: string, at: number): IdentityLink => ({
     site_id: siteId,
@@ -221,6 +227,7 @@ function edges(
     first_seen: question.receivedAtMs,
     version: 0,
     decision: capped.includes(at) ? 'capped' : 'joined',
+    is_hearsay: capped.includes(at) ? question.isPublic === true : hearsay.includes(at),
   });
   return question.nodes.flatMap((node, at) => (others.includes(at) ? [] : [edge(node, at)]));
 }
@@ -232,13 +239,17 @@ function belongings(siteId: string, personId: string, members: readonly string[]
   }));
 }
 
+/** Null where there are marks alone. */
 function knownOf(flat: readonly string[]): Identifiers | null {
-  if (flat.length === 0) return null;
-  const known = new Map(pairsOf(flat));
+  const known = new Map(pairsOf(flat).filter(([name]) => !MARKS.has(name)));
+  if (known.size === 0) return null;
   return Object.fromEntries(
     IDENTIFIER_FIELDS.map((field) => [field, known.get(field) ?? null]),
   ) as unknown as Identifiers;
 }
+
+/** Of identity.lua's, beside what is known of a person. */
+const MARKS: ReadonlySet<string> = new Set(['#', '!']);
 
 /** A question of a call of the script: one that links, or persons of whom nothing is said and each is asked for once. */
 type Item = { question: IdentityLookup } | { lookups: string[] };

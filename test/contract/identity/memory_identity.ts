@@ -15,6 +15,8 @@ interface Group {
   changedBy: string | null;
   /** Nodes that browsers' keys have said first that they are theirs. */
   publicNodes: number;
+  /** Whether a server's key has said something of them. */
+  isKnownToServers: boolean;
 }
 
 interface Site {
@@ -22,6 +24,8 @@ interface Site {
   leaders: Map<string, string>;
   /** By node a person that has it. */
   holders: Map<string, string>;
+  /** Nodes of which browsers' keys alone have said whose they are. */
+  hearsay: Set<string>;
   /** By person the node by which it was claimed first. */
   claims: Map<string, string>;
   version: number;
@@ -39,6 +43,7 @@ export function createMemoryIdentity(personsMax: number): IdentityStore {
         groups: new Map(),
         leaders: new Map(),
         holders: new Map(),
+        hearsay: new Set(),
         claims: new Map(),
         version: 0,
       };
@@ -71,6 +76,7 @@ function answer(site: Site, siteId: string, question: IdentityLookup, personsMax
         .map((node) => ({
           ...record('edge', question.basePersonId, node, question.receivedAtMs),
           decision: linked?.capped.includes(node) ? ('capped' as const) : ('joined' as const),
+          is_hearsay: linked?.capped.includes(node) ? question.isPublic === true : site.hearsay.has(node),
         })),
       ...(isOwnChange ? [...members].map(([person, seen]) => record('person', person, leader, seen)) : []),
     ],
@@ -97,7 +103,10 @@ function link(site: Site, question: IdentityLookup, personsMax: number): Linked 
   const claimed = site.claims.get(person);
   let isKnown = site.leaders.has(person);
   let said = 0;
+  let hasOwnNode = false;
   const isPublic = question.isPublic === true;
+  const isServed = () => merged.some((one) => site.groups.get(one)?.isKnownToServers === true);
+  const isBeyond = () => isServed() || saidOf() >= 5;
   const saidOf = () => merged.reduce((sum, one) => sum + (site.groups.get(one)?.publicNodes ?? 0), said);
   for (const node of nodes) {
     const isAnothers = claim?.node === node && claim.yields && claimed !== undefined && claimed !== node;
@@ -109,14 +118,19 @@ function link(site: Site, question: IdentityLookup, personsMax: number): Linked 
       others.push(node);
       continue;
     }
+    const isHearsay = !isPublic && site.hearsay.has(node) && site.groups.get(other)?.isKnownToServers === true;
+    if (isHeld && !isOne && isHearsay && (hasOwnNode || isServed())) {
+      takeOver(site, question, node, other);
+      continue;
+    }
     if (isHeld && !isOne && members.size + joining.size > personsMax) {
       capped.push(node);
       continue;
     }
     const joined = site.groups.get(other);
-    const isOfEvent = joined?.members.size === 1 && joined.changedBy === coordinate;
+    const isOfEvent = joined?.members.size === 1 && joined.changedBy === coordinate && !joined.isKnownToServers;
     const isHalf = members.size + joining.size > Math.ceil(personsMax / 2);
-    const isDisbelieved = isHeld ? (isKnown && !isOfEvent) || isHalf : !node.startsWith('u:') && saidOf() >= 5;
+    const isDisbelieved = isHeld ? (isKnown && !isOfEvent) || isHalf : !node.startsWith('u:') && isBeyond();
     if (isPublic && !isOne && isDisbelieved) {
       others.push(node);
       continue;
@@ -124,6 +138,9 @@ function link(site: Site, question: IdentityLookup, personsMax: number): Linked 
     if (isPublic && !isHeld && !node.startsWith('u:')) said++;
     if (claim?.node === node && claimed === undefined) site.claims.set(person, node);
     if (!isHeld) site.holders.set(node, person);
+    if (!isHeld && !isPublic && !node.startsWith('u:')) hasOwnNode = true;
+    if (!isPublic) site.hearsay.delete(node);
+    else if (!isHeld) site.hearsay.add(node);
     if (isOne || !isHeld) continue;
     for (const [one, seen] of joining) members.set(one, seen);
     merged.push(other);
@@ -133,8 +150,21 @@ function link(site: Site, question: IdentityLookup, personsMax: number): Linked 
   if (changed) leader = store(site, members, merged, question);
   const group = site.groups.get(leader);
   if (group !== undefined) group.publicNodes += said;
+  if (group !== undefined && !isPublic) group.isKnownToServers = true;
   if (group !== undefined) remember(site, question, leader, group);
   return { leader, capped, others };
+}
+
+/** Gives a node to the person of the question, and takes back what was known by it of who had it by hearsay. */
+function takeOver(site: Site, question: IdentityLookup, node: string, holder: string): void {
+  site.holders.set(node, question.basePersonId);
+  site.hearsay.delete(node);
+  const { known = {} } = site.groups.get(holder) ?? {};
+  const nodes = statedNodes(question);
+  for (const fields of VALUES) {
+    const value = question.identifiers?.[fields[0]] ?? null;
+    if (nodes[fields[0]] === node && known[fields[0]] === value) replace(known, fields, {});
+  }
 }
 
 /** What is known of a person: each value with its variants. */
@@ -146,10 +176,17 @@ const VALUES = [
   ['last_name', 'last_name_google'],
 ] as const satisfies (keyof Identifiers)[][];
 
-function remember(site: Site, question: IdentityLookup, leader: string, { known }: Group): void {
+function remember(site: Site, question: IdentityLookup, leader: string, { known, isKnownToServers }: Group): void {
   const nodes = statedNodes(question);
   const isTheirs = (node: string): boolean => leaderOf(site, site.holders.get(node) ?? '') === leader;
-  const areAllTheirs = Object.values(nodes).every(isTheirs);
+  const isAnother = ([kind, node]: [string, string]): boolean => {
+    const before = known[kind as keyof Identifiers];
+    return before !== undefined && before !== question.identifiers?.[kind as keyof Identifiers] && isTheirs(node);
+  };
+  if (question.isPublic !== true && Object.entries(nodes).some(isAnother)) {
+    for (const fields of VALUES) replace(known, fields, {});
+  }
+  const areAllTheirs = !(question.isPublic === true && isKnownToServers) && Object.values(nodes).every(isTheirs);
   for (const fields of VALUES) {
     const node = nodes[fields[0]];
     if ((question.identifiers?.[fields[0]] ?? null) === null) continue;
@@ -174,7 +211,9 @@ function store(site: Site, members: Map<string, number>, merged: readonly string
   const leader = first?.[0] ?? '';
   const known: Group['known'] = {};
   let publicNodes = 0;
+  let isKnownToServers = false;
   for (const old of merged) {
+    isKnownToServers ||= site.groups.get(old)?.isKnownToServers === true;
     publicNodes += site.groups.get(old)?.publicNodes ?? 0;
     const other: Group['known'] = site.groups.get(old)?.known ?? {};
     for (const fields of VALUES) {
@@ -184,7 +223,7 @@ function store(site: Site, members: Map<string, number>, merged: readonly string
     }
     site.groups.delete(old);
   }
-  site.groups.set(leader, { members, known, changedBy: by.coordinate, publicNodes });
+  site.groups.set(leader, { members, known, changedBy: by.coordinate, publicNodes, isKnownToServers });
   for (const person of members.keys()) site.leaders.set(person, leader);
   return leader;
 }

@@ -46,6 +46,13 @@ export function claimLists(siteId: string): fc.Arbitrary<IdentityLookup[]> {
   );
 }
 
+/** The same by servers and by browsers. */
+export function spokenLists(siteId: string): fc.Arbitrary<IdentityLookup[]> {
+  return fc
+    .tuple(questionLists(siteId), fc.array(fc.boolean(), { minLength: 14, maxLength: 14 }))
+    .map(([questions, arePublic]) => questions.map((one, at) => ({ ...one, isPublic: arePublic[at] === true })));
+}
+
 /** Questions of few persons over few nodes, so that many of them meet; each from an event of its own. */
 export function questionLists(siteId: string): fc.Arbitrary<IdentityLookup[]> {
   const one = fc.record({

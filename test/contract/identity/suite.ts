@@ -63,7 +63,15 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
       const store = create(NO_CAP);
       const site = randomUUID();
       const asked = question(site, 'p_1', { nodes: ['n_1', 'n_2'], receivedAtMs: 5 });
-      const edge = { site_id: site, kind: 'edge', person_id: 'p_1', first_seen: 5, version: 0, decision: 'joined' };
+      const edge = {
+        site_id: site,
+        kind: 'edge',
+        person_id: 'p_1',
+        first_seen: 5,
+        version: 0,
+        decision: 'joined',
+        is_hearsay: false,
+      };
       for (let times = 0; times < 2; times++) {
         const [answer] = await store.resolve(site, [asked]);
         expect(answer?.links.filter(({ kind }) => kind === 'edge')).toEqual([
@@ -205,6 +213,94 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
       },
     );
 
+    test('what browsers’ keys alone have said joins no two whom servers know, and is whose a server says it to be', async () => {
+      const store = create(NO_CAP);
+      const site = randomUUID();
+      const hash = (letter: string) => letter.repeat(64);
+      let at = 0;
+      const says = (isPublic: boolean, person: string, said: Partial<Identifiers>) => {
+        at += 1;
+        const identifiers = { ...NO_IDENTIFIERS, ...said };
+        const nodes = [identifiers.email, identifiers.phone].filter((one) => one !== null);
+        return question(site, person, { nodes, identifiers, isPublic, coordinate: `0:${at}:0`, receivedAtMs: at });
+      };
+      const persons = async (...questions: IdentityLookup[]) =>
+        (await store.resolve(site, questions)).map(({ personId }) => personId);
+      const email = (letter: string) => ({ email: hash(letter) });
+      // Of somebody whom servers know a browser says nothing new.
+      const ann = says(false, 'ann', email('a'));
+      expect(await persons(ann, says(true, 'x', email('a')), says(true, 'x', { phone: hash('1') }))).toEqual([
+        'ann',
+        'ann',
+        'ann',
+      ]);
+      const bob = says(false, 'bob', { ...email('b'), phone: hash('1') });
+      expect(await persons(bob, question(site, 'ann'))).toEqual(['bob', 'ann']);
+      // Nor what one has said of two before a server did, once servers know both.
+      const said = [says(true, 'y', email('c')), says(true, 'y', email('d'))];
+      const servers = [says(false, 'carl', email('c')), says(false, 'dora', { phone: hash('4') })];
+      expect(await persons(...said, ...servers)).toEqual(['y', 'y', 'y', 'dora']);
+      const dora = says(false, 'dora', { ...email('d'), phone: hash('4') });
+      const eve = says(false, 'eve', { ...email('e'), phone: hash('4') });
+      expect(await persons(dora, eve)).toEqual(['dora', 'dora']);
+      const later = [says(false, 'till', email('d')), says(true, 'y', email('d')), says(true, 'z', email('d'))];
+      expect(await persons(...later)).toEqual(['dora', 'y', 'dora']);
+      // A sale that names a visitor's address alone is theirs, though a server knows them.
+      const order = question(site, 'w', { nodes: ['customer w'], coordinate: '1:1:1' });
+      expect(await persons(says(true, 'w', email('7')), order, says(false, 'shop', email('7')))).toEqual([
+        'w',
+        'w',
+        'w',
+      ]);
+      const [{ identifiers } = { identifiers: null }] = await store.resolve(site, [question(site, 'carl')]);
+      expect(identifiers).toEqual({ ...NO_IDENTIFIERS, ...email('c') });
+    });
+
+    test('an order of a server that names nobody makes its customer known', async () => {
+      const store = create(NO_CAP);
+      const site = randomUUID();
+      let offset = 0;
+      const asks = (distinctId: string, caller: 'browser' | 'server', changes: Partial<IdentityPart> = {}) => {
+        offset += 1;
+        const event = {
+          siteId: site,
+          distinctId,
+          basePersonId: basePersonId(site, distinctId),
+          receivedAtMs: offset,
+          coordinate: { partition: 0, offset, index: 0 },
+        };
+        const part: IdentityPart = {
+          mode: 'online',
+          identify: true,
+          identifiers: null,
+          previous_distinct_id: null,
+          event: 'purchase',
+          caller,
+          ...changes,
+        };
+        return lookupsOf(Buffer.alloc(32), event, part);
+      };
+      const email = (letter: string) => ({ identifiers: { ...NO_IDENTIFIERS, email: letter.repeat(64) } });
+      const order = () => asks('b', 'server');
+      const attacks = [asks('b', 'browser', email('e')), asks('a', 'browser', { previous_distinct_id: 'b' })];
+      await store.resolve(
+        site,
+        [asks('a', 'server', email('a')), order(), ...attacks, asks('e', 'server', email('e'))].flat(),
+      );
+      const answers = await store.resolve(
+        site,
+        ['a', 'b', 'e'].flatMap((id) => asks(id, 'server')),
+      );
+      expect(answers.map(({ personId, identifiers }) => [personId, identifiers?.email ?? null])).toEqual([
+        [basePersonId(site, 'a'), 'a'.repeat(64)],
+        [basePersonId(site, 'b'), null],
+        [basePersonId(site, 'e'), 'e'.repeat(64)],
+      ]);
+      // Its own browser, which said who it is before, is one with it.
+      const later = [asks('u', 'browser', { previous_distinct_id: 'k', ...email('f') }), asks('k', 'server')].flat();
+      expect((await store.resolve(site, later)).at(-1)?.identifiers?.email).toBe('f'.repeat(64));
+    });
+
     test('browsers’ keys say five identifiers of a person and fill half of it, and leave the rest to servers', async () => {
       const store = create(4);
       const site = randomUUID();
@@ -246,7 +342,7 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
             { basePersonId: 'ben', identifiers: said({ email: hash('c'), first_name: hash('d') }) },
             { isPublic: true, identifiers: said({ email: hash('c'), first_name: hash('d'), external_id: hash('e') }) },
           ],
-          { ...ANNA, external_id: hash('e') },
+          ANNA,
         ],
         [
           'is none of six made-up addresses, however often they are said',
@@ -257,9 +353,22 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
           ANNA,
         ],
         [
-          'is what a browser’s key says of what was not known',
-          [{ isPublic: true, identifiers: said({ email: hash('a'), external_id: hash('5'), last_name: hash('6') }) }],
-          { ...ANNA, external_id: hash('5'), last_name: hash('6') },
+          'is not what a browser’s key says of what was not known, as a server knows her',
+          [
+            { isPublic: true, identifiers: said({ email: hash('a'), external_id: hash('5'), last_name: hash('6') }) },
+            { isPublic: true, identifiers: said({ email: hash('a'), first_name: hash('6') }) },
+          ],
+          ANNA,
+        ],
+        [
+          'is what a browser’s key says of a visitor whom no server knows',
+          [
+            { basePersonId: 'x', isPublic: true, identifiers: said({ email: hash('0'), last_name: hash('6') }) },
+            { basePersonId: 'x', isPublic: true, identifiers: said({ email: hash('2'), external_id: hash('3') }) },
+            { nodes: [hash('0')], identifiers: said({ email: hash('0') }) },
+            { basePersonId: 'anna', nodes: [], identifiers: null },
+          ],
+          said({ email: hash('0'), phone: hash('1'), external_id: hash('3'), last_name: hash('6') }),
         ],
         [
           'is not what a new id has that a browser’s key says to be hers',
@@ -271,9 +380,14 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
           ANNA,
         ],
         [
-          'is a new address that a server says, with its own variants and no others',
+          'is a new address that a server says, and nothing of before, which may be somebody else’s',
           [{ identifiers: said({ email: hash('f'), email_stripped: hash('e') }) }],
-          said({ email: hash('f'), email_stripped: hash('e'), phone: hash('1') }),
+          said({ email: hash('f'), email_stripped: hash('e') }),
+        ],
+        [
+          'is a number that a server says beside the address',
+          [{ identifiers: said({ email: hash('a'), email_google: hash('b'), external_id: hash('7') }) }],
+          { ...ANNA, external_id: hash('7') },
         ],
         [
           'is not an address of so many that it joins nobody more, said by a server',

@@ -12,7 +12,7 @@ import {
 import { type IdentityLink, isOfNode } from '#schemas/records.ts';
 import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts';
 import { expectedLeaders } from '#test/contract/identity/model.ts';
-import { claimLists, NO_IDENTIFIERS, question, questionLists } from '#test/contract/identity/questions.ts';
+import { claimLists, NO_IDENTIFIERS, question, questionLists, spokenLists } from '#test/contract/identity/questions.ts';
 import { identityStoreSuite } from '#test/contract/identity/suite.ts';
 import { cases } from '#test/harness/environment.ts';
 import { beginIncarnation, useRedis } from '#test/harness/redis.ts';
@@ -104,6 +104,27 @@ test.for([
       expect(decided(await store.resolve(site, asked))).toEqual(decided(await memory.resolve(site, asked)));
     }),
     { numRuns: cases(150), endOnFailure: true },
+  );
+});
+
+test('what browsers’ keys said joins the same people after a rebuild, and servers take over the same', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.gen(), spokenLists('run'), questionLists('later'), async (gen, questions, more) => {
+      const store = createIdentityStore(redis());
+      const memory = createMemoryIdentity(100);
+      const site = randomUUID();
+      await memory.resolve(site, questions);
+      const links = compacted(await learn(store, site, questions));
+      const before = await peopleIn(store, site, EVERYBODY);
+      await rebuild(store, site, links, gen);
+      expect(await peopleIn(store, site, EVERYBODY)).toEqual(before);
+      const asked = more.map((one, at) => ({ ...one, coordinate: `1:${at}:0` }));
+      const answers = await store.resolve(site, asked);
+      expect(answers.map(({ personId }) => personId)).toEqual(
+        (await memory.resolve(site, asked)).map(({ personId }) => personId),
+      );
+    }),
+    { numRuns: cases(100), endOnFailure: true },
   );
 });
 

@@ -87,7 +87,6 @@ const REAL = [
     'team-na-1001',
     'jane.nan',
     'Jane-Null',
-    'Null',
     'undefined-550e8400-e29b-41d4-a716-446655440000',
     'order-null-1794300000123',
   ],
