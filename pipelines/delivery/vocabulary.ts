@@ -135,9 +135,9 @@ export const wordOf = (value: unknown): string =>
     ? String(value).trim().toLowerCase()
     : '';
 
-/** Reads a flag, a number or a word, whatever its case; null and an empty text say nothing. */
+/** Reads a flag, a number or a word, whatever its case; null, an empty text and PHP's empty object, which is a list, say nothing. */
 export function stated(value: unknown): Stated {
-  if (value === undefined || value === null) return 'absent';
+  if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) return 'absent';
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return 'unreadable';
   const word = wordOf(value);
   if (word === '') return 'absent';

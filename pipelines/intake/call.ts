@@ -50,7 +50,7 @@ export interface IntakeContext extends TimedRequest {
 export type DropReason = 'bot' | 'prefetch' | 'blocked';
 
 /** What is wrong with an event that is taken all the same. */
-export type EventWarning = 'placeholder_id' | 'uuid_missing' | TimeWarning;
+export type EventWarning = 'placeholder_id' | 'id_too_long' | 'uuid_missing' | TimeWarning;
 
 export interface Device {
   ip: string | null;
@@ -85,6 +85,8 @@ export interface SentEvent {
   previousId: string | null;
   /** Whether one of these was sent as a placeholder, and so is none. */
   hasPlaceholder: boolean;
+  /** Whether one of these stands for an id that was too long for one. */
+  hasLongId: boolean;
   timestamp: number;
   originalTimestamp: string | null;
   /** Why the arrival stands for what was sent. */

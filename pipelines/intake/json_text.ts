@@ -191,6 +191,36 @@ export function canonicalJson(value: unknown): string {
   return `{${text.slice(1)}}`;
 }
 
+/** What of a request is copied to each of its events may come to so much in all of them: as much as a body may hold itself. */
+const SHARED_CHARACTERS_MAX = 1024 * 1024;
+const SHARED_VALUES_MAX = 20_000;
+/** So many are no more than each event has of its own. */
+const SHARED_VALUES_USUAL = 40;
+
+/** Whether what a request says once for so many events would make far more of it than was sent; else null. */
+export function sharedProblem(shared: unknown, copies: number): 'too_complex' | 'too_large' | null {
+  if (copies < 2) return null;
+  let values = 0;
+  let characters = 0;
+  for (const left: unknown[] = [shared]; left.length > 0; ) {
+    const value = left.pop();
+    values += 1;
+    if (typeof value === 'string') {
+      characters += value.length;
+      // A text may be JSON itself, which is read as well.
+      for (let at = value.indexOf(','); at >= 0; at = value.indexOf(',', at + 1)) values += 1;
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [name, member] of Object.entries(value)) {
+        characters += name.length;
+        left.push(member);
+      }
+    }
+    if (characters * copies > SHARED_CHARACTERS_MAX) return 'too_large';
+    if (values > SHARED_VALUES_USUAL && values * copies > SHARED_VALUES_MAX) return 'too_complex';
+  }
+  return null;
+}
+
 const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** UTF-8 without the byte order mark that some programs begin every text with; RFC 8259 lets a reader ignore it. */

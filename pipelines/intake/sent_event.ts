@@ -2,9 +2,12 @@
 import { pageUrl } from '#pipelines/delivery/vocabulary.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { Effort } from '#pipelines/privacy/effort.ts';
+import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { isNobodysId, isPlaceholderId, numberId } from '#pipelines/privacy/placeholder_ids.ts';
+import { redactText } from '#pipelines/privacy/redact_text.ts';
 import { ACTION_SOURCES, type ActionSource, type Caller } from '#schemas/event.ts';
 import { eventCountries, type IntakeContext, idCountries, type SentEvent } from './call.ts';
+import { isAbsentOrObject, objectOr } from './compat/mapped_call.ts';
 import { readUuid } from './event_id.ts';
 import { type RejectionCode, readEventName, readShortText } from './rejections.ts';
 import { readTimestamp, writtenTime } from './timestamp.ts';
@@ -23,28 +26,33 @@ export function readSentEvent(
   effort?: Effort,
 ): SentEventOutcome {
   if (!isObject(sent)) return refuse('event_not_object');
-  const name = readEventName(sent['event']);
-  if (!name.ok) return name;
   const countries = isObject(sent['properties']) ? eventCountries(sent['properties'], known) : known;
-  const isUuidAbsent = isAbsent(sent['uuid']) || isPlaceholderText(sent['uuid']);
+  const name = readEventName(
+    context.isCrossOrigin === true ? foreignName(sent['event'], countries, effort) : sent['event'],
+  );
+  if (!name.ok) return name;
+  const sentUuid = shortId(sent['uuid'], context);
+  const sentDistinctId = shortId(sent['distinct_id'], context);
+  const isUuidAbsent = isAbsent(sentUuid) || isPlaceholderText(sentUuid);
   const uuid = isUuidAbsent
     ? null
-    : readUuid(sent['uuid'], context.identitySecret, idCountries(context.site), effort, context.isEngageEvent);
+    : readUuid(sentUuid, context.identitySecret, idCountries(context.site), effort, context.isEngageEvent);
   if (uuid === null && !isUuidAbsent) return refuse('uuid_invalid');
-  const distinctId = isAbsent(sent['distinct_id']) ? null : readShortText(sent['distinct_id']);
-  if (distinctId === null && !isAbsent(sent['distinct_id'])) return refuse('distinct_id_invalid');
+  const distinctId = isAbsent(sentDistinctId) ? null : readShortText(sentDistinctId);
+  if (distinctId === null && !isAbsent(sentDistinctId)) return refuse('distinct_id_invalid');
   const time = readTimestamp(sent['timestamp'], context, sentAtOf(sent, context));
   if (!time.ok) return time;
-  const properties = isAbsent(sent['properties']) ? {} : sent['properties'];
-  if (!isObject(properties)) return refuse('properties_not_object');
+  if (!isAbsentOrObject(sent['properties'])) return refuse('properties_not_object');
+  const properties = objectOr(sent['properties']);
   const source = readActionSource(properties, context.caller);
   if (source === null) return refuse('action_source_unknown');
   const { timestamp, original: originalTimestamp, warning: timeWarning } = time;
   const sentTimestamp = timeWarning === 'timestamp_invalid' ? null : writtenTime(sent['timestamp']);
   const { actionSource, isStated: isSourceStated } = source;
-  const visitor = visitorIds(name.name, distinctId, properties);
-  const hasPlaceholder = visitor.hasPlaceholder || (isUuidAbsent && !isAbsent(sent['uuid']));
-  const ids = { name: name.name, uuid, ...visitor, hasPlaceholder };
+  const visitor = visitorIds(name.name, distinctId, properties, context);
+  const hasPlaceholder = visitor.hasPlaceholder || (isUuidAbsent && !isAbsent(sentUuid));
+  const hasLongId = isReplaced(sentUuid, sent['uuid']) || isReplaced(sentDistinctId, sent['distinct_id']);
+  const ids = { name: name.name, uuid, ...visitor, hasPlaceholder, hasLongId };
   const times = { timestamp, originalTimestamp, timeWarning, sentTimestamp };
   return { ok: true, event: { ...ids, ...times, actionSource, isSourceStated, properties, countries } };
 }
@@ -57,8 +65,9 @@ function visitorIds(
   name: string,
   sent: string | null,
   properties: JsonObject,
+  context: IntakeContext,
 ): Pick<SentEvent, 'distinctId' | 'previousId' | 'hasPlaceholder'> {
-  const sentPrevious = readPreviousId(name, properties);
+  const sentPrevious = readPreviousId(name, properties, context);
   const isPlaceholder = sent !== null && isPlaceholderId(sent);
   const hasPlaceholder = isPlaceholder || (sentPrevious !== null && isPlaceholderId(sentPrevious));
   const previous = sentPrevious === null || isNobodysId(sentPrevious) ? null : sentPrevious;
@@ -71,6 +80,28 @@ function visitorIds(
 /** An id of an event that many have would leave the first of them alone: it is as if none had been sent. */
 function isPlaceholderText(value: unknown): boolean {
   return typeof value === 'string' && value.trim() !== '' && isPlaceholderId(value);
+}
+
+/**
+ * The id of another product's call as it may be one here. What is longer, or holds control characters, becomes a keyed hash: these
+ * products take such events (PostHog's ids are cut at 200 characters there), and their libraries are told of none that is not.
+ */
+function shortId(sent: unknown, { isCrossOrigin = false, identitySecret }: IntakeContext): unknown {
+  if (!isCrossOrigin || typeof sent !== 'string' || readShortText(sent) !== null) return sent;
+  return sent.trim() === '' ? null : pseudonym(sent.trim(), identitySecret);
+}
+
+const isReplaced = (id: unknown, sent: unknown): boolean => id !== sent && !isAbsent(id);
+
+const CONTROL_CHARACTERS = /\p{Cc}+/gu;
+const NAME_CHARACTERS_MAX = 200;
+
+/** The name of another product's event, on one line and cut; without personal text before that, as half an address is not found. */
+function foreignName(sent: unknown, countries: readonly string[], effort?: Effort): unknown {
+  if (typeof sent === 'number') return String(sent);
+  if (typeof sent !== 'string' || readShortText(sent) !== null) return sent;
+  const name = sent.replace(CONTROL_CHARACTERS, ' ').trim();
+  return name === '' ? sent : redactText(name, false, countries, effort).slice(0, NAME_CHARACTERS_MAX);
 }
 
 /** Of another product's call its own word, which was put there with the call (`clockOf`); of ours that of the request. */
@@ -160,10 +191,10 @@ const PROPERTY_OF: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The other id of the visitor as it was sent; null where the event names none. */
-function readPreviousId(name: string, properties: JsonObject): string | null {
+function readPreviousId(name: string, properties: JsonObject, context: IntakeContext): string | null {
   const property = PROPERTY_OF.get(name) ?? PROPERTY;
   const sent = Object.hasOwn(properties, property) ? properties[property] : null;
-  return readShortText(typeof sent === 'number' && Number.isFinite(sent) ? numberId(sent) : sent);
+  return readShortText(typeof sent === 'number' && Number.isFinite(sent) ? numberId(sent) : shortId(sent, context));
 }
 
 /** Whether the other id of an event of this name is one that its browser had before, rather than somebody else's. */

@@ -36,7 +36,7 @@ export interface TakenBatch {
   dropped: Drop[];
   /** Of those that were taken. */
   warned: Warned[];
-  /** What it cost, in the steps of `Effort`. */
+  /** What it cost, in the steps of `Effort`, with one for each value. */
   steps: number;
 }
 
@@ -57,7 +57,7 @@ export function takeBatch(events: readonly unknown[], context: IntakeContext): T
   const call = openCall(context, events.length);
   const batch = emptyBatch();
   for (let index = 0; index < events.length; index += 1) takeOne(events, index, call, batch);
-  return { ...batch, steps: call.effort.made.steps };
+  return { ...batch, steps: stepsOf(call.effort) };
 }
 
 /** The same in several turns of the event loop where it is long: one ends with the event in which it is over. */
@@ -72,8 +72,10 @@ export async function takeBatchInTurns(
     if (turns.isOver()) await turns.next();
     takeOne(events, index, call, batch);
   }
-  return { ...batch, steps: call.effort.made.steps };
+  return { ...batch, steps: stepsOf(call.effort) };
 }
+
+const stepsOf = ({ made, walked }: Effort): number => made.steps + walked.values;
 
 function emptyBatch(): TakenBatch {
   return { taken: [], rejected: [], dropped: [], warned: [], steps: 0 };
@@ -150,6 +152,7 @@ function judgeEvent(read: ReadEvent, call: Call): EventOutcome {
 function warningsOf({ sent, found, columns }: ReadEvent): EventWarning[] {
   const hasPlaceholder = sent.hasPlaceholder || found.hasPlaceholder || isRounded(sent.properties['order_id']);
   const warnings: EventWarning[] = hasPlaceholder ? ['placeholder_id'] : [];
+  if (sent.hasLongId) warnings.push('id_too_long');
   if (isIndistinct(sent, found, columns.order_id)) warnings.push('uuid_missing');
   if (sent.timeWarning !== null) warnings.push(sent.timeWarning);
   return warnings;

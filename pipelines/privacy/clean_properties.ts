@@ -115,6 +115,7 @@ function cleanName(key: string, walk: Walk): string {
 
 function spendValue(walk: Walk): void {
   walk.valuesLeft -= 1;
+  walk.effort.walked.values += 1;
   if (walk.valuesLeft < 0) walk.problem = 'properties_too_many';
 }
 

@@ -19,6 +19,8 @@ export interface Effort {
   left: number;
   /** All that were made for the request, those for ids among them. */
   readonly made: { steps: number };
+  /** Values that were walked through, which cost about a step each whatever they are; they take nothing from what is left. */
+  readonly walked: { values: number };
   /** By country and text: what repeats among the events of a request is read once. Gone with the request. */
   readonly phones: Map<string, PhoneNumber | null>;
 }
@@ -30,15 +32,15 @@ export interface Effort {
  */
 export function allowEffort(parts = 1): Effort {
   const allowed = REQUEST_STEPS_MAX * parts;
-  return { allowed, left: allowed, made: { steps: 0 }, phones: new Map() };
+  return { allowed, left: allowed, made: { steps: 0 }, walked: { values: 0 }, phones: new Map() };
 }
 
 /**
  * That of one id, which is the same whatever stands around it: one id must not be hashed in one request and kept in
  * another, as events would be counted twice.
  */
-export function idEffort({ allowed, made }: Effort = allowEffort()): Effort {
-  return { allowed, left: ID_STEPS_MAX, made, phones: new Map() };
+export function idEffort({ allowed, made, walked }: Effort = allowEffort()): Effort {
+  return { allowed, left: ID_STEPS_MAX, made, walked, phones: new Map() };
 }
 
 export function startEvent(effort: Effort): void {

@@ -115,7 +115,7 @@ const reason = {
   }),
   code: Type.String({
     description:
-      'Of docs/errors.md; of dropped events bot, prefetch, blocked (by a block rule) or quota (over the allowance); of warned ones placeholder_id, uuid_missing, timestamp_invalid, timestamp_too_old, timestamp_ahead or uuid_reused',
+      'Of docs/errors.md; of dropped events bot, prefetch, blocked (by a block rule) or quota (over the allowance); of warned ones placeholder_id, id_too_long, uuid_missing, timestamp_invalid, timestamp_too_old, timestamp_ahead or uuid_reused',
   }),
 };
 const eventCount = Type.Integer({ description: 'Events; of `refused` requests', minimum: 1 });

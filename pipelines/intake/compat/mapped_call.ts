@@ -20,18 +20,24 @@ type CallProblem = keyof typeof CALL_PROBLEMS;
 /** The event of a call, in the form POST /v1/ingest takes it; what is no object goes on as it is and is rejected there. */
 export type MappedCall = { ok: true; event: unknown } | { ok: false; code: CallProblem };
 
-/** Whether properties, or what else is an object, may be left out and are, or are one. */
-export function isAbsentOrObject(value: unknown): boolean {
-  return value === undefined || value === null || isObject(value);
-}
-
 export function objectOr(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** An id as text: many libraries send numbers, and of a rounded one nobody knows which it was. Anything else stays as it is, to be judged where ids are. */
+/** Whether an optional object is there, or was left out: null, an empty text, or the empty list that PHP writes of an empty array. */
+export function isAbsentOrObject(value: unknown): boolean {
+  return firstGiven(value) === undefined || isObject(value) || (Array.isArray(value) && value.length === 0);
+}
+
+/**
+ * An id as text: many libraries send numbers, and of a rounded one nobody knows which it was. What is neither text nor number
+ * names nobody, and is the placeholder that a program makes of it, so that another id stands in and the sender is warned.
+ */
 export function idText(value: unknown): unknown {
-  return typeof value === 'number' && Number.isFinite(value) ? numberId(value) : value;
+  if (typeof value === 'number') return numberId(value);
+  if (typeof value === 'boolean') return String(value);
+  if ((Array.isArray(value) && value.length === 0) || (typeof value === 'string' && value.trim() === '')) return null;
+  return typeof value === 'object' && value !== null ? '[object Object]' : value;
 }
 
 /** The first value that is there: neither undefined, null nor an empty text. */

@@ -22,7 +22,11 @@ export function mapPosthogEvent(sent: unknown, arrival: Arrival): MappedCall {
   if (!isAbsentOrObject(sent['properties'])) return { ok: true, event: sent };
   const properties = objectOr(sent['properties']);
   const uuid = firstGiven(idText(sent['uuid']), idText(properties['$insert_id']));
-  const distinctId = idText(firstGiven(sent['distinct_id'], properties['distinct_id'], sent['$distinct_id']));
+  const distinctId = firstGiven(
+    idText(sent['distinct_id']),
+    idText(properties['distinct_id']),
+    idText(sent['$distinct_id']),
+  );
   const event = {
     event: sent['event'],
     uuid,

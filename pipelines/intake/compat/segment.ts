@@ -38,7 +38,7 @@ export function mapSegmentCall(
   if (!isObject(sent)) return { ok: true, event: sent };
   const kind = type ?? sent['type'];
   if (!isSegmentCall(kind)) return { ok: false, code: 'call_type_unknown' };
-  const userId = idText(firstGiven(sent['userId']));
+  const userId = firstGiven(idText(sent['userId']));
   const anonymousId = idText(sent['anonymousId']);
   const shared = {
     uuid: firstGiven(idText(sent['messageId'])),
@@ -65,7 +65,7 @@ export function withContext(sent: unknown, ofBatch: unknown): unknown {
 }
 
 /** A context that was sent as JSON in a text may hold a refusal as well. */
-const contextOf = (sent: unknown): JsonObject => objectOr(unwrapped(sent));
+export const contextOf = (sent: unknown): JsonObject => objectOr(unwrapped(sent));
 
 /** Deeper than this nothing is merged; properties may not be as deep. */
 const CONTEXT_DEPTH_MAX = 16;
@@ -128,7 +128,14 @@ function propertiesOf(kind: SegmentCall, sent: JsonObject, context: JsonObject, 
         $set: { ...objectOr(joined['$set']), ...objectOr(traits) },
       };
     case 'group':
-      return { ...joined, $group_type: 'group', ...given({ $group_key: idText(sent['groupId']), $group_set: traits }) };
+      return {
+        ...joined,
+        $group_type: 'group',
+        ...given({
+          $group_key: idText(sent['groupId']),
+          $group_set: isAbsentOrObject(traits) ? objectOr(traits) : traits,
+        }),
+      };
     case 'alias':
       return { ...joined, ...given({ alias: idText(sent['previousId']) }) };
   }

@@ -2,6 +2,7 @@
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { allowEffort, type Effort, jsonIn } from '#pipelines/privacy/effort.ts';
 import { objectOr } from '../compat/mapped_call.ts';
+import { sharedProblem } from '../json_text.ts';
 
 /** One event as it is on GA4's wire. */
 export interface Hit {
@@ -41,14 +42,15 @@ export function readHits(query: string, body: string): HitsRead {
   if ([query, ...lines].some(isTooLarge)) return { ok: false, problem: 'hit_too_large' };
   const keys = lines.reduce((sum, line) => sum + keysOf(query) + keysOf(line), 0);
   if (keys > REQUEST_KEYS_MAX) return { ok: false, problem: 'parameters_too_many' };
-  const hits = hitsOf(query, lines);
+  const shared = formFields(query);
+  if (sharedProblem([...shared.values()], lines.length) !== null) return { ok: false, problem: 'parameters_too_many' };
+  const hits = hitsOf(query, shared, lines);
   const effort = allowEffort();
   const isOver = areTooMany(hits.map(({ fields }) => parametersOfHit(fields, effort)));
   return isOver ? { ok: false, problem: 'parameters_too_many' } : { ok: true, hits };
 }
 
-function hitsOf(query: string, lines: readonly string[]): Hit[] {
-  const shared = formFields(query);
+function hitsOf(query: string, shared: ReadonlyMap<string, string>, lines: readonly string[]): Hit[] {
   if (lines.length === 0) return [{ index: 0, text: query, fields: shared }];
   return lines.map((text, index) => ({ index, text, fields: new Map([...shared, ...formFields(text)]) }));
 }

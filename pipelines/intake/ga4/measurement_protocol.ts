@@ -2,7 +2,8 @@
 import { consentOf } from '#pipelines/delivery/consent.ts';
 import { conversionName } from '#pipelines/delivery/vocabulary.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import { firstGiven, given, idText, objectOr, pageArrival } from '../compat/mapped_call.ts';
+import { firstGiven, given, idText, isAbsentOrObject, objectOr, pageArrival } from '../compat/mapped_call.ts';
+import { sharedProblem } from '../json_text.ts';
 import { readShortText } from '../rejections.ts';
 import { readForeignTime } from '../timestamp.ts';
 import { areTooMany, parametersOfMeasurements } from './hits.ts';
@@ -36,6 +37,7 @@ export function readMeasurements(body: unknown, secret: Buffer): MeasurementsRea
   if (events.length > MEASUREMENTS_MAX) return { ok: false, problem: 'events_too_many' };
   if (areTooMany(parametersOfMeasurements(events, body))) return { ok: false, problem: 'parameters_too_many' };
   const shared = sharedOf(body);
+  if (sharedProblem(shared, events.length) !== null) return { ok: false, problem: 'parameters_too_many' };
   const eventOrSent = (event: unknown): unknown => (isObject(event) ? eventOf(event, { body, shared, secret }) : event);
   return { ok: true, events: events.map(eventOrSent) };
 }
@@ -83,7 +85,7 @@ interface Around {
 
 function eventOf(event: JsonObject, { body, shared, secret }: Around): JsonObject {
   const { name, params } = event;
-  if (params !== undefined && params !== null && !isObject(params)) return { event: name, properties: params };
+  if (!isAbsentOrObject(params)) return { event: name, properties: params };
   const parameters = withItems(objectOr(params));
   const transactionId = idText(parameters['transaction_id']);
   const sessionId = idText(parameters['session_id']);

@@ -73,7 +73,7 @@ export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buff
     if (!areOfSite(context, hits, check)) throw new PayloadError('measurement_ids_mixed');
     context.onKeyUsed(check.key.key_hash);
     const events = eventsOfHits(hits, { caller: check.key.caller, secret });
-    const peer = { clientIp: clientAddress(request), ...requestSignals(request) };
+    const peer = { clientIp: clientAddress(request), isCrossOrigin: true, ...requestSignals(request) };
     return answerOfHits(await context.ingestService.accept(events, peer, check), events.length);
   };
 

@@ -38,7 +38,7 @@ export function mountCollectors(app: HttpServer, context: EdgeContext, secret: B
     const visitor = site.mode === 'online' ? visitorOf(request.headers.cookie) : null;
     const events = await READERS[path](request, { table: context.table, site, key, visitor, secret });
     context.onKeyUsed(key.key_hash);
-    const peer = { clientIp: clientAddress(request), ...requestSignals(request) };
+    const peer = { clientIp: clientAddress(request), isCrossOrigin: true, ...requestSignals(request) };
     return answerOfHits(await context.ingestService.accept(events, peer, caller), events.length);
   };
 

@@ -1,12 +1,14 @@
 // Segment's HTTP Tracking API, which RudderStack's libraries speak too.
 
 import {
+  contextOf,
   destinationFlags,
   mapSegmentCall,
   SEGMENT_CALLS,
   type SegmentCall,
   withContext,
 } from '#pipelines/intake/compat/segment.ts';
+import { sharedProblem } from '#pipelines/intake/json_text.ts';
 import { readSentAt } from '#pipelines/intake/timestamp.ts';
 import { isObject } from '#pipelines/privacy/clean_properties.ts';
 import { type EdgeErrorCode, errorAnswer, PayloadError } from '../errors.ts';
@@ -16,8 +18,6 @@ import type { Dialect, DialectAnswer, ForeignRequest, RefusedCall, Stored } from
 const BODY_BYTES_MAX = 500 * 1024;
 const CALL_BYTES_MAX = 32 * 1024;
 const CALLS_MAX = 2_500;
-/** What the context of a batch may come to in all of its calls together. */
-const CONTEXTS_BYTES_MAX = 5 * 1024 * 1024;
 
 /** The routes of single calls, as `/v1/track`; the short ones, as `/v1/t`, are the browser library's. */
 export const SEGMENT_CALL_PATHS: Readonly<Record<string, SegmentCall>> = Object.fromEntries(
@@ -55,8 +55,9 @@ function readRequest(path: string, body: unknown): ForeignRequest {
   const calls = type === null ? body['batch'] : [body];
   if (!Array.isArray(calls) || calls.length === 0) throw new PayloadError('body_not_calls');
   const ofBatch = destinationFlags(body['integrations']);
-  const context = type === null ? body['context'] : undefined;
-  if (bytesOf(context) * calls.length > CONTEXTS_BYTES_MAX) throw new PayloadError('body_too_large');
+  const context = type === null ? contextOf(body['context']) : {};
+  const problem = sharedProblem(context, calls.length);
+  if (problem !== null) throw new PayloadError(`body_${problem}`);
   return {
     calls,
     sentAtMs: readSentAt(body['sentAt']),
@@ -69,7 +70,6 @@ function readRequest(path: string, body: unknown): ForeignRequest {
 }
 
 function bytesOf(value: unknown): number {
-  if (value === undefined) return 0;
   try {
     return Buffer.byteLength(JSON.stringify(value));
   } catch {

@@ -21,7 +21,7 @@ const NEVER = [
   ...['script_not_configured', 'script_not_built'],
 ];
 const DROPS = ['bot', 'prefetch', 'blocked', 'quota'];
-const WARNINGS = ['placeholder_id', 'timestamp_ahead', 'uuid_missing', 'uuid_reused'];
+const WARNINGS = ['placeholder_id', 'id_too_long', 'timestamp_ahead', 'uuid_missing', 'uuid_reused'];
 
 test('of every reason it is said in a sentence what it means and what to do', () => {
   const codes = new Set([

@@ -61,6 +61,13 @@ test.each([
     413,
     'parameters_too_many',
   ],
+  [
+    'a list that all events would get',
+    null,
+    body({ user_properties: { a: { value: Array(1_000).fill(0) } }, events: Array(25).fill({ name: 'a' }) }),
+    413,
+    'parameters_too_many',
+  ],
   ['events that cannot be', null, body({ events: [{ name: '' }] }), 400, 'events_rejected'],
 ])('%s is refused', async (_, secret, text, status, code) => {
   const answer = await send('/mp/collect', text, secret ?? edge.serverKey);

@@ -95,9 +95,15 @@ test('the context of a batch is that of each of its calls, whose own members hol
 
 test('a context that would make too much of a batch is refused, and so is one too deep to be read', async () => {
   const context = { note: 'x'.repeat(30_000) };
-  expect(await segmentCall(edge, '/v1/batch', { batch: calls(100), context })).toMatchObject(SUCCESS);
-  const large = await segmentCall(edge, '/v1/batch', { batch: calls(200), context });
+  expect(await segmentCall(edge, '/v1/batch', { batch: calls(30), context })).toMatchObject(SUCCESS);
+  const large = await segmentCall(edge, '/v1/batch', { batch: calls(40), context });
   expect(large).toMatchObject({ status: 400, body: { code: 'body_too_large' } });
+  const values = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [at.toString(36), 0]));
+  expect(await segmentCall(edge, '/v1/batch', { batch: calls(90), context: values })).toMatchObject(SUCCESS);
+  for (const many of [values, JSON.stringify(values)]) {
+    const complex = await segmentCall(edge, '/v1/batch', { batch: calls(110), context: many });
+    expect(complex).toMatchObject({ status: 400, body: { code: 'body_too_complex' } });
+  }
   const whole = await segmentCall(edge, '/v1/batch', { batch: calls(1), context: { note: 'x'.repeat(40_000) } });
   expect(whole).toMatchObject({ status: 400, body: { rejected: [{ code: 'call_too_large' }] } });
   const deep = JSON.stringify({ batch: calls(1) }).replace(
@@ -125,6 +131,16 @@ test.each(['track', 'identify', 'page', 'screen', 'group', 'alias'])('POST /v1/%
   const body = { ...call(1), type: undefined, groupId: 'g', previousId: 'u1' };
   expect(await segmentCall(edge, `/v1/${type}`, body)).toMatchObject(SUCCESS);
   expect(edge.records).toHaveLength(1);
+});
+
+test('no call is lost for what PHP makes of nothing, or for an id that is none', async () => {
+  const batch = [
+    call(1, { properties: [], context: [] }),
+    call(2, { userId: false }),
+    call(3, { userId: 'x'.repeat(250) }),
+  ];
+  expect(await segmentBatch(edge, batch)).toEqual({ ...SUCCESS, headers: expect.anything() as unknown });
+  expect(edge.records.flat()).toHaveLength(3);
 });
 
 test('RudderStack’s form: gzip, called form data', async () => {

@@ -43,7 +43,7 @@ describe('an event is rejected', () => {
         [{ event: 'e', timestamp: 'yesterday' }, 'timestamp_invalid'],
         [{ event: 'e', timestamp: 1_794_000_000_000 }, 'timestamp_invalid'],
         [{ event: 'e', timestamp: '2024-01-01T00:00:00Z' }, 'timestamp_too_old'],
-        [{ event: 'e', properties: [] }, 'properties_not_object'],
+        [{ event: 'e', properties: [1] }, 'properties_not_object'],
         [{ event: 'e', properties: 'a=b' }, 'properties_not_object'],
         [{ event: 'e', properties: false }, 'properties_not_object'],
         [{ event: 'e', properties: { list: new Array(5001).fill(0) } }, 'properties_too_many'],

@@ -130,6 +130,14 @@ describe('JSON in texts', () => {
 });
 
 describe('cleaning a request', () => {
+  it('counts each value, though it takes no effort of the others', () => {
+    const stepsOf = (values: number): number =>
+      takeBatch([{ event: 'e', properties: { list: Array(values).fill(0) } }], server()).steps;
+    stepsOf(1);
+    expect(stepsOf(4_000) - stepsOf(1_000)).toBe(3_000);
+    expect(cleaned({ list: Array(4_000).fill(0) }).steps).toBeLessThan(50);
+  });
+
   it('costs no more than a request may, its ids included', () => {
     const id = (at: number): string => Array.from({ length: 12 }, (_, n) => `${650 + n} ${at}55 01${at}x`).join(' ');
     const events = Array.from({ length: 50 }, (_, at) => ({

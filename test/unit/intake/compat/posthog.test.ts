@@ -73,5 +73,5 @@ test('what a person’s record says is hashed and gone', () => {
 
 test('what is no event goes on as it is', () => {
   expect(mapPosthogEvent(7, ARRIVAL)).toEqual({ ok: true, event: 7 });
-  expect(eventsOf({ event: 'Seen', properties: [] })).toEqual([{ event: 'Seen', properties: [] }]);
+  expect(eventsOf({ event: 'Seen', properties: [1] })).toEqual([{ event: 'Seen', properties: [1] }]);
 });

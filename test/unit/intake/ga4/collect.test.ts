@@ -83,6 +83,9 @@ test('the address that a keyed server states is its visitor’s', () => {
 test('a body of more lines than a request may have events is refused', () => {
   const lines = (count: number) => Array.from({ length: count }, () => 'en=a').join('\r\n');
   expect(readHits('', lines(HITS_MAX))).toMatchObject({ ok: true });
+  const list = (values: number): string => `up.a=${encodeURIComponent(JSON.stringify(Array(values).fill(0)))}`;
+  expect(readHits(list(300), lines(HITS_MAX))).toMatchObject({ ok: true });
+  expect(readHits(list(500), lines(HITS_MAX))).toEqual({ ok: false, problem: 'parameters_too_many' });
   expect(readHits('', lines(HITS_MAX + 1))).toEqual({ ok: false, problem: 'hits_too_many' });
 });
 

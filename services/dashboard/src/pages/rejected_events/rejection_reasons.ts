@@ -45,6 +45,8 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
   // Events that were accepted.
   placeholder_id:
     'An id, address or number was a placeholder, as undefined, and was left out: send none where none is known.',
+  id_too_long:
+    'An id had more than 200 characters, or control characters, and became a hash: send a shorter one, and no token.',
   timestamp_ahead:
     'A timestamp was more than a day ahead, so the arrival counts: check the clock of what sends it, or send sent_at.',
   uuid_missing:
