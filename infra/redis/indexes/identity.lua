@@ -56,7 +56,7 @@ local function public_nodes(leader)
 end
 
 local function is_known_to_servers(leader)
-  return redis.call('HEXISTS', prefix .. 'i:' .. leader, '!') == 1
+  return redis.call('HGET', prefix .. 'i:' .. leader, '!') ~= false
 end
 
 local function note_known_to_servers(leader)
