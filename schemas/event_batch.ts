@@ -29,7 +29,7 @@ const personType = fieldType(entryType, 'person');
 const BATCH_EVENTS_MAX = 100_000;
 
 /** One event of a batch: its head decoded, the rest as the bytes that were read. */
-export interface EntryView {
+export interface EncodedEvent {
   readonly coordinate: SourcePosition | null;
   /** The person union as encoded, its branch byte included. */
   readonly personBytes: Buffer;
@@ -75,7 +75,7 @@ export function decodePerson(bytes: Buffer): Person | null {
 }
 
 /** Decodes an entry as the destinations and the warehouse want it. */
-export function decodeEntry(view: EntryView): EventEntry {
+export function decodeEntry(view: EncodedEvent): EventEntry {
   return { coordinate: view.coordinate, person: decodePerson(view.personBytes), event: decodeEvent(view.eventBytes) };
 }
 
@@ -113,9 +113,9 @@ function projection(
  * Reads a batch's body (behind the wire header) into views over the same memory.
  * Throws MalformedError where the bytes are not an EventBatch.
  */
-export function readBatch(body: Buffer): EntryView[] {
+export function readBatch(body: Buffer): EncodedEvent[] {
   const cursor: Cursor = { buffer: body, at: 0 };
-  const views: EntryView[] = [];
+  const views: EncodedEvent[] = [];
   for (;;) {
     const count = readLong(cursor);
     if (count === 0) break;
@@ -135,7 +135,7 @@ function readBlockEnd(cursor: Cursor): number {
   return end;
 }
 
-function readEntry(cursor: Cursor, knownEnd: number | null): EntryView {
+function readEntry(cursor: Cursor, knownEnd: number | null): EncodedEvent {
   const coordinate = readCoordinate(cursor);
   const personBytes = readPersonBytes(cursor);
   const start = cursor.at;

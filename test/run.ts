@@ -9,7 +9,7 @@ import { COMMANDS, type CommandName, runCommand } from './harness/run/commands.t
 import type { SuiteName } from './harness/run/projects.ts';
 import { makeScratch, type Scratch } from './harness/run/scratch.ts';
 import { runSuite } from './harness/run/suites.ts';
-import { add, failed, NOTHING, slowest, summary, type Tally, tooLong } from './harness/run/tally.ts';
+import { add, type BatchCounts, failed, NOTHING, slowest, summary, tooLong } from './harness/run/tally.ts';
 import { endSharedParts } from './harness/shared_parts.ts';
 
 const INTERRUPTED = 130;
@@ -72,7 +72,7 @@ function isCommand(suite: SuiteName | CommandName): suite is CommandName {
 }
 
 /** Runs a suite, with parts that no other had, and writes down how long each of its files took. */
-async function runWhole(name: SuiteName | CommandName): Promise<Tally> {
+async function runWhole(name: SuiteName | CommandName): Promise<BatchCounts> {
   const startedMs = performance.now();
   console.log(`\nsuite ${name}`);
   let ran = name === 'default' ? runChecks() : NOTHING;

@@ -153,7 +153,7 @@ export function analystStatements(siteId: string, database: string, passwordSha2
 }
 
 /** As whom the control service asks what analysts write. Users of single sites are `analyst_...` and `reader_...`: no site's. */
-export const SQL_ASKER = 'sql_asker';
+export const SQL_API_USER = 'sql_asker';
 
 /** With whose rights the views are read. It cannot log in. */
 export const SQL_READER = 'sql_reader';
@@ -200,10 +200,10 @@ export function sqlRightsStatements(database: string, passwordSha256: string): s
   return [
     ...readerStatements(SQL_READER, SITE_OF_QUERY, database),
     ...sqlViews(database),
-    `CREATE USER IF NOT EXISTS ${SQL_ASKER} IDENTIFIED WITH sha256_hash BY '${passwordSha256}'`,
-    `ALTER USER ${SQL_ASKER} DEFAULT DATABASE ${SQL_VIEWS} SETTINGS ${readonlySettings(SQL_SETTINGS)}`,
-    `REVOKE ALL ON *.* FROM ${SQL_ASKER}`,
-    ...sqlGrants().map((grant) => `GRANT ${grant} TO ${SQL_ASKER}`),
+    `CREATE USER IF NOT EXISTS ${SQL_API_USER} IDENTIFIED WITH sha256_hash BY '${passwordSha256}'`,
+    `ALTER USER ${SQL_API_USER} DEFAULT DATABASE ${SQL_VIEWS} SETTINGS ${readonlySettings(SQL_SETTINGS)}`,
+    `REVOKE ALL ON *.* FROM ${SQL_API_USER}`,
+    ...sqlGrants().map((grant) => `GRANT ${grant} TO ${SQL_API_USER}`),
   ];
 }
 

@@ -1,6 +1,6 @@
 // Event batches to ClickHouse's Native format, column by column, without making objects of the events.
 import { ACTION_SOURCES, type Caller, IDENTIFIER_FIELDS, type Identifiers, type SiteMode } from '#schemas/event.ts';
-import { decodeEvent, type EntryView } from '#schemas/event_batch.ts';
+import { decodeEvent, type EncodedEvent } from '#schemas/event_batch.ts';
 import { type Cursor, MalformedError, readLong } from '#schemas/wire.ts';
 
 const INITIAL_BYTES = 4096;
@@ -175,7 +175,7 @@ const rawIndex = column('raw_index', 'Int32');
  *
  * @throws MalformedError if its bytes are not an event; some of the streams are longer then.
  */
-function copyEvent({ siteId, eventBytes, personBytes, coordinate }: EntryView, phoneHmac: PhoneHmac): void {
+function copyEvent({ siteId, eventBytes, personBytes, coordinate }: EncodedEvent, phoneHmac: PhoneHmac): void {
   const from: Cursor = { buffer: eventBytes, at: 0 };
   for (const copy of EVENT_COPIES) copy(from, siteId, phoneHmac);
   if (from.at !== eventBytes.length) throw new MalformedError('bytes behind the event');
@@ -325,11 +325,11 @@ interface Chunk {
  * them. The properties have the names of the columns by which rows are looked for.
  */
 export class ColumnarEvent {
-  readonly view: EntryView;
+  readonly view: EncodedEvent;
   readonly chunk: Chunk;
   readonly at: number;
 
-  constructor(view: EntryView, chunk: Chunk, at: number) {
+  constructor(view: EncodedEvent, chunk: Chunk, at: number) {
     this.view = view;
     this.chunk = chunk;
     this.at = at;
@@ -375,14 +375,14 @@ export class ColumnarEvent {
 
 interface ColumnarEvents {
   rows: ColumnarEvent[];
-  poisonPills: { view: EntryView; index: number; error: unknown }[];
+  poisonPills: { view: EncodedEvent; index: number; error: unknown }[];
 }
 
 /**
  * The rows of identified events. The same event always gives the same row. An event that cannot be read does not affect the
  * others.
  */
-export function columnarEvents(views: readonly EntryView[], phoneHmac: PhoneHmac): ColumnarEvents {
+export function columnarEvents(views: readonly EncodedEvent[], phoneHmac: PhoneHmac): ColumnarEvents {
   const chunk: Chunk = { rows: 0, streams: [], phoneHmac };
   const events: ColumnarEvents = { rows: [], poisonPills: [] };
   for (const [index, view] of views.entries()) {

@@ -122,10 +122,10 @@ function nearest(name: string, names: readonly string[]): string {
 /** How many letters to add, remove or change to turn one text into the other (Levenshtein distance). */
 function distance(from: string, to: string): number {
   let above = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (const [row, letter] of from.split('').entries()) {
+  for (const [row, deadLetter] of from.split('').entries()) {
     const current = [row + 1];
     for (const [column, other] of to.split('').entries()) {
-      const changed = (above[column] ?? 0) + (letter === other ? 0 : 1);
+      const changed = (above[column] ?? 0) + (deadLetter === other ? 0 : 1);
       current.push(Math.min(changed, (above[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1));
     }
     above = current;

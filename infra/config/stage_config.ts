@@ -18,8 +18,8 @@ const DAYS_MAX = 36_500;
 /** A year and a month, so that a month can be compared with that of a year before. */
 const KEPT_DAYS = 400;
 
-const CLAIM_WINDOW = Type.Object({
-  claimWindowMs: scaled('DEDUP_WINDOW_HOURS', HOUR_MS, {
+const DEDUP_WINDOW = Type.Object({
+  dedupWindowMs: scaled('DEDUP_WINDOW_HOURS', HOUR_MS, {
     default: 192,
     range: [1, 24 * EVENT_TOPIC_DAYS],
     description:
@@ -28,8 +28,8 @@ const CLAIM_WINDOW = Type.Object({
 });
 
 export const DEDUP = Type.Object({
-  ...CLAIM_WINDOW.properties,
-  claimBucketChars: integer('DEDUP_BUCKET_CHARS', {
+  ...DEDUP_WINDOW.properties,
+  dedupBucketChars: integer('DEDUP_BUCKET_CHARS', {
     default: 3,
     range: [1, 5],
     description:
@@ -109,7 +109,7 @@ export const DEDUP_PROCESS = Type.Object({ ...REDIS_PROCESS.properties, ...DEDUP
 export const IDENTITY_PROCESS = Type.Object({ ...REDIS_PROCESS.properties, identitySecret: SECRETS.identitySecret });
 export const WAREHOUSE_PROCESS = Type.Object({
   ...CLICKHOUSE_PROCESS.properties,
-  ...CLAIM_WINDOW.properties,
+  ...DEDUP_WINDOW.properties,
   ...WAREHOUSE.properties,
   identitySecret: SECRETS.identitySecret,
 });

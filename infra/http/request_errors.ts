@@ -55,7 +55,7 @@ export function createRequestErrors(options: RequestErrorsOptions) {
 
   return {
     /** Counts an error and logs where it was thrown; `route` is the route's pattern. */
-    saw(error: unknown, route: string | undefined = 'none'): void {
+    record(error: unknown, route: string | undefined = 'none'): void {
       counter.inc({ route });
       log(error, route);
       const inARow = lengthen();

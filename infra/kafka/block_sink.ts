@@ -4,16 +4,16 @@ import type { Admin } from 'kafkajs';
 import { createWatchdog, WATCHDOG_MS, type Watchdog } from '#infra/concurrency/time_limits.ts';
 import { failpoint } from '#infra/failpoint.ts';
 import {
+  appendRows,
   type BlockPlan,
-  type Gathered,
-  gather,
-  gatherFrom,
-  logOfPlan,
+  dedupToken,
+  type PendingRows,
   PLAN_PARTITIONS_MAX,
+  pendingFrom,
   planOf,
   readPlan,
   rowsOf,
-  tokenOf,
+  topicIdOfPlan,
   writePlan,
 } from '#pipelines/warehouse/block.ts';
 import { consume } from './consumer/consume.ts';
@@ -109,9 +109,9 @@ class BlockSink<Row> {
   private readonly watchdog: Watchdog;
   private readonly logs: TopicIds;
   /** The id of each topic, as it was when one of its partitions was acquired last. */
-  private readonly logOf = new Map<string, string>();
+  private readonly topicIdOf = new Map<string, string>();
   /** Rows of each partition that are not written yet, by its name. */
-  private readonly open = new Map<string, Gathered<Row>>();
+  private readonly open = new Map<string, PendingRows<Row>>();
   /** The block of each topic that is being written, with its partitions by name: they rest until it is done. */
   private readonly writing = new Map<string, { names: Set<string>; done: Promise<void> }>();
   private readonly startedMs: number;
@@ -162,18 +162,18 @@ class BlockSink<Row> {
   async resume(at: TopicPartition, progressed: () => void): Promise<number | null> {
     this.open.delete(nameOf(at));
     const log = await this.logs.of(at.topic);
-    this.logOf.set(at.topic, log);
+    this.topicIdOf.set(at.topic, log);
     const found = await this.offsets.of(at);
     this.guard.acquired(at, found?.metadata ?? '');
     if (found === null) return null;
-    const planned = logOfPlan(found.metadata);
+    const planned = topicIdOfPlan(found.metadata);
     // What was planned of a topic that was there before under the name is gone with it.
     const isOurs = planned === '' || log === '' || planned === log;
     const plan = isOurs ? readPlan(found.metadata) : null;
     const own = plan?.get(at.partition);
     if (plan === null || own === undefined) return found.offset;
-    await this.recoverBlock(at.topic, plan, tokenOf(at.topic, plan, planned), progressed);
-    this.open.set(nameOf(at), gatherFrom(own.last + 1, 0));
+    await this.recoverBlock(at.topic, plan, dedupToken(at.topic, plan, planned), progressed);
+    this.open.set(nameOf(at), pendingFrom(own.last + 1, 0));
     return own.last + 1;
   }
 
@@ -220,10 +220,10 @@ class BlockSink<Row> {
   }
 
   private put(batch: InBatch, record: InRecord, rows: readonly Row[]): void {
-    const gathered = this.open.get(nameOf(batch)) ?? gatherFrom<Row>(record.offset, 0);
+    const gathered = this.open.get(nameOf(batch)) ?? pendingFrom<Row>(record.offset, 0);
     this.open.set(nameOf(batch), gathered);
     if (gathered.first === null) gathered.openedMs = this.options.nowMs();
-    gather(gathered, record.offset, rows, record.value?.length ?? 0);
+    appendRows(gathered, record.offset, rows, record.value?.length ?? 0);
   }
 
   /** Flush intervals since the topic's last block was begun. Until the first one, since the start of the process. */
@@ -258,9 +258,9 @@ class BlockSink<Row> {
     }
   }
 
-  private waitingIn(topic: string): [TopicPartition, Gathered<Row>][] {
+  private waitingIn(topic: string): [TopicPartition, PendingRows<Row>][] {
     const all = this.consumption?.assigned() ?? [];
-    return all.flatMap((at): [TopicPartition, Gathered<Row>][] => {
+    return all.flatMap((at): [TopicPartition, PendingRows<Row>][] => {
       const gathered = at.topic === topic ? this.open.get(nameOf(at)) : undefined;
       return gathered === undefined ? [] : [[at, gathered]];
     });
@@ -276,7 +276,7 @@ class BlockSink<Row> {
 
   /** Plans, inserts and commits one block of the rows of these partitions. Runs in their turns only. */
   private async writeBlock(topic: string, partitions: readonly TopicPartition[]): Promise<void> {
-    const parts = new Map<number, Gathered<Row>>();
+    const parts = new Map<number, PendingRows<Row>>();
     for (const at of partitions) {
       const gathered = this.open.get(nameOf(at));
       if (gathered !== undefined) parts.set(at.partition, gathered);
@@ -293,18 +293,18 @@ class BlockSink<Row> {
 
   /** Writes the plan into the metadata of each partition's committed offset, which stays where it is. */
   private async announce(topic: string, plan: BlockPlan): Promise<void> {
-    const metadata = writePlan(plan, this.logOf.get(topic));
+    const metadata = writePlan(plan, this.topicIdOf.get(topic));
     await this.commitAll([...plan].map(([partition, { first }]) => ({ topic, partition, offset: first, metadata })));
     failpoint('sink.after_plan');
   }
 
-  private async insert(topic: string, plan: BlockPlan, parts: ReadonlyMap<number, Gathered<Row>>): Promise<void> {
-    const token = tokenOf(topic, plan, this.logOf.get(topic));
+  private async insert(topic: string, plan: BlockPlan, parts: ReadonlyMap<number, PendingRows<Row>>): Promise<void> {
+    const token = dedupToken(topic, plan, this.topicIdOf.get(topic));
     const rows = rowsOf(plan, (partition) => parts.get(partition)?.rows ?? []);
     await this.watchdog.watch('an insert', (progressed) => this.options.insert(topic, token, rows, false, progressed));
   }
 
-  private async commit(topic: string, parts: ReadonlyMap<number, Gathered<Row>>): Promise<void> {
+  private async commit(topic: string, parts: ReadonlyMap<number, PendingRows<Row>>): Promise<void> {
     await this.commitAll([...parts].map(([partition, { next }]) => ({ topic, partition, offset: next, metadata: '' })));
     failpoint('sink.after_commit');
     for (const [partition, { rows }] of parts) {

@@ -5,7 +5,7 @@ import type { AclEntry, Admin, Kafka } from 'kafkajs';
 import kafkajs from 'kafkajs';
 import type { KafkaRights, ProcessUser } from '#infra/rights/process_rights.ts';
 import { withAdmin } from './client.ts';
-import { EVENT_TOPIC_DAYS, STAMPED_BY, type TopicDeclaration } from './topics.ts';
+import { EVENT_TOPIC_DAYS, TIMESTAMP_TYPE, type TopicDeclaration } from './topics.ts';
 
 /** A difference between a declared topic and the one that exists. An operator decides what becomes of it. */
 type TopicMismatch = { topic: string; setting: string; declared: string; found: string };
@@ -102,7 +102,7 @@ async function findMismatches(admin: Admin, present: readonly TopicDeclaration[]
   ]);
 }
 
-const isStamping = ({ setting }: TopicMismatch): boolean => setting === STAMPED_BY;
+const isStamping = ({ setting }: TopicMismatch): boolean => setting === TIMESTAMP_TYPE;
 /** Of `configSource`: set for the topic, as distinct from a default of the brokers. */
 const OF_TOPIC = 1;
 
@@ -116,10 +116,10 @@ async function setStamping(admin: Admin, wanted: readonly TopicMismatch[]): Prom
     validateOnly: false,
     resources: resources.map(({ resourceName: name, configEntries }) => {
       const own = configEntries.filter(({ configSource }) => Number(configSource) === OF_TOPIC);
-      const kept = own.filter(({ configName }) => configName !== STAMPED_BY);
+      const kept = own.filter(({ configName }) => configName !== TIMESTAMP_TYPE);
       const declared = wanted.find(({ topic }) => topic === name)?.declared ?? '';
       const entries = kept.map(({ configName, configValue }) => ({ name: configName, value: configValue }));
-      return { type, name, configEntries: [...entries, { name: STAMPED_BY, value: declared }] };
+      return { type, name, configEntries: [...entries, { name: TIMESTAMP_TYPE, value: declared }] };
     }),
   });
 }

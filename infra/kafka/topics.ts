@@ -13,9 +13,9 @@ export interface TopicDeclaration {
  * Records are stamped by the broker: by a producer's clock that is days off they would be deleted before they are read, left
  * out of replays and rebuilds, or refused.
  */
-export const STAMPED_BY = 'message.timestamp.type';
+export const TIMESTAMP_TYPE = 'message.timestamp.type';
 const RECORD_BYTES_MAX = 8 * 1024 * 1024;
-const SHARED_CONFIG = { [STAMPED_BY]: 'LogAppendTime', 'max.message.bytes': String(RECORD_BYTES_MAX) } as const;
+const SHARED_CONFIG = { [TIMESTAMP_TYPE]: 'LogAppendTime', 'max.message.bytes': String(RECORD_BYTES_MAX) } as const;
 
 const DAY_MS = 86_400_000;
 const DEAD_DAYS = 30;
@@ -26,7 +26,7 @@ const AUDIT_DAYS = 400;
  * newest record is old enough, and closes one after a week (segment.ms), so a letter can be there a week longer than its
  * retention.
  */
-const MARKED_DAYS = 40;
+const RESENT_MARK_DAYS = 40;
 
 export const STAGES = ['dedup', 'quota', 'identity', 'warehouse', 'delivery'] as const;
 export type Stage = (typeof STAGES)[number];
@@ -49,8 +49,8 @@ export const TOPICS = {
   replays: 'delivery.replays',
   inventory: 'inventory',
   /** Events of dead letters that only this stage is to take again. */
-  againIdentity: 'again.identity',
-  againWarehouse: 'again.warehouse',
+  redeliverIdentity: 'again.identity',
+  redeliverWarehouse: 'again.warehouse',
   /** Which dead letters were sent in again. */
   resent: 'dead.resent',
   /** With which dead letters somebody is done, and why. */
@@ -102,10 +102,10 @@ export function declareTopics(
     kept(TOPICS.dataReads, 1, auditDays, 'data_read'),
     compacted(TOPICS.replays, 1, 'replay_progress'),
     event(TOPICS.inventory, 'inventory'),
-    small(TOPICS.againIdentity, EVENT_TOPIC_DAYS, 'event_batch'),
-    small(TOPICS.againWarehouse, EVENT_TOPIC_DAYS, 'event_batch'),
-    small(TOPICS.resent, MARKED_DAYS, 'dead_letter'),
-    small(TOPICS.resolved, MARKED_DAYS, 'dead_resolution'),
+    small(TOPICS.redeliverIdentity, EVENT_TOPIC_DAYS, 'event_batch'),
+    small(TOPICS.redeliverWarehouse, EVENT_TOPIC_DAYS, 'event_batch'),
+    small(TOPICS.resent, RESENT_MARK_DAYS, 'dead_letter'),
+    small(TOPICS.resolved, RESENT_MARK_DAYS, 'dead_resolution'),
     ...STAGES.map((stage) => small(deadTopic(stage), DEAD_DAYS, 'dead_letter')),
     ...destinations.flatMap(topicsOf).map((topic) => small(topic, EVENT_TOPIC_DAYS, 'delivery_job')),
   ];

@@ -104,7 +104,7 @@ interface Stage {
   readonly options: TransactionalStageOptions;
   readonly offsets: GroupOffsets;
   readonly watchdog: Watchdog;
-  readonly leaders: Leaders;
+  readonly leaders: LeaderElection;
 }
 
 /** What one partition has to commit: records, and the offset to go on from. */
@@ -331,7 +331,7 @@ export function createGather<Item>(flush: (items: readonly Item[]) => Promise<(E
   };
 }
 
-type Leaders = Awaited<ReturnType<typeof openLeaders>>;
+type LeaderElection = Awaited<ReturnType<typeof openLeaders>>;
 
 /**
  * Which broker leads each partition, as it was when it was last asked. Opens an admin client of its own: asked for the metadata of some topics, the client forgets that of all others, which

@@ -8,15 +8,15 @@ import { deadTopic, STAGES, type Stage, TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Codec, EventBatchReader } from '#infra/registry/codec.ts';
 import { RegistryError } from '#infra/registry/schema_registry.ts';
-import { deadLetterId, deadLetterKey, type LetterPlace } from '#pipelines/redelivery/dead_letter.ts';
+import { type DeadLetterPosition, deadLetterId, deadLetterKey } from '#pipelines/redelivery/dead_letter.ts';
 import type { DeadLetterStatus, MarkOutcome, Resolution } from '#pipelines/redelivery/resend.ts';
-import type { EntryView } from '#schemas/event_batch.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeadResolution } from '#schemas/records.ts';
 
-export interface Letter {
+export interface LoggedDeadLetter {
   id: string;
-  place: LetterPlace;
-  letter: DeadLetter;
+  place: DeadLetterPosition;
+  deadLetter: DeadLetter;
 }
 
 interface Window {
@@ -43,14 +43,14 @@ export async function windowsOf(session: KafkaSession, stage: Stage, sinceMs: nu
 }
 
 /** The letters in some offset ranges of one stage, in order, if the caller wants their offset or has room for their bytes. */
-export async function readLetters(
+export async function readDeadLetters(
   session: KafkaSession,
   codec: Codec<DeadLetter>,
   stage: Stage,
   windows: readonly Window[],
-  isWanted: (place: LetterPlace, bytes: number) => boolean,
-): Promise<Letter[]> {
-  const found: { place: LetterPlace; record: InRecord }[] = [];
+  isWanted: (place: DeadLetterPosition, bytes: number) => boolean,
+): Promise<LoggedDeadLetter[]> {
+  const found: { place: DeadLetterPosition; record: InRecord }[] = [];
   const spans = new Map(windows.map(({ partition, first, end }) => [partition, { first, end }]));
   if (spans.size === 0) return [];
   await readPartitions({
@@ -69,22 +69,22 @@ export async function readLetters(
     onProgress: () => undefined,
   });
   found.sort((a, b) => a.place.partition - b.place.partition || a.place.offset - b.place.offset);
-  const letters: Letter[] = [];
+  const deadLetters: LoggedDeadLetter[] = [];
   for (const { place, record } of found) {
     const read = await codec.decode(record.value);
-    if (read.ok) letters.push({ id: deadLetterId(place), place, letter: read.value });
+    if (read.ok) deadLetters.push({ id: deadLetterId(place), place, deadLetter: read.value });
   }
-  return letters;
+  return deadLetters;
 }
 
 const isStage = (name: string): name is Stage => (STAGES as readonly string[]).includes(name);
 
-export async function findLetters(
+export async function findDeadLetters(
   { session, codec }: { session: KafkaSession; codec: Codec<DeadLetter> },
-  places: readonly LetterPlace[],
-): Promise<Letter[]> {
+  places: readonly DeadLetterPosition[],
+): Promise<LoggedDeadLetter[]> {
   const wanted = new Set(places.map(deadLetterId));
-  const letters: Letter[] = [];
+  const deadLetters: LoggedDeadLetter[] = [];
   for (const [stage, ones] of Map.groupBy(places, (place) => place.stage)) {
     if (!isStage(stage)) continue;
     const windows = (await windowsOf(session, stage, null)).flatMap(({ partition, first, end }) => {
@@ -93,16 +93,18 @@ export async function findLetters(
       const to = Math.min(end, Math.max(...offsets) + 1);
       return offsets.length > 0 && from < to ? [{ partition, first: from, end: to }] : [];
     });
-    letters.push(...(await readLetters(session, codec, stage, windows, (place) => wanted.has(deadLetterId(place)))));
+    deadLetters.push(
+      ...(await readDeadLetters(session, codec, stage, windows, (place) => wanted.has(deadLetterId(place)))),
+    );
   }
-  return letters;
+  return deadLetters;
 }
 
 /**
  * A letter's events; null if they cannot be read. It does not wait for a schema that the registry or this process does not
  * know yet: one such letter would hold up the others of a page or of a request.
  */
-export async function eventsOf(reader: EventBatchReader, { bytes }: DeadLetter): Promise<EntryView[] | null> {
+export async function eventsOf(reader: EventBatchReader, { bytes }: DeadLetter): Promise<EncodedEvent[] | null> {
   try {
     const read = await reader.read(bytes);
     return read.ok ? read.value : null;
@@ -120,7 +122,7 @@ export interface MarksWorld {
 }
 
 /** What is known of letters beside themselves, by their keys. */
-export interface Marks {
+export interface RedeliveryState {
   resentAtMs: ReadonlyMap<string, number>;
   resolutions: ReadonlyMap<string, Resolution>;
 }
@@ -129,12 +131,15 @@ export interface Marks {
 const PARTITION = 0;
 const WRITE_RETRIES = 8;
 
-export function marksOf({ id, letter }: Pick<Letter, 'id' | 'letter'>, marks: Marks): DeadLetterStatus {
-  const key = deadLetterKey(id, letter);
+export function marksOf(
+  { id, deadLetter }: Pick<LoggedDeadLetter, 'id' | 'deadLetter'>,
+  marks: RedeliveryState,
+): DeadLetterStatus {
+  const key = deadLetterKey(id, deadLetter);
   return { resentAtMs: marks.resentAtMs.get(key) ?? null, resolution: marks.resolutions.get(key) ?? null };
 }
 
-export async function readMarks(world: MarksWorld): Promise<Marks> {
+export async function readMarks(world: MarksWorld): Promise<RedeliveryState> {
   const [resentAtMs, resolutions] = await Promise.all([readResent(world), readResolutions(world)]);
   return { resentAtMs, resolutions };
 }
@@ -155,9 +160,9 @@ export async function readResent({
 export function resentRecord(
   { codec, nowMs }: Pick<MarksWorld, 'codec'> & { nowMs(): number },
   key: string,
-  letter: DeadLetter,
+  deadLetter: DeadLetter,
 ): PartitionRecords {
-  const value = codec.encode({ ...letter, died_at: nowMs(), bytes: Buffer.alloc(0) });
+  const value = codec.encode({ ...deadLetter, died_at: nowMs(), bytes: Buffer.alloc(0) });
   return [TOPICS.resent, 0, [{ key, value }]];
 }
 
@@ -176,17 +181,17 @@ async function readResolutions({ session, resolutions }: MarksWorld): Promise<Ma
 /** Writes that somebody is done with letters, or that these are open again; returns when all replicas have it. */
 async function writeMarks(
   { session, resolutions, logger }: MarksWorld,
-  letters: readonly Letter[],
+  deadLetters: readonly LoggedDeadLetter[],
   mark: Omit<DeadResolution, 'letter_id'>,
 ): Promise<void> {
-  if (letters.length === 0) return;
+  if (deadLetters.length === 0) return;
   const producer = await createKeyedProducer(createKafka(session.config, 'svc.control.resolve', logger, WRITE_RETRIES));
   try {
     await producer.send(
-      letters.map(({ id, letter }) => ({
+      deadLetters.map(({ id, deadLetter }) => ({
         topic: TOPICS.resolved,
         partition: PARTITION,
-        key: deadLetterKey(id, letter),
+        key: deadLetterKey(id, deadLetter),
         value: resolutions.encode({ ...mark, letter_id: id }),
       })),
     );
@@ -200,34 +205,34 @@ interface ResolvingWorld extends MarksWorld {
 }
 
 /** Notes that somebody is done with letters, and why. */
-export async function resolveLetters(
+export async function resolveDeadLetters(
   world: ResolvingWorld,
-  places: readonly LetterPlace[],
+  places: readonly DeadLetterPosition[],
   note: string,
   by: string,
 ): Promise<Map<string, MarkOutcome>> {
-  const found = await findLetters(world, places);
+  const found = await findDeadLetters(world, places);
   await writeMarks(world, found, { note, changed_by: by, changed_at: world.nowMs(), resolved: true });
   return outcomesOf(places, found, () => 'resolved');
 }
 
-export async function reopenLetters(
+export async function reopenDeadLetters(
   world: ResolvingWorld,
-  places: readonly LetterPlace[],
+  places: readonly DeadLetterPosition[],
   by: string,
 ): Promise<Map<string, MarkOutcome>> {
   const marks = await readMarks(world);
-  const found = await findLetters(world, places);
-  const isResolved = (one: Letter): boolean => marksOf(one, marks).resolution !== null;
+  const found = await findDeadLetters(world, places);
+  const isResolved = (one: LoggedDeadLetter): boolean => marksOf(one, marks).resolution !== null;
   const mark = { note: '', changed_by: by, changed_at: world.nowMs(), resolved: false };
   await writeMarks(world, found.filter(isResolved), mark);
   return outcomesOf(places, found, (one) => (isResolved(one) ? 'reopened' : 'not_resolved'));
 }
 
 function outcomesOf(
-  places: readonly LetterPlace[],
-  found: readonly Letter[],
-  outcomeOf: (letter: Letter) => MarkOutcome,
+  places: readonly DeadLetterPosition[],
+  found: readonly LoggedDeadLetter[],
+  outcomeOf: (deadLetter: LoggedDeadLetter) => MarkOutcome,
 ): Map<string, MarkOutcome> {
   const outcomes = new Map<string, MarkOutcome>(places.map((place) => [deadLetterId(place), 'unknown']));
   for (const one of found) outcomes.set(one.id, outcomeOf(one));

@@ -6,11 +6,16 @@ import { SMALL_PARTITIONS, STAGES, type Stage, TOPICS } from '#infra/kafka/topic
 import type { Logger } from '#infra/log/logger.ts';
 import { createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { deadLetterId, deadLetterKey, isOfDelivery, type LetterPlace } from '#pipelines/redelivery/dead_letter.ts';
 import {
+  type DeadLetterPosition,
+  deadLetterId,
+  deadLetterKey,
+  isOfDelivery,
+} from '#pipelines/redelivery/dead_letter.ts';
+import {
+  type DeadLetterState,
   type DeadLetterStatus,
   isInState,
-  type LetterState,
   type MarkOutcome,
   mayHoldEvents,
   RESENDING_STAGES,
@@ -19,29 +24,29 @@ import {
   refusedAsIs,
   sourcePosition,
 } from '#pipelines/redelivery/resend.ts';
-import { createBatchWriter, decodeEventName, type EntryView } from '#schemas/event_batch.ts';
+import { createBatchWriter, decodeEventName, type EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeadResolution } from '#schemas/records.ts';
 import { reservedHeaders } from '#schemas/wire.ts';
 import {
   eventsOf,
-  findLetters,
-  type Letter,
-  type Marks,
+  findDeadLetters,
+  type LoggedDeadLetter,
   type MarksWorld,
   marksOf,
-  readLetters,
+  type RedeliveryState,
+  readDeadLetters,
   readMarks,
   readResent,
-  reopenLetters,
+  reopenDeadLetters,
   resentRecord,
-  resolveLetters,
+  resolveDeadLetters,
   windowsOf,
 } from './dead_letter_log.ts';
 import { resendUndelivered, type UndeliveredRules } from './resend_undelivered.ts';
 
 /** A dead letter, what was done about it, and its events if they can be read; the name of one that is damaged is empty. */
-export interface DeadLetterView extends Letter, DeadLetterStatus {
-  views: (EntryView & { readonly name: string })[] | null;
+export interface DeadLetterView extends LoggedDeadLetter, DeadLetterStatus {
+  views: (EncodedEvent & { readonly name: string })[] | null;
 }
 
 /** What others know of letters that are to be resent. */
@@ -54,34 +59,34 @@ interface ListQuery {
   stage: Stage | null;
   reason: string | null;
   /** Null: whatever was done about them. */
-  state: LetterState | null;
+  state: DeadLetterState | null;
   sinceMs: number | null;
   /** Where the page before ended; null for the first page. */
-  after: LetterPlace | null;
+  after: DeadLetterPosition | null;
   limit: number;
 }
 
-interface LettersPage {
-  letters: DeadLetterView[];
+interface DeadLettersPage {
+  deadLetters: DeadLetterView[];
   /** Where the next page begins; null after the last. A page may be short or empty without being the last. */
-  next: LetterPlace | null;
+  next: DeadLetterPosition | null;
 }
 
 /** Dead letters, oldest first by stage and partition. */
 export interface DeadLetterStore {
-  list(query: ListQuery): Promise<LettersPage>;
+  list(query: ListQuery): Promise<DeadLettersPage>;
   /** Those that there are of some, in one reading. */
-  read(places: readonly LetterPlace[]): Promise<DeadLetterView[]>;
+  read(places: readonly DeadLetterPosition[]): Promise<DeadLetterView[]>;
   /** Those of dedup, identity and warehouse that hold an event, among the newest of each partition. @throws SearchBusyError */
   ofEvent(siteId: string, eventId: string): Promise<DeadLetterView[]>;
   /**
    * Resends letters, each only once, however often and by whomever that is asked: the transaction that resends it records it.
    */
-  resend(places: readonly LetterPlace[], rules: ResendRules): Promise<Map<string, ResendOutcome>>;
+  resend(places: readonly DeadLetterPosition[], rules: ResendRules): Promise<Map<string, ResendOutcome>>;
   /** Notes that somebody is done with letters, and why; what was noted before of one is replaced. */
-  resolve(places: readonly LetterPlace[], note: string, by: string): Promise<Map<string, MarkOutcome>>;
+  resolve(places: readonly DeadLetterPosition[], note: string, by: string): Promise<Map<string, MarkOutcome>>;
   /** Makes letters open again with which somebody was done. */
-  reopen(places: readonly LetterPlace[], by: string): Promise<Map<string, MarkOutcome>>;
+  reopen(places: readonly DeadLetterPosition[], by: string): Promise<Map<string, MarkOutcome>>;
 }
 
 /** Kafka or the registry did not answer. The letter may have been resent or not; it is safe to ask again. */
@@ -100,8 +105,8 @@ const SEARCHED_MAX = 250;
 /** The topic on which a stage reads resent events; nobody else reads it. */
 const TAKEN_AGAIN: Record<ResendingStage, string> = {
   dedup: TOPICS.raw,
-  identity: TOPICS.againIdentity,
-  warehouse: TOPICS.againWarehouse,
+  identity: TOPICS.redeliverIdentity,
+  warehouse: TOPICS.redeliverWarehouse,
 };
 
 /**
@@ -129,7 +134,10 @@ export function createDeadLetterStore(
   }
   /** What waits for a delivery keeps nothing else waiting. */
   const deliveries = createMutex();
-  async function resendAll(places: readonly LetterPlace[], rules: ResendRules): Promise<Map<string, ResendOutcome>> {
+  async function resendAll(
+    places: readonly DeadLetterPosition[],
+    rules: ResendRules,
+  ): Promise<Map<string, ResendOutcome>> {
     const outcomes = new Map<string, ResendOutcome>(places.map((place) => [deadLetterId(place), 'unknown']));
     const others = places.filter((place) => !isOfDelivery(place));
     if (others.length > 0) {
@@ -139,7 +147,7 @@ export function createDeadLetterStore(
     const undelivered = places.filter(isOfDelivery);
     if (undelivered.length === 0) return outcomes;
     const world = { ...(await open()), registry };
-    const found = await findLetters(world, undelivered);
+    const found = await findDeadLetters(world, undelivered);
     const delivered = await deliveries.run(() => resendUndelivered(world, found, rules));
     for (const [id, outcome] of delivered) outcomes.set(id, outcome);
     return outcomes;
@@ -151,8 +159,8 @@ export function createDeadLetterStore(
     read: (places) => within((world) => readSome(world, places)),
     ofEvent: createEventSearches((siteId, eventId) => within((world) => ofEvent(world, siteId, eventId))),
     resend: (places, rules) => resendAll(places, rules).catch(unavailable),
-    resolve: (places, note, by) => inTurn((world) => resolveLetters(world, places, note, by)),
-    reopen: (places, by) => inTurn((world) => reopenLetters(world, places, by)),
+    resolve: (places, note, by) => inTurn((world) => resolveDeadLetters(world, places, note, by)),
+    reopen: (places, by) => inTurn((world) => reopenDeadLetters(world, places, by)),
   };
 }
 
@@ -167,10 +175,10 @@ function unavailable(error: unknown): never {
   throw passes ? new DeadLettersError('dead letters cannot be reached', { cause: error }) : error;
 }
 
-async function list(world: StoreWorld, query: ListQuery): Promise<LettersPage> {
+async function list(world: StoreWorld, query: ListQuery): Promise<DeadLettersPage> {
   const { stage, reason, state, sinceMs, after, limit } = query;
   const marks = await readMarks(world);
-  const letters: DeadLetterView[] = [];
+  const deadLetters: DeadLetterView[] = [];
   let left = SCANNED_MAX;
   const room = createPageRoom(PAGE_BYTES_MAX);
   const stages = stage === null ? STAGES : [stage];
@@ -182,60 +190,64 @@ async function list(world: StoreWorld, query: ListQuery): Promise<LettersPage> {
       const first = isAfter ? Math.max(window.first, after.offset + 1) : window.first;
       const until = Math.min(end, first + left);
       if (first >= until) continue;
-      const read = await readLetters(world.session, world.codec, one, [{ partition, first, end: until }], (at, bytes) =>
-        room.take(at.offset, bytes),
+      const read = await readDeadLetters(
+        world.session,
+        world.codec,
+        one,
+        [{ partition, first, end: until }],
+        (at, bytes) => room.take(at.offset, bytes),
       );
       for (const found of read) {
-        if (reason !== null && found.letter.reason !== reason) continue;
+        if (reason !== null && found.deadLetter.reason !== reason) continue;
         if (state !== null && !isInState(marksOf(found, marks), state)) continue;
-        letters.push(await shown(world, found, marks));
-        if (letters.length === limit) return { letters, next: found.place };
+        deadLetters.push(await shown(world, found, marks));
+        if (deadLetters.length === limit) return { deadLetters, next: found.place };
       }
       left -= until - first;
       const isOver = left === 0 || room.fullAt !== null;
-      if (isOver) return { letters, next: { stage: one, partition, offset: room.fullAt ?? until - 1 } };
+      if (isOver) return { deadLetters, next: { stage: one, partition, offset: room.fullAt ?? until - 1 } };
     }
   }
-  return { letters, next: null };
+  return { deadLetters, next: null };
 }
 
 async function ofEvent(world: StoreWorld, siteId: string, eventId: string): Promise<DeadLetterView[]> {
   const marks = await readMarks(world);
   const found: DeadLetterView[] = [];
   for (const stage of RESENDING_STAGES) {
-    for (const letter of await newestLetters(world, stage)) {
-      const one = await shown(world, letter, marks);
+    for (const deadLetter of await newestDeadLetters(world, stage)) {
+      const one = await shown(world, deadLetter, marks);
       if (one.views?.some((view) => view.siteId === siteId && view.eventId === eventId)) found.push(one);
     }
   }
   return found;
 }
 
-async function newestLetters({ session, codec }: StoreWorld, stage: Stage): Promise<Letter[]> {
+async function newestDeadLetters({ session, codec }: StoreWorld, stage: Stage): Promise<LoggedDeadLetter[]> {
   const windows = (await windowsOf(session, stage, null)).map(({ partition, first, end }) => ({
     partition,
     first: Math.max(first, end - SEARCHED_MAX),
     end,
   }));
-  return readLetters(session, codec, stage, windows, () => true);
+  return readDeadLetters(session, codec, stage, windows, () => true);
 }
 
-async function readSome(world: StoreWorld, places: readonly LetterPlace[]): Promise<DeadLetterView[]> {
-  const found = await findLetters(world, places);
+async function readSome(world: StoreWorld, places: readonly DeadLetterPosition[]): Promise<DeadLetterView[]> {
+  const found = await findDeadLetters(world, places);
   if (found.length === 0) return [];
   const marks = await readMarks(world);
   return Promise.all(found.map((one) => shown(world, one, marks)));
 }
 
-async function shown({ reader }: StoreWorld, found: Letter, marks: Marks): Promise<DeadLetterView> {
-  const views = mayHoldEvents(found.letter) ? await eventsOf(reader, found.letter) : null;
+async function shown({ reader }: StoreWorld, found: LoggedDeadLetter, marks: RedeliveryState): Promise<DeadLetterView> {
+  const views = mayHoldEvents(found.deadLetter) ? await eventsOf(reader, found.deadLetter) : null;
   const named = views?.map((view) => ({ ...view, name: decodeEventName(view.eventBytes) ?? '' })) ?? null;
   return { ...found, ...marksOf(found, marks), views: named };
 }
 
 async function resend(
   world: StoreWorld,
-  places: readonly LetterPlace[],
+  places: readonly DeadLetterPosition[],
   accountOf: (siteId: string) => string,
 ): Promise<Map<string, ResendOutcome>> {
   const { session, logger } = world;
@@ -246,13 +258,13 @@ async function resend(
     const resent = await readResent(world);
     const outcomes = new Map<string, ResendOutcome>(places.map((place) => [deadLetterId(place), 'unknown']));
     const outputs: PartitionRecords[] = [];
-    for (const found of await findLetters(world, places)) {
-      const key = deadLetterKey(found.id, found.letter);
-      const records = resent.has(key) ? 'resent_before' : await recordsOf(world, found.letter, accountOf);
+    for (const found of await findDeadLetters(world, places)) {
+      const key = deadLetterKey(found.id, found.deadLetter);
+      const records = resent.has(key) ? 'resent_before' : await recordsOf(world, found.deadLetter, accountOf);
       outcomes.set(found.id, typeof records === 'string' ? records : 'resent');
       if (typeof records === 'string') continue;
       resent.set(key, world.nowMs());
-      outputs.push(records, resentRecord(world, key, found.letter));
+      outputs.push(records, resentRecord(world, key, found.deadLetter));
     }
     if (outputs.length > 0) await producer.appendAll(outputs);
     return outcomes;
@@ -264,20 +276,20 @@ async function resend(
 /** A letter's events as a record for its stage, or why they cannot be resent. */
 async function recordsOf(
   { reader }: StoreWorld,
-  letter: DeadLetter,
+  deadLetter: DeadLetter,
   accountOf: (siteId: string) => string,
 ): Promise<PartitionRecords | ResendOutcome> {
-  const refusal = refusedAsIs(letter);
+  const refusal = refusedAsIs(deadLetter);
   if (refusal !== null) return refusal;
-  const views = await eventsOf(reader, letter);
+  const views = await eventsOf(reader, deadLetter);
   const first = views?.[0];
   if (views === null || first === undefined) return 'unreadable';
   const writer = createBatchWriter(reader.schemaId);
   for (const [index, view] of views.entries()) {
-    writer.add(sourcePosition(letter, view, index), view.personBytes, view.eventBytes);
+    writer.add(sourcePosition(deadLetter, view, index), view.personBytes, view.eventBytes);
   }
-  const topic = TAKEN_AGAIN[letter.stage as ResendingStage];
-  const partition = topic === TOPICS.raw ? letter.partition : letter.partition % SMALL_PARTITIONS;
+  const topic = TAKEN_AGAIN[deadLetter.stage as ResendingStage];
+  const partition = topic === TOPICS.raw ? deadLetter.partition : deadLetter.partition % SMALL_PARTITIONS;
   const headers = topic === TOPICS.raw ? { headers: reservedHeaders(accountOf(first.siteId), '') } : {};
   return [topic, partition, [{ key: null, value: writer.finish(), ...headers }]];
 }

@@ -12,7 +12,7 @@ import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
 import { cutJobs, type PartitionFacts } from '#pipelines/redelivery/replay.ts';
-import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
+import { createBatchWriter, type EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeliveryJobRecord, ReplayPartition, ReplayProgress } from '#schemas/records.ts';
 import { partitionOf } from '#schemas/wire.ts';
 
@@ -168,7 +168,7 @@ async function leftOf(
 /** What a replay writes for a destination's delivery: the events as first attempts, due at once. */
 export function jobRecords(
   destination: string,
-  chosen: readonly EntryView[],
+  chosen: readonly EncodedEvent[],
   codec: Codec<DeliveryJobRecord>,
   eventSchemaId: number,
 ): PartitionRecords[] {

@@ -12,9 +12,9 @@ import {
   refusedAsIs,
   selectUndelivered,
 } from '#pipelines/redelivery/resend.ts';
-import type { EntryView } from '#schemas/event_batch.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeliveryJobRecord } from '#schemas/records.ts';
-import { eventsOf, type Letter, type MarksWorld, readResent, resentRecord } from './dead_letter_log.ts';
+import { eventsOf, type LoggedDeadLetter, type MarksWorld, readResent, resentRecord } from './dead_letter_log.ts';
 import { hasReached, jobRecords } from './replay_topics.ts';
 
 /** What others than Kafka know of what is to be delivered after all. */
@@ -24,7 +24,7 @@ export interface UndeliveredRules {
   /** Whether a replay to a destination is not over, as the topic of replays says at this moment. */
   isReplayed(destination: string): Promise<boolean>;
   /** What the outcomes in ClickHouse say of events at a destination, by their places; null where it does not answer. */
-  outcomesOf(destination: string, views: readonly EntryView[]): Promise<ReadonlyMap<string, EventOutcome> | null>;
+  outcomesOf(destination: string, views: readonly EncodedEvent[]): Promise<ReadonlyMap<string, EventOutcome> | null>;
 }
 
 /** What letters of deliveries are resent with. */
@@ -44,17 +44,17 @@ const SETTLED_MS_MAX = 10_000;
  */
 export async function resendUndelivered(
   world: UndeliveredWorld,
-  letters: readonly Letter[],
+  deadLetters: readonly LoggedDeadLetter[],
   rules: UndeliveredRules,
 ): Promise<Map<string, ResendOutcome>> {
   const outcomes = new Map<string, ResendOutcome>();
-  const open = letters.filter(({ id, letter }) => {
-    const refusal = refusedAsIs(letter);
+  const open = deadLetters.filter(({ id, deadLetter }) => {
+    const refusal = refusedAsIs(deadLetter);
     if (refusal !== null) outcomes.set(id, refusal);
     return refusal === null;
   });
   const untilMs = world.nowMs() + SETTLED_MS_MAX;
-  for (const [destination, ones] of Map.groupBy(open, ({ letter }) => letter.destination ?? '')) {
+  for (const [destination, ones] of Map.groupBy(open, ({ deadLetter }) => deadLetter.destination ?? '')) {
     for (const [id, outcome] of await resendTo({ ...world, untilMs }, destination, ones, rules))
       outcomes.set(id, outcome);
   }
@@ -67,11 +67,11 @@ type WaitingWorld = UndeliveredWorld & { untilMs: number };
 async function resendTo(
   world: WaitingWorld,
   destination: string,
-  letters: readonly Letter[],
+  deadLetters: readonly LoggedDeadLetter[],
   rules: UndeliveredRules,
 ): Promise<Map<string, ResendOutcome>> {
   const { session, logger } = world;
-  const all = (outcome: ResendOutcome) => new Map(letters.map(({ id }) => [id, outcome]));
+  const all = (outcome: ResendOutcome) => new Map(deadLetters.map(({ id }) => [id, outcome]));
   // Before the fence, which would end the process of a replay that runs.
   if (await rules.isReplayed(destination)) return all('replay_runs');
   const kafka = createKafka(session.config, 'svc.control.resend', logger, WRITE_RETRIES);
@@ -81,7 +81,7 @@ async function resendTo(
   try {
     if (await rules.isReplayed(destination)) return all('replay_runs');
     if (!(await isSettled(world, destination))) return all('not_known');
-    const { outcomes, chosen, notes } = await choose(world, destination, letters, rules);
+    const { outcomes, chosen, notes } = await choose(world, destination, deadLetters, rules);
     if (notes.length > 0) {
       const jobs = await createCodec<DeliveryJobRecord>(world.registry, replayTopic(destination), 'delivery_job');
       const schemaId = await world.registry.idOf(TOPICS.identified, 'event_batch');
@@ -106,26 +106,28 @@ async function isSettled({ session, nowMs, untilMs }: WaitingWorld, destination:
 async function choose(
   world: UndeliveredWorld,
   destination: string,
-  letters: readonly Letter[],
+  deadLetters: readonly LoggedDeadLetter[],
   rules: UndeliveredRules,
-): Promise<{ outcomes: Map<string, ResendOutcome>; chosen: EntryView[]; notes: PartitionRecords[] }> {
-  const views = new Map<string, readonly EntryView[]>();
-  for (const { id, letter } of letters) views.set(id, (await eventsOf(world.reader, letter)) ?? []);
+): Promise<{ outcomes: Map<string, ResendOutcome>; chosen: EncodedEvent[]; notes: PartitionRecords[] }> {
+  const views = new Map<string, readonly EncodedEvent[]>();
+  for (const { id, deadLetter } of deadLetters) views.set(id, (await eventsOf(world.reader, deadLetter)) ?? []);
   const known = await rules.outcomesOf(destination, [...views.values()].flat());
   const resent = await readResent(world);
   const outcomes = new Map<string, ResendOutcome>();
-  const chosen = new Map<string, EntryView>();
+  const chosen = new Map<string, EncodedEvent>();
   const notes: PartitionRecords[] = [];
-  for (const { id, letter } of letters) {
-    const key = deadLetterKey(id, letter);
+  for (const { id, deadLetter } of deadLetters) {
+    const key = deadLetterKey(id, deadLetter);
     const found = resent.has(key)
       ? 'resent_before'
-      : selectUndelivered(letter, views.get(id) ?? [], known, (siteId) => rules.hasDestination(siteId, destination));
+      : selectUndelivered(deadLetter, views.get(id) ?? [], known, (siteId) =>
+          rules.hasDestination(siteId, destination),
+        );
     outcomes.set(id, typeof found === 'string' ? found : 'resent');
     if (typeof found === 'string') continue;
     resent.set(key, world.nowMs());
     for (const [at, view] of found.entries()) chosen.set(placeOf(view) ?? `${id}/${at}`, view);
-    notes.push(resentRecord(world, key, letter));
+    notes.push(resentRecord(world, key, deadLetter));
   }
   return { outcomes, chosen: [...chosen.values()], notes };
 }

@@ -116,7 +116,7 @@ function refused(error: unknown): RedisUnavailableError {
   return new RedisUnavailableError(`redis script failed: ${kind}`);
 }
 
-export const tooLate = (): RedisUnavailableError => new RedisUnavailableError('redis: too late');
+export const deadlineExceeded = (): RedisUnavailableError => new RedisUnavailableError('redis: too late');
 
 /**
  * Waits for an answer of Redis, and throws RedisUnavailableError where it takes longer than `deadlineMs`; what was asked
@@ -124,7 +124,7 @@ export const tooLate = (): RedisUnavailableError => new RedisUnavailableError('r
  */
 export async function within<T>(deadlineMs: number, answer: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const end = deadline(deadlineMs, () => reject(tooLate()));
+  const end = deadline(deadlineMs, () => reject(deadlineExceeded()));
   try {
     return await Promise.race([answer, late]);
   } finally {
@@ -133,7 +133,7 @@ export async function within<T>(deadlineMs: number, answer: Promise<T>): Promise
 }
 
 /** Asks of one kind that go together: each waits for its own answer. */
-type Gathered<Question, Answer> = (group: string, question: Question) => Promise<Answer>;
+type PendingRows<Question, Answer> = (group: string, question: Question) => Promise<Answer>;
 
 interface GatherLimits {
   questionsMax: number;
@@ -142,7 +142,7 @@ interface GatherLimits {
   /** Longest that a question waits for its answer, the calls before its own included. */
   waitMsMax: number;
   /** What is thrown where a question has waited so long, or is one too many. */
-  tooLate(): Error;
+  deadlineExceeded(): Error;
 }
 
 /**
@@ -153,8 +153,8 @@ interface GatherLimits {
  */
 export function gather<Question, Answer>(
   ask: (group: string, questions: readonly Question[]) => Promise<readonly Answer[]>,
-  { questionsMax, waitingMax, waitMsMax, tooLate }: GatherLimits,
-): Gathered<Question, Answer> {
+  { questionsMax, waitingMax, waitMsMax, deadlineExceeded }: GatherLimits,
+): PendingRows<Question, Answer> {
   type Waiting = PromiseWithResolvers<Answer> & { question: Question; end(): void };
   /** Of the groups for which a call is under way. */
   const groups = new Map<string, Set<Waiting>>();
@@ -178,12 +178,12 @@ export function gather<Question, Answer>(
 
   return (group, question) => {
     const known = groups.get(group);
-    if (known !== undefined && known.size >= waitingMax) return Promise.reject(tooLate());
+    if (known !== undefined && known.size >= waitingMax) return Promise.reject(deadlineExceeded());
     const waiting = known ?? new Set();
     const answer = Promise.withResolvers<Answer>();
     const end = deadline(waitMsMax, () => {
       waiting.delete(asked);
-      answer.reject(tooLate());
+      answer.reject(deadlineExceeded());
     });
     const asked = { ...answer, question, end };
     waiting.add(asked);

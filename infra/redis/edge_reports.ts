@@ -2,22 +2,22 @@
 import type { Logger } from '#infra/log/logger.ts';
 import {
   HOUR_MS,
-  type HourRefusals,
-  type RefusalKind,
-  type RefusalNotes,
-  type RefusalSample,
+  type HourRejections,
+  type RejectionCounts,
+  type RejectionSample,
   reasonOf,
+  type WarningKind,
 } from '#pipelines/ingestion_warnings/warnings.ts';
 import { DAY_MS, DAYS_KEPT, type FiredRecord, PAGES_MAX, type TagNotes } from '#pipelines/tag/tag_health.ts';
 import { asked, createScript, pairsOf, type Redis } from './client.ts';
 
 /** What was not accepted of a site, by all edges together. */
-export interface RefusalRecord {
+export interface RejectionRecord {
   /** Since when edges count here; null where none has said so. A Redis that was emptied begins anew. */
   sinceMs: number | null;
-  hours: readonly HourRefusals[];
+  hours: readonly HourRejections[];
   /** The newest first. */
-  samples: readonly RefusalSample[];
+  samples: readonly RejectionSample[];
 }
 
 /** Hours that are kept: those of 7 days, and the one that is under way. */
@@ -35,26 +35,26 @@ export type Report<Notes> = (siteId: string, notes: Notes, number: number) => Pr
  *
  * @param edgeId Another for each start of an edge.
  */
-export function createRejectionReporter(redis: Redis, edgeId: string): Report<RefusalNotes> {
+export function createRejectionReporter(redis: Redis, edgeId: string): Report<RejectionCounts> {
   const script = createScript(redis, 'edge_report.lua', 'refusals.lua');
   return async (siteId, { counts, samples }, number) => {
     const told = samples.map((sample) => [sample.atMs, `${reasonOf(sample)} ${JSON.stringify(sample)}`]);
     const text = JSON.stringify({ counts: [...counts], samples: told });
     await script.run(
-      [...refusalKeys(siteId), `refusals.{${siteId}}.of.${edgeId}`],
+      [...rejectionKeys(siteId), `refusals.{${siteId}}.of.${edgeId}`],
       [text, number, REFUSALS_KEPT_MS, REFUSAL_HOURS, SAMPLES_OF_REASON_MAX, SAMPLES_MAX],
     );
   };
 }
 
 /** Says that an edge counts from now on, unless one has said so before. @throws RedisUnavailableError */
-export async function markRefusalsCounted(redis: Redis, nowMs: number): Promise<void> {
+export async function markRejectionsCounted(redis: Redis, nowMs: number): Promise<void> {
   await asked(redis.set(SINCE, String(nowMs), 'NX'));
 }
 
 /** What was not accepted of a site. @throws RedisUnavailableError */
-export async function readRejections(redis: Redis, siteId: string): Promise<RefusalRecord> {
-  const [counts, samples] = refusalKeys(siteId);
+export async function readRejections(redis: Redis, siteId: string): Promise<RejectionRecord> {
+  const [counts, samples] = rejectionKeys(siteId);
   const [since, byField, newest] = await Promise.all([
     asked(redis.get(SINCE)),
     asked(redis.hgetall(counts)),
@@ -65,14 +65,14 @@ export async function readRejections(redis: Redis, siteId: string): Promise<Refu
     // Fields are an hour, a kind and a code, as `480000:rejected:event_name_missing`.
     hours: Object.entries(byField).map(([field, count]) => {
       const [hour = '', kind = '', code = ''] = field.split(':');
-      return { hour: Number(hour), kind: kind as RefusalKind, code, count: Number(count) };
+      return { hour: Number(hour), kind: kind as WarningKind, code, count: Number(count) };
     }),
-    samples: newest.map((text) => JSON.parse(text.slice(text.indexOf(' ') + 1)) as RefusalSample),
+    samples: newest.map((text) => JSON.parse(text.slice(text.indexOf(' ') + 1)) as RejectionSample),
   };
 }
 
 /** One hash tag, so that a cluster keeps what one script needs together. */
-function refusalKeys(siteId: string): [counts: string, samples: string] {
+function rejectionKeys(siteId: string): [counts: string, samples: string] {
   return [`refusals.{${siteId}}.counts`, `refusals.{${siteId}}.samples`];
 }
 

@@ -1,5 +1,5 @@
 import type { UnreadableReason } from '#pipelines/redelivery/dead_letter.ts';
-import { type EntryView, eventBatchType, readBatch } from '#schemas/event_batch.ts';
+import { type EncodedEvent, eventBatchType, readBatch } from '#schemas/event_batch.ts';
 import { type SchemaName, schemaType } from '#schemas/schemas.ts';
 import { type AvroType, assertHolds, readWire, writeWire } from '#schemas/wire.ts';
 import { type Registry, RegistryError } from './schema_registry.ts';
@@ -45,7 +45,7 @@ export type EventBatchReader = Awaited<ReturnType<typeof createEventBatchReader>
 export async function createEventBatchReader(registry: Registry, topic: string) {
   /** Under which this process writes event batches. */
   const schemaId = await registry.idOf(topic, 'event_batch');
-  const toViews = (reading: Reading, body: Buffer): EntryView[] =>
+  const toViews = (reading: Reading, body: Buffer): EncodedEvent[] =>
     readBatch(reading.resolver === null ? body : eventBatchType.toBuffer(readValue(eventBatchType, reading, body)));
   return { schemaId, read: createReader(registry, eventBatchType, schemaId, 'waits', toViews) };
 }

@@ -63,7 +63,7 @@ export const rightsOf = (kind: ProcessKind, destinations: readonly string[], des
 const words = (text: string): string[] => text.split(' ');
 
 const { raw, unique, identified, outcomes, links, counts, duplicates, usage, inventory, settings } = TOPICS;
-const { audit, dataReads, replays, resent, resolved, againIdentity, againWarehouse } = TOPICS;
+const { audit, dataReads, replays, resent, resolved, redeliverIdentity, redeliverWarehouse } = TOPICS;
 
 const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination: string) => ProcessRights> = {
   edge: () => ({
@@ -88,7 +88,7 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
         ...[...STAGES.map(deadTopic), ...destinations.map(replayTopic)],
       ],
       writes: [
-        ...[settings, links, audit, dataReads, resent, resolved, raw, againIdentity, againWarehouse],
+        ...[settings, links, audit, dataReads, resent, resolved, raw, redeliverIdentity, redeliverWarehouse],
         ...destinations.map(replayTopic),
       ],
       // How far the stages are.
@@ -128,7 +128,7 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   }),
   identity: () => ({
     kafka: {
-      reads: [unique, againIdentity, links, identified],
+      reads: [unique, redeliverIdentity, links, identified],
       writes: [identified, links, deadTopic('identity')],
       groups: ['identity', ONCE],
       transactionalIds: ['identity'],
@@ -154,7 +154,7 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   }),
   warehouse: () => ({
     kafka: {
-      reads: [identified, againWarehouse, links, usage, outcomes, inventory, duplicates],
+      reads: [identified, redeliverWarehouse, links, usage, outcomes, inventory, duplicates],
       writes: [deadTopic('warehouse')],
       groups: ['warehouse'],
     },
@@ -273,7 +273,7 @@ export function aclFile(
   owner: string,
   users: readonly ProcessUser[],
   passwords: Readonly<Record<string, string>>,
-  dialect: AclDialect,
+  protocol: AclDialect,
 ): string {
   const digest = (user: string): string => {
     const password = passwords[user];
@@ -283,7 +283,7 @@ export function aclFile(
   return [
     'user default off -@all',
     `user ${owner} on ${digest(owner)} ~* &* +@all`,
-    ...withRedis(users).map(([user, rights]) => `user ${user} on ${digest(user)} ${rulesOf(rights, dialect)}`),
+    ...withRedis(users).map(([user, rights]) => `user ${user} on ${digest(user)} ${rulesOf(rights, protocol)}`),
     '',
   ].join('\n');
 }

@@ -162,7 +162,7 @@ const strength = ({ odds_ratio }: Candidate): number => Math.round(Math.abs(Math
  *
  * @param leastPersons Of a field that can have values of few persons, those that fewer have are left out.
  */
-export function correlationStatement(siteId: string, plan: CorrelationPlan, leastPersons = 1): Statement {
+export function correlationStatement(siteId: string, plan: CorrelationPlan, minPersons = 1): Statement {
   const binder = createBinder();
   const rows = plan.funnels.map((funnel, field) => {
     const last = funnel.steps.length;
@@ -170,7 +170,7 @@ export function correlationStatement(siteId: string, plan: CorrelationPlan, leas
     const counted = `SELECT pair.1 AS isAll, pair.2 AS value, count() AS actors, countIf(reached[${last}]) AS converted
 FROM (${having}) ARRAY JOIN arrayConcat([(1, ${NO_DIGEST})], arrayMap(x -> (0, x), having)) AS pair
 GROUP BY isAll, value HAVING isAll OR actors >= ${plan.actorsMin}`;
-    const texts = breakdownTextsSql(siteId, funnel, binder, leastPersons);
+    const texts = breakdownTextsSql(siteId, funnel, binder, minPersons);
     return `SELECT isAll, ${field} AS field, texts.text AS text, actors, converted
 FROM (${counted}) AS counted LEFT JOIN (${texts}) AS texts ON counted.value = texts.digest
 WHERE counted.value = 0 OR notEmpty(texts.text)
@@ -218,7 +218,7 @@ export const correlation = question({
     fields: [{ property: ['utm_campaign'] }, { column: 'country' }],
     actors_min: 100,
   },
-  statement: (siteId, query, leastPersons) => correlationStatement(siteId, correlationPlan(query), leastPersons),
+  statement: (siteId, query, minPersons) => correlationStatement(siteId, correlationPlan(query), minPersons),
   answer: correlationAnswer,
-  hidesFew: true,
+  suppressesSmallCounts: true,
 });

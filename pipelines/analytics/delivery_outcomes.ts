@@ -169,7 +169,7 @@ export interface OutcomePlace {
 }
 
 /** A row of the statement. */
-export interface LetterOutcomeRow {
+export interface DeadLetterOutcomeRow {
   site_id: string;
   destination: string;
   p: number;
@@ -190,7 +190,7 @@ const IDS_MAX = 150;
  * The statement of what the outcomes say of some events at their destinations; what was not attempted has no row. There was no
  * attempt before `sinceMs` (milliseconds since 1970 UTC). Rows: LetterOutcomeRow.
  */
-export function letterOutcomesStatement(places: readonly OutcomePlace[], sinceMs: number): Statement {
+export function deadLetterOutcomesStatement(places: readonly OutcomePlace[], sinceMs: number): Statement {
   const { bind, statement } = createBinder();
   const distinct = (values: readonly string[]): string => bind([...new Set(values)], 'Array(String)');
   const ids = [...new Set(places.map(({ eventId }) => eventId))];

@@ -116,11 +116,11 @@ const formSchema = Type.Object({
 export type FormResults = Static<typeof formSchema>;
 
 /** @param leastPersons Persons that an answer has at the least to be told: of fewer it may be what somebody wrote. */
-function surveyResults(_query: EngageQuery, rows: readonly EngageRow[], leastPersons: number): SurveyResults {
+function surveyResults(_query: EngageQuery, rows: readonly EngageRow[], minPersons: number): SurveyResults {
   const of = statuses(rows);
   const answers = rows.filter(({ section }) => section === 'answer');
   const questions = [...Map.groupBy(answers, ({ name }) => name)].map(([id, values]) =>
-    questionOf(id, values, rows, leastPersons),
+    questionOf(id, values, rows, minPersons),
   );
   return {
     shown: of('shown'),
@@ -185,11 +185,11 @@ function questionOf(
   id: string,
   values: readonly EngageRow[],
   rows: readonly EngageRow[],
-  leastPersons: number,
+  minPersons: number,
 ): SurveyResults['questions'][number] {
   const respondents = rows.find(({ section, name }) => section === 'question' && name === id);
   const { numbers = 0, total = 0 } = values[0] ?? {};
-  const told = values.filter(({ persons }) => persons >= leastPersons);
+  const told = values.filter(({ persons }) => persons >= minPersons);
   return {
     id,
     answers: values[0]?.all_times ?? 0,
@@ -318,7 +318,7 @@ export const survey = question({
   example: { ...EXAMPLE_TIME, id: 'after-purchase' },
   statement: (siteId, query) => engageStatement('survey', siteId, query),
   answer: surveyResults,
-  hidesFew: true,
+  suppressesSmallCounts: true,
 });
 
 /** What a promo came to. */

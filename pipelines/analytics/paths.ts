@@ -225,10 +225,10 @@ function sum(rows: readonly PathRow[]): number {
  *
  * @param leastPersons Of a field that can have values of few persons, those that fewer have are with all others.
  */
-export function pathsStatement(siteId: string, plan: PathsPlan, leastPersons = 1): Statement {
+export function pathsStatement(siteId: string, plan: PathsPlan, minPersons = 1): Statement {
   const binder = createBinder();
   const listed = textsSql(siteId, querySpan(plan, binder), plan.by, binder, {
-    leastPersons,
+    minPersons,
     filters: plan.filters,
   });
   // As an array, which is worked out once for both ends.
@@ -360,7 +360,7 @@ export const paths = question({
   answerSchema,
   check: pathsProblems,
   example: { ...EXAMPLE_TIME, starting_at: 'add_to_cart', steps: 4, top: 8 },
-  statement: (siteId, query, leastPersons) => pathsStatement(siteId, pathsPlan(query), leastPersons),
+  statement: (siteId, query, minPersons) => pathsStatement(siteId, pathsPlan(query), minPersons),
   answer: pathsAnswer,
-  hidesFew: true,
+  suppressesSmallCounts: true,
 });

@@ -29,10 +29,10 @@ export interface Question<
   /** What of a query no schema can say, beside its own time and its filters. */
   check?(query: Static<Schema>): Problem[];
   /** @param leastPersons Persons that a value has at the least to be told. */
-  statement(siteId: string, query: Static<Schema>, leastPersons: number, nowMs: number): Statement;
-  answer(query: Static<Schema>, rows: readonly Row[], leastPersons: number): Static<Answer>;
+  statement(siteId: string, query: Static<Schema>, minPersons: number, nowMs: number): Statement;
+  answer(query: Static<Schema>, rows: readonly Row[], minPersons: number): Static<Answer>;
   /** Whether values that few persons have are left to those who may see persons. */
-  hidesFew?: true;
+  suppressesSmallCounts?: true;
   /** The time whose events are read, where that is not what `timeRead` makes of the query; null: they are found otherwise. */
   reads?(query: Static<Schema>): { from: number; to: number } | null;
 }

@@ -13,7 +13,7 @@ import {
   type Filter,
   type PersonField,
 } from './filters.ts';
-import { hasValuesOfFew } from './personal_fields.ts';
+import { hasSmallCountValues } from './personal_fields.ts';
 import type { Scope, Selection } from './question.ts';
 import type { Binder } from './statement.ts';
 
@@ -356,15 +356,15 @@ export function textsSql(
   { from, to }: TimeSpan,
   field: Field,
   binder: Binder,
-  few: { leastPersons: number; filters: readonly Filter[] } = { leastPersons: 1, filters: [] },
+  few: { minPersons: number; filters: readonly Filter[] } = { minPersons: 1, filters: [] },
 ): string {
-  const isCut = few.leastPersons > 1 && hasValuesOfFew(field);
+  const isCut = few.minPersons > 1 && hasSmallCountValues(field);
   const passes = allOf(few.filters.map((filter) => conditionOf(filter, binder)));
   const counted = isCut ? `, actor, ${passes} AS passing` : '';
   const found = binder.withNames(`SELECT ${textOf(field, binder)} AS found${counted} FROM event_rows
   WHERE site_id = ${binder.bind(siteId, 'String')} AND timestamp >= ${from} AND timestamp < ${to}`);
   return `SELECT ${digestOfText('found')} AS digest, any(found) AS text
-FROM (${found}) GROUP BY digest${isCut ? ` HAVING uniqExactIf(actor, passing) >= ${few.leastPersons} OR digest = 0` : ''}`;
+FROM (${found}) GROUP BY digest${isCut ? ` HAVING uniqExactIf(actor, passing) >= ${few.minPersons} OR digest = 0` : ''}`;
 }
 
 /**

@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox';
 import { firstRowsSql, querySpan, SPILLED } from './event_rows_sql.ts';
 import { closed, fieldShape } from './filters.ts';
-import { hasValuesOfFew } from './personal_fields.ts';
+import { hasSmallCountValues } from './personal_fields.ts';
 import { common, EXAMPLE_TIME, eventNames, limitOf, question, selectionOf } from './question.ts';
 import { AMOUNT_UNITS, conditionOf, selects, slotOf, textOf, unitsOf } from './sql_expressions.ts';
 import { createBinder, type Statement } from './statement.ts';
@@ -74,7 +74,7 @@ const RANKS: Record<NonNullable<TopQuery['by']>, string> = {
  *
  * @param leastPersons Of a field that can have values of few persons, those that fewer have are with the rest.
  */
-export function topStatement(siteId: string, query: TopQuery, leastPersons = 1): Statement {
+export function topStatement(siteId: string, query: TopQuery, minPersons = 1): Statement {
   const binder = createBinder();
   const { field, by = 'events', limit = LIMIT, filters = [] } = query;
   const selection = selectionOf(query);
@@ -90,7 +90,7 @@ export function topStatement(siteId: string, query: TopQuery, leastPersons = 1):
     binder,
   );
   const having =
-    leastPersons > 1 && hasValuesOfFew(field) ? ` HAVING uniqExact(person) >= ${leastPersons} OR any(text) = ''` : '';
+    minPersons > 1 && hasSmallCountValues(field) ? ` HAVING uniqExact(person) >= ${minPersons} OR any(text) = ''` : '';
   const greatest = `SELECT found FROM counted GROUP BY found${having} ORDER BY ${RANKS[by]} DESC, any(text) LIMIT ${limit}`;
   return binder.statement(`SELECT if(slot = 0, '', any(text)) AS text, slot = 0 AS rest, if(rest, uniqExact(found), 1) AS texts, count() AS events,
   uniqExact(person) AS persons, toString(sum(amount)) AS units
@@ -123,5 +123,5 @@ export const top = question({
   },
   statement: topStatement,
   answer: topAnswer,
-  hidesFew: true,
+  suppressesSmallCounts: true,
 });

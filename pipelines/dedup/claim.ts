@@ -40,7 +40,7 @@ export function positionOfKey(text: string): SourcePosition {
 }
 
 /** Where claims are kept. Throws when it cannot be said who claimed. */
-export interface ClaimStore {
+export interface DedupStore {
   /** For each claim, in order: null where it is new and now ours, else the coordinate that holds it. */
   claim(claims: readonly DedupKey[]): Promise<(string | null)[]>;
 }

@@ -1,12 +1,12 @@
 // Deduplication: the first right to an event id, and what copies leave behind.
 import type { SourcePosition } from '#schemas/event.ts';
-import { decodeEvent, type EntryView } from '#schemas/event_batch.ts';
+import { decodeEvent, type EncodedEvent } from '#schemas/event_batch.ts';
 import type { Duplicate } from '#schemas/records.ts';
-import { type ClaimStore, type DedupKey, dedupKey, passes, positionOfKey, type StoredKey } from './claim.ts';
+import { type DedupKey, type DedupStore, dedupKey, passes, positionOfKey, type StoredKey } from './claim.ts';
 
 /** An event of events.raw with its coordinate: the place it stands in, or stood in when it was first taken. */
 export interface RawEntry {
-  view: EntryView;
+  view: EncodedEvent;
   coordinate: SourcePosition;
   /** Of the record it stands in now. */
   recordOffset: number;
@@ -26,7 +26,7 @@ export interface Deduplicated {
 /** Lets the first event of each id pass. The same input gives the same output however often it is run. */
 export async function deduplicate(
   entries: readonly RawEntry[],
-  store: ClaimStore,
+  store: DedupStore,
   bucketChars: number,
 ): Promise<Deduplicated> {
   const claims = entries.map(({ view, coordinate }) => dedupKey(view.siteId, view.eventId, coordinate, bucketChars));
@@ -51,7 +51,7 @@ function droppedOf(
  * The claims of the events that one record of events.unique holds: each passed with the coordinate that it carries.
  * An event without one was not written by dedup and claims nothing.
  */
-export function pastClaims(views: readonly EntryView[], bucketChars: number, claimedAtMs: number): StoredKey[] {
+export function storedKeys(views: readonly EncodedEvent[], bucketChars: number, claimedAtMs: number): StoredKey[] {
   return views.flatMap(({ siteId, eventId, coordinate }) =>
     coordinate === null ? [] : [{ ...dedupKey(siteId, eventId, coordinate, bucketChars), claimedAtMs }],
   );
@@ -80,7 +80,7 @@ export function duplicatesOf(dropped: readonly DroppedEvent[]): Duplicate[] {
 }
 
 /** Name and key of an event, behind its head; null too where the rest of a copy is broken, which is dropped all the same. */
-function toldIn(eventBytes: Buffer): Pick<Duplicate, 'event' | 'key_id'> {
+function nameAndKeyOf(eventBytes: Buffer): Pick<Duplicate, 'event' | 'key_id'> {
   try {
     const { event, key_id = null } = decodeEvent(eventBytes);
     return { event, key_id };
@@ -94,7 +94,7 @@ function duplicateOf({ entry: { view, coordinate }, first }: DroppedEvent): Dupl
     site_id: view.siteId,
     event_id: view.eventId,
     received_at: view.receivedAtMs,
-    ...toldIn(view.eventBytes),
+    ...nameAndKeyOf(view.eventBytes),
     raw_partition: coordinate.partition,
     raw_offset: coordinate.offset,
     raw_index: coordinate.index,

@@ -71,7 +71,7 @@ export function ask(breaker: Breaker, config: BreakerConfig, nowMs: number): { p
 const PROBED_BY_LANES_MS = 90_000;
 
 /** What a call would have to wait for that leaves the probe to others; null where the breaker is closed, or nobody probed. */
-function troubleOf(breaker: Breaker, nowMs: number): Extract<Permit, { kind: 'wait' }> | null {
+function openReason(breaker: Breaker, nowMs: number): Extract<Permit, { kind: 'wait' }> | null {
   if (breaker.kind === 'closed') return null;
   const untilMs = breaker.kind === 'open' ? breaker.untilMs : breaker.probeUntilMs;
   if (nowMs >= untilMs + PROBED_BY_LANES_MS) return null;
@@ -171,7 +171,7 @@ export function createBreakers(config: BreakerConfig, slotsMax: number, nowMs: (
           put(destination, siteId, asked.breaker);
           return asked.permit;
         },
-        trouble: () => troubleOf(current(), nowMs()),
+        trouble: () => openReason(current(), nowMs()),
         report: (health) => put(destination, siteId, report(current(), config, health, nowMs())),
       };
     },
@@ -207,7 +207,7 @@ export type Outage =
   | { kind: 'away'; reason: string; untilMs: number; forMs: number }
   | { kind: 'probing'; reason: string; untilMs: number; forMs: number };
 
-export const HERE: Outage = { kind: 'here', failures: 0, sites: [] };
+export const AVAILABLE: Outage = { kind: 'here', failures: 0, sites: [] };
 
 export type OutagePermit = { kind: 'go' } | { kind: 'probe' } | { kind: 'wait'; notBeforeMs: number };
 
@@ -215,7 +215,7 @@ export type OutagePermit = { kind: 'go' } | { kind: 'probe' } | { kind: 'wait'; 
 const PROBE_LOOK_MS = 250;
 
 /** Asks whether a batch may be attempted now; while the destination is away one probes and the others wait. */
-export function askOutage(
+export function outagePermit(
   outage: Outage,
   config: OutageConfig,
   nowMs: number,
@@ -234,14 +234,14 @@ export function askOutage(
  *
  * @param sites how many sites are delivered to it.
  */
-export function reportOutage(
+export function recordOutage(
   outage: Outage,
   config: OutageConfig,
   call: { siteId: string; health: Health; sites: number },
   nowMs: number,
 ): Outage {
   const { health, siteId } = call;
-  if (health.kind === 'well' || health.kind === 'doubtful') return HERE;
+  if (health.kind === 'well' || health.kind === 'doubtful') return AVAILABLE;
   if (health.kind === 'credentials_broken') return outage;
   switch (outage.kind) {
     case 'away':
@@ -273,13 +273,13 @@ function awayFor(health: Extract<Health, { reason: string }>, forMs: number, now
  * After a probe that called nobody: the next batch probes, at once where nothing was to be sent, and after a pause where
  * the breaker of a site held it back.
  */
-export function withoutNews(outage: Outage, config: OutageConfig, heldBack: boolean, nowMs: number): Outage {
+export function afterEmptyProbe(outage: Outage, config: OutageConfig, heldBack: boolean, nowMs: number): Outage {
   if (outage.kind !== 'probing') return outage;
   return { ...outage, kind: 'away', untilMs: heldBack ? nowMs + config.awayMs : nowMs };
 }
 
 /** Different events refused alike, with none taken between them, after which it is taken to be the destination's fault. */
-export const REFUSED_ALIKE_MIN = 5;
+export const SAME_REJECTION_MIN = 5;
 
 /** Events that are dead at once, in a row, of a destination that took others lately. */
 export const DEAD_IN_A_ROW_MAX = 20;
@@ -298,7 +298,7 @@ const HELD_MAX = 100;
 export type Fault = 'event' | 'destination' | 'open' | 'unclear' | 'again';
 
 /** What the calls of one site show of its destination where refusals do not say whether they are about the event. */
-export interface SiteRefusals {
+export interface SiteRejectionTracker {
   /** The platform took an event of the site: what it refused before, and refuses again, is the event's own fault. */
   taken(): void;
   /** An event was refused by itself. Where several different ones were, with this reason and in a row, it is the destination. */
@@ -308,8 +308,8 @@ export interface SiteRefusals {
 }
 
 /** The same of all sites of one process. */
-export interface Refusals {
-  of(siteId: string): SiteRefusals;
+export interface RejectionTracker {
+  of(siteId: string): SiteRejectionTracker;
   /** Forgets what is known, as after a change of the site's settings. */
   reset(siteId: string): void;
 }
@@ -339,7 +339,7 @@ const newRow = (): Row => ({
  * @param sitesMax sites that are held in memory at the most; the one called longest ago is forgotten first.
  * @param nowMs milliseconds of a clock that only goes forward.
  */
-export function createRefusals(sitesMax: number, nowMs: () => number): Refusals {
+export function createRejectionTracker(sitesMax: number, nowMs: () => number): RejectionTracker {
   const rows = new Map<string, Row>();
 
   function touch(siteId: string): Row {
@@ -379,7 +379,7 @@ function refuse(row: Row, reason: string, eventId: string, nowMs: number): Fault
     row.dead += 1;
     return 'event';
   }
-  if (row.alike < REFUSED_ALIKE_MIN) return 'open';
+  if (row.alike < SAME_REJECTION_MIN) return 'open';
   row.again = isNew ? 0 : row.again + 1;
-  return row.again % REFUSED_ALIKE_MIN === 0 ? 'destination' : 'again';
+  return row.again % SAME_REJECTION_MIN === 0 ? 'destination' : 'again';
 }

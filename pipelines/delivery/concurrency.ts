@@ -1,7 +1,7 @@
 // Calls in flight: turns for each site, and sites whose destination is slow.
 
 /** Gives out turns, so that calls in flight are bound for each site and in all. */
-export interface Turns {
+export interface SiteConcurrencyLimiter {
   /** Does a piece of work of a site when fewer than `siteMax` of it, and fewer than there may be in all, are under way. */
   run<T>(siteId: string, siteMax: number, work: () => Promise<T>): Promise<T>;
 }
@@ -19,7 +19,10 @@ const SLOW_SHARE = 0.5;
  * @param totalMax pieces of work under way at a time, of all sites.
  * @param isSlow whether a site's work takes long.
  */
-export function createTurns(totalMax: number, isSlow: (siteId: string) => boolean = () => false): Turns {
+export function createSiteConcurrencyLimiter(
+  totalMax: number,
+  isSlow: (siteId: string) => boolean = () => false,
+): SiteConcurrencyLimiter {
   const underWay = new Map<string, number>();
   const waiting: Waiting[] = [];
   const slow = new Set<object>();

@@ -1,5 +1,5 @@
 // Consent and other choices of privacy that an event states.
-import { isRecord, type Properties, type Stated, stated, unwrapped, wordOf } from './vocabulary.ts';
+import { isRecord, type PrivacyFlag, type Properties, readFlag, unwrapped, wordOf } from './vocabulary.ts';
 
 /** What an event says of its person's privacy, whichever platform's word says it. */
 export interface PrivacyChoices extends Consent {
@@ -18,9 +18,9 @@ const SALE_NAMES = ['us_privacy', 'usPrivacy'];
 const LIMITING_OPTIONS = new Set(['ldu', 'lmu', 'ldp']);
 
 /** `data_processing_options`: a list, one word or words with commas; an empty list declares that nothing is limited. */
-function fromOptions(value: unknown): Stated {
+function fromOptions(value: unknown): PrivacyFlag {
   const given = unwrapped(value);
-  const whole = Array.isArray(given) ? (given.length === 0 ? 'no' : 'unreadable') : stated(given);
+  const whole = Array.isArray(given) ? (given.length === 0 ? 'no' : 'unreadable') : readFlag(given);
   if (whole !== 'unreadable') return whole;
   const options = Array.isArray(given) ? given : typeof given === 'string' ? given.split(/[,;\s]+/) : [given];
   const said = options.map((option: unknown) => optionSays(option));
@@ -28,33 +28,33 @@ function fromOptions(value: unknown): Stated {
   return said.every((one) => one === 'absent' || one === 'no') ? 'no' : 'unreadable';
 }
 
-function optionSays(option: unknown): Stated {
+function optionSays(option: unknown): PrivacyFlag {
   const word = wordOf(option);
   if (LIMITING_OPTIONS.has(word)) return 'yes';
-  return word === 'none' ? 'no' : stated(option);
+  return word === 'none' ? 'no' : readFlag(option);
 }
 
 /** What only limits: that it is not set is no permission. */
-function fromLimitingSignal(value: unknown): Stated {
-  const says = stated(value);
+function fromLimitingSignal(value: unknown): PrivacyFlag {
+  const says = readFlag(value);
   return says === 'no' ? 'absent' : says;
 }
 
 /** The IAB's US privacy string: version, notice, opted out of sale, agreement. */
-function fromSale(value: unknown): Stated {
-  if (stated(value) === 'absent') return 'absent';
+function fromSale(value: unknown): PrivacyFlag {
+  if (readFlag(value) === 'absent') return 'absent';
   const optedOut = /^\d[yn-]([yn-])[yn-]$/.exec(wordOf(value))?.[1];
   if (optedOut === undefined) return 'unreadable';
   return optedOut === 'y' ? 'yes' : 'absent';
 }
 
 /** Whether something restrictive was said: what cannot be read counts as if it was, and one yes outweighs any no. */
-function restricts(said: readonly Stated[]): boolean | null {
+function restricts(said: readonly PrivacyFlag[]): boolean | null {
   if (said.includes('yes') || said.includes('unreadable')) return true;
   return said.includes('no') ? false : null;
 }
 
-function under(properties: Properties, names: readonly string[], read: (value: unknown) => Stated): Stated[] {
+function under(properties: Properties, names: readonly string[], read: (value: unknown) => PrivacyFlag): PrivacyFlag[] {
   const context = unwrapped(properties['context']);
   const places = isRecord(context) ? [properties, context] : [properties];
   return places.flatMap((place) => names.map((name) => read(place[name])));
@@ -73,13 +73,13 @@ function declared(settings: unknown): boolean | null {
 export function privacyChoices(properties: Properties, settings: unknown): PrivacyChoices {
   const consent = consentOf(properties);
   const fallback = declared(settings);
-  const optedOut = restricts(under(properties, OPT_OUT_NAMES, stated)) === true;
+  const optedOut = restricts(under(properties, OPT_OUT_NAMES, readFlag)) === true;
   return {
     adUserData: consent.adUserData ?? fallback,
     adPersonalization: optedOut ? false : (consent.adPersonalization ?? fallback),
     analytics: consent.analytics,
     limitedDataUse: restricts([
-      ...under(properties, LIMITED_NAMES, stated),
+      ...under(properties, LIMITED_NAMES, readFlag),
       ...under(properties, SIGNAL_NAMES, fromLimitingSignal),
       ...under(properties, OPTIONS_NAMES, fromOptions),
       ...under(properties, SALE_NAMES, fromSale),
@@ -104,7 +104,7 @@ interface Consent {
 type Purpose = keyof Consent;
 interface Statement {
   purposes: readonly Purpose[];
-  says: Stated;
+  says: PrivacyFlag;
 }
 
 const ADVERTISING: readonly Purpose[] = ['adUserData', 'adPersonalization'];
@@ -125,10 +125,10 @@ const DENIED = new Set([
 ]);
 
 /** The words for agreeing and refusing beside plain flags. */
-function agreed(value: unknown): Stated {
+function agreed(value: unknown): PrivacyFlag {
   const word = wordOf(value).replace(/^consent_/, '');
   if (GRANTED.has(word)) return 'yes';
-  return DENIED.has(word) ? 'no' : stated(value);
+  return DENIED.has(word) ? 'no' : readFlag(value);
 }
 
 const named = (purposes: readonly Purpose[], names: readonly string[]): [string, readonly Purpose[]][] =>
@@ -160,7 +160,7 @@ const folded = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, 
 /** A name that nobody knows may be about advertising: that it is agreed to says nothing, that it is not refuses everything. */
 function mayRefuse(name: string, value: unknown): boolean {
   if (BESIDE.has(name)) return false;
-  const says = ASKS_FOR_REFUSAL.test(name) ? stated(value) : agreed(value);
+  const says = ASKS_FOR_REFUSAL.test(name) ? readFlag(value) : agreed(value);
   return says === 'unreadable' || says === (ASKS_FOR_REFUSAL.test(name) ? 'yes' : 'no');
 }
 
@@ -210,7 +210,7 @@ function idsOf(value: unknown): string[] | null {
  */
 function fromLists(value: unknown): readonly Statement[] {
   const lists = unwrapped(value);
-  if (stated(lists) === 'absent' || (isRecord(lists) && Object.keys(lists).length === 0)) return [];
+  if (readFlag(lists) === 'absent' || (isRecord(lists) && Object.keys(lists).length === 0)) return [];
   if (!isRecord(lists) || !LIST_NAMES.some((name) => name in lists)) return UNREADABLE;
   const [denied, allowed] = LIST_NAMES.map((name) => idsOf(lists[name]));
   if (!denied || !allowed) return UNREADABLE;
@@ -222,11 +222,11 @@ function fromLists(value: unknown): readonly Statement[] {
 }
 const LIST_NAMES = ['deniedConsentIds', 'allowedConsentIds'];
 
-const DIGITS: Readonly<Record<string, Stated>> = { '0': 'no', '1': 'yes', '-': 'absent' };
+const DIGITS: Readonly<Record<string, PrivacyFlag>> = { '0': 'no', '1': 'yes', '-': 'absent' };
 
 /** Google's consent signal `gcs`: `G1` and a digit each for advertising and analytics. */
 function fromGoogleSignal(value: unknown): Statement[] {
-  if (stated(value) === 'absent') return [];
+  if (readFlag(value) === 'absent') return [];
   const [, advertising, analytics] = /^g?1([01-])([01-])$/.exec(wordOf(value)) ?? [];
   if (advertising === undefined || analytics === undefined) return [{ purposes: ALL, says: 'unreadable' }];
   return [

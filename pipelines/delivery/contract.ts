@@ -73,7 +73,7 @@ export interface MapContext<Settings> {
   site: Site;
   name: ConversionName;
   /** The platform's name that the site's `event_names` setting gives to the event; null where it gives none. */
-  chosenName: string | null;
+  mappedEventName: string | null;
   /** The event's own identifiers, completed by what is known of the person. */
   identifiers: Identifiers;
   /** Further addresses, numbers and forms of the same person that the event gave, for platforms that take lists. */
@@ -92,7 +92,7 @@ export interface MapContext<Settings> {
 export type MapResult = { kind: 'mapped'; form: object; group: string } | { kind: 'skip'; reason: string };
 
 /** An event ready to be sent: `json` is its form, serialised once. */
-export interface Piece {
+export interface SerializedEvent {
   entry: EventEntry;
   json: string;
   bytes: number;
@@ -150,7 +150,7 @@ export interface Adapter<Settings = unknown> {
   map(entry: EventEntry, context: MapContext<Settings>): MapResult;
   /** Bytes of the request body beside the forms and one separator for each. */
   overheadBytes(settings: Settings): number;
-  request(pieces: readonly Piece[], context: RequestContext<Settings>): HttpRequest;
+  request(pieces: readonly SerializedEvent[], context: RequestContext<Settings>): HttpRequest;
   /** @param eventIds of the events in the request that was answered, in their order. */
   classify(answer: Answer, eventIds: readonly string[]): Verdict;
 }

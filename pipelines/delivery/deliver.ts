@@ -3,13 +3,13 @@ import { definitionsOf } from '#pipelines/settings/event_definitions.ts';
 import type { Event, EventEntry } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 import { isRestricted, type PrivacyChoices, privacyChoices } from './consent.ts';
-import type { Adapter, EntryOutcome, Limits, MapResult, Piece } from './contract.ts';
+import type { Adapter, EntryOutcome, Limits, MapResult, SerializedEvent } from './contract.ts';
 import {
   type DeliveryJob,
   type DeliveryPorts,
   dead,
   handedOver,
-  type IndexedPiece,
+  type IndexedSerializedEvent,
   paused,
   pausedByBreaker,
   type Run,
@@ -17,10 +17,10 @@ import {
   skipped,
 } from './delivery_run.ts';
 import { deadlineOfAge } from './event_fields.ts';
-import { exchange, newBudget, sendPermitted, settleHeld } from './exchange.ts';
+import { callBudget, exchange, sendPermitted, settleUnresolved } from './exchange.ts';
 import { matchingIdentifiers } from './matching.ts';
-import { chosenName, readSettings } from './setting_fields.ts';
-import { conversionName, keepsItselfFrom, type Properties, type Stated, stated } from './vocabulary.ts';
+import { mappedEventName, readSettings } from './setting_fields.ts';
+import { conversionName, excludesDestination, type PrivacyFlag, type Properties, readFlag } from './vocabulary.ts';
 
 /** How long events wait for a site's settings to become valid before they are looked at again. */
 const SETTINGS_WAIT_MS = 60_000;
@@ -43,17 +43,25 @@ export async function deliver(job: DeliveryJob, ports: DeliveryPorts): Promise<E
   const { timeoutMs, concurrencyMax } = limits;
   const run: Run = {
     ...{ job, ports, settings: read.settings, timeoutMs, concurrencyMax },
-    ...{ outcomes: [], token: null, queue: [], hasTaken: false, asking: null, isBlamed: false, held: [] },
+    ...{
+      outcomes: [],
+      token: null,
+      queue: [],
+      anyDelivered: false,
+      asking: null,
+      isDestinationBlamed: false,
+      held: [],
+    },
   };
   const pieces = job.entries.flatMap((entry, index) => preparePiece(run, entry, index));
   const bytesMax = limits.batchBytesMax - job.adapter.overheadBytes(read.settings);
   await sendAll(run, cutBatches(pieces, batchEventsMax(limits, job.attempt), bytesMax), concurrencyMax);
-  settleHeld(run);
+  settleUnresolved(run);
   return run.outcomes;
 }
 
 /** An event that cannot be read or mapped is dead by itself; the error's message may hold its data and is left out. */
-function preparePiece(run: Run, entry: EventEntry, index: number): IndexedPiece[] {
+function preparePiece(run: Run, entry: EventEntry, index: number): IndexedSerializedEvent[] {
   const { adapter, site, nowMs } = run.job;
   try {
     const mapped = prepare(adapter, site, run.settings, entry, nowMs);
@@ -70,7 +78,7 @@ function preparePiece(run: Run, entry: EventEntry, index: number): IndexedPiece[
 }
 
 /** When the breaker lets one call through to test the platform, that call goes first and alone. */
-async function sendAll(run: Run, batches: IndexedPiece[][], concurrencyMax: number): Promise<void> {
+async function sendAll(run: Run, batches: IndexedSerializedEvent[][], concurrencyMax: number): Promise<void> {
   const { queue } = run;
   queue.push(...batches);
   const first = queue.shift();
@@ -78,11 +86,11 @@ async function sendAll(run: Run, batches: IndexedPiece[][], concurrencyMax: numb
   if (run.ports.stopping()) return settleAll(run, batches.flat(), handedOver());
   const permit = run.ports.breaker.ask();
   if (permit.kind === 'wait') return settleAll(run, batches.flat(), pausedByBreaker(permit));
-  if (permit.kind === 'probe') await exchange(run, first, newBudget());
+  if (permit.kind === 'probe') await exchange(run, first, callBudget());
   else queue.unshift(first);
   const worker = async (): Promise<void> => {
     for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
-      await sendPermitted(run, batch, newBudget());
+      await sendPermitted(run, batch, callBudget());
     }
   };
   await Promise.all(Array.from({ length: Math.min(concurrencyMax, queue.length) }, worker));
@@ -119,7 +127,7 @@ export function prepare<Settings>(
   const reason = skipReason(adapter, event, rule, nowMs);
   if (reason !== null) return { kind: 'skip', reason };
   const properties = JSON.parse(event.properties) as Record<string, unknown>;
-  if (keepsItselfFrom(properties, adapter.name)) return { kind: 'skip', reason: 'not_in_destinations' };
+  if (excludesDestination(properties, adapter.name)) return { kind: 'skip', reason: 'not_in_destinations' };
   if (isOptedOut(adapter, site, properties)) return { kind: 'skip', reason: 'gpc' };
   const choices = privacyChoices(properties, settings);
   if (isRefused(adapter, choices)) return { kind: 'skip', reason: 'consent_denied' };
@@ -128,7 +136,7 @@ export function prepare<Settings>(
     settings,
     site,
     name,
-    chosenName: chosenName(settings, [event.event, rule.conversionEvent, name.canonical]),
+    mappedEventName: mappedEventName(settings, [event.event, rule.conversionEvent, name.canonical]),
     identifiers: matchingIdentifiers(entry),
     further: event.mode === 'offline' ? [] : (event.further_identifiers ?? []),
     choices,
@@ -138,14 +146,14 @@ export function prepare<Settings>(
 }
 
 /** What cannot be read counts as said. */
-const SAID: ReadonlySet<Stated> = new Set(['yes', 'unreadable']);
+const OPTED_OUT_VALUES: ReadonlySet<PrivacyFlag> = new Set(['yes', 'unreadable']);
 
 /**
  * Global Privacy Control asks not to be sold or shared: where the site respects it, advertising platforms get nothing of an
  * event that the tag marked so. Measuring goes on.
  */
 function isOptedOut({ advertising }: Pick<Adapter, 'advertising'>, { tag }: Site, properties: Properties): boolean {
-  return advertising !== 'none' && tag.respect_gpc && SAID.has(stated(properties['$gpc']));
+  return advertising !== 'none' && tag.respect_gpc && OPTED_OUT_VALUES.has(readFlag(properties['$gpc']));
 }
 
 /**
@@ -208,7 +216,7 @@ function batchEventsMax(limits: Limits, attempt: number): number {
  * Cuts pieces into batches of one group each, in order, none above the number of events or of bytes; a piece that is
  * too large by itself makes a batch of one.
  */
-function cutBatches<P extends Piece>(pieces: readonly P[], eventsMax: number, bytesMax: number): P[][] {
+function cutBatches<P extends SerializedEvent>(pieces: readonly P[], eventsMax: number, bytesMax: number): P[][] {
   const batches: P[][] = [];
   const open = new Map<string, { batch: P[]; bytes: number }>();
   for (const piece of pieces) {

@@ -2,15 +2,15 @@
 import type { EventEntry } from '#schemas/event.ts';
 import type { PlatformAnswer } from '#schemas/records.ts';
 import type { Site } from '#schemas/setting.ts';
-import type { BreakerPort, Fault, Permit, SiteRefusals } from './breaker.ts';
-import { putNewest, type Turns } from './concurrency.ts';
+import type { BreakerPort, Fault, Permit, SiteRejectionTracker } from './breaker.ts';
+import { putNewest, type SiteConcurrencyLimiter } from './concurrency.ts';
 import type {
   Adapter,
   Answer,
   EntryOutcome,
   EventVerdict,
   HttpRequest,
-  Piece,
+  SerializedEvent,
   TokenAnswer,
   Verdict,
 } from './contract.ts';
@@ -31,7 +31,7 @@ export interface DeliveryJob {
 }
 
 /** Calls whose answer says how many of their events were taken, and that is not all. */
-export interface Shortfall {
+export interface PartialSuccess {
   sent: number;
   taken: number;
   detail: string;
@@ -47,9 +47,9 @@ export interface DeliveryPorts {
   /** The breaker of this destination and site. */
   breaker: BreakerPort;
   /** What is known of refusals of this destination and site. */
-  refusals: SiteRefusals;
+  rejections: SiteRejectionTracker;
   /** Bounds the calls in flight of this destination, for each site and in all. */
-  turns: Turns;
+  turns: SiteConcurrencyLimiter;
   /** Short-lived tokens of destinations that need one. */
   tokens: TokenStore;
   /** Whether no further call is to be begun: somebody else goes on with what is left. */
@@ -57,16 +57,16 @@ export interface DeliveryPorts {
   /** Told of each outcome that an answer, or the lack of one, gave, as soon as it is known. */
   answered(entry: EventEntry, outcome: EntryOutcome): void;
   /** Told of each call whose events were taken in part. */
-  fellShort(shortfall: Shortfall): void;
+  onPartialSuccess(shortfall: PartialSuccess): void;
 }
 
-export interface IndexedPiece extends Piece {
+export interface IndexedSerializedEvent extends SerializedEvent {
   index: number;
 }
 
 /** An event that was refused by itself, while it is open whether that is about the event. */
-export interface HeldPiece {
-  piece: IndexedPiece;
+export interface UnresolvedEvent {
+  piece: IndexedSerializedEvent;
   reason: string;
   detail: string;
   tookMs: number;
@@ -85,20 +85,20 @@ export interface Run {
   /** The one exchange for a token that the calls of the job wait for. */
   token: Promise<TokenAnswer> | null;
   /** Batches that were not begun. */
-  queue: IndexedPiece[][];
+  queue: IndexedSerializedEvent[][];
   /** Whether the platform has taken any event of the job: what it refuses then is more likely the event's own fault. */
-  hasTaken: boolean;
+  anyDelivered: boolean;
   /** Other events of the job being tried, to find out whether it is the destination; whether it seems so. */
   asking: Promise<boolean> | null;
   /** Whether the job's refusals were found to be about the destination. */
-  isBlamed: boolean;
-  held: HeldPiece[];
+  isDestinationBlamed: boolean;
+  held: UnresolvedEvent[];
 }
 
 /** Settles an event by what the platform answered; null where no answer came. */
 export function settleAnswered(
   run: Run,
-  piece: IndexedPiece,
+  piece: IndexedSerializedEvent,
   judged: EntryOutcome | undefined,
   answer: PlatformAnswer | null,
 ): void {
@@ -109,7 +109,7 @@ export function settleAnswered(
 }
 
 /** Settles events of which nothing was asked. */
-export function settleAll(run: Run, batch: readonly IndexedPiece[], outcome: EntryOutcome): void {
+export function settleAll(run: Run, batch: readonly IndexedSerializedEvent[], outcome: EntryOutcome): void {
   for (const piece of batch) run.outcomes[piece.index] = outcome;
 }
 

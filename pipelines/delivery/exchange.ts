@@ -2,14 +2,13 @@
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 import type { PlatformAnswer } from '#schemas/records.ts';
 import type { Site } from '#schemas/setting.ts';
-import { type Fault, REFUSED_ALIKE_MIN } from './breaker.ts';
+import { type Fault, SAME_REJECTION_MIN } from './breaker.ts';
 import type { Answer, EntryOutcome, EventVerdict, TokenAnswer, Verdict } from './contract.ts';
 import {
   dead,
   diverted,
-  type HeldPiece,
   handedOver,
-  type IndexedPiece,
+  type IndexedSerializedEvent,
   paused,
   pausedByBreaker,
   type Run,
@@ -17,6 +16,7 @@ import {
   settle,
   settleAll,
   settleAnswered,
+  type UnresolvedEvent,
 } from './delivery_run.ts';
 import { sha256Hex } from './matching.ts';
 import { healthOf } from './platform_http.ts';
@@ -32,10 +32,10 @@ interface Budget {
   callsLeft: number;
 }
 
-export const newBudget = (): Budget => ({ callsLeft: SPLIT_CALLS_MAX });
+export const callBudget = (): Budget => ({ callsLeft: SPLIT_CALLS_MAX });
 
 /** Sends a batch where the breaker lets it. */
-export async function sendPermitted(run: Run, batch: IndexedPiece[], budget: Budget): Promise<void> {
+export async function sendPermitted(run: Run, batch: IndexedSerializedEvent[], budget: Budget): Promise<void> {
   if (run.ports.stopping()) return settleAll(run, batch, handedOver());
   const permit = run.ports.breaker.ask();
   if (permit.kind === 'wait') settleAll(run, batch, pausedByBreaker(permit));
@@ -43,7 +43,7 @@ export async function sendPermitted(run: Run, batch: IndexedPiece[], budget: Bud
 }
 
 /** Sends a batch and settles its events by the answer, with further calls for the parts of one that was refused. */
-export async function exchange(run: Run, batch: IndexedPiece[], budget: Budget): Promise<void> {
+export async function exchange(run: Run, batch: IndexedSerializedEvent[], budget: Budget): Promise<void> {
   const called = await call(run, batch);
   if (called === null) return settleAll(run, batch, handedOver());
   const { verdict, isShared, tookMs, answer } = called;
@@ -51,10 +51,10 @@ export async function exchange(run: Run, batch: IndexedPiece[], budget: Budget):
   run.ports.breaker.report(healthOf(verdict), isShared);
   if (verdict.kind !== 'split') {
     const fault = settleVerdict(run, batch, called);
-    if (fault !== null) await isToBlame(run, [], { ...fault, isShared });
+    if (fault !== null) await isDestinationFault(run, [], { ...fault, isShared });
     return;
   }
-  if (verdict.isDoubtful === true) return refusedInDoubt(run, batch, called, verdict, budget);
+  if (verdict.isDoubtful === true) return ambiguousRejection(run, batch, called, verdict, budget);
   if (batch.length === 1 || budget.callsLeft <= 0) return void settleVerdict(run, batch, called);
   const { refused, parts } = partsOf(batch, verdict.refusedIndexes ?? []);
   for (const piece of refused) settleAnswered(run, piece, settle(verdict, 1, tookMs)[0], answer);
@@ -64,20 +64,20 @@ export async function exchange(run: Run, batch: IndexedPiece[], budget: Budget):
 /** Answers what was said of an event whose refusal may show that it is the destination; null where none does. */
 function settleVerdict(
   run: Run,
-  batch: IndexedPiece[],
+  batch: IndexedSerializedEvent[],
   { verdict, tookMs, answer }: Pick<Called, 'verdict' | 'tookMs' | 'answer'>,
-): Blamed {
+): FaultyDestination {
   const outcomes = settle(verdict, batch.length, tookMs);
   if (verdict.kind === 'taken_in_part') {
-    run.ports.fellShort({ sent: batch.length, taken: verdict.taken, detail: verdict.detail });
+    run.ports.onPartialSuccess({ sent: batch.length, taken: verdict.taken, detail: verdict.detail });
   }
   if (outcomes.some(({ outcome }) => outcome === 'delivered')) noticeTaken(run);
   const doubts = doubtsOf(verdict, batch.length);
-  let blamed: Blamed = null;
+  let blamed: FaultyDestination = null;
   for (const [place, piece] of batch.entries()) {
     const said = doubts.get(place);
     if (said === undefined) settleAnswered(run, piece, outcomes[place], answer);
-    else blamed = blamedOf({ ...said, fault: hold(run, { ...said, piece, tookMs, answer }) }, blamed);
+    else blamed = faultyDestinationOf({ ...said, fault: hold(run, { ...said, piece, tookMs, answer }) }, blamed);
   }
   return blamed;
 }
@@ -92,16 +92,16 @@ function doubtsOf(verdict: Verdict, count: number): ReadonlyMap<number, Said> {
 
 /** What was refused before this is at fault. */
 function noticeTaken(run: Run): void {
-  run.hasTaken = true;
-  run.ports.refusals.taken();
+  run.anyDelivered = true;
+  run.ports.rejections.taken();
   for (const held of run.held) held.fault = 'event';
 }
 
 /** Where the platform named the events it refuses, the others go again together; else each half goes by itself. */
 function partsOf(
-  batch: IndexedPiece[],
+  batch: IndexedSerializedEvent[],
   refusedIndexes: readonly number[],
-): { refused: IndexedPiece[]; parts: IndexedPiece[][] } {
+): { refused: IndexedSerializedEvent[]; parts: IndexedSerializedEvent[][] } {
   const named = new Set(refusedIndexes);
   const refused = batch.filter((_, place) => named.has(place));
   const rest = batch.filter((_, place) => !named.has(place));
@@ -109,7 +109,7 @@ function partsOf(
   return { refused, parts: halvesOf(batch) };
 }
 
-function halvesOf(batch: IndexedPiece[]): IndexedPiece[][] {
+function halvesOf(batch: IndexedSerializedEvent[]): IndexedSerializedEvent[][] {
   const middle = Math.ceil(batch.length / 2);
   return [batch.slice(0, middle), batch.slice(middle)].filter(({ length }) => length > 0);
 }
@@ -119,9 +119,12 @@ interface Said {
   detail: string;
 }
 
-type Blamed = (Said & { fault: 'destination' | 'again' }) | null;
+type FaultyDestination = (Said & { fault: 'destination' | 'again' }) | null;
 
-function blamedOf({ fault, reason, detail }: Said & { fault: Fault }, before: Blamed = null): Blamed {
+function faultyDestinationOf(
+  { fault, reason, detail }: Said & { fault: Fault },
+  before: FaultyDestination = null,
+): FaultyDestination {
   if (fault !== 'destination' && fault !== 'again') return before;
   return before?.fault === 'destination' ? before : { fault, reason, detail };
 }
@@ -130,42 +133,42 @@ function blamedOf({ fault, reason, detail }: Said & { fault: Fault }, before: Bl
  * Finds out whether it is the destination, as what was refused makes it seem. Events of the job that were not refused
  * before are tried first, from all over what is left of it, so that the first ones do not speak for those behind them.
  */
-async function isToBlame(
+async function isDestinationFault(
   run: Run,
-  rest: readonly IndexedPiece[],
-  blamed: NonNullable<Blamed> & { isShared: boolean },
+  rest: readonly IndexedSerializedEvent[],
+  blamed: NonNullable<FaultyDestination> & { isShared: boolean },
 ): Promise<boolean> {
-  if (!run.isBlamed) {
-    run.asking ??= askOthers(run, blamed.fault).finally(() => {
+  if (!run.isDestinationBlamed) {
+    run.asking ??= probeOtherEvents(run, blamed.fault).finally(() => {
       run.asking = null;
     });
-    if ((await run.asking) && !run.isBlamed) blame(run, blamed);
+    if ((await run.asking) && !run.isDestinationBlamed) markDestinationFaulty(run, blamed);
   }
-  if (run.isBlamed) settleAll(run, rest, paused(blamed.reason, blamed.detail, null));
-  return run.isBlamed;
+  if (run.isDestinationBlamed) settleAll(run, rest, paused(blamed.reason, blamed.detail, null));
+  return run.isDestinationBlamed;
 }
 
-async function askOthers(run: Run, before: Fault): Promise<boolean> {
-  run.hasTaken = false;
-  const budget = newBudget();
+async function probeOtherEvents(run: Run, before: Fault): Promise<boolean> {
+  run.anyDelivered = false;
+  const budget = callBudget();
   let fault = before;
-  for (const piece of spread(unknownOf(run, run.queue.flat()), REFUSED_ALIKE_MIN)) {
-    if (run.hasTaken || (fault !== 'destination' && fault !== 'again')) break;
+  for (const piece of spread(unknownOf(run, run.queue.flat()), SAME_REJECTION_MIN)) {
+    if (run.anyDelivered || (fault !== 'destination' && fault !== 'again')) break;
     for (const batch of run.queue.splice(0)) {
       const left = batch.filter((one) => one !== piece);
       if (left.length > 0) run.queue.push(left);
     }
     fault = await faultOf(run, piece, budget);
   }
-  return !run.hasTaken && fault === 'destination';
+  return !run.anyDelivered && fault === 'destination';
 }
 
-const unknownOf = (run: Run, pieces: readonly IndexedPiece[]): IndexedPiece[] =>
-  pieces.filter(({ entry }) => !run.ports.refusals.isKnown(entry.event.event_id));
+const unknownOf = (run: Run, pieces: readonly IndexedSerializedEvent[]): IndexedSerializedEvent[] =>
+  pieces.filter(({ entry }) => !run.ports.rejections.isKnown(entry.event.event_id));
 
 /** It is the destination: what was refused is not dead, and nothing more is sent until its settings change. */
-function blame(run: Run, { reason, isShared }: Said & { isShared: boolean }): void {
-  run.isBlamed = true;
+function markDestinationFaulty(run: Run, { reason, isShared }: Said & { isShared: boolean }): void {
+  run.isDestinationBlamed = true;
   run.ports.breaker.report({ kind: 'credentials_broken', reason }, isShared);
 }
 
@@ -174,9 +177,9 @@ function blame(run: Run, { reason, isShared }: Said & { isShared: boolean }): vo
  * answered as a bad field is. A few events from all over the batch are sent by themselves; where it takes one of them,
  * those that it refuses are at fault, and where it refuses all the destination is.
  */
-async function refusedInDoubt(
+async function ambiguousRejection(
   run: Run,
-  batch: IndexedPiece[],
+  batch: IndexedSerializedEvent[],
   called: Called,
   verdict: Split,
   budget: Budget,
@@ -184,23 +187,23 @@ async function refusedInDoubt(
   const [only] = batch;
   if (batch.length === 1 && only !== undefined) {
     const { tookMs, answer } = called;
-    const blamed = blamedOf({ ...verdict, fault: hold(run, { ...verdict, piece: only, tookMs, answer }) });
-    if (blamed !== null) await isToBlame(run, [], { ...blamed, isShared: called.isShared });
+    const blamed = faultyDestinationOf({ ...verdict, fault: hold(run, { ...verdict, piece: only, tookMs, answer }) });
+    if (blamed !== null) await isDestinationFault(run, [], { ...blamed, isShared: called.isShared });
     return;
   }
   const unknown = unknownOf(run, batch);
-  const picks = spread(unknown.length > 0 ? unknown : batch, REFUSED_ALIKE_MIN);
+  const picks = spread(unknown.length > 0 ? unknown : batch, SAME_REJECTION_MIN);
   let fault: Fault = 'open';
   let asked = 0;
   for (const piece of picks) {
-    if (run.hasTaken || run.isBlamed || budget.callsLeft <= 0) break;
+    if (run.anyDelivered || run.isDestinationBlamed || budget.callsLeft <= 0) break;
     asked += 1;
     fault = await faultOf(run, piece, budget);
   }
   const rest = batch.filter((piece) => !picks.slice(0, asked).includes(piece));
-  const blamed = run.hasTaken || asked < picks.length ? null : blamedOf({ ...verdict, fault });
-  if (blamed !== null && (await isToBlame(run, rest, { ...blamed, isShared: called.isShared }))) return;
-  if (run.isBlamed || (blamed?.fault === 'again' && !run.hasTaken)) {
+  const blamed = run.anyDelivered || asked < picks.length ? null : faultyDestinationOf({ ...verdict, fault });
+  if (blamed !== null && (await isDestinationFault(run, rest, { ...blamed, isShared: called.isShared }))) return;
+  if (run.isDestinationBlamed || (blamed?.fault === 'again' && !run.anyDelivered)) {
     return settleAll(run, rest, paused(verdict.reason, verdict.detail, null));
   }
   if (budget.callsLeft <= 0 || fault === 'unclear') return leaveOpen(run, rest, verdict, called);
@@ -211,12 +214,17 @@ async function refusedInDoubt(
 }
 
 /** Nobody knows yet which of these is at fault, if any: they are searched further at the next attempt. */
-function leaveOpen(run: Run, rest: readonly IndexedPiece[], { detail }: Said, { tookMs, answer }: Called): void {
+function leaveOpen(
+  run: Run,
+  rest: readonly IndexedSerializedEvent[],
+  { detail }: Said,
+  { tookMs, answer }: Called,
+): void {
   for (const piece of rest) settleAnswered(run, piece, { ...diverted(SPLIT_UNFINISHED, detail), tookMs }, answer);
 }
 
 /** The breaker is not asked: what is open is the very question whether the destination works. */
-async function faultOf(run: Run, piece: IndexedPiece, budget: Budget): Promise<Fault> {
+async function faultOf(run: Run, piece: IndexedSerializedEvent, budget: Budget): Promise<Fault> {
   const called = await call(run, [piece]);
   if (called === null) {
     settleAll(run, [piece], handedOver());
@@ -230,14 +238,14 @@ async function faultOf(run: Run, piece: IndexedPiece, budget: Budget): Promise<F
 }
 
 /** Keeps what becomes of an event open to the end of the job; answers whose fault it is by what is known now. */
-function hold(run: Run, refusal: Omit<HeldPiece, 'fault'>): Fault {
+function hold(run: Run, refusal: Omit<UnresolvedEvent, 'fault'>): Fault {
   const { event } = refusal.piece.entry;
-  const fault = run.ports.refusals.refused(refusal.reason, event.event_id);
+  const fault = run.ports.rejections.refused(refusal.reason, event.event_id);
   run.held.push({ ...refusal, fault });
   return fault;
 }
 
-function spread(batch: readonly IndexedPiece[], count: number): IndexedPiece[] {
+function spread(batch: readonly IndexedSerializedEvent[], count: number): IndexedSerializedEvent[] {
   const step = Math.max(1, batch.length / count);
   return Array.from({ length: Math.min(count, batch.length) }, (_, index) => batch[Math.floor(index * step)]).filter(
     (piece) => piece !== undefined,
@@ -245,7 +253,7 @@ function spread(batch: readonly IndexedPiece[], count: number): IndexedPiece[] {
 }
 
 /** Settles the events that were refused by themselves, at the end of a job, by whose fault it is. */
-export function settleHeld(run: Run): void {
+export function settleUnresolved(run: Run): void {
   for (const { tookMs, piece, answer, ...held } of run.held.splice(0)) {
     settleAnswered(run, piece, { ...heldOutcome(run, held), tookMs }, answer);
   }
@@ -254,10 +262,10 @@ export function settleHeld(run: Run): void {
 /** What is paused is no attempt. Where too little is known, the event is tried again when more may be known. */
 function heldOutcome(
   run: Run,
-  { reason, detail, fault }: Pick<HeldPiece, 'reason' | 'detail' | 'fault'>,
+  { reason, detail, fault }: Pick<UnresolvedEvent, 'reason' | 'detail' | 'fault'>,
 ): EntryOutcome {
   if (fault === 'event') return dead(reason, detail);
-  if (run.isBlamed || fault === 'destination' || fault === 'again') return paused(reason, detail, null);
+  if (run.isDestinationBlamed || fault === 'destination' || fault === 'again') return paused(reason, detail, null);
   const isDead = fault === 'open' && run.job.attempt >= DOUBTED_ATTEMPTS_MAX;
   return isDead ? dead(reason, detail) : diverted(reason, detail);
 }
@@ -275,12 +283,12 @@ interface Called {
  * Sends a batch, when its turn has come and there is a token where one is needed. Null where the process was to stop
  * before that: nothing was sent.
  */
-function call(run: Run, batch: readonly IndexedPiece[]): Promise<Called | null> {
+function call(run: Run, batch: readonly IndexedSerializedEvent[]): Promise<Called | null> {
   const { ports, job, concurrencyMax } = run;
   return ports.turns.run(job.site.site_id, concurrencyMax, () => callNow(run, batch));
 }
 
-async function callNow(run: Run, batch: readonly IndexedPiece[]): Promise<Called | null> {
+async function callNow(run: Run, batch: readonly IndexedSerializedEvent[]): Promise<Called | null> {
   const { job, ports, settings, timeoutMs } = run;
   if (ports.stopping()) return null;
   const startedMs = ports.monotonicMs();

@@ -1,6 +1,6 @@
 // What adapters make requests with, and how they judge answers.
 import type { Health } from './breaker.ts';
-import type { Answer, EventVerdict, HttpRequest, Piece, Verdict } from './contract.ts';
+import type { Answer, EventVerdict, HttpRequest, SerializedEvent, Verdict } from './contract.ts';
 import { textField } from './setting_fields.ts';
 
 export const DELIVERED: EventVerdict = { kind: 'delivered' };
@@ -170,13 +170,13 @@ export const postJson = (
 /** What stands around the forms of a request's events in its JSON body. */
 export interface Envelope {
   /** The body with these events in it. */
-  around(pieces: readonly Piece[]): string;
+  around(pieces: readonly SerializedEvent[]): string;
   /** Bytes of the body without any event. */
   bytes: number;
 }
 
 /** The forms as the inside of a JSON list. */
-export const joined = (pieces: readonly Piece[]): string => pieces.map((piece) => piece.json).join(',');
+export const joined = (pieces: readonly SerializedEvent[]): string => pieces.map((piece) => piece.json).join(',');
 
 /** @param before the text up to the first form, `after` that behind the last. */
 export const envelope = (before: string, after: string): Envelope => ({

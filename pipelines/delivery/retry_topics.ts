@@ -18,7 +18,7 @@ export const RETRY_AGE_MAX_MS = 72 * 3_600_000;
 /** Share of the delay that is spread at random, so that what failed together does not come back together. */
 const JITTER = 0.2;
 
-export interface LaneQuestion {
+export interface RetryRequest {
   /** Attempts made so far, from 1. */
   attempt: number;
   firstAttemptedAtMs: number;
@@ -31,16 +31,16 @@ export interface LaneQuestion {
   random: number;
 }
 
-export type LaneChoice = { kind: 'lane'; lane: RetryDelay; dueAtMs: number } | { kind: 'dead'; reason: string };
+export type RetryChoice = { kind: 'lane'; retryTopic: RetryDelay; dueAtMs: number } | { kind: 'dead'; reason: string };
 
 /** The lane of an attempt is the shortest that the platform's wish allows; the last lane takes what waits longer. */
-function delayOf(question: LaneQuestion): { lane: RetryDelay; delayMs: number } {
+function delayOf(question: RetryRequest): { retryTopic: RetryDelay; delayMs: number } {
   const byAttempt = RETRY_DELAYS[Math.min(Math.max(question.attempt, 1), RETRY_DELAYS.length) - 1] ?? RETRY_DELAYS[0];
   const wishMs = Math.min(question.retryAfterMs ?? 0, RETRY_AFTER_MS_MAX);
   const delayMs = Math.round(Math.max(byAttempt.delayMs, wishMs) * (1 + JITTER * question.random));
-  if (wishMs <= byAttempt.delayMs) return { lane: byAttempt.name, delayMs };
-  const byWish = RETRY_DELAYS.findLast((lane) => lane.delayMs <= wishMs) ?? byAttempt;
-  return { lane: byWish.name, delayMs };
+  if (wishMs <= byAttempt.delayMs) return { retryTopic: byAttempt.name, delayMs };
+  const byWish = RETRY_DELAYS.findLast((retryTopic) => retryTopic.delayMs <= wishMs) ?? byAttempt;
+  return { retryTopic: byWish.name, delayMs };
 }
 
 /**
@@ -48,20 +48,20 @@ function delayOf(question: LaneQuestion): { lane: RetryDelay; delayMs: number } 
  * platform's Retry-After, of which six hours count at the most, and up to a fifth longer by jitter. Dead reasons: `too_old` when the platform's age window
  * would be closed by then, `retries_exhausted` when 72 hours have passed since the first attempt.
  */
-export function nextRetry(question: LaneQuestion): LaneChoice {
-  const { lane, delayMs } = delayOf(question);
-  return choiceOf(question, lane, question.nowMs + delayMs);
+export function nextRetry(question: RetryRequest): RetryChoice {
+  const { retryTopic, delayMs } = delayOf(question);
+  return choiceOf(question, retryTopic, question.nowMs + delayMs);
 }
 
 /** The lane, unless the event may not wait there until then. */
 function choiceOf(
-  { firstAttemptedAtMs, deadlineMs }: Pick<LaneQuestion, 'firstAttemptedAtMs' | 'deadlineMs'>,
-  lane: RetryDelay,
+  { firstAttemptedAtMs, deadlineMs }: Pick<RetryRequest, 'firstAttemptedAtMs' | 'deadlineMs'>,
+  retryTopic: RetryDelay,
   dueAtMs: number,
-): LaneChoice {
+): RetryChoice {
   if (deadlineMs !== null && dueAtMs >= deadlineMs) return { kind: 'dead', reason: 'too_old' };
   if (dueAtMs - firstAttemptedAtMs > RETRY_AGE_MAX_MS) return { kind: 'dead', reason: 'retries_exhausted' };
-  return { kind: 'lane', lane, dueAtMs };
+  return { kind: 'lane', retryTopic, dueAtMs };
 }
 
 /** The delay of the shortest lane that what is paused goes to, but for its probe. */
@@ -74,44 +74,45 @@ export const PAUSED_LANE_MS_MIN = 600_000;
  * twenty times, where a look at each try of the destination made it thousands. A lane behind whose delay it would be
  * too old makes way for a shorter one; dead reasons as in `nextRetry`, where even the shortest comes too late.
  */
-export function pausedLane(question: Omit<LaneQuestion, 'attempt'>): LaneChoice {
+export function pausedTopic(question: Omit<RetryRequest, 'attempt'>): RetryChoice {
   const { nowMs, firstAttemptedAtMs, retryAfterMs } = question;
-  return longestLane(question, Math.max(nowMs - firstAttemptedAtMs, retryAfterMs ?? 0, PAUSED_LANE_MS_MIN));
+  return longestDelay(question, Math.max(nowMs - firstAttemptedAtMs, retryAfterMs ?? 0, PAUSED_LANE_MS_MIN));
 }
 
 /** Where the one event of a paused site goes that shows when its trouble is over: looked at no later than that asks for. */
-export function probeLane(question: Omit<LaneQuestion, 'attempt'>): LaneChoice {
-  return longestLane(question, question.retryAfterMs ?? 0);
+export function probeTopic(question: Omit<RetryRequest, 'attempt'>): RetryChoice {
+  return longestDelay(question, question.retryAfterMs ?? 0);
 }
 
 /** Where an event of a slow site goes; dead reasons as in `nextRetry`. */
-export function slowLane(question: Omit<LaneQuestion, 'attempt'>): LaneChoice {
+export function slowRetry(question: Omit<RetryRequest, 'attempt'>): RetryChoice {
   return choiceOf(question, SLOW_LANE, question.nowMs);
 }
 
-function longestLane(question: Omit<LaneQuestion, 'attempt'>, delayMsMax: number): LaneChoice {
+function longestDelay(question: Omit<RetryRequest, 'attempt'>, delayMsMax: number): RetryChoice {
   const { nowMs, random } = question;
-  const lanes = RETRY_DELAYS.filter(({ delayMs }, place) => place === 0 || delayMs <= delayMsMax);
-  const choices = lanes.map(({ name, delayMs }) =>
+  const retryTopics = RETRY_DELAYS.filter(({ delayMs }, place) => place === 0 || delayMs <= delayMsMax);
+  const choices = retryTopics.map(({ name, delayMs }) =>
     choiceOf(question, name, nowMs + Math.round(delayMs * (1 + JITTER * random))),
   );
-  return choices.findLast(({ kind }) => kind === 'lane') ?? (choices[0] as LaneChoice);
+  return choices.findLast(({ kind }) => kind === 'lane') ?? (choices[0] as RetryChoice);
 }
 
-export const retryTopic = (destination: string, lane: RetryDelay): string => `delivery.${destination}.retry.${lane}`;
+export const retryTopicName = (destination: string, retryTopic: RetryDelay): string =>
+  `delivery.${destination}.retry.${retryTopic}`;
 /** Whether records of a topic wait there to be tried again, or to be replayed. */
-export const isLaneTopic = (topic: string): boolean => /^delivery\.\w+\.(?:retry\.|replay$)/.test(topic);
-export const slowTopic = (destination: string): string => retryTopic(destination, SLOW_LANE);
+export const isRetryTopic = (topic: string): boolean => /^delivery\.\w+\.(?:retry\.|replay$)/.test(topic);
+export const slowTopic = (destination: string): string => retryTopicName(destination, SLOW_LANE);
 export const replayTopic = (destination: string): string => `delivery.${destination}.replay`;
 
 /** The wait of the lane that a topic of a destination is; 0 for those of slow sites and of replays, where all is due at once. */
 export function delayOfTopic(destination: string, topic: string): number {
-  return RETRY_DELAYS.find(({ name }) => retryTopic(destination, name) === topic)?.delayMs ?? 0;
+  return RETRY_DELAYS.find(({ name }) => retryTopicName(destination, name) === topic)?.delayMs ?? 0;
 }
 
 /** Every topic a destination needs beside the ones all share. */
 export const topicsOf = (destination: string): string[] => [
-  ...RETRY_DELAYS.map(({ name }) => retryTopic(destination, name)),
+  ...RETRY_DELAYS.map(({ name }) => retryTopicName(destination, name)),
   slowTopic(destination),
   replayTopic(destination),
 ];
@@ -133,7 +134,7 @@ export interface RetryPoll {
   notBeforeMs: number;
 }
 
-interface LaneQuestionOfRecords {
+interface RetryRequestOfRecords {
   /** When each record is due, in their order; milliseconds since 1970 UTC. */
   duesMs: readonly number[];
   nowMs: number;
@@ -142,7 +143,7 @@ interface LaneQuestionOfRecords {
   /** Whether the lane holds more behind what was read. */
   isMoreBehind: boolean;
   /** How many of the records, from the first on, make way where they are not due, as what lies behind them may be due. */
-  passing: number;
+  skipCount: number;
 }
 
 /**
@@ -151,10 +152,10 @@ interface LaneQuestionOfRecords {
  * lane's wait make way for what lies behind what was read; they go round in steps, so that a lane of nothing else is not
  * written without a pause. A pass over the lane goes on without one.
  */
-export function lookAtLane({ duesMs, nowMs, delayMs, isMoreBehind, passing }: LaneQuestionOfRecords): RetryPoll {
+export function pollRetryTopic({ duesMs, nowMs, delayMs, isMoreBehind, skipCount }: RetryRequestOfRecords): RetryPoll {
   const last = Math.max(
     duesMs.findLastIndex((dueMs) => dueMs <= nowMs),
-    isMoreBehind ? passing - 1 : -1,
+    isMoreBehind ? skipCount - 1 : -1,
   );
   const earliest = (dues: readonly number[]): number => Math.min(...dues, nowMs + delayMs);
   if (last >= 0) {

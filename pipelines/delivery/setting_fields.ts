@@ -130,7 +130,7 @@ export function chosenNames(settings: object): ReadonlyMap<string, string> {
  *
  * @param names of the event, the most particular first.
  */
-export function chosenName(settings: unknown, names: readonly (string | null)[]): string | null {
+export function mappedEventName(settings: unknown, names: readonly (string | null)[]): string | null {
   if (typeof settings !== 'object' || settings === null) return null;
   const chosen = chosenNames(settings);
   if (chosen.size === 0) return null;

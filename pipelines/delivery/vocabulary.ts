@@ -124,7 +124,7 @@ export const textOrParameter = (properties: Properties, names: readonly string[]
   firstText(properties, names) ?? pageParameter(properties, parameter);
 
 /** What a yes-or-no property says. `unreadable`: it is there, and means neither. */
-export type Stated = 'yes' | 'no' | 'absent' | 'unreadable';
+export type PrivacyFlag = 'yes' | 'no' | 'absent' | 'unreadable';
 
 const YES = new Set(['true', '1', 'yes', 'y', 'on', 't']);
 const NO = new Set(['false', '0', 'no', 'n', 'off', 'f']);
@@ -136,7 +136,7 @@ export const wordOf = (value: unknown): string =>
     : '';
 
 /** Reads a flag, a number or a word, whatever its case; null, an empty text and PHP's empty object, which is a list, say nothing. */
-export function stated(value: unknown): Stated {
+export function readFlag(value: unknown): PrivacyFlag {
   if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) return 'absent';
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return 'unreadable';
   const word = wordOf(value);
@@ -162,10 +162,10 @@ export function unwrapped(value: unknown): unknown {
 export const DESTINATIONS_PROPERTY = '$destinations';
 
 /** Whether the event keeps itself from a destination. What cannot be read counts as a no, as it does of consent. */
-export function keepsItselfFrom(properties: Properties, destination: string): boolean {
+export function excludesDestination(properties: Properties, destination: string): boolean {
   const said = unwrapped(properties[DESTINATIONS_PROPERTY]);
-  const flag = isRecord(said) ? firstStated(said[destination], said['all']) : stated(said);
+  const flag = isRecord(said) ? firstStated(said[destination], said['all']) : readFlag(said);
   return flag === 'no' || flag === 'unreadable';
 }
 
-const firstStated = (own: unknown, all: unknown) => (stated(own) === 'absent' ? stated(all) : stated(own));
+const firstStated = (own: unknown, all: unknown) => (readFlag(own) === 'absent' ? readFlag(all) : readFlag(own));

@@ -232,6 +232,6 @@ export function coreOfText(text: string): string {
   const core = readable
     .normalize('NFD')
     .replaceAll(BETWEEN_WORDS, '')
-    .replaceAll(LOOK_ALIKE, (letter) => LOOK_ALIKES.get(letter) ?? letter);
+    .replaceAll(LOOK_ALIKE, (deadLetter) => LOOK_ALIKES.get(deadLetter) ?? deadLetter);
   return core.length < CHARACTERS_MIN ? readable.replaceAll(/\s+/g, ' ').trim() : core;
 }

@@ -3,11 +3,11 @@
 import { createHmac, hash } from 'node:crypto';
 import { memoize } from '#pipelines/stage.ts';
 import type { Identifiers, Person, SourcePosition } from '#schemas/event.ts';
-import { decodeIdentityPart, type EntryView, type IdentityPart } from '#schemas/event_batch.ts';
+import { decodeIdentityPart, type EncodedEvent, type IdentityPart } from '#schemas/event_batch.ts';
 import type { IdentityLink } from '#schemas/records.ts';
 
 interface IdentifiedEntry {
-  view: EntryView;
+  view: EncodedEvent;
   coordinate: SourcePosition;
   /** The same object for all events of a batch that were answered together. */
   person: Person;
@@ -21,12 +21,16 @@ export interface Identified {
 }
 
 /** An event of events.unique without its coordinate cannot have come from dedup. */
-class CoordinateMissingError extends Error {
+class SourcePositionMissingError extends Error {
   readonly code = 'coordinate_missing';
 }
 
 /** Says of each event who it belongs to, asking the store once a site. */
-export async function identify(views: readonly EntryView[], store: IdentityStore, secret: Buffer): Promise<Identified> {
+export async function identify(
+  views: readonly EncodedEvent[],
+  store: IdentityStore,
+  secret: Buffer,
+): Promise<Identified> {
   const questions = allLookups(views, secret);
   const personOf = memoize(
     ({ personId, identifiers }: IdentityAnswer): Person => ({ person_id: personId, identifiers }),
@@ -41,7 +45,7 @@ export async function identify(views: readonly EntryView[], store: IdentityStore
       );
       answers.forEach((answer, at) => {
         const { index, isOfVisitor } = questions[indexes[at] as number] as EventQuestion;
-        const view = views[index] as EntryView;
+        const view = views[index] as EncodedEvent;
         if (isOfVisitor) identified.entries[index] = { view, coordinate: coordinateOf(view), person: personOf(answer) };
         identified.links.push(...answer.links);
         identified.capped += answer.capped;
@@ -60,7 +64,7 @@ interface EventQuestion {
 }
 
 /** What identity asks of events, in their order. */
-export function allLookups(views: readonly EntryView[], secret: Buffer): EventQuestion[] {
+export function allLookups(views: readonly EncodedEvent[], secret: Buffer): EventQuestion[] {
   const persons = memoize((siteId: string) => memoize((distinctId: string) => basePersonId(siteId, distinctId)));
   const all: EventQuestion[] = [];
   views.forEach((view, index) => {
@@ -75,8 +79,8 @@ export function allLookups(views: readonly EntryView[], secret: Buffer): EventQu
   return all;
 }
 
-function coordinateOf(view: EntryView): SourcePosition {
-  if (view.coordinate === null) throw new CoordinateMissingError('event without a coordinate');
+function coordinateOf(view: EncodedEvent): SourcePosition {
+  if (view.coordinate === null) throw new SourcePositionMissingError('event without a coordinate');
   return view.coordinate;
 }
 
@@ -162,7 +166,7 @@ export function visitorNode(secret: Buffer, siteId: string, distinctId: string):
 }
 
 /** Keyed identifiers of an event that may stitch; offline-mode events are never linked. */
-export function nodesOf(secret: Buffer, siteId: string, part: IdentityPart): string[] {
+export function identityNodes(secret: Buffer, siteId: string, part: IdentityPart): string[] {
   const { identifiers } = part;
   if (!part.identify || part.mode === 'offline' || identifiers === null) return [];
   return JOINING.flatMap((kind) => {
@@ -193,7 +197,7 @@ export function lookupsOf(secret: Buffer, event: AskingEvent, part: IdentityPart
   const isPublic = part.caller === 'browser';
   const shared = { siteId, receivedAtMs, isPublic, coordinate: `${partition}:${offset}:${index}` };
   const silent = { ...shared, basePersonId: visitor, nodes: [], claim: null, identifiers: null };
-  const nodes = nodesOf(secret, siteId, part);
+  const nodes = identityNodes(secret, siteId, part);
   const own = { ...silent, nodes, identifiers: nodes.length === 0 ? null : part.identifiers };
   const isOnline = part.identify && part.mode === 'online';
   const previousId = isOnline ? part.previous_distinct_id : null;

@@ -1,7 +1,7 @@
 import { eventCountries } from '#pipelines/intake/call.ts';
 import { cleanEventName, readEventName } from '#pipelines/intake/rejections.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import { allowEffort, type Effort } from '#pipelines/privacy/effort.ts';
+import { createWorkBudget, type WorkBudget } from '#pipelines/privacy/effort.ts';
 import { looksLikePhone } from '#pipelines/privacy/key_meaning.ts';
 import { REDACTED } from '#pipelines/privacy/normalise_text.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
@@ -36,7 +36,7 @@ export function shownNames(sent: unknown, { secret, defaultCountry }: NameCleani
   if (!isObject(sent)) return { event: null, fields: [] };
   const properties = isObject(sent['properties']) ? sent['properties'] : {};
   const countries = eventCountries(properties, defaultCountry === null ? [] : [defaultCountry]);
-  const effort = allowEffort();
+  const effort = createWorkBudget();
   const shown = (name: string): string => fieldName(name, countries, effort);
   const eventName = (name: string): string =>
     withoutNumbers(cleanEventName(withoutCredentials(name), secret, countries, effort));
@@ -46,7 +46,7 @@ export function shownNames(sent: unknown, { secret, defaultCountry }: NameCleani
   return { event: named.ok ? eventName(named.name) : null, fields: [...own, ...ofProperties] };
 }
 
-function fieldName(name: string, countries: readonly string[], effort: Effort): string {
+function fieldName(name: string, countries: readonly string[], effort: WorkBudget): string {
   if (name.length > CHARACTERS_MAX) return TOO_LONG;
   return withoutNumbers(redactText(withoutCredentials(name), true, countries, effort));
 }

@@ -7,12 +7,12 @@ export const HOUR_MS = 3_600_000;
  * What was not accepted: `rejected`, an event that is malformed; `dropped`, a sound one that does not count; `refused`, a
  * request of which nothing was taken. And `warned`, an event that was accepted with a fault that its sender should mend.
  */
-export const REFUSAL_KINDS = ['rejected', 'dropped', 'refused', 'warned'] as const;
-export type RefusalKind = (typeof REFUSAL_KINDS)[number];
+export const WARNING_KINDS = ['rejected', 'dropped', 'refused', 'warned'] as const;
+export type WarningKind = (typeof WARNING_KINDS)[number];
 
 /** Why something was not accepted; `code` is one of docs/errors.md, or the reason of a drop. */
-export interface Refusal {
-  kind: RefusalKind;
+export interface IngestionWarning {
+  kind: WarningKind;
   code: string;
 }
 
@@ -29,16 +29,16 @@ interface Sampled {
 }
 
 /** One of those that were not accepted. */
-export interface RefusalSample extends Refusal, Sampled {
+export interface RejectionSample extends IngestionWarning, Sampled {
   atMs: number;
 }
 
 /** What one edge did not accept of one site and has not passed on yet. Its size is bounded, however long that takes. */
-export interface RefusalNotes {
+export interface RejectionCounts {
   /** By hour since 1970 UTC, kind and code, as `480000:rejected:event_name_missing`; the oldest first. */
   counts: Map<string, number>;
   /** The oldest first. */
-  samples: RefusalSample[];
+  samples: RejectionSample[];
   /** How many samples were taken since the notes were begun, by kind and code. */
   sampled: Map<string, number>;
 }
@@ -49,15 +49,20 @@ const COUNTS_MAX = 4_096;
 const SAMPLES_TAKEN_MAX = 20;
 const SAMPLES_OF_REASON_MAX = 2;
 
-export function newRefusalNotes(): RefusalNotes {
+export function newRejectionCounts(): RejectionCounts {
   return { counts: new Map(), samples: [], sampled: new Map() };
 }
 
 /** Names a reason in one text. */
-export const reasonOf = ({ kind, code }: Refusal): string => `${kind}:${code}`;
+export const reasonOf = ({ kind, code }: IngestionWarning): string => `${kind}:${code}`;
 
 /** Notes one refusal at `atMs`; asks for what a sample tells only while there is room for one more. */
-export function noteRefusal(notes: RefusalNotes, refusal: Refusal, atMs: number, tell: () => Sampled): void {
+export function countRejection(
+  notes: RejectionCounts,
+  refusal: IngestionWarning,
+  atMs: number,
+  tell: () => Sampled,
+): void {
   const reason = reasonOf(refusal);
   count(notes.counts, `${Math.floor(atMs / HOUR_MS)}:${reason}`);
   const taken = notes.sampled.get(reason) ?? 0;
@@ -79,16 +84,16 @@ function sumOf(counts: ReadonlyMap<string, number>): number {
 }
 
 /** How often something was not accepted, in an hour since 1970 UTC. */
-export interface HourRefusals extends Refusal {
+export interface HourRejections extends IngestionWarning {
   hour: number;
   count: number;
 }
 
 /** By hour, or by day of UTC. */
 export const REFUSAL_INTERVALS = ['hour', 'day'] as const;
-type RefusalInterval = (typeof REFUSAL_INTERVALS)[number];
+type RejectionInterval = (typeof REFUSAL_INTERVALS)[number];
 
-interface Counted extends Refusal {
+interface Counted extends IngestionWarning {
   count: number;
 }
 
@@ -97,7 +102,7 @@ interface CountedAt extends Counted {
   at: number;
 }
 
-const INTERVAL_MS: Readonly<Record<RefusalInterval, number>> = { hour: HOUR_MS, day: 24 * HOUR_MS };
+const INTERVAL_MS: Readonly<Record<RejectionInterval, number>> = { hour: HOUR_MS, day: 24 * HOUR_MS };
 
 /**
  * What was not accepted by interval, the earliest first, and over the whole time, the most frequent first. An hour of which a
@@ -105,9 +110,9 @@ const INTERVAL_MS: Readonly<Record<RefusalInterval, number>> = { hour: HOUR_MS, 
  *
  * @param from Inclusive, as `to` exclusive, in milliseconds since 1970 UTC.
  */
-export function refusalCounts(
-  hours: readonly HourRefusals[],
-  { from, to, interval }: { from: number; to: number; interval: RefusalInterval },
+export function rejectionCounts(
+  hours: readonly HourRejections[],
+  { from, to, interval }: { from: number; to: number; interval: RejectionInterval },
 ): { totals: Counted[]; counts: CountedAt[] } {
   const totals = new Map<string, Counted>();
   const counts = new Map<string, CountedAt>();
@@ -126,4 +131,4 @@ export function refusalCounts(
   };
 }
 
-const byReason = (a: Refusal, b: Refusal): number => (reasonOf(a) < reasonOf(b) ? -1 : 1);
+const byReason = (a: IngestionWarning, b: IngestionWarning): number => (reasonOf(a) < reasonOf(b) ? -1 : 1);

@@ -3,7 +3,7 @@
 import { createIsbotFromList, isbot, list } from 'isbot';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { cleanUserAgent, type Found, recipientsKinds } from '#pipelines/privacy/collect_identifiers.ts';
-import { allowEffort, type Effort, idEffort } from '#pipelines/privacy/effort.ts';
+import { createWorkBudget, idWorkBudget, type WorkBudget } from '#pipelines/privacy/effort.ts';
 import {
   anonymousId,
   copyIdentifier,
@@ -58,7 +58,7 @@ export interface Device {
 }
 
 /** One request, with what its events share. */
-export interface Call {
+export interface IntakeRequest {
   context: IntakeContext;
   rules: SiteRules;
   /** The peer, as its events may store it. */
@@ -66,7 +66,7 @@ export interface Call {
   /** The countries whose phone numbers its texts may hold: the site's, and the peer's. */
   countries: readonly string[];
   /** What reading phone numbers may still cost. */
-  effort: Effort;
+  budget: WorkBudget;
   /** Why none of its events counts, or null. */
   dropAll: DropReason | null;
   /** The peer's anonymous id, once an event has asked for it. */
@@ -108,14 +108,14 @@ const EVENTS_PER_PART = 50;
  *
  * @param events How many there are: as much may be done for each 50, which is what a request of ours may hold.
  */
-export function openCall(context: IntakeContext, events: number): Call {
+export function beginRequest(context: IntakeContext, events: number): IntakeRequest {
   const userAgent = context.userAgent === null ? null : cleanUserAgent(context.userAgent);
   return {
     context,
     rules: siteRules(context.site),
     peer: { ip: context.clientIp === null ? null : normaliseIp(context.clientIp), userAgent },
     countries: [context.site.default_country, context.country].filter((country) => country !== null),
-    effort: allowEffort(Math.max(1, Math.ceil(events / EVENTS_PER_PART))),
+    budget: createWorkBudget(Math.max(1, Math.ceil(events / EVENTS_PER_PART))),
     dropAll: dropAll(context),
     peerAnonymousId: null,
     occurrences: new Map(),
@@ -128,13 +128,13 @@ function dropAll({ prefetch, caller, browserSigns, userAgent }: IntakeContext): 
 }
 
 /** The anonymous id of a device; the peer's own is made once per request. */
-function deviceAnonymousId(call: Call, device: Device): string {
+function deviceAnonymousId(call: IntakeRequest, device: Device): string {
   if (device !== call.peer) return idOf(call, device);
   call.peerAnonymousId ??= idOf(call, device);
   return call.peerAnonymousId;
 }
 
-function idOf({ context }: Call, { ip, userAgent }: Device): string {
+function idOf({ context }: IntakeRequest, { ip, userAgent }: Device): string {
   return anonymousId(context.anonymousSalt, context.site.site_id, ip, userAgent);
 }
 
@@ -147,11 +147,11 @@ export interface Visitor {
  * Who the event is about. An offline-mode site knows only the day's anonymous id. A sent id that is an e-mail address
  * or phone number is replaced, and fills the identifier where the properties had none of the visitor's own.
  */
-export function visitorOf(sent: SentEvent, found: Found, device: Device, call: Call): Visitor {
+export function visitorOf(sent: SentEvent, found: Found, device: Device, call: IntakeRequest): Visitor {
   const { site, identitySecret } = call.context;
   if (site.mode === 'offline') return { distinctId: deviceAnonymousId(call, device), identifiers: null };
   if (sent.distinctId === null) return { distinctId: defaultId(found, device, call), identifiers: found.identifiers };
-  const { distinctId, identifier } = cleanDistinctId(sent.distinctId, identitySecret, site, call.effort);
+  const { distinctId, identifier } = cleanDistinctId(sent.distinctId, identitySecret, site, call.budget);
   if (identifier === null) return { distinctId, identifiers: found.identifiers };
   const identifiers = found.identifiers ?? noIdentifiers();
   const recipients = recipientsKinds(found);
@@ -168,7 +168,7 @@ export function visitorOf(sent: SentEvent, found: Found, device: Device, call: C
  * agent of one phone's model, would be one visitor and be stitched into one person. What a browser's key says joins nobody who
  * is known.
  */
-function defaultId(found: Found, device: Device, call: Call): string {
+function defaultId(found: Found, device: Device, call: IntakeRequest): string {
   const { email, phone, external_id } = found.identifiers ?? noIdentifiers();
   const customer = call.context.caller === 'browser' ? null : (email ?? phone ?? external_id);
   if (customer === null) return deviceAnonymousId(call, device);
@@ -192,14 +192,14 @@ export function cleanDistinctId(
   sent: string,
   secret: Buffer,
   site: Pick<Site, 'default_country'>,
-  effort?: Effort,
+  budget?: WorkBudget,
 ): CleanDistinctId {
   const countries = idCountries(site);
-  if (!holdsPersonalText(sent, countries, idEffort(effort))) return { distinctId: sent, identifier: null };
+  if (!holdsPersonalText(sent, countries, idWorkBudget(budget))) return { distinctId: sent, identifier: null };
   const plain = plainText(percentDecoded(sent), EVERYTHING);
   const email = normaliseEmail(plain);
   if (email !== null) return { distinctId: pseudonym(email, secret), identifier: { kind: 'email', raw: email } };
-  const isPhone = PHONE_MARK.test(plain) || redactText(plain, false, countries, idEffort(effort)) === REDACTED;
+  const isPhone = PHONE_MARK.test(plain) || redactText(plain, false, countries, idWorkBudget(budget)) === REDACTED;
   const phone = isPhone ? readPhone(plain, site.default_country) : null;
   if (phone === null) return { distinctId: pseudonym(sent, secret), identifier: null };
   const { number, isOfOne } = phone;
@@ -235,7 +235,7 @@ function codeIn(record: unknown): string | null {
  * Who shows a user agent: a browser that called us, a server that called us, or a shopper whom a server reports. A
  * server may call itself what it likes, so of it only crawlers known by name are robots.
  */
-type Bearer = 'browser' | 'server' | 'shopper';
+type AgentSource = 'browser' | 'server' | 'shopper';
 
 const VERDICTS_CACHED_MAX = 2048;
 /** In the patterns of isbot: what is no literal text. */
@@ -274,21 +274,25 @@ export const HTTP_LIBRARIES = [
   'Dalvik/2.1.0 (Linux; U; Android 13; Pixel 7 Build/TQ3A.230805.001)',
 ].flatMap((line) => line.split(' | '));
 
-const JUDGES: Record<Bearer, (userAgent: string) => boolean> = {
+const JUDGES: Record<AgentSource, (userAgent: string) => boolean> = {
   browser: isbot,
   server: createIsbotFromList([...NAMED_CRAWLERS]),
   shopper: createIsbotFromList([...NAMED_CRAWLERS, ...list.filter(namesRobots)]),
 };
 /** Verdicts by user agent; one that holds personal text is judged anew each time instead of being held in memory. */
-const verdicts: Record<Bearer, Map<string, boolean>> = { browser: new Map(), server: new Map(), shopper: new Map() };
+const verdicts: Record<AgentSource, Map<string, boolean>> = {
+  browser: new Map(),
+  server: new Map(),
+  shopper: new Map(),
+};
 
 /** Whether the user agent is a robot's. A browser always has one; a server may have none. */
-export function isBot(bearer: Bearer, userAgent: string | null): boolean {
+export function isBot(bearer: AgentSource, userAgent: string | null): boolean {
   if (userAgent === null || userAgent.trim() === '') return bearer === 'browser';
   return verdicts[bearer].get(userAgent) ?? judge(bearer, userAgent);
 }
 
-function judge(bearer: Bearer, userAgent: string): boolean {
+function judge(bearer: AgentSource, userAgent: string): boolean {
   const verdict = JUDGES[bearer](userAgent);
   if (redactText(userAgent) !== userAgent) return verdict;
   const known = verdicts[bearer];

@@ -1,11 +1,11 @@
 // The id of an event: the sender's, or a digest of what it says.
 import type { Found } from '#pipelines/privacy/collect_identifiers.ts';
-import { type Effort, idEffort } from '#pipelines/privacy/effort.ts';
+import { idWorkBudget, type WorkBudget } from '#pipelines/privacy/effort.ts';
 import { hmacSha256, pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import type { Event } from '#schemas/event.ts';
-import type { Call, Device, SentEvent } from './call.ts';
+import type { Device, IntakeRequest, SentEvent } from './call.ts';
 import { canonicalJson } from './json_text.ts';
 import { readShortText } from './rejections.ts';
 import { readForeignTime } from './timestamp.ts';
@@ -53,7 +53,7 @@ export function readUuid(
   sent: unknown,
   secret: Buffer,
   countries: readonly string[],
-  effort?: Effort,
+  budget?: WorkBudget,
   isEngageEvent = false,
 ): string | null {
   const whole = typeof sent === 'string' ? uuidOrNull(sent) : null;
@@ -63,7 +63,7 @@ export function readUuid(
   const trimmed = uuidOrNull(uuid);
   if (trimmed !== null) return trimmed;
   if (isShowingEventId(uuid)) return isEngageEvent ? uuid : pseudonym(uuid, secret);
-  return holdsPersonalText(uuid, countries, idEffort(effort)) ? pseudonym(uuid, secret) : uuid;
+  return holdsPersonalText(uuid, countries, idWorkBudget(budget)) ? pseudonym(uuid, secret) : uuid;
 }
 
 const SECOND_MS = 1000;
@@ -87,7 +87,7 @@ export function isIndistinct(
  *
  * @param isIndistinct By a digest others would be copies of it.
  */
-export function eventIdOf(sent: SentEvent, device: Device, isIndistinct: boolean, call: Call): string {
+export function eventIdOf(sent: SentEvent, device: Device, isIndistinct: boolean, call: IntakeRequest): string {
   if (sent.uuid !== null) return sent.uuid;
   const { sentTimestamp } = sent;
   if (sentTimestamp === null || isIndistinct) return call.context.randomEventId();

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { isObject } from '#pipelines/privacy/clean_properties.ts';
-import { allowEffort } from '#pipelines/privacy/effort.ts';
+import { createWorkBudget } from '#pipelines/privacy/effort.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 import type { InventoryElement, InventoryRecord } from '#schemas/records.ts';
 import { canonicalJson } from './json_text.ts';
@@ -44,7 +44,7 @@ export function readInventory(body: unknown, anonymous: boolean, countries: read
   if (!isText(title, 0, TITLE_CHARACTERS_MAX)) return refuse('title_invalid');
   if (!Array.isArray(elements)) return refuse('elements_invalid');
   if (elements.length > ELEMENTS_MAX) return refuse('elements_too_many');
-  const reads = allowEffort();
+  const reads = createWorkBudget();
   const clean = (text: string): string => redactText(text.toWellFormed(), anonymous, countries, reads);
   const read: InventoryElement[] = [];
   for (const [index, sent] of elements.entries()) {

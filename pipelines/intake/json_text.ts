@@ -4,24 +4,24 @@
 export type KeyPlaces = readonly (readonly string[])[];
 
 /** A part of a body that can be parsed by itself, with the number of values in it. */
-export interface Piece {
+export interface JsonSpan {
   start: number;
   end: number;
   values: number;
 }
 
 /** What can be said of a JSON text without parsing it. */
-export interface Outline {
+export interface JsonOutline {
   key: string | null;
   /** The members of the outer list, or of the list `batch`; null where there is none. */
-  members: Piece[] | null;
+  members: JsonSpan[] | null;
   /** Values of the whole text. */
   values: number;
 }
 
 /** `not_json`: it is certainly none; what is not found here is found when it is parsed. */
 type OutlineProblem = 'too_complex' | 'not_json';
-export type OutlineRead = { ok: true; outline: Outline } | { ok: false; problem: OutlineProblem };
+export type JsonOutlineRead = { ok: true; outline: JsonOutline } | { ok: false; problem: OutlineProblem };
 
 /** Deeper or with more values no client of a foreign protocol sends. */
 const DEPTH_MAX = 64;
@@ -46,7 +46,7 @@ export class JsonScanner {
   /** The names that lead to where it is, by depth. */
   private readonly names: string[] = [];
   private readonly found: (string | null)[];
-  private members: Piece[] | null = null;
+  private members: JsonSpan[] | null = null;
   private at = 0;
   private depth = 0;
   private values = 0;
@@ -55,7 +55,7 @@ export class JsonScanner {
   private atName = false;
   /** Depth of the list of calls while it is open, else 0. */
   private listDepth = 0;
-  private member: Piece | null = null;
+  private member: JsonSpan | null = null;
   /** Where the text that is open begins; -1 where none is. */
   private textStart = -1;
 
@@ -66,7 +66,7 @@ export class JsonScanner {
   }
 
   /** Looks at so many bytes more; null: there are more. */
-  step(bytes: number): OutlineRead | null {
+  step(bytes: number): JsonOutlineRead | null {
     const end = Math.min(this.text.length, this.at + bytes);
     for (; this.at < end; this.at++) {
       if (this.textStart >= 0) {

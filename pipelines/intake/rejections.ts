@@ -1,5 +1,5 @@
 // Why an event is not taken, and the rules of names and short texts.
-import type { Effort } from '#pipelines/privacy/effort.ts';
+import type { WorkBudget } from '#pipelines/privacy/effort.ts';
 import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 
@@ -44,8 +44,13 @@ export function readEventName(sent: unknown): EventNameOutcome {
 }
 
 /** The name as it may be stored: an address in it is redacted, a name that is an address becomes a keyed hash. */
-export function cleanEventName(name: string, secret: Buffer, countries: readonly string[], effort?: Effort): string {
-  const clean = redactText(name, false, countries, effort);
+export function cleanEventName(
+  name: string,
+  secret: Buffer,
+  countries: readonly string[],
+  budget?: WorkBudget,
+): string {
+  const clean = redactText(name, false, countries, budget);
   return clean !== name && WHOLE_EMAIL.test(name) ? pseudonym(name, secret) : clean;
 }
 

@@ -1,7 +1,7 @@
 // An event as it was sent, each field read and checked.
 import { pageUrl } from '#pipelines/delivery/vocabulary.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import type { Effort } from '#pipelines/privacy/effort.ts';
+import type { WorkBudget } from '#pipelines/privacy/effort.ts';
 import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { isNobodysId, isPlaceholderId, numberId } from '#pipelines/privacy/placeholder_ids.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
@@ -23,12 +23,12 @@ export function readSentEvent(
   sent: unknown,
   context: IntakeContext,
   known: readonly string[],
-  effort?: Effort,
+  budget?: WorkBudget,
 ): SentEventOutcome {
   if (!isObject(sent)) return refuse('event_not_object');
   const countries = isObject(sent['properties']) ? eventCountries(sent['properties'], known) : known;
   const name = readEventName(
-    context.isCrossOrigin === true ? foreignName(sent['event'], countries, effort) : sent['event'],
+    context.isCrossOrigin === true ? foreignName(sent['event'], countries, budget) : sent['event'],
   );
   if (!name.ok) return name;
   const sentUuid = shortId(sent['uuid'], context);
@@ -36,7 +36,7 @@ export function readSentEvent(
   const isUuidAbsent = isAbsent(sentUuid) || isPlaceholderText(sentUuid);
   const uuid = isUuidAbsent
     ? null
-    : readUuid(sentUuid, context.identitySecret, idCountries(context.site), effort, context.isEngageEvent);
+    : readUuid(sentUuid, context.identitySecret, idCountries(context.site), budget, context.isEngageEvent);
   if (uuid === null && !isUuidAbsent) return refuse('uuid_invalid');
   const distinctId = isAbsent(sentDistinctId) ? null : readShortText(sentDistinctId);
   if (distinctId === null && !isAbsent(sentDistinctId)) return refuse('distinct_id_invalid');
@@ -97,11 +97,11 @@ const CONTROL_CHARACTERS = /\p{Cc}+/gu;
 const NAME_CHARACTERS_MAX = 200;
 
 /** The name of another product's event, on one line and cut; without personal text before that, as half an address is not found. */
-function foreignName(sent: unknown, countries: readonly string[], effort?: Effort): unknown {
+function foreignName(sent: unknown, countries: readonly string[], budget?: WorkBudget): unknown {
   if (typeof sent === 'number') return String(sent);
   if (typeof sent !== 'string' || readShortText(sent) !== null) return sent;
   const name = sent.replace(CONTROL_CHARACTERS, ' ').trim();
-  return name === '' ? sent : redactText(name, false, countries, effort).slice(0, NAME_CHARACTERS_MAX);
+  return name === '' ? sent : redactText(name, false, countries, budget).slice(0, NAME_CHARACTERS_MAX);
 }
 
 /** Of another product's call its own word, which was put there with the call (`clockOf`); of ours that of the request. */
@@ -124,7 +124,7 @@ const isActionSource = (value: unknown): value is ActionSource =>
   (ACTION_SOURCES as readonly unknown[]).includes(value);
 
 /** What an event says of where it happened, or what follows from who sent it. */
-interface StatedSource {
+interface ActionSourceInput {
   actionSource: ActionSource;
   /** Whether the event says it itself. */
   isStated: boolean;
@@ -134,7 +134,7 @@ interface StatedSource {
  * The event's action source; null when it is none of the six. Where none was sent it is `website`, but for an event that a
  * server's library made by itself: of no page and no shopper's device there is nothing that happened on a website.
  */
-function readActionSource(properties: Properties, caller: Caller): StatedSource | null {
+function readActionSource(properties: Properties, caller: Caller): ActionSourceInput | null {
   const sent = own(properties, '$action_source');
   if (sent === undefined || sent === null) return { actionSource: unstatedSource(properties, caller), isStated: false };
   return isActionSource(sent) ? { actionSource: sent, isStated: true } : null;

@@ -1,22 +1,22 @@
 // From the body of a request to events as they are stored.
 import { cleanProperties, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { Found } from '#pipelines/privacy/collect_identifiers.ts';
-import { type Effort, idEffort, startEvent } from '#pipelines/privacy/effort.ts';
+import { idWorkBudget, startEvent, type WorkBudget } from '#pipelines/privacy/effort.ts';
 import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { isReachableAddress } from '#pipelines/privacy/ip_addresses.ts';
 import { isPlaceholderId, isRounded, numberId } from '#pipelines/privacy/placeholder_ids.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import type { Event } from '#schemas/event.ts';
 import {
-  type Call,
+  beginRequest,
   cleanDistinctId,
   type Device,
   type DropReason,
   type EventWarning,
   type IntakeContext,
+  type IntakeRequest,
   idCountries,
   isBot,
-  openCall,
   type SentEvent,
   type Visitor,
   visitorOf,
@@ -30,7 +30,7 @@ import { readSentAt } from './timestamp.ts';
 export type Rejection = { index: number; code: RejectionCode; message: string };
 type Drop = { index: number; reason: DropReason };
 type Warned = { index: number; code: EventWarning };
-export interface TakenBatch {
+export interface ProcessedBatch {
   taken: Event[];
   rejected: Rejection[];
   dropped: Drop[];
@@ -41,7 +41,7 @@ export interface TakenBatch {
 }
 
 /** The turns of the event loop in which long work is done. */
-export interface Turns {
+export interface Yielder {
   /** Whether this turn has lasted so long that others wait. */
   isOver(): boolean;
   /** Resolves in the next one. */
@@ -53,36 +53,36 @@ export interface Turns {
  * name. Each event is taken, rejected (it was malformed) or dropped (a robot's, or blocked by the site); `index` is its
  * place in the request.
  */
-export function takeBatch(events: readonly unknown[], context: IntakeContext): TakenBatch {
-  const call = openCall(context, events.length);
+export function processBatch(events: readonly unknown[], context: IntakeContext): ProcessedBatch {
+  const call = beginRequest(context, events.length);
   const batch = emptyBatch();
   for (let index = 0; index < events.length; index += 1) takeOne(events, index, call, batch);
-  return { ...batch, steps: stepsOf(call.effort) };
+  return { ...batch, steps: stepsOf(call.budget) };
 }
 
 /** The same in several turns of the event loop where it is long: one ends with the event in which it is over. */
-export async function takeBatchInTurns(
+export async function processBatchInSlices(
   events: readonly unknown[],
   context: IntakeContext,
-  turns: Turns,
-): Promise<TakenBatch> {
-  const call = openCall(context, events.length);
+  turns: Yielder,
+): Promise<ProcessedBatch> {
+  const call = beginRequest(context, events.length);
   const batch = emptyBatch();
   for (let index = 0; index < events.length; index += 1) {
     if (turns.isOver()) await turns.next();
     takeOne(events, index, call, batch);
   }
-  return { ...batch, steps: stepsOf(call.effort) };
+  return { ...batch, steps: stepsOf(call.budget) };
 }
 
-const stepsOf = ({ made, walked }: Effort): number => made.steps + walked.values;
+const stepsOf = ({ made, walked }: WorkBudget): number => made.steps + walked.values;
 
-function emptyBatch(): TakenBatch {
+function emptyBatch(): ProcessedBatch {
   return { taken: [], rejected: [], dropped: [], warned: [], steps: 0 };
 }
 
-function takeOne(events: readonly unknown[], index: number, call: Call, batch: TakenBatch): void {
-  const outcome = takeEvent(events[index], call);
+function takeOne(events: readonly unknown[], index: number, call: IntakeRequest, batch: ProcessedBatch): void {
+  const outcome = processEvent(events[index], call);
   switch (outcome.kind) {
     case 'taken':
       batch.taken.push(outcome.event);
@@ -103,10 +103,10 @@ type EventOutcome =
   | { kind: 'dropped'; reason: DropReason };
 
 /** Takes one event of a request: checks it, cleans its properties, and fills in what was left to defaults. */
-function takeEvent(sent: unknown, call: Call): EventOutcome {
+function processEvent(sent: unknown, call: IntakeRequest): EventOutcome {
   if (call.dropAll !== null) return { kind: 'dropped', reason: call.dropAll };
-  startEvent(call.effort);
-  const read = readSentEvent(sent, call.context, call.countries, call.effort);
+  startEvent(call.budget);
+  const read = readSentEvent(sent, call.context, call.countries, call.budget);
   if (!read.ok) return reject(read.code);
   const { countries, name } = read.event;
   const isForServers = call.rules.serverOnlyNames.size > 0 && isIdentifyName(call.rules.serverOnlyNames, name);
@@ -115,13 +115,13 @@ function takeEvent(sent: unknown, call: Call): EventOutcome {
     read.event.properties,
     call.context.identitySecret,
     idCountries(call.context.site),
-    call.effort,
+    call.budget,
   );
   const cleaned = cleanProperties(withPrivacyControl(read.event.properties, call.context), {
     anonymous: call.context.site.mode === 'offline',
     defaultCountry: call.context.site.default_country,
     countries,
-    effort: call.effort,
+    budget: call.budget,
     lifted: columns.lifted,
   });
   if (!cleaned.ok) return reject(cleaned.problem);
@@ -140,7 +140,7 @@ interface ReadEvent {
   found: Found;
 }
 
-function judgeEvent(read: ReadEvent, call: Call): EventOutcome {
+function judgeEvent(read: ReadEvent, call: IntakeRequest): EventOutcome {
   const device = deviceOf(call, read.found);
   if (isRobots(read, call)) return { kind: 'dropped', reason: 'bot' };
   const visitor = visitorOf(read.sent, read.found, device, call);
@@ -159,12 +159,12 @@ function warningsOf({ sent, found, columns }: ReadEvent): EventWarning[] {
 }
 
 /** Only a server may say whose device it reports for; of a browser the peer is the device. */
-function deviceOf({ context, peer }: Call, { client_ip, client_user_agent }: Found): Device {
+function deviceOf({ context, peer }: IntakeRequest, { client_ip, client_user_agent }: Found): Device {
   if (context.caller === 'browser' || (client_ip === null && client_user_agent === null)) return peer;
   return { ip: client_ip ?? peer.ip, userAgent: client_user_agent ?? peer.userAgent };
 }
 
-function isRobots({ sent, found }: ReadEvent, { context }: Call): boolean {
+function isRobots({ sent, found }: ReadEvent, { context }: IntakeRequest): boolean {
   if (hasWebdriver(sent.properties)) return true;
   if (context.caller === 'browser' || found.client_user_agent === null) return false;
   return isBot(sent.actionSource === 'website' ? 'shopper' : 'server', found.client_user_agent);
@@ -182,7 +182,7 @@ function isTrue(object: JsonObject, key: string): boolean {
   return object[key] === true && Object.hasOwn(object, key);
 }
 
-function isBlocked(read: ReadEvent, device: Device, visitor: Visitor, { context, rules }: Call): boolean {
+function isBlocked(read: ReadEvent, device: Device, visitor: Visitor, { context, rules }: IntakeRequest): boolean {
   if (rules.blocks.length === 0) return false;
   const facts = {
     clientIp: device.ip,
@@ -195,7 +195,7 @@ function isBlocked(read: ReadEvent, device: Device, visitor: Visitor, { context,
   return rules.blocks.some((blocks) => blocks(facts));
 }
 
-function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call: Call): Event {
+function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call: IntakeRequest): Event {
   const { sent, columns, found } = read;
   const { context, rules } = call;
   return {
@@ -203,7 +203,7 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
     event_id: eventIdOf(sent, device, isIndistinct(sent, found, columns.order_id), call),
     distinct_id: visitor.distinctId,
     received_at: context.receivedAtMs,
-    event: cleanEventName(sent.name, context.identitySecret, sent.countries, call.effort),
+    event: cleanEventName(sent.name, context.identitySecret, sent.countries, call.budget),
     timestamp: sent.timestamp,
     original_timestamp: sent.originalTimestamp,
     mode: context.site.mode,
@@ -228,8 +228,11 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
   };
 }
 
-function previousIdOf({ previousId }: SentEvent, { context: { identitySecret, site }, effort }: Call): string | null {
-  return previousId === null ? null : cleanDistinctId(previousId, identitySecret, site, effort).distinctId;
+function previousIdOf(
+  { previousId }: SentEvent,
+  { context: { identitySecret, site }, budget }: IntakeRequest,
+): string | null {
+  return previousId === null ? null : cleanDistinctId(previousId, identitySecret, site, budget).distinctId;
 }
 
 /** An event that says itself that it happened elsewhere than on a website: a report of somebody known by name. */
@@ -238,13 +241,13 @@ function isOfflineReport({ actionSource, isSourceStated }: SentEvent): boolean {
 }
 
 /** An address that a server reports and that is nobody's on the internet gives way to the server's own. */
-function addressOf(device: Device, { peer }: Call): string | null {
+function addressOf(device: Device, { peer }: IntakeRequest): string | null {
   if (device.ip === null || peer.ip === null || isReachableAddress(device.ip)) return device.ip;
   return isReachableAddress(peer.ip) ? peer.ip : device.ip;
 }
 
 /** Of an offline-mode site's event nothing is kept that says who it was, and it stitches nothing. */
-function anonymousEvent(read: ReadEvent, device: Device, visitor: Visitor, call: Call): Event {
+function anonymousEvent(read: ReadEvent, device: Device, visitor: Visitor, call: IntakeRequest): Event {
   const event = identifiedEvent(read, device, visitor, call);
   event.identify = false;
   event.city = null;
@@ -283,11 +286,11 @@ function readColumns(
   properties: Readonly<Record<string, unknown>>,
   secret: Buffer,
   countries: readonly string[],
-  effort?: Effort,
+  budget?: WorkBudget,
 ): Columns {
   const value = readValue(own(properties, 'value'));
   const currency = readCurrency(own(properties, 'currency'));
-  const order_id = readOrderId(own(properties, 'order_id'), secret, countries, effort);
+  const order_id = readOrderId(own(properties, 'order_id'), secret, countries, budget);
   const lifted = Object.hasOwn(properties, '$action_source') ? ACTION_SOURCE_LIFTED : NOTHING_LIFTED;
   return { value, currency, order_id, lifted };
 }
@@ -305,11 +308,11 @@ function readCurrency(sent: unknown): string | null {
   return CURRENCY.test(text) ? text.toUpperCase() : null;
 }
 
-function readOrderId(sent: unknown, secret: Buffer, countries: readonly string[], effort?: Effort): string | null {
+function readOrderId(sent: unknown, secret: Buffer, countries: readonly string[], budget?: WorkBudget): string | null {
   const id = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? numberId(sent) : sent);
   // Platforms count one order by an id once.
   if (id === null || isPlaceholderId(id)) return null;
-  return holdsPersonalText(id, countries, idEffort(effort)) ? pseudonym(id, secret) : id;
+  return holdsPersonalText(id, countries, idWorkBudget(budget)) ? pseudonym(id, secret) : id;
 }
 
 /** A number of so many digits may not fit 64 bits. */

@@ -171,7 +171,7 @@ export function createOwnCount() {
       return granted;
     },
     /** Takes back what was granted and not produced, as far as nothing newer was learnt since. */
-    giveBack(accountId: string, month: string, events: number): void {
+    releaseUnused(accountId: string, month: string, events: number): void {
       const name = `${accountId} ${month}`;
       const count = months.get(name);
       if (count !== undefined) set(name, count.known, Math.max(0, count.granted - events));

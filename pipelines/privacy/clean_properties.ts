@@ -1,5 +1,5 @@
 import { emptyCollection, type Found, feed, MEMBERS_MAX, resolvePerson } from './collect_identifiers.ts';
-import { allowEffort, type Effort, jsonIn, spend } from './effort.ts';
+import { createWorkBudget, jsonIn, spend, type WorkBudget } from './effort.ts';
 import {
   arePairs,
   isAnswerPersonal,
@@ -46,14 +46,14 @@ export interface Cleaning {
   /** Countries by whose numbering plans phone numbers are found in texts. */
   countries: readonly string[];
   /** What is left to the event; absent, that of one. */
-  effort?: Effort;
+  budget?: WorkBudget;
   /** Top-level keys that went into columns of their own. */
   lifted: ReadonlySet<string>;
 }
 
 interface Walk extends Cleaning {
   found: Found;
-  effort: Effort;
+  budget: WorkBudget;
   /** In how many texts that are JSON the walk is. */
   texts: number;
   valuesLeft: number;
@@ -71,7 +71,7 @@ export function cleanProperties(properties: JsonObject, cleaning: Cleaning): Pro
   const walk: Walk = {
     ...cleaning,
     found: emptyCollection(),
-    effort: cleaning.effort ?? allowEffort(),
+    budget: cleaning.budget ?? createWorkBudget(),
     texts: 0,
     valuesLeft: VALUES_MAX,
     problem: null,
@@ -97,7 +97,7 @@ function cleanObject(object: JsonObject, role: Role, depth: number, walk: Walk):
     if (key.length > KEY_CHARACTERS_MAX) walk.problem = 'property_name_too_long';
     if (walk.problem !== null) return object;
     const value = object[key];
-    const meaning = keyMeaning(key, walk.effort);
+    const meaning = keyMeaning(key, walk.budget);
     const isAnswer = meaning.answers && isAnswerPersonal(object, value);
     const kept = isAnswer ? REMOVED : cleanMember(key, meaning, value, role, depth, walk);
     const name = meaning.suspicious ? cleanName(key, walk) : key;
@@ -115,7 +115,7 @@ function cleanName(key: string, walk: Walk): string {
 
 function spendValue(walk: Walk): void {
   walk.valuesLeft -= 1;
-  walk.effort.walked.values += 1;
+  walk.budget.walked.values += 1;
   if (walk.valuesLeft < 0) walk.problem = 'properties_too_many';
 }
 
@@ -151,7 +151,7 @@ function cleanValue(value: unknown, inner: Role, depth: number, walk: Walk, isOf
  * read once. Beyond so many of them in each other nothing is read, and nothing kept.
  */
 function cleanText(text: string, inner: Role, depth: number, walk: Walk): string {
-  const nested = jsonIn(text, walk.effort);
+  const nested = jsonIn(text, walk.budget);
   if (nested === null) return clean(text, walk, inner === 'article' || inner === 'id' ? inner : 'text');
   if (nested === 'unread' || walk.texts >= JSON_TEXTS_MAX) return REDACTED;
   walk.texts += 1;
@@ -161,8 +161,8 @@ function cleanText(text: string, inner: Role, depth: number, walk: Walk): string
   return walk.texts === 0 ? clean(said, walk) : said;
 }
 
-function clean(text: string, { anonymous, countries, effort }: Walk, stands: Stands = 'text'): string {
-  return redactText(text, anonymous, countries, effort, stands);
+function clean(text: string, { anonymous, countries, budget }: Walk, stands: Stands = 'text'): string {
+  return redactText(text, anonymous, countries, budget, stands);
 }
 
 function cleanNested(value: object, role: Role, depth: number, walk: Walk, isOfPairs = false): unknown {
@@ -180,7 +180,7 @@ function cleanArray(
   walk: Walk,
   isOfPairs: boolean,
 ): readonly unknown[] {
-  if (isPairPersonal(values, isOfPairs, walk.effort)) return [cleanValue(values[0], role, depth, walk), REDACTED];
+  if (isPairPersonal(values, isOfPairs, walk.budget)) return [cleanValue(values[0], role, depth, walk), REDACTED];
   const holdsPairs = arePairs(values);
   let copy: unknown[] | null = null;
   for (let at = 0; at < values.length && walk.problem === null; at += 1) {
@@ -197,7 +197,7 @@ function isRemoved(meaning: KeyMeaning, value: unknown, role: Role, walk: Walk):
   // What there is no effort left to read goes all the same.
   const isFed =
     kind !== null &&
-    (!spend(walk.effort, stepsToFeed(kind, value)) || feed(walk.found, kind, value, rankAt(meaning, role), walk));
+    (!spend(walk.budget, stepsToFeed(kind, value)) || feed(walk.found, kind, value, rankAt(meaning, role), walk));
   switch (meaning.removal) {
     case 'never':
       return false;

@@ -1,7 +1,7 @@
 // What an event's properties say of its person, gathered while they are cleaned.
 import type { Identifiers } from '#schemas/event.ts';
 import { countryCode } from './countries.ts';
-import type { Effort } from './effort.ts';
+import type { WorkBudget } from './effort.ts';
 import {
   asSha256,
   completeIdentifier,
@@ -58,7 +58,7 @@ export const MEMBERS_MAX = 16;
 /** How the texts of a record are searched for phone numbers: as those of all properties. */
 interface Search {
   countries: readonly string[];
-  effort?: Effort;
+  budget?: WorkBudget;
 }
 
 /**
@@ -127,12 +127,12 @@ function put(found: Found, kind: Column, value: string | null, rank: number): bo
   return true;
 }
 
-function read(kind: Exclude<Column, 'client_ip'>, text: string, { countries, effort }: Search): string | null {
+function read(kind: Exclude<Column, 'client_ip'>, text: string, { countries, budget }: Search): string | null {
   if (isMissingId(text)) return null;
-  if (kind === 'client_user_agent') return cleanUserAgent(text, effort);
+  if (kind === 'client_user_agent') return cleanUserAgent(text, budget);
   const given = asSha256(text.trim());
   if (given !== null) return given;
-  const place = redactText(text.trim().normalize('NFC'), false, kind === 'zip' ? [] : countries, effort);
+  const place = redactText(text.trim().normalize('NFC'), false, kind === 'zip' ? [] : countries, budget);
   if ((place.match(DIGIT)?.length ?? 0) > PLACE_DIGITS_MAX) return REDACTED;
   if (place === '' || place.length > PLACE_CHARACTERS_MAX) return null;
   // `country_code: '49'` is what is dialled.
@@ -291,10 +291,10 @@ const CLEAN_MAX = 2048;
 const alreadyClean = new Set<string>();
 
 /** A user agent as it may be stored: at most 1024 characters, none of them a control, no personal text; null if empty. */
-export function cleanUserAgent(text: string, effort?: Effort): string | null {
+export function cleanUserAgent(text: string, budget?: WorkBudget): string | null {
   if (alreadyClean.has(text)) return text;
   const plain = text.slice(0, CHARACTERS_MAX).replace(CONTROL_CHARACTERS, '').trim();
-  const clean = redactText(plain, false, [], effort);
+  const clean = redactText(plain, false, [], budget);
   if (clean === '') return null;
   if (clean === text) {
     if (alreadyClean.size >= CLEAN_MAX) alreadyClean.clear();

@@ -12,7 +12,7 @@ const ID_STEPS_MAX = 250;
  * there are no steps left for is not judged, and goes as if it were an identifier: such an event is a table of figures, or
  * meant to cost time.
  */
-export interface Effort {
+export interface WorkBudget {
   /** Steps of the request. */
   readonly allowed: number;
   /** Those that are left to the event. */
@@ -30,7 +30,7 @@ export interface Effort {
  *
  * @param parts By how many times the request may hold more than the API allows.
  */
-export function allowEffort(parts = 1): Effort {
+export function createWorkBudget(parts = 1): WorkBudget {
   const allowed = REQUEST_STEPS_MAX * parts;
   return { allowed, left: allowed, made: { steps: 0 }, walked: { values: 0 }, phones: new Map() };
 }
@@ -39,19 +39,19 @@ export function allowEffort(parts = 1): Effort {
  * That of one id, which is the same whatever stands around it: one id must not be hashed in one request and kept in
  * another, as events would be counted twice.
  */
-export function idEffort({ allowed, made, walked }: Effort = allowEffort()): Effort {
+export function idWorkBudget({ allowed, made, walked }: WorkBudget = createWorkBudget()): WorkBudget {
   return { allowed, left: ID_STEPS_MAX, made, walked, phones: new Map() };
 }
 
-export function startEvent(effort: Effort): void {
-  effort.left = Math.min(EVENT_STEPS_MAX, effort.allowed - effort.made.steps);
+export function startEvent(budget: WorkBudget): void {
+  budget.left = Math.min(EVENT_STEPS_MAX, budget.allowed - budget.made.steps);
 }
 
 /** Takes so many steps; false, and nothing taken, where fewer are left. */
-export function spend(effort: Effort, steps: number): boolean {
-  if (effort.left < steps) return false;
-  effort.left -= steps;
-  effort.made.steps += steps;
+export function spend(budget: WorkBudget, steps: number): boolean {
+  if (budget.left < steps) return false;
+  budget.left -= steps;
+  budget.made.steps += steps;
   return true;
 }
 
@@ -65,9 +65,9 @@ const CHARACTERS_PER_STEP = 64;
  * What a text says that is itself JSON, as tag managers send whole objects; null where it is none. `unread`: there is no
  * effort left.
  */
-export function jsonIn(text: string, effort: Effort): object | null | 'unread' {
+export function jsonIn(text: string, budget: WorkBudget): object | null | 'unread' {
   if (!mayBeJson(text)) return null;
-  return spend(effort, STEPS + Math.ceil(text.length / CHARACTERS_PER_STEP)) ? parseJson(text) : 'unread';
+  return spend(budget, STEPS + Math.ceil(text.length / CHARACTERS_PER_STEP)) ? parseJson(text) : 'unread';
 }
 
 function mayBeJson(text: string): boolean {

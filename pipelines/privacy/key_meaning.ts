@@ -1,5 +1,5 @@
 // What a property's name says of its value, and whether the value is personal.
-import { type Effort, spend } from './effort.ts';
+import { spend, type WorkBudget } from './effort.ts';
 import { asSha256 } from './hash_identifiers.ts';
 import * as words from './key_words.ts';
 import {
@@ -10,7 +10,7 @@ import {
   type KeyMeaning,
   type Names,
   type Opens,
-  type Removal,
+  type RedactionRule,
   SECRET_ENDINGS,
   SECRET_WORDS,
   type SecretRemoval,
@@ -52,21 +52,21 @@ const cache = new Map<string, KeyMeaning>();
  * What a property's or a query parameter's name says about its value, whatever its case and separators. Of one that there is no
  * effort left for, that value and name are to go.
  */
-export function keyMeaning(key: string, effort?: Effort): KeyMeaning {
-  const known = cache.get(key) ?? (effort === undefined ? undefined : judged.get(effort)?.get(key));
+export function keyMeaning(key: string, budget?: WorkBudget): KeyMeaning {
+  const known = cache.get(key) ?? (budget === undefined ? undefined : judged.get(budget)?.get(key));
   if (known !== undefined) return known;
-  if (effort !== undefined && !spend(effort, STEPS + Math.ceil(key.length / CHARACTERS_PER_STEP))) return UNJUDGED;
+  if (budget !== undefined && !spend(budget, STEPS + Math.ceil(key.length / CHARACTERS_PER_STEP))) return UNJUDGED;
   const found = classify(key);
   if (mayKeep(key, found)) {
     if (cache.size >= KEYS_CACHED_MAX) cache.clear();
     cache.set(key, found);
-  } else if (effort !== undefined)
-    judged.set(effort, (judged.get(effort) ?? new Map<string, KeyMeaning>()).set(key, found));
+  } else if (budget !== undefined)
+    judged.set(budget, (judged.get(budget) ?? new Map<string, KeyMeaning>()).set(key, found));
   return found;
 }
 
 /** The others of a request, which go with it. */
-const judged = new WeakMap<Effort, Map<string, KeyMeaning>>();
+const judged = new WeakMap<WorkBudget, Map<string, KeyMeaning>>();
 
 /** A key that may be an e-mail address or a phone number itself is not held in memory. */
 function mayKeep(key: string, found: KeyMeaning): boolean {
@@ -161,7 +161,12 @@ function leadsToPerson(segment: string): boolean {
   return opens === 'feeding' || opens === 'context' || word === 'address' || word === 'ep';
 }
 
-function meaning(removal: Removal, feeds: Feed | null, opens: Opens = 'plain', feedsInPersonOnly = false): KeyMeaning {
+function meaning(
+  removal: RedactionRule,
+  feeds: Feed | null,
+  opens: Opens = 'plain',
+  feedsInPersonOnly = false,
+): KeyMeaning {
   const others = { rank: words.RANKS.alias, suspicious: false, names: null, secret: null, answers: false };
   return { removal, feeds, feedsInPersonOnly, opens, ...others };
 }
@@ -250,11 +255,11 @@ function isSurelyPhone(field: unknown): boolean {
 const WORDS = /^(?:\p{Lu}+|\p{L}\p{Ll}*)(?:[ _-](?:\p{Lu}+|\p{L}\p{Ll}*))*$/u;
 
 /** Whether a pair says so of its second member: `['phone', '4155550100']`. What is only words is a secret only in a list of pairs. */
-export function isPairPersonal(values: readonly unknown[], isOfPairs: boolean, effort: Effort): boolean {
+export function isPairPersonal(values: readonly unknown[], isOfPairs: boolean, budget: WorkBudget): boolean {
   if (!isPair(values)) return false;
   const [field, answer] = values;
   if (field.length > FIELD_CHARACTERS_MAX) return false;
-  const meaning = keyMeaning(field, effort);
+  const meaning = keyMeaning(field, budget);
   if (meaning === UNJUDGED) return true;
   const { secret } = meaning;
   if (secret !== null)

@@ -21,7 +21,7 @@ export type Feed =
  * mode. `if_offline`: other things that could lead to somebody, in offline mode; of an object that describes a person its
  * members are judged instead. `id_if_offline`: the same, inside such an object.
  */
-export type Removal =
+export type RedactionRule =
   | 'never'
   | 'always'
   | 'if_phone'
@@ -43,7 +43,7 @@ export type Opens = 'plain' | 'person' | 'feeding' | 'context' | 'phone';
 export const RANKS = { recipient: 0, contact: 1, alias: 2, contract: 3 } as const;
 
 export interface KeyMeaning {
-  removal: Removal;
+  removal: RedactionRule;
   feeds: Feed | null;
   /** How far what it feeds goes before others: of RANKS. */
   rank: number;

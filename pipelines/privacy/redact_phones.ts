@@ -8,7 +8,7 @@ import {
   type PhoneNumber,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max';
-import { type Effort, spend } from './effort.ts';
+import { spend, type WorkBudget } from './effort.ts';
 import {
   HOLDS_COLON_OR_SLASH,
   HOLDS_DOUBLE_ZERO,
@@ -302,10 +302,15 @@ const VALID_DIGITS_MAX = 13;
  * @param bits What `scanText` said of the text.
  * @param effort What is left to the event that the text is of.
  */
-export function redactCountryPhones(text: string, bits: number, countries: readonly string[], effort: Effort): string {
+export function redactCountryPhones(
+  text: string,
+  bits: number,
+  countries: readonly string[],
+  budget: WorkBudget,
+): string {
   if ((bits & (HOLDS_DOUBLE_ZERO | HOLDS_GROUPS)) === 0) return text;
   const withoutZeros = (match: string): string =>
-    readPhone(`+${match.slice(2)}`, null, effort) === null ? match : REDACTED;
+    readPhone(`+${match.slice(2)}`, null, budget) === null ? match : REDACTED;
   const clean = (bits & HOLDS_DOUBLE_ZERO) === 0 ? text : text.replace(DOUBLE_ZERO, withoutZeros);
   if ((bits & HOLDS_GROUPS) === 0 || countries.length === 0) return clean;
   return clean.replace(GROUPED, (match) => {
@@ -314,18 +319,18 @@ export function redactCountryPhones(text: string, bits: number, countries: reado
     if (digits < VALID_DIGITS_MIN || digits > VALID_DIGITS_MAX || DIALLED_DATE.test(plain) || AMOUNT.test(plain))
       return match;
     if (isIPv4(plain.split('/', 1)[0] ?? '')) return match;
-    if (isCountryNumber(plain, countries, effort)) return REDACTED;
+    if (isCountryNumber(plain, countries, budget)) return REDACTED;
     const head = FIRST_GROUP.exec(match)?.[0] ?? '';
     const rest = match.slice(head.length).replace(ESCAPE, ' ');
-    return head !== '' && digitsIn(rest) >= VALID_DIGITS_MIN && isCountryNumber(rest, countries, effort)
+    return head !== '' && digitsIn(rest) >= VALID_DIGITS_MIN && isCountryNumber(rest, countries, budget)
       ? head + REDACTED
       : match;
   });
 }
 
-function isCountryNumber(text: string, countries: readonly string[], effort: Effort): boolean {
+function isCountryNumber(text: string, countries: readonly string[], budget: WorkBudget): boolean {
   return countries.some((country) => {
-    const number = readPhone(text, country, effort);
+    const number = readPhone(text, country, budget);
     return number === 'unread' || (number !== null && isWrittenAsUsual(text, number));
   });
 }
@@ -374,13 +379,18 @@ const GROUPS_MIN = 2;
  *
  * @param bits What `scanText` said of the text.
  */
-export function redactDialledPhones(text: string, bits: number, countries: readonly string[], effort: Effort): string {
-  let clean = text.replace(SPELLED, (match, number: string) => withoutDialled(match, number, effort));
+export function redactDialledPhones(
+  text: string,
+  bits: number,
+  countries: readonly string[],
+  budget: WorkBudget,
+): string {
+  let clean = text.replace(SPELLED, (match, number: string) => withoutDialled(match, number, budget));
   if ((bits & HOLDS_GROUPS) === 0) return clean;
   for (const country of countries) {
     const pattern = prefixPattern(country);
     if (pattern !== null)
-      clean = clean.replace(pattern, (match, number: string) => withoutDialled(match, number, effort));
+      clean = clean.replace(pattern, (match, number: string) => withoutDialled(match, number, budget));
   }
   return clean;
 }
@@ -406,23 +416,23 @@ function prefixOf(country: CountryCode): string {
 }
 
 /** Replaces valid numbers with a plus whose groups are joined by commas or apostrophes, unless they are thousands. */
-export function redactJoinedPhones(text: string, effort: Effort): string {
+export function redactJoinedPhones(text: string, budget: WorkBudget): string {
   return text.replace(JOINED, (match, number: string) =>
-    THOUSANDS.test(number) ? match : withoutDialled(match, number, effort),
+    THOUSANDS.test(number) ? match : withoutDialled(match, number, budget),
   );
 }
 
 /** What follows the number may have been taken for a part of it: then it is valid without its last groups. */
-function withoutDialled(match: string, number: string, effort: Effort): string {
+function withoutDialled(match: string, number: string, budget: WorkBudget): string {
   for (let candidate = number; ; candidate = candidate.replace(LAST_GROUP, '')) {
     const groups = candidate.match(GROUPS) ?? [];
     if (groups.length < GROUPS_MIN) return match;
-    if (isDialled(groups, effort)) return REDACTED + number.slice(candidate.length);
+    if (isDialled(groups, budget)) return REDACTED + number.slice(candidate.length);
   }
 }
 
-function isDialled(groups: readonly string[], effort: Effort): boolean {
-  const number = readPhone(`+${groups.join(' ')}`, null, effort);
+function isDialled(groups: readonly string[], budget: WorkBudget): boolean {
+  const number = readPhone(`+${groups.join(' ')}`, null, budget);
   return number === 'unread' || (number !== null && number.countryCallingCode === groups[0]);
 }
 
@@ -432,14 +442,14 @@ const STEPS = 20;
  * The valid number that a text is in a country, or with its plus in whatever country; null where it is none.
  * `unread`: there is no effort left.
  */
-function readPhone(text: string, country: string | null, effort: Effort): PhoneNumber | null | 'unread' {
+function readPhone(text: string, country: string | null, budget: WorkBudget): PhoneNumber | null | 'unread' {
   const key = `${country ?? ''} ${text}`;
-  const known = effort.phones.get(key);
+  const known = budget.phones.get(key);
   if (known !== undefined) return known;
-  if (!spend(effort, STEPS)) return 'unread';
+  if (!spend(budget, STEPS)) return 'unread';
   const number = parse(text, country);
   const valid = number?.isValid() === true ? number : null;
-  effort.phones.set(key, valid);
+  budget.phones.set(key, valid);
   return valid;
 }
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { Effort } from './effort.ts';
+import type { WorkBudget } from './effort.ts';
 import { keyMeaning } from './key_meaning.ts';
 import type { Names } from './key_words.ts';
 import { HOLDS_LONG_NUMBER, HOLDS_PERCENT, HOLDS_SECRET, plainText, REDACTED, scanText } from './normalise_text.ts';
@@ -39,13 +39,13 @@ const SCHEME = /(?<![\w-])(bearer|basic)((?:\s|%20|\+){1,3})(?=\S{0,200}?[0-9=])
  *
  * @param stands What the text's key says it is: digits of an id are no card's.
  */
-export function redactSecrets(text: string, bits: number, stands: 'text' | Names, effort: Effort): string {
+export function redactSecrets(text: string, bits: number, stands: 'text' | Names, budget: WorkBudget): string {
   let clean = text;
   if ((bits & HOLDS_SECRET) !== 0) clean = clean.replace(FORM, REDACTED).replace(SCHEME, `$1$2${REDACTED}`);
   if ((bits & HOLDS_LONG_NUMBER) === 0) return clean;
   if (MAY_BE_IBAN.test(clean)) clean = redactIbans(clean);
   if (!CARD_START.test(clean)) return clean;
-  const cards = findCards(clean).filter((card) => isCard(clean, card, stands, effort));
+  const cards = findCards(clean).filter((card) => isCard(clean, card, stands, budget));
   return redactSpans(clean, cards);
 }
 
@@ -88,7 +88,7 @@ function isCard(
   text: string,
   { start, end, isWhole }: CardSpan,
   stands: 'text' | Names,
-  effort: Effort | null,
+  budget: WorkBudget | null,
 ): boolean {
   const before = text.slice(Math.max(0, start - NAME_CHARACTERS_MAX), start);
   if (!isWhole) {
@@ -98,7 +98,7 @@ function isCard(
   if (stands !== 'text' || !WHOLE_LENGTHS.has(end - start)) return false;
   if (GLUED_BEFORE.test(before) || GLUED_BEHIND.test(text.slice(end, end + 2))) return false;
   const name = NAME_BEFORE.exec(before)?.groups?.['name'];
-  return name === undefined || effort === null || keyMeaning(name, effort).names === null;
+  return name === undefined || budget === null || keyMeaning(name, budget).names === null;
 }
 
 /** Lengths by country (ISO 13616, the registry of SWIFT). */

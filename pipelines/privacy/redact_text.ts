@@ -1,7 +1,7 @@
 // A text without personal data: each kind of identifier in turn, and codes that are none.
 
 import { isIP } from 'node:net';
-import { allowEffort, type Effort, spend } from './effort.ts';
+import { createWorkBudget, spend, type WorkBudget } from './effort.ts';
 import { isRedacted, keyMeaning } from './key_meaning.ts';
 import type { Names } from './key_words.ts';
 import {
@@ -53,13 +53,13 @@ export function redactText(
   text: string,
   anonymous = false,
   countries: readonly string[] = NOWHERE,
-  effort?: Effort,
+  budget?: WorkBudget,
   stands: Stands = 'text',
 ): string {
   const bits = scanText(text);
   if (anonymous && isIP(text) !== 0) return REDACTED;
   if (bits === 0 || isUuidText(text) || (stands === 'article' && isArticleNumber(text))) return text;
-  const how: Redaction = { anonymous, countries, effort: effort ?? allowEffort(), stands };
+  const how: Redaction = { anonymous, countries, budget: budget ?? createWorkBudget(), stands };
   const readable = redactReadable(text, bits, how);
   if ((bits & HOLDS_PERCENT) === 0) return readable;
   return redactEncoded(readable, (part) => {
@@ -69,46 +69,46 @@ export function redactText(
 }
 
 /** Whether an id or a name holds a raw e-mail address, a phone number that is written as one, or a secret. */
-export function holdsPersonalText(text: string, countries: readonly string[] = NOWHERE, effort?: Effort): boolean {
-  return redactText(text, false, countries, effort, 'id') !== text.toWellFormed();
+export function holdsPersonalText(text: string, countries: readonly string[] = NOWHERE, budget?: WorkBudget): boolean {
+  return redactText(text, false, countries, budget, 'id') !== text.toWellFormed();
 }
 
 interface Redaction {
   anonymous: boolean;
   countries: readonly string[];
-  effort: Effort;
+  budget: WorkBudget;
   stands: Stands;
 }
 
 function redactReadable(text: string, bits: number, how: Redaction): string {
-  if (!spend(how.effort, stepsToRead(text, bits))) return REDACTED;
+  if (!spend(how.budget, stepsToRead(text, bits))) return REDACTED;
   const plain = plainText(text, bits);
   const found = plain === text ? bits : scanText(plain);
-  if (!spend(how.effort, stepsToRedact(plain, found))) return REDACTED;
+  if (!spend(how.budget, stepsToRedact(plain, found))) return REDACTED;
   const clean = redactPlain(plain, found, how);
   if (clean !== plain) return clean;
   return (bits & HOLDS_NON_ASCII) === 0 ? text : text.toWellFormed();
 }
 
 function redactPlain(text: string, bits: number, how: Redaction): string {
-  const { anonymous, countries, effort } = how;
+  const { anonymous, countries, budget } = how;
   let clean = text;
-  if ((bits & (HOLDS_SECRET | HOLDS_LONG_NUMBER)) !== 0) clean = redactSecrets(clean, bits, how.stands, effort);
-  if ((bits & HOLDS_EQUALS) !== 0) clean = redactParameters(clean, anonymous, effort);
-  if ((bits & HOLDS_QUOTE) !== 0) clean = redactMembers(clean, anonymous, effort);
+  if ((bits & (HOLDS_SECRET | HOLDS_LONG_NUMBER)) !== 0) clean = redactSecrets(clean, bits, how.stands, budget);
+  if ((bits & HOLDS_EQUALS) !== 0) clean = redactParameters(clean, anonymous, budget);
+  if ((bits & HOLDS_QUOTE) !== 0) clean = redactMembers(clean, anonymous, budget);
   if ((bits & (HOLDS_AT | HOLDS_PERCENT)) !== 0) clean = redactUserinfo(clean);
   if ((bits & HOLDS_AT) !== 0) clean = redactEmails(clean);
   if ((bits & HOLDS_WRAPPED) !== 0) {
     clean = redactWrappedPhones(clean, (number) => redactPlain(number, scanText(number), how));
   }
-  if ((bits & (HOLDS_PLUS | HOLDS_PERCENT)) !== 0) clean = redactJoinedPhones(clean, effort);
+  if ((bits & (HOLDS_PLUS | HOLDS_PERCENT)) !== 0) clean = redactJoinedPhones(clean, budget);
   if ((bits & HOLDS_NUMBER) === 0) return clean;
   const redactNumbers = (part: string): string =>
     redactCountryPhones(
-      redactNationalPhones(redactPhones(redactDialledPhones(part, bits, countries, effort), bits), bits),
+      redactNationalPhones(redactPhones(redactDialledPhones(part, bits, countries, budget), bits), bits),
       bits,
       countries,
-      effort,
+      budget,
     );
   return outsideOfCodes(clean, (part) =>
     (bits & HOLDS_GROUPS) === 0 ? redactNumbers(part) : betweenNumbers(part, redactNumbers),
@@ -125,13 +125,13 @@ const VALUE_END = /[&#;\s"'<>\\]/g;
  * Replaces the values of query parameters whose names say that they identify a person (`email`, `phone`,
  * `user[first_name]`), and with `anonymous` also those that identify a visitor (`fbclid`, `uid`).
  */
-function redactParameters(text: string, anonymous: boolean, effort: Effort): string {
+function redactParameters(text: string, anonymous: boolean, budget: WorkBudget): string {
   let clean = '';
   let kept = 0;
   let equals = text.indexOf('=');
   while (equals >= 0) {
     const start = equals + 1 + quotesAt(text, equals + 1);
-    const meaning = keyMeaning(nameBefore(text, equals, kept), effort);
+    const meaning = keyMeaning(nameBefore(text, equals, kept), budget);
     if (
       (meaning.removal !== 'never' || meaning.secret !== null) &&
       isRedacted(meaning, valueStart(text, start), anonymous)
@@ -199,12 +199,12 @@ const OPENED = /^[\\"']*/;
  * among other things: JSON in a log line, a URL, or cut off, or as JavaScript or Python write it. With `anonymous` also those
  * that identify a visitor.
  */
-function redactMembers(text: string, anonymous: boolean, effort: Effort): string {
+function redactMembers(text: string, anonymous: boolean, budget: WorkBudget): string {
   return text.replace(MEMBER, (member: string, quotedName, quotedValue, bareName, bareValue) => {
     const name: string = quotedName ?? bareName;
     const written: string = quotedValue ?? bareValue;
     const value = written.replace(OPENED, '');
-    if (!isRedacted(keyMeaning(name, effort), value, anonymous)) return member;
+    if (!isRedacted(keyMeaning(name, budget), value, anonymous)) return member;
     return member.slice(0, member.length - value.length) + (value === written ? '0' : REDACTED);
   });
 }

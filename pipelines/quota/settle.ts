@@ -1,5 +1,5 @@
 // Quota: what a partition has used, settled once, and leases of edges that are gone.
-import type { EntryView } from '#schemas/event_batch.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { QuotaCount, QuotaCounts } from '#schemas/records.ts';
 import type { Reserved } from '#schemas/wire.ts';
 import { monthOf } from './month.ts';
@@ -94,9 +94,9 @@ export interface QuotaStore {
   /** The checkpoints by partition; a counter that lost its data has none. */
   checkpoints(): Promise<Map<number, Checkpoint>>;
   /** ReservationLeases whose edge has not been heard of for its lease. */
-  deadLeases(): Promise<string[]>;
+  expiredLeases(): Promise<string[]>;
   /** Gives back what is held under a lease in these months; answers how much that was. */
-  giveBack(months: readonly AccountMonth[], lease: string): Promise<number>;
+  releaseUnused(months: readonly AccountMonth[], lease: string): Promise<number>;
   /** Forgets all that is held in a month: after a loss nobody knows it any more. */
   dropReservations(month: AccountMonth): Promise<void>;
   /** Forgets a lease that holds nothing any more. */
@@ -104,7 +104,7 @@ export interface QuotaStore {
 }
 
 /** Whether two offsets are of the same events.raw, as far as is known. */
-export function isSameLog(one: string, other: string): boolean {
+export function isSameTopic(one: string, other: string): boolean {
   return one === '' || other === '' || one === other;
 }
 
@@ -150,7 +150,7 @@ interface RawRecord {
   offset: number;
   /** Null where no edge has said for whom it counts: it is counted for the account that has no name. */
   reserved: Reserved | null;
-  views: readonly EntryView[];
+  views: readonly EncodedEvent[];
 }
 
 const NOBODY: Reserved = { accountId: '', lease: '' };
@@ -192,13 +192,13 @@ function add(
 /** What is asked before a dead edge's lease is given back. */
 interface LostLeasesPorts {
   /** ReservationLeases whose edge has not been heard of for its lease. */
-  deadLeases(): Promise<string[]>;
+  expiredLeases(): Promise<string[]>;
   /** Offsets at which the partitions of events.raw end now. */
   rawEnds(): Promise<ReadonlyMap<number, number>>;
   /** Up to which offset each partition of events.raw is settled. */
   settled(): Promise<ReadonlyMap<number, number>>;
   /** Gives back what a lease still holds. */
-  giveBack(lease: string): Promise<void>;
+  releaseUnused(lease: string): Promise<void>;
 }
 
 /**
@@ -211,13 +211,13 @@ interface LostLeasesPorts {
 export function createLostLeases(ports: LostLeasesPorts): () => Promise<void> {
   const endsAtDeath = new Map<string, ReadonlyMap<number, number>>();
   return async () => {
-    const dead = new Set(await ports.deadLeases());
+    const dead = new Set(await ports.expiredLeases());
     for (const lease of endsAtDeath.keys()) if (!dead.has(lease)) endsAtDeath.delete(lease);
     if (dead.size === 0) return;
     const settled = await ports.settled();
     for (const [lease, ends] of endsAtDeath) {
       if (!isBehind(settled, ends)) continue;
-      await ports.giveBack(lease);
+      await ports.releaseUnused(lease);
       endsAtDeath.delete(lease);
       dead.delete(lease);
     }

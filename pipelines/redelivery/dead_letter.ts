@@ -1,6 +1,6 @@
 // Dead-letter events: their records and ids.
 import type { SourcePosition } from '#schemas/event.ts';
-import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
+import { createBatchWriter, type EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
 /** Bytes of the record that a dead letter keeps: more than any event has, as a request's body is 256 KiB at the most. */
@@ -36,7 +36,7 @@ interface FailedAt {
 }
 
 /** A dead letter for a record or event. `detail` must hold no personal data. */
-export function deadLetter(
+export function createDeadLetter(
   place: FailedAt,
   reason: string,
   detail: string,
@@ -55,14 +55,14 @@ export function deadLetter(
 }
 
 /** A dead letter for an event that a delivery gives up; its reason is that of the event's outcome, or of the lanes. */
-export function undeliveredLetter(
+export function undeliveredDeadLetter(
   destination: string,
   place: FailedAt,
   { reason, detail }: Pick<DeadLetter, 'reason' | 'detail'>,
   value: Buffer,
   diedAtMs: number,
 ): DeadLetter {
-  return { ...deadLetter(place, reason, detail, value, diedAtMs), destination };
+  return { ...createDeadLetter(place, reason, detail, value, diedAtMs), destination };
 }
 
 /** A record that kills the process whenever it is taken, with its events where they can be read. */
@@ -72,7 +72,7 @@ export interface PoisonPill {
   partition: number;
   offset: number;
   value: Buffer | null;
-  views: readonly EntryView[] | null;
+  views: readonly EncodedEvent[] | null;
   /** Where events without coordinates stand: on this topic, by their places in the record. */
   rawTopic: string;
   /** Schema id under which an event's bytes are kept. */
@@ -83,23 +83,23 @@ export interface PoisonPill {
  * Its letters: one for each event, as one of them kills the process and those beside it can be sent in again; one for the
  * whole record where they cannot be read.
  */
-export function poisonPillLetters(pill: PoisonPill, diedAtMs: number): DeadLetter[] {
+export function poisonPillDeadLetters(pill: PoisonPill, diedAtMs: number): DeadLetter[] {
   const { stage, topic, partition, offset, value, views, rawTopic, schemaId } = pill;
-  const letter = (place: FailedAt, bytes: Buffer | null): DeadLetter =>
-    deadLetter(place, 'poison_pill', '', bytes, diedAtMs);
-  if (views === null || views.length === 0) return [letter({ stage, topic, partition, offset, index: -1 }, value)];
+  const deadLetter = (place: FailedAt, bytes: Buffer | null): DeadLetter =>
+    createDeadLetter(place, 'poison_pill', '', bytes, diedAtMs);
+  if (views === null || views.length === 0) return [deadLetter({ stage, topic, partition, offset, index: -1 }, value)];
   return views.map((view, index) => {
     const coordinate: SourcePosition | null =
       view.coordinate ?? (topic === rawTopic ? { partition, offset, index } : null);
     const writer = createBatchWriter(schemaId);
     writer.add(coordinate, view.personBytes, view.eventBytes);
     const place = coordinate === null ? { topic, partition, offset, index } : { topic: rawTopic, ...coordinate };
-    return letter({ stage, ...place }, writer.finish());
+    return deadLetter({ stage, ...place }, writer.finish());
   });
 }
 
 /** Where a dead letter stands: which topic of dead letters, and where in it. */
-export interface LetterPlace {
+export interface DeadLetterPosition {
   stage: string;
   partition: number;
   offset: number;
@@ -108,15 +108,15 @@ export interface LetterPlace {
 const FORM = /^([a-z]{1,20})-(\d{1,5})-(\d{1,15})$/;
 
 /** The id by which an operator names a dead letter. */
-export function deadLetterId({ stage, partition, offset }: LetterPlace): string {
+export function deadLetterId({ stage, partition, offset }: DeadLetterPosition): string {
   return `${stage}-${partition}-${offset}`;
 }
 
 /** Whether a letter is of a delivery to a destination. */
-export const isOfDelivery = ({ stage }: Pick<LetterPlace, 'stage'>): boolean => stage === 'delivery';
+export const isOfDelivery = ({ stage }: Pick<DeadLetterPosition, 'stage'>): boolean => stage === 'delivery';
 
 /** Reads an id; null where it is none. */
-export function parseDeadLetterId(id: string): LetterPlace | null {
+export function parseDeadLetterId(id: string): DeadLetterPosition | null {
   const [, stage, partition, offset] = FORM.exec(id) ?? [];
   return stage === undefined ? null : { stage, partition: Number(partition), offset: Number(offset) };
 }

@@ -1,5 +1,5 @@
 // Replays of stored events to a destination: range, jobs, progress, turns of accounts.
-import type { EntryView } from '#schemas/event_batch.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { ReplayPartition, ReplayPhase, ReplayProgress } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
 
@@ -153,9 +153,9 @@ const JOB_EVENTS_MAX = 500;
 const JOB_BYTES_MAX = 128 * 1024;
 
 /** Cuts events into jobs of one site each, in their order. */
-export function cutJobs(views: readonly EntryView[]): EntryView[][] {
-  const jobs: EntryView[][] = [];
-  const open = new Map<string, { views: EntryView[]; bytes: number }>();
+export function cutJobs(views: readonly EncodedEvent[]): EncodedEvent[][] {
+  const jobs: EncodedEvent[][] = [];
+  const open = new Map<string, { views: EncodedEvent[]; bytes: number }>();
   for (const view of views) {
     const bytes = view.eventBytes.length + view.personBytes.length;
     const current = open.get(view.siteId);
@@ -232,6 +232,6 @@ export function nextTurn(
  * Whether a replay that sends makes way for the next, to go on from where it is later. Only those of different accounts take
  * turns: their sites are different ones, so that neither has to know what the other has written and is not delivered yet.
  */
-export function makesWay(account: string | null, next: OpenReplay | undefined, sentMs: number): boolean {
+export function shouldYield(account: string | null, next: OpenReplay | undefined, sentMs: number): boolean {
   return account !== null && sentMs >= TURN_MS && next !== undefined && ![account, null].includes(next.account);
 }

@@ -1,6 +1,6 @@
 // Dead-letter events sent again: their states, and which are meant.
 import type { SourcePosition } from '#schemas/event.ts';
-import type { EntryView } from '#schemas/event_batch.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
 import { readWire } from '#schemas/wire.ts';
@@ -52,16 +52,16 @@ export type ResendOutcome = (typeof RESEND_OUTCOMES)[number];
 const STAGES_OF_EVENTS: ReadonlySet<string> = new Set([...RESENDING_STAGES, 'delivery']);
 
 /** Whether a letter may hold events that can be read; whether they can is known once they are. */
-export function mayHoldEvents(letter: DeadLetter): boolean {
-  return STAGES_OF_EVENTS.has(letter.stage) && !holdsRow(letter) && !isCut(letter);
+export function mayHoldEvents(deadLetter: DeadLetter): boolean {
+  return STAGES_OF_EVENTS.has(deadLetter.stage) && !holdsRow(deadLetter) && !isCut(deadLetter);
 }
 
 /** Why a letter cannot be sent in again, as far as the letter alone says; null where it can. */
-export function refusedAsIs(letter: DeadLetter): ResendOutcome | null {
-  if (!STAGES_OF_EVENTS.has(letter.stage)) return 'not_resendable';
-  if (letter.stage === 'delivery' && (letter.destination ?? '') === '') return 'not_resendable';
-  if (holdsRow(letter)) return 'not_resendable';
-  return isCut(letter) ? 'cut' : null;
+export function refusedAsIs(deadLetter: DeadLetter): ResendOutcome | null {
+  if (!STAGES_OF_EVENTS.has(deadLetter.stage)) return 'not_resendable';
+  if (deadLetter.stage === 'delivery' && (deadLetter.destination ?? '') === '') return 'not_resendable';
+  if (holdsRow(deadLetter)) return 'not_resendable';
+  return isCut(deadLetter) ? 'cut' : null;
 }
 
 export function isCut({ bytes, bytes_total }: DeadLetter): boolean {
@@ -74,10 +74,10 @@ export function isCut({ bytes, bytes_total }: DeadLetter): boolean {
  */
 export function selectUndelivered(
   { died_at }: Pick<DeadLetter, 'died_at'>,
-  views: readonly EntryView[],
+  views: readonly EncodedEvent[],
   known: ReadonlyMap<string, EventOutcome> | null,
   hasDestination: (siteId: string) => boolean,
-): EntryView[] | ResendOutcome {
+): EncodedEvent[] | ResendOutcome {
   if (views.length === 0) return 'unreadable';
   const wanted = views.filter(({ siteId }) => hasDestination(siteId));
   if (wanted.length === 0) return 'no_destination';
@@ -95,7 +95,7 @@ export function selectUndelivered(
  */
 export function sourcePosition(
   { stage, partition, offset }: DeadLetter,
-  view: EntryView,
+  view: EncodedEvent,
   index: number,
 ): SourcePosition | null {
   if (view.coordinate !== null) return view.coordinate;
@@ -111,7 +111,7 @@ export interface Resolution {
 
 /** What was done about a dead letter: it was sent in again, somebody is done with it, or it is open still. */
 export const LETTER_STATES = ['open', 'resent', 'resolved'] as const;
-export type LetterState = (typeof LETTER_STATES)[number];
+export type DeadLetterState = (typeof LETTER_STATES)[number];
 
 export interface DeadLetterStatus {
   /** When it was resent, in milliseconds since 1970 UTC; null if it was not. */
@@ -121,7 +121,7 @@ export interface DeadLetterStatus {
 }
 
 /** Whether a letter is in a state; one that was sent in again and is resolved is in both. */
-export function isInState({ resentAtMs, resolution }: DeadLetterStatus, state: LetterState): boolean {
+export function isInState({ resentAtMs, resolution }: DeadLetterStatus, state: DeadLetterState): boolean {
   if (state === 'open') return resentAtMs === null && resolution === null;
   return (state === 'resent' ? resentAtMs : resolution) !== null;
 }
@@ -131,7 +131,7 @@ export function isInState({ resentAtMs, resolution }: DeadLetterStatus, state: L
  * again, all others were skipped, some are dead still, or ClickHouse, which knows it, does not answer.
  */
 export const LETTER_DELIVERIES = ['delivered', 'waiting', 'skipped', 'dead', 'unknown'] as const;
-export type LetterDelivery = (typeof LETTER_DELIVERIES)[number];
+export type DeadLetterDelivery = (typeof LETTER_DELIVERIES)[number];
 
 /** What one event's outcomes at a destination come to. */
 export interface EventOutcome {
@@ -144,7 +144,10 @@ export interface EventOutcome {
 }
 
 /** What the events of a letter that died then come to together; undefined: nothing was attempted of one. */
-export function letterDelivery(events: readonly (EventOutcome | undefined)[], diedAtMs: number): LetterDelivery {
+export function deadLetterDelivery(
+  events: readonly (EventOutcome | undefined)[],
+  diedAtMs: number,
+): DeadLetterDelivery {
   const states = events.map((event) => eventState(event, diedAtMs));
   if (states.includes('waiting')) return 'waiting';
   if (states.length === 0 || states.includes('dead')) return 'dead';
@@ -155,7 +158,7 @@ export function letterDelivery(events: readonly (EventOutcome | undefined)[], di
  * What is known at its destination of one event of a letter that died then. What no lane took any more had the outcome of its
  * attempt in former versions: only after a later attempt than that does it wait.
  */
-function eventState(event: EventOutcome | undefined, diedAtMs: number): Exclude<LetterDelivery, 'unknown'> {
+function eventState(event: EventOutcome | undefined, diedAtMs: number): Exclude<DeadLetterDelivery, 'unknown'> {
   if (event === undefined) return 'dead';
   const { delivered, latest, latestAtMs } = event;
   if (delivered) return 'delivered';
@@ -173,7 +176,7 @@ export type MarkOutcome = 'resolved' | 'reopened' | 'not_resolved' | 'unknown';
 export type Known = 'delivered' | 'pending' | 'skipped' | 'open';
 
 /** Where the ledger of outcomes names an event: its place on events.raw. */
-export function placeOf({ coordinate }: EntryView): string | null {
+export function placeOf({ coordinate }: EncodedEvent): string | null {
   return coordinate === null ? null : `${coordinate.partition}/${coordinate.offset}/${coordinate.index}`;
 }
 
@@ -187,10 +190,10 @@ export function isMeant(replay: Replay, siteId: string, hasDestination: (siteId:
  * forced. An event without a place on events.raw is in no ledger and goes.
  */
 export function choose(
-  views: readonly EntryView[],
+  views: readonly EncodedEvent[],
   force: boolean,
   known: ReadonlyMap<string, Known>,
-): { chosen: EntryView[]; counts: ReadCounts } {
+): { chosen: EncodedEvent[]; counts: ReadCounts } {
   const counts: ReadCounts = { ...NO_COUNTS, seen: views.length };
   const chosen = views.filter((view) => {
     const place = placeOf(view);

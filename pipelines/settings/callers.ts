@@ -120,7 +120,7 @@ interface SiteSigns {
   origin: string | null;
 }
 
-type SiteRefusalCode =
+type SiteRejectionCode =
   | 'measurement_id_missing'
   | 'measurement_id_unknown'
   | 'measurement_id_contested'
@@ -137,7 +137,7 @@ export type MeasurementSite =
       /** Else the host names the site. */
       byMeasurementId: boolean;
     }
-  | { ok: false; code: SiteRefusalCode; refused?: RefusedCaller };
+  | { ok: false; code: SiteRejectionCode; refused?: RefusedCaller };
 
 /**
  * The site of a hit that comes without a key, as GA4's tags have none: the one that is served at the host, else one whose
@@ -183,7 +183,7 @@ function claimantOf(table: SettingsTable, host: string): Site | undefined {
   return domain === null ? undefined : table.siteServedAt(domain);
 }
 
-type Found = Site | { code: SiteRefusalCode; refused?: RefusedCaller };
+type Found = Site | { code: SiteRejectionCode; refused?: RefusedCaller };
 
 /** Of several the one with the best proof; of those whose keys list the origin, which anybody may write, the one that claimed first. */
 function siteByMeasurementId(table: SettingsTable, { measurementId, origin }: SiteSigns, nowMs: number): Found {

@@ -27,7 +27,7 @@ export function blankUser(userId: string, name: string, nowMs: number): User {
 
 const USER_PREFIX = 'user:';
 /** How the audit names a try to sign in, by whoever made it. */
-export const STRANGER = 'sign-in';
+export const ANONYMOUS = 'sign-in';
 
 /** How changes name a user. */
 export const actorOf = (userId: string): string => USER_PREFIX + userId;
@@ -42,7 +42,7 @@ export const CONFIGURATION = 'configuration';
 /** Whether a label would name somebody else than an admin token in the audit, or look as if it did. */
 export function isReservedActor(label: string): boolean {
   const read = label.normalize('NFKC').replaceAll(/\p{C}/gu, '').trim().toLowerCase();
-  return read.startsWith(USER_PREFIX) || read === STRANGER || read === CONFIGURATION || /[\p{Cf}\p{Cs}]/u.test(label);
+  return read.startsWith(USER_PREFIX) || read === ANONYMOUS || read === CONFIGURATION || /[\p{Cf}\p{Cs}]/u.test(label);
 }
 
 /** Whether a session that began then goes on, as far as the user's settings say. */
@@ -330,6 +330,6 @@ export function base32(bytes: Uint8Array): string {
 }
 
 function fromBase32(text: string): Buffer {
-  const bits = text.replaceAll(/./g, (letter) => ALPHABET.indexOf(letter).toString(2).padStart(5, '0'));
+  const bits = text.replaceAll(/./g, (deadLetter) => ALPHABET.indexOf(deadLetter).toString(2).padStart(5, '0'));
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((eight) => Number.parseInt(eight, 2)));
 }

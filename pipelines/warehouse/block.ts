@@ -46,12 +46,12 @@ export function readPlan(metadata: string): BlockPlan | null {
 }
 
 /** The id of the topic whose offsets a plan means; empty where it does not say, as before plans had one. */
-export function logOfPlan(metadata: string): string {
+export function topicIdOfPlan(metadata: string): string {
   return /^plan@([\w-]+):/.exec(metadata)?.[1] ?? '';
 }
 
 /** The name of a block: the same ranges of a topic, with the same id, are the same rows. */
-export function tokenOf(topic: string, plan: BlockPlan, log = ''): string {
+export function dedupToken(topic: string, plan: BlockPlan, log = ''): string {
   const [only] = plan;
   const name = `${topic}${suffixOf(log)}`;
   if (only === undefined || plan.size > 1) return `${name}/${rangesText(plan)}`;
@@ -65,7 +65,7 @@ export function placeOf(token: string): { partition: number; offset: number } {
 }
 
 /** Rows gathered from consecutive records of one partition. */
-export interface Gathered<Row> {
+export interface PendingRows<Row> {
   /** Offset of the first record; null where there is none and only `next` is to be committed. */
   first: number | null;
   /** Offset behind the last record. */
@@ -78,12 +78,12 @@ export interface Gathered<Row> {
 }
 
 /** Nothing yet, with everything before `next` written. `openedMs` is since when what comes has waited. */
-export function gatherFrom<Row>(next: number, openedMs: number): Gathered<Row> {
+export function pendingFrom<Row>(next: number, openedMs: number): PendingRows<Row> {
   return { first: null, next, rows: [], bytes: 0, openedMs };
 }
 
 /** Adds a record's rows, which may be none. */
-export function gather<Row>(gathered: Gathered<Row>, offset: number, rows: readonly Row[], bytes: number): void {
+export function appendRows<Row>(gathered: PendingRows<Row>, offset: number, rows: readonly Row[], bytes: number): void {
   gathered.first ??= offset;
   gathered.next = offset + 1;
   gathered.bytes += bytes;
@@ -91,7 +91,7 @@ export function gather<Row>(gathered: Gathered<Row>, offset: number, rows: reado
 }
 
 /** What is announced before the rows of these partitions are inserted together: those with rows. */
-export function planOf<Row>(parts: ReadonlyMap<number, Gathered<Row>>): BlockPlan {
+export function planOf<Row>(parts: ReadonlyMap<number, PendingRows<Row>>): BlockPlan {
   return new Map(
     [...parts].flatMap(([partition, { first, next, rows }]): [number, OffsetRange][] =>
       first === null || rows.length === 0 ? [] : [[partition, { first, last: next - 1 }]],
@@ -174,6 +174,6 @@ const MARGIN_MS = 3_600_000;
  * arrived a day before it happened at the earliest, as a time further ahead is replaced, and the second may be a day earlier
  * by its own time. So one that arrives two days less than the claim's time after it happened is within the claim.
  */
-export function isLate(event: { timestamp: number; received_at: number }, claimWindowMs: number): boolean {
-  return event.received_at - event.timestamp >= claimWindowMs - 2 * DAY_MS - MARGIN_MS;
+export function isLate(event: { timestamp: number; received_at: number }, dedupWindowMs: number): boolean {
+  return event.received_at - event.timestamp >= dedupWindowMs - 2 * DAY_MS - MARGIN_MS;
 }

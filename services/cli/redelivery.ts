@@ -1,8 +1,8 @@
 // Commands of dead letters and replays.
 import { pathOf } from '#services/control_api/client.ts';
 import type {
+  DeadLetterDetails,
   DeadLetterItem,
-  LetterDetails,
   ReplayItem,
   ResendAnswer,
   ResolveAnswer,
@@ -78,18 +78,18 @@ export const deadCommands: Commands = {
     ],
     async run(args, context) {
       const limit = args.text('limit');
-      const letters = await findLetters(
+      const deadLetters = await findDeadLetters(
         args,
         context,
         limit === undefined ? LIMIT : readCount(limit, 'limit'),
         () => true,
       );
-      return { text: table(LETTERS, letters, 'No dead letters.'), json: letters };
+      return { text: table(LETTERS, deadLetters, 'No dead letters.'), json: deadLetters };
     },
   },
   'dead show <LETTER>': {
     summary: 'Show a dead letter: its events, or size and digest of what cannot be read',
-    run: show<LetterDetails>(pathIn('dead-letters'), shownLetter),
+    run: show<DeadLetterDetails>(pathIn('dead-letters'), shownDeadLetter),
   },
   'dead resend [LETTER...]': {
     summary: 'Send dead letters again, those of deliveries to their destination; each only once',
@@ -99,7 +99,8 @@ export const deadCommands: Commands = {
       'dead resend dedup-0-17 dedup-1-4',
       'dead resend --all --site shop --destination webhook --reason http_400',
     ],
-    run: (args, context) => changeLetters('resend', args, context, (letter) => letter.resendable && isOpen(letter)),
+    run: (args, context) =>
+      changeDeadLetters('resend', args, context, (deadLetter) => deadLetter.resendable && isOpen(deadLetter)),
   },
   'dead resolve [LETTER...]': {
     summary: 'Mark dead letters as resolved, with a note',
@@ -113,12 +114,12 @@ export const deadCommands: Commands = {
       'dead resolve dedup-0-17 --note "A bad import, sent again by hand."',
       'dead resolve --all --stage delivery --since 7d --note "Replayed."',
     ],
-    run: (args, context) => changeLetters('resolve', args, context, isOpen, { note: args.required('note') }),
+    run: (args, context) => changeDeadLetters('resolve', args, context, isOpen, { note: args.required('note') }),
   },
   'dead reopen [LETTER...]': {
     summary: 'Reopen dead letters',
     subject,
-    run: (args, context) => changeLetters('reopen', args, context),
+    run: (args, context) => changeDeadLetters('reopen', args, context),
   },
 };
 
@@ -127,11 +128,11 @@ interface Page {
   next: string | null;
 }
 
-async function findLetters(
+async function findDeadLetters(
   args: Arguments,
   { client }: Context,
   limit: number,
-  isWanted: (letter: DeadLetterItem) => boolean,
+  isWanted: (deadLetter: DeadLetterItem) => boolean,
 ): Promise<DeadLetterItem[]> {
   const found: DeadLetterItem[] = [];
   let after: string | undefined;
@@ -143,14 +144,14 @@ async function findLetters(
   return found.slice(0, limit);
 }
 
-function shownLetter(letter: LetterDetails): Outcome {
+function shownDeadLetter(deadLetter: DeadLetterDetails): Outcome {
   const { id, reason, detail, died_at, bytes_total, sha256, contents, resent_at, resolved, delivery, attempts } =
-    letter;
+    deadLetter;
   const lines = [
     `Dead letter ${id}: ${reason}${detail === '' ? '' : ` (${detail})`}`,
-    `  source   ${sourceOf(letter)}`,
+    `  source   ${sourceOf(deadLetter)}`,
     `  failed   ${renderTime(died_at)}`,
-    `  size     ${bytes_total} bytes${letter.cut ? ', of which 512 KiB are kept' : ''}`,
+    `  size     ${bytes_total} bytes${deadLetter.cut ? ', of which 512 KiB are kept' : ''}`,
     `  sha256   ${sha256}`,
     `  resent   ${resent_at === null ? 'no' : renderTime(resent_at)}`,
     `  resolved ${resolved === null ? 'no' : `${renderTime(resolved.at)} by ${resolved.by}: ${resolved.note}`}`,
@@ -167,27 +168,27 @@ function shownLetter(letter: LetterDetails): Outcome {
     ARRIVED: 'received_at',
   } as const;
   const events = contents === null ? 'Its events cannot be read.' : table(columns, contents, 'It holds no events.');
-  return done([...lines, '', events], letter);
+  return done([...lines, '', events], deadLetter);
 }
 
 /**
  * Does something with letters, as many as one request takes at a time: those that are named or, where some are wanted, with
  * --all those.
  */
-async function changeLetters(
+async function changeDeadLetters(
   what: 'resend' | 'resolve' | 'reopen',
   args: Arguments,
   context: Context,
-  isWanted?: (letter: DeadLetterItem) => boolean,
+  isWanted?: (deadLetter: DeadLetterItem) => boolean,
   more: object = {},
 ): Promise<Outcome> {
   const isAll = args.flag('all');
   if (isWanted !== undefined && isAll === args.subjects.length > 0) {
     throw new UsageError('argument_missing', 'name dead letters, or give --all, and not both');
   }
-  const letters =
-    isWanted !== undefined && isAll ? await findLetters(args, context, Number.POSITIVE_INFINITY, isWanted) : [];
-  const ids = [...args.subjects, ...letters.map(({ id }) => id)];
+  const deadLetters =
+    isWanted !== undefined && isAll ? await findDeadLetters(args, context, Number.POSITIVE_INFINITY, isWanted) : [];
+  const ids = [...args.subjects, ...deadLetters.map(({ id }) => id)];
   const items: { id: string; outcome: string }[] = [];
   for (let at = 0; at < ids.length; at += IDS_PER_REQUEST) {
     const body = { ids: ids.slice(at, at + IDS_PER_REQUEST), ...more };

@@ -5,8 +5,8 @@ import { blockRuleText } from '#pipelines/settings/validate.ts';
 import { type BlockRule, TAG_DEFAULTS, type TagSettings } from '#schemas/setting.ts';
 import type {
   DefinitionHealth,
-  RefusalSampleItem,
-  RefusalsItem,
+  RejectionSampleItem,
+  RejectionsItem,
   TagHealthItem,
 } from '#services/control_api/operations.ts';
 import type { ChangedSite, DomainItem, SiteItem, StillWorks } from '#services/control_api/sites.ts';
@@ -132,7 +132,7 @@ export const siteCommands: Commands = {
       option('samples', 'Also the newest samples'),
     ],
     examples: ['site refusals shop', 'site refusals shop --from 12h --samples', 'site refusals shop --json'],
-    run: show<RefusalsItem>(pathIn('sites', 'refusals'), shownRefusals),
+    run: show<RejectionsItem>(pathIn('sites', 'refusals'), shownRefusals),
   },
 };
 
@@ -202,20 +202,20 @@ function definitions(args: Arguments, context: Context): unknown[] | undefined {
   return items;
 }
 
-function shownRefusals(refusals: RefusalsItem, args: Arguments): Outcome {
-  const { totals, samples, known_since, from, to } = refusals;
+function shownRefusals(rejections: RejectionsItem, args: Arguments): Outcome {
+  const { totals, samples, known_since, from, to } = rejections;
   const since = known_since === null ? 'not known' : renderTime(known_since);
   const parts = [
     table({ KIND: 'kind', CODE: 'code', COUNT: 'count' }, totals, 'Everything was accepted.'),
     `From ${renderTime(from)} to ${renderTime(to)}; counted since: ${since}.`,
     ...(args.flag('samples') ? [samplesTable(samples)] : []),
   ];
-  return done(parts.join('\n\n'), refusals);
+  return done(parts.join('\n\n'), rejections);
 }
 
-function samplesTable(samples: RefusalSampleItem[] | null): string {
+function samplesTable(samples: RejectionSampleItem[] | null): string {
   if (samples === null) return 'Samples need the permission query.events.';
-  return table<RefusalSampleItem>(
+  return table<RejectionSampleItem>(
     {
       AT: ({ at }) => renderTime(at),
       KIND: 'kind',

@@ -47,12 +47,12 @@ function elsewhere(stages: StagesAnswer | null, json: boolean): CliResult {
   return { exitCode: stages.items.every(({ consumers }) => consumers > 0) ? 0 : 1, stdout: `${text}\n`, stderr: '' };
 }
 
-function sayOf({ consumers, lag, waits_longer_than_ms: waitsMs, on_lanes: lanes }: StageItem): string {
+function sayOf({ consumers, lag, waits_longer_than_ms: waitsMs, on_lanes: retryTopics }: StageItem): string {
   return [
     consumers === 0 ? 'no consumers' : `consumers: ${consumers}`,
     ...(lag === null ? [] : [`${lag} records behind`]),
     ...(waitsMs === null ? [] : [`the oldest for more than ${waitsMs / 1_000} s`]),
-    ...(lanes === 0 ? [] : [`${lanes} waiting for a retry`]),
+    ...(retryTopics === 0 ? [] : [`${retryTopics} waiting for a retry`]),
   ].join(', ');
 }
 

@@ -61,7 +61,7 @@ export function createControlApp(options: ControlOptions): HttpServer {
     if (code === 'method_not_allowed') {
       reply.header('allow', (METHODS_OF.get(request.routeOptions.url ?? '') ?? ['GET']).join(', '));
     }
-    if (code === null) options.errors.saw(error, request.routeOptions.url);
+    if (code === null) options.errors.record(error, request.routeOptions.url);
     return refuse(reply, code ?? 'internal');
   });
   app.addHook('onResponse', (request, reply, done) => {

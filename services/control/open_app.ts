@@ -20,7 +20,7 @@ import { createPersonSplits } from '#infra/persons/person_splits.ts';
 import { createDeadLetterStore } from '#infra/redelivery/dead_letter_store.ts';
 import { followReplays } from '#infra/redelivery/replay_topics.ts';
 import { createRedis, type Redis, RedisUnavailableError } from '#infra/redis/client.ts';
-import { createKeyUseView, type RefusalRecord, readRejections, readTagRecord } from '#infra/redis/edge_reports.ts';
+import { createKeyUseView, type RejectionRecord, readRejections, readTagRecord } from '#infra/redis/edge_reports.ts';
 import { createSharedAnswers, type SharedQueryCache } from '#infra/redis/query_cache.ts';
 import { createMonthUseView } from '#infra/redis/quota/quota.ts';
 import { createOneTimeNotes, createSessionStore, createSignInLimits } from '#infra/redis/sessions.ts';
@@ -143,7 +143,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     replaysNow: replays.readAllNow,
     keyUse: createKeyUseView(redis, logger, monotonicMs),
     readTagRecord: (siteId) => readTagRecord(redis, siteId),
-    readRefusals: (siteId) => readRefusalsOf(redis, siteId),
+    readSiteRejections: (siteId) => readRejectionsOf(redis, siteId),
     monthUse: createMonthUseView(redis, logger, Date.now, monotonicMs),
     phoneHmacs: (siteId, sha256) => identitySecrets.map((secret) => phoneHmac(secret, siteId, sha256)),
     keyedIdentifier: (siteId, identifier, sha256) => nodeOf(config.identitySecret, siteId, identifier, sha256),
@@ -165,7 +165,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   });
 }
 
-async function readRefusalsOf(redis: Redis, siteId: string): Promise<RefusalRecord | null> {
+async function readRejectionsOf(redis: Redis, siteId: string): Promise<RejectionRecord | null> {
   try {
     return await readRejections(redis, siteId);
   } catch (error) {

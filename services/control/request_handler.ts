@@ -250,7 +250,7 @@ async function answerGathered(call: KnownCall): Promise<HttpReply> {
   const asker = askerOf(principal.actor, reply);
   const sources: ControlServices = {
     ...options,
-    letters: deadLetters(asker),
+    deadLetters: deadLetters(asker),
     asker,
     listDataReads: (query) => dataReads.list(query, asker),
     wasRead: (site_id, kind, rows) => dataReads.read({ read_by: principal.actor, site_id, kind, format: 'json', rows }),
@@ -281,7 +281,7 @@ export interface ControlOptions
   extends SignInParts,
     Pick<RequestContext, 'adapters' | 'domainRules' | 'edgeUrl' | 'isAddressAllowed' | 'replayProgress' | 'seal'>,
     Pick<RequestContext, 'keyedIdentifier' | 'phoneHmacs' | 'visitorNode'>,
-    Pick<ControlServices, 'analysts' | 'queries' | 'readRefusals' | 'readTagRecord' | 'replaysNow' | 'running'>,
+    Pick<ControlServices, 'analysts' | 'queries' | 'readSiteRejections' | 'readTagRecord' | 'replaysNow' | 'running'>,
     Pick<ControlServices, 'sendTest' | 'splits' | 'stages'> {
   keyUse: KeyUseView;
   monthUse: MonthUseView;

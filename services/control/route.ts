@@ -8,7 +8,7 @@ import type { QueryCaller, RunningQueries } from '#infra/clickhouse/running_quer
 import type { Span } from '#infra/clickhouse/select_rows.ts';
 import type { PersonSplits } from '#infra/persons/person_splits.ts';
 import type { DeadLetterStore } from '#infra/redelivery/dead_letter_store.ts';
-import type { RefusalRecord, TagRecord } from '#infra/redis/edge_reports.ts';
+import type { RejectionRecord, TagRecord } from '#infra/redis/edge_reports.ts';
 import type { DataReadLog } from '#infra/settings/data_read_log.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
@@ -153,7 +153,7 @@ export async function rowsOf<Row>(
 
 /** What is asked of others than the settings, in more than one step. */
 export interface ControlServices {
-  letters: DeadLetterStore;
+  deadLetters: DeadLetterStore;
   queries: QueryAnswers;
   running: RunningQueries;
   /** Null: this installation makes no users of ClickHouse. */
@@ -166,7 +166,7 @@ export interface ControlServices {
   /** What is remembered of a site's tag; where it is not to be had, throws what says so by its code. */
   readTagRecord(siteId: string): Promise<TagRecord>;
   /** What was not accepted of a site; null where Redis does not answer. */
-  readRefusals(siteId: string): Promise<RefusalRecord | null>;
+  readSiteRejections(siteId: string): Promise<RejectionRecord | null>;
   asker: QueryCaller;
   listDataReads: DataReadLog['list'];
   /** Has the audit say that who asks was shown so many rows about people of a site. */

@@ -1,7 +1,7 @@
 // Schemas of how the stages, running queries, tags and intake are doing.
 
 import { type Static, Type } from 'typebox';
-import { REFUSAL_INTERVALS, REFUSAL_KINDS } from '#pipelines/ingestion_warnings/warnings.ts';
+import { REFUSAL_INTERVALS, WARNING_KINDS } from '#pipelines/ingestion_warnings/warnings.ts';
 import { closed, countField, idField, nullable, refusedAs, timeField } from './fields.ts';
 
 const stageShape = Type.Object({
@@ -100,7 +100,7 @@ export const tagHealthShape = Type.Object({
 });
 export type TagHealthItem = Static<typeof tagHealthShape>;
 
-export const refusalQuery = closed({
+export const rejectionQuery = closed({
   from: Type.Optional(timeField('From when on; 7 days before `to` without it. Hours count as a whole')),
   to: Type.Optional(timeField('Until when; now without it')),
   interval: Type.Optional(
@@ -109,7 +109,7 @@ export const refusalQuery = closed({
 });
 
 const reason = {
-  kind: Type.Enum([...REFUSAL_KINDS], {
+  kind: Type.Enum([...WARNING_KINDS], {
     description:
       'rejected: an event that is malformed; dropped: a sound event that does not count; refused: a request of which nothing was taken; warned: an event that was accepted with a fault',
   }),
@@ -143,13 +143,13 @@ const sample = Type.Object({
     { description: 'The key that it came with; null where it came without one' },
   ),
 });
-export type RefusalSampleItem = Static<typeof sample>;
+export type RejectionSampleItem = Static<typeof sample>;
 
 const EXAMPLE_AT = Date.UTC(2027, 0, 5, 12, 30, 7);
 const MALFORMED = { kind: 'rejected', code: 'timestamp_invalid' } as const;
 
 /** What was not accepted of a site. */
-export const refusalsShape = Type.Object(
+export const rejectionsShape = Type.Object(
   {
     site_id: Type.String(),
     from: timeField('From when on is told'),
@@ -189,4 +189,4 @@ export const refusalsShape = Type.Object(
     ],
   },
 );
-export type RefusalsItem = Static<typeof refusalsShape>;
+export type RejectionsItem = Static<typeof rejectionsShape>;

@@ -10,7 +10,7 @@ import { closed, countField, idField, limitField, metaFields, nullable, pageFiel
 const LETTERS_AT_ONCE_MAX = 100;
 const NOTE_CHARACTERS_MAX = 500;
 
-const letterField = Type.String({
+const deadLetterField = Type.String({
   description: 'The dead letter: STAGE-PARTITION-OFFSET',
   pattern: '^[a-z]{1,20}-\\d{1,5}-\\d{1,15}$',
 });
@@ -18,8 +18,8 @@ const stageField = Type.Enum([...STAGES], { description: 'The stage that could n
 
 const nameField = Type.String({ description: 'Its name; empty where the event is damaged' });
 
-const letterFields = {
-  id: letterField,
+const deadLetterFields = {
+  id: deadLetterField,
   stage: stageField,
   destination: nullable(Type.String(), { description: 'Of a delivery: where to' }),
   reason: Type.String({ description: 'Why: a stable code' }),
@@ -51,7 +51,7 @@ const letterFields = {
       'Of a delivery: what became of its events since. delivered: the destination has them, and the letter is open no more; waiting: tried again by itself; unknown: ClickHouse does not answer. Null: of another stage, or not readable',
   }),
 };
-export const deadLetterSchema = Type.Object(letterFields);
+export const deadLetterSchema = Type.Object(deadLetterFields);
 export type DeadLetterItem = Static<typeof deadLetterSchema>;
 
 const eventShape = Type.Object({
@@ -61,8 +61,8 @@ const eventShape = Type.Object({
   distinct_id: Type.String({ description: 'As the edge has cleaned it' }),
   received_at: timeField('When it arrived'),
 });
-export const letterDetails = Type.Object({
-  ...letterFields,
+export const deadLetterDetails = Type.Object({
+  ...deadLetterFields,
   sha256: Type.String({ description: 'Of the bytes that are kept' }),
   contents: nullable(Type.Array(eventShape), { description: 'The first 100 events; null where they cannot be read' }),
   attempts: nullable(Type.Array(attemptShape), {
@@ -70,12 +70,12 @@ export const letterDetails = Type.Object({
       "Of a delivery's only event: the attempts at the destination with its answers, the newest first; null where that is not known",
   }),
 });
-export type LetterDetails = Static<typeof letterDetails>;
+export type DeadLetterDetails = Static<typeof deadLetterDetails>;
 
 export const resendShape = Type.Object({
   items: Type.Array(
     Type.Object({
-      id: letterField,
+      id: deadLetterField,
       outcome: Type.Enum([...RESEND_OUTCOMES], {
         description:
           'Of deliveries also: delivered, the destination has it by now; waiting, it is tried again by itself; no_destination, its site has none such that is switched on; replay_runs and not_known, ask again later',
@@ -87,19 +87,19 @@ export type ResendAnswer = Static<typeof resendShape>;
 
 export const resolveShape = Type.Object({
   items: Type.Array(
-    Type.Object({ id: letterField, outcome: Type.Enum(['resolved', 'reopened', 'not_resolved', 'unknown']) }),
+    Type.Object({ id: deadLetterField, outcome: Type.Enum(['resolved', 'reopened', 'not_resolved', 'unknown']) }),
   ),
 });
 export type ResolveAnswer = Static<typeof resolveShape>;
 
-const lettersField = Type.Array(letterField, {
+const deadLettersField = Type.Array(deadLetterField, {
   description: 'Dead letters',
   minItems: 1,
   maxItems: LETTERS_AT_ONCE_MAX,
 });
-export const lettersBody = closed({ ids: lettersField });
+export const deadLettersBody = closed({ ids: deadLettersField });
 export const resolveBody = closed({
-  ids: lettersField,
+  ids: deadLettersField,
   note: Type.String({
     description: 'Why nothing more is to be done; without personal data',
     minLength: 1,
@@ -107,8 +107,8 @@ export const resolveBody = closed({
     pattern: '\\S',
   }),
 });
-export const letterParams = closed({ letter_id: letterField });
-export const letterQuery = closed({
+export const deadLetterParams = closed({ letter_id: deadLetterField });
+export const deadLetterQuery = closed({
   stage: Type.Optional(stageField),
   reason: Type.Optional(Type.String({ description: 'Only those with this reason', maxLength: 100 })),
   state: Type.Optional(
@@ -120,7 +120,7 @@ export const letterQuery = closed({
   destination: Type.Optional(idField('Only those of deliveries to this kind of destination')),
   since: Type.Optional(timeField('Only those that became dead letters from then on')),
   limit: limitField,
-  after: Type.Optional(letterField),
+  after: Type.Optional(deadLetterField),
 });
 
 const destination = idField('The kind of destination, such as meta or webhook');

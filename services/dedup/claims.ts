@@ -5,15 +5,15 @@ import { failpoint } from '#infra/failpoint.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createDedupIndex, type DedupIndex } from '#infra/redis/indexes/dedup_index.ts';
 import type { EventBatchReader } from '#infra/registry/codec.ts';
-import { type Deduplicated, deduplicate, pastClaims, type RawEntry } from '#pipelines/dedup/dedup.ts';
+import { type Deduplicated, deduplicate, type RawEntry, storedKeys } from '#pipelines/dedup/dedup.ts';
 import { type IndexRebuild, openStageIndex } from '#services/stage/index_rebuild.ts';
 import type { Runtime } from '#services/stage/runtime.ts';
 
 const CLAIMS_PER_CALL = 5_000;
 
 /** The claims in Redis, made again from `events.unique` where Redis has lost them: resolves when they are whole. */
-export async function openClaims(runtime: Runtime, config: DedupConfig, reader: EventBatchReader) {
-  const { parts, claimWindowMs: windowMs, claimBucketChars: bucketChars } = config;
+export async function openDedupIndex(runtime: Runtime, config: DedupConfig, reader: EventBatchReader) {
+  const { parts, dedupWindowMs: windowMs, dedupBucketChars: bucketChars } = config;
   const { index, use } = await openStageIndex<DedupIndex>(runtime, parts, {
     name: 'claims',
     reads: [TOPICS.raw],
@@ -34,7 +34,7 @@ export async function openClaims(runtime: Runtime, config: DedupConfig, reader: 
       sinceMs: Math.max(nowMs - windowMs, sinceMs ?? 0),
       passed: attempt.passed,
       async onRecords(records, partition) {
-        let waiting: ReturnType<typeof pastClaims> = [];
+        let waiting: ReturnType<typeof storedKeys> = [];
         const restore = async (): Promise<void> => {
           await claims.restore(waiting);
           count(waiting.length);
@@ -43,7 +43,7 @@ export async function openClaims(runtime: Runtime, config: DedupConfig, reader: 
         for (const record of records) {
           const batch = await reader.read(record.value);
           // What cannot be read went to the dead letters of whoever reads the topic.
-          if (batch.ok) waiting.push(...pastClaims(batch.value, bucketChars, record.timestampMs));
+          if (batch.ok) waiting.push(...storedKeys(batch.value, bucketChars, record.timestampMs));
           if (waiting.length >= CLAIMS_PER_CALL) await restore();
         }
         await restore();

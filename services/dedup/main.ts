@@ -4,8 +4,8 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import { createEventBatchReader } from '#infra/registry/codec.ts';
 import type { Deduplicated, RawEntry } from '#pipelines/dedup/dedup.ts';
 import { runEventStage } from '#services/stage/event_stage.ts';
-import { openClaims } from './claims.ts';
-import { createRawLog, openCounts, openDuplicates, passedEvents, rawEvents } from './records.ts';
+import { openDedupIndex } from './claims.ts';
+import { createRawTopicId, openCounts, openDuplicates, passedEvents, rawEvents } from './records.ts';
 
 /** Bounds the transactions to four a second: one costs about the same for ten events and for a thousand. */
 const LINGER_MS = 250;
@@ -18,10 +18,10 @@ const LINGER_MS = 250;
 runEventStage<DedupConfig, RawEntry, Deduplicated>('dedup', dedupConfig, async (runtime, config) => {
   // Reads event batches of any topic, and has the schema id under which those of events.unique are written.
   const reader = await createEventBatchReader(runtime.registry, TOPICS.unique);
-  const claims = await openClaims(runtime, config, reader);
+  const claims = await openDedupIndex(runtime, config, reader);
   const ids = await openTopicIds(runtime.session.kafka);
   runtime.onStop(() => ids.close());
-  const counts = await openCounts(runtime.registry, createRawLog(ids));
+  const counts = await openCounts(runtime.registry, createRawTopicId(ids));
   const duplicates = await openDuplicates(runtime.registry);
   const { eventPartitions } = runtime.session.config;
   return {

@@ -43,7 +43,7 @@ export function passedEvents(passed: readonly RawEntry[], schemaId: number, part
   );
 }
 
-export async function openCounts(registry: Registry, rawLog: Pick<ReturnType<typeof createRawLog>, 'of'>) {
+export async function openCounts(registry: Registry, rawTopicId: Pick<ReturnType<typeof createRawTopicId>, 'of'>) {
   const codec = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
 
   /**
@@ -52,7 +52,7 @@ export async function openCounts(registry: Registry, rawLog: Pick<ReturnType<typ
    */
   async function of({ batch, records: read }: BatchRead, passed: readonly RawEntry[]): Promise<OutRecord> {
     const { partition, records } = batch;
-    const log = await rawLog.of({ partition, records });
+    const log = await rawTopicId.of({ partition, records });
     const reserved = new Map(records.map(({ offset, headers }) => [offset, readReserved(headers)]));
     const raw = read.map(({ offset, views }) => ({ offset, views, reserved: reserved.get(offset) ?? null }));
     // Behind markers as well: what a dead edge held is given back when all of the partition is settled.
@@ -80,7 +80,7 @@ export async function openDuplicates(registry: Registry) {
 }
 
 /** Which events.raw a batch is of; asks again where a partition's offsets do not go on, as those of a topic that was made anew do not. */
-export function createRawLog(ids: Pick<TopicIds, 'of'>) {
+export function createRawTopicId(ids: Pick<TopicIds, 'of'>) {
   const seen = new Map<number, { log: string; offset: number }>();
   return {
     /** The id of the topic; offsets of one that was made anew under its name are others. */

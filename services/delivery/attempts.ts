@@ -4,8 +4,13 @@ import type { DeliveryConfig } from '#infra/config/stage_config.ts';
 import { createEgress, EGRESS_DEFAULTS } from '#infra/egress/send.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { type KeyRing, openSecret, parseKeyRing } from '#infra/secrets/seal.ts';
-import { BREAKER_DEFAULTS, createBreakers, createRefusals, OUTAGE_DEFAULTS } from '#pipelines/delivery/breaker.ts';
-import { createSlowSites, createTurns } from '#pipelines/delivery/concurrency.ts';
+import {
+  BREAKER_DEFAULTS,
+  createBreakers,
+  createRejectionTracker,
+  OUTAGE_DEFAULTS,
+} from '#pipelines/delivery/breaker.ts';
+import { createSiteConcurrencyLimiter, createSlowSites } from '#pipelines/delivery/concurrency.ts';
 import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
 import { deliver } from '#pipelines/delivery/deliver.ts';
 import {
@@ -18,7 +23,7 @@ import {
 import { slowTopic } from '#pipelines/delivery/retry_topics.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { EventEntry } from '#schemas/event.ts';
-import { decodeEntry, type EntryView } from '#schemas/event_batch.ts';
+import { decodeEntry, type EncodedEvent } from '#schemas/event_batch.ts';
 import type { Destination } from '#schemas/setting.ts';
 import type { Runtime } from '#services/stage/runtime.ts';
 import { deliveryPorts, type OpenEvent, type SharedByCalls, watchOutage } from './delivery_ports.ts';
@@ -72,15 +77,15 @@ export function openDeliveries(
     table,
     ring: parseKeyRing(secretsKeys),
     breakers,
-    turns: createTurns(CALLS_MAX, slow.isSlow),
+    turns: createSiteConcurrencyLimiter(CALLS_MAX, slow.isSlow),
     slow,
     isAlone: () => sites.size < 2,
     watch,
     returned,
     egress,
     uncommitted,
-    refusals: createRefusals(SITES_MAX, monotonicMs),
-    fellShort: (events) => shortfall.inc(events),
+    rejections: createRejectionTracker(SITES_MAX, monotonicMs),
+    onPartialSuccess: (events) => shortfall.inc(events),
     logger,
     nowMs: Date.now,
     monotonicMs,
@@ -95,7 +100,7 @@ export interface Attempted {
   siteId: string;
   /** Offset of the record it was read from. */
   offset: number;
-  view: EntryView;
+  view: EncodedEvent;
   entry: EventEntry;
   outcome: EntryOutcome;
   attempt: number;
@@ -171,9 +176,9 @@ function createOpenDelivery(options: AttemptOptions) {
     if (site === undefined || destination === undefined) return entries.map(() => skipped('no_destination'));
     noticeChange(destination);
     if (!destination.enabled) return entries.map(() => skipped('destination_disabled'));
-    const isOnSlowLane = job.source.topic === slowTopic(adapter.name);
-    if (!isOnSlowLane && options.slow.isSlow(job.siteId)) return entries.map(slowed);
-    const workMs = isOnSlowLane ? SLOW_LANE_WORK_MS : WORK_MS;
+    const isOnSlowTopic = job.source.topic === slowTopic(adapter.name);
+    if (!isOnSlowTopic && options.slow.isSlow(job.siteId)) return entries.map(slowed);
+    const workMs = isOnSlowTopic ? SLOW_LANE_WORK_MS : WORK_MS;
     const work = boundWork(options.isAlone() ? Number.POSITIVE_INFINITY : workMs, options.monotonicMs, stopping);
     const { settings } = destination;
     const secrets = openSecrets(ring, destination, logger);
@@ -210,7 +215,7 @@ function boundWork(forMs: number, monotonicMs: () => number, stopping: () => boo
 }
 
 /** A site whose settings or secrets were changed is tried at once, whatever its breaker held of the old ones. */
-function createChangeNotice({ adapter, breakers, refusals }: AttemptOptions): (destination: Destination) => void {
+function createChangeNotice({ adapter, breakers, rejections }: AttemptOptions): (destination: Destination) => void {
   const known = new Map<string, Destination>();
   return (destination) => {
     const siteId = destination.site_id;
@@ -219,7 +224,7 @@ function createChangeNotice({ adapter, breakers, refusals }: AttemptOptions): (d
     known.set(siteId, destination);
     if (before === undefined) return;
     breakers.reset(adapter.name, siteId);
-    refusals.reset(siteId);
+    rejections.reset(siteId);
   };
 }
 

@@ -2,20 +2,20 @@
 import type { Egress } from '#infra/egress/send.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import {
-  askOutage,
+  AVAILABLE,
+  afterEmptyProbe,
   type BreakerPort,
   type Breakers,
-  HERE,
   type Health,
   type Outage,
   type OutageConfig,
   type OutagePermit,
+  outagePermit,
   type Permit,
-  type Refusals,
-  reportOutage,
-  withoutNews,
+  type RejectionTracker,
+  recordOutage,
 } from '#pipelines/delivery/breaker.ts';
-import type { SlowSites, Turns } from '#pipelines/delivery/concurrency.ts';
+import type { SiteConcurrencyLimiter, SlowSites } from '#pipelines/delivery/concurrency.ts';
 import type { DeliveryPorts, Place, TokenStore, UncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import type { JobEvent, SiteJob } from './job_reader.ts';
@@ -24,8 +24,8 @@ import type { JobEvent, SiteJob } from './job_reader.ts';
 export interface SharedByCalls {
   adapter: { readonly name: string };
   breakers: Breakers;
-  refusals: Refusals;
-  turns: Turns;
+  rejections: RejectionTracker;
+  turns: SiteConcurrencyLimiter;
   watch: Pick<OutageWatch, 'trouble' | 'report'>;
   slow: SlowSites;
   /** Whether it is the only site of the destination, for which no other waits. */
@@ -35,7 +35,7 @@ export interface SharedByCalls {
   egress: Egress;
   uncommitted: Pick<UncommittedOutcomes, 'of' | 'keep'>;
   /** Told how many of a call's events a platform did not take without saying which. */
-  fellShort(events: number): void;
+  onPartialSuccess(events: number): void;
   logger: Logger;
   /** Milliseconds since 1970 UTC. */
   nowMs(): number;
@@ -69,12 +69,12 @@ export function deliveryPorts(
     tokens,
     stopping,
     breaker: breakerFor(shared, job),
-    refusals: shared.refusals.of(job.siteId),
+    rejections: shared.rejections.of(job.siteId),
     answered: keepOutcomes(shared, job, open),
-    fellShort({ sent, taken, detail }) {
+    onPartialSuccess({ sent, taken, detail }) {
       const facts = { site: job.siteId, destination: shared.adapter.name, sent, taken, detail };
       shared.logger.warn(facts, 'fewer events were taken than sent');
-      shared.fellShort(sent - taken);
+      shared.onPartialSuccess(sent - taken);
     },
   };
 }
@@ -126,7 +126,7 @@ interface OutageWatchOptions {
 /** Watches whether this process's destination as a whole answers. While it is away its sites' breakers say nothing more, and are forgotten. */
 export function watchOutage(options: OutageWatchOptions) {
   const { destination, config, breakers, sites, logger, nowMs, wallMsOf } = options;
-  let outage: Outage = HERE;
+  let outage: Outage = AVAILABLE;
 
   function forgetSites(): void {
     for (const { siteId, breaker } of breakers.list()) {
@@ -147,13 +147,13 @@ export function watchOutage(options: OutageWatchOptions) {
   return {
     /** Whether a batch may be attempted now. */
     ask(): OutagePermit {
-      const asked = askOutage(outage, config, nowMs());
+      const asked = outagePermit(outage, config, nowMs());
       outage = asked.outage;
       const { permit } = asked;
       return permit.kind === 'wait' ? { ...permit, notBeforeMs: wallMsOf(permit.notBeforeMs) } : permit;
     },
     report: (siteId: string, health: Health): void =>
-      turnTo(reportOutage(outage, config, { siteId, health, sites: sites() }, nowMs())),
+      turnTo(recordOutage(outage, config, { siteId, health, sites: sites() }, nowMs())),
     /** What a call has to wait for; null unless the destination is away. */
     trouble(): Extract<Permit, { kind: 'wait' }> | null {
       if (outage.kind !== 'away') return null;
@@ -164,7 +164,7 @@ export function watchOutage(options: OutageWatchOptions) {
     awayUntilMs: (): number | null => (outage.kind === 'away' ? wallMsOf(outage.untilMs) : null),
     /** A probe is over, whatever it brought; whether anything was held back by a site's breaker. */
     probed(heldBack: boolean): void {
-      outage = withoutNews(outage, config, heldBack, nowMs());
+      outage = afterEmptyProbe(outage, config, heldBack, nowMs());
     },
   };
 }

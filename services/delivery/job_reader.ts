@@ -4,16 +4,16 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import { type Codec, createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import type { Place, Source } from '#pipelines/delivery/delivery_run.ts';
-import { delayOfTopic, lookAtLane, replayTopic } from '#pipelines/delivery/retry_topics.ts';
-import { deadLetter } from '#pipelines/redelivery/dead_letter.ts';
-import type { EntryView } from '#schemas/event_batch.ts';
+import { delayOfTopic, pollRetryTopic, replayTopic } from '#pipelines/delivery/retry_topics.ts';
+import { createDeadLetter } from '#pipelines/redelivery/dead_letter.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeliveryJobRecord } from '#schemas/records.ts';
 import { readRecords, viewsIn } from '#services/stage/batches.ts';
-import type { LanePasses, Releases } from './retry_topics.ts';
+import type { Releases, RetryPolls } from './retry_topics.ts';
 
 /** An event to be attempted, with its place in the partition it was read from. */
 export interface JobEvent extends Place {
-  view: EntryView;
+  view: EncodedEvent;
 }
 
 /** Events of one site that are to be attempted together. */
@@ -43,18 +43,18 @@ export interface TakenJobs {
 export type JobReader = Awaited<ReturnType<typeof createJobReader>>;
 
 /** What makes records of lanes due before their time, or make way. */
-interface LaneWatch {
+interface RetryTopicWatch {
   releases: Pick<Releases, 'isReleased'>;
-  passes: Pick<LanePasses, 'passing' | 'lies'>;
+  scans: Pick<RetryPolls, 'skipCount' | 'recordParked'>;
 }
 
 /** Reads the main topic and the lanes of one destination into jobs. */
-export async function createJobReader(registry: Registry, destination: string, lanes: LaneWatch) {
+export async function createJobReader(registry: Registry, destination: string, retryTopics: RetryTopicWatch) {
   const reader = await createEventBatchReader(registry, TOPICS.identified);
   const jobs = await createCodec<DeliveryJobRecord>(registry, replayTopic(destination), 'delivery_job');
   return {
     /** The events of a record, whichever topic it is of; null where they cannot be read. */
-    async viewsOf(topic: string, value: Buffer | null): Promise<EntryView[] | null> {
+    async viewsOf(topic: string, value: Buffer | null): Promise<EncodedEvent[] | null> {
       if (topic === TOPICS.identified) return viewsIn(await reader.read(value));
       const job = await jobs.decode(value);
       return job.ok ? viewsIn(await reader.read(job.value.batch)) : null;
@@ -62,7 +62,7 @@ export async function createJobReader(registry: Registry, destination: string, l
     async take(batch: InBatch, nowMs: number): Promise<TakenJobs> {
       if (batch.topic === TOPICS.identified) return fromEvents(batch, reader, nowMs);
       const read = await Promise.all(batch.records.map((record) => readJob(batch, record, jobs, reader, nowMs)));
-      return fromLane(batch, read, delayOfTopic(destination, batch.topic), lanes, nowMs);
+      return fromRetryTopic(batch, read, delayOfTopic(destination, batch.topic), retryTopics, nowMs);
     },
   };
 }
@@ -79,7 +79,7 @@ async function fromEvents(batch: InBatch, reader: EventBatchReader, nowMs: numbe
   return { jobs: [...sites.values()], dead: read.dead, moved: [] };
 }
 
-function eventsAt(offset: number, views: readonly EntryView[]): JobEvent[] {
+function eventsAt(offset: number, views: readonly EncodedEvent[]): JobEvent[] {
   return views.map((view, index) => ({ view, offset, index }));
 }
 
@@ -89,28 +89,28 @@ function newJob(siteId: string, { topic, partition }: Source): SiteJob {
 }
 
 /** What is due is taken; what is not either waits where it is or makes way for what lies behind it. */
-function fromLane(
+function fromRetryTopic(
   batch: InBatch,
   read: readonly ReadJob[],
   delayMs: number,
-  { releases, passes }: LaneWatch,
+  { releases, scans }: RetryTopicWatch,
   nowMs: number,
 ): TakenJobs {
   const duesMs = read.map((one) => dueMsOf(one, releases));
-  const passing = passes.passing(batch, delayMs, nowMs);
-  const look = lookAtLane({ duesMs, nowMs, delayMs, isMoreBehind: batch.lag > 0, passing });
+  const skipCount = scans.skipCount(batch, delayMs, nowMs);
+  const look = pollRetryTopic({ duesMs, nowMs, delayMs, isMoreBehind: batch.lag > 0, skipCount });
   const taken = look.take.map((place) => read[place]);
   const isTaken = new Set(look.take);
   for (const [place, one] of read.entries()) {
     if (one.kind === 'dead' || isTaken.has(place)) continue;
-    passes.lies(batch, one.job.siteId, Math.max(nowMs, batch.records[place]?.timestampMs ?? 0), false);
+    scans.recordParked(batch, one.job.siteId, Math.max(nowMs, batch.records[place]?.timestampMs ?? 0), false);
   }
   const { topic, partition } = batch;
   const leaveRecord = look.leaveFrom === null ? undefined : batch.records[look.leaveFrom];
   const next = leaveRecord?.offset ?? (batch.records.at(-1)?.offset ?? -1) + 1;
   return {
     jobs: taken.flatMap((one) => (one?.kind === 'job' ? [one.job] : [])),
-    dead: taken.flatMap((one) => (one?.kind === 'dead' ? [one.letter] : [])),
+    dead: taken.flatMap((one) => (one?.kind === 'dead' ? [one.deadLetter] : [])),
     moved: look.move.map((place) => {
       const { offset = -1, value = null } = batch.records[place] ?? {};
       return { offset, record: { topic, partition, value: value ?? Buffer.alloc(0) } };
@@ -128,7 +128,7 @@ function dueMsOf(read: ReadJob, releases: Pick<Releases, 'isReleased'>): number 
 
 type ReadJob =
   | { kind: 'job'; job: SiteJob; dueAtMs: number; waitsSinceMs: number }
-  | { kind: 'dead'; letter: DeadLetter };
+  | { kind: 'dead'; deadLetter: DeadLetter };
 
 async function readJob(
   batch: InBatch,
@@ -139,10 +139,11 @@ async function readJob(
 ): Promise<ReadJob> {
   const place = { stage: 'delivery', topic: batch.topic, partition: batch.partition, offset: record.offset, index: -1 };
   const decoded = await codec.decode(record.value);
-  if (!decoded.ok) return { kind: 'dead', letter: deadLetter(place, decoded.reason, '', record.value, nowMs) };
+  if (!decoded.ok)
+    return { kind: 'dead', deadLetter: createDeadLetter(place, decoded.reason, '', record.value, nowMs) };
   const { site_id, attempt, due_at, first_attempted_at, paused, waits_since, reason, batch: bytes } = decoded.value;
   const events = await reader.read(bytes);
-  if (!events.ok) return { kind: 'dead', letter: deadLetter(place, events.reason, '', record.value, nowMs) };
+  if (!events.ok) return { kind: 'dead', deadLetter: createDeadLetter(place, events.reason, '', record.value, nowMs) };
   const firstAttemptedAtMs = attempt > 1 || first_attempted_at > 0 ? first_attempted_at : null;
   return {
     kind: 'job',

@@ -12,7 +12,7 @@ import { consumerOptions, runStage } from '#services/stage/stage.ts';
 import { openDeliveries } from './attempts.ts';
 import { createJobReader } from './job_reader.ts';
 import { createDeliveryOutput } from './output.ts';
-import { createLanePasses, type Releases, retryOnRelease, watchReleases } from './retry_topics.ts';
+import { createRetryPolls, type Releases, retryOnRelease, watchReleases } from './retry_topics.ts';
 import { createTransform } from './transform.ts';
 
 /** Small fetches, so that a crash sends few events a second time. */
@@ -31,7 +31,7 @@ runStage(
   async (runtime, config) => {
     const { session, registry, metrics } = runtime;
     const adapter = destinationNamed(config.destination);
-    const lanes = topicsOf(adapter.name);
+    const retryTopics = topicsOf(adapter.name);
     const settings = await openSettings(runtime);
     const returned = (siteId: string): void => releases.returned(siteId, Date.now());
     const { attempts, watch, uncommitted, isInTrouble } = openDeliveries(
@@ -42,24 +42,24 @@ runStage(
       config,
     );
     let assigned = (): number => 0;
-    const passes = createLanePasses(
+    const scans = createRetryPolls(
       Date.now(),
-      () => assigned() === session.config.eventPartitions + lanes.length * SMALL_PARTITIONS,
+      () => assigned() === session.config.eventPartitions + retryTopics.length * SMALL_PARTITIONS,
     );
     const releases: Releases = watchReleases({
       table: settings.table,
       destination: adapter.name,
       isInTrouble,
-      passes,
+      scans,
       beganMs: Date.now(),
     });
-    const jobs = await createJobReader(registry, adapter.name, { releases, passes });
+    const jobs = await createJobReader(registry, adapter.name, { releases, scans });
     const schemaId = await registry.idOf(TOPICS.identified, 'event_batch');
     const transform = createTransform({
       ...{ settings, attempts, watch, uncommitted, metrics, jobs, schemaId },
       output: await createDeliveryOutput(registry, adapter, session.config.eventPartitions, (record) =>
-        passes.lies(
-          record.lane,
+        scans.recordParked(
+          record.retryTopic,
           record.siteId,
           Date.now(),
           releases.isReleased(record.siteId, record.waitsSinceMs, record.isPaused),
@@ -72,9 +72,9 @@ runStage(
     const consumption = await runTransactionalStage({
       ...options,
       admin: session.admin,
-      topics: [TOPICS.identified, ...lanes],
+      topics: [TOPICS.identified, ...retryTopics],
       // All partitions of events.identified side by side, and one of each lane.
-      concurrency: options.concurrency + lanes.length,
+      concurrency: options.concurrency + retryTopics.length,
       bytesPerPartitionMax: FETCH_BYTES_MAX,
       drainMs: DELIVERY_DRAIN_MS,
       transform,

@@ -8,17 +8,17 @@ import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
 import { deliveryDeadlineMs } from '#pipelines/delivery/deliver.ts';
 import { givenUp, isHandedOver, isSlowed, type Source } from '#pipelines/delivery/delivery_run.ts';
 import {
-  type LaneChoice,
   nextRetry,
-  pausedLane,
-  probeLane,
+  pausedTopic,
+  probeTopic,
   RETRY_DELAYS,
+  type RetryChoice,
   type RetryDelay,
   replayTopic,
-  retryTopic,
-  slowLane,
+  retryTopicName,
+  slowRetry,
 } from '#pipelines/delivery/retry_topics.ts';
-import { undeliveredLetter } from '#pipelines/redelivery/dead_letter.ts';
+import { undeliveredDeadLetter } from '#pipelines/redelivery/dead_letter.ts';
 import { createBatchWriter } from '#schemas/event_batch.ts';
 import type {
   DeadLetter,
@@ -28,14 +28,14 @@ import type {
   PlatformAnswer,
 } from '#schemas/records.ts';
 import { partitionOf } from '#schemas/wire.ts';
-import { count, deadRecords, emptyTally, type Tally } from '#services/stage/batches.ts';
+import { type BatchCounts, count, deadRecords, emptyBatchCounts } from '#services/stage/batches.ts';
 import type { Attempted } from './attempts.ts';
 
 export type DeliveryOutput = Awaited<ReturnType<typeof createDeliveryOutput>>;
 
 interface Written {
   outputs: OutRecord[];
-  tally: Tally;
+  tally: BatchCounts;
   /** To be called once the records are committed. */
   committed(): void;
 }
@@ -65,8 +65,8 @@ function isSilent({ isMain, outcome, pausedFor }: Attempted): boolean {
 const PROBES_MAX = 100_000;
 
 /** A record that was committed to a lane. */
-export interface LaneRecord {
-  lane: Source;
+export interface RetryRecord {
+  retryTopic: Source;
   siteId: string;
   waitsSinceMs: number;
   isPaused: boolean;
@@ -77,7 +77,7 @@ export async function createDeliveryOutput(
   registry: Registry,
   adapter: Adapter,
   eventPartitions: number,
-  wrote: (record: LaneRecord) => void,
+  wrote: (record: RetryRecord) => void,
   random: () => number = () => randomInt(1_000_000) / 1_000_000,
 ) {
   const codecs: Codecs = {
@@ -92,42 +92,42 @@ export async function createDeliveryOutput(
 
   /** Outcomes, lane records and dead letters of a batch of attempts. */
   function write(attempts: readonly Attempted[], dead: readonly DeadLetter[], nowMs: number): Written {
-    const tally = emptyTally();
+    const tally = emptyBatchCounts();
     tally.in = attempts.length;
-    const jobs = new Map<string, { lane: RetryDelay; dueAtMs: number; members: Attempted[] }>();
-    const letters = dead.map((letter): DeadLetter => ({ ...letter, destination: adapter.name }));
+    const jobs = new Map<string, { retryTopic: RetryDelay; dueAtMs: number; members: Attempted[] }>();
+    const deadLetters = dead.map((deadLetter): DeadLetter => ({ ...deadLetter, destination: adapter.name }));
     const probing = new Map<string, number>();
     const isProbed = (siteId: string): boolean => probing.has(siteId) || (probes.get(siteId) ?? 0) > nowMs;
     const decided = attempts.map((one) => {
       const made = decide(adapter, one, isProbed(one.siteId), nowMs, random);
-      if (made.isProbe && made.lane !== null) probing.set(one.siteId, made.lane.dueAtMs);
+      if (made.isProbe && made.retryTopic !== null) probing.set(one.siteId, made.retryTopic.dueAtMs);
       return made;
     });
-    for (const { one, lane } of decided) {
+    for (const { one, retryTopic } of decided) {
       const { outcome, reason } = one.outcome;
-      if (lane !== null) divert(one, lane);
+      if (retryTopic !== null) divert(one, retryTopic);
       else if (outcome === 'delivered') countDelivered(tally, one);
       else if (outcome === 'skipped') count(tally.dropped, reason);
-      else letters.push(letterOf(codecs, adapter.name, one, nowMs));
+      else deadLetters.push(deadLetterOf(codecs, adapter.name, one, nowMs));
     }
 
-    function divert(one: Attempted, choice: ChosenLane): void {
-      count(tally.diverted, choice.lane);
+    function divert(one: Attempted, choice: ChosenRetry): void {
+      count(tally.diverted, choice.retryTopic);
       const kind = `${nextAttempt(one)}/${pauseOf(one.outcome)}`;
-      const name = `${one.siteId}/${choice.lane}/${kind}/${one.firstAttemptedAtMs}`;
-      const job = jobs.get(name) ?? { lane: choice.lane, dueAtMs: choice.dueAtMs, members: [] };
+      const name = `${one.siteId}/${choice.retryTopic}/${kind}/${one.firstAttemptedAtMs}`;
+      const job = jobs.get(name) ?? { retryTopic: choice.retryTopic, dueAtMs: choice.dueAtMs, members: [] };
       jobs.set(name, job);
       job.dueAtMs = Math.max(job.dueAtMs, choice.dueAtMs);
       job.members.push(one);
     }
 
-    const laid = [...jobs.values()].map(({ lane, dueAtMs, members }) =>
-      jobRecord(codecs, adapter.name, lane, dueAtMs, members),
+    const laid = [...jobs.values()].map(({ retryTopic, dueAtMs, members }) =>
+      jobRecord(codecs, adapter.name, retryTopic, dueAtMs, members),
     );
     const outputs = laid.map(({ out }) => out);
-    const tallyOfDead = deadRecords('delivery', letters, codecs.dead, tally, SMALL_PARTITIONS);
+    const tallyOfDead = deadRecords('delivery', deadLetters, codecs.dead, tally, SMALL_PARTITIONS);
     // Dead letters of events are among the attempts already counted in.
-    tally.in -= letters.length - dead.length;
+    tally.in -= deadLetters.length - dead.length;
     const final = decided.map(({ one }) => one);
     outputs.push(...outcomeRecords(codecs, adapter.name, final, eventPartitions), ...tallyOfDead);
     return {
@@ -143,7 +143,7 @@ export async function createDeliveryOutput(
   return { write };
 }
 
-function countDelivered(tally: Tally, one: Attempted): void {
+function countDelivered(tally: BatchCounts, one: Attempted): void {
   tally.passed++;
   tally.oldestMs = Math.min(tally.oldestMs ?? Number.POSITIVE_INFINITY, one.entry.event.received_at);
 }
@@ -153,11 +153,11 @@ function nextAttempt(one: Attempted): number {
   return one.outcome.outcome === 'paused' ? one.attempt : one.attempt + 1;
 }
 
-type ChosenLane = Extract<LaneChoice, { kind: 'lane' }>;
+type ChosenRetry = Extract<RetryChoice, { kind: 'lane' }>;
 
 interface Decided {
   one: Attempted;
-  lane: ChosenLane | null;
+  retryTopic: ChosenRetry | null;
   /** Whether it is the event of a paused site that shows when its trouble is over. */
   isProbe: boolean;
 }
@@ -165,11 +165,11 @@ interface Decided {
 /** Where an event goes; what no lane takes any more is dead, whatever its attempt said. */
 function decide(adapter: Adapter, one: Attempted, isProbed: boolean, nowMs: number, random: () => number): Decided {
   const { outcome } = one.outcome;
-  if (outcome !== 'diverted' && outcome !== 'paused') return { one, lane: null, isProbe: false };
+  if (outcome !== 'diverted' && outcome !== 'paused') return { one, retryTopic: null, isProbe: false };
   const isProbe = pauseOf(one.outcome) !== '' && !isSlowed(one.outcome) && !isProbed;
-  const choice = laneOf(adapter, one, isProbe, nowMs, random());
-  if (choice.kind === 'lane') return { one, lane: choice, isProbe };
-  return { one: { ...one, outcome: givenUp(one.outcome, choice.reason) }, lane: null, isProbe: false };
+  const choice = retryTopicOf(adapter, one, isProbe, nowMs, random());
+  if (choice.kind === 'lane') return { one, retryTopic: choice, isProbe };
+  return { one: { ...one, outcome: givenUp(one.outcome, choice.reason) }, retryTopic: null, isProbe: false };
 }
 
 /** Why nothing is asked of the destination; '' where something was, or it was only not begun. */
@@ -178,8 +178,8 @@ function pauseOf(outcome: EntryOutcome): string {
 }
 
 /** What was only not begun is due at once, wherever it came from. */
-function laneOf(adapter: Adapter, one: Attempted, isProbe: boolean, nowMs: number, random: number): LaneChoice {
-  if (isHandedOver(one.outcome)) return { kind: 'lane', lane: RETRY_DELAYS[0].name, dueAtMs: nowMs };
+function retryTopicOf(adapter: Adapter, one: Attempted, isProbe: boolean, nowMs: number, random: number): RetryChoice {
+  if (isHandedOver(one.outcome)) return { kind: 'lane', retryTopic: RETRY_DELAYS[0].name, dueAtMs: nowMs };
   const question = {
     attempt: one.attempt,
     firstAttemptedAtMs: one.firstAttemptedAtMs,
@@ -188,9 +188,9 @@ function laneOf(adapter: Adapter, one: Attempted, isProbe: boolean, nowMs: numbe
     deadlineMs: deliveryDeadlineMs(adapter, one.entry.event),
     random,
   };
-  if (isSlowed(one.outcome)) return slowLane(question);
+  if (isSlowed(one.outcome)) return slowRetry(question);
   if (pauseOf(one.outcome) === '') return nextRetry(question);
-  return isProbe ? probeLane(question) : pausedLane(question);
+  return isProbe ? probeTopic(question) : pausedTopic(question);
 }
 
 function batchOf(codecs: Codecs, members: readonly Attempted[]): Buffer {
@@ -202,10 +202,10 @@ function batchOf(codecs: Codecs, members: readonly Attempted[]): Buffer {
 function jobRecord(
   codecs: Codecs,
   destination: string,
-  lane: RetryDelay,
+  retryTopic: RetryDelay,
   dueAtMs: number,
   members: readonly Attempted[],
-): { out: OutRecord; record: LaneRecord } {
+): { out: OutRecord; record: RetryRecord } {
   const first = members[0] as Attempted;
   const { siteId } = first;
   const isPaused = pauseOf(first.outcome) !== '';
@@ -220,17 +220,17 @@ function jobRecord(
     paused: isPaused,
     waits_since: waitsSinceMs,
   };
-  const place = { topic: retryTopic(destination, lane), partition: partitionOf(siteId, SMALL_PARTITIONS) };
+  const place = { topic: retryTopicName(destination, retryTopic), partition: partitionOf(siteId, SMALL_PARTITIONS) };
   return {
     out: { ...place, value: codecs.jobs.encode(job) },
-    record: { lane: place, siteId, waitsSinceMs, isPaused },
+    record: { retryTopic: place, siteId, waitsSinceMs, isPaused },
   };
 }
 
-function letterOf(codecs: Codecs, destination: string, one: Attempted, nowMs: number): DeadLetter {
+function deadLetterOf(codecs: Codecs, destination: string, one: Attempted, nowMs: number): DeadLetter {
   const { partition, offset, index } = one.entry.coordinate ?? { partition: 0, offset: -1, index: -1 };
   const place = { stage: 'delivery', topic: TOPICS.raw, partition, offset, index };
-  return undeliveredLetter(destination, place, one.outcome, batchOf(codecs, [one]), nowMs);
+  return undeliveredDeadLetter(destination, place, one.outcome, batchOf(codecs, [one]), nowMs);
 }
 
 function outcomeRecords(

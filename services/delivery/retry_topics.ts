@@ -13,9 +13,9 @@ import type { Runtime } from '#services/stage/runtime.ts';
  * once, up to what was written when the pass began. A pass writes the whole lane anew, so that it begins only where
  * something of the released site lies, as far as this process knows.
  */
-export type LanePasses = ReturnType<typeof createLanePasses>;
+export type RetryPolls = ReturnType<typeof createRetryPolls>;
 
-interface LaneState {
+interface RetryTopicState {
   delayMs: number;
   /** What the last pass has come to, or comes to: all that was written before. */
   beforeMs: number;
@@ -41,17 +41,17 @@ const DOUBT_SHARE = 1 / 2;
 const SITES_MAX = 20_000;
 
 /** @param isAlone whether no other process reads and writes the lanes. */
-export function createLanePasses(beganMs: number, isAlone: () => boolean) {
-  const lanes = new Map<string, LaneState>();
+export function createRetryPolls(beganMs: number, isAlone: () => boolean) {
+  const retryTopics = new Map<string, RetryTopicState>();
   let othersMs = beganMs;
 
   /** Of a lane that was not read yet nothing is known: it is passed over at once. */
-  function laneOf({ topic, partition }: Source): LaneState {
+  function retryTopicOf({ topic, partition }: Source): RetryTopicState {
     const name = `${topic}/${partition}`;
     const times = { delayMs: 0, beforeMs: 0, passFromMs: 0, frontMs: 0, wakeFromMs: 0 };
-    const lane = lanes.get(name) ?? { ...times, isStale: false, sites: new Map() };
-    lanes.set(name, lane);
-    return lane;
+    const retryTopic = retryTopics.get(name) ?? { ...times, isStale: false, sites: new Map() };
+    retryTopics.set(name, retryTopic);
+    return retryTopic;
   }
 
   function noticeOthers(nowMs: number): void {
@@ -60,68 +60,72 @@ export function createLanePasses(beganMs: number, isAlone: () => boolean) {
 
   return {
     /** A record of a site lies on a lane, written by then. @param isDue whether it is due at once, as its site was released before. */
-    lies(place: Source, siteId: string, writtenMs: number, isDue: boolean): void {
-      const lane = laneOf(place);
-      putNewest(lane.sites, siteId, writtenMs, SITES_MAX);
-      if (isDue) passAfter(lane, restMsOf(lane), writtenMs);
+    recordParked(place: Source, siteId: string, writtenMs: number, isDue: boolean): void {
+      const retryTopic = retryTopicOf(place);
+      putNewest(retryTopic.sites, siteId, writtenMs, SITES_MAX);
+      if (isDue) passAfter(retryTopic, restMsOf(retryTopic), writtenMs);
     },
     /** What waits of a site is due now. */
     released(siteId: string, nowMs: number): void {
-      const all = [...lanes.values()];
-      const isSeen = all.some((lane) => mayLie(lane, siteId));
-      for (const lane of all) {
-        const isKnown = lane.beforeMs > othersMs + DELIVERY_DRAIN_MS;
+      const all = [...retryTopics.values()];
+      const isSeen = all.some((retryTopic) => mayBeParked(retryTopic, siteId));
+      for (const retryTopic of all) {
+        const isKnown = retryTopic.beforeMs > othersMs + DELIVERY_DRAIN_MS;
         // Where others write, what a site waits with first is written by any of them, and what waits longer by who reads its lanes.
-        const isLikely = isSeen && !isKnown && lane.delayMs <= PAUSED_LANE_MS_MIN;
-        if (isLikely || mayLie(lane, siteId)) passAfter(lane, restMsOf(lane), nowMs);
-        else if (!isKnown) passAfter(lane, lane.delayMs * DOUBT_SHARE, nowMs);
+        const isLikely = isSeen && !isKnown && retryTopic.delayMs <= PAUSED_LANE_MS_MIN;
+        if (isLikely || mayBeParked(retryTopic, siteId)) passAfter(retryTopic, restMsOf(retryTopic), nowMs);
+        else if (!isKnown) passAfter(retryTopic, retryTopic.delayMs * DOUBT_SHARE, nowMs);
       }
     },
     /** How many of the records read, from the first on, make way. */
-    passing(batch: Pick<InBatch, 'topic' | 'partition' | 'records'>, delayMs: number, nowMs: number): number {
-      const lane = laneOf(batch);
+    skipCount(batch: Pick<InBatch, 'topic' | 'partition' | 'records'>, delayMs: number, nowMs: number): number {
+      const retryTopic = retryTopicOf(batch);
       noticeOthers(nowMs);
-      lane.delayMs = delayMs;
-      lane.isStale = false;
-      lane.frontMs = batch.records[0]?.timestampMs ?? lane.frontMs;
-      if (nowMs >= lane.passFromMs) {
-        lane.beforeMs = nowMs;
-        lane.passFromMs = Number.POSITIVE_INFINITY;
+      retryTopic.delayMs = delayMs;
+      retryTopic.isStale = false;
+      retryTopic.frontMs = batch.records[0]?.timestampMs ?? retryTopic.frontMs;
+      if (nowMs >= retryTopic.passFromMs) {
+        retryTopic.beforeMs = nowMs;
+        retryTopic.passFromMs = Number.POSITIVE_INFINITY;
       }
-      const first = batch.records.findIndex(({ timestampMs }) => timestampMs >= lane.beforeMs);
+      const first = batch.records.findIndex(({ timestampMs }) => timestampMs >= retryTopic.beforeMs);
       return first < 0 ? batch.records.length : first;
     },
     /** Looks whether others read or write lanes; whether a lane that rests is to be read, for what became due or for a pass. */
     look(nowMs: number): boolean {
       noticeOthers(nowMs);
-      const waiting = [...lanes.values()].filter((lane) => isToWake(lane, nowMs));
-      for (const lane of waiting) {
-        lane.isStale = false;
-        if (nowMs >= lane.passFromMs) lane.wakeFromMs = nowMs + restMsOf(lane);
+      const waiting = [...retryTopics.values()].filter((retryTopic) => isToWake(retryTopic, nowMs));
+      for (const retryTopic of waiting) {
+        retryTopic.isStale = false;
+        if (nowMs >= retryTopic.passFromMs) retryTopic.wakeFromMs = nowMs + restMsOf(retryTopic);
       }
       return waiting.length > 0;
     },
   };
 }
 
-function restMsOf({ delayMs }: LaneState): number {
+function restMsOf({ delayMs }: RetryTopicState): number {
   return Math.min(Math.max(delayMs * REST_SHARE, REST_MS_MIN), REST_MS_MAX);
 }
 
-function passAfter(lane: LaneState, restMs: number, nowMs: number): void {
-  lane.isStale = true;
-  lane.passFromMs = Math.min(lane.passFromMs, Math.max(nowMs, lane.beforeMs + restMs));
+function passAfter(retryTopic: RetryTopicState, restMs: number, nowMs: number): void {
+  retryTopic.isStale = true;
+  retryTopic.passFromMs = Math.min(retryTopic.passFromMs, Math.max(nowMs, retryTopic.beforeMs + restMs));
 }
 
 /** What was written before the last pass began is met by that pass, and due there. The broker's clock may be another. */
-function mayLie({ sites, frontMs, beforeMs }: LaneState, siteId: string): boolean {
+function mayBeParked({ sites, frontMs, beforeMs }: RetryTopicState, siteId: string): boolean {
   return (sites.get(siteId) ?? Number.NEGATIVE_INFINITY) + DELIVERY_DRAIN_MS > Math.max(frontMs, beforeMs);
 }
 
 /** A lane in work when it is woken does not hear it; one of another process never does, and what lies there is due by itself in the end. */
-function isToWake(lane: LaneState, nowMs: number): boolean {
-  if (lane.isStale) return true;
-  return nowMs >= lane.passFromMs && nowMs < lane.passFromMs + lane.delayMs && nowMs >= lane.wakeFromMs;
+function isToWake(retryTopic: RetryTopicState, nowMs: number): boolean {
+  if (retryTopic.isStale) return true;
+  return (
+    nowMs >= retryTopic.passFromMs &&
+    nowMs < retryTopic.passFromMs + retryTopic.delayMs &&
+    nowMs >= retryTopic.wakeFromMs
+  );
 }
 
 export type Releases = ReturnType<typeof watchReleases>;
@@ -131,7 +135,7 @@ interface ReleaseOptions {
   destination: string;
   /** Whether nothing is to be asked of the site's destination now. */
   isInTrouble(siteId: string): boolean;
-  passes: Pick<LanePasses, 'released' | 'look'>;
+  scans: Pick<RetryPolls, 'released' | 'look'>;
   beganMs: number;
 }
 
@@ -143,7 +147,7 @@ const RETURNS_MAX = 100_000;
  * that the site's destination takes events again after it was in trouble. Milliseconds since 1970 UTC. What came before the watch is not known, so that its
  * beginning counts as the return of all: what is paused is tried once then.
  */
-export function watchReleases({ table, destination, isInTrouble, passes, beganMs }: ReleaseOptions) {
+export function watchReleases({ table, destination, isInTrouble, scans, beganMs }: ReleaseOptions) {
   let seen = new Map<string, Destination>(table.destinationsNamed(destination));
   const changes = new Map<string, number>();
   const returns = new Map<string, number>();
@@ -157,7 +161,7 @@ export function watchReleases({ table, destination, isInTrouble, passes, beganMs
     /** The site's destination takes events again. */
     returned(siteId: string, nowMs: number): void {
       putNewest(returns, siteId, nowMs, RETURNS_MAX);
-      passes.released(siteId, nowMs);
+      scans.released(siteId, nowMs);
     },
     /** Looks whether settings changed; whether lanes that rest are to be read, as what was released may lie there. */
     look(nowMs: number): boolean {
@@ -165,10 +169,10 @@ export function watchReleases({ table, destination, isInTrouble, passes, beganMs
       const changed = [...now.keys()].filter((siteId) => seen.get(siteId) !== now.get(siteId));
       for (const siteId of changed) {
         changes.set(siteId, nowMs);
-        passes.released(siteId, nowMs);
+        scans.released(siteId, nowMs);
       }
       if (changed.length > 0) seen = new Map(now);
-      return passes.look(nowMs);
+      return scans.look(nowMs);
     },
   };
 }

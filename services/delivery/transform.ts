@@ -5,7 +5,7 @@ import type { TransformResult } from '#infra/kafka/transactional_stage.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { isHandedOver, type UncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import type { DeadLetter } from '#schemas/records.ts';
-import { isolatePoisonPills, publish } from '#services/stage/batches.ts';
+import { isolatePoisonPills, publishBatchCounts } from '#services/stage/batches.ts';
 import type { Attempted, Attempts } from './attempts.ts';
 import type { OutageWatch } from './delivery_ports.ts';
 import type { JobReader, TakenJobs } from './job_reader.ts';
@@ -70,7 +70,7 @@ async function attempt(options: TransformOptions, batch: InBatch, isProbe: boole
     committed() {
       uncommitted.committed(batch, leave?.offset ?? endOf(batch));
       committed();
-      publish(metrics, tally, startedMs, nowMs());
+      publishBatchCounts(metrics, tally, startedMs, nowMs());
     },
   };
 }

@@ -44,7 +44,7 @@ export interface RateLimiter {
   /** Gives back reserved events that certainly were not produced. */
   release(reservation: Reservation, events: number): void;
   /** Of reserved events it is not known whether they were produced. */
-  doubt(reservation: Reservation): void;
+  markUncertain(reservation: Reservation): void;
   /** Whether the counters are shared with the other edges. */
   isShared(): boolean;
   stop(): void;
@@ -60,7 +60,7 @@ interface AdmitterOptions extends SharedLimitsOptions {
  * Asks Redis, which all edges share. While it does not answer, the same limits hold in this process alone, and the month
  * goes on from the usage known last: nothing waits for Redis to come back.
  */
-export async function createAdmitter(options: AdmitterOptions): Promise<RateLimiter> {
+export async function createRateAndQuotaLimiter(options: AdmitterOptions): Promise<RateLimiter> {
   const { store, leases, addressOf, metrics } = options;
   const counters = {
     limited: metrics.counter('svc_edge_limited_total', 'Requests refused by a rate limit', ['limit']),
@@ -105,14 +105,14 @@ export async function createAdmitter(options: AdmitterOptions): Promise<RateLimi
     release({ accountId, month, lease }, events) {
       if (events === 0) return;
       if (lease === '') {
-        own.giveBack(accountId, month, events);
+        own.releaseUnused(accountId, month, events);
         return;
       }
       counters.released.inc(events);
-      store.release(accountId, month, lease, events).catch(() => leases.doubt());
+      store.release(accountId, month, lease, events).catch(() => leases.markUncertain());
     },
-    doubt({ lease }) {
-      if (lease !== '') leases.doubt();
+    markUncertain({ lease }) {
+      if (lease !== '') leases.markUncertain();
     },
     isShared: limits.isShared,
     stop: limits.stop,
@@ -206,7 +206,7 @@ async function openSharedLimits(options: SharedLimitsOptions) {
           return await store.admit(request);
         } catch (error) {
           // It may have reserved all the same.
-          leases.doubt();
+          leases.markUncertain();
           lost(error);
         }
       }
@@ -253,7 +253,7 @@ export function createReservationLeases({ renew, leaseMs, nowMs }: ReservationLe
     /** The lease to reserve under now; empty where it is not known to live. */
     current: (): string => (isKnown && isLive() ? current : ''),
     /** Of what was reserved under the present lease some may never arrive. */
-    doubt(): void {
+    markUncertain(): void {
       isDoubted = true;
     },
     /** Renews the leases, with a new lease where there is doubt. Throws where that failed. */

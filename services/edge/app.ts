@@ -15,8 +15,8 @@ import { mountIngest } from './ingest.ts';
 import { type InventoryIntake, mountInventory } from './inventory.ts';
 import { mountLoaders, type ScriptCache } from './loaders/routes.ts';
 import { publicDocument } from './openapi.ts';
-import { mountDialect } from './protocols/compat.ts';
-import { isCollect, mountCollect, mountMeasurements } from './protocols/ga4.ts';
+import { mountProtocol } from './protocols/compat.ts';
+import { isCollect, mountGa4Collect, mountMeasurements } from './protocols/ga4.ts';
 import { isCollector, mountCollectors } from './protocols/pixels.ts';
 import { mountFlags, mountRemoteConfig, posthog } from './protocols/posthog.ts';
 import { segment } from './protocols/segment.ts';
@@ -81,10 +81,10 @@ export function createApp(options: AppOptions): HttpServer {
   mountLoaders(app, context, options.vendorScripts);
   mountCollectors(app, context, options.identitySecret);
   mountDocs(app, publicDocument);
-  for (const dialect of [segment, posthog]) mountDialect(app, dialect, context);
+  for (const protocol of [segment, posthog]) mountProtocol(app, protocol, context);
   mountFlags(app, context);
   mountRemoteConfig(app, context);
-  mountCollect(app, context, options.identitySecret);
+  mountGa4Collect(app, context, options.identitySecret);
   mountMeasurements(app, context, options.identitySecret);
   return app;
 }

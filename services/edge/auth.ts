@@ -127,7 +127,7 @@ export function blockListOf(ranges: readonly string[]): BlockList {
   return blocks;
 }
 
-interface StrangersOptions {
+interface AnonymousLimiterOptions {
   /** In `windowMs`; 0: no limit. */
   requestsMax: number;
   windowMs: number;
@@ -137,20 +137,20 @@ interface StrangersOptions {
   nowMs(): number;
 }
 
-export type AnonymousLimiter = ReturnType<typeof createStrangers>;
+export type AnonymousLimiter = ReturnType<typeof createAnonymousLimiter>;
 
 /**
  * Requests whose body had to be looked at for a key, and had none that is valid. Counted in this process alone: what it
  * protects is this process.
  */
-export function createStrangers({ requestsMax, windowMs, addressOf, nowMs }: StrangersOptions) {
+export function createAnonymousLimiter({ requestsMax, windowMs, addressOf, nowMs }: AnonymousLimiterOptions) {
   const limits = createMemoryLimits({ windowMs, perIp: requestsMax, perKey: 0 });
   const blocked = createBlocked(nowMs);
   return {
     /** Whether an address has sent so many that no more of its bodies are looked at now. */
     limited: (clientIp: string): Limited | null => blocked.find(addressOf(clientIp), ''),
     /** Counts one. */
-    saw(clientIp: string): void {
+    record(clientIp: string): void {
       const address = addressOf(clientIp);
       const verdict = limits.take(address, null, nowMs());
       if (!verdict.ok) blocked.add(verdict, address, '');

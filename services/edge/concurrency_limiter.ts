@@ -37,7 +37,7 @@ export interface ConcurrencyLimiter {
 
 /** What one network may have of all; what those whose key is not known yet may; and what one network of theirs. */
 const NETWORK_SHARE = 1 / 4;
-const STRANGERS_SHARE = 1 / 4;
+const ANONYMOUS_SHARE = 1 / 4;
 const STRANGERS_NETWORK_SHARE = 1 / 16;
 const WANTED_FROM = 1 / 2;
 
@@ -49,7 +49,7 @@ interface Pool {
 
 interface Network {
   all: Pool;
-  strangers: Pool;
+  anonymousLimiter: Pool;
   permits: number;
 }
 
@@ -59,7 +59,7 @@ interface Network {
  */
 export function createConcurrencyLimiter({ requestsMax, bytesMax }: ConcurrencyLimits): ConcurrencyLimiter {
   const all = poolOf(1);
-  const strangers = poolOf(STRANGERS_SHARE);
+  const anonymousLimiter = poolOf(ANONYMOUS_SHARE);
   const networks = new Map<string, Network>();
 
   const isFull = ({ requests, share }: Pool): boolean =>
@@ -71,7 +71,7 @@ export function createConcurrencyLimiter({ requestsMax, bytesMax }: ConcurrencyL
   function join(name: string): Network {
     const network = networks.get(name) ?? {
       all: poolOf(NETWORK_SHARE),
-      strangers: poolOf(STRANGERS_NETWORK_SHARE),
+      anonymousLimiter: poolOf(STRANGERS_NETWORK_SHARE),
       permits: 0,
     };
     network.permits += 1;
@@ -82,39 +82,39 @@ export function createConcurrencyLimiter({ requestsMax, bytesMax }: ConcurrencyL
   function permit(name: string | null): Permit {
     const network = name === null ? null : join(name);
     const own: Pool[] = network === null ? [all] : [all, network.all];
-    const asStranger: Pool[] = network === null ? [strangers] : [strangers, network.strangers];
+    const asAnonymous: Pool[] = network === null ? [anonymousLimiter] : [anonymousLimiter, network.anonymousLimiter];
     let reserved = 0;
-    let isStranger = true;
+    let isAnonymous = true;
     let hasBegun = false;
     let isReleased = false;
     take(own, 1, 0);
 
-    function leaveStrangers(): void {
-      if (isStranger && hasBegun) take(asStranger, -1, -reserved);
-      isStranger = false;
+    function leaveAnonymous(): void {
+      if (isAnonymous && hasBegun) take(asAnonymous, -1, -reserved);
+      isAnonymous = false;
     }
 
     return {
       know() {
-        if (!isReleased) leaveStrangers();
+        if (!isReleased) leaveAnonymous();
       },
       begin() {
-        if (isReleased || (isStranger && asStranger.some(isFull))) return false;
-        if (isStranger && !hasBegun) take(asStranger, 1, 0);
+        if (isReleased || (isAnonymous && asAnonymous.some(isFull))) return false;
+        if (isAnonymous && !hasBegun) take(asAnonymous, 1, 0);
         hasBegun = true;
         return true;
       },
       reserveBytes(more) {
-        const pools = isStranger && hasBegun ? [...own, ...asStranger] : own;
+        const pools = isAnonymous && hasBegun ? [...own, ...asAnonymous] : own;
         if (isReleased || !pools.every((pool) => holds(pool, more))) return false;
         reserved += more;
         take(pools, 0, more);
         return true;
       },
-      isWanted: () => [...own, ...(isStranger ? asStranger : [])].some(isHalfUsed),
+      isWanted: () => [...own, ...(isAnonymous ? asAnonymous : [])].some(isHalfUsed),
       release() {
         if (isReleased) return;
-        leaveStrangers();
+        leaveAnonymous();
         isReleased = true;
         take(own, -1, -reserved);
         if (network !== null && --network.permits === 0 && name !== null) networks.delete(name);
@@ -164,7 +164,7 @@ export function givePermits(
   app.addHook('onRequest', async (request, reply) => {
     if (!bringsEvents(request)) return undefined;
     const address = clientAddress(request);
-    const permit = limiter.acquire(isExempt(address) ? null : neighbourhoodOf(address));
+    const permit = limiter.acquire(isExempt(address) ? null : subnetOf(address));
     if (permit === null) return refuse(reply, 'overloaded');
     permits.set(request, permit);
     return undefined;
@@ -179,6 +179,6 @@ export function givePermits(
 }
 
 /** What one sender may have of addresses at once: a /24, or a /64. */
-function neighbourhoodOf(clientIp: string): string {
+function subnetOf(clientIp: string): string {
   return isIPv4(clientIp) ? clientIp.slice(0, clientIp.lastIndexOf('.')) : networkOf(clientIp);
 }

@@ -16,15 +16,15 @@ import {
   sendAnswer,
 } from './errors.ts';
 import type { IngestCaller, IngestService } from './ingest_service.ts';
-import type { Refusals } from './site_activity.ts';
+import type { RejectionRecorder } from './site_activity.ts';
 
 /** What the groups of routes get from the process. */
 export interface EdgeParts {
   table: SettingsTable;
   ingestService: IngestService;
-  strangers: AnonymousLimiter;
+  anonymousLimiter: AnonymousLimiter;
   errors: RequestErrors;
-  refusals: Refusals;
+  rejections: RejectionRecorder;
   /** Called with the hash of every key that was let in. */
   onKeyUsed(keyHash: string): void;
   nowMs(): number;
@@ -43,7 +43,7 @@ export function createEdgeContext(parts: EdgeParts, permitOf: (request: HttpRequ
   const callers = new WeakMap<HttpRequestIn, IngestCaller>();
   /** Notes a request whose caller is refused, where it is known whose site it was for. */
   const noteRefused = ({ code, refused }: { code: string; refused?: RefusedCaller }): void => {
-    if (refused !== undefined) parts.refusals.sawRequest(refused, code);
+    if (refused !== undefined) parts.rejections.recordRequest(refused, code);
   };
   /** Says who has shown to be the sender of a request. */
   const markKnown = (request: HttpRequestIn, caller: IngestCaller): void => {

@@ -190,9 +190,9 @@ export function errorHandler(errors: RequestErrors, refuse: Refuse, answer: Answ
     try {
       const code = faultOf(error);
       if (code !== null) return await answer(code, request, reply);
-      errors.saw(error, request.routeOptions.url);
+      errors.record(error, request.routeOptions.url);
     } catch (second) {
-      errors.saw(second, request.routeOptions.url);
+      errors.record(second, request.routeOptions.url);
     }
     return refuse(reply, 'internal');
   };

@@ -6,7 +6,7 @@ import type { PartitionSender, SendRefusal } from '#infra/kafka/sender.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { IntakeContext } from '#pipelines/intake/call.ts';
 import { createIdMemory } from '#pipelines/intake/event_id.ts';
-import { type Rejection, type Turns, takeBatchInTurns } from '#pipelines/intake/take_event.ts';
+import { processBatchInSlices, type Rejection, type Yielder } from '#pipelines/intake/take_event.ts';
 import type { Limited, RateState } from '#pipelines/limits/rate_limits.ts';
 import { keyIdOf } from '#pipelines/settings/callers.ts';
 import type { Event } from '#schemas/event.ts';
@@ -16,7 +16,7 @@ import { reservedHeaders, visitorPartition } from '#schemas/wire.ts';
 import type { RateLimiter, Reservation } from './admission.ts';
 import type { RequestSignals } from './auth.ts';
 import type { EdgeErrorCode } from './errors.ts';
-import type { AnsweredEvents, MappedFrom, Refusals, Sender } from './site_activity.ts';
+import type { AnsweredEvents, MappedFrom, RejectionRecorder, Sender } from './site_activity.ts';
 
 /** A limit of the API: docs/sending.md. */
 export const EVENTS_MAX = 50;
@@ -35,7 +35,7 @@ export interface AcceptOptions {
   nowMs(): number;
   metrics: Metrics;
   /** Told of what is not accepted. */
-  refusals: Refusals;
+  rejections: RejectionRecorder;
   /** Told of the events of a site that Kafka holds. */
   onAccepted(siteId: string, events: readonly Event[]): void;
 }
@@ -80,18 +80,18 @@ export type IngestService = ReturnType<typeof createIngestService>;
  * those that were held. Over the allowance it is the last events of a request that are dropped.
  */
 export function createIngestService(options: AcceptOptions) {
-  const { rateLimiter, metrics, refusals } = options;
-  const countAnswered = createAnsweredCount(metrics, refusals);
+  const { rateLimiter, metrics, rejections } = options;
+  const countAnswered = createAnsweredCount(metrics, rejections);
   const reusedIn = createIdMemory();
 
   function refusedFor<Code extends string>({ key, site }: IngestCaller, code: Code): Code {
-    refusals.sawRequest({ siteId: site.site_id, key }, code);
+    rejections.recordRequest({ siteId: site.site_id, key }, code);
     return code;
   }
 
   /** For a reason nobody foresaw; some of the events may have been produced. */
   function countFailed(reservation: Reservation, events: number): void {
-    rateLimiter.doubt(reservation);
+    rateLimiter.markUncertain(reservation);
     metrics.in(events);
     metrics.dropped('internal', events);
   }
@@ -115,7 +115,7 @@ export function createIngestService(options: AcceptOptions) {
       if (!admitted.ok) return { ok: false, code: refusedFor(caller, 'rate_limited'), limited: admitted };
       const { reservation, rate } = admitted;
       const context = contextOf(peer, caller, receivedAtMs, options);
-      const batch = await takeBatchInTurns(events, context, openTimeSlices()).catch((error: unknown) => {
+      const batch = await processBatchInSlices(events, context, openTimeSlices()).catch((error: unknown) => {
         rateLimiter.release(reservation, reservation.granted);
         throw error;
       });
@@ -206,7 +206,7 @@ async function produce(
   results.forEach((result, at) => {
     if (result.ok) return;
     refusal ??= result.code;
-    if (result.code === 'not_acknowledged') options.rateLimiter.doubt(reservation);
+    if (result.code === 'not_acknowledged') options.rateLimiter.markUncertain(reservation);
     else options.rateLimiter.release(reservation, written[at]?.events ?? 0);
   });
   return refusal;
@@ -233,7 +233,10 @@ function recordsOf(events: readonly Event[], { schemaId, partitions }: AcceptOpt
 }
 
 /** Counts what became of the events of a request that was answered: for the metrics, and by site where some were not accepted, or with a fault. */
-function createAnsweredCount(metrics: Metrics, refusals: Refusals): (sender: Sender, answered: AnsweredEvents) => void {
+function createAnsweredCount(
+  metrics: Metrics,
+  rejections: RejectionRecorder,
+): (sender: Sender, answered: AnsweredEvents) => void {
   const rejected = metrics.counter('svc_edge_rejected_total', 'Events rejected as malformed', ['code']);
   return (sender, answered) => {
     const { batch, reused, overQuota, source } = answered;
@@ -241,7 +244,7 @@ function createAnsweredCount(metrics: Metrics, refusals: Refusals): (sender: Sen
     metrics.in(batch.taken.length + batch.dropped.length + malformed.length + overQuota);
     metrics.passed(batch.taken.length);
     if (overQuota + batch.dropped.length + malformed.length + batch.warned.length + reused.length === 0) return;
-    refusals.sawEvents(sender, answered);
+    rejections.recordEvents(sender, answered);
     if (overQuota > 0) metrics.dropped('quota', overQuota);
     for (const { reason } of batch.dropped) metrics.dropped(reason, 1);
     if (malformed.length > 0) metrics.dropped('rejected', malformed.length);
@@ -253,7 +256,7 @@ function createAnsweredCount(metrics: Metrics, refusals: Refusals): (sender: Sen
 const TURN_MS = 5;
 
 /** Turns of this process, the first of which begins now. */
-export function openTimeSlices(): Turns {
+export function openTimeSlices(): Yielder {
   let beganMs = performance.now();
   return {
     isOver: () => performance.now() - beganMs >= TURN_MS,

@@ -24,14 +24,14 @@ export type InventoryIntake = (request: HttpRequestIn, caller: IngestCaller) => 
 
 /** POST /v1/inventory. Each request counts against the rate, also where nothing of it is taken. */
 export function mountInventory(app: HttpServer, context: EdgeContext, inventory: InventoryIntake): void {
-  const { ingestService, requireApiKey, limitBodySize, limitRate, callerOf, refusals } = context;
+  const { ingestService, requireApiKey, limitBodySize, limitRate, callerOf, rejections } = context;
   const answerOf = async (request: HttpRequestIn): Promise<Answer> => {
     const caller = callerOf(request);
     const limited = await ingestService.countRefused(clientAddress(request), caller, null);
     if (limited !== null) return limitedAnswer(limited);
     const answer = hasBody(request) ? await inventory(request, caller) : refusal('content_type_unsupported');
     const code = errorCodeOf(answer);
-    if (code !== null) refusals.sawRequest({ siteId: caller.site.site_id, key: caller.key }, code);
+    if (code !== null) rejections.recordRequest({ siteId: caller.site.site_id, key: caller.key }, code);
     return answer;
   };
   eventScope(app, context, {}, (scope) => {

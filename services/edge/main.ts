@@ -15,7 +15,7 @@ import { createDaySalts } from '#infra/redis/day_salts.ts';
 import {
   createRejectionReporter,
   createTagReporter,
-  markRefusalsCounted,
+  markRejectionsCounted,
   recordKeyUses,
 } from '#infra/redis/edge_reports.ts';
 import { createEngageGuard, createVisitorStateStore } from '#infra/redis/engage/engage.ts';
@@ -26,16 +26,16 @@ import { createMemoryLimits } from '#pipelines/limits/rate_limits.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
 import type { InventoryRecord } from '#schemas/records.ts';
 import { openRedis, openSettings, type Runtime, runProcess } from '#services/stage/runtime.ts';
-import { createAdmitter, createReservationLeases, type RateLimiter } from './admission.ts';
+import { createRateAndQuotaLimiter, createReservationLeases, type RateLimiter } from './admission.ts';
 import { createApp } from './app.ts';
-import { blockListOf, createAddressNamer, createStrangers } from './auth.ts';
+import { blockListOf, createAddressNamer, createAnonymousLimiter } from './auth.ts';
 import { createConcurrencyLimiter } from './concurrency_limiter.ts';
 import type { EngageParts } from './engage/submission.ts';
 import { createAudienceNotes, createEngageMemories, createSpamWatch } from './engage/visitor_memory.ts';
 import { type AcceptOptions, createIngestService, type IngestService } from './ingest_service.ts';
 import { createInventory, type InventoryIntake } from './inventory.ts';
 import { createScriptCache, type ScriptCache } from './loaders/routes.ts';
-import { createKeyUse, createRefusals, createTagHealth } from './site_activity.ts';
+import { createKeyUse, createRejectionRecorder, createTagHealth } from './site_activity.ts';
 import { buildScripts, TAG_SOURCES } from './tag_files/scripts.ts';
 
 /** An edge whose clock differs more from that of Redis is not ready. */
@@ -69,11 +69,11 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
     runtime,
     createTagHealth({ table, note: createTagReporter(redis, edgeId), nowMs: Date.now }),
   );
-  const refusals = stopping(
+  const rejections = stopping(
     runtime,
-    createRefusals({
+    createRejectionRecorder({
       note: createRejectionReporter(redis, edgeId),
-      markCounted: () => markRefusalsCounted(redis, Date.now()),
+      markCounted: () => markRejectionsCounted(redis, Date.now()),
       secret: config.identitySecret,
       nowMs: Date.now,
     }),
@@ -101,10 +101,10 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
     ingestService: await openIngestService(runtime, config, redis, {
       rateLimiter,
       sender,
-      refusals,
+      rejections,
       onAccepted(siteId, events) {
         noteAudience(siteId, events);
-        tagHealth.saw(siteId, events);
+        tagHealth.record(siteId, events);
       },
     }),
     inventory: await openInventory(runtime, redis, await openSender(TOPICS.inventory)),
@@ -112,12 +112,12 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
     tag: { sources: TAG_SOURCES, scripts: await scripts },
     engage,
     vendorScripts: openVendorScripts(runtime, config),
-    refusals,
-    onKeyUsed: keyUse.saw,
+    rejections,
+    onKeyUsed: keyUse.record,
     sharesLimits: () => rateLimiter.isShared(),
     healthy: () => runtime.clusterAlive() && sender.oldestMs() < config.acknowledgeMs,
     nowMs: Date.now,
-    strangers: createStrangers({
+    anonymousLimiter: createAnonymousLimiter({
       requestsMax: config.requestsWithoutKey,
       windowMs: RATE_WINDOW_MS,
       addressOf,
@@ -178,7 +178,7 @@ async function openAdmitter(
     checkpointsWanted: partitions,
     deadlineMs: ADMISSION_MS_MAX,
   });
-  const rateLimiter = createAdmitter({
+  const rateLimiter = createRateAndQuotaLimiter({
     store,
     memory: createMemoryLimits(limits),
     leases: createReservationLeases({
@@ -198,7 +198,7 @@ async function openIngestService(
   runtime: Runtime,
   { identitySecret }: EdgeConfig,
   redis: Redis,
-  parts: Pick<AcceptOptions, 'rateLimiter' | 'sender' | 'refusals' | 'onAccepted'>,
+  parts: Pick<AcceptOptions, 'rateLimiter' | 'sender' | 'rejections' | 'onAccepted'>,
 ): Promise<IngestService> {
   const { registry, session, metrics, logger } = runtime;
   const schemaId = await registry.idOf(TOPICS.raw, 'event_batch');

@@ -2,13 +2,13 @@
 import type { KeyUses } from '#infra/redis/edge_reports.ts';
 import { shownNames } from '#pipelines/ingestion_warnings/shown_names.ts';
 import {
-  newRefusalNotes,
-  noteRefusal,
-  type Refusal,
-  type RefusalNotes,
+  countRejection,
+  type IngestionWarning,
+  newRejectionCounts,
+  type RejectionCounts,
 } from '#pipelines/ingestion_warnings/warnings.ts';
 import type { ReusedId } from '#pipelines/intake/event_id.ts';
-import type { TakenBatch } from '#pipelines/intake/take_event.ts';
+import type { ProcessedBatch } from '#pipelines/intake/take_event.ts';
 import { keyIdOf, type RefusedCaller } from '#pipelines/settings/callers.ts';
 import { definitionsOf } from '#pipelines/settings/event_definitions.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
@@ -16,9 +16,9 @@ import { newNotes, noteEvent, signsOf, type TagNotes } from '#pipelines/tag/tag_
 import type { Event } from '#schemas/event.ts';
 import type { ApiKey, Site } from '#schemas/setting.ts';
 
-interface RefusalsOptions {
+interface RejectionRecorderOptions {
   /** Passes notes of a site on, as `createBatchedReporter` says. */
-  note(siteId: string, notes: RefusalNotes, number: number): Promise<void>;
+  note(siteId: string, notes: RejectionCounts, number: number): Promise<void>;
   /** Says that refusals are counted from now on, unless that was said before. */
   markCounted(): Promise<void>;
   /** For names that are addresses. */
@@ -34,7 +34,7 @@ export interface Sender {
 /** The events of a request that was answered, and what became of them. */
 export interface AnsweredEvents {
   events: readonly unknown[];
-  batch: TakenBatch;
+  batch: ProcessedBatch;
   /** Of those that were taken. */
   reused: readonly ReusedId[];
   /** How many of those that were taken had no place in the month; the last ones. */
@@ -55,14 +55,14 @@ export interface MappedFrom {
 /** A Redis that was emptied counts anew, and says so after this. */
 const MARK_MS = 60_000;
 
-export type Refusals = ReturnType<typeof createRefusals>;
+export type RejectionRecorder = ReturnType<typeof createRejectionRecorder>;
 
 /**
  * Counts by site and reason what the edge does not accept, or accepts with a fault, and passes it on every 2 s with samples, which
  * hold cleaned names alone.
  */
-export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOptions) {
-  const waiting = createBatchedReporter(newRefusalNotes, note);
+export function createRejectionRecorder({ note, markCounted, secret, nowMs }: RejectionRecorderOptions) {
+  const waiting = createBatchedReporter(newRejectionCounts, note);
   const mark = (): void => {
     markCounted().catch(() => undefined);
   };
@@ -70,14 +70,14 @@ export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOpt
   const marking = setInterval(mark, MARK_MS);
   marking.unref();
 
-  function sawEvent(
+  function recordEvent(
     { key, site }: Sender,
-    refusal: Refusal,
+    refusal: IngestionWarning,
     index: number,
     sent: unknown,
     before: string | null = null,
   ): void {
-    noteRefusal(waiting.of(site.site_id), refusal, nowMs(), () => {
+    countRejection(waiting.of(site.site_id), refusal, nowMs(), () => {
       const cleaning = { secret, defaultCountry: site.default_country };
       const { event, fields } = shownNames(sent, cleaning);
       const other = before === null ? null : shownNames({ event: before }, cleaning).event;
@@ -88,25 +88,25 @@ export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOpt
 
   return {
     /** Of a request that was answered: its events that were not accepted, or with a fault. */
-    sawEvents(sender: Sender, { events, batch, reused, overQuota, source }: AnsweredEvents): void {
-      const saw = (refusal: Refusal, index: number, before?: string): void =>
-        sawEvent(sender, refusal, source?.origins[index] ?? index, events[index], before);
+    recordEvents(sender: Sender, { events, batch, reused, overQuota, source }: AnsweredEvents): void {
+      const record = (refusal: IngestionWarning, index: number, before?: string): void =>
+        recordEvent(sender, refusal, source?.origins[index] ?? index, events[index], before);
       for (const { index, code } of source?.rejected ?? []) {
-        sawEvent(sender, { kind: 'rejected', code }, index, source?.calls[index]);
+        recordEvent(sender, { kind: 'rejected', code }, index, source?.calls[index]);
       }
-      for (const { index, code } of batch.rejected) saw({ kind: 'rejected', code }, index);
-      for (const { index, reason } of batch.dropped) saw({ kind: 'dropped', code: reason }, index);
+      for (const { index, code } of batch.rejected) record({ kind: 'rejected', code }, index);
+      for (const { index, reason } of batch.dropped) record({ kind: 'dropped', code: reason }, index);
       if (overQuota + reused.length + batch.warned.length === 0) return;
-      const sound = soundPlaces(events.length, batch);
+      const sound = validIndexes(events.length, batch);
       const beyond = new Set(sound.slice(sound.length - overQuota));
       // An event that was dropped was not accepted with a fault.
-      for (const { index, code } of batch.warned) if (!beyond.has(index)) saw({ kind: 'warned', code }, index);
-      for (const { at, before } of reused) saw({ kind: 'warned', code: 'uuid_reused' }, sound[at] ?? at, before);
-      for (const index of beyond) saw({ kind: 'dropped', code: 'quota' }, index);
+      for (const { index, code } of batch.warned) if (!beyond.has(index)) record({ kind: 'warned', code }, index);
+      for (const { at, before } of reused) record({ kind: 'warned', code: 'uuid_reused' }, sound[at] ?? at, before);
+      for (const index of beyond) record({ kind: 'dropped', code: 'quota' }, index);
     },
     /** A request of which nothing was taken. */
-    sawRequest({ siteId, key }: RefusedCaller, code: string): void {
-      noteRefusal(waiting.of(siteId), { kind: 'refused', code }, nowMs(), () => ({
+    recordRequest({ siteId, key }: RefusedCaller, code: string): void {
+      countRejection(waiting.of(siteId), { kind: 'refused', code }, nowMs(), () => ({
         keyId: key === null ? null : keyIdOf(key.key_hash),
         caller: key?.caller ?? null,
         event: null,
@@ -122,7 +122,7 @@ export function createRefusals({ note, markCounted, secret, nowMs }: RefusalsOpt
   };
 }
 
-function soundPlaces(count: number, { rejected, dropped }: TakenBatch): number[] {
+function validIndexes(count: number, { rejected, dropped }: ProcessedBatch): number[] {
   const others = new Set([...rejected, ...dropped].map(({ index }) => index));
   return Array.from({ length: count }, (_, index) => index).filter((index) => !others.has(index));
 }
@@ -203,7 +203,7 @@ export function createTagHealth({ table, note, nowMs }: TagHealthOptions) {
   const definitionsOf = knownDefinitions(table);
   return {
     /** Events of one request, which were accepted; those that servers sent say nothing of a tag. */
-    saw(siteId: string, events: readonly Event[]): void {
+    record(siteId: string, events: readonly Event[]): void {
       if (events[0]?.caller !== 'browser') return;
       const notes = waiting.of(siteId);
       const atMs = nowMs();
@@ -252,7 +252,7 @@ export function createKeyUse({ note, nowMs }: KeyUseOptions) {
   const begin = (): Map<string, number> => new Map();
   const waiting = createBatchedReporter(begin, (_name, uses) => note(uses), KEY_USE_FLUSH_MS);
   return {
-    saw(keyHash: string): void {
+    record(keyHash: string): void {
       const now = nowMs();
       // A clock that was set back tells nothing of how long ago it was.
       const agoMs = now - (reportedAtMs.get(keyHash) ?? Number.NEGATIVE_INFINITY);

@@ -31,7 +31,7 @@ runEventStage<IdentityConfig, StageEvent, Identified>('identity', identityConfig
     [],
   );
   return {
-    reads: [TOPICS.unique, TOPICS.againIdentity],
+    reads: [TOPICS.unique, TOPICS.redeliverIdentity],
     reader,
     lingerMs: LINGER_MS,
     eventsOf: uniqueEvents,

@@ -21,7 +21,7 @@ import type { Runtime } from '#services/stage/runtime.ts';
 
 const PER_CALL = 500;
 
-type Taught =
+type RestoreItem =
   | { siteId: string; link: IdentityLink; question?: never }
   | { siteId: string; question: IdentityLookup; link?: never };
 
@@ -34,7 +34,7 @@ export async function openPersons(
 ) {
   const { index, use } = await openStageIndex<IdentityIndex>(runtime, parts, {
     name: 'identity',
-    reads: [TOPICS.unique, TOPICS.againIdentity],
+    reads: [TOPICS.unique, TOPICS.redeliverIdentity],
     open: (redis) => createIdentityStore(redis),
     rebuild,
   });
@@ -44,16 +44,16 @@ export async function openPersons(
    * the identifiers of persons come from the events that were identified and are still kept.
    */
   async function rebuild(store: IdentityIndex, { sinceMs, read, count }: IndexRebuild): Promise<void> {
-    const readAll = (topic: string, onRecord: (record: InRecord) => Promise<Taught[]>): Promise<void> =>
+    const readAll = (topic: string, onRecord: (record: InRecord) => Promise<RestoreItem[]>): Promise<void> =>
       read(topic, {
         sinceMs,
         async onRecords(records) {
-          const taught: Taught[] = [];
+          const taught: RestoreItem[] = [];
           for (const record of records) taught.push(...(await onRecord(record)));
           count(taught.length);
           for (const [siteId, ones] of Map.groupBy(taught, (one) => one.siteId)) {
             for (let at = 0; at < ones.length; at += PER_CALL) {
-              await teach(store, siteId, ones.slice(at, at + PER_CALL));
+              await restoreItems(store, siteId, ones.slice(at, at + PER_CALL));
             }
           }
         },
@@ -90,7 +90,7 @@ export async function openPersons(
   };
 }
 
-async function teach(store: IdentityIndex, siteId: string, ones: readonly Taught[]): Promise<void> {
+async function restoreItems(store: IdentityIndex, siteId: string, ones: readonly RestoreItem[]): Promise<void> {
   const links = ones.flatMap(({ link }) => (link === undefined ? [] : [link]));
   const questions = ones.flatMap(({ question }) => (question === undefined ? [] : [question]));
   if (links.length > 0) await store.restoreLinks(siteId, links);

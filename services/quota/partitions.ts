@@ -12,7 +12,7 @@ import { isClosed } from '#pipelines/quota/month.ts';
 import {
   type AccountMonth,
   type Checkpoint,
-  isSameLog,
+  isSameTopic,
   NOTHING_SETTLED,
   type QuotaStore,
   type Settled,
@@ -138,7 +138,7 @@ async function settleOne(store: QuotaStore, settlement: Settlement, { known }: P
 
 /** Takes up counts of an events.raw; of one that was made anew under its name nothing is settled yet. */
 function takeUp(state: PartitionState, log: string): void {
-  if (!isSameLog(state.log, log)) state.settledOffset = 0;
+  if (!isSameTopic(state.log, log)) state.settledOffset = 0;
   if (log !== '') state.log = log;
 }
 
@@ -270,6 +270,6 @@ function keep(facts: Map<number, KnownUsage>, fact: QuotaUsage): void {
   const name = nameOfMonth(one);
   const before = known.get(name);
   // Of another events.raw the later fact is the newer one, whatever its offset.
-  const isNewer = before === undefined || !isSameLog(before.log, one.log) || before.settledOffset < one.settledOffset;
+  const isNewer = before === undefined || !isSameTopic(before.log, one.log) || before.settledOffset < one.settledOffset;
   if (isNewer) known.set(name, one);
 }

@@ -7,10 +7,10 @@ import { SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { Codec } from '#infra/registry/codec.ts';
 import { byLog, countedEvents, type SettledUsage, type Settlement, settlementsOf } from '#pipelines/quota/settle.ts';
-import { deadLetter } from '#pipelines/redelivery/dead_letter.ts';
+import { createDeadLetter } from '#pipelines/redelivery/dead_letter.ts';
 import type { DeadLetter, QuotaCounts, QuotaUsage } from '#schemas/records.ts';
 import { partitionOf } from '#schemas/wire.ts';
-import { count, deadRecords, emptyTally, publish } from '#services/stage/batches.ts';
+import { count, deadRecords, emptyBatchCounts, publishBatchCounts } from '#services/stage/batches.ts';
 import type { Partitions } from './partitions.ts';
 
 interface SettlementOptions {
@@ -35,15 +35,15 @@ export function createSettlement({ partitions, counts, usage, deadLetters, produ
     if (batch.records.length === 0) return undefined;
     const read = await readCounts(batch, counts, startedMs);
     const events = countedEvents(read.counts);
-    const tally = emptyTally();
-    const letters = deadRecords('quota', read.dead, deadLetters, tally, SMALL_PARTITIONS);
+    const tally = emptyBatchCounts();
+    const deadLetterRecords = deadRecords('quota', read.dead, deadLetters, tally, SMALL_PARTITIONS);
     let checkpointed = 0;
     for (const counted of byLog(read.counts)) {
       const settlements = settlementsOf(counted);
       const upTo = { settledOffset: counted.at(-1)?.next_offset ?? 0, log: counted[0]?.log ?? '' };
       checkpointed = await partitions.settle(batch.partition, settlements, upTo, async (settled) => {
         failpoint('quota.after_settle');
-        await producer.send([...letters.splice(0), ...usageRecords(settlements, settled, usage)]);
+        await producer.send([...deadLetterRecords.splice(0), ...usageRecords(settlements, settled, usage)]);
         failpoint('quota.after_usage');
       });
     }
@@ -54,7 +54,7 @@ export function createSettlement({ partitions, counts, usage, deadLetters, produ
     if (events.withoutAccount > 0) count(tally.dropped, 'no_account', events.withoutAccount);
     metrics.settled(tally.passed);
     if (events.duplicate > 0) metrics.released('duplicate', events.duplicate);
-    publish(metrics.stage, tally, startedMs, Date.now());
+    publishBatchCounts(metrics.stage, tally, startedMs, Date.now());
     return undefined;
   };
 }
@@ -67,7 +67,7 @@ export async function readCounts(batch: InBatch, codec: Codec<QuotaCounts>, nowM
     if (decoded.ok) read.counts.push(decoded.value);
     else {
       const place = { stage: 'quota', topic: batch.topic, partition: batch.partition, offset, index: -1 };
-      read.dead.push(deadLetter(place, decoded.reason, '', value, nowMs));
+      read.dead.push(createDeadLetter(place, decoded.reason, '', value, nowMs));
     }
   }
   return read;

@@ -30,7 +30,7 @@ export async function startUsageUpkeep(
       .accounts()
       .flatMap(({ account_id }) => openMonths(Date.now()).map((month) => ({ accountId: account_id, month })));
   const releaseLost = createLostLeases({
-    deadLeases: () => store.deadLeases(),
+    expiredLeases: () => store.expiredLeases(),
     async rawEnds() {
       const ends = await topicOffsets(session.admin, TOPICS.raw);
       return new Map(
@@ -39,8 +39,8 @@ export async function startUsageUpkeep(
     },
     settled: async () =>
       new Map([...(await store.checkpoints())].map(([partition, checkpoint]) => [partition, checkpoint.nextOffset])),
-    async giveBack(lease) {
-      const events = await store.giveBack(months(), lease);
+    async releaseUnused(lease) {
+      const events = await store.releaseUnused(months(), lease);
       await store.forgetLease(lease);
       metrics.released('never_arrived', events);
       logger.info({ lease, events }, 'what a dead edge held was given back');

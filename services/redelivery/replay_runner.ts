@@ -5,7 +5,7 @@ import { openFencedProducer } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { FollowedReplays } from '#infra/redelivery/replay_topics.ts';
-import { isOver, makesWay, newProgress, nextTurn, type OpenReplay } from '#pipelines/redelivery/replay.ts';
+import { isOver, newProgress, nextTurn, type OpenReplay, shouldYield } from '#pipelines/redelivery/replay.ts';
 import type { ReplayPhase, ReplayProgress } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
 import type { ReplayContext } from './replay_source.ts';
@@ -39,7 +39,7 @@ export function createReplayRunner(options: ReplayRunnerOptions) {
     saved: (progress) => saved.set(progress.replay_id, progress),
     stopped() {
       const isWanted = leads() && table.replay(replay.replay_id)?.wanted === 'running';
-      return !isWanted || turns.makesWay(replay, beganMs);
+      return !isWanted || turns.shouldYield(replay, beganMs);
     },
   });
 
@@ -134,10 +134,10 @@ function createReplayTurns(
       return turn?.replay;
     },
     /** Whether a replay whose turn began then makes way for that of another account. */
-    makesWay(replay: Replay, beganMs: number): boolean {
+    shouldYield(replay: Replay, beganMs: number): boolean {
       // Counting begins anew when it was stopped, and would never end.
       if (phaseOf(replay) !== 'sending') return false;
-      return makesWay(accountOf(replay), next(replay.destination), nowMs() - beganMs);
+      return shouldYield(accountOf(replay), next(replay.destination), nowMs() - beganMs);
     },
   };
 }

@@ -15,7 +15,7 @@ import type { Registry } from '#infra/registry/schema_registry.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
 import { createPassed, gapsOf, type Range, rangeOf } from '#pipelines/redelivery/replay.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
-import type { EntryView } from '#schemas/event_batch.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeliveryJobRecord, ReplayPartition, ReplayProgress } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
 
@@ -35,7 +35,7 @@ export interface ReplayContext {
 
 /** Events of one record of the topic that a replay reads. */
 interface SourceRecord {
-  views: EntryView[];
+  views: EncodedEvent[];
   /** Whether the record cannot be read, or was cut when it died. */
   unreadable: boolean;
 }
@@ -53,7 +53,7 @@ export interface Source {
 /** The events themselves, or the dead letters of the destination. */
 export async function openSource(registry: Registry, replay: Replay): Promise<Source> {
   const reader = await createEventBatchReader(registry, TOPICS.identified);
-  if (replay.source === 'dead_letters') return letters(registry, reader, replay.destination);
+  if (replay.source === 'dead_letters') return deadLetters(registry, reader, replay.destination);
   return {
     topic: TOPICS.identified,
     sharedWithDelivery: true,
@@ -67,7 +67,7 @@ async function readEvents(reader: EventBatchReader, value: Buffer | null): Promi
   return read.ok ? { views: read.value, unreadable: false } : { views: [], unreadable: true };
 }
 
-async function letters(registry: Registry, reader: EventBatchReader, destination: string): Promise<Source> {
+async function deadLetters(registry: Registry, reader: EventBatchReader, destination: string): Promise<Source> {
   const topic = deadTopic('delivery');
   const codec = await createCodec<DeadLetter>(registry, topic, 'dead_letter');
   return {
@@ -77,10 +77,10 @@ async function letters(registry: Registry, reader: EventBatchReader, destination
     async read({ value }) {
       const decoded = await codec.decode(value);
       if (!decoded.ok) return { views: [], unreadable: true };
-      const letter = decoded.value;
-      if (letter.destination !== destination) return { views: [], unreadable: false };
-      const isCut = letter.bytes.length < letter.bytes_total;
-      return isCut ? { views: [], unreadable: true } : readEvents(reader, letter.bytes);
+      const deadLetter = decoded.value;
+      if (deadLetter.destination !== destination) return { views: [], unreadable: false };
+      const isCut = deadLetter.bytes.length < deadLetter.bytes_total;
+      return isCut ? { views: [], unreadable: true } : readEvents(reader, deadLetter.bytes);
     },
   };
 }

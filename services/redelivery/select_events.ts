@@ -3,7 +3,7 @@ import type { Warehouse } from '#infra/clickhouse/client.ts';
 import { type LedgerPosition, type LedgerRow, queryLedger } from '#infra/clickhouse/delivery_ledger.ts';
 import type { ReadCounts } from '#pipelines/redelivery/replay.ts';
 import { choose, isMeant, type Known, placeOf } from '#pipelines/redelivery/resend.ts';
-import type { EntryView } from '#schemas/event_batch.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { Replay } from '#schemas/setting.ts';
 import type { ReplayContext, Slice, Source } from './replay_source.ts';
 
@@ -13,7 +13,7 @@ class ReplayFailedError extends Error {
 }
 
 export interface EventSelection {
-  chosen: EntryView[];
+  chosen: EncodedEvent[];
   counts: ReadCounts;
   /** Behind the slice. */
   next: number;
@@ -35,7 +35,7 @@ export function createSelector(
   const hasDestination = (siteId: string): boolean =>
     context.table.destination(siteId, replay.destination)?.enabled === true;
 
-  function remember(views: readonly EntryView[]): void {
+  function remember(views: readonly EncodedEvent[]): void {
     if (!source.repeats) return;
     for (const view of views) {
       const place = placeOf(view);
@@ -63,13 +63,13 @@ export function createSelector(
 async function readViews(
   source: Source,
   records: Slice['records'],
-): Promise<{ views: EntryView[]; unreadable: number }> {
+): Promise<{ views: EncodedEvent[]; unreadable: number }> {
   const read = await Promise.all(records.map((record) => source.read(record)));
   return { views: read.flatMap(({ views }) => views), unreadable: read.filter(({ unreadable }) => unreadable).length };
 }
 
 /** The first of each event, where it did not come before. */
-function firstOfEach(views: readonly EntryView[], before: ReadonlySet<string>): EntryView[] {
+function firstOfEach(views: readonly EncodedEvent[], before: ReadonlySet<string>): EncodedEvent[] {
   const seen = new Set<string>();
   return views.filter((view) => {
     const place = placeOf(view);
@@ -96,7 +96,7 @@ function knownBy({ delivered, latest }: LedgerRow): Known {
 export async function knownOf(
   warehouse: Warehouse,
   destination: string,
-  views: readonly EntryView[],
+  views: readonly EncodedEvent[],
 ): Promise<Map<string, Known>> {
   const known = new Map<string, Known>();
   for (let at = 0; at < views.length; at += PLACES_PER_QUERY) {

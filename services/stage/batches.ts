@@ -6,16 +6,16 @@ import { deadTopic, SMALL_PARTITIONS, type Stage, TOPICS } from '#infra/kafka/to
 import type { TransformResult } from '#infra/kafka/transactional_stage.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { Codec, EventBatchReader } from '#infra/registry/codec.ts';
-import { deadLetter, poisonPillLetters } from '#pipelines/redelivery/dead_letter.ts';
+import { createDeadLetter, poisonPillDeadLetters } from '#pipelines/redelivery/dead_letter.ts';
 import { isolate } from '#pipelines/stage.ts';
 import type { SourcePosition } from '#schemas/event.ts';
-import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
+import { createBatchWriter, type EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
 /** A record of event batches that could be read. */
 export interface ReadRecord {
   offset: number;
-  views: EntryView[];
+  views: EncodedEvent[];
 }
 
 /** The readable records of a batch, and dead letters for the others: each is read by itself, so that a poison record harms none beside it. */
@@ -32,7 +32,7 @@ export async function readRecords(
     if (decoded.ok) read.records.push({ offset: record.offset, views: decoded.value });
     else {
       const place = { stage, topic: batch.topic, partition: batch.partition, offset: record.offset, index: -1 };
-      read.dead.push(deadLetter(place, decoded.reason, '', record.value, nowMs));
+      read.dead.push(createDeadLetter(place, decoded.reason, '', record.value, nowMs));
     }
   }
   return read;
@@ -43,18 +43,18 @@ export function deadRecords(
   stage: Stage,
   dead: readonly DeadLetter[],
   codec: Codec<DeadLetter>,
-  tally: Tally,
+  tally: BatchCounts,
   partitions: number,
 ): OutRecord[] {
-  return dead.map((letter) => {
+  return dead.map((deadLetter) => {
     tally.in++;
-    count(tally.dead, letter.reason);
-    return { topic: deadTopic(stage), partition: letter.partition % partitions, value: codec.encode(letter) };
+    count(tally.dead, deadLetter.reason);
+    return { topic: deadTopic(stage), partition: deadLetter.partition % partitions, value: codec.encode(deadLetter) };
   });
 }
 
 /** The events of a record that was read; null where it could not be. */
-export function viewsIn(read: Awaited<ReturnType<EventBatchReader['read']>>): EntryView[] | null {
+export function viewsIn(read: Awaited<ReturnType<EventBatchReader['read']>>): EncodedEvent[] | null {
   return read.ok ? read.value : null;
 }
 
@@ -65,7 +65,7 @@ export interface PoisonPillWork {
   metrics: Metrics;
   /** Schema id under which an event's bytes are kept. */
   schemaId: number;
-  viewsOf(record: InRecord): Promise<readonly EntryView[] | null>;
+  viewsOf(record: InRecord): Promise<readonly EncodedEvent[] | null>;
   /** Of a delivery. */
   destination?: string;
 }
@@ -76,16 +76,16 @@ export async function deadLetterResult(
   { topic, partition, records }: InBatch,
 ): Promise<TransformResult> {
   const nowMs = Date.now();
-  const tally = emptyTally();
-  const letters: DeadLetter[] = [];
+  const tally = emptyBatchCounts();
+  const deadLetters: DeadLetter[] = [];
   for (const record of records) {
     const { offset, value } = record;
     const pill = { stage, topic, partition, offset, value, views: await viewsOf(record) };
-    letters.push(...poisonPillLetters({ ...pill, rawTopic: TOPICS.raw, schemaId }, nowMs));
+    deadLetters.push(...poisonPillDeadLetters({ ...pill, rawTopic: TOPICS.raw, schemaId }, nowMs));
   }
-  if (destination !== undefined) for (const letter of letters) letter.destination = destination;
-  const outputs = deadRecords(stage, letters, codec, tally, SMALL_PARTITIONS);
-  return { outputs, committed: () => publish(metrics, tally, nowMs, Date.now()) };
+  if (destination !== undefined) for (const deadLetter of deadLetters) deadLetter.destination = destination;
+  const outputs = deadRecords(stage, deadLetters, codec, tally, SMALL_PARTITIONS);
+  return { outputs, committed: () => publishBatchCounts(metrics, tally, nowMs, Date.now()) };
 }
 
 /** An event to be written on, with what the stage attaches and the partition it belongs to. */
@@ -136,7 +136,7 @@ interface EventWork {
 export async function isolatePoisonPills<T, R>(
   { stage, batch, schemaId, nowMs }: EventWork,
   events: readonly T[],
-  viewOf: (event: T) => { view: EntryView; coordinate: SourcePosition | null },
+  viewOf: (event: T) => { view: EncodedEvent; coordinate: SourcePosition | null },
   work: (events: readonly T[]) => Promise<R>,
 ): Promise<{ results: R[]; dead: DeadLetter[] }> {
   const { results, poisonPills } = await isolate(events, work, isUnexpected);
@@ -146,7 +146,7 @@ export async function isolatePoisonPills<T, R>(
     writer.add(coordinate, view.personBytes, view.eventBytes);
     const nowhere = { partition: batch.partition, offset: -1, index: -1 };
     const place = { stage, topic: coordinate === null ? batch.topic : TOPICS.raw, ...(coordinate ?? nowhere) };
-    return deadLetter(place, 'transform_failed', kindOf(error), writer.finish(), nowMs);
+    return createDeadLetter(place, 'transform_failed', kindOf(error), writer.finish(), nowMs);
   });
   return { results, dead };
 }
@@ -165,7 +165,7 @@ export function kindOf(error: unknown): string {
 }
 
 /** What a stage did with one batch; in = passed + dropped + diverted + dead. */
-export interface Tally {
+export interface BatchCounts {
   in: number;
   passed: number;
   dropped: Map<string, number>;
@@ -175,7 +175,7 @@ export interface Tally {
   oldestMs: number | null;
 }
 
-export function emptyTally(): Tally {
+export function emptyBatchCounts(): BatchCounts {
   return { in: 0, passed: 0, dropped: new Map(), diverted: new Map(), dead: new Map(), oldestMs: null };
 }
 
@@ -184,11 +184,11 @@ export function count(counts: Map<string, number>, name: string, by = 1): void {
 }
 
 /** Adds a tally to the process's metrics, with the time that its batch took. */
-export function publish(metrics: Metrics, tally: Tally, startedMs: number, nowMs: number): void {
+export function publishBatchCounts(metrics: Metrics, tally: BatchCounts, startedMs: number, nowMs: number): void {
   metrics.in(tally.in);
   metrics.passed(tally.passed);
   for (const [reason, number] of tally.dropped) metrics.dropped(reason, number);
-  for (const [lane, number] of tally.diverted) metrics.diverted(lane, number);
+  for (const [retryTopic, number] of tally.diverted) metrics.diverted(retryTopic, number);
   for (const [reason, number] of tally.dead) metrics.dead(reason, number);
   metrics.batchSeconds((nowMs - startedMs) / 1000);
   if (tally.oldestMs !== null) metrics.ageSeconds(Math.max(0, nowMs - tally.oldestMs) / 1000);

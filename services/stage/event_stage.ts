@@ -6,19 +6,19 @@ import { deadTopic, SMALL_PARTITIONS } from '#infra/kafka/topics.ts';
 import { runTransactionalStage, type TransformResult } from '#infra/kafka/transactional_stage.ts';
 import { createCodec, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { SourcePosition } from '#schemas/event.ts';
-import type { EntryView } from '#schemas/event_batch.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import {
+  type BatchCounts,
   count,
   deadLetterResult,
   deadRecords,
-  emptyTally,
+  emptyBatchCounts,
   isolatePoisonPills,
   type PoisonPillWork,
-  publish,
+  publishBatchCounts,
   type ReadRecord,
   readRecords,
-  type Tally,
   viewsIn,
 } from './batches.ts';
 import type { Runtime } from './runtime.ts';
@@ -26,7 +26,7 @@ import { consumerOptions, runStage } from './stage.ts';
 
 /** An event as a stage works on it. */
 export interface StageEvent {
-  view: EntryView;
+  view: EncodedEvent;
   /** Null where the event came without one. */
   coordinate: SourcePosition | null;
 }
@@ -90,7 +90,7 @@ export function runEventStage<C extends ProcessConfig, Event extends StageEvent,
         outputs,
         committed() {
           stage.committed?.(decided.results);
-          publish(metrics, tally, startedMs, Date.now());
+          publishBatchCounts(metrics, tally, startedMs, Date.now());
         },
       };
     }
@@ -123,8 +123,8 @@ function tallyOf(
   { passed, dropped = {} }: { passed: number; dropped?: Readonly<Record<string, number>> },
   events: readonly StageEvent[],
   poisonPills: number,
-): Tally {
-  const tally = emptyTally();
+): BatchCounts {
+  const tally = emptyBatchCounts();
   tally.in = events.length - poisonPills;
   tally.passed = passed;
   for (const [reason, number] of Object.entries(dropped)) if (number > 0) count(tally.dropped, reason, number);

@@ -23,7 +23,7 @@ export interface IndexRebuild {
 
 interface StageIndexOptions<Index> {
   name: string;
-  open(redis: Redis): Index & { incarnation: IndexEpoch };
+  open(redis: Redis): Index & { epoch: IndexEpoch };
   /** Topics that the stage reads. Its open transactions on them are ended before a rebuild: what they rest on is lost. */
   reads: readonly string[];
   rebuild(index: Index, rebuild: IndexRebuild): Promise<void>;
@@ -74,7 +74,7 @@ export async function openStageIndex<Index>(
     logger.info({ index: name, restored }, 'read back');
   }
 
-  const whole = createRebuildableIndex({ name, redis, incarnation: index.incarnation, rebuild: run, logger });
+  const whole = createRebuildableIndex({ name, redis, epoch: index.epoch, rebuild: run, logger });
   runtime.parts.needs('redis', () => probe.isAlive() && whole.isReady());
   await whole.await();
   return { index, use: whole.use };

@@ -4,8 +4,13 @@ import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { type DeadReason, deadLetter, type PoisonPill, poisonPillLetters } from '#pipelines/redelivery/dead_letter.ts';
-import { createBatchWriter, type EntryView } from '#schemas/event_batch.ts';
+import {
+  createDeadLetter,
+  type DeadReason,
+  type PoisonPill,
+  poisonPillDeadLetters,
+} from '#pipelines/redelivery/dead_letter.ts';
+import { createBatchWriter, type EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
 interface DeadRecord {
@@ -27,7 +32,7 @@ export interface DeadLetters {
 }
 
 /** One event as a record of its own, so that it can be sent in again as it is. */
-export function batchOf(schemaId: number, { coordinate, personBytes, eventBytes }: EntryView): Buffer {
+export function batchOf(schemaId: number, { coordinate, personBytes, eventBytes }: EncodedEvent): Buffer {
   const writer = createBatchWriter(schemaId);
   writer.add(coordinate, personBytes, eventBytes);
   return writer.finish();
@@ -42,23 +47,27 @@ export function createDeadLetters(
   metrics: Pick<Metrics, 'in' | 'dead'>,
 ): DeadLetters {
   const written = new Set<string>();
-  async function put(letter: DeadLetter, name: string): Promise<void> {
+  async function put(deadLetter: DeadLetter, name: string): Promise<void> {
     if (written.has(name)) return;
     await producer.send([
-      { topic: deadTopic('warehouse'), partition: letter.partition % SMALL_PARTITIONS, value: codec.encode(letter) },
+      {
+        topic: deadTopic('warehouse'),
+        partition: deadLetter.partition % SMALL_PARTITIONS,
+        value: codec.encode(deadLetter),
+      },
     ]);
     written.add(name);
     const [first] = written;
     if (written.size > WRITTEN_MAX && first !== undefined) written.delete(first);
     metrics.in(1);
-    metrics.dead(letter.reason, 1);
+    metrics.dead(deadLetter.reason, 1);
   }
   return {
     write: (at, reason, detail, value) =>
-      put(deadLetter({ stage: 'warehouse', ...at }, reason, detail, value, Date.now()), nameOf(at, value)),
+      put(createDeadLetter({ stage: 'warehouse', ...at }, reason, detail, value, Date.now()), nameOf(at, value)),
     async writePoisonPill(pill) {
-      const letters = poisonPillLetters({ ...pill, stage: 'warehouse', rawTopic: TOPICS.raw }, Date.now());
-      for (const letter of letters) await put(letter, nameOf(letter, letter.bytes));
+      const deadLetters = poisonPillDeadLetters({ ...pill, stage: 'warehouse', rawTopic: TOPICS.raw }, Date.now());
+      for (const deadLetter of deadLetters) await put(deadLetter, nameOf(deadLetter, deadLetter.bytes));
     },
   };
 }

@@ -21,19 +21,19 @@ interface InsertOptions {
   metrics: Pick<Metrics, 'in' | 'dropped'>;
   logger: Logger;
   /** An event older than this may be in the table, under a claim that was forgotten; milliseconds. */
-  claimWindowMs: number;
+  dedupWindowMs: number;
 }
 
 /** How long a table is at fault that refuses all rows of a block for one reason of theirs; then the rows are. */
-const TABLE_BLAMED_MS = 300_000;
+const TABLE_FAULT_MS = 300_000;
 
 /**
  * Inserts blocks, each once under its token. Rows that ClickHouse will never take become dead letters, and the others of
  * the block are in. A block whose table is at fault waits.
  */
 export function createInsert(options: InsertOptions): SinkOptions<Row>['insert'] {
-  const { warehouse, tables, waits, deadLetters, eventSchemaId, metrics, logger, claimWindowMs } = options;
-  const mayBeStored = (row: object): boolean => row instanceof ColumnarEvent && isLate(row, claimWindowMs);
+  const { warehouse, tables, waits, deadLetters, eventSchemaId, metrics, logger, dedupWindowMs } = options;
+  const mayBeStored = (row: object): boolean => row instanceof ColumnarEvent && isLate(row, dedupWindowMs);
   /** An event as it can be sent in again; of other rows their text. */
   const bytesOf = (row: Row): Buffer =>
     row instanceof ColumnarEvent ? batchOf(eventSchemaId, row.view) : Buffer.from(JSON.stringify(row));
@@ -48,9 +48,9 @@ export function createInsert(options: InsertOptions): SinkOptions<Row>['insert']
       metrics.dropped('stored_before', sentAgain);
       if (gone > 0) logger.warn({ token: part, rows: gone }, 'rows of a block that was taken up did not stay');
     };
-    const blamesAll = (reason: string): boolean => waits.waitedMs(table, reason) >= TABLE_BLAMED_MS;
+    const isTableFault = (reason: string): boolean => waits.waitedMs(table, reason) >= TABLE_FAULT_MS;
     await waits.watch(table, async () => {
-      for (const { item, error } of await insertWithoutRefused(rows, token, insert, blamesAll)) {
+      for (const { item, error } of await insertWithoutRefused(rows, token, insert, isTableFault)) {
         const at = { topic, ...placeOf(token), index: -1 };
         await deadLetters.write(at, 'warehouse_refused', kindOf(error), bytesOf(item));
       }
@@ -76,7 +76,7 @@ export async function insertWithoutRefused(
   rows: readonly Row[],
   token: string,
   insert: (token: string, rows: readonly Row[]) => Promise<void>,
-  blamesAll: (reason: string) => boolean = () => false,
+  isTableFault: (reason: string) => boolean = () => false,
 ): Promise<PoisonPill<Row>[]> {
   const placed = rows.map((row, at): PlacedRow => ({ row, at }));
   const work = (some: readonly PlacedRow[]): Promise<void> => {
@@ -91,7 +91,7 @@ export async function insertWithoutRefused(
   });
   const [reason, ...others] = new Set(poisonPills.map(({ error }) => (error as WarehouseError).message));
   const isOfAll = poisonPills.length === rows.length && rows.length > 1 && others.length === 0;
-  if (reason !== undefined && isOfAll && !blamesAll(reason)) throw new WarehouseError('warehouse_mismatch', reason);
+  if (reason !== undefined && isOfAll && !isTableFault(reason)) throw new WarehouseError('warehouse_mismatch', reason);
   return poisonPills.map(({ item, error }) => ({ item: item.row, error }));
 }
 

@@ -13,7 +13,7 @@ import { createInsert, createTableWaits } from './insert.ts';
 import { countStored, createRowReader, createTables, type Row } from './tables.ts';
 import { openWarehouse } from './upkeep.ts';
 
-const EVENT_TOPICS: ReadonlySet<string> = new Set([TOPICS.identified, TOPICS.againWarehouse]);
+const EVENT_TOPICS: ReadonlySet<string> = new Set([TOPICS.identified, TOPICS.redeliverWarehouse]);
 
 /**
  * Reads `events.identified`, `again.warehouse`, `identity.links`, `quota.usage`, `delivery.outcomes`, `inventory` and
@@ -31,7 +31,7 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
   runtime.parts.needs('tables', waits.areNone);
   const eventSchemaId = await registry.idOf(TOPICS.identified, 'event_batch');
   const events = await createEventBatchReader(registry, TOPICS.identified);
-  const { claimWindowMs } = config;
+  const { dedupWindowMs } = config;
   return runSink<Row>({
     ...consumerOptions(runtime),
     admin: session.admin,
@@ -46,7 +46,7 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
       await deadLetters.writePoisonPill({ topic, partition, offset, value, views, schemaId: eventSchemaId });
     },
     // Of an event that is older than the claims dedup has, the table is asked first: it may have passed dedup before.
-    insert: createInsert({ warehouse, tables, waits, deadLetters, eventSchemaId, metrics, logger, claimWindowMs }),
+    insert: createInsert({ warehouse, tables, waits, deadLetters, eventSchemaId, metrics, logger, dedupWindowMs }),
     committed: countStored(metrics, personReloader.changed),
     nowMs: monotonicMs,
   });

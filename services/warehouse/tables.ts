@@ -7,7 +7,7 @@ import type { Metrics } from '#infra/metrics/metrics.ts';
 import { createCodec, createEventBatchReader, type Decoded } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { inventoryRows, outcomeRows } from '#pipelines/warehouse/block.ts';
-import type { EntryView } from '#schemas/event_batch.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
 import {
   type DeliveryOutcomes,
   type Duplicates,
@@ -24,7 +24,7 @@ export type Row = ColumnarEvent | Readonly<Record<string, unknown>>;
 interface Rows {
   rows: Row[];
   /** Events of the record that make no row. */
-  poisonPills: { view: EntryView; index: number; error: unknown }[];
+  poisonPills: { view: EncodedEvent; index: number; error: unknown }[];
 }
 
 interface Source {
@@ -36,7 +36,7 @@ export type Tables = Awaited<ReturnType<typeof createTables>>;
 
 export async function createTables(registry: Registry, phoneHmac: PhoneHmac) {
   const sources = new Map<string, Source>();
-  for (const topic of [TOPICS.identified, TOPICS.againWarehouse]) {
+  for (const topic of [TOPICS.identified, TOPICS.redeliverWarehouse]) {
     const reader = await createEventBatchReader(registry, TOPICS.identified);
     sources.set(topic, {
       table: 'event_rows',

@@ -10,7 +10,7 @@ import { section, tableRows } from './page.ts';
 /** Bodies that are refused as a whole. */
 const REFUSED_BODIES: unknown[] = [[], {}, { events: 1 }, { events: [] }, { events: Array(EVENTS_MAX + 1).fill({}) }];
 
-const refusals = REFUSED_BODIES.map((body) => {
+const rejections = REFUSED_BODIES.map((body) => {
   const read = readEnvelope(body, EVENTS_MAX);
   if (read.ok) throw new Error('the body was not refused');
   return read;
@@ -19,13 +19,13 @@ const refusals = REFUSED_BODIES.map((body) => {
 test('the page has every code of a request, with its status and message, and no other', () => {
   const known = new Map<string, string>();
   for (const [code, { status, message }] of Object.entries(EDGE_ERRORS)) known.set(code, `${status} | ${message}`);
-  for (const { code, status, message } of refusals) known.set(code, `${status} | ${message}`);
+  for (const { code, status, message } of rejections) known.set(code, `${status} | ${message}`);
   const expected = [...known].map(([code, rest]) => `\`${code}\` | ${rest}`);
   expect(tableRows(section('errors.md', 'Codes of a request')).sort()).toEqual(expected.sort());
 });
 
 test('the page has every code of a single event, with its message, and no other', () => {
-  const ofBodies = new Set<string>(refusals.map(({ code }) => code));
+  const ofBodies = new Set<string>(rejections.map(({ code }) => code));
   const ofEvents = Object.entries(REJECTIONS).filter(([code]) => !ofBodies.has(code));
   const expected = ofEvents.map(([code, message]) => `\`${code}\` | ${message}`);
   expect(tableRows(section('errors.md', 'Codes of single events')).sort()).toEqual(expected.sort());

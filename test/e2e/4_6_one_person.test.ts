@@ -13,15 +13,15 @@ const { edge, clickhouse } = service.ready;
 
 let receiver: WebhookReceiver;
 let site: TestSite;
-let strangers: TestSite;
+let anonymousLimiter: TestSite;
 beforeAll(async () => {
   receiver = await startWebhookReceiver();
   site = await makeSite(service);
-  strangers = await makeSite(service, { webhookUrl: receiver.url });
+  anonymousLimiter = await makeSite(service, { webhookUrl: receiver.url });
 });
 afterAll(async () => {
   await site.close();
-  await strangers.close();
+  await anonymousLimiter.close();
   await receiver.close();
 });
 
@@ -81,10 +81,12 @@ test('two customers whose shop sends undefined for the number of both are two pe
     [identify('a'), identify('b')],
   ];
   for (const events of requests) {
-    expect(await postEvents(edge, strangers.serverKey, events)).toMatchObject({ body: { accepted: events.length } });
+    expect(await postEvents(edge, anonymousLimiter.serverKey, events)).toMatchObject({
+      body: { accepted: events.length },
+    });
   }
   const isStored = (seen: Visitor[]) => seen.reduce((sum, { events }) => sum + events, 0) === requests.flat().length;
-  const seen = await until('all rows', () => visitors(strangers), isStored);
+  const seen = await until('all rows', () => visitors(anonymousLimiter), isStored);
   expect(seen.map(({ distinct_id, persons }) => [distinct_id, persons.length])).toEqual([
     ['a', 1],
     ['b', 1],

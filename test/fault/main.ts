@@ -5,7 +5,7 @@ import { cpSync } from 'node:fs';
 import { Agent, setGlobalDispatcher } from 'undici';
 import { onParentGone } from '#services/local/parts/processes.ts';
 import { makeScratch } from '#test/harness/run/scratch.ts';
-import { add, failed, NOTHING, summary, type Tally } from '#test/harness/run/tally.ts';
+import { add, type BatchCounts, failed, NOTHING, summary } from '#test/harness/run/tally.ts';
 import { logTails } from '#test/harness/service.ts';
 import { runBroken } from './broken/run_broken.ts';
 import { MATRIX } from './matrix.ts';
@@ -45,7 +45,7 @@ say(summary(tally));
 await leave(tally.failed === 0 && tally.passed > 0 ? 0 : 1);
 
 /** Each row that held passed, and each that did not failed. */
-async function matrix(wanted: FaultOptions): Promise<Tally> {
+async function matrix(wanted: FaultOptions): Promise<BatchCounts> {
   const rows = MATRIX.filter(({ name, smoke }) => isWanted(wanted, name) && (!wanted.smoke || smoke === true));
   const onFailed = (row: string, logs: string): void => {
     const kept = `.local/fault/${wanted.seed}-${row}`;
@@ -58,7 +58,7 @@ async function matrix(wanted: FaultOptions): Promise<Tally> {
 }
 
 /** Each variant that its row noticed passed, and each other failed. */
-async function broken(wanted: FaultOptions): Promise<Tally> {
+async function broken(wanted: FaultOptions): Promise<BatchCounts> {
   const dataDir = `${scratch.path}/broken`;
   const world = await startWorld({ dataDir, onProgress: say }).catch((error: unknown) => {
     say(logTails(dataDir));
@@ -75,7 +75,7 @@ async function broken(wanted: FaultOptions): Promise<Tally> {
   );
 }
 
-function tallyOf(rows: readonly { name: string; problem: string | undefined }[]): Tally {
+function tallyOf(rows: readonly { name: string; problem: string | undefined }[]): BatchCounts {
   const failures = rows.flatMap(({ name, problem }) =>
     problem === undefined ? [] : [`${name}: ${problem.split('\n', 1)[0]}`],
   );

@@ -37,7 +37,7 @@ export async function openControl(env: Environment, token: string, logger: Logge
     session,
     registry: createRegistry(config.parts.registryUrl),
     logger,
-    errors: { saw: fatal, succeeded: () => undefined },
+    errors: { record: fatal, succeeded: () => undefined },
     fatal,
     onStop: (task) => stops.push(task),
     dashboard: async () => null,

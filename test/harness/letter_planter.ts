@@ -3,7 +3,7 @@ import { explicitPartitioner } from '#infra/kafka/producers.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { createRegistry } from '#infra/registry/schema_registry.ts';
-import { deadLetter } from '#pipelines/redelivery/dead_letter.ts';
+import { createDeadLetter } from '#pipelines/redelivery/dead_letter.ts';
 import type { Event } from '#schemas/event.ts';
 import { createBatchWriter, encodeEvent, noPerson } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
@@ -13,7 +13,7 @@ import type { SharedService } from './shared_service.ts';
 const NOWHERE = { partition: 0, offset: 900_000_000, index: 0 };
 
 /** Puts dead letters of the warehouse where it writes them, one for each event, as if it could not have taken them. */
-export async function plantLetters(
+export async function plantDeadLetters(
   { ready }: Pick<SharedService, 'ready'>,
   events: readonly Event[],
   reason: string,
@@ -26,8 +26,8 @@ export async function plantLetters(
     const writer = createBatchWriter(schemaId);
     writer.add({ ...NOWHERE, index }, noPerson(), encodeEvent(event));
     const place = { stage: 'warehouse', topic: TOPICS.identified, ...NOWHERE, index };
-    const letter = deadLetter(place, 'transform_failed', 'Error', writer.finish(), Date.now());
-    return { partition: 0, value: codec.encode({ ...letter, reason }) };
+    const deadLetter = createDeadLetter(place, 'transform_failed', 'Error', writer.finish(), Date.now());
+    return { partition: 0, value: codec.encode({ ...deadLetter, reason }) };
   });
   const kafka = new Kafka({ brokers: ready.kafka.split(','), logLevel: logLevel.NOTHING });
   const producer = kafka.producer({ createPartitioner: explicitPartitioner, allowAutoTopicCreation: false });

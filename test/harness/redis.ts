@@ -27,9 +27,9 @@ async function takeRedisDatabase(): Promise<string> {
 }
 
 /** Makes an index whole as it is, for a test that has nothing to rebuild. */
-export async function beginIncarnation(incarnation: IndexEpoch): Promise<void> {
-  const state = await incarnation.state();
+export async function beginIncarnation(epoch: IndexEpoch): Promise<void> {
+  const state = await epoch.state();
   if (state.kind === 'whole') return;
-  await incarnation.take('test', 5_000);
-  await incarnation.complete('test', state.servers);
+  await epoch.take('test', 5_000);
+  await epoch.complete('test', state.servers);
 }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { onParentGone } from '#services/local/parts/processes.ts';
 import { makeScratch } from '#test/harness/run/scratch.ts';
-import { failed, summary, type Tally } from '#test/harness/run/tally.ts';
+import { type BatchCounts, failed, summary } from '#test/harness/run/tally.ts';
 import { testDocuments } from './openapi.ts';
 
 const VERSION = '4.32.5';
@@ -33,7 +33,7 @@ const tally = await test().catch((error: unknown) => failed([`the run: ${String(
 console.log(summary(tally));
 await leave(tally.failed === 0 ? 0 : 1);
 
-async function test(): Promise<Tally> {
+async function test(): Promise<BatchCounts> {
   const tester = values.tester ?? installed();
   return testDocuments({ ...values, tester, dataDir: `${scratch.path}/outside` });
 }

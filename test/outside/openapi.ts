@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { add, failed, NOTHING, type Tally } from '#test/harness/run/tally.ts';
+import { add, type BatchCounts, failed, NOTHING } from '#test/harness/run/tally.ts';
 import { startService } from '#test/harness/service.ts';
 import { makeSite } from '#test/harness/test_site.ts';
 
@@ -22,7 +22,7 @@ const RULES = fileURLToPath(new URL('./schemathesis.toml', import.meta.url));
  * Lets Schemathesis, a property-based tester of OpenAPI documents, loose on the edge and the control service. Each document without a
  * finding counts as a test that passed, and so does that no process died.
  */
-export async function testDocuments(options: OutsideOptions): Promise<Tally> {
+export async function testDocuments(options: OutsideOptions): Promise<BatchCounts> {
   const service = await startService(options.dataDir);
   try {
     const { ready } = service;
@@ -42,7 +42,12 @@ export async function testDocuments(options: OutsideOptions): Promise<Tally> {
   }
 }
 
-async function testDocument(options: OutsideOptions, name: string, url: string, headers: string[]): Promise<Tally> {
+async function testDocument(
+  options: OutsideOptions,
+  name: string,
+  url: string,
+  headers: string[],
+): Promise<BatchCounts> {
   console.log(`\n${name}: ${url}/docs/openapi.json`);
   const words = ['--config-file', RULES, 'run', `${url}/docs/openapi.json`, '--url', url];
   const limits = ['--max-examples', options.examples, '--seed', options.seed, '--continue-on-failure'];
@@ -57,7 +62,7 @@ async function testDocument(options: OutsideOptions, name: string, url: string, 
 }
 
 /** A process that ended under the test: its supervisor started another, which answers as if nothing had been. */
-function deathsIn(output: string): Tally {
+function deathsIn(output: string): BatchCounts {
   const died = output.split('\n').filter((line) => line.includes(' died ('));
   return died.length === 0 ? { ...NOTHING, passed: 1 } : failed(died);
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { readHits } from '#pipelines/intake/ga4/hits.ts';
 import { readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import { PayloadError } from '#services/edge/errors.ts';
 import { segment } from '#services/edge/protocols/segment.ts';
 import { RECEIVED_AT_MS, SECRET, server } from '#test/unit/intake/context.ts';
@@ -79,7 +79,7 @@ function msOf(work: () => void, tries: number): number {
 test('no request within the limits holds the process for long, as far as a search for the dearest tells', () => {
   expectNoneDear(shape, (found) => {
     const events = requestOf(found);
-    return () => takeBatch(events, server());
+    return () => processBatch(events, server());
   });
 });
 
@@ -126,7 +126,7 @@ function takeShared(found: SharedShape): () => void {
       const body = { client_id: '1', user_properties: shared, events: each.map(() => ({ name: 'e' })) };
       return () => {
         const read = readMeasurements(body, SECRET);
-        if (read.ok) takeBatch(read.events, server({ isCrossOrigin: true }));
+        if (read.ok) processBatch(read.events, server({ isCrossOrigin: true }));
       };
     }
     case 'hits': {
@@ -136,7 +136,7 @@ function takeShared(found: SharedShape): () => void {
       return () => {
         const read = readHits(query, lines);
         const arrival = { caller: 'server', secret: SECRET } as const;
-        if (read.ok) takeBatch(eventsOfHits(read.hits, arrival), server({ isCrossOrigin: true }));
+        if (read.ok) processBatch(eventsOfHits(read.hits, arrival), server({ isCrossOrigin: true }));
       };
     }
   }
@@ -147,7 +147,7 @@ function takeCalls(body: object): void {
     const { calls, map } = segment.read('/v1/batch', body, {});
     const arrival = { caller: 'server', receivedAtMs: RECEIVED_AT_MS, sentAtMs: null } as const;
     const mapped = calls.map((call) => map(call, arrival)).flatMap((call) => (call.ok ? [call.event] : []));
-    takeBatch(mapped, server({ isCrossOrigin: true }));
+    processBatch(mapped, server({ isCrossOrigin: true }));
   } catch (error) {
     if (!(error instanceof PayloadError)) throw error;
   }

@@ -16,10 +16,10 @@ afterEach(() => edge.close());
 
 /** Names that no request had before, of letters alone: digits make a name cheaper, as few of those are kept. */
 function names(count: number, from: number, mark: string): string[] {
-  return Array.from({ length: count }, (_, at) => `${lettersOf(from + at)}${mark}`);
+  return Array.from({ length: count }, (_, at) => `${deadLettersOf(from + at)}${mark}`);
 }
 
-function lettersOf(number: number): string {
+function deadLettersOf(number: number): string {
   return number.toString().replaceAll(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit)));
 }
 

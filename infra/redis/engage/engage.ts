@@ -3,7 +3,7 @@ import { MEMORY_DAYS } from '#pipelines/engage/definition_fields.ts';
 import { ADDRESS_WINDOW_S, EMAIL_WINDOW_S, type SpamCounts, TEXT_WINDOW_S } from '#pipelines/engage/spam.ts';
 import { type EngageMemory, type SeenItem, together } from '#pipelines/engage/visitor_memory.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
-import { createScript, gather, pairsOf, type Redis, tooLate, within } from '../client.ts';
+import { createScript, deadlineExceeded, gather, pairsOf, type Redis, within } from '../client.ts';
 import { personsPrefix } from '../indexes/identity_index.ts';
 
 export type Impression =
@@ -38,7 +38,7 @@ export function createVisitorStateStore(redis: Redis) {
       const keys = [personsPrefix(siteId), prefixOf(siteId)];
       return (await within(READ_MS_MAX, readScript.run(keys, persons))) as [string, ...string[][]][];
     },
-    { questionsMax: READS_AT_ONCE, waitingMax: READS_WAITING_MAX, waitMsMax: READ_MS_MAX, tooLate },
+    { questionsMax: READS_AT_ONCE, waitingMax: READS_WAITING_MAX, waitMsMax: READ_MS_MAX, deadlineExceeded },
   );
   return {
     /** What is remembered of the person that a distinct id stands for, whatever id it was noted under. */

@@ -2,7 +2,7 @@
 
 import type { DedupKey, StoredKey } from '#pipelines/dedup/claim.ts';
 import { asked, createIndexScript, type Redis } from '../client.ts';
-import { createIndexEpoch, openAttempt } from './rebuildable_index.ts';
+import { createIndexEpoch, resumeRebuild } from './rebuildable_index.ts';
 
 interface ClaimOptions {
   /** How long an id stays claimed at least, in whole hours; 8 days cover reports that come up to 7 days late. */
@@ -38,12 +38,12 @@ export function createDedupIndex(redis: Redis, options: ClaimOptions) {
   // What decides where claims are found and how long they are kept. If it changes they count as lost.
   const layout = `${FORMAT},chars=${options.bucketChars},hours=${Math.floor(options.windowMs / HOUR_MS)}`;
   return {
-    incarnation: createIndexEpoch(redis, prefixes, layout),
+    epoch: createIndexEpoch(redis, prefixes, layout),
     /**
      * Opens the rebuild that a process has begun, with its progress. If a new one begins, claims of other layouts are
      * dropped.
      */
-    attempt: () => openAttempt(redis, prefixes, layout, () => dropOtherBuckets(redis, prefixes, options.bucketChars)),
+    attempt: () => resumeRebuild(redis, prefixes, layout, () => dropOtherBuckets(redis, prefixes, options.bucketChars)),
     async claim(claims: readonly DedupKey[]): Promise<(string | null)[]> {
       const answers: (string | null)[] = new Array(claims.length).fill(null);
       await eachChunk(claims, options, async (shard, members) => {

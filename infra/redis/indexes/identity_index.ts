@@ -64,7 +64,7 @@ export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_
   }
 
   return {
-    incarnation: createIndexEpoch(redis, [PREFIX]),
+    epoch: createIndexEpoch(redis, [PREFIX]),
     async resolve(siteId: string, questions: readonly IdentityLookup[]): Promise<IdentityAnswer[]> {
       const answers: IdentityAnswer[] = [];
       for (let at = 0; at < questions.length; at += QUESTIONS_PER_SCRIPT) {

@@ -10,7 +10,7 @@ import { asked, createIndexScript, IndexLostError, type Redis, refuseEviction } 
 interface RebuildableIndexOptions {
   name: string;
   redis: Redis;
-  incarnation: IndexEpoch;
+  epoch: IndexEpoch;
   /**
    * Writes again what was written from `sinceMs` on (milliseconds since 1970 UTC), or everything if that is null; `nowMs` is
    * the time, by the clock of Redis as well. Before it reads the log it must make sure that nothing that rests on the lost
@@ -28,7 +28,7 @@ const RETRY_MS = 1_000;
 
 /** An index in Redis whose loss is noticed, and which one process then rebuilds while the others wait. */
 export function createRebuildableIndex(options: RebuildableIndexOptions) {
-  const { name, redis, incarnation, logger } = options;
+  const { name, redis, epoch, logger } = options;
   const token = randomUUID();
   let whole = false;
   let ensuring: Promise<void> | null = null;
@@ -38,17 +38,17 @@ export function createRebuildableIndex(options: RebuildableIndexOptions) {
     const begunMs = monotonicMs();
     logger.warn({ index: name, sinceMs }, 'redis lost what it held, rebuilding the index');
     // If Redis does not answer, the rebuild fails by itself.
-    const keep = (): void => void incarnation.keep(token, LOCK_MS).catch(() => undefined);
+    const keep = (): void => void epoch.keep(token, LOCK_MS).catch(() => undefined);
     const timer = setInterval(keep, RENEW_MS);
     try {
       await options.rebuild(sinceMs, Math.min(...servers.map(({ nowMs }) => nowMs)));
-      const done = await incarnation.complete(token, servers);
+      const done = await epoch.complete(token, servers);
       const tookMs = Math.round(monotonicMs() - begunMs);
       logger.warn({ index: name, tookMs, done }, done ? 'index rebuilt' : 'lost again');
       return done;
     } catch (error) {
       // It ends by itself after LOCK_MS.
-      await incarnation.release(token).catch(() => undefined);
+      await epoch.release(token).catch(() => undefined);
       throw error;
     } finally {
       clearInterval(timer);
@@ -59,10 +59,10 @@ export function createRebuildableIndex(options: RebuildableIndexOptions) {
   async function makeWhole(): Promise<void> {
     await refuseEviction(redis);
     for (let waited = false; ; ) {
-      const state = await incarnation.state();
+      const state = await epoch.state();
       if (state.kind === 'whole') return;
-      if (await incarnation.take(token, LOCK_MS)) {
-        await incarnation.invalidate(token);
+      if (await epoch.take(token, LOCK_MS)) {
+        await epoch.invalidate(token);
         if (await rebuild(state)) return;
         continue;
       }
@@ -135,7 +135,7 @@ interface IncompleteIndex {
  */
 export type IndexEpoch = ReturnType<typeof createIndexEpoch>;
 
-type StateAnswer = [runId: string, incarnation: string, used: string, now: string];
+type StateAnswer = [runId: string, epoch: string, used: string, now: string];
 
 function createEpochScript(redis: Redis) {
   const script = createIndexScript(redis, 'indexes/epoch.lua');
@@ -152,10 +152,10 @@ export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layo
     async state(): Promise<IndexState> {
       const found = (await Promise.all(prefixes.map((prefix) => run(prefix, 'state')))) as StateAnswer[];
       const incarnationOf = (runId: string): string => (layout === '' ? runId : `${runId} ${layout}`);
-      const lost = found.filter(([runId, incarnation]) => incarnation !== incarnationOf(runId));
+      const lost = found.filter(([runId, epoch]) => epoch !== incarnationOf(runId));
       if (lost.length === 0) return { kind: 'whole' };
-      const since = lost.map(([, incarnation, used]) => {
-        const [server, ...madeBy] = incarnation.split(' ');
+      const since = lost.map(([, epoch, used]) => {
+        const [server, ...madeBy] = epoch.split(' ');
         return server === '' || used === '' || madeBy.join(' ') !== layout ? null : Number(used);
       });
       return {
@@ -208,7 +208,7 @@ function lockOf(prefix: string): string {
  * another process begins one meanwhile. Its progress is stored beside what it has restored, in the same servers, and means
  * nothing without that.
  */
-export async function openAttempt(
+export async function resumeRebuild(
   redis: Redis,
   prefixes: readonly [string, ...string[]],
   layout: string,

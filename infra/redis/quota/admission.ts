@@ -1,6 +1,6 @@
 // Rate limits and quota reservations that all edges share.
 import type { Admission, AdmissionRequest, LimitKind, RateLimits, RateVerdict } from '#pipelines/limits/rate_limits.ts';
-import { createScript, gather, type Redis, tooLate, within } from '../client.ts';
+import { createScript, deadlineExceeded, gather, type Redis, within } from '../client.ts';
 
 /** Rate limits and reservations that all edges share. Everything throws RedisUnavailableError. */
 export type RateLimitStore = ReturnType<typeof createAdmissionStore>;
@@ -28,7 +28,7 @@ export function createAdmissionStore(redis: Redis, options: AdmissionStoreOption
     questionsMax: Number.POSITIVE_INFINITY,
     waitingMax: Number.POSITIVE_INFINITY,
     waitMsMax: options.deadlineMs,
-    tooLate,
+    deadlineExceeded,
   });
 
   async function call(requests: readonly AdmissionRequest[]): Promise<Admission[]> {

@@ -3,7 +3,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import { monthOf } from '#pipelines/quota/month.ts';
 import {
   type AccountMonth,
-  isSameLog,
+  isSameTopic,
   type QuotaStore,
   type Settled,
   type SettledUsage,
@@ -25,7 +25,7 @@ export function createQuotaStore(redis: Redis): QuotaStore {
   const releaseScript = createScript(redis, 'quota/release.lua');
   const dropScript = createScript(redis, 'quota/drop_reservations.lua');
   const leaseScript = createScript(redis, 'quota/lease.lua');
-  const giveBackOne = async ({ accountId, month }: AccountMonth, lease: string): Promise<number> =>
+  const releaseExpiredLease = async ({ accountId, month }: AccountMonth, lease: string): Promise<number> =>
     (await releaseScript.run([quotaKey(accountId, month)], [lease, -1])) as number;
   return {
     async settle(settlement, known) {
@@ -52,12 +52,12 @@ export function createQuotaStore(redis: Redis): QuotaStore {
         ]),
       );
     },
-    deadLeases: async () => (await leaseScript.run([LEASES_KEY, CHECKPOINTS_KEY], [0])) as string[],
-    async giveBack(months, lease) {
+    expiredLeases: async () => (await leaseScript.run([LEASES_KEY, CHECKPOINTS_KEY], [0])) as string[],
+    async releaseUnused(months, lease) {
       let events = 0;
       for (let at = 0; at < months.length; at += MONTHS_AT_ONCE) {
         const some = months.slice(at, at + MONTHS_AT_ONCE);
-        for (const given of await Promise.all(some.map((month) => giveBackOne(month, lease)))) events += given;
+        for (const given of await Promise.all(some.map((month) => releaseExpiredLease(month, lease)))) events += given;
       }
       return events;
     },
@@ -71,7 +71,7 @@ export function createQuotaStore(redis: Redis): QuotaStore {
 }
 
 function settleArguments({ partition, log, ranges }: Settlement, known: SettledUsage): (string | number)[] {
-  const knownOffset = isSameLog(log, known.log) ? known.settledOffset : 0;
+  const knownOffset = isSameTopic(log, known.log) ? known.settledOffset : 0;
   const args: (string | number)[] = [partition, MONTH_TTL_S, known.used, knownOffset, log];
   for (const { nextOffset, unique, arrived } of ranges) {
     args.push(nextOffset, unique, arrived.length);

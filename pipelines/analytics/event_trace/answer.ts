@@ -122,7 +122,7 @@ const destination = Type.Object({
   attempts: Type.Array(attempt, { description: 'In their order, the newest 100' }),
 });
 
-const letter = Type.Object({
+const deadLetter = Type.Object({
   id: Type.String({ description: 'The dead letter, for /v1/admin/dead-letters/{letter_id}' }),
   stage: Type.String(),
   reason: Type.String({ description: 'Stable code' }),
@@ -140,7 +140,7 @@ export const eventTraceShape = Type.Object({
   duplicates,
   person: Type.Union([person, Type.Null()], { description: 'Null where no row is stored' }),
   destinations: Type.Array(destination, { description: 'Those of the site, and others that have an outcome of it' }),
-  dead_letters: Type.Union([Type.Array(letter), Type.Null()], {
+  dead_letters: Type.Union([Type.Array(deadLetter), Type.Null()], {
     description:
       'Dead letters of dedup, identity and warehouse that hold it; null where its row is stored, as then none is looked for',
   }),
@@ -160,7 +160,7 @@ export function traceSentences(known: Known): string[] {
     ...duplicateSentences(known.duplicates, row?.event ?? null),
     ...(person === null ? [] : personSentences(person)),
     ...known.destinations.map(destinationSentence),
-    ...(known.dead_letters ?? []).map(letterSentence),
+    ...(known.dead_letters ?? []).map(deadLetterSentence),
   ];
 }
 
@@ -240,7 +240,13 @@ function destinationSentence({ destination, state, reason, attempts }: Known['de
   return `${destination}: ${STATE_WORDS[state]} ${instant(decided.attempted_at)}${count}${answer}${why}.`;
 }
 
-function letterSentence({ id, stage, reason, died_at, resent_at }: NonNullable<Known['dead_letters']>[number]): string {
+function deadLetterSentence({
+  id,
+  stage,
+  reason,
+  died_at,
+  resent_at,
+}: NonNullable<Known['dead_letters']>[number]): string {
   const again = resent_at === null ? '' : `, sent in again ${instant(resent_at)}`;
   return `A dead letter of ${stage} holds it (${id}): ${reason}, since ${instant(died_at)}${again}.`;
 }

@@ -65,7 +65,7 @@ export interface TraceSources {
   /** Null where that could not be found in time. */
   identified: readonly IdentifiedRow[] | null;
   /** Null where none was looked for. */
-  letters: readonly TracedDeadLetter[] | null;
+  deadLetters: readonly TracedDeadLetter[] | null;
   /** The site's destinations, by its settings. */
   destinations: readonly TracedDestination[];
   /** The site's keys, those that were revoked too. */
@@ -73,15 +73,15 @@ export interface TraceSources {
 }
 
 /** Persons of whom the links say how the event came to the person it belongs to now. */
-export function personsOf(siteId: string, { distinct_id, arrived_person }: StoredEventRow): string[] {
+export function personHistory(siteId: string, { distinct_id, arrived_person }: StoredEventRow): string[] {
   return [...new Set([basePersonId(siteId, distinct_id), arrived_person])];
 }
 
 /** What became of an event; null where nothing is known of it. */
 export function eventTrace(found: TraceSources): EventTrace | null {
-  const { siteId, eventId, rows, attempts, letters, duplicates } = found;
+  const { siteId, eventId, rows, attempts, deadLetters, duplicates } = found;
   const [first] = rows;
-  if ([rows, attempts, letters ?? [], duplicates].every(({ length }) => length === 0)) return null;
+  if ([rows, attempts, deadLetters ?? [], duplicates].every(({ length }) => length === 0)) return null;
   const receivedAtMs = first?.received ?? attempts[0]?.received ?? null;
   const known = {
     site_id: siteId,
@@ -92,7 +92,7 @@ export function eventTrace(found: TraceSources): EventTrace | null {
     duplicates: duplicatesOf(duplicates, found.keys),
     person: first === undefined ? null : personOf(found, first),
     destinations: destinationTraces(attempts, found.destinations, receivedAtMs),
-    dead_letters: letters === null ? null : [...letters],
+    dead_letters: deadLetters === null ? null : [...deadLetters],
   };
   return { ...known, status: traceSentences(known) };
 }

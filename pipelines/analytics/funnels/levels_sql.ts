@@ -324,10 +324,10 @@ function lookedSpan({ from, to, lookbackMs }: FunnelPlan, binder: Binder): TimeS
 }
 
 /** `digest` and `text` of all values that the breakdown of a funnel may have. */
-export function breakdownTextsSql(siteId: string, plan: FunnelPlan, binder: Binder, leastPersons = 1): string {
+export function breakdownTextsSql(siteId: string, plan: FunnelPlan, binder: Binder, minPersons = 1): string {
   if (plan.breakdown === null) throw new Error('a funnel without a breakdown has no texts');
   return textsSql(siteId, lookedSpan(plan, binder), plan.breakdown.field, binder, {
-    leastPersons,
+    minPersons,
     filters: plan.filters,
   });
 }

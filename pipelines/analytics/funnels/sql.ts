@@ -18,7 +18,7 @@ import {
  *
  * @param leastPersons Of a breakdown that can have values of few persons, those that fewer have are with the rest.
  */
-export function funnelStatement(siteId: string, plan: FunnelPlan, leastPersons = 1): Statement {
+export function funnelStatement(siteId: string, plan: FunnelPlan, minPersons = 1): Statement {
   const { breakdown, trend } = plan;
   const binder = createBinder();
   const attempts = attemptsSql(siteId, plan, binder);
@@ -28,7 +28,7 @@ export function funnelStatement(siteId: string, plan: FunnelPlan, leastPersons =
     );
   }
   if (breakdown !== null) {
-    const texts = breakdownTextsSql(siteId, plan, binder, leastPersons);
+    const texts = breakdownTextsSql(siteId, plan, binder, minPersons);
     return binder.statement(byValueSql(plan, breakdown.limit, attempts, texts));
   }
   return binder.statement(`SELECT ${kindSql(plan)} AS kind, 0 AS texts, '' AS text, bucket, ${figuresSql()}
@@ -178,7 +178,7 @@ export const funnel = question({
     window_ms: 7 * 86_400_000,
     breakdown: { field: { property: ['utm_campaign'] }, at: 'first_touch' },
   },
-  statement: (siteId, query, leastPersons) => funnelStatement(siteId, funnelPlan(query), leastPersons),
+  statement: (siteId, query, minPersons) => funnelStatement(siteId, funnelPlan(query), minPersons),
   answer: funnelAnswer,
-  hidesFew: true,
+  suppressesSmallCounts: true,
 });

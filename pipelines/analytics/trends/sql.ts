@@ -8,7 +8,7 @@ import {
   startOf,
   type TimeSpan,
 } from '../event_rows_sql.ts';
-import { hasValuesOfFew } from '../personal_fields.ts';
+import { hasSmallCountValues } from '../personal_fields.ts';
 import { EXAMPLE_TIME, question } from '../question.ts';
 import {
   AMOUNT_MAX,
@@ -39,12 +39,12 @@ const QUANTILE_ERROR = 0.005;
  *
  * @param leastPersons Of a breakdown that can have values of few persons, those that fewer have in a series are with the rest.
  */
-export function trendsStatement(siteId: string, plan: TrendsPlan, leastPersons = 1): Statement {
+export function trendsStatement(siteId: string, plan: TrendsPlan, minPersons = 1): Statement {
   const binder = createBinder();
   const asked = querySpan(plan, binder);
   const spans: [TimeSpan, TimeSpan?] = plan.compares ? [asked, spanBefore(plan, binder)] : [asked];
   const all = seriesEventsSql(siteId, plan, spans, binder);
-  const counted = plan.breakdown === null ? plainSql(plan, all) : byValueSql(plan, all, leastPersons);
+  const counted = plan.breakdown === null ? plainSql(plan, all) : byValueSql(plan, all, minPersons);
   const calendars = plan.filled
     ? spans.flatMap((span, period) => (span === undefined ? [] : startsSql(plan, period, span, binder)))
     : [];
@@ -64,7 +64,7 @@ GROUP BY GROUPING SETS ((period, series), (period, series, bucket))`;
  * First the greatest values are found, then each event is counted under its value, or with the rest. A value is its digest, and
  * then the number of its place among the greatest, since groups of numbers take a fraction of the time of groups of texts.
  */
-function byValueSql(plan: TrendsPlan, events: string, leastPersons: number): string {
+function byValueSql(plan: TrendsPlan, events: string, minPersons: number): string {
   const given = textNames(plan);
   const most = (plan.breakdown?.limit ?? 0) * plan.series.length;
   return `SELECT period, series, ${KIND} AS kind, if(slot = 0, emptyArrayString(), [${given.map((name) => `any(${name})`).join(', ')}]) AS parts,
@@ -72,7 +72,7 @@ function byValueSql(plan: TrendsPlan, events: string, leastPersons: number): str
 FROM (SELECT period, series, slot, bucket, ${given.map((name) => `any(${name}) AS ${name}`).join(', ')}, uniqExactStateIf(found, slot = 0) AS restValues,
     ${statesSql(plan)}
   FROM (WITH events AS (${events})
-    SELECT *, ${slotOf(ofSeries(plan), `SELECT of FROM (${greatestSql(plan, 'events', leastPersons)})`, most)} AS slot FROM events)
+    SELECT *, ${slotOf(ofSeries(plan), `SELECT of FROM (${greatestSql(plan, 'events', minPersons)})`, most)} AS slot FROM events)
   GROUP BY period, series, slot, bucket)
 GROUP BY GROUPING SETS ((period, series), (period, series, bucket), (period, series, slot), (period, series, slot, bucket))`;
 }
@@ -91,13 +91,13 @@ const KIND = `multiIf(grouping(slot) = 0 AND grouping(bucket) = 0, 'value_interv
   grouping(bucket) = 0, 'interval', 'all')`;
 
 /** The values that are given one by one, of what `events` names or selects in parentheses: `of`, by which ofSeries finds them, and `parts`, their texts. */
-function greatestSql(plan: TrendsPlan, events: string, leastPersons = 1): string {
+function greatestSql(plan: TrendsPlan, events: string, minPersons = 1): string {
   const { limit = 0, rankedBy = 'each', fields = [] } = plan.breakdown ?? {};
   const ranked = rankedBy === 'first' ? plan.series.slice(0, 1) : plan.series;
   const ranks = ranked.map(({ rank }, index) => `series = ${index + 1}, ${RANKS[rank]}`);
   const texts = textNames(plan).map((name) => `any(${name})`);
-  const isCut = leastPersons > 1 && fields.some(hasValuesOfFew);
-  const having = isCut ? ` HAVING uniqExact(person) >= ${leastPersons} OR arrayAll(part -> empty(part), parts)` : '';
+  const isCut = minPersons > 1 && fields.some(hasSmallCountValues);
+  const having = isCut ? ` HAVING uniqExact(person) >= ${minPersons} OR arrayAll(part -> empty(part), parts)` : '';
   const groups = `SELECT series, found, [${texts.join(', ')}] AS parts, ifNull(multiIf(${ranks.join(', ')}, 0), -inf) AS amountRanked
   FROM ${events} WHERE NOT period AND series <= ${ranked.length} GROUP BY series, found${having}`;
   return `SELECT greatest.3 AS found, ${ofSeries(plan)} AS of, greatest.2 AS parts
@@ -303,7 +303,7 @@ export const trends = question({
     compare: 'previous',
     rolling: 7,
   },
-  statement: (siteId, query, leastPersons) => trendsStatement(siteId, trendsPlan(query), leastPersons),
+  statement: (siteId, query, minPersons) => trendsStatement(siteId, trendsPlan(query), minPersons),
   answer: trendsAnswer,
-  hidesFew: true,
+  suppressesSmallCounts: true,
 });

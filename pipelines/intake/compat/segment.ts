@@ -1,5 +1,5 @@
 // Calls of Segment's HTTP API as events.
-import { DESTINATIONS_PROPERTY, stated, unwrapped } from '#pipelines/delivery/vocabulary.ts';
+import { DESTINATIONS_PROPERTY, readFlag, unwrapped } from '#pipelines/delivery/vocabulary.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { isNobodysId } from '#pipelines/privacy/placeholder_ids.ts';
 import { readSentAt } from '../timestamp.ts';
@@ -223,7 +223,7 @@ export function destinationFlags(integrations: unknown): DestinationFlags {
       .slice(0, NAME_CHARACTERS_MAX)
       .toLowerCase()
       .replace(/[^a-z0-9]/g, '');
-    const said = stated(value);
+    const said = readFlag(value);
     const destination = PLATFORMS.find(([words]) => words.test(folded))?.[1];
     if (destination !== undefined && said !== 'absent')
       flags[destination] = said !== 'no' && flags[destination] !== false;

@@ -170,9 +170,9 @@ const DEFAULTS = /^\d(?:\d([a-z]))(?:\d([a-z]))(?:\d([a-z]))(?:\d([a-z]))/i;
  */
 function consentOfHit(fields: ReadonlyMap<string, string>): Record<string, Choice> {
   const consent: Record<string, Choice> = {};
-  const [, ...letters] = DEFAULTS.exec(fields.get('gcd') ?? '') ?? [];
-  letters.forEach((letter, at) => {
-    const said = letter.toLowerCase();
+  const [, ...deadLetters] = DEFAULTS.exec(fields.get('gcd') ?? '') ?? [];
+  deadLetters.forEach((deadLetter, at) => {
+    const said = deadLetter.toLowerCase();
     if (said !== UNSET) consent[TYPES[at] ?? ''] = GRANTED.has(said) ? 'granted' : 'denied';
   });
   if (fields.get('dma') === '1' && fields.get('dma_cps') === '-') consent['ad_user_data'] = 'denied';

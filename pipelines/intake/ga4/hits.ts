@@ -1,6 +1,6 @@
 // Hits of GA4's wire, and limits of their parameters.
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import { allowEffort, type Effort, jsonIn } from '#pipelines/privacy/effort.ts';
+import { createWorkBudget, jsonIn, type WorkBudget } from '#pipelines/privacy/effort.ts';
 import { objectOr } from '../compat/mapped_call.ts';
 import { sharedProblem } from '../json_text.ts';
 
@@ -45,8 +45,8 @@ export function readHits(query: string, body: string): HitsRead {
   const shared = formFields(query);
   if (sharedProblem([...shared.values()], lines.length) !== null) return { ok: false, problem: 'parameters_too_many' };
   const hits = hitsOf(query, shared, lines);
-  const effort = allowEffort();
-  const isOver = areTooMany(hits.map(({ fields }) => parametersOfHit(fields, effort)));
+  const budget = createWorkBudget();
+  const isOver = areTooMany(hits.map(({ fields }) => parametersOfHit(fields, budget)));
   return isOver ? { ok: false, problem: 'parameters_too_many' } : { ok: true, hits };
 }
 
@@ -97,12 +97,12 @@ export function areTooMany(counts: readonly number[]): boolean {
 }
 
 /** How many names a hit has of its own, those in values that are JSON among them. One that comes twice counts once. */
-function parametersOfHit(fields: ReadonlyMap<string, string>, effort: Effort): number {
+function parametersOfHit(fields: ReadonlyMap<string, string>, budget: WorkBudget): number {
   const names = new Set<string>();
   for (const [key, value] of fields) {
     if (OWN_KEY.test(key)) {
       names.add(key);
-      addNames(value, names, 0, effort);
+      addNames(value, names, 0, budget);
     } else if (ITEM_KEY.test(key)) for (const [, name = ''] of value.matchAll(ITEM_OWN_NAME)) names.add(name);
   }
   return names.size;
@@ -110,26 +110,26 @@ function parametersOfHit(fields: ReadonlyMap<string, string>, effort: Effort): n
 
 /** The same of each measurement, with the user properties that its body says for all. */
 export function parametersOfMeasurements(events: readonly unknown[], body: JsonObject): number[] {
-  const effort = allowEffort();
-  const shared = namesIn([body['user_properties'], body['user_data'], body['consent'], body['device']], effort);
-  return events.map((event) => namesIn(isObject(event) ? objectOr(event['params']) : null, effort) + shared);
+  const budget = createWorkBudget();
+  const shared = namesIn([body['user_properties'], body['user_data'], body['consent'], body['device']], budget);
+  return events.map((event) => namesIn(isObject(event) ? objectOr(event['params']) : null, budget) + shared);
 }
 
-function namesIn(value: unknown, effort: Effort): number {
+function namesIn(value: unknown, budget: WorkBudget): number {
   const names = new Set<string>();
-  addNames(value, names, 0, effort);
+  addNames(value, names, 0, budget);
   return names.size;
 }
 
 /** Ends where there are too many already, or no effort is left: then cleaning reads no more of it either. */
-function addNames(value: unknown, names: Set<string>, depth: number, effort: Effort): void {
+function addNames(value: unknown, names: Set<string>, depth: number, budget: WorkBudget): void {
   if (names.size > HIT_PARAMETERS_MAX || depth > DEPTH_MAX) return;
-  const inside = typeof value === 'string' ? jsonIn(value, effort) : value;
+  const inside = typeof value === 'string' ? jsonIn(value, budget) : value;
   if (typeof inside !== 'object' || inside === null) return;
   const isList = Array.isArray(inside);
   for (const [name, member] of Object.entries(inside)) {
     if (!isList) names.add(name);
-    addNames(member, names, depth + 1, effort);
+    addNames(member, names, depth + 1, budget);
     if (names.size > HIT_PARAMETERS_MAX) return;
   }
 }

@@ -1,8 +1,8 @@
 // Sends one event to one destination, by the settings it has now.
 import type { Egress } from '#infra/egress/send.ts';
 import { type KeyRing, openSecret } from '#infra/secrets/seal.ts';
-import { createRefusals } from '#pipelines/delivery/breaker.ts';
-import { createTurns } from '#pipelines/delivery/concurrency.ts';
+import { createRejectionTracker } from '#pipelines/delivery/breaker.ts';
+import { createSiteConcurrencyLimiter } from '#pipelines/delivery/concurrency.ts';
 import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
 import { deliver } from '#pipelines/delivery/deliver.ts';
 import { createTokens } from '#pipelines/delivery/delivery_run.ts';
@@ -35,12 +35,12 @@ function portsOf({ egress, nowMs, monotonicMs }: TestSenderOptions, siteId: stri
   return {
     ...{ send: egress.send, nowMs, monotonicMs },
     breaker: { ask: () => ({ kind: 'go' }), report: () => undefined },
-    refusals: createRefusals(1, monotonicMs).of(siteId),
-    turns: createTurns(1),
+    rejections: createRejectionTracker(1, monotonicMs).of(siteId),
+    turns: createSiteConcurrencyLimiter(1),
     tokens: createTokens(1),
     stopping: () => false,
     answered: () => undefined,
-    fellShort: () => undefined,
+    onPartialSuccess: () => undefined,
   };
 }
 

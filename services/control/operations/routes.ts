@@ -2,8 +2,8 @@
 
 import { type Static, Type } from 'typebox';
 import { ALL_SITES, type RunningQuery } from '#infra/clickhouse/running_queries.ts';
-import type { RefusalRecord, TagRecord } from '#infra/redis/edge_reports.ts';
-import { type RefusalSample, refusalCounts } from '#pipelines/ingestion_warnings/warnings.ts';
+import type { RejectionRecord, TagRecord } from '#infra/redis/edge_reports.ts';
+import { type RejectionSample, rejectionCounts } from '#pipelines/ingestion_warnings/warnings.ts';
 import { keyIdOf } from '#pipelines/settings/callers.ts';
 import { definitionsOf, type EventDefinition } from '#pipelines/settings/event_definitions.ts';
 import { definitionState, HOUR_MS, siteVolume } from '#pipelines/tag/tag_health.ts';
@@ -11,11 +11,11 @@ import type { ApiKey, Site } from '#schemas/setting.ts';
 import { closed, idField } from '#services/control_api/fields.ts';
 import {
   type DefinitionHealth,
-  type RefusalSampleItem,
-  type RefusalsItem,
+  type RejectionSampleItem,
+  type RejectionsItem,
   type RunningQueryItem,
-  refusalQuery,
-  refusalsShape,
+  rejectionQuery,
+  rejectionsShape,
   runningQueriesShape,
   runningQueryParams,
   runningQueryShape,
@@ -129,10 +129,10 @@ export const siteHealthRoutes = resource('Sites', [
     summary:
       'What the edge did not accept of a site, by reason, with samples: events rejected or dropped, requests refused',
     params: siteParams,
-    query: refusalQuery,
-    success: { status: 200, schema: refusalsShape, description: 'What was not accepted, by what the edges counted' },
+    query: rejectionQuery,
+    success: { status: 200, schema: rejectionsShape, description: 'What was not accepted, by what the edges counted' },
     errors: ['site_unknown', 'refusals_unavailable'],
-    gather: readRefusals,
+    gather: readSiteRejections,
   }),
 ]);
 
@@ -173,40 +173,40 @@ function definitionHealth({ id, name }: EventDefinition, { fired }: TagRecord, n
 
 const WEEK_MS = 7 * 86_400_000;
 
-async function readRefusals(
-  { params: { site_id: siteId }, query }: Input<Static<typeof siteParams>, Static<typeof refusalQuery>>,
+async function readSiteRejections(
+  { params: { site_id: siteId }, query }: Input<Static<typeof siteParams>, Static<typeof rejectionQuery>>,
   sources: ControlServices,
   world: RequestContext,
 ): Promise<GatheredAnswer> {
   const { to = world.nowMs, from = Math.max(0, to - WEEK_MS), interval = 'day' } = query;
   // Of no other name, or Redis would be asked for names out of a request.
   if (world.view.table.site(siteId) === undefined) return refused('site_unknown');
-  const record = await sources.readRefusals(siteId);
+  const record = await sources.readSiteRejections(siteId);
   if (record === null) return refused('refusals_unavailable');
-  const body: RefusalsItem = {
+  const body: RejectionsItem = {
     site_id: siteId,
     ...{ from, to, interval },
     known_since: record.sinceMs === null ? null : Math.max(record.sinceMs, world.nowMs - WEEK_MS),
-    ...refusalCounts(record.hours, { from, to, interval }),
+    ...rejectionCounts(record.hours, { from, to, interval }),
     samples: world.may('query.events', { site: siteId }) ? samplesOf(record, { from, to }, siteId, world) : null,
   };
   return { kind: 'answered', body };
 }
 
 function samplesOf(
-  { samples }: RefusalRecord,
+  { samples }: RejectionRecord,
   { from, to }: { from: number; to: number },
   siteId: string,
   { view }: RequestContext,
-): RefusalSampleItem[] {
+): RejectionSampleItem[] {
   const keys = new Map([...view.table.keysOfSite(siteId).values()].map((key) => [keyIdOf(key.key_hash), key]));
   return samples.filter(({ atMs }) => atMs >= from && atMs < to).map((sample) => sampleItem(sample, keys));
 }
 
 function sampleItem(
-  { atMs, keyId, kind, code, event, index, fields, caller }: RefusalSample,
+  { atMs, keyId, kind, code, event, index, fields, caller }: RejectionSample,
   keys: ReadonlyMap<string, ApiKey>,
-): RefusalSampleItem {
+): RejectionSampleItem {
   const key = keyId === null ? undefined : keys.get(keyId);
   const shown = { shown_prefix: key?.shown_prefix ?? null, label: key?.label ?? null };
   const known = keyId === null ? null : { key_id: keyId, ...shown };

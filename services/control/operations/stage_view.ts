@@ -1,6 +1,6 @@
 // How far each stage is, as Kafka has it.
 import { lagOf, readStages, type StageReading, type StageWatchOptions } from '#infra/kafka/consumer/lag_watch.ts';
-import { isLaneTopic } from '#pipelines/delivery/retry_topics.ts';
+import { isRetryTopic } from '#pipelines/delivery/retry_topics.ts';
 import { kept, rateBetween, type StageMoment } from '#pipelines/stage.ts';
 import type { StageItem } from '#services/control_api/operations.ts';
 
@@ -28,11 +28,11 @@ export function createStageView(options: StageWatchOptions): StageView {
     const now = { atMs: nowMs(), taken: takenOf(reading) };
     const before = moments.get(stage) ?? null;
     moments.set(stage, kept(before, now));
-    const own = positions.filter(({ topic }) => !isLaneTopic(topic));
-    const lanes = positions.filter(({ topic }) => isLaneTopic(topic));
-    const ages = [...waitsMs].flatMap(([topic, ageMs]) => (isLaneTopic(topic) ? [] : [ageMs]));
+    const own = positions.filter(({ topic }) => !isRetryTopic(topic));
+    const retryTopics = positions.filter(({ topic }) => isRetryTopic(topic));
+    const ages = [...waitsMs].flatMap(([topic, ageMs]) => (isRetryTopic(topic) ? [] : [ageMs]));
     return {
-      ...{ stage, consumers, lag: own.length === 0 ? null : sum(own), on_lanes: sum(lanes) },
+      ...{ stage, consumers, lag: own.length === 0 ? null : sum(own), on_lanes: sum(retryTopics) },
       waits_longer_than_ms: ages.length === 0 ? null : Math.max(...ages),
       rate: rateBetween(before, now),
     };

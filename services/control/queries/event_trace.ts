@@ -13,7 +13,7 @@ import {
   identifiedStatement,
   type LinkRow,
   linksStatement,
-  personsOf,
+  personHistory,
   type StoredEventRow,
   storedEventStatement,
   type TracedDeadLetter,
@@ -190,7 +190,7 @@ async function traceEvent(input: Input, sources: ControlServices, world: Request
 }
 
 async function gatherTrace(siteId: string, eventId: string, sources: ControlServices, world: RequestContext) {
-  const { letters } = sources;
+  const { deadLetters } = sources;
   const rowsOrCode = <Row>(statement: Statement): Promise<Row[] | ControlErrorCode> =>
     rowsOf(sources, { siteId, about: 'event', asked: { rows_of: 'event' }, statement, cacheTtlMs: CACHE_MS });
   const run = async <Row>(statement: Statement): Promise<Row[]> => {
@@ -206,15 +206,20 @@ async function gatherTrace(siteId: string, eventId: string, sources: ControlServ
   const [first] = rows;
   const found = { siteId, eventId, rows, attempts, duplicates, ...settingsOf(siteId, world) };
   if (first === undefined) {
-    const dead = await letters.ofEvent(siteId, eventId);
-    return eventTrace({ ...found, links: [], identified: null, letters: dead.map(letterOf) });
+    const dead = await deadLetters.ofEvent(siteId, eventId);
+    return eventTrace({ ...found, links: [], identified: null, deadLetters: dead.map(deadLetterOf) });
   }
   const [links, identified] = await Promise.all([
-    run<LinkRow>(linksStatement(siteId, personsOf(siteId, first))),
+    run<LinkRow>(linksStatement(siteId, personHistory(siteId, first))),
     rowsOrCode<IdentifiedRow>(identifiedStatement(siteId, first.distinct_id)),
   ]);
   if (identified === 'query_unavailable') throw new SourceRefusal(identified);
-  return eventTrace({ ...found, links, letters: null, identified: typeof identified === 'string' ? null : identified });
+  return eventTrace({
+    ...found,
+    links,
+    deadLetters: null,
+    identified: typeof identified === 'string' ? null : identified,
+  });
 }
 
 function settingsOf(siteId: string, world: RequestContext) {
@@ -236,7 +241,7 @@ function keysOf(siteId: string, { view }: RequestContext): TracedKey[] {
   }));
 }
 
-function letterOf({ id, letter, resentAtMs }: DeadLetterView): TracedDeadLetter {
-  const { stage, reason, died_at } = letter;
+function deadLetterOf({ id, deadLetter, resentAtMs }: DeadLetterView): TracedDeadLetter {
+  const { stage, reason, died_at } = deadLetter;
   return { id, stage, reason, died_at, resent_at: resentAtMs };
 }

@@ -20,7 +20,7 @@ import { type PreparedQuery, type RequestContext, refused, resource, route } fro
 import { formatQuery, OTHER_FORMATS } from './formats.ts';
 
 /** Of fewer a value may tell who they are. */
-const LEAST_PERSONS = 5;
+const MIN_PERSONS = 5;
 
 const queryParams = closed({ site_id: idField('The site') });
 
@@ -61,9 +61,9 @@ function requestOf(question: Question, input: Input, context: RequestContext): P
   const query = withPhoneHmacs(input.body as Record<string, unknown>, (sha256) => context.phoneHmacs(siteId, sha256));
   const problems = queryProblems(question, query);
   if (problems.length > 0) return refused('settings_invalid', problems);
-  const { kind, permission, hidesFew = false } = question;
-  const isCut = hidesFew && !context.may('query.persons', { site: siteId });
-  const leastPersons = isCut ? LEAST_PERSONS : 1;
+  const { kind, permission, suppressesSmallCounts = false } = question;
+  const isCut = suppressesSmallCounts && !context.may('query.persons', { site: siteId });
+  const minPersons = isCut ? MIN_PERSONS : 1;
   const reads = question.reads === undefined ? timeRead(query) : question.reads(query);
   const since = question.reads === undefined ? queriedSince(query) : (reads?.from ?? 0);
   const whole = withPersonsOf(withEveryName(query), siteId, since);
@@ -72,12 +72,12 @@ function requestOf(question: Question, input: Input, context: RequestContext): P
     siteId,
     about: kind,
     isShared: permission === undefined,
-    ofPersons: permission !== undefined || namesPersons(query) || (hidesFew && !isCut),
+    ofPersons: permission !== undefined || namesPersons(query) || (suppressesSmallCounts && !isCut),
     reads,
-    asked: { ...query, fresh: undefined, ...(isCut ? { leastPersons } : {}) },
-    statement: question.statement(siteId, whole, leastPersons, nowMs),
+    asked: { ...query, fresh: undefined, ...(isCut ? { minPersons } : {}) },
+    statement: question.statement(siteId, whole, minPersons, nowMs),
     cacheTtlMs: cacheTtlMs(query, nowMs),
-    answer: (rows) => question.answer(query, rows, leastPersons),
+    answer: (rows) => question.answer(query, rows, minPersons),
   };
 }
 

@@ -5,35 +5,40 @@ import type { Static } from 'typebox';
 import { ALL_SITES, type QueryCaller } from '#infra/clickhouse/running_queries.ts';
 import type { DeadLetterStore, DeadLetterView, ResendRules } from '#infra/redelivery/dead_letter_store.ts';
 import {
-  type LetterOutcomeRow,
-  letterOutcomesStatement,
+  type DeadLetterOutcomeRow,
+  deadLetterOutcomesStatement,
   type OutcomePlace,
 } from '#pipelines/analytics/delivery_outcomes.ts';
 import { type AttemptRow, attemptsStatement } from '#pipelines/analytics/event_trace/trace.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
-import { deadLetterId, isOfDelivery, type LetterPlace, parseDeadLetterId } from '#pipelines/redelivery/dead_letter.ts';
+import {
+  type DeadLetterPosition,
+  deadLetterId,
+  isOfDelivery,
+  parseDeadLetterId,
+} from '#pipelines/redelivery/dead_letter.ts';
 import { isReplayed } from '#pipelines/redelivery/replay.ts';
 import {
+  type DeadLetterDelivery,
+  deadLetterDelivery,
   type EventOutcome,
   isCut,
-  type LetterDelivery,
-  letterDelivery,
   placeOf,
   refusedAsIs,
 } from '#pipelines/redelivery/resend.ts';
 import type { Permission } from '#pipelines/settings/access.ts';
 import { problem } from '#pipelines/settings/problems.ts';
-import type { EntryView } from '#schemas/event_batch.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { AttemptItem } from '#services/control_api/destinations.ts';
 import { pageOf } from '#services/control_api/fields.ts';
 import {
+  type DeadLetterDetails,
   type DeadLetterItem,
+  deadLetterDetails,
+  deadLetterParams,
+  deadLetterQuery,
   deadLetterSchema,
-  type LetterDetails,
-  letterDetails,
-  letterParams,
-  letterQuery,
-  lettersBody,
+  deadLettersBody,
   resendShape,
   resolveBody,
   resolveShape,
@@ -68,30 +73,30 @@ export const deadLetterRoutes = resource('Dead letters', [
   route('GET', base, 'listDeadLetters', {
     access: ofListed('dead_letters.read'),
     summary: 'List dead letters, by stage and partition, oldest first; a page may be short and yet not the last',
-    query: letterQuery,
+    query: deadLetterQuery,
     success: { status: 200, schema: pageOf(deadLetterSchema), description: 'Dead letters, without what they hold' },
     errors: READING_ERRORS,
-    gather: ({ query }, sources, world) => listLetters(query, sources, world),
+    gather: ({ query }, sources, world) => listDeadLetters(query, sources, world),
   }),
   route('GET', `${base}/{letter_id}`, 'getDeadLetter', {
     access: ofListed('dead_letters.read'),
     summary: 'Show a dead letter: whose events it holds, or the size and digest of what cannot be read',
-    params: letterParams,
-    success: { status: 200, schema: letterDetails, description: 'The dead letter' },
+    params: deadLetterParams,
+    success: { status: 200, schema: deadLetterDetails, description: 'The dead letter' },
     errors: ['dead_letter_unknown', ...READING_ERRORS],
-    gather: ({ params: { letter_id } }, sources, world) => showLetter(letter_id, sources, world),
+    gather: ({ params: { letter_id } }, sources, world) => showDeadLetter(letter_id, sources, world),
   }),
   route('POST', `${base}/resend`, 'resendDeadLetters', {
     access: ofListed('dead_letters.change'),
     summary:
       'Send dead letters in again, those of deliveries to their destination: each once, however often it is asked',
-    body: lettersBody,
+    body: deadLettersBody,
     success: { status: 200, schema: resendShape, description: 'What became of each' },
     errors: [...READING_ERRORS, 'settings_not_stored'],
     gather: ({ body }, sources) =>
-      changeLetters(body.ids, sources, {
+      changeDeadLetters(body.ids, sources, {
         noted: (resend) => ({ resend }),
-        change: (own, world) => sources.letters.resend(own, resendRules(sources, world)),
+        change: (own, world) => sources.deadLetters.resend(own, resendRules(sources, world)),
       }),
   }),
   route('POST', `${base}/resolve`, 'resolveDeadLetters', {
@@ -106,22 +111,22 @@ export const deadLetterRoutes = resource('Dead letters', [
         const message = 'holds an e-mail address or a phone number';
         return refused('settings_invalid', [problem('personal_text', 'note', message)]);
       }
-      return changeLetters(ids, sources, {
+      return changeDeadLetters(ids, sources, {
         noted: (resolve) => ({ resolve, note }),
-        change: (own, { principal }) => sources.letters.resolve(own, note, principal.actor),
+        change: (own, { principal }) => sources.deadLetters.resolve(own, note, principal.actor),
       });
     },
   }),
   route('POST', `${base}/reopen`, 'reopenDeadLetters', {
     access: ofListed('dead_letters.change'),
     summary: 'Reopen resolved dead letters',
-    body: lettersBody,
+    body: deadLettersBody,
     success: { status: 200, schema: resolveShape, description: 'What became of each' },
     errors: [...READING_ERRORS, 'settings_not_stored'],
     gather: ({ body }, sources) =>
-      changeLetters(body.ids, sources, {
+      changeDeadLetters(body.ids, sources, {
         noted: (reopen) => ({ reopen }),
-        change: (own, { principal }) => sources.letters.reopen(own, principal.actor),
+        change: (own, { principal }) => sources.deadLetters.reopen(own, principal.actor),
       }),
   }),
 ]);
@@ -133,27 +138,27 @@ function isSeen({ views }: DeadLetterView, permission: Permission, { may }: Requ
 }
 
 /** What is done about letters, and how the audit notes it. */
-interface LetterChange<Outcome> {
+interface DeadLetterChange<Outcome> {
   noted(ids: readonly string[]): Record<string, unknown>;
-  change(own: readonly LetterPlace[], world: RequestContext): Promise<Map<string, Outcome>>;
+  change(own: readonly DeadLetterPosition[], world: RequestContext): Promise<Map<string, Outcome>>;
 }
 
 /**
  * Changes those letters that there are and that who asks may change, and answers what became of each that was named; the
  * others are as unknown to them, and the audit has nothing of those.
  */
-async function changeLetters<Outcome>(
+async function changeDeadLetters<Outcome>(
   ids: readonly string[],
-  { letters, note, now }: ControlServices,
-  { noted, change }: LetterChange<Outcome>,
+  { deadLetters, note, now }: ControlServices,
+  { noted, change }: DeadLetterChange<Outcome>,
 ): Promise<GatheredAnswer> {
   const places = ids.flatMap((id) => parseDeadLetterId(id) ?? []);
-  const found = await letters.read(places);
+  const found = await deadLetters.read(places);
   const before = now();
   if ('kind' in before) return before;
-  const isOwn = (letter: DeadLetterView, world: RequestContext): boolean =>
-    isSeen(letter, 'dead_letters.change', world);
-  const named = found.filter((letter) => isOwn(letter, before));
+  const isOwn = (deadLetter: DeadLetterView, world: RequestContext): boolean =>
+    isSeen(deadLetter, 'dead_letters.change', world);
+  const named = found.filter((deadLetter) => isOwn(deadLetter, before));
   const answered = (outcomes: ReadonlyMap<string, Outcome>): GatheredAnswer => {
     const items = [...new Set(places.map(deadLetterId))].map((id) => ({ id, outcome: outcomes.get(id) ?? 'unknown' }));
     return { kind: 'answered', body: { items } };
@@ -161,13 +166,13 @@ async function changeLetters<Outcome>(
   if (named.length === 0) return answered(new Map());
   const world = await note('dead_letters', noted(named.map(({ id }) => id)));
   if ('kind' in world) return world;
-  const own = named.filter((letter) => isOwn(letter, world)).map(({ place }) => place);
+  const own = named.filter((deadLetter) => isOwn(deadLetter, world)).map(({ place }) => place);
   return answered(own.length === 0 ? new Map() : await change(own, world));
 }
 
-async function showLetter(id: string, sources: ControlServices, world: RequestContext): Promise<GatheredAnswer> {
+async function showDeadLetter(id: string, sources: ControlServices, world: RequestContext): Promise<GatheredAnswer> {
   const place = parseDeadLetterId(id);
-  const [found] = place === null ? [] : await sources.letters.read([place]);
+  const [found] = place === null ? [] : await sources.deadLetters.read([place]);
   if (found === undefined || !isSeen(found, 'dead_letters.read', world)) return refused('dead_letter_unknown');
   const [deliveries, attempts] = await Promise.all([deliveriesOf([found], sources), attemptsOf(found, sources)]);
   const sites = Map.groupBy(found.views?.slice(0, EVENTS_SHOWN_MAX) ?? [], ({ siteId }) => siteId);
@@ -175,38 +180,43 @@ async function showLetter(id: string, sources: ControlServices, world: RequestCo
   return { kind: 'answered', body: { ...detailsOf(found, deliveries), attempts } };
 }
 
-async function listLetters(
-  asked: Static<typeof letterQuery>,
+async function listDeadLetters(
+  asked: Static<typeof deadLetterQuery>,
   sources: ControlServices,
   world: RequestContext,
 ): Promise<GatheredAnswer> {
   const { stage = null, reason = null, state = null, since = null, limit = LIMIT, after } = asked;
-  const place: LetterPlace | null = after === undefined ? null : parseDeadLetterId(after);
+  const place: DeadLetterPosition | null = after === undefined ? null : parseDeadLetterId(after);
   const marked = state === 'delivered' ? null : state;
-  const page = await sources.letters.list({ stage, reason, state: marked, sinceMs: since, after: place, limit });
-  const seen = page.letters.filter((letter) => isAskedFor(letter, asked) && isSeen(letter, 'dead_letters.read', world));
+  const page = await sources.deadLetters.list({ stage, reason, state: marked, sinceMs: since, after: place, limit });
+  const seen = page.deadLetters.filter(
+    (deadLetter) => isAskedFor(deadLetter, asked) && isSeen(deadLetter, 'dead_letters.read', world),
+  );
   const deliveries = await deliveriesOf(seen, sources);
-  const items = seen.map((letter) => itemOf(letter, deliveries)).filter((item) => isInState(item, state));
+  const items = seen.map((deadLetter) => itemOf(deadLetter, deliveries)).filter((item) => isInState(item, state));
   return { kind: 'answered', body: { items, next: page.next === null ? null : deadLetterId(page.next) } };
 }
 
 /** Whether a letter is of the site and the destination that a list is asked for. */
-function isAskedFor({ letter, views }: DeadLetterView, { site_id, destination }: Static<typeof letterQuery>): boolean {
-  if (destination !== undefined && letter.destination !== destination) return false;
+function isAskedFor(
+  { deadLetter, views }: DeadLetterView,
+  { site_id, destination }: Static<typeof deadLetterQuery>,
+): boolean {
+  if (destination !== undefined && deadLetter.destination !== destination) return false;
   return site_id === undefined || views?.some(({ siteId }) => siteId === site_id) === true;
 }
 
 /** Whether a letter is in a state as far as its events' deliveries say. */
-function isInState({ delivery }: DeadLetterItem, state: Static<typeof letterQuery>['state'] | null): boolean {
+function isInState({ delivery }: DeadLetterItem, state: Static<typeof deadLetterQuery>['state'] | null): boolean {
   if (state === 'open') return delivery !== 'delivered';
   return state !== 'delivered' || delivery === 'delivered';
 }
 
 function itemOf(
-  { id, letter, resentAtMs, resolution, views }: DeadLetterView,
-  deliveries: LetterDeliveries,
+  { id, deadLetter, resentAtMs, resolution, views }: DeadLetterView,
+  deliveries: DeadLetterDeliveries,
 ): DeadLetterItem {
-  const { bytes: _bytes, ...facts } = letter;
+  const { bytes: _bytes, ...facts } = deadLetter;
   const [only] = views ?? [];
   const delivery = deliveries.get(id) ?? null;
   const isUnderWay = delivery === 'delivered' || delivery === 'waiting';
@@ -215,8 +225,8 @@ function itemOf(
     ...facts,
     stage: facts.stage as DeadLetterItem['stage'],
     destination: facts.destination || null,
-    cut: isCut(letter),
-    resendable: refusedAsIs(letter) === null && views !== null && views.length > 0 && !isUnderWay,
+    cut: isCut(deadLetter),
+    resendable: refusedAsIs(deadLetter) === null && views !== null && views.length > 0 && !isUnderWay,
     resent_at: resentAtMs,
     resolved: resolution === null ? null : { at: resolution.atMs, by: resolution.by, note: resolution.note },
     events: views === null ? null : views.length,
@@ -227,7 +237,7 @@ function itemOf(
 }
 
 /** Whose events they are and what they are called, and nothing of what they say. */
-function detailsOf(found: DeadLetterView, deliveries: LetterDeliveries): Omit<LetterDetails, 'attempts'> {
+function detailsOf(found: DeadLetterView, deliveries: DeadLetterDeliveries): Omit<DeadLetterDetails, 'attempts'> {
   const shown = found.views?.slice(0, EVENTS_SHOWN_MAX);
   const contents = shown?.map(({ siteId, eventId, name, distinctId, receivedAtMs }) => ({
     site_id: siteId,
@@ -236,29 +246,33 @@ function detailsOf(found: DeadLetterView, deliveries: LetterDeliveries): Omit<Le
     distinct_id: distinctId,
     received_at: receivedAtMs,
   }));
-  const sha256 = hash('sha256', found.letter.bytes, 'hex');
+  const sha256 = hash('sha256', found.deadLetter.bytes, 'hex');
   return { ...itemOf(found, deliveries), sha256, contents: contents ?? null };
 }
 
 /** What is known of letters of deliveries since they died, by their ids; other letters have none. */
-type LetterDeliveries = ReadonlyMap<string, LetterDelivery>;
+type DeadLetterDeliveries = ReadonlyMap<string, DeadLetterDelivery>;
 const ATTEMPTS_SHOWN_MAX = 20;
 
 type Asking = Pick<ControlServices, 'queries' | 'asker'>;
 
 /** What became of the events of deliveries' letters since. */
-async function deliveriesOf(letters: readonly DeadLetterView[], sources: Asking): Promise<LetterDeliveries> {
-  const ofDelivery = letters.filter(({ letter, views }) => letter.stage === 'delivery' && (views?.length ?? 0) > 0);
-  const events = ofDelivery.flatMap(({ letter, views }) => outcomePlaces(letter.destination ?? '', views ?? []));
+async function deliveriesOf(deadLetters: readonly DeadLetterView[], sources: Asking): Promise<DeadLetterDeliveries> {
+  const ofDelivery = deadLetters.filter(
+    ({ deadLetter, views }) => deadLetter.stage === 'delivery' && (views?.length ?? 0) > 0,
+  );
+  const events = ofDelivery.flatMap(({ deadLetter, views }) =>
+    outcomePlaces(deadLetter.destination ?? '', views ?? []),
+  );
   const known = await outcomesOf(events, sources, OUTCOMES_KEPT_MS);
   return new Map(
-    ofDelivery.map(({ id, letter, views }) => [
+    ofDelivery.map(({ id, deadLetter, views }) => [
       id,
       known === null
         ? 'unknown'
-        : letterDelivery(
-            (views ?? []).map((view) => known.get(keyOfEvent(letter.destination ?? '', view))),
-            letter.died_at,
+        : deadLetterDelivery(
+            (views ?? []).map((view) => known.get(keyOfEvent(deadLetter.destination ?? '', view))),
+            deadLetter.died_at,
           ),
     ]),
   );
@@ -271,14 +285,14 @@ interface AskedEvent {
 }
 
 /** The events at a destination that have a place in the ledger. */
-function outcomePlaces(destination: string, views: readonly EntryView[]): AskedEvent[] {
+function outcomePlaces(destination: string, views: readonly EncodedEvent[]): AskedEvent[] {
   return views.flatMap(({ siteId, eventId, coordinate, receivedAtMs }) =>
     coordinate === null ? [] : [{ place: { siteId, eventId, destination, ...coordinate }, receivedAtMs }],
   );
 }
 
 /** By which an event at a destination is found among outcomes. */
-function keyOfEvent(destination: string, { siteId, coordinate }: EntryView): string {
+function keyOfEvent(destination: string, { siteId, coordinate }: EncodedEvent): string {
   const { partition = -1, offset = -1, index = -1 } = coordinate ?? {};
   return [siteId, destination, partition, offset, index].join('/');
 }
@@ -293,12 +307,12 @@ async function outcomesOf(
   for (let at = 0; at < events.length; at += PLACES_MAX) {
     const some = events.slice(at, at + PLACES_MAX);
     const sinceMs = some.reduce((least, { receivedAtMs }) => Math.min(least, receivedAtMs), Number.POSITIVE_INFINITY);
-    const statement = letterOutcomesStatement(
+    const statement = deadLetterOutcomesStatement(
       some.map(({ place }) => place),
       Math.max(0, sinceMs - CLOCK_MARGIN_MS),
     );
     const query = { siteId: ALL_SITES, about: 'letters', asked: { rows_of: 'letters' }, statement, cacheTtlMs };
-    const rows = await rowsOf<LetterOutcomeRow>(sources, query);
+    const rows = await rowsOf<DeadLetterOutcomeRow>(sources, query);
     if (typeof rows === 'string') return null;
     for (const { site_id, destination, p, o, i, delivered, latest, latest_at } of rows) {
       const outcome = { delivered: delivered === 1, latest, latestAtMs: latest_at };
@@ -309,9 +323,9 @@ async function outcomesOf(
 }
 
 /** The attempts to deliver the only event of a delivery's letter, the newest first; null where they are not known. */
-async function attemptsOf({ letter, views }: DeadLetterView, sources: Asking): Promise<AttemptItem[] | null> {
+async function attemptsOf({ deadLetter, views }: DeadLetterView, sources: Asking): Promise<AttemptItem[] | null> {
   const [event] = views ?? [];
-  if (letter.stage !== 'delivery' || event === undefined || views?.length !== 1) return null;
+  if (deadLetter.stage !== 'delivery' || event === undefined || views?.length !== 1) return null;
   const { siteId, eventId } = event;
   const found = await rowsOf<AttemptRow>(sources, {
     ...{ siteId, about: 'letters', asked: { rows_of: 'attempts' }, cacheTtlMs: OUTCOMES_KEPT_MS },
@@ -319,7 +333,7 @@ async function attemptsOf({ letter, views }: DeadLetterView, sources: Asking): P
   });
   if (typeof found === 'string') return null;
   return found
-    .filter(({ destination }) => destination === letter.destination)
+    .filter(({ destination }) => destination === deadLetter.destination)
     .slice(0, ATTEMPTS_SHOWN_MAX)
     .map(({ destination: _destination, received: _received, ...row }) =>
       attemptItem({ ...row, event_id: event.eventId, event: event.name }),
@@ -366,27 +380,27 @@ const RESENDS_OF_DELIVERIES = { atOnce: 1, siteAtOnce: 1 };
  *
  * @param waitingMsMax How long one may wait before it is refused with QueryBusyError.
  */
-export function limitDeadLetterReads(letters: DeadLetterStore, waitingMsMax?: number): DeadLettersFor {
+export function limitDeadLetterReads(deadLetters: DeadLetterStore, waitingMsMax?: number): DeadLettersFor {
   const gate = createQueryGate({ atOnce: READS_AT_ONCE, siteAtOnce: ASKER_READS_AT_ONCE }, waitingMsMax);
   const deliveries = createQueryGate(RESENDS_OF_DELIVERIES, waitingMsMax);
   return ({ label, signal }) => {
     const pass = <T>(ask: () => Promise<T>): Promise<T> => gate.pass(label, signal, ask);
     return {
-      list: (query) => pass(() => letters.list(query)),
-      read: (places) => pass(() => letters.read(places)),
-      ofEvent: letters.ofEvent,
+      list: (query) => pass(() => deadLetters.list(query)),
+      read: (places) => pass(() => deadLetters.read(places)),
+      ofEvent: deadLetters.ofEvent,
       async resend(places, rules) {
         const undelivered = places.filter(isOfDelivery);
         const others = places.filter((place) => !isOfDelivery(place));
         const resent =
           undelivered.length === 0
             ? []
-            : await deliveries.pass(label, signal, () => letters.resend(undelivered, rules));
+            : await deliveries.pass(label, signal, () => deadLetters.resend(undelivered, rules));
         const isAll = others.length === 0 && undelivered.length > 0;
-        return new Map([...resent, ...(isAll ? [] : await pass(() => letters.resend(others, rules)))]);
+        return new Map([...resent, ...(isAll ? [] : await pass(() => deadLetters.resend(others, rules)))]);
       },
-      resolve: (places, note, by) => pass(() => letters.resolve(places, note, by)),
-      reopen: (places, by) => pass(() => letters.reopen(places, by)),
+      resolve: (places, note, by) => pass(() => deadLetters.resolve(places, note, by)),
+      reopen: (places, by) => pass(() => deadLetters.reopen(places, by)),
     };
   };
 }

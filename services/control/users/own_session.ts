@@ -91,7 +91,12 @@ export const ownSessionRoutes = resource('Session', [
         const sealed = await hashed(asked.parts, user.user_id, new_password, 'known');
         return sealed === null
           ? refused('sign_in_busy')
-          : anew(asked, session, (now) => (now.password === user.password ? { password: sealed } : 'session_over'), {});
+          : changeAndRenewSession(
+              asked,
+              session,
+              (now) => (now.password === user.password ? { password: sealed } : 'session_over'),
+              {},
+            );
       }),
   }),
   route('POST', '/v1/session/totp/begin', 'beginSecondFactor', {
@@ -134,7 +139,7 @@ export const ownSessionRoutes = resource('Session', [
         if (user.totp === null) return refused('second_factor_refused');
         const { secondFactorRoles } = asked.parts;
         if (lacksSecondFactor({ ...user, totp: null }, secondFactorRoles)) return refused('second_factor_required');
-        return anew(asked, session, () => ({ totp: null, recovery_codes: [] }), {});
+        return changeAndRenewSession(asked, session, () => ({ totp: null, recovery_codes: [] }), {});
       }),
   }),
 ]);
@@ -150,7 +155,7 @@ async function confirmed(asked: KnownAsked, user: User, session: Session, code: 
   const codes = Array.from({ length: RECOVERY_CODES }, () => recoveryCode(parts));
   const recovery_codes = codes.map(recoveryHash);
   const change = (now: User) => (now.totp === null ? { totp, recovery_codes } : ('second_factor_exists' as const));
-  return anew(asked, session, change, { recovery_codes: codes });
+  return changeAndRenewSession(asked, session, change, { recovery_codes: codes });
 }
 
 /**
@@ -159,7 +164,7 @@ async function confirmed(asked: KnownAsked, user: User, session: Session, code: 
  *
  * @param change what becomes of the user as they are then, or why nothing does.
  */
-export async function anew(
+export async function changeAndRenewSession(
   { parts, judge, network, browser }: KnownAsked,
   { userId, createdMs, provenMs }: Session,
   change: (user: User, table: SettingsTable) => Partial<User> | ControlErrorCode,

@@ -9,7 +9,7 @@ import { type PasswordLine, type Passwords, PasswordsBusyError } from '#infra/se
 import { type KeyRing, openSecret, type SecretPlace, sealSecret } from '#infra/secrets/seal.ts';
 import type { Principal, Role } from '#pipelines/settings/access.ts';
 import { accountOfFact, accountOfGrants } from '#pipelines/settings/audit.ts';
-import { actorOf, isTotpCode, STRANGER, totpStep } from '#pipelines/settings/dashboard_users.ts';
+import { ANONYMOUS, actorOf, isTotpCode, totpStep } from '#pipelines/settings/dashboard_users.ts';
 import { auditedRecords, JournalError, notedRecord, type SettingsJournal } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/secrets.ts';
 import { userKey } from '#pipelines/settings/table.ts';
@@ -364,13 +364,13 @@ export function createSignInAudit(journal: SettingsJournal, logger: Logger, nowM
     signInRefused(userId, reason, network) {
       const about = userId === null ? 'user' : userKey(userId);
       logger.warn({ about, reason, network }, 'a sign-in was refused');
-      const who = userId === null ? { actor: STRANGER, accountId: null } : ofUser(userId, STRANGER);
+      const who = userId === null ? { actor: ANONYMOUS, accountId: null } : ofUser(userId, ANONYMOUS);
       recordDue(signIns(who.accountId), about, { done: 'user.sign_in_refused', reason }, who);
     },
     codeAsked(userId, network) {
       const about = userKey(userId);
       logger.info({ about, network }, 'a password was right, and the second factor is asked for');
-      recordDue(codesAsked(userId), about, { done: 'user.code_asked', network }, ofUser(userId, STRANGER));
+      recordDue(codesAsked(userId), about, { done: 'user.code_asked', network }, ofUser(userId, ANONYMOUS));
     },
     permissionRefused({ actor, grants }, operation, about) {
       const who = { actor, accountId: accountOfGrants(grants, journal.view().table) };

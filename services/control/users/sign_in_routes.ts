@@ -23,7 +23,7 @@ import { principalOfUser } from '../auth.ts';
 import type { ControlErrorCode } from '../errors.ts';
 import { type KnownAsked, refused, resource, route, type SessionAnswer } from '../route.ts';
 import { beginAtProvider, type ProviderReturn, provenLink, signInByProvider } from './oidc.ts';
-import { anew, asUser, isRecentlyAuthenticated, proven, withReauthentication } from './own_session.ts';
+import { asUser, changeAndRenewSession, isRecentlyAuthenticated, proven, withReauthentication } from './own_session.ts';
 import { type CachedSessionStore, signIn } from './sign_in.ts';
 
 const sessionPath = '/v1/session';
@@ -179,7 +179,7 @@ export const oidcRoutes = resource('Session', [
     success: { status: 200, schema: closed({}), description: 'The password alone signs you in' },
     errors: [...withReauthentication],
     inSession: ({ body }, asked) =>
-      proven(asked, body, (_user, session) => anew(asked, session, () => ({ oidc_subjects: [] }), {})),
+      proven(asked, body, (_user, session) => changeAndRenewSession(asked, session, () => ({ oidc_subjects: [] }), {})),
   }),
 ]);
 
@@ -196,5 +196,5 @@ async function providerFinished(asked: KnownAsked, session: Session, returned: P
     const linking = linkedSubjects(table, user, link.subject);
     return linking.ok ? { oidc_subjects: linking.subjects } : linking.code;
   };
-  return { ...(await anew(asked, session, linked, {})), flow: null };
+  return { ...(await changeAndRenewSession(asked, session, linked, {})), flow: null };
 }

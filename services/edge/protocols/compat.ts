@@ -11,15 +11,15 @@ import {
 } from '#infra/http/http_server.ts';
 import { type Arrival, CALL_PROBLEMS, type MappedCall } from '#pipelines/intake/compat/mapped_call.ts';
 import {
+  type JsonOutline,
+  type JsonOutlineRead,
   JsonScanner,
+  type JsonSpan,
   type KeyPlaces,
   LIST,
-  type Outline,
-  type OutlineRead,
-  type Piece,
   withoutByteOrderMark,
 } from '#pipelines/intake/json_text.ts';
-import type { Rejection, Turns } from '#pipelines/intake/take_event.ts';
+import type { Rejection, Yielder } from '#pipelines/intake/take_event.ts';
 import type { Limited } from '#pipelines/limits/rate_limits.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/callers.ts';
 import type { Caller } from '#schemas/event.ts';
@@ -33,116 +33,122 @@ import { type Acceptance, type IngestCaller, openTimeSlices } from '../ingest_se
  * The routes of a foreign protocol, on the same path as our own. A key in a header or in the query is checked before the
  * body is read; one that is in the body is looked for before anything is parsed, in no more than so small a body may become.
  */
-export function mountDialect(app: HttpServer, dialect: Dialect, context: EdgeContext): void {
-  const bodies: [string, number] = ['*', dialect.bodyBytesMax];
-  const shaped = (code: EdgeErrorCode): Answer => refused(dialect, code);
-  const counted = (request: HttpRequestIn, code: EdgeErrorCode) => refusedCounted(dialect, context, request, code);
+export function mountProtocol(app: HttpServer, protocol: CompatProtocol, context: EdgeContext): void {
+  const bodies: [string, number] = ['*', protocol.bodyBytesMax];
+  const shaped = (code: EdgeErrorCode): Answer => refused(protocol, code);
+  const counted = (request: HttpRequestIn, code: EdgeErrorCode) => refusedCounted(protocol, context, request, code);
   eventScope(app, context, { bodies, shaped, refused: counted }, (scope) => {
     const onRequest: RequestHook = async (request, reply) => {
-      const check = checkHeaders(dialect, context, request);
+      const check = checkHeaders(protocol, context, request);
       if (!check.ok && check.code !== 'key_missing') {
         context.noteRefused(check);
-        return sendAnswer(reply, refused(dialect, check.code));
+        return sendAnswer(reply, refused(protocol, check.code));
       }
       if (check.ok) context.markKnown(request, check);
       const address = clientAddress(request);
-      const known = check.ok ? context.ingestService.limited(address, check) : context.strangers.limited(address);
-      return known === null ? undefined : sendAnswer(reply, limitedIn(dialect, known));
+      const known = check.ok
+        ? context.ingestService.limited(address, check)
+        : context.anonymousLimiter.limited(address);
+      return known === null ? undefined : sendAnswer(reply, limitedIn(protocol, known));
     };
     const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> =>
-      sendAnswer(reply, await answerForeign(dialect, context, request));
-    for (const path of dialect.paths) scope.post(path, { onRequest }, handle);
+      sendAnswer(reply, await answerCalls(protocol, context, request));
+    for (const path of protocol.paths) scope.post(path, { onRequest }, handle);
   });
 }
 
-function refused(dialect: Dialect, code: EdgeErrorCode): Answer {
-  const answer = dialect.refused(code, []);
+function refused(protocol: CompatProtocol, code: EdgeErrorCode): Answer {
+  const answer = protocol.refused(code, []);
   return { ...answer, ...retryAfterOf(answer.status) };
 }
 
-function limitedIn(dialect: Dialect, limited: Limited): Answer {
-  return { ...dialect.refused('rate_limited', []), ...limitedHeaders(limited) };
+function limitedIn(protocol: CompatProtocol, limited: Limited): Answer {
+  return { ...protocol.refused('rate_limited', []), ...limitedHeaders(limited) };
 }
 
 /** Refuses a request for its content, unless its caller's rate is exceeded: it counts all the same. */
 async function refusedCounted(
-  dialect: Dialect,
+  protocol: CompatProtocol,
   { ingestService, knownCaller }: EdgeContext,
   request: HttpRequestIn,
   code: EdgeErrorCode,
 ): Promise<Answer> {
   const caller = knownCaller(request);
   const limited = caller && (await ingestService.countRefused(clientAddress(request), caller, code));
-  return limited ? limitedIn(dialect, limited) : refused(dialect, code);
+  return limited ? limitedIn(protocol, limited) : refused(protocol, code);
 }
 
-function checkHeaders(dialect: Dialect, context: EdgeContext, request: HttpRequestIn): KeyCheck {
-  const key = dialect.keyOfHeaders(request.headers.authorization);
+function checkHeaders(protocol: CompatProtocol, context: EdgeContext, request: HttpRequestIn): KeyCheck {
+  const key = protocol.keyOfHeaders(request.headers.authorization);
   if (key === null) return checkCaller(context.table, request, context.nowMs());
   return checkKey(context.table, key, pageOrigin(request), context.nowMs());
 }
 
-async function answerForeign(dialect: Dialect, context: EdgeContext, request: HttpRequestIn): Promise<Answer> {
+async function answerCalls(protocol: CompatProtocol, context: EdgeContext, request: HttpRequestIn): Promise<Answer> {
   const isKnown = context.knownCaller(request) !== undefined;
-  const text = await readText(dialect, request, isKnown);
+  const text = await readText(protocol, request, isKnown);
   if (!text.ok) {
     if (isKnown) throw new PayloadError(text.code);
-    return refusedStranger(dialect, context, request, SAID_TO_STRANGERS.has(text.code) ? text.code : 'key_missing');
+    return refuseAnonymous(protocol, context, request, TOLD_TO_ANONYMOUS.has(text.code) ? text.code : 'key_missing');
   }
   if (!isKnown) {
     const check = checkKey(context.table, text.value.outline.key, pageOrigin(request), context.nowMs());
     if (!check.ok) {
       context.noteRefused(check);
-      return refusedStranger(dialect, context, request, check.code);
+      return refuseAnonymous(protocol, context, request, check.code);
     }
     context.markKnown(request, check);
   }
   const caller = context.callerOf(request);
   context.onKeyUsed(caller.key.key_hash);
-  const body = await parseForeignText(text.value);
+  const body = await parseBodyText(text.value);
   const path = request.routeOptions.url ?? '';
-  const read = dialect.read(path, body, request.query as Record<string, unknown>);
-  if (read.calls.length > dialect.callsMax) throw new PayloadError('calls_too_many');
-  return takeCalls(dialect, context, request, caller, read);
+  const read = protocol.read(path, body, request.query as Record<string, unknown>);
+  if (read.calls.length > protocol.callsMax) throw new PayloadError('calls_too_many');
+  return takeCalls(protocol, context, request, caller, read);
 }
 
 /** Whose body cannot be read has shown no key; these reasons why it cannot be looked for one are said all the same. */
-const SAID_TO_STRANGERS: ReadonlySet<EdgeErrorCode> = new Set([
+const TOLD_TO_ANONYMOUS: ReadonlySet<EdgeErrorCode> = new Set([
   'body_too_large',
   'body_too_complex',
   'compression_unsupported',
 ]);
 
-function refusedStranger(
-  dialect: Dialect,
-  { strangers }: EdgeContext,
+function refuseAnonymous(
+  protocol: CompatProtocol,
+  { anonymousLimiter }: EdgeContext,
   request: HttpRequestIn,
   code: EdgeErrorCode,
 ): Answer {
-  strangers.saw(clientAddress(request));
-  return refused(dialect, code);
+  anonymousLimiter.record(clientAddress(request));
+  return refused(protocol, code);
 }
 
-async function readText(dialect: Dialect, request: HttpRequestIn, isKnown: boolean): Promise<ForeignRead<ForeignText>> {
+async function readText(
+  protocol: CompatProtocol,
+  request: HttpRequestIn,
+  isKnown: boolean,
+): Promise<BodyRead<BodyText>> {
   if (isLz64(sentQuery(request))) return { ok: false, code: 'compression_unsupported' };
   const bytes = sentBytes(request);
-  const bytesMax = isKnown ? dialect.bodyBytesMax : strangersBytesMax(bytes.length, dialect.bodyBytesMax);
-  return readForeignText(bytes, request.headers['content-encoding'], dialect.keyPlaces, bytesMax);
+  const bytesMax = isKnown ? protocol.bodyBytesMax : anonymousBytesMax(bytes.length, protocol.bodyBytesMax);
+  return readBodyText(bytes, request.headers['content-encoding'], protocol.keyPlaces, bytesMax);
 }
 
 async function takeCalls(
-  dialect: Dialect,
+  protocol: CompatProtocol,
   context: EdgeContext,
   request: HttpRequestIn,
   caller: IngestCaller,
-  read: ForeignRequest,
+  read: ProtocolRequest,
 ): Promise<Answer> {
   const mapped = await mapCalls(read, caller.key.caller, context.nowMs(), openTimeSlices());
   const peer = { clientIp: clientAddress(request), isCrossOrigin: true, ...requestSignals(request) };
   const source = { calls: read.calls, origins: mapped.origins, rejected: mapped.rejected };
   const accepted = await context.ingestService.accept(mapped.events, peer, caller, source);
   if (!accepted.ok) {
-    return accepted.code === 'rate_limited' ? limitedIn(dialect, accepted.limited) : refused(dialect, accepted.code);
+    return accepted.code === 'rate_limited' ? limitedIn(protocol, accepted.limited) : refused(protocol, accepted.code);
   }
   const { rate } = accepted;
   const rejected = accepted.rejected.map((one) => ({ ...one, index: mapped.origins[one.index] ?? -1 }));
@@ -150,7 +156,7 @@ async function takeCalls(
   const refusedCalls = new Set(calls.map(({ index }) => index)).size;
   const isRefused = refusedCalls === read.calls.length;
   return {
-    ...(isRefused ? dialect.refused('events_rejected', calls) : dialect.accepted(accepted, peer.userAgent)),
+    ...(isRefused ? protocol.refused('events_rejected', calls) : protocol.accepted(accepted, peer.userAgent)),
     rate,
   };
 }
@@ -164,10 +170,10 @@ interface MappedCalls {
 
 /** Foreign calls become events in several turns: their names are copied, which costs as much as looking at them. */
 async function mapCalls(
-  { calls, sentAtMs, map }: ForeignRequest,
+  { calls, sentAtMs, map }: ProtocolRequest,
   caller: Caller,
   receivedAtMs: number,
-  turns: Turns,
+  turns: Yielder,
 ): Promise<MappedCalls> {
   const mapped: MappedCalls = { events: [], origins: [], rejected: [] };
   for (const [index, call] of calls.entries()) {
@@ -187,17 +193,17 @@ export type RefusedCall = Omit<Rejection, 'code'> & { code: string };
 /** What became of the events of a request that were sound. */
 export type Stored = Pick<Extract<Acceptance, { ok: true }>, 'accepted' | 'dropped'>;
 
-export type DialectAnswer = Pick<Answer, 'status' | 'body'>;
+export type ProtocolAnswer = Pick<Answer, 'status' | 'body'>;
 
 /** What a request of a foreign protocol holds, before its calls are looked at. */
-export interface ForeignRequest {
+export interface ProtocolRequest {
   calls: readonly unknown[];
   sentAtMs: number | null;
   map(call: unknown, arrival: Arrival): MappedCall;
 }
 
 /** A foreign protocol: where its key is, how its calls become events, and how it says yes and no. */
-export interface Dialect {
+export interface CompatProtocol {
   paths: readonly string[];
   /** Bytes of a body at the most, compressed and not. */
   bodyBytesMax: number;
@@ -207,11 +213,11 @@ export interface Dialect {
   /** Where the key is in the body; of a list of calls, in its first. */
   keyPlaces: KeyPlaces;
   /** Throws PayloadError where it holds no calls. */
-  read(path: string, body: unknown, query: Readonly<Record<string, unknown>>): ForeignRequest;
+  read(path: string, body: unknown, query: Readonly<Record<string, unknown>>): ProtocolRequest;
   /** What is said of a request of which something was taken, or had nothing wrong with it. */
-  accepted(stored: Stored, userAgent: string | null): DialectAnswer;
+  accepted(stored: Stored, userAgent: string | null): ProtocolAnswer;
   /** An error in the shape the protocol's clients understand. */
-  refused(code: EdgeErrorCode, calls: readonly RefusedCall[]): DialectAnswer;
+  refused(code: EdgeErrorCode, calls: readonly RefusedCall[]): ProtocolAnswer;
 }
 
 const GZIP_START = Buffer.from([0x1f, 0x8b]);
@@ -220,33 +226,33 @@ const FORM_START = Buffer.from('data=');
 const FORM_BYTES_MAX = 512 * 1024;
 
 /** What a stranger's body may become, however small it was sent: batches of events shrink to a tenth, seldom to less than a fortieth. */
-const STRANGERS_BYTES = 256 * 1024;
-const STRANGERS_GROWTH_MAX = 64;
+const ANONYMOUS_BYTES = 256 * 1024;
+const ANONYMOUS_GROWTH_MAX = 64;
 
 /** Bytes that are looked through for the key of somebody who has sent so many; no more than all may send. */
-function strangersBytesMax(sentBytes: number, bytesMax: number): number {
-  return Math.min(bytesMax, Math.max(STRANGERS_BYTES, STRANGERS_GROWTH_MAX * sentBytes));
+function anonymousBytesMax(sentBytes: number, bytesMax: number): number {
+  return Math.min(bytesMax, Math.max(ANONYMOUS_BYTES, ANONYMOUS_GROWTH_MAX * sentBytes));
 }
 
 /** A body as text, of which the key and the bounds of the calls are known. */
-interface ForeignText {
+interface BodyText {
   text: Buffer;
-  outline: Outline;
+  outline: JsonOutline;
 }
 
-type ForeignProblem = DecodeProblem | 'body_too_complex' | 'compression_unsupported';
-type ForeignRead<T> = { ok: true; value: T } | { ok: false; code: ForeignProblem };
+type BodyProblem = DecodeProblem | 'body_too_complex' | 'compression_unsupported';
+type BodyRead<T> = { ok: true; value: T } | { ok: false; code: BodyProblem };
 
 /**
  * Reads a body by what it is, not by what its type says: foreign clients call gzip and JSON form data, and send base64
  * in a form field. Nothing is parsed. Every step is bounded by `bytesMax`, and none holds the process for long.
  */
-export async function readForeignText(
+export async function readBodyText(
   bytes: Buffer,
   contentEncoding: string | undefined,
   places: KeyPlaces,
   bytesMax: number,
-): Promise<ForeignRead<ForeignText>> {
+): Promise<BodyRead<BodyText>> {
   const plain = plainText(bytes, contentEncoding, bytesMax);
   if (!plain.ok) return plain;
   const text = withoutByteOrderMark(plain.value);
@@ -261,7 +267,7 @@ const LZ64 = /(?:^|&)compression=lz64(?:&|$)/;
 /** Whether a query, or a form, says that its events are packed by lz-string. */
 const isLz64 = (form: string): boolean => LZ64.test(form);
 
-function plainText(bytes: Buffer, contentEncoding: string | undefined, bytesMax: number): ForeignRead<Buffer> {
+function plainText(bytes: Buffer, contentEncoding: string | undefined, bytesMax: number): BodyRead<Buffer> {
   const sent = decompress(bytes, contentEncoding, bytesMax);
   const plain = sent.ok ? unzipped(sent.value, bytesMax) : sent;
   if (!plain.ok || !startsWith(plain.value, FORM_START)) return plain;
@@ -295,7 +301,7 @@ function startsWith(bytes: Buffer, start: Buffer): boolean {
 /** Looked at between two turns of the process: about a millisecond's work. */
 const STEP_BYTES = 256 * 1024;
 
-async function outlineOf(text: Buffer, places: KeyPlaces): Promise<OutlineRead> {
+async function outlineOf(text: Buffer, places: KeyPlaces): Promise<JsonOutlineRead> {
   const reader = new JsonScanner(text, places);
   for (;;) {
     const read = reader.step(STEP_BYTES);
@@ -312,7 +318,7 @@ const PIECE_VALUES_MAX = 20_000;
 const TOGETHER_BYTES = 128 * 1024;
 
 /** Parses a text, a large one call by call, with other work done in between. Throws PayloadError. */
-async function parseForeignText({ text, outline }: ForeignText): Promise<unknown> {
+async function parseBodyText({ text, outline }: BodyText): Promise<unknown> {
   const { members, values } = outline;
   const [first] = members ?? [];
   const last = members?.at(-1);
@@ -329,12 +335,12 @@ async function parseForeignText({ text, outline }: ForeignText): Promise<unknown
   return Array.isArray(body) ? parsed : { ...(body as object), [LIST]: parsed };
 }
 
-function isParsable({ start, end, values }: Piece): boolean {
+function isParsable({ start, end, values }: JsonSpan): boolean {
   const bytes = end - start;
   return bytes <= PARSED_BYTES_MAX || (bytes <= PIECE_BYTES_MAX && values <= PIECE_VALUES_MAX);
 }
 
-async function parseMembers(text: Buffer, members: readonly Piece[]): Promise<unknown[]> {
+async function parseMembers(text: Buffer, members: readonly JsonSpan[]): Promise<unknown[]> {
   const calls: unknown[] = [];
   for (let at = 0; at < members.length; ) {
     const start = members[at]?.start ?? 0;

@@ -50,7 +50,7 @@ type SiteCheck = MeasurementSite | ReturnType<typeof checkCaller>;
  *
  * @param secret Makes digests that nobody else can, for hits that have no id.
  */
-export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buffer): void {
+export function mountGa4Collect(app: HttpServer, context: EdgeContext, secret: Buffer): void {
   /** How those were found whose body is not needed for that. */
   const sites = new WeakMap<HttpRequestIn, Extract<SiteCheck, { ok: true }>>();
   const onRequest: RequestHook = async (request, reply) => {
@@ -60,7 +60,9 @@ export function mountCollect(app: HttpServer, context: EdgeContext, secret: Buff
       context.markKnown(request, check);
     }
     const address = clientAddress(request);
-    const limited = check.ok ? context.ingestService.limited(address, check) : context.strangers.limited(address);
+    const limited = check.ok
+      ? context.ingestService.limited(address, check)
+      : context.anonymousLimiter.limited(address);
     if (limited !== null) return sendAnswer(reply, limitedAnswer(limited));
     const mayBeInBody = !check.ok && check.code === 'measurement_id_missing' && request.method === 'POST';
     return check.ok || mayBeInBody ? undefined : sendAnswer(reply, refuseUnauthenticated(context, request, check));
@@ -109,11 +111,11 @@ function areOfSite({ table }: EdgeContext, hits: readonly Hit[], check: Extract<
 }
 
 function refuseUnauthenticated(
-  { strangers, noteRefused }: EdgeContext,
+  { anonymousLimiter, noteRefused }: EdgeContext,
   request: HttpRequestIn,
   check: { code: EdgeErrorCode; refused?: RefusedCaller },
 ): Answer {
-  strangers.saw(clientAddress(request));
+  anonymousLimiter.record(clientAddress(request));
   noteRefused(check);
   return refusal(check.code);
 }

@@ -15,7 +15,7 @@ import {
   SEGMENT_EXAMPLES,
   timeText,
 } from '../openapi_shapes.ts';
-import type { Dialect } from './compat.ts';
+import type { CompatProtocol } from './compat.ts';
 import { FLAGS_PATHS, posthog, REMOTE_CONFIG_PATHS } from './posthog.ts';
 import { SEGMENT_CALL_PATHS, segment } from './segment.ts';
 
@@ -95,8 +95,8 @@ function posted(path: string, tag: string) {
 }
 
 /** One response for each status that the protocol gives a code. */
-function failures(dialect: Dialect, codes: readonly EdgeErrorCode[], schema: TSchema): DocumentedResponse[] {
-  const statusOf = (code: EdgeErrorCode): number => dialect.refused(code, []).status;
+function failures(protocol: CompatProtocol, codes: readonly EdgeErrorCode[], schema: TSchema): DocumentedResponse[] {
+  const statusOf = (code: EdgeErrorCode): number => protocol.refused(code, []).status;
   return failuresByStatus(codes, { errors: EDGE_ERRORS, schema, statusOf, retried: [429, 503] });
 }
 

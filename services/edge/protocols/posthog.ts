@@ -20,7 +20,13 @@ import {
   retryAfterOf,
   sendAnswer,
 } from '../errors.ts';
-import { type Dialect, type DialectAnswer, type ForeignRequest, type RefusedCall, readForeignText } from './compat.ts';
+import {
+  type CompatProtocol,
+  type ProtocolAnswer,
+  type ProtocolRequest,
+  type RefusedCall,
+  readBodyText,
+} from './compat.ts';
 
 /** PostHog takes 20 MB; its libraries send up to 5 MiB, and posthog-node halves its batches when told that one is too large. */
 const BODY_BYTES_MAX = 5 * 1024 * 1024;
@@ -29,7 +35,7 @@ const CALLS_MAX = 2_500;
 /** The project's key: beside the events, or in the properties of the first as the browser library has it. */
 const POSTHOG_KEY_PLACES: KeyPlaces = [['api_key'], ['token'], ['properties', 'token']];
 
-export const posthog: Dialect = {
+export const posthog: CompatProtocol = {
   paths: ['/batch', '/batch/', '/e', '/e/', '/capture', '/capture/', '/i/v0/e', '/i/v0/e/', '/track', '/track/'],
   bodyBytesMax: BODY_BYTES_MAX,
   callsMax: CALLS_MAX,
@@ -43,7 +49,7 @@ export const posthog: Dialect = {
   refused: (code, calls) => posthogRefusal(code, calls),
 };
 
-function readRequest(_path: string, body: unknown, query: Readonly<Record<string, unknown>>): ForeignRequest {
+function readRequest(_path: string, body: unknown, query: Readonly<Record<string, unknown>>): ProtocolRequest {
   const calls = callsOf(body);
   if (calls === null || calls.length === 0) throw new PayloadError('body_not_calls');
   return { calls, sentAtMs: readSentAt(objectOr(body)['sent_at']) ?? querySentAt(query), map: mapPosthogEvent };
@@ -70,7 +76,7 @@ const TYPES: Readonly<Record<number, string>> = {
   503: 'server_error',
 };
 
-function posthogRefusal(code: EdgeErrorCode, calls: readonly RefusedCall[]): DialectAnswer {
+function posthogRefusal(code: EdgeErrorCode, calls: readonly RefusedCall[]): ProtocolAnswer {
   const { status, body } = errorAnswer(code);
   const { message: detail } = body.error;
   return {
@@ -111,11 +117,11 @@ export function mountFlags(app: HttpServer, context: EdgeContext): void {
   eventScope(app, context, { bodies, shaped, refused: async (_request, code) => shaped(code) }, (scope) => {
     const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> => {
       const address = clientAddress(request);
-      const limited = context.strangers.limited(address);
+      const limited = context.anonymousLimiter.limited(address);
       if (limited !== null) return sendAnswer(reply, flagsLimited(limited));
       const bytes = sentBytes(request);
       const encoding = request.headers['content-encoding'];
-      const text = await readForeignText(bytes, encoding, POSTHOG_KEY_PLACES, FLAGS_BODY_BYTES_MAX);
+      const text = await readBodyText(bytes, encoding, POSTHOG_KEY_PLACES, FLAGS_BODY_BYTES_MAX);
       const key = text.ok ? text.value.outline.key : null;
       const check = checkKey(context.table, key, pageOrigin(request), context.nowMs());
       if (check.ok) {
@@ -124,7 +130,7 @@ export function mountFlags(app: HttpServer, context: EdgeContext): void {
           (await context.ingestService.countRefused(address, check, null));
         return over === null ? reply.send(NO_FLAGS) : sendAnswer(reply, flagsLimited(over));
       }
-      context.strangers.saw(address);
+      context.anonymousLimiter.record(address);
       return sendAnswer(reply, shaped(text.ok ? check.code : text.code));
     };
     for (const path of FLAGS_PATHS) scope.post(path, handle);

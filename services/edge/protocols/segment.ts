@@ -12,7 +12,7 @@ import { sharedProblem } from '#pipelines/intake/json_text.ts';
 import { readSentAt } from '#pipelines/intake/timestamp.ts';
 import { isObject } from '#pipelines/privacy/clean_properties.ts';
 import { type EdgeErrorCode, errorAnswer, PayloadError } from '../errors.ts';
-import type { Dialect, DialectAnswer, ForeignRequest, RefusedCall, Stored } from './compat.ts';
+import type { CompatProtocol, ProtocolAnswer, ProtocolRequest, RefusedCall, Stored } from './compat.ts';
 
 /** Segment's HTTP Tracking API page: 500 kB a request, 32 kB a call, 2,500 calls; beyond them it answers 400. */
 const BODY_BYTES_MAX = 500 * 1024;
@@ -30,7 +30,7 @@ export const SEGMENT_CALL_PATHS: Readonly<Record<string, SegmentCall>> = Object.
  */
 const THROWS = /^analytics-node\//;
 
-export const segment: Dialect = {
+export const segment: CompatProtocol = {
   paths: ['/v1/batch', '/v1/b', ...Object.keys(SEGMENT_CALL_PATHS)],
   bodyBytesMax: BODY_BYTES_MAX,
   callsMax: CALLS_MAX,
@@ -49,7 +49,7 @@ function basicUser(authorization: string | undefined): string | null {
   return user === '' ? null : user;
 }
 
-function readRequest(path: string, body: unknown): ForeignRequest {
+function readRequest(path: string, body: unknown): ProtocolRequest {
   if (!isObject(body)) throw new PayloadError('body_not_calls');
   const type = SEGMENT_CALL_PATHS[path] ?? null;
   const calls = type === null ? body['batch'] : [body];
@@ -82,14 +82,14 @@ function bytesOf(value: unknown): number {
  * Its libraries tell their callers of nothing that a 200 says. A request of which nothing was stored fails, with a status
  * they give to error handlers and callbacks and do not try again; one of which something was says how much was not.
  */
-function accepted({ accepted: stored, dropped }: Stored, userAgent: string | null): DialectAnswer {
+function accepted({ accepted: stored, dropped }: Stored, userAgent: string | null): ProtocolAnswer {
   if (dropped === 0) return { status: 200, body: { success: true } };
   const isFailure = stored === 0 && !THROWS.test(userAgent ?? '');
   return isFailure ? refused('allowance_exhausted', []) : { status: 200, body: { success: true, dropped } };
 }
 
 /** What is too large has 400 there, which its libraries do not send again. */
-function refused(code: EdgeErrorCode, calls: readonly RefusedCall[]): DialectAnswer {
+function refused(code: EdgeErrorCode, calls: readonly RefusedCall[]): ProtocolAnswer {
   const { status, body } = errorAnswer(code);
   return {
     status: status === 413 ? 400 : status,

@@ -57,6 +57,6 @@ async function buildOne({ name, ...options }: ScriptSource, logger: Logger): Pro
 }
 
 /** A script of bytes in every coding; `quickly` for what is made while somebody waits, a little larger. */
-export async function encodeScript(name: string, bytes: Buffer, effort: 'well' | 'quickly'): Promise<Script> {
-  return { name, integrity: `sha384-${hash('sha384', bytes, 'base64')}`, ...(await codeFile(bytes, effort)) };
+export async function encodeScript(name: string, bytes: Buffer, budget: 'well' | 'quickly'): Promise<Script> {
+  return { name, integrity: `sha384-${hash('sha384', bytes, 'base64')}`, ...(await codeFile(bytes, budget)) };
 }

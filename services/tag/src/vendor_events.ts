@@ -36,7 +36,8 @@ export interface VendorNames {
 
 /** A name as it is compared: case and separators do not matter. */
 const folded = (name: string): string => name.toLowerCase().replace(/[\s_.-]+/g, '');
-const runTogether = (name: string): string => name.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
+const runTogether = (name: string): string =>
+  name.replace(/(?:^|_)(.)/g, (_, deadLetter: string) => deadLetter.toUpperCase());
 const unlessDash = (name: string): string | undefined => (name === '-' ? undefined : name);
 
 /** Reads an event's name in any of the vocabularies, as the service does for its own deliveries. */
@@ -95,7 +96,7 @@ interface NameRule {
 }
 
 /** The platform's name that the site chose for an event, of whose names the most particular goes first; as in the service. */
-export const chosenName = (
+export const mappedEventName = (
   chosen: Record<string, string> = {},
   names: readonly (string | undefined)[],
 ): string | undefined =>

@@ -3,7 +3,7 @@ import { axeViolations } from '../harness/axe.ts';
 import { healthOf, withConditions } from './harness/concern_answers.ts';
 import { withLive, withTrace } from './harness/live_answers.ts';
 import { withMembers } from './harness/member_answers.ts';
-import { withKeys, withLetters, withReplays } from './harness/operations_answers.ts';
+import { withDeadLetters, withKeys, withReplays } from './harness/operations_answers.ts';
 import { withTraffic } from './harness/overview_answers.ts';
 import { withRefusals } from './harness/refusal_answers.ts';
 import { withAccount, withDefinitions, withSettings } from './harness/settings_answers.ts';
@@ -21,7 +21,7 @@ const shop = (): StubApi =>
   withTrace(withLive(withConditions(withTraffic(startStubApi()), { health: [broken] }), Date.now() - 9_000, 40));
 
 const operated = (): StubApi =>
-  withMembers(withAccount(withDefinitions(withSettings(withKeys(withLetters(withReplays(startStubApi())))))));
+  withMembers(withAccount(withDefinitions(withSettings(withKeys(withDeadLetters(withReplays(startStubApi())))))));
 
 /** Every page that there is, what shows that it is there, and what is opened on it. */
 const PAGES: [name: string, path: string, ready: string, api: StubApi][] = [

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { axeViolations } from '../harness/axe.ts';
 import {
   CANARY,
+  withDeadLetters,
   withDestinations,
   withKeys,
-  withLetters,
   withReplays,
   withStages,
 } from './harness/operations_answers.ts';
@@ -44,7 +44,7 @@ test('a destination that fails says what to do, and its settings are changed by 
 });
 
 test('a dead letter is looked at and sent in again, and so are all of a reason', async () => {
-  const api = withLetters(startStubApi());
+  const api = withDeadLetters(startStubApi());
   const { page, context, faults } = await dashboard.visit('/dead-letters', api);
   await page.getByRole('button', { name: CANARY, exact: true }).waitFor();
   await page.getByRole('button', { name: 'transform_failed' }).click();
@@ -69,7 +69,7 @@ test('a dead letter is looked at and sent in again, and so are all of a reason',
 });
 
 test('while another list is asked for, nothing is done about the letters of the one before', async () => {
-  const { page, context } = await dashboard.visit('/dead-letters', withLetters(startStubApi()));
+  const { page, context } = await dashboard.visit('/dead-letters', withDeadLetters(startStubApi()));
   const all = page.getByRole('button', { name: /^(Resolve|Resend) all/ });
   await page.getByRole('button', { name: 'Resolve all (31)' }).waitFor();
   expect(await all.count()).toBe(2);
@@ -153,7 +153,7 @@ test('a test event is sent from the destination, and what the platform answered 
 });
 
 test('stages that are behind or do not run are seen, with what died in them, and what is not seen from here', async () => {
-  const { page, context, faults } = await dashboard.visit('/operations', withStages(withLetters(startStubApi())));
+  const { page, context, faults } = await dashboard.visit('/operations', withStages(withDeadLetters(startStubApi())));
   await page.getByRole('row', { name: /^identity .* 12,400 41.5 > 10 min Behind/ }).waitFor();
   await page.getByRole('row', { name: /^delivery.meta .* Not running/ }).waitFor();
   await page.getByText('Not monitored here').waitFor();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROLE_PERMISSIONS } from '#pipelines/settings/access.ts';
 import { axeViolations } from '../harness/axe.ts';
 import { withTrace } from './harness/live_answers.ts';
-import { withKeys, withLetters, withReplays } from './harness/operations_answers.ts';
+import { withDeadLetters, withKeys, withReplays } from './harness/operations_answers.ts';
 import { type StubApi, startStubApi } from './harness/stub_api.ts';
 import { openStubDashboard, type StubDashboard } from './harness/stub_dashboard.ts';
 
@@ -18,11 +18,11 @@ const KEY = { key_id: 'a'.repeat(16), shown_prefix: 'svc_pk_4fGh2', label: 'Web 
 function traced(): StubApi {
   const accepted = { received_at: 1_700_000_000_000, caller: 'browser', key: KEY } as const;
   const coordinate = { partition: 3, offset: 1_204, index: 0 };
-  const letter = {
+  const deadLetter = {
     ...{ id: 'warehouse-0-1', stage: 'warehouse', reason: 'transform_failed', died_at: 1_700_000_000_000 },
     ...{ resent_at: null },
   };
-  const api = withKeys(withLetters(withReplays(startStubApi())))
+  const api = withKeys(withDeadLetters(withReplays(startStubApi())))
     .on('POST', /\/top$/, {
       values: [{ value: 'p-7', events: 3, persons: 1, sum: 0 }],
       more_values: false,
@@ -31,7 +31,7 @@ function traced(): StubApi {
     .on('POST', /\/timeline$/, { events: [] });
   return withTrace(api, {
     accepted: { ...accepted, coordinate },
-    dead_letters: [letter] as never,
+    dead_letters: [deadLetter] as never,
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withMembers } from './harness/member_answers.ts';
-import { withLetters, withReplays } from './harness/operations_answers.ts';
+import { withDeadLetters, withReplays } from './harness/operations_answers.ts';
 import { withAccount } from './harness/settings_answers.ts';
 import { type StubApi, startStubApi } from './harness/stub_api.ts';
 import { openStubDashboard, type StubDashboard } from './harness/stub_dashboard.ts';
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => dashboard.close());
 
 function operated(): StubApi {
-  return withMembers(withAccount(withLetters(withReplays(startStubApi()))))
+  return withMembers(withAccount(withDeadLetters(withReplays(startStubApi()))))
     .on('GET', '/v1/session/oidc', { items: [{ id: 'acme', label: 'Acme' }] })
     .on('POST', /\/invitation$/, { invitation: 'INVITED', expires_at: Date.now() + 60_000 })
     .on('POST', '/v1/session/totp/begin', { secret: 'A'.repeat(32), uri: 'otpauth://totp/Event?secret=A' })

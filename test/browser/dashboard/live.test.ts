@@ -145,7 +145,7 @@ test('what strangers wrote into any field of an event is a text', async () => {
     currency: CANARY,
     properties: { $current_url: CANARY },
   };
-  const letter = { id: 'dedup-0-1', stage: CANARY, reason: CANARY, died_at: 0, resent_at: null };
+  const deadLetter = { id: 'dedup-0-1', stage: CANARY, reason: CANARY, died_at: 0, resent_at: null };
   const attempt = {
     attempt: 1,
     attempted_at: 1,
@@ -155,7 +155,7 @@ test('what strangers wrote into any field of an event is a text', async () => {
     answer: { status: 500, body: CANARY },
   };
   const api = withTrace(withLive(withTraffic(startStubApi(), [CANARY]), Date.now() - 9_000, 1, event), {
-    dead_letters: [letter],
+    dead_letters: [deadLetter],
     destinations: [{ destination: CANARY, state: 'dead', reason: CANARY, attempts: [attempt] }],
   });
   const { page, context, faults } = await dashboard.visit(`/sites/shop/live?open=${encodeURIComponent(CANARY)}`, api);

@@ -68,8 +68,8 @@ test('what is not known is not called good', async () => {
 });
 
 test('the overview tells of a notable share, and leads to the page', async () => {
-  const refusals = refusalsOf({ totals: [{ kind: 'rejected', code: 'uuid_invalid', count: 5_000 }] });
-  const api = withConditions(withTraffic(startStubApi()), { refusals });
+  const rejections = refusalsOf({ totals: [{ kind: 'rejected', code: 'uuid_invalid', count: 5_000 }] });
+  const api = withConditions(withTraffic(startStubApi()), { rejections });
   const { page, context, faults } = await dashboard.visit('/sites/shop/overview', api);
   await page.getByRole('link', { name: /5,000 events were rejected as malformed/ }).click();
   await page.waitForURL('**/sites/shop/refusals*');

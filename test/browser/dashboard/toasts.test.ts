@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { axeViolations } from '../harness/axe.ts';
-import { withLetters } from './harness/operations_answers.ts';
+import { withDeadLetters } from './harness/operations_answers.ts';
 import { startStubApi } from './harness/stub_api.ts';
 import { openStubDashboard, type StubDashboard } from './harness/stub_dashboard.ts';
 
@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => dashboard.close());
 
 test('what is told while a dialog is open is seen and heard in it, and stays when the dialog is closed', async () => {
-  const api = withLetters(startStubApi()).on('POST', '/v1/admin/dead-letters/resend', (body) => ({
+  const api = withDeadLetters(startStubApi()).on('POST', '/v1/admin/dead-letters/resend', (body) => ({
     items: (body as { ids: string[] }).ids.map((id) => ({ id, outcome: 'not_resendable' })),
   }));
   const { page, context, faults } = await dashboard.visit('/dead-letters?letter=warehouse-0-1', api);
@@ -32,7 +32,10 @@ test('what is told while a dialog is open is seen and heard in it, and stays whe
 });
 
 test('what is told in a dialog can be dismissed there', async () => {
-  const { page, context } = await dashboard.visit('/dead-letters?letter=warehouse-0-1', withLetters(startStubApi()));
+  const { page, context } = await dashboard.visit(
+    '/dead-letters?letter=warehouse-0-1',
+    withDeadLetters(startStubApi()),
+  );
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: 'Resend' }).click();
   await dialog.getByText('1 dead letter resent').waitFor();

@@ -5,18 +5,18 @@ import { html, type PageServer, startPageServer } from '../harness/page_server.t
 import { openServiceWorld, type ServiceWorld, track, visit } from './harness/service_world.ts';
 
 let world: ServiceWorld;
-let strangers: PageServer;
+let anonymousLimiter: PageServer;
 let strangersProxy: DelayProxy;
 beforeAll(async () => {
   world = await openServiceWorld(sharedService());
   const head = `<script async src="${world.collector}/svc.min.js" data-key="${world.site.browserKey}"></script>`;
-  strangers = await startPageServer({ '/': { body: html({ head }) } });
-  strangersProxy = await startDelayProxy(strangers.url);
+  anonymousLimiter = await startPageServer({ '/': { body: html({ head }) } });
+  strangersProxy = await startDelayProxy(anonymousLimiter.url);
 });
 afterAll(async () => {
   await world.close();
   await strangersProxy.close();
-  await strangers.close();
+  await anonymousLimiter.close();
 });
 
 test('a page of an origin on the allow-list sends its events', async () => {

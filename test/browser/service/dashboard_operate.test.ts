@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { standin as meta } from '#services/local/platforms/meta.ts';
 import { type Standin, startPlatform } from '#services/local/platforms/standin.ts';
 import { newEvent, postEvents, type SentEvent } from '#test/harness/ingest.ts';
-import { plantLetters } from '#test/harness/letter_planter.ts';
+import { plantDeadLetters } from '#test/harness/letter_planter.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { storedIds } from '#test/harness/stored_rows.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
@@ -129,7 +129,7 @@ test('a dead letter is found by its reason, sent in again, and its event is a ro
   const reason = 'planted_here';
   const fields = { site_id: site.site, distinct_id: 'late', received_at: Date.now(), timestamp: Date.now() };
   const ids = ['first', 'second', 'third'].map((name) => `${site.site}-${name}`);
-  await plantLetters(
+  await plantDeadLetters(
     service,
     ids.map((event_id) => sampleEvent({ ...fields, event_id })),
     reason,
@@ -138,17 +138,17 @@ test('a dead letter is found by its reason, sent in again, and its event is a ro
   const dialog = page.getByRole('dialog');
   await page.getByRole('button', { name: reason }).click();
   await page.getByRole('heading', { name: `warehouse: ${reason}` }).waitFor();
-  const letters = page.getByRole('region', { name: 'Dead letters', exact: true }).getByRole('row');
-  expect(await letters.count()).toBe(4);
-  await letters.nth(1).getByRole('button').click();
+  const deadLetters = page.getByRole('region', { name: 'Dead letters', exact: true }).getByRole('row');
+  expect(await deadLetters.count()).toBe(4);
+  await deadLetters.nth(1).getByRole('button').click();
   await dialog.getByRole('cell', { name: site.site, exact: true }).waitFor();
   await dialog.getByRole('button', { name: 'Resend' }).click();
   await page.getByText('1 dead letter resent').waitFor();
   await dialog.getByText('Resent').first().waitFor();
   await page.keyboard.press('Escape');
   // The list is of those that are open.
-  await expect.poll(() => letters.count(), { timeout: WAIT_MS }).toBe(3);
-  await letters.nth(1).getByRole('button').click();
+  await expect.poll(() => deadLetters.count(), { timeout: WAIT_MS }).toBe(3);
+  await deadLetters.nth(1).getByRole('button').click();
   await dialog.getByRole('button', { name: 'Resolve' }).click();
   expect(await axeViolations(page)).toEqual([]);
   await dialog.getByLabel('Resolution note').fill('A test that nobody misses.');

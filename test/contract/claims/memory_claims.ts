@@ -1,7 +1,7 @@
-import type { ClaimStore } from '#pipelines/dedup/claim.ts';
+import type { DedupStore } from '#pipelines/dedup/claim.ts';
 
 /** Claims of one process, for tests that need no Redis. */
-export function createMemoryClaims(windowMs: number, clock: () => number = () => 0): ClaimStore {
+export function createMemoryClaims(windowMs: number, clock: () => number = () => 0): DedupStore {
   const held = new Map<string, { coordinate: string; sinceMs: number }>();
   return {
     async claim(claims) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ClaimStore, type DedupKey, dedupKey } from '#pipelines/dedup/claim.ts';
+import { type DedupKey, type DedupStore, dedupKey } from '#pipelines/dedup/claim.ts';
 import { cases } from '#test/harness/environment.ts';
 
 export const DAY_MS = 86_400_000;
@@ -19,7 +19,7 @@ export interface TimedClaims {
 }
 
 /** The store that `open` makes, which goes by the clock it is given. */
-export function timedClaims(open: (nowMs: () => number) => ClaimStore): TimedClaims {
+export function timedClaims(open: (nowMs: () => number) => DedupStore): TimedClaims {
   let atMs = START_MS;
   const store = open(() => atMs);
   return {

@@ -5,11 +5,11 @@ import {
   BREAKER_DEFAULTS,
   type Breakers,
   createBreakers,
-  createRefusals,
-  REFUSED_ALIKE_MIN,
-  type Refusals,
+  createRejectionTracker,
+  type RejectionTracker,
+  SAME_REJECTION_MIN,
 } from '#pipelines/delivery/breaker.ts';
-import { createTurns } from '#pipelines/delivery/concurrency.ts';
+import { createSiteConcurrencyLimiter } from '#pipelines/delivery/concurrency.ts';
 import type { EntryOutcome, HttpRequest } from '#pipelines/delivery/contract.ts';
 import { deliver } from '#pipelines/delivery/deliver.ts';
 import { createTokens, type DeliveryJob, type TokenStore } from '#pipelines/delivery/delivery_run.ts';
@@ -55,7 +55,7 @@ interface Bench {
   standin: Standin;
   egress: Egress;
   breakers: Breakers;
-  refusals: Refusals;
+  rejections: RejectionTracker;
   tokens: TokenStore;
   clockMs: number;
   sent: HttpRequest[];
@@ -74,7 +74,7 @@ export function contractSuite(subject: Subject): void {
       standin: await subject.start(options),
       egress: createEgress({ ...EGRESS_DEFAULTS, allowHttp: true, allowLoopback: true }),
       breakers: createBreakers(BREAKER_DEFAULTS, 100, clock),
-      refusals: createRefusals(10, clock),
+      rejections: createRejectionTracker(10, clock),
       tokens: createTokens(10),
       clockMs: NOW_MS,
       sent: [],
@@ -115,12 +115,12 @@ export function contractSuite(subject: Subject): void {
       nowMs: () => bench.clockMs,
       monotonicMs: () => bench.clockMs,
       breaker: breakers.of(adapter.name, job.site.site_id),
-      turns: createTurns(100),
+      turns: createSiteConcurrencyLimiter(100),
       tokens,
-      refusals: bench.refusals.of(job.site.site_id),
+      rejections: bench.rejections.of(job.site.site_id),
       stopping: () => false,
       answered: () => undefined,
-      fellShort: () => undefined,
+      onPartialSuccess: () => undefined,
       send: (request, timeoutMs) => {
         if (subject.isTokenRequest?.(request) !== true) sent.push(request);
         const hangs = standin.script.list().some(({ fault }) => fault.kind === 'hang');
@@ -268,7 +268,7 @@ export function contractSuite(subject: Subject): void {
       const outcomes = await run(entries);
       expect(new Set(outcomes.map(({ outcome }) => outcome))).toEqual(new Set(['paused']));
       const batches = Math.ceil(entries.length / batchEventsMax);
-      expect(bench.sent.length).toBeLessThanOrEqual(Math.min(batches, 8) * (1 + REFUSED_ALIKE_MIN) + 8);
+      expect(bench.sent.length).toBeLessThanOrEqual(Math.min(batches, 8) * (1 + SAME_REJECTION_MIN) + 8);
       const calls = bench.sent.length;
       await run(entries);
       expect(bench.sent).toHaveLength(calls);

@@ -216,7 +216,7 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
     test('what browsers’ keys alone have said joins no two whom servers know, and is whose a server says it to be', async () => {
       const store = create(NO_CAP);
       const site = randomUUID();
-      const hash = (letter: string) => letter.repeat(64);
+      const hash = (deadLetter: string) => deadLetter.repeat(64);
       let at = 0;
       const says = (isPublic: boolean, person: string, said: Partial<Identifiers>) => {
         at += 1;
@@ -226,7 +226,7 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
       };
       const persons = async (...questions: IdentityLookup[]) =>
         (await store.resolve(site, questions)).map(({ personId }) => personId);
-      const email = (letter: string) => ({ email: hash(letter) });
+      const email = (deadLetter: string) => ({ email: hash(deadLetter) });
       // Of somebody whom servers know a browser says nothing new.
       const ann = says(false, 'ann', email('a'));
       expect(await persons(ann, says(true, 'x', email('a')), says(true, 'x', { phone: hash('1') }))).toEqual([
@@ -280,7 +280,7 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
         };
         return lookupsOf(Buffer.alloc(32), event, part);
       };
-      const email = (letter: string) => ({ identifiers: { ...NO_IDENTIFIERS, email: letter.repeat(64) } });
+      const email = (deadLetter: string) => ({ identifiers: { ...NO_IDENTIFIERS, email: deadLetter.repeat(64) } });
       const order = () => asks('b', 'server');
       const attacks = [asks('b', 'browser', email('e')), asks('a', 'browser', { previous_distinct_id: 'b' })];
       await store.resolve(
@@ -318,7 +318,7 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
     });
 
     describe('what is known of a person', () => {
-      const hash = (letter: string) => letter.repeat(64);
+      const hash = (deadLetter: string) => deadLetter.repeat(64);
       const said = (changes: Partial<Identifiers>) => ({ ...NO_IDENTIFIERS, ...changes });
       const ANNA = said({ email: hash('a'), email_google: hash('b'), phone: hash('1') });
 
@@ -346,9 +346,9 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
         ],
         [
           'is none of six made-up addresses, however often they are said',
-          '2 3 4 5 6 7 2 3 4 5 6 7'.split(' ').map((letter) => ({
+          '2 3 4 5 6 7 2 3 4 5 6 7'.split(' ').map((deadLetter) => ({
             isPublic: true,
-            identifiers: said({ email: hash(letter), email_google: hash('8'), email_stripped: hash('9') }),
+            identifiers: said({ email: hash(deadLetter), email_google: hash('8'), email_stripped: hash('9') }),
           })),
           ANNA,
         ],

@@ -111,8 +111,8 @@ export function quotaStoreSuite(name: string, create: () => QuotaStore, view: ()
         { accountId: other, month: '2026-11' },
         { accountId: other, month: MONTH },
       ];
-      expect(await store.giveBack(months, lease)).toBe(9);
-      expect(await store.giveBack(months, lease)).toBe(0);
+      expect(await store.releaseUnused(months, lease)).toBe(9);
+      expect(await store.releaseUnused(months, lease)).toBe(0);
       expect(await view().counted(account, MONTH)).toEqual({ used: 0, held: 1 });
       expect(await view().counted(other, '2026-11')).toEqual({ used: 0, held: 0 });
     });

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { RefusalsItem } from '#services/control_api/operations.ts';
+import type { RejectionsItem } from '#services/control_api/operations.ts';
 import { newEvent, postBody, postEvents } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
@@ -15,7 +15,7 @@ const PHONE = '+32 470 12 34 56';
 const RAW = [EMAIL, 'zyx', PHONE, '470123456', '12 34 56'];
 
 let site: TestSite;
-let refusals: RefusalsItem;
+let rejections: RejectionsItem;
 beforeAll(async () => {
   site = await makeSite(service, {
     allowance: ALLOWANCE,
@@ -23,9 +23,9 @@ beforeAll(async () => {
     browserKeyWords: ['--origin', 'https://shop.example'],
   });
   await sendAll();
-  refusals = await until(
+  rejections = await until(
     'what was not accepted',
-    () => site.settings.run<RefusalsItem>('site', 'refusals', site.site),
+    () => site.settings.run<RejectionsItem>('site', 'refusals', site.site),
     ({ totals }) => totals.reduce((sum, { count }) => sum + count, 0) >= 12,
   );
 });
@@ -54,7 +54,7 @@ async function sendAll(): Promise<void> {
 }
 
 test('what was not accepted is counted exactly, by reason', () => {
-  expect(Object.fromEntries(refusals.totals.map(({ kind, code, count }) => [`${kind} ${code}`, count]))).toEqual({
+  expect(Object.fromEntries(rejections.totals.map(({ kind, code, count }) => [`${kind} ${code}`, count]))).toEqual({
     'rejected event_name_missing': 1,
     'rejected timestamp_invalid': 1,
     'rejected uuid_invalid': 2,
@@ -64,12 +64,12 @@ test('what was not accepted is counted exactly, by reason', () => {
     'refused origin_not_allowed': 1,
     'refused body_not_json': 1,
   });
-  expect(refusals.counts.reduce((sum, { count }) => sum + count, 0)).toBe(12);
-  expect(refusals.known_since).toBeLessThanOrEqual(Date.now());
+  expect(rejections.counts.reduce((sum, { count }) => sum + count, 0)).toBe(12);
+  expect(rejections.known_since).toBeLessThanOrEqual(Date.now());
 });
 
 test('samples say what it was, by names alone', () => {
-  const of = (code: string) => refusals.samples?.filter((sample) => sample.code === code) ?? [];
+  const of = (code: string) => rejections.samples?.filter((sample) => sample.code === code) ?? [];
   expect(of('event_name_missing')).toMatchObject([
     { kind: 'rejected', event: null, index: 1, caller: 'server', fields: ['event', 'uuid', 'distinct_id'] },
   ]);
@@ -93,6 +93,6 @@ test('no e-mail address and no phone number is in the answer or in Redis', async
   ]);
   redis.disconnect();
   expect(samples.length).toBeGreaterThan(5);
-  const text = JSON.stringify([counts, samples, refusals]);
+  const text = JSON.stringify([counts, samples, rejections]);
   for (const raw of RAW) expect(text).not.toContain(raw);
 });

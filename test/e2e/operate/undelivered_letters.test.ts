@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ControlClient, createControlClient, httpTransport } from '#services/control_api/client.ts';
 import type { HealthItem } from '#services/control_api/destinations.ts';
-import type { DeadLetterItem, LetterDetails, ReplayItem, ResendAnswer } from '#services/control_api/redelivery.ts';
+import type { DeadLetterDetails, DeadLetterItem, ReplayItem, ResendAnswer } from '#services/control_api/redelivery.ts';
 import { newEvent, postEvents, type SentEvent } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
@@ -84,23 +84,23 @@ test('an operator sees what their webhook refused, sends one and then, with a co
 }, async () => {
   const ids = await send(site, 4);
   const [foreign = ''] = await send(other, 1);
-  const letters = await until('the letters', openOnes, (found) => found.length === 4, { timeoutMs: WAIT_MS });
+  const deadLetters = await until('the letters', openOnes, (found) => found.length === 4, { timeoutMs: WAIT_MS });
   await until(
     'the letter of the other site',
     async () => countOf(foreign),
     (count) => count === 1,
   );
-  expect(letters.map(({ event }) => event?.event_id ?? '').sort()).toEqual([...ids].sort());
-  for (const letter of letters) {
+  expect(deadLetters.map(({ event }) => event?.event_id ?? '').sort()).toEqual([...ids].sort());
+  for (const deadLetter of deadLetters) {
     const of = { stage: 'delivery', destination: 'webhook', reason: 'http_400', site_ids: [site.site] };
-    expect(letter).toMatchObject({ ...of, event: { event: 'sign_up' }, resendable: true, cut: false });
+    expect(deadLetter).toMatchObject({ ...of, event: { event: 'sign_up' }, resendable: true, cut: false });
   }
   // Those of other sites are as unknown as what there is not.
   expect((await listed({})).every(({ site_ids }) => site_ids.join() === site.site)).toBe(true);
 
   await until('what is lost', health, (found) => found?.failed === 4, { timeoutMs: WAIT_MS });
-  const [first, ...rest] = letters as [DeadLetterItem, ...DeadLetterItem[]];
-  const opened = await operator.get<LetterDetails>(`/dead-letters/${first.id}`);
+  const [first, ...rest] = deadLetters as [DeadLetterItem, ...DeadLetterItem[]];
+  const opened = await operator.get<DeadLetterDetails>(`/dead-letters/${first.id}`);
   expect(opened).toMatchObject({
     delivery: 'dead',
     attempts: [{ attempt: 1, outcome: 'dead', reason: 'http_400', answer: { status: 400 } }],
@@ -161,11 +161,11 @@ test('what a replay has delivered is open no more and not sent by its letter, no
   );
 
   const [next = ''] = await send(site, 1);
-  const [letter] = await until('the letter', openOnes, (found) => found.length === 1, { timeoutMs: WAIT_MS });
+  const [deadLetter] = await until('the letter', openOnes, (found) => found.length === 1, { timeoutMs: WAIT_MS });
   refused.clear();
   // All that was put right before is left out.
   expect(await replay()).toMatchObject({ state: 'done', chosen: 1 });
   await until('nothing open', openOnes, (found) => found.length === 0, { timeoutMs: WAIT_MS });
-  expect(await resend(letter?.id ?? '')).toEqual(['delivered']);
+  expect(await resend(deadLetter?.id ?? '')).toEqual(['delivered']);
   expect([countOf(id), countOf(next)]).toEqual([3, 2]);
 });

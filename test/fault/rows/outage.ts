@@ -1,4 +1,4 @@
-import { retryTopic } from '#pipelines/delivery/retry_topics.ts';
+import { retryTopicName } from '#pipelines/delivery/retry_topics.ts';
 import { until } from '#test/harness/until.ts';
 import { endsOf } from '../oracle/topics.ts';
 import type { Row } from '../row.ts';
@@ -21,15 +21,15 @@ export const DESTINATION_OUTAGE: Row = {
     };
     await untilSent(events / 4);
     await setRules([{ fault: { kind: 'status', status: 503 }, scope: site.scopes.webhook }]);
-    const lane = retryTopic('webhook', '5s');
-    const before = await recordsOn(world.addresses.kafkaBrokers, lane);
+    const retryTopic = retryTopicName('webhook', '5s');
+    const before = await recordsOn(world.addresses.kafkaBrokers, retryTopic);
     const deaths = world.fleet.deaths('delivery.webhook');
     await world.fleet.arm('delivery.webhook', 'stage.after_commit', random.whole(2, 4));
     await world.fleet.died('delivery.webhook', deaths + 1);
     await world.fleet.allReady();
     await until(
       'events on the retry lane',
-      () => recordsOn(world.addresses.kafkaBrokers, lane),
+      () => recordsOn(world.addresses.kafkaBrokers, retryTopic),
       (records) => records > before,
       { timeoutMs: DIVERTED_MS },
     );

@@ -1,7 +1,7 @@
 import { type Admin, type IHeaders, Kafka, logLevel, type Producer } from 'kafkajs';
 import { explicitPartitioner } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import { replayTopic, retryTopic } from '#pipelines/delivery/retry_topics.ts';
+import { replayTopic, retryTopicName } from '#pipelines/delivery/retry_topics.ts';
 import { createBatchWriter, decodeEvent, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
 import { readWire, reservedHeaders, writeWire } from '#schemas/wire.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
@@ -20,9 +20,9 @@ const TARGETS: { topic: string; stages: string[]; compacted?: true }[] = [
   { topic: TOPICS.inventory, stages: ['warehouse'] },
   { topic: TOPICS.links, stages: ['warehouse'], compacted: true },
   { topic: TOPICS.usage, stages: ['warehouse'], compacted: true },
-  { topic: retryTopic('webhook', '5s'), stages: ['delivery'] },
+  { topic: retryTopicName('webhook', '5s'), stages: ['delivery'] },
   { topic: replayTopic('webhook'), stages: ['delivery'] },
-  { topic: retryTopic('meta', '1m'), stages: ['delivery'] },
+  { topic: retryTopicName('meta', '1m'), stages: ['delivery'] },
   // Followed by every process as a table: what cannot be read there is passed over.
   { topic: TOPICS.settings, stages: [], compacted: true },
 ];

@@ -1,11 +1,11 @@
 import { type Admin, Kafka, logLevel } from 'kafkajs';
-import { retryTopic } from '#pipelines/delivery/retry_topics.ts';
+import { retryTopicName } from '#pipelines/delivery/retry_topics.ts';
 import { until } from '#test/harness/until.ts';
 import type { Row, RowContext } from '../row.ts';
 
 const STAGE = 'delivery.webhook';
 const GROUP = `svc.${STAGE}`;
-const LANE = retryTopic('webhook', '5s');
+const LANE = retryTopicName('webhook', '5s');
 /** A breaker that opened twice closes again within this. */
 const REACHED_MS = 240_000;
 /** A transaction's marker, behind which offsets are committed. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { add, failed, NOTHING, readSummary, type Tally } from './tally.ts';
+import { add, type BatchCounts, failed, NOTHING, readSummary } from './tally.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -18,13 +18,13 @@ export const COMMANDS = {
 export type CommandName = keyof typeof COMMANDS;
 
 /** Runs the programs of a suite and counts what their last lines say: each ends as `summary` does. */
-export async function runCommand(name: CommandName): Promise<Tally> {
+export async function runCommand(name: CommandName): Promise<BatchCounts> {
   let tally = NOTHING;
   for (const words of COMMANDS[name]) tally = add(tally, await runProgram(words));
   return tally;
 }
 
-async function runProgram(words: readonly string[]): Promise<Tally> {
+async function runProgram(words: readonly string[]): Promise<BatchCounts> {
   const child = spawn(process.execPath, words, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
   const lines: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => {

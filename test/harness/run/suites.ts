@@ -1,6 +1,6 @@
 import { createVitest, type TestCase, type TestModule, type Vitest } from 'vitest/node';
 import { SUITES, type SuiteName } from './projects.ts';
-import { add, failed, NOTHING, type Tally } from './tally.ts';
+import { add, type BatchCounts, failed, NOTHING } from './tally.ts';
 
 /** A part of the tests, by what `npm test -- PATH… -t NAME` was given. */
 export interface Chosen {
@@ -20,7 +20,7 @@ export async function runSuite(
   suite: SuiteName,
   onStart: (vitest: Vitest) => void,
   chosen: Chosen = { paths: [], name: undefined, bail: 0 },
-): Promise<Tally> {
+): Promise<BatchCounts> {
   let tally = NOTHING;
   for (const projects of SUITES[suite]) {
     const names = projects.map(({ name }) => name);
@@ -33,7 +33,7 @@ async function runOnce(
   project: string[],
   { paths, name, bail }: Chosen,
   onStart: (vitest: Vitest) => void,
-): Promise<Tally> {
+): Promise<BatchCounts> {
   const named = name === undefined ? {} : { testNamePattern: name };
   const vitest = await createVitest({ watch: false, allowOnly: false, retry: 0, bail, project, ...named });
   onStart(vitest);
@@ -47,7 +47,7 @@ async function runOnce(
   }
 }
 
-function tallyOf(module: TestModule): Tally {
+function tallyOf(module: TestModule): BatchCounts {
   const tests = [...module.children.allTests()];
   const count = (state: ReturnType<TestCase['result']>['state']): number =>
     tests.filter((test) => test.result().state === state).length;

@@ -1,5 +1,5 @@
 /** What a run of tests came to. */
-export interface Tally {
+export interface BatchCounts {
   passed: number;
   failed: number;
   skipped: number;
@@ -15,17 +15,17 @@ interface TestFile {
   ms: number;
 }
 
-export const NOTHING: Tally = { passed: 0, failed: 0, skipped: 0, failures: [], files: [] };
+export const NOTHING: BatchCounts = { passed: 0, failed: 0, skipped: 0, failures: [], files: [] };
 
 const SLOWEST = 10;
 const FAILED = 'failed: ';
 
 /** The tally of things that failed, each of which counts as one test. */
-export function failed(failures: string[]): Tally {
+export function failed(failures: string[]): BatchCounts {
   return { ...NOTHING, failed: failures.length, failures };
 }
 
-export function add(first: Tally, second: Tally): Tally {
+export function add(first: BatchCounts, second: BatchCounts): BatchCounts {
   return {
     passed: first.passed + second.passed,
     failed: first.failed + second.failed,
@@ -36,13 +36,13 @@ export function add(first: Tally, second: Tally): Tally {
 }
 
 /** Files that took longer than they may, as failures: what makes every run long is found by the run that it made long. */
-export function tooLong({ files }: Tally, msMax: number): Tally {
+export function tooLong({ files }: BatchCounts, msMax: number): BatchCounts {
   const over = files.filter(({ ms }) => ms > msMax);
   return failed(over.map(({ path, ms }) => `${path}: took ${seconds(ms)} s, and ${seconds(msMax)} are the most`));
 }
 
 /** The slowest files, a line each. */
-export function slowest({ files }: Tally): string[] {
+export function slowest({ files }: BatchCounts): string[] {
   return files
     .toSorted((first, second) => second.ms - first.ms)
     .slice(0, SLOWEST)
@@ -53,12 +53,12 @@ export function slowest({ files }: Tally): string[] {
  * The last lines of a run: what failed, and the counts in the very last line. A log of a long run is often kept by its
  * end alone, so what failed at the beginning is said once more there.
  */
-export function summary({ passed, failed, failures }: Tally): string {
+export function summary({ passed, failed, failures }: BatchCounts): string {
   return [...failures.map((failure) => FAILED + failure), `${passed} passed, ${failed} failed`].join('\n');
 }
 
 /** What the last lines of a program come to that ends as `summary` says; undefined where it does not. */
-export function readSummary(lines: readonly string[]): Tally | undefined {
+export function readSummary(lines: readonly string[]): BatchCounts | undefined {
   const [, passed, count] = lines.map((line) => /^(\d+) passed, (\d+) failed$/.exec(line)).findLast(Boolean) ?? [];
   if (passed === undefined) return undefined;
   const failures = lines.filter((line) => line.startsWith(FAILED)).map((line) => line.slice(FAILED.length));

@@ -50,9 +50,9 @@ describe('values of fewer than five persons', () => {
 
   test('stand with the rest of the commonest values, pages as well, and hosts do not', async () => {
     const database = await filled();
-    const told = async (field: Field, leastPersons: number): Promise<[string, boolean, number][]> => {
+    const told = async (field: Field, minPersons: number): Promise<[string, boolean, number][]> => {
       const query = { ...range, field, limit: 9 };
-      const rows = await rowsOf<TopRow>(database, topStatement(SITE, query, leastPersons));
+      const rows = await rowsOf<TopRow>(database, topStatement(SITE, query, minPersons));
       return topAnswer(query, rows).values.map(({ value, events }) => [value, false, events]);
     };
     expect((await told(seat, 1)).map(([value]) => value)).toEqual(['of 5', 'of 4', 'of 1']);
@@ -66,8 +66,8 @@ describe('values of fewer than five persons', () => {
   test('stand with the rest of the values of trends', async () => {
     const database = await filled();
     const query: TrendsQuery = { ...range, interval: 'month', series: [{}], breakdown: { fields: [seat], limit: 9 } };
-    const told = async (leastPersons: number) => {
-      const rows = await rowsOf<TrendRow>(database, trendsStatement(SITE, trendsPlan(query), leastPersons));
+    const told = async (minPersons: number) => {
+      const rows = await rowsOf<TrendRow>(database, trendsStatement(SITE, trendsPlan(query), minPersons));
       return rows
         .filter(({ kind }) => kind === 'value')
         .map(({ parts, rest, events }) => [parts, rest, Number(events)]);
@@ -88,8 +88,8 @@ describe('values of fewer than five persons', () => {
       window_ms: 60_000,
       breakdown: { field: seat, at: 'first_step', limit: 9 },
     });
-    const told = async (leastPersons: number) => {
-      const rows = await rowsOf<FunnelRow>(database, funnelStatement(SITE, plan, leastPersons));
+    const told = async (minPersons: number) => {
+      const rows = await rowsOf<FunnelRow>(database, funnelStatement(SITE, plan, minPersons));
       return rows.filter(({ kind }) => kind !== 'all').map(({ kind, text, texts }) => [kind, text, Number(texts)]);
     };
     expect(await told(1)).toHaveLength(3);
@@ -98,8 +98,8 @@ describe('values of fewer than five persons', () => {
       ['value', 'of 5', 1],
     ]);
     const compared = correlationPlan({ ...range, steps, window_ms: 60_000, fields: [seat], actors_min: 1 });
-    const candidates = async (leastPersons: number) =>
-      (await rowsOf<CorrelationRow>(database, correlationStatement(SITE, compared, leastPersons)))
+    const candidates = async (minPersons: number) =>
+      (await rowsOf<CorrelationRow>(database, correlationStatement(SITE, compared, minPersons)))
         .filter(({ isAll }) => !isAll)
         .map(({ text }) => text);
     expect(await candidates(1)).toEqual(['of 5', 'of 4', 'of 1']);
@@ -128,8 +128,8 @@ describe('values of fewer than five persons', () => {
   test('stand with all others at each place of paths', async () => {
     const database = await filled();
     const plan = pathsPlan({ ...range, by: seat });
-    const told = async (leastPersons: number) => {
-      const rows = await rowsOf<PathRow>(database, pathsStatement(SITE, plan, leastPersons));
+    const told = async (minPersons: number) => {
+      const rows = await rowsOf<PathRow>(database, pathsStatement(SITE, plan, minPersons));
       return rows
         .filter(({ to_kind }) => to_kind !== 'none')
         .map(({ to_kind, to_text, paths }) => [to_kind, to_text, Number(paths)]);

@@ -56,35 +56,35 @@ test('a producer of keyed records and one with transactions throw for a partitio
 
 test('a stage commits no offset before what it writes to a partition that its output lacks can be written', async () => {
   const world = kafka();
-  const lane = await createLane(world, 1, 1);
+  const retryTopic = await createLane(world, 1, 1);
   const texts = numbered('grown', 10, 1);
-  await produce(world.kafka, lane.input, texts);
+  await produce(world.kafka, retryTopic.input, texts);
   let tries = 0;
-  const pass = passOn(lane.output, 2);
-  await joinStage(world, lane, async (batch) => {
+  const pass = passOn(retryTopic.output, 2);
+  await joinStage(world, retryTopic, async (batch) => {
     tries++;
     return pass(batch);
   });
   await until('a second try', () => tries > 1);
-  expect(await isDone(world, lane)).toBe(false);
-  expect(await readCommitted(world.kafka, lane.output, 1)).toEqual([]);
-  await grow(lane.output, 2);
-  await until('the group to be done', () => isDone(world, lane));
-  const found = await readCommitted(world.kafka, lane.output, 2);
+  expect(await isDone(world, retryTopic)).toBe(false);
+  expect(await readCommitted(world.kafka, retryTopic.output, 1)).toEqual([]);
+  await grow(retryTopic.output, 2);
+  await until('the group to be done', () => isDone(world, retryTopic));
+  const found = await readCommitted(world.kafka, retryTopic.output, 2);
   expect(differences(found, valuesOf(texts))).toEqual([]);
 });
 
 test('a stage reads partitions that are added to its input', async () => {
   const world = kafka();
-  const lane = await createLane(world, 1, 1);
-  await joinStage(world, lane, passOn(lane.output, 1));
+  const retryTopic = await createLane(world, 1, 1);
+  await joinStage(world, retryTopic, passOn(retryTopic.output, 1));
   const before = numbered('before', 3, 1);
-  await produce(world.kafka, lane.input, before);
-  await until('the group to be done', () => isDone(world, lane));
-  await grow(lane.input, 2);
+  await produce(world.kafka, retryTopic.input, before);
+  await until('the group to be done', () => isDone(world, retryTopic));
+  await grow(retryTopic.input, 2);
   const after = numbered('after', 4, 2);
-  await produce(kafkaOf(world.brokers, uniqueName('fresh')), lane.input, after);
-  await until('the group to be done with both', () => isDone(world, lane));
-  const found = await readCommitted(world.kafka, lane.output, 1);
+  await produce(kafkaOf(world.brokers, uniqueName('fresh')), retryTopic.input, after);
+  await until('the group to be done with both', () => isDone(world, retryTopic));
+  const found = await readCommitted(world.kafka, retryTopic.output, 1);
   expect(differences(found, valuesOf([...before, ...after]))).toEqual([]);
 });

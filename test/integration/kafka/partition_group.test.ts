@@ -33,14 +33,14 @@ function watched(world: KafkaFixture, sendBatch: (send: Send, nth: number) => Se
 }
 
 async function laneWith(world: KafkaFixture, partitions: number, records: number) {
-  const lane = await createLane(world, partitions, OUTPUTS);
+  const retryTopic = await createLane(world, partitions, OUTPUTS);
   const texts = numbered('t', records, partitions);
-  return { lane, texts };
+  return { retryTopic, texts };
 }
 
-async function expectOnce(world: KafkaFixture, lane: Lane, texts: Parameters<typeof valuesOf>[0]): Promise<void> {
-  await until('the group to be done', () => isDone(world, lane));
-  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+async function expectOnce(world: KafkaFixture, retryTopic: Lane, texts: Parameters<typeof valuesOf>[0]): Promise<void> {
+  await until('the group to be done', () => isDone(world, retryTopic));
+  const found = await readCommitted(world.kafka, retryTopic.output, OUTPUTS);
   expect(differences(found, valuesOf(texts))).toEqual([]);
 }
 
@@ -50,37 +50,37 @@ test('what the partitions of a group transform side by side goes in one transact
   timeout: TEST_MS,
 }, async () => {
   const world = kafka();
-  const { lane, texts } = await laneWith(world, 4, 40);
-  const pass = passOn(lane.output, OUTPUTS);
+  const { retryTopic, texts } = await laneWith(world, 4, 40);
+  const pass = passOn(retryTopic.output, OUTPUTS);
   const { client, facts } = watched(world);
   const seen = new Set<number>();
   const all = Promise.withResolvers<void>();
-  await produce(world.kafka, lane.input, texts);
+  await produce(world.kafka, retryTopic.input, texts);
   const transform: TransactionalStageOptions['transform'] = async (batch) => {
     seen.add(batch.partition);
     if (seen.size === 4) all.resolve();
     await all.promise;
     return pass(batch);
   };
-  await joinStage(world, lane, transform, { kafka: client, partitionGroupSize: 4 });
-  await expectOnce(world, lane, texts);
+  await joinStage(world, retryTopic, transform, { kafka: client, partitionGroupSize: 4 });
+  await expectOnce(world, retryTopic, texts);
   expect(facts.sent).toBe(1);
 });
 
 test('a batch that fails beside another is taken again by itself', { timeout: TEST_MS }, async () => {
   const world = kafka();
-  const { lane, texts } = await laneWith(world, 2, 20);
-  const pass = passOn(lane.output, OUTPUTS);
+  const { retryTopic, texts } = await laneWith(world, 2, 20);
+  const pass = passOn(retryTopic.output, OUTPUTS);
   const batches: number[] = [];
   const beside: string[] = [];
   const failures: string[] = [];
   const logger = Object.assign(Object.create(quiet) as typeof quiet, {
     warn: ({ partition, err }: { partition: number; err: Error }) => failures.push(`${partition} ${err.message}`),
   });
-  await produce(world.kafka, lane.input, texts);
+  await produce(world.kafka, retryTopic.input, texts);
   await joinStage(
     world,
-    lane,
+    retryTopic,
     async (batch) => {
       batches.push(batch.partition);
       if (batch.partition === 0) beside.push(...batch.records.map(({ value }) => String(value)));
@@ -89,7 +89,7 @@ test('a batch that fails beside another is taken again by itself', { timeout: TE
     },
     { partitionGroupSize: 2, logger },
   );
-  await expectOnce(world, lane, texts);
+  await expectOnce(world, retryTopic, texts);
   expect(failures).toContain('1 once');
   // Records may come in several batches: of those beside the one that failed none is taken again, unless the broker itself
   // failed their transaction.
@@ -101,7 +101,7 @@ test('a batch that fails beside another is taken again by itself', { timeout: TE
 
 test('of a transaction that fails each partition is taken again', { timeout: TEST_MS }, async () => {
   const world = kafka();
-  const { lane, texts } = await laneWith(world, 2, 20);
+  const { retryTopic, texts } = await laneWith(world, 2, 20);
   const { client, facts } = watched(world, (send, nth) =>
     nth > 1
       ? send
@@ -110,16 +110,16 @@ test('of a transaction that fails each partition is taken again', { timeout: TES
           throw again('sent, and failed');
         },
   );
-  await produce(world.kafka, lane.input, texts);
-  await joinStage(world, lane, passOn(lane.output, OUTPUTS), { kafka: client, partitionGroupSize: 2 });
-  await expectOnce(world, lane, texts);
+  await produce(world.kafka, retryTopic.input, texts);
+  await joinStage(world, retryTopic, passOn(retryTopic.output, OUTPUTS), { kafka: client, partitionGroupSize: 2 });
+  await expectOnce(world, retryTopic, texts);
   expect(facts.sent).toBeGreaterThan(1);
 });
 
 test('what was read before the id was taken anew is not committed', { timeout: TEST_MS }, async () => {
   const world = kafka();
-  const { lane, texts } = await laneWith(world, 2, 40);
-  const pass = passOn(lane.output, OUTPUTS);
+  const { retryTopic, texts } = await laneWith(world, 2, 40);
+  const pass = passOn(retryTopic.output, OUTPUTS);
   const [sending, begun, anew] = [0, 1, 2].map(() => Promise.withResolvers<void>()) as [Turn, Turn, Turn];
   const batches: number[] = [];
   let fails = false;
@@ -143,28 +143,28 @@ test('what was read before the id was taken anew is not committed', { timeout: T
   const produceTo = (some: typeof texts, to: number) =>
     produce(
       world.kafka,
-      lane.input,
+      retryTopic.input,
       some.filter(({ partition }) => partition === to),
     );
-  await produce(world.kafka, lane.input, texts.slice(0, 20));
+  await produce(world.kafka, retryTopic.input, texts.slice(0, 20));
   let run = pass;
-  await joinStage(world, lane, (batch) => run(batch), { kafka: client, partitionGroupSize: 2 });
-  await expectOnce(world, lane, texts.slice(0, 20));
+  await joinStage(world, retryTopic, (batch) => run(batch), { kafka: client, partitionGroupSize: 2 });
+  await expectOnce(world, retryTopic, texts.slice(0, 20));
   run = transform;
   fails = true;
   await produceTo(texts.slice(20), 0);
   await sending.promise;
   await produceTo(texts.slice(20), 1);
-  await expectOnce(world, lane, texts);
+  await expectOnce(world, retryTopic, texts);
   expect(batches.toSorted((one, other) => one - other)).toEqual([0, 0, 1, 1]);
 });
 
 test('members are given whole partition groups', { timeout: TEST_MS }, async () => {
   const world = kafka();
-  const { lane } = await laneWith(world, 6, 0);
-  const pass = passOn(lane.output, OUTPUTS);
-  const one = await joinStage(world, lane, pass, { partitionGroupSize: 2 });
-  const other = await joinStage(world, lane, pass, { partitionGroupSize: 2 });
+  const { retryTopic } = await laneWith(world, 6, 0);
+  const pass = passOn(retryTopic.output, OUTPUTS);
+  const one = await joinStage(world, retryTopic, pass, { partitionGroupSize: 2 });
+  const other = await joinStage(world, retryTopic, pass, { partitionGroupSize: 2 });
   const groups = () => [one, other].map((member) => member.assigned().map(({ partition }) => partition >> 1));
   await until('both to have some', async () => groups().every((of) => of.length > 0 && of.length < 6));
   expect(

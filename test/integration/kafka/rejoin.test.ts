@@ -54,31 +54,31 @@ test.for([
   { timeout: 90_000 },
   async ([, times, loadingMs]) => {
     const world = kafka();
-    const lane = await createLane(world, 2, 1);
+    const retryTopic = await createLane(world, 2, 1);
     const trouble: Trouble = { moved: false, loading: 0, loadingMs, passedMs: 0 };
     const realMs = performance.now.bind(performance);
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => realMs() + trouble.passedMs);
     onTestFinished(() => clock.mockRestore());
     const client = troubled(world.brokers, trouble);
-    await joinStage(world, lane, passOn(lane.output, 1), { kafka: client });
+    await joinStage(world, retryTopic, passOn(retryTopic.output, 1), { kafka: client });
     const before = numbered('before', 20, 2);
-    await produce(world.kafka, lane.input, before);
-    await until('the first to be passed on', () => isDone(world, lane));
+    await produce(world.kafka, retryTopic.input, before);
+    await until('the first to be passed on', () => isDone(world, retryTopic));
     trouble.loading = times;
     trouble.moved = true;
     await until('the trouble to come and go', () => trouble.loading === 0);
     const after = numbered('after', 20, 2);
-    await produce(world.kafka, lane.input, after);
-    await until('the others to be passed on', () => isDone(world, lane));
+    await produce(world.kafka, retryTopic.input, after);
+    await until('the others to be passed on', () => isDone(world, retryTopic));
     const expected = [...before, ...after].map(({ value }) => value);
-    expect(differences(await readCommitted(world.kafka, lane.output, 1), expected)).toEqual([]);
+    expect(differences(await readCommitted(world.kafka, retryTopic.output, 1), expected)).toEqual([]);
   },
 );
 
 test('a member that stops while it joins again waits for none of the others', { timeout: 90_000 }, async () => {
   const world = kafka();
-  const lane = await createLane(world, 2, 1);
-  const pass = passOn(lane.output, 1);
+  const retryTopic = await createLane(world, 2, 1);
+  const pass = passOn(retryTopic.output, 1);
   const released = Promise.withResolvers<void>();
   let held = false;
   const work: typeof pass = async (batch) => {
@@ -86,7 +86,7 @@ test('a member that stops while it joins again waits for none of the others', { 
     await released.promise;
     return pass(batch);
   };
-  const first = await joinStage(world, lane, work, { drainMs: 120_000 });
+  const first = await joinStage(world, retryTopic, work, { drainMs: 120_000 });
   await until('a member', () => first.assigned().length === 2);
   let others = 0;
   const { kafka: client, watched } = watchedConsumers(world.brokers);
@@ -94,19 +94,19 @@ test('a member that stops while it joins again waits for none of the others', { 
     others++;
     return pass(batch);
   };
-  const second = await joinStage(world, lane, counting, { kafka: client });
+  const second = await joinStage(world, retryTopic, counting, { kafka: client });
   await until('both to have a partition', () => first.assigned().length === 1 && second.assigned().length === 1);
   const texts = numbered('work', 20, 2);
-  await produce(world.kafka, lane.input, texts);
+  await produce(world.kafka, retryTopic.input, texts);
   await until('both to have work', () => held && others > 0);
   // The first drains its batch before it joins again; the second waits for it in its joining.
   const before = watched.joining;
-  const third = joinStage(world, lane, pass);
+  const third = joinStage(world, retryTopic, pass);
   await until('the second to join again', () => watched.joining > before);
   await second.stop();
-  expect(await stateOf(world, lane)).toBe('PreparingRebalance');
+  expect(await stateOf(world, retryTopic)).toBe('PreparingRebalance');
   released.resolve();
   await third;
-  await until('the group to be done', () => isDone(world, lane));
-  expect(differences(await readCommitted(world.kafka, lane.output, 1), valuesOf(texts))).toEqual([]);
+  await until('the group to be done', () => isDone(world, retryTopic));
+  expect(differences(await readCommitted(world.kafka, retryTopic.output, 1), valuesOf(texts))).toEqual([]);
 });

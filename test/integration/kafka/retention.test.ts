@@ -11,13 +11,13 @@ const kafka = useKafka();
 
 /** A lane with one partition whose records are written in transactions, as every topic behind the first one is. */
 async function openLane(world: KafkaFixture) {
-  const lane = await createLane(world, 1, 1);
+  const retryTopic = await createLane(world, 1, 1);
   const id = uniqueName('tx');
   return {
-    lane,
+    retryTopic,
     async put(text: string) {
       const producer = await openFencedProducer(world.kafka, id);
-      await producer.append(lane.input, 0, [{ key: 'k', value: Buffer.from(text) }]);
+      await producer.append(retryTopic.input, 0, [{ key: 'k', value: Buffer.from(text) }]);
       await producer.close();
     },
     /** A transaction that its producer did not live to end leaves this. */
@@ -29,7 +29,7 @@ async function openLane(world: KafkaFixture) {
       });
       await producer.connect();
       const transaction = await producer.transaction();
-      await transaction.send({ topic: lane.input, messages: [{ partition: 0, value: 'aborted' }] });
+      await transaction.send({ topic: retryTopic.input, messages: [{ partition: 0, value: 'aborted' }] });
       await transaction.abort();
       await producer.disconnect();
     },
@@ -53,10 +53,10 @@ async function committedOf({ admin }: KafkaFixture, { groupId, input }: Lane): P
 }
 
 /** A transactional stage that passes records on while `fails` does not say otherwise, what it passed, and what it was told to be skipped. */
-function passer(lane: Lane, fails: (text: string) => boolean) {
+function passer(retryTopic: Lane, fails: (text: string) => boolean) {
   const passed: string[] = [];
   const skipped: number[] = [];
-  const pass = passOn(lane.output, 1);
+  const pass = passOn(retryTopic.output, 1);
   const transform: TransactionalStageOptions['transform'] = async (batch) => {
     const texts = batch.records.map(({ value }) => String(value));
     if (texts.some(fails)) throw Object.assign(new Error('for now'), { recovery: 'wait' });
@@ -67,25 +67,25 @@ function passer(lane: Lane, fails: (text: string) => boolean) {
 
 test('a committed offset lies behind the marker that ends a transaction', { timeout: TEST_MS }, async () => {
   const world = kafka();
-  const { lane, put } = await openLane(world);
-  const { passed, transform, ...given } = passer(lane, () => false);
-  await joinStage(world, lane, transform, given);
+  const { retryTopic, put } = await openLane(world);
+  const { passed, transform, ...given } = passer(retryTopic, () => false);
+  await joinStage(world, retryTopic, transform, given);
   await put('one-0');
   await until('the record to be passed on', () => passed.length === 1);
-  await until('the end to be committed', () => isDone(world, lane));
+  await until('the end to be committed', () => isDone(world, retryTopic));
 });
 
 test('records that are deleted while they fail are skipped and counted', { timeout: TEST_MS }, async () => {
   const world = kafka();
-  const { lane, put } = await openLane(world);
+  const { retryTopic, put } = await openLane(world);
   let tries = 0;
-  const { passed, skipped, transform, ...given } = passer(lane, (text) => text === 'lost-0' && ++tries > 0);
-  await joinStage(world, lane, transform, given);
+  const { passed, skipped, transform, ...given } = passer(retryTopic, (text) => text === 'lost-0' && ++tries > 0);
+  await joinStage(world, retryTopic, transform, given);
   await put('one-0');
   await until('the first to be passed on', () => passed.length === 1);
   await put('lost-0');
   await until('the second to have failed', () => tries > 1);
-  await deleteAll(world, lane, 2);
+  await deleteAll(world, retryTopic, 2);
   await put('two-0');
   await until('what comes to be passed on', () => passed.includes('two-0'));
   expect(passed).toEqual(['one-0', 'two-0']);
@@ -109,16 +109,16 @@ function counting(brokers: string): { client: Kafka; empties(): number } {
 
 test('where only markers were deleted, nothing is counted', { timeout: TEST_MS }, async () => {
   const world = kafka();
-  const { lane, put, putAborted } = await openLane(world);
+  const { retryTopic, put, putAborted } = await openLane(world);
   const { client, empties } = counting(world.brokers);
   let fails = 0;
-  const { passed, skipped, transform, ...given } = passer(lane, (text) => text === 'two-0' && ++fails === 1);
-  await joinStage(world, lane, transform, { ...given, kafka: client });
+  const { passed, skipped, transform, ...given } = passer(retryTopic, (text) => text === 'two-0' && ++fails === 1);
+  await joinStage(world, retryTopic, transform, { ...given, kafka: client });
   await put('one-0');
   await until('the first to be passed on', () => passed.length === 1);
   await putAborted();
   await until('the aborted one to be fetched', () => empties() > 0);
-  await deleteAll(world, lane, 2);
+  await deleteAll(world, retryTopic, 2);
   await put('two-0');
   await until('what comes to be passed on', () => passed.includes('two-0'));
   expect({ passed, skipped, fails }).toEqual({ passed: ['one-0', 'two-0'], skipped: [], fails: 2 });
@@ -126,18 +126,18 @@ test('where only markers were deleted, nothing is counted', { timeout: TEST_MS }
 
 test('a member that comes after what it was to read was deleted goes on', { timeout: TEST_MS }, async () => {
   const world = kafka();
-  const { lane, put } = await openLane(world);
-  const before = passer(lane, () => false);
-  const first = await joinStage(world, lane, before.transform);
+  const { retryTopic, put } = await openLane(world);
+  const before = passer(retryTopic, () => false);
+  const first = await joinStage(world, retryTopic, before.transform);
   await put('one-0');
   await until('the first to be passed on', () => before.passed.length === 1);
   await first.stop();
   await put('lost-0');
-  await deleteAll(world, lane, 2);
-  const { passed, skipped, transform, ...given } = passer(lane, () => false);
-  await joinStage(world, lane, transform, given);
+  await deleteAll(world, retryTopic, 2);
+  const { passed, skipped, transform, ...given } = passer(retryTopic, () => false);
+  await joinStage(world, retryTopic, transform, given);
   // Nothing is committed over the group's offset on the way.
-  expect(await committedOf(world, lane)).toBe(2);
+  expect(await committedOf(world, retryTopic)).toBe(2);
   await put('two-0');
   await until('what comes to be passed on', () => passed.length === 1);
   expect({ passed, skipped }).toEqual({ passed: ['two-0'], skipped: [2] });

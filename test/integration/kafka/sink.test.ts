@@ -24,62 +24,62 @@ function countedRows() {
 
 test('a block is written when it is full, with all of what was fetched', { timeout: TEST_MS }, async () => {
   const world = parts();
-  const lane = await createSinkLane(world);
+  const retryTopic = await createSinkLane(world);
   const texts = numbered('full', 25, 1);
-  await produce(world.kafka, lane.topic, texts);
-  await runHere(world, lane, { blockRowsMax: 10, flushIntervalMs: 3_600_000 });
-  await until('a full block', async () => (await committedIn(world, lane))?.offset === '25');
-  expect(await wordsIn(world, lane)).toEqual(texts.map(({ value }) => value));
+  await produce(world.kafka, retryTopic.topic, texts);
+  await runHere(world, retryTopic, { blockRowsMax: 10, flushIntervalMs: 3_600_000 });
+  await until('a full block', async () => (await committedIn(world, retryTopic))?.offset === '25');
+  expect(await wordsIn(world, retryTopic)).toEqual(texts.map(({ value }) => value));
 });
 
 test('a block is written when its records are large enough', { timeout: TEST_MS }, async () => {
   const world = parts();
-  const lane = await createSinkLane(world);
+  const retryTopic = await createSinkLane(world);
   const written: number[] = [];
   const insert = async (_topic: string, token: string, rows: readonly SinkRow[]): Promise<void> => {
     written.push(rows.length);
-    await insertBlock(world.warehouse, lane.table, token, rows);
+    await insertBlock(world.warehouse, retryTopic.table, token, rows);
   };
   const { made, toRows } = countedRows();
   const limits = { blockBytesMax: 20, blockRowsMax: 1_000_000, flushIntervalMs: 3_600_000 };
-  await runHere(world, lane, { insert, toRows, ...limits });
-  await produce(world.kafka, lane.topic, numbered('seven', 2, 1));
+  await runHere(world, retryTopic, { insert, toRows, ...limits });
+  await produce(world.kafka, retryTopic.topic, numbered('seven', 2, 1));
   await until('the first to be gathered', () => made.records === 2);
   expect(written).toEqual([]);
-  await produce(world.kafka, lane.topic, [{ partition: 0, value: 'seven-2' }]);
-  await until('a full block', async () => (await committedIn(world, lane))?.offset === '3');
+  await produce(world.kafka, retryTopic.topic, [{ partition: 0, value: 'seven-2' }]);
+  await until('a full block', async () => (await committedIn(world, retryTopic))?.offset === '3');
   expect(written).toEqual([3]);
 });
 
 test('a block is written when it is old enough', { timeout: TEST_MS }, async () => {
   const world = parts();
-  const lane = await createSinkLane(world);
-  await runHere(world, lane, { flushIntervalMs: 400 });
-  await produce(world.kafka, lane.topic, numbered('old', 3, 1));
-  await until('the block', async () => (await committedIn(world, lane))?.offset === '3');
-  expect(await wordsIn(world, lane)).toEqual(['old-0', 'old-1', 'old-2']);
+  const retryTopic = await createSinkLane(world);
+  await runHere(world, retryTopic, { flushIntervalMs: 400 });
+  await produce(world.kafka, retryTopic.topic, numbered('old', 3, 1));
+  await until('the block', async () => (await committedIn(world, retryTopic))?.offset === '3');
+  expect(await wordsIn(world, retryTopic)).toEqual(['old-0', 'old-1', 'old-2']);
 });
 
 test('what comes a flush interval after the last block goes at once with what waits', {
   timeout: TEST_MS,
 }, async () => {
   const world = parts();
-  const lane = await createSinkLane(world);
+  const retryTopic = await createSinkLane(world);
   const flushIntervalMs = 60_000;
   let nowMs = Date.now();
   const blocks: number[] = [];
   const insert = async (_topic: string, token: string, rows: readonly SinkRow[]): Promise<void> => {
     blocks.push(rows.length);
-    await insertBlock(world.warehouse, lane.table, token, rows);
+    await insertBlock(world.warehouse, retryTopic.table, token, rows);
   };
   const { made, toRows } = countedRows();
-  await runHere(world, lane, { insert, toRows, flushIntervalMs, nowMs: () => nowMs });
-  await produce(world.kafka, lane.topic, numbered('waiting', 3, 1));
+  await runHere(world, retryTopic, { insert, toRows, flushIntervalMs, nowMs: () => nowMs });
+  await produce(world.kafka, retryTopic.topic, numbered('waiting', 3, 1));
   await until('the first to be gathered', () => made.records === 3);
   expect(blocks).toEqual([]);
   nowMs += flushIntervalMs;
-  await produce(world.kafka, lane.topic, numbered('coming', 2, 1));
-  await until('the block', async () => (await committedIn(world, lane))?.offset === '5');
+  await produce(world.kafka, retryTopic.topic, numbered('coming', 2, 1));
+  await until('the block', async () => (await committedIn(world, retryTopic))?.offset === '5');
   expect(blocks).toEqual([5]);
 });
 
@@ -87,68 +87,75 @@ test('a block cut by age is written though the first try failed and nothing new 
   timeout: TEST_MS,
 }, async () => {
   const world = parts();
-  const lane = await createSinkLane(world);
+  const retryTopic = await createSinkLane(world);
   let tries = 0;
   const insert = async (_topic: string, token: string, rows: readonly SinkRow[]): Promise<void> => {
     if (++tries === 1) throw new WarehouseError('warehouse_unavailable', 'for a moment');
-    await insertBlock(world.warehouse, lane.table, token, rows);
+    await insertBlock(world.warehouse, retryTopic.table, token, rows);
   };
-  await runHere(world, lane, { insert });
-  await produce(world.kafka, lane.topic, numbered('again', 3, 1));
-  await until('the block', async () => (await committedIn(world, lane))?.offset === '3');
-  expect(await wordsIn(world, lane)).toEqual(['again-0', 'again-1', 'again-2']);
+  await runHere(world, retryTopic, { insert });
+  await produce(world.kafka, retryTopic.topic, numbered('again', 3, 1));
+  await until('the block', async () => (await committedIn(world, retryTopic))?.offset === '3');
+  expect(await wordsIn(world, retryTopic)).toEqual(['again-0', 'again-1', 'again-2']);
   expect(tries).toBe(2);
 });
 
 test('a coordinator that forgot what was committed doubles nothing', { timeout: TEST_MS }, async () => {
   const world = parts();
-  const lane = await createSinkLane(world);
+  const retryTopic = await createSinkLane(world);
   const { admin, forget } = forgetful(world.admin);
   let fails = false;
   const insert = async (_topic: string, token: string, rows: readonly SinkRow[]): Promise<void> => {
-    await insertBlock(world.warehouse, lane.table, token, rows);
+    await insertBlock(world.warehouse, retryTopic.table, token, rows);
     if (!fails) return;
     fails = false;
     throw new WarehouseError('warehouse_unavailable', 'for a moment');
   };
-  await runHere(world, lane, { insert, admin });
-  await produce(world.kafka, lane.topic, numbered('first', 3, 1));
-  await until('the first block', async () => (await committedIn(world, lane))?.offset === '3');
+  await runHere(world, retryTopic, { insert, admin });
+  await produce(world.kafka, retryTopic.topic, numbered('first', 3, 1));
+  await until('the first block', async () => (await committedIn(world, retryTopic))?.offset === '3');
   forget();
   fails = true;
-  await produce(world.kafka, lane.topic, numbered('second', 3, 1));
+  await produce(world.kafka, retryTopic.topic, numbered('second', 3, 1));
   await until('the block to be tried', () => !fails);
-  await produce(world.kafka, lane.topic, numbered('third', 1, 1));
-  await until('all blocks', async () => (await committedIn(world, lane))?.offset === '7');
+  await produce(world.kafka, retryTopic.topic, numbered('third', 1, 1));
+  await until('all blocks', async () => (await committedIn(world, retryTopic))?.offset === '7');
   const words = ['first-0', 'first-1', 'first-2', 'second-0', 'second-1', 'second-2', 'third-0'];
-  expect(await wordsIn(world, lane)).toEqual(words);
+  expect(await wordsIn(world, retryTopic)).toEqual(words);
 });
 
 test('what was fetched while a block failed is not taken twice', { timeout: TEST_MS }, async () => {
   const world = parts();
-  const lane = await createSinkLane(world);
+  const retryTopic = await createSinkLane(world);
   const failing = Promise.withResolvers<never>();
   let tries = 0;
   const insert = async (_topic: string, token: string, rows: readonly SinkRow[]): Promise<void> => {
     if (++tries === 1) await failing.promise;
-    await insertBlock(world.warehouse, lane.table, token, rows);
+    await insertBlock(world.warehouse, retryTopic.table, token, rows);
   };
   const { kafka, watched } = watchedConsumers(world.addresses.kafkaBrokers);
-  await runHere(world, lane, { insert, kafka });
-  await produce(world.kafka, lane.topic, numbered('first', 3, 1));
+  await runHere(world, retryTopic, { insert, kafka });
+  await produce(world.kafka, retryTopic.topic, numbered('first', 3, 1));
   await until('the block to be tried', () => tries === 1);
-  await produce(world.kafka, lane.topic, numbered('second', 3, 1));
+  await produce(world.kafka, retryTopic.topic, numbered('second', 3, 1));
   await until('the others to be fetched', () => watched.fetched === 6);
   failing.reject(new WarehouseError('warehouse_unavailable', 'for a moment'));
-  await until('both blocks', async () => (await committedIn(world, lane))?.offset === '6');
-  expect(await wordsIn(world, lane)).toEqual(['first-0', 'first-1', 'first-2', 'second-0', 'second-1', 'second-2']);
+  await until('both blocks', async () => (await committedIn(world, retryTopic))?.offset === '6');
+  expect(await wordsIn(world, retryTopic)).toEqual([
+    'first-0',
+    'first-1',
+    'first-2',
+    'second-0',
+    'second-1',
+    'second-2',
+  ]);
 });
 
 test('a record that cannot be read for a moment loses none before it, though nothing is committed yet', {
   timeout: TEST_MS,
 }, async () => {
   const world = parts();
-  const lane = await createSinkLane(world);
+  const retryTopic = await createSinkLane(world);
   const taken: string[] = [];
   const toRows = async (topic: string, partition: number, record: InRecord): Promise<SinkRow[]> => {
     const text = record.value?.toString() ?? '';
@@ -160,81 +167,81 @@ test('a record that cannot be read for a moment loses none before it, though not
   };
   const flushIntervalMs = 3_600_000;
   let nowMs = Date.now();
-  await runHere(world, lane, { toRows, flushIntervalMs, nowMs: () => nowMs });
-  await produce(world.kafka, lane.topic, [{ partition: 0, value: 'first' }]);
+  await runHere(world, retryTopic, { toRows, flushIntervalMs, nowMs: () => nowMs });
+  await produce(world.kafka, retryTopic.topic, [{ partition: 0, value: 'first' }]);
   await until('the first to be gathered', () => taken.length === 1);
-  await produce(world.kafka, lane.topic, [{ partition: 0, value: 'second' }]);
+  await produce(world.kafka, retryTopic.topic, [{ partition: 0, value: 'second' }]);
   await until('both to be gathered', () => taken.length === 4);
   nowMs += 2 * flushIntervalMs;
   // The sink looks at its clock when something comes; only later by itself.
-  await produce(world.kafka, lane.topic, [{ partition: 0, value: 'third' }]);
-  await until('the block', async () => (await committedIn(world, lane))?.offset === '3');
+  await produce(world.kafka, retryTopic.topic, [{ partition: 0, value: 'third' }]);
+  await until('the block', async () => (await committedIn(world, retryTopic))?.offset === '3');
   expect(taken).toEqual(['first', 'second', 'first', 'second', 'third']);
-  expect(await wordsIn(world, lane)).toEqual(['first', 'second', 'third']);
+  expect(await wordsIn(world, retryTopic)).toEqual(['first', 'second', 'third']);
 });
 
 test('while a full block is being written no more of its topic is gathered', { timeout: TEST_MS }, async () => {
   const world = parts();
-  const lane = await createSinkLane(world, 2);
+  const retryTopic = await createSinkLane(world, 2);
   const hanging = Promise.withResolvers<void>();
   let tries = 0;
   const insert = async (_topic: string, token: string, rows: readonly SinkRow[]): Promise<void> => {
     if (++tries === 1) await hanging.promise;
-    await insertBlock(world.warehouse, lane.table, token, rows);
+    await insertBlock(world.warehouse, retryTopic.table, token, rows);
   };
   const { kafka, watched } = watchedConsumers(world.addresses.kafkaBrokers);
   const { made, toRows } = countedRows();
-  await runHere(world, lane, { kafka, insert, toRows, blockRowsMax: 3, flushIntervalMs: 3_600_000 });
+  await runHere(world, retryTopic, { kafka, insert, toRows, blockRowsMax: 3, flushIntervalMs: 3_600_000 });
   await produce(
     world.kafka,
-    lane.topic,
+    retryTopic.topic,
     [0, 1, 2].map((at) => ({ partition: 0, value: `held-${at}` })),
   );
   await until('the block to be tried', () => tries === 1);
-  await produce(world.kafka, lane.topic, [{ partition: 1, value: 'more-0' }]);
+  await produce(world.kafka, retryTopic.topic, [{ partition: 1, value: 'more-0' }]);
   await until('one more to be gathered', () => made.records === 4);
   // Each is queued before the next one is sent; none is fetched any more where four fetches wait.
   for (let at = 1; at < 5; at++) {
-    await produce(world.kafka, lane.topic, [{ partition: 1, value: `more-${at}` }]);
+    await produce(world.kafka, retryTopic.topic, [{ partition: 1, value: `more-${at}` }]);
     await until('the record to be fetched', () => watched.fetched === 4 + at);
   }
   expect(made.records).toBe(4);
   const rest = [5, 6, 7, 8].map((at) => ({ partition: 1, value: `more-${at}` }));
-  await produce(world.kafka, lane.topic, rest);
+  await produce(world.kafka, retryTopic.topic, rest);
   hanging.resolve();
   const asked = ['held-0', 'held-1', 'held-2', ...numbered('more', 9, 1).map(({ value }) => value)];
   // How many come with one fetch is the broker's to say, so that a block may be cut before the last of them.
   await until('the other blocks', async () => {
-    await produce(world.kafka, lane.topic, [{ partition: 1, value: 'later' }]);
-    const written = (await wordsIn(world, lane)).filter((word) => word !== 'later');
+    await produce(world.kafka, retryTopic.topic, [{ partition: 1, value: 'later' }]);
+    const written = (await wordsIn(world, retryTopic)).filter((word) => word !== 'later');
     return written.length === asked.length && asked.every((word) => written.includes(word));
   });
 });
 
 test('a record without rows harms none beside it', { timeout: TEST_MS }, async () => {
   const world = parts();
-  const lane = await createSinkLane(world);
-  await runHere(world, lane);
+  const retryTopic = await createSinkLane(world);
+  await runHere(world, retryTopic);
   await produce(
     world.kafka,
-    lane.topic,
+    retryTopic.topic,
     ['before', 'poison', 'after'].map((value) => ({ partition: 0, value })),
   );
-  await until('the block', async () => (await committedIn(world, lane))?.offset === '3');
-  await produce(world.kafka, lane.topic, [{ partition: 0, value: 'poison' }]);
-  await until('a block of nothing', async () => (await committedIn(world, lane))?.offset === '4');
-  expect(await wordsIn(world, lane)).toEqual(['before', 'after']);
+  await until('the block', async () => (await committedIn(world, retryTopic))?.offset === '3');
+  await produce(world.kafka, retryTopic.topic, [{ partition: 0, value: 'poison' }]);
+  await until('a block of nothing', async () => (await committedIn(world, retryTopic))?.offset === '4');
+  expect(await wordsIn(world, retryTopic)).toEqual(['before', 'after']);
 });
 
 test('rows that ClickHouse will never take stop the process', { timeout: TEST_MS }, async () => {
   const world = parts();
-  const lane = await createSinkLane(world);
+  const retryTopic = await createSinkLane(world);
   const fatal = Promise.withResolvers<unknown>();
-  await runHere(world, lane, {
+  await runHere(world, retryTopic, {
     toRows: async () => [{ record_offset: 'four' as unknown as number, word: 'secret' }],
     onFatal: fatal.resolve,
   });
-  await produce(world.kafka, lane.topic, numbered('wrong', 1, 1));
+  await produce(world.kafka, retryTopic.topic, numbered('wrong', 1, 1));
   const error = await fatal.promise;
   expect(error).toMatchObject({ code: 'warehouse_refused', recovery: 'stop' });
   expect(String(error)).not.toContain('secret');
@@ -244,24 +251,24 @@ test('rows of a topic that was made anew under its name are stored, though a blo
   timeout: TEST_MS,
 }, async () => {
   const world = parts();
-  const lane = await createSinkLane(world);
-  const earlier = await runHere(world, lane);
-  await produce(world.kafka, lane.topic, [{ partition: 0, value: 'before' }]);
-  await until('the block', async () => (await wordsIn(world, lane)).length === 1);
-  await until('its offset', async () => (await committedIn(world, lane))?.offset === '1');
+  const retryTopic = await createSinkLane(world);
+  const earlier = await runHere(world, retryTopic);
+  await produce(world.kafka, retryTopic.topic, [{ partition: 0, value: 'before' }]);
+  await until('the block', async () => (await wordsIn(world, retryTopic)).length === 1);
+  await until('its offset', async () => (await committedIn(world, retryTopic))?.offset === '1');
   await earlier.stop();
-  await world.admin.deleteTopics({ topics: [lane.topic] });
-  await until('no topic', async () => !(await world.admin.listTopics()).includes(lane.topic));
-  await world.admin.createTopics({ topics: [{ topic: lane.topic, numPartitions: 1 }], waitForLeaders: true });
-  await runHere(world, lane);
-  await produce(world.kafka, lane.topic, [{ partition: 0, value: 'after' }]);
-  await until('both blocks', async () => (await wordsIn(world, lane)).join() === 'after,before');
+  await world.admin.deleteTopics({ topics: [retryTopic.topic] });
+  await until('no topic', async () => !(await world.admin.listTopics()).includes(retryTopic.topic));
+  await world.admin.createTopics({ topics: [{ topic: retryTopic.topic, numPartitions: 1 }], waitForLeaders: true });
+  await runHere(world, retryTopic);
+  await produce(world.kafka, retryTopic.topic, [{ partition: 0, value: 'after' }]);
+  await until('both blocks', async () => (await wordsIn(world, retryTopic)).join() === 'after,before');
 });
 
 test('a planned block whose last record is gone takes none behind it', { timeout: TEST_MS }, async () => {
   const world = parts();
-  const lane = await createSinkLane(world);
-  const earlier = await runHere(world, lane);
+  const retryTopic = await createSinkLane(world);
+  const earlier = await runHere(world, retryTopic);
   await until('a member', () => earlier.assigned().length === 1);
   await earlier.stop();
   const producer = world.kafka.producer({
@@ -272,30 +279,33 @@ test('a planned block whose last record is gone takes none behind it', { timeout
   await producer.connect();
   const planning = await producer.transaction();
   const plan = { partition: 0, offset: '0', metadata: 'plan:0:0-3' };
-  await planning.sendOffsets({ consumerGroupId: lane.groupId, topics: [{ topic: lane.topic, partitions: [plan] }] });
+  await planning.sendOffsets({
+    consumerGroupId: retryTopic.groupId,
+    topics: [{ topic: retryTopic.topic, partitions: [plan] }],
+  });
   await planning.commit();
-  await until('the plan to be seen', async () => (await committedIn(world, lane))?.metadata === 'plan:0:0-3');
+  await until('the plan to be seen', async () => (await committedIn(world, retryTopic))?.metadata === 'plan:0:0-3');
   const transaction = await producer.transaction();
   const messages = ['zero', 'one', 'two'].map((value) => ({ partition: 0, value }));
-  await transaction.send({ topic: lane.topic, messages });
+  await transaction.send({ topic: retryTopic.topic, messages });
   await transaction.commit();
   await producer.disconnect();
   await until('the transaction marker', async () => {
-    const [end] = await world.admin.fetchTopicOffsets(lane.topic);
+    const [end] = await world.admin.fetchTopicOffsets(retryTopic.topic);
     return end?.high === '4';
   });
   // Offset 3 is the transaction's marker, which no reader gets: as after compaction.
-  await produce(world.kafka, lane.topic, [
+  await produce(world.kafka, retryTopic.topic, [
     { partition: 0, value: 'four' },
     { partition: 0, value: 'five' },
   ]);
   const blocks: string[] = [];
-  await runHere(world, lane, {
+  await runHere(world, retryTopic, {
     insert: async (_topic, token, rows) => {
       blocks.push(`${token.split('/').at(-1)} ${rows.map(({ word }) => word).join()}`);
-      await insertBlock(world.warehouse, lane.table, token, rows);
+      await insertBlock(world.warehouse, retryTopic.table, token, rows);
     },
   });
-  await until('all', async () => (await committedIn(world, lane))?.offset === '6');
+  await until('all', async () => (await committedIn(world, retryTopic))?.offset === '6');
   expect(blocks).toEqual(['0-3 zero,one,two', '4-5 four,five']);
 });

@@ -67,12 +67,12 @@ export async function createSinkLane({ kafka, warehouse }: SinkWorld, partitions
 /** Runs a sink in this process until the test ends or it is stopped. */
 export async function runHere(
   world: SinkWorld,
-  lane: SinkLane,
+  retryTopic: SinkLane,
   changes: Partial<SinkOptions<SinkRow>> = {},
 ): Promise<Consumption> {
   const kafka = kafkaOf(world.addresses.kafkaBrokers, uniqueName('member'));
   const { admin, warehouse } = world;
-  const consumption = await joinSink({ kafka, admin, warehouse, ...lane, changes });
+  const consumption = await joinSink({ kafka, admin, warehouse, ...retryTopic, changes });
   onTestFinished(() => consumption.stop());
   return consumption;
 }

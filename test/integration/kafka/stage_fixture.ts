@@ -63,7 +63,7 @@ export async function createLane({ kafka }: KafkaFixture, inputs: number, output
  */
 export async function joinStage(
   world: KafkaFixture,
-  lane: Lane,
+  retryTopic: Lane,
   transform: TransactionalStageOptions['transform'],
   given: Partial<
     Pick<
@@ -75,8 +75,8 @@ export async function joinStage(
   const consumption = await runTransactionalStage({
     kafka: given.kafka ?? kafkaOf(world.brokers, uniqueName('member')),
     admin: world.admin,
-    groupId: lane.groupId,
-    topics: [lane.input],
+    groupId: retryTopic.groupId,
+    topics: [retryTopic.input],
     sessionTimeoutMs: SESSION_TIMEOUT_MS,
     concurrency: 8,
     transform,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { identify } from '#pipelines/identity/identity.ts';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import type { EventRow } from '#pipelines/warehouse/block.ts';
 import type { Event } from '#schemas/event.ts';
-import { decodeEntry, type EntryView, encodeEvent } from '#schemas/event_batch.ts';
+import { decodeEntry, type EncodedEvent, encodeEvent } from '#schemas/event_batch.ts';
 import type { DemoRequest } from '#services/local/demo/world/demo_event.ts';
 import { createWorld } from '#services/local/demo/world/demo_world.ts';
 import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts';
@@ -31,7 +31,7 @@ export async function demoRows(endsAt: number): Promise<EventRow[]> {
 
 function takenOf({ caller, headers, body }: DemoRequest, receivedAtMs: number): Event[] {
   const { events } = JSON.parse(body) as { events: unknown[] };
-  return takeBatch(events, {
+  return processBatch(events, {
     site: site(),
     caller,
     receivedAtMs,
@@ -47,7 +47,7 @@ function takenOf({ caller, headers, body }: DemoRequest, receivedAtMs: number): 
   }).taken;
 }
 
-function viewOf(event: Event, offset: number): EntryView {
+function viewOf(event: Event, offset: number): EncodedEvent {
   return {
     coordinate: { partition: 0, offset, index: 0 },
     personBytes: Buffer.from([0]),

@@ -5,7 +5,7 @@ import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
 import { attemptsStatement, storedEventStatement } from '#pipelines/analytics/event_trace/trace.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
-import { shownLetter } from '#test/unit/control/memory_letters.ts';
+import { shownDeadLetter } from '#test/unit/control/memory_letters.ts';
 import { START, storedRow } from './few_rows.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';
 import { commandLine } from './typed_command.ts';
@@ -124,7 +124,7 @@ test('the command line tells it in sentences, and the attempts as a table', asyn
 
 test('an event without a row is looked for among the dead letters; of another site it is unknown', async () => {
   const { control } = await create();
-  control.letters.letters = [shownLetter(7)];
+  control.deadLetters.deadLetters = [shownDeadLetter(7)];
   const found = await control.call('GET', '/v1/query/shop/events/event-7');
   expect(found.body).toMatchObject({ row: null, dead_letters: [{ id: 'dedup-0-7', reason: 'transform_failed' }] });
   await control.call('POST', 'sites', { body: { site_id: 'other', account_id: 'acme' } });
@@ -137,10 +137,10 @@ test('an event without a row is looked for among the dead letters; of another si
     expect([status, body.error.code]).toEqual([404, code]);
   }
   expect((await control.call('GET', `/v1/query/shop/events/${'x'.repeat(201)}`)).status).toBe(400);
-  control.letters.failure = new DeadLettersError('away');
+  control.deadLetters.failure = new DeadLettersError('away');
   const away = await control.call('GET', '/v1/query/shop/events/event-7');
   expect([away.status, away.body.error.code]).toEqual([503, 'dead_letters_unavailable']);
-  control.letters.failure = new SearchBusyError();
+  control.deadLetters.failure = new SearchBusyError();
   const busy = await control.call('GET', '/v1/query/shop/events/event-7');
   expect([busy.status, busy.body.error.code]).toEqual([429, 'query_busy']);
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ANALYST_TABLES, SQL_ASKER, SQL_SETTINGS, sqlRightsStatements } from '#infra/clickhouse/analyst_rights.ts';
+import { ANALYST_TABLES, SQL_API_USER, SQL_SETTINGS, sqlRightsStatements } from '#infra/clickhouse/analyst_rights.ts';
 import { createWarehouse, insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { newQueryId } from '#infra/clickhouse/running_queries.ts';
@@ -193,7 +193,7 @@ test('a site has so many queries at once, and another is not held up by them', a
   expect([third.status, third.body.error.code]).toEqual([429, 'query_busy']);
   expect((await ask('SELECT 1', { site: FOREIGN })).status).toBe(200);
   await until('both to be ended', async () => {
-    await service.command({ query: `KILL QUERY WHERE user = '${SQL_ASKER}' AND query LIKE '${slow}%' SYNC` });
+    await service.command({ query: `KILL QUERY WHERE user = '${SQL_API_USER}' AND query LIKE '${slow}%' SYNC` });
     return ended === running.length;
   });
   expect((await Promise.all(running)).map(({ status }) => status)).not.toContain(200);
@@ -267,5 +267,5 @@ test('the statements of the user are SQL, though this server cannot make users',
     const rows = await service.query({ query: `EXPLAIN AST ${statement}`, format: 'TabSeparated' });
     expect(await rows.text(), statement).not.toBe('');
   }
-  expect(sqlRightsStatements('svc', '').join(';')).toContain(SQL_ASKER);
+  expect(sqlRightsStatements('svc', '').join(';')).toContain(SQL_API_USER);
 });

@@ -106,9 +106,9 @@ test('a lease is dead when its lease was not renewed', async () => {
   const store = open();
   const quota = createQuotaStore(redis());
   await store.renew(['short', 'long', 'other'], 60_000);
-  expect(await quota.deadLeases()).toEqual([]);
+  expect(await quota.expiredLeases()).toEqual([]);
   await store.renew(['short'], 0);
-  expect(await quota.deadLeases()).toEqual(['short']);
+  expect(await quota.expiredLeases()).toEqual(['short']);
   await quota.forgetLease('short');
-  expect(await quota.deadLeases()).toEqual([]);
+  expect(await quota.expiredLeases()).toEqual([]);
 });

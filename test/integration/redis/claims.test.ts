@@ -18,7 +18,7 @@ function create(cluster: boolean) {
     const store = createDedupIndex(redisByClock(redis(), nowMs), { ...OPTIONS, cluster });
     return {
       async claim(claims) {
-        await beginIncarnation(store.incarnation);
+        await beginIncarnation(store.epoch);
         return store.claim(claims.map((one) => ({ ...one, field: mark + one.field })));
       },
     };
@@ -32,7 +32,7 @@ claimStoreSuite('claims in Redis, cut for a cluster', () => create(true));
 async function alone(options: Partial<typeof OPTIONS> = {}): Promise<DedupIndex> {
   await redis().flushdb();
   const store = createDedupIndex(redis(), { ...OPTIONS, ...options });
-  await beginIncarnation(store.incarnation);
+  await beginIncarnation(store.epoch);
   return store;
 }
 
@@ -40,7 +40,7 @@ async function alone(options: Partial<typeof OPTIONS> = {}): Promise<DedupIndex>
 async function aloneAt(nowMs: () => number, options: Partial<typeof OPTIONS> = {}): Promise<DedupIndex> {
   await redis().flushdb();
   const store = createDedupIndex(redisByClock(redis(), nowMs), { ...OPTIONS, ...options });
-  await beginIncarnation(store.incarnation);
+  await beginIncarnation(store.epoch);
   return store;
 }
 
@@ -97,7 +97,7 @@ test('sweeping goes on after the window was made longer or shorter', async () =>
       redisByClock(redis(), () => nowMs),
       { ...OPTIONS, windowMs: after },
     );
-    await beginIncarnation(store.incarnation);
+    await beginIncarnation(store.epoch);
     const beginMs = NOW_MS + after + DAY_MS;
     for (let call = 0; call <= 1_100; call++) {
       nowMs = beginMs + Math.round((call * after) / 4_000);
@@ -156,12 +156,12 @@ test('claims made by another layout count as lost, all of them, and go when they
   await before.claim(some(200, 'id'));
   for (const changed of [{ bucketChars: BUCKET_CHARS + 1 }, { windowMs: 2 * WINDOW_MS }]) {
     const store = createDedupIndex(redis(), { ...OPTIONS, ...changed });
-    expect(await store.incarnation.state()).toMatchObject({ kind: 'lost', sinceMs: null });
+    expect(await store.epoch.state()).toMatchObject({ kind: 'lost', sinceMs: null });
     await expect(store.claim([claim('id-1', 9)])).rejects.toMatchObject({ code: 'index_lost' });
   }
   const longer = createDedupIndex(redis(), { ...OPTIONS, bucketChars: BUCKET_CHARS + 1 });
-  await longer.incarnation.take('test', 5_000);
-  await longer.incarnation.invalidate('test');
+  await longer.epoch.take('test', 5_000);
+  await longer.epoch.invalidate('test');
   await expect(before.claim([claim('id-1', 9)])).rejects.toMatchObject({ code: 'index_lost' });
   await longer.attempt();
   expect(await held()).toBe(0);
@@ -174,13 +174,13 @@ test('claims whose incarnation tells no layout are not trusted, and stay where t
   await redis().set('d:epoch', runId);
   const store = createDedupIndex(redis(), OPTIONS);
   await expect(store.claim([claim('id-1', 9)])).rejects.toMatchObject({ code: 'index_lost' });
-  expect(await store.incarnation.state()).toMatchObject({ kind: 'lost', sinceMs: null });
-  await store.incarnation.take('test', 5_000);
-  await store.incarnation.invalidate('test');
+  expect(await store.epoch.state()).toMatchObject({ kind: 'lost', sinceMs: null });
+  await store.epoch.take('test', 5_000);
+  await store.epoch.invalidate('test');
   expect(await redis().get('d:epoch')).toBeNull();
-  await store.incarnation.release('test');
+  await store.epoch.release('test');
   await store.attempt();
-  await beginIncarnation(store.incarnation);
+  await beginIncarnation(store.epoch);
   expect(await store.claim([claim('id-1', 9)])).toEqual([claim('id-1', 1).coordinate]);
 });
 
@@ -202,7 +202,7 @@ test('an attempt is gone on with while everything it restored is there, by the s
     expect((await other.attempt()).passed.size).toBe(0);
     await first.pass(3, 1_000);
     expect((await other.attempt()).passed.size).toBe(0);
-    await beginIncarnation(other.incarnation);
+    await beginIncarnation(other.epoch);
     expect((await other.attempt()).passed.size).toBe(0);
   }
 });

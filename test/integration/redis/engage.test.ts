@@ -63,7 +63,7 @@ test('it is forgotten after half a year, and holds no id of the visitor', async 
 test('all ids of one person share it, whichever of them leads', async () => {
   const memory = createVisitorStateStore(redis());
   const store = createIdentityStore(redis());
-  await beginIncarnation(store.incarnation);
+  await beginIncarnation(store.epoch);
   for (const first of ['laptop', 'phone']) {
     const site = randomUUID();
     const second = first === 'laptop' ? 'phone' : 'laptop';

@@ -23,14 +23,14 @@ identityStoreSuite('identity in Redis', (personsMax): IdentityStore => {
   const store = createIdentityStore(redis(), personsMax);
   return {
     async resolve(siteId, questions) {
-      await beginIncarnation(store.incarnation);
+      await beginIncarnation(store.epoch);
       return store.resolve(siteId, questions);
     },
   };
 });
 
 async function learn(store: IdentityIndex, site: string, questions: readonly IdentityLookup[]) {
-  await beginIncarnation(store.incarnation);
+  await beginIncarnation(store.epoch);
   const answers = await store.resolve(site, questions);
   return answers.flatMap(({ links }) => links);
 }
@@ -62,7 +62,7 @@ async function rebuild(store: IdentityIndex, site: string, links: readonly Ident
       gen(() => fc.shuffledSubarray(ones, { minLength: ones.length })),
     );
   }
-  await beginIncarnation(store.incarnation);
+  await beginIncarnation(store.epoch);
 }
 
 const capOf = (gen: fc.GeneratorValue): number => gen(() => fc.integer({ min: 1, max: 5 }));
@@ -209,7 +209,11 @@ test('an emptied Redis is not asked before it was taught again, and knows identi
 test('what was not believed of a person is not known of them after a rebuild either', async () => {
   const store = createIdentityStore(redis());
   const site = randomUUID();
-  const emailOf = (letter: string) => ({ ...NO_IDENTIFIERS, email: letter.repeat(64), first_name: letter.repeat(64) });
+  const emailOf = (deadLetter: string) => ({
+    ...NO_IDENTIFIERS,
+    email: deadLetter.repeat(64),
+    first_name: deadLetter.repeat(64),
+  });
   const asked = [
     question(site, 'anna', { nodes: ['a'], identifiers: emailOf('a') }),
     question(site, 'ben', { nodes: ['b'], identifiers: emailOf('b'), coordinate: '0:1:0' }),
@@ -220,7 +224,7 @@ test('what was not believed of a person is not known of them after a rebuild eit
   await redis().flushdb();
   for (const isOfPass of RESTORE_PASSES) await store.restoreLinks(site, links.filter(isOfPass));
   await store.restoreQuestions(site, [...asked.slice(2, 3), ...asked.slice(0, 2), ...asked.slice(3)]);
-  await beginIncarnation(store.incarnation);
+  await beginIncarnation(store.epoch);
   const answers = await store.resolve(
     site,
     ['anna', 'ben'].map((person) => question(site, person)),
@@ -238,7 +242,7 @@ test('sites that are asked about at one moment share scripts, and each has its o
     },
   });
   const store = createIdentityStore(counted);
-  await beginIncarnation(store.incarnation);
+  await beginIncarnation(store.epoch);
   const sites = Array.from({ length: 700 }, () => randomUUID());
   const big = randomUUID();
   const many = Array.from({ length: 1_200 }, (_, at) => question(big, `p_${at}`, { nodes: [`n_${at}`] }));

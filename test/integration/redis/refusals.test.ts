@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
-import { createRejectionReporter, markRefusalsCounted, readRejections } from '#infra/redis/edge_reports.ts';
+import { createRejectionReporter, markRejectionsCounted, readRejections } from '#infra/redis/edge_reports.ts';
 import {
+  countRejection,
   HOUR_MS,
-  newRefusalNotes,
-  noteRefusal,
-  type Refusal,
-  type RefusalNotes,
-  type RefusalSample,
+  type IngestionWarning,
+  newRejectionCounts,
+  type RejectionCounts,
+  type RejectionSample,
 } from '#pipelines/ingestion_warnings/warnings.ts';
 import { useRedis } from '#test/harness/redis.ts';
 import { redisByClock } from '#test/harness/redis_clock.ts';
 
 const NOW_HOUR = 480_000;
 const NOW_MS = NOW_HOUR * HOUR_MS;
-const MALFORMED: Refusal = { kind: 'rejected', code: 'event_name_missing' };
-const BOT: Refusal = { kind: 'dropped', code: 'bot' };
+const MALFORMED: IngestionWarning = { kind: 'rejected', code: 'event_name_missing' };
+const BOT: IngestionWarning = { kind: 'dropped', code: 'bot' };
 
 const redis = useRedis();
 let siteId: string;
@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 
 let number = 0;
-const note = (notes: RefusalNotes, nowMs = NOW_MS) =>
+const note = (notes: RejectionCounts, nowMs = NOW_MS) =>
   createRejectionReporter(
     redisByClock(redis(), () => nowMs),
     'edge-1',
@@ -32,14 +32,14 @@ const note = (notes: RefusalNotes, nowMs = NOW_MS) =>
 const read = () => readRejections(redis(), siteId);
 const told = { keyId: 'k', caller: 'server', event: 'buy', index: 3, fields: ['event', 'properties.value'] } as const;
 
-function counted(...refusals: [Refusal, number][]): RefusalNotes {
-  const notes = newRefusalNotes();
-  for (const [refusal, atMs] of refusals) noteRefusal(notes, refusal, atMs, () => told);
+function counted(...rejections: [IngestionWarning, number][]): RejectionCounts {
+  const notes = newRejectionCounts();
+  for (const [refusal, atMs] of rejections) countRejection(notes, refusal, atMs, () => told);
   return notes;
 }
 
-const sampled = (samples: RefusalSample[]): RefusalNotes => ({ ...counted([MALFORMED, NOW_MS]), samples });
-const sampleAt = (refusal: Refusal, atMs: number): RefusalSample => ({ atMs, ...refusal, ...told });
+const sampled = (samples: RejectionSample[]): RejectionCounts => ({ ...counted([MALFORMED, NOW_MS]), samples });
+const sampleAt = (refusal: IngestionWarning, atMs: number): RejectionSample => ({ atMs, ...refusal, ...told });
 
 test('what an edge passes on again counts once, and what another edge has under the same number counts too', async () => {
   const [one, other] = ['edge-2', 'edge-3'].map((edge) =>
@@ -89,7 +89,7 @@ test('of a reason the newest 20 samples are kept, and those of a rare one stay',
 test('100 samples of a site are kept; of the most frequent reasons the oldest give way', async () => {
   await note(sampled([sampleAt(BOT, NOW_MS)]));
   for (let code = 0; code < 8; code += 1) {
-    const refusal: Refusal = { kind: 'refused', code: `c${code}` };
+    const refusal: IngestionWarning = { kind: 'refused', code: `c${code}` };
     await note(sampled(Array.from({ length: 20 }, (_, at) => sampleAt(refusal, NOW_MS + 1 + code * 100 + at))));
   }
   const { samples } = await read();
@@ -118,8 +118,8 @@ test('hours and samples are kept for 7 days', async () => {
 test('the first edge that says so tells from when on is counted', async () => {
   await redis().del('refusals.since');
   expect((await read()).sinceMs).toBeNull();
-  await markRefusalsCounted(redis(), 5);
-  await markRefusalsCounted(redis(), 6);
+  await markRejectionsCounted(redis(), 5);
+  await markRejectionsCounted(redis(), 6);
   expect((await read()).sinceMs).toBe(5);
   await redis().del('refusals.since');
 });

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { queryLedger } from '#infra/clickhouse/delivery_ledger.ts';
 import type { AttemptItem, HealthItem } from '#services/control_api/destinations.ts';
-import type { DeadLetterItem, LetterDetails } from '#services/control_api/redelivery.ts';
+import type { DeadLetterDetails, DeadLetterItem } from '#services/control_api/redelivery.ts';
 import { knownOf } from '#services/redelivery/select_events.ts';
 import { NOW_MS } from '#test/unit/control/harness.ts';
-import { shownLetter } from '#test/unit/control/memory_letters.ts';
+import { shownDeadLetter } from '#test/unit/control/memory_letters.ts';
 import { useQueryWorld } from '../query/query_world.ts';
 
 const TEST_MS = 120_000;
@@ -106,12 +106,12 @@ test('letters of deliveries are compared with the outcomes of their events', { t
     ]),
     ...rows('l', 'webhook', [[1, 'delivered']]),
   ]);
-  control.letters.letters = [1, 2, 3, 4, 5].map((offset) => {
+  control.deadLetters.deadLetters = [1, 2, 3, 4, 5].map((offset) => {
     // The last one died after its last attempt.
     const died_at = offset === 5 ? NOW_MS : 5;
-    const letter = shownLetter(offset, { stage: 'delivery', destination: 'meta', reason: 'http_400', died_at });
+    const deadLetter = shownDeadLetter(offset, { stage: 'delivery', destination: 'meta', reason: 'http_400', died_at });
     const of = { siteId: 'l', eventId: `e${offset}`, coordinate: { partition: 0, offset, index: 2 } };
-    return { ...letter, views: (letter.views ?? []).map((view) => ({ ...view, ...of, receivedAtMs: NOW_MS })) };
+    return { ...deadLetter, views: (deadLetter.views ?? []).map((view) => ({ ...view, ...of, receivedAtMs: NOW_MS })) };
   });
   const { items } = (await control.call('GET', 'dead-letters')).body as { items: DeadLetterItem[] };
   expect(items.map(({ id, delivery, resendable }) => [id, delivery, resendable])).toEqual([
@@ -121,12 +121,12 @@ test('letters of deliveries are compared with the outcomes of their events', { t
     ['delivery-0-4', 'dead', true],
     ['delivery-0-5', 'dead', true],
   ]);
-  const { attempts } = (await control.call('GET', 'dead-letters/delivery-0-2')).body as LetterDetails;
+  const { attempts } = (await control.call('GET', 'dead-letters/delivery-0-2')).body as DeadLetterDetails;
   expect(attempts?.map(({ outcome, event }) => `${outcome} ${event}`)).toEqual([
     'delivered page_view',
     'dead page_view',
   ]);
-  control.letters.letters = [];
+  control.deadLetters.deadLetters = [];
 });
 
 test('health is told by site and destination, by the newest attempt', { timeout: TEST_MS }, async () => {

@@ -46,8 +46,8 @@ async function toRows(topic: string, partition: number, record: InRecord): Promi
 }
 
 async function deadLetter(topic: string, partition: number, { offset, value }: InRecord): Promise<void> {
-  const letter = { record_offset: offset, word: `dead letter ${value?.toString()}` };
-  await insertBlock(warehouse, options.table, `${topic}/${partition}/dead letter ${offset}`, [letter]);
+  const deadLetter = { record_offset: offset, word: `dead letter ${value?.toString()}` };
+  await insertBlock(warehouse, options.table, `${topic}/${partition}/dead letter ${offset}`, [deadLetter]);
 }
 
 const { groupId, topic, table, blockRowsMax } = options;

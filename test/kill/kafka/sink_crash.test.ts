@@ -23,32 +23,32 @@ const LATER = numbered('later', 8, 1);
 const WORDS = [...TEXTS, ...LATER].map(({ value }) => value);
 const parts = useSinkParts();
 
-function member({ addresses }: SinkWorld, lane: SinkLane, facts: Partial<SinkChildOptions>) {
+function member({ addresses }: SinkWorld, retryTopic: SinkLane, facts: Partial<SinkChildOptions>) {
   const { kafkaBrokers, clickhouseUrl } = addresses;
   const shared = { brokers: kafkaBrokers, clickhouseUrl, blockRowsMax: 12, token: 'planned' };
-  return startChild(CHILD, { ...shared, ...lane, ...facts });
+  return startChild(CHILD, { ...shared, ...retryTopic, ...facts });
 }
 
 /** A member is killed in its first block; more records come; an heir with other limits goes on. */
 async function killOne(facts: Partial<SinkChildOptions>): Promise<{ words: string[]; blocks: string[] }> {
   const world = parts();
-  const lane = await createSinkLane(world);
-  await produce(world.kafka, lane.topic, TEXTS);
-  const killed = member(world, lane, facts);
+  const retryTopic = await createSinkLane(world);
+  await produce(world.kafka, retryTopic.topic, TEXTS);
+  const killed = member(world, retryTopic, facts);
   expect(await killed.ended).toBe('SIGKILL');
-  expect(await committedIn(world, lane)).toEqual({
+  expect(await committedIn(world, retryTopic)).toEqual({
     offset: '0',
     metadata: expect.stringMatching(/^plan@[\w-]+:0:0-11$/),
   });
-  await produce(world.kafka, lane.topic, LATER);
+  await produce(world.kafka, retryTopic.topic, LATER);
   const blocks: string[] = [];
   const insert = async (_topic: string, token: string, rows: readonly SinkRow[]): Promise<void> => {
     blocks.push(`${token.split('/').at(-1)} of ${rows.length}`);
-    await insertBlock(world.warehouse, lane.table, facts.token === 'random' ? `other ${token}` : token, rows);
+    await insertBlock(world.warehouse, retryTopic.table, facts.token === 'random' ? `other ${token}` : token, rows);
   };
-  await runHere(world, lane, { insert });
-  await until('all to be committed', async () => (await committedIn(world, lane))?.offset === '20');
-  return { words: await wordsIn(world, lane), blocks };
+  await runHere(world, retryTopic, { insert });
+  await until('all to be committed', async () => (await committedIn(world, retryTopic))?.offset === '20');
+  return { words: await wordsIn(world, retryTopic), blocks };
 }
 
 for (const die of ['planned', 'inserted'] as const) {
@@ -68,14 +68,14 @@ test('a member that stalls between plan and insert while another takes over writ
   timeout: TEST_MS,
 }, async () => {
   const world = parts();
-  const lane = await createSinkLane(world);
-  await produce(world.kafka, lane.topic, TEXTS);
-  const stalled = member(world, lane, { stallMs: STALL_MS });
+  const retryTopic = await createSinkLane(world);
+  await produce(world.kafka, retryTopic.topic, TEXTS);
+  const stalled = member(world, retryTopic, { stallMs: STALL_MS });
   await stalled.said('block 0-11 of 12');
-  await produce(world.kafka, lane.topic, LATER);
-  const heir = member(world, lane, { blockRowsMax: 8 });
+  await produce(world.kafka, retryTopic.topic, LATER);
+  const heir = member(world, retryTopic, { blockRowsMax: 8 });
   await heir.said('inserted');
   await stalled.said('inserted');
-  await until('all to be committed', async () => (await committedIn(world, lane))?.offset === '20');
-  expect(await wordsIn(world, lane)).toEqual(WORDS);
+  await until('all to be committed', async () => (await committedIn(world, retryTopic))?.offset === '20');
+  expect(await wordsIn(world, retryTopic)).toEqual(WORDS);
 });

@@ -18,10 +18,10 @@ const PARTITIONS = 4;
 const CHILD = new URL('./sink_child.ts', import.meta.url);
 const parts = useSinkParts();
 
-function member({ addresses }: SinkWorld, lane: SinkLane, facts: Partial<SinkChildOptions>) {
+function member({ addresses }: SinkWorld, retryTopic: SinkLane, facts: Partial<SinkChildOptions>) {
   const { kafkaBrokers, clickhouseUrl } = addresses;
   const shared = { brokers: kafkaBrokers, clickhouseUrl, blockRowsMax: 1_000, token: 'planned' };
-  return startChild(CHILD, { ...shared, ...lane, ...facts });
+  return startChild(CHILD, { ...shared, ...retryTopic, ...facts });
 }
 
 for (const die of ['planned', 'inserted'] as const) {
@@ -29,17 +29,17 @@ for (const die of ['planned', 'inserted'] as const) {
     timeout: TEST_MS,
   }, async () => {
     const world = parts();
-    const lane = await createSinkLane(world, PARTITIONS);
+    const retryTopic = await createSinkLane(world, PARTITIONS);
     const texts = numbered('word', 40, PARTITIONS);
     const later = numbered('later', 20, PARTITIONS);
-    await produce(world.kafka, lane.topic, texts);
-    expect(await member(world, lane, { die, blockRowsMax: 40 }).ended).toBe('SIGKILL');
-    await produce(world.kafka, lane.topic, later);
-    const heirs = [await runHere(world, lane), await runHere(world, lane)];
+    await produce(world.kafka, retryTopic.topic, texts);
+    expect(await member(world, retryTopic, { die, blockRowsMax: 40 }).ended).toBe('SIGKILL');
+    await produce(world.kafka, retryTopic.topic, later);
+    const heirs = [await runHere(world, retryTopic), await runHere(world, retryTopic)];
     const done = ['15 ', '15 ', '15 ', '15 '];
-    await until('all to be committed', async () => (await committedOffsets(world, lane)).join() === done.join());
+    await until('all to be committed', async () => (await committedOffsets(world, retryTopic)).join() === done.join());
     expect(heirs.map((heir) => heir.assigned().length)).toEqual([2, 2]);
     const sorted = (words: readonly string[]): string[] => words.toSorted();
-    expect(sorted(await wordsIn(world, lane))).toEqual(sorted([...texts, ...later].map(({ value }) => value)));
+    expect(sorted(await wordsIn(world, retryTopic))).toEqual(sorted([...texts, ...later].map(({ value }) => value)));
   });
 }

@@ -13,20 +13,22 @@ test('a record that kills the process when its rows are made is dead-lettered af
   timeout: TEST_MS,
 }, async () => {
   const world = parts();
-  const lane = await createSinkLane(world);
+  const retryTopic = await createSinkLane(world);
   const texts = numbered('m', 12, 1);
-  await produce(world.kafka, lane.topic, texts);
+  await produce(world.kafka, retryTopic.topic, texts);
   const options: SinkChildOptions = {
     brokers: world.addresses.kafkaBrokers,
     clickhouseUrl: world.addresses.clickhouseUrl,
     blockRowsMax: 1_000,
     token: 'planned',
     killer: 'm-8',
-    ...lane,
+    ...retryTopic,
   };
   // Before the group's first member has joined the broker knows no coordinator for it.
   const isOver = async (): Promise<boolean> =>
-    (await committedIn(world, lane).catch(() => undefined))?.offset === String(texts.length);
+    (await committedIn(world, retryTopic).catch(() => undefined))?.offset === String(texts.length);
   expect(await deathsUntil(CHILD, options, isOver, STARTS_MAX)).toBe(9);
-  expect(await wordsIn(world, lane)).toEqual(texts.map(({ value }) => (value === 'm-8' ? 'dead letter m-8' : value)));
+  expect(await wordsIn(world, retryTopic)).toEqual(
+    texts.map(({ value }) => (value === 'm-8' ? 'dead letter m-8' : value)),
+  );
 });

@@ -17,9 +17,9 @@ const OUTPUTS = 3;
 const kafka = useOwnKafka();
 
 /** The coordinator may be only just coming, and say so. */
-async function isDoneByNow(world: KafkaFixture, lane: Lane): Promise<boolean> {
+async function isDoneByNow(world: KafkaFixture, retryTopic: Lane): Promise<boolean> {
   try {
-    return await isDone(world, lane);
+    return await isDone(world, retryTopic);
   } catch (error) {
     if (error instanceof Error && error.name === 'KafkaJSProtocolError') return false;
     throw error;
@@ -30,8 +30,8 @@ test('a broker killed under load and started again: each record is passed on onc
   timeout: 180_000,
 }, async () => {
   const world = kafka();
-  const lane = await createLane(world, PARTITIONS, OUTPUTS);
-  const pass = passOn(lane.output, OUTPUTS);
+  const retryTopic = await createLane(world, PARTITIONS, OUTPUTS);
+  const pass = passOn(retryTopic.output, OUTPUTS);
   const fatal: unknown[] = [];
   const transform: typeof pass = async (batch) => {
     const few = batch.records.slice(0, 20);
@@ -40,17 +40,17 @@ test('a broker killed under load and started again: each record is passed on onc
     return next === undefined ? result : { ...result, leave: { offset: next.offset, notBeforeMs: 0 } };
   };
   const texts = numbered('b', 4_000, PARTITIONS);
-  await produce(world.kafka, lane.input, texts);
+  await produce(world.kafka, retryTopic.input, texts);
   for (let members = 0; members < 2; members++)
-    await joinStage(world, lane, transform, { onFatal: (error) => fatal.push(error) });
+    await joinStage(world, retryTopic, transform, { onFatal: (error) => fatal.push(error) });
   await sleep(1_000);
-  expect(await isDone(world, lane)).toBe(false);
+  expect(await isDone(world, retryTopic)).toBe(false);
   world.broker.kill('SIGKILL');
   await until('the broker to be gone', () => world.broker.pid === undefined);
   await sleep(5_000);
   await world.broker.start();
-  await until('the group to be done', () => isDoneByNow(world, lane));
-  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+  await until('the group to be done', () => isDoneByNow(world, retryTopic));
+  const found = await readCommitted(world.kafka, retryTopic.output, OUTPUTS);
   expect(differences(found, valuesOf(texts))).toEqual([]);
   expect(fatal).toEqual([]);
 });

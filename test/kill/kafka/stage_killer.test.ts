@@ -13,21 +13,21 @@ test('a record that kills the process is dead-lettered after a few starts, and o
   timeout: TEST_MS,
 }, async () => {
   const world = kafka();
-  const lane = await createLane(world, 2, 1);
+  const retryTopic = await createLane(world, 2, 1);
   const texts = numbered('m', 24, 2);
-  await produce(world.kafka, lane.input, texts);
+  await produce(world.kafka, retryTopic.input, texts);
   const options: StageChildOptions = {
     name: 'victim',
     variant: 'fenced',
     brokers: world.brokers,
     outputPartitions: 1,
     killer: 'm-8',
-    ...lane,
+    ...retryTopic,
   };
   // Before the group's first member has joined the broker knows no coordinator for it.
-  const isOver = (): Promise<boolean> => isDone(world, lane).catch(() => false);
+  const isOver = (): Promise<boolean> => isDone(world, retryTopic).catch(() => false);
   expect(await deathsUntil(CHILD, options, isOver, STARTS_MAX)).toBe(9);
-  const found = (await readCommitted(world.kafka, lane.output, 1)).map(({ value }) => value).sort();
+  const found = (await readCommitted(world.kafka, retryTopic.output, 1)).map(({ value }) => value).sort();
   const others = texts.map(({ value }) => value).filter((value) => value !== 'm-8');
   expect(found).toEqual([...others, 'dead letter m-8'].sort());
 });

@@ -19,9 +19,9 @@ test.each([1, 2])(
   },
   async (partitionGroupSize) => {
     const world = kafka();
-    const lane = await createLane(world, PARTITIONS, OUTPUTS);
+    const retryTopic = await createLane(world, PARTITIONS, OUTPUTS);
     const join = (): Promise<Consumption> =>
-      joinStage(world, lane, passOn(lane.output, OUTPUTS), { partitionGroupSize });
+      joinStage(world, retryTopic, passOn(retryTopic.output, OUTPUTS), { partitionGroupSize });
     const members: Consumption[] = [await join()];
     const expected: string[] = [];
     for (let round = 0; round < ROUNDS; round++) {
@@ -29,14 +29,14 @@ test.each([1, 2])(
       expected.push(...texts.map(({ value }) => value));
       const change = round % 3 === 2 ? members.shift()?.stop() : join().then((member) => members.push(member));
       for (let at = 0; at < texts.length; at += 80) {
-        await produce(world.kafka, lane.input, texts.slice(at, at + 80));
+        await produce(world.kafka, retryTopic.input, texts.slice(at, at + 80));
         await sleep(100);
       }
       await change;
       if (members.length > 3) await members.shift()?.stop();
     }
-    await until('the group to be done', () => isDone(world, lane));
-    const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+    await until('the group to be done', () => isDone(world, retryTopic));
+    const found = await readCommitted(world.kafka, retryTopic.output, OUTPUTS);
     expect(differences(found, expected)).toEqual([]);
   },
 );
@@ -45,9 +45,9 @@ test('records left for later wait their time, also when another member takes ove
   timeout: TEST_MS,
 }, async () => {
   const world = kafka();
-  const lane = await createLane(world, 1, 1);
+  const retryTopic = await createLane(world, 1, 1);
   const dueMs = Date.now() + 12_000;
-  const pass = passOn(lane.output, 1);
+  const pass = passOn(retryTopic.output, 1);
   const takenAt: number[] = [];
   const patient: typeof pass = async (batch) => {
     const due = batch.records.filter(({ value }) => !value?.toString().startsWith('wait') || Date.now() >= dueMs);
@@ -61,17 +61,20 @@ test('records left for later wait their time, also when another member takes ove
     const offset = batch.records[taken.length]?.offset ?? 0;
     return all ? result : { ...result, leave: { offset, notBeforeMs: dueMs } };
   };
-  const first = await joinStage(world, lane, patient);
+  const first = await joinStage(world, retryTopic, patient);
   const texts = ['now-0', 'now-1', 'wait-2', 'now-3'].map((value) => ({ partition: 0, value }));
-  await produce(world.kafka, lane.input, texts);
+  await produce(world.kafka, retryTopic.input, texts);
   await sleep(2_000);
-  await joinStage(world, lane, patient);
+  await joinStage(world, retryTopic, patient);
   await sleep(2_000);
   await first.stop();
-  expect((await readCommitted(world.kafka, lane.output, 1)).map(({ value }) => value)).toEqual(['now-0', 'now-1']);
-  await until('the group to be done', () => isDone(world, lane));
+  expect((await readCommitted(world.kafka, retryTopic.output, 1)).map(({ value }) => value)).toEqual([
+    'now-0',
+    'now-1',
+  ]);
+  await until('the group to be done', () => isDone(world, retryTopic));
   expect(Math.min(...takenAt)).toBeGreaterThanOrEqual(dueMs);
   expect(Date.now()).toBeLessThan(dueMs + 5_000);
-  const found = await readCommitted(world.kafka, lane.output, 1);
+  const found = await readCommitted(world.kafka, retryTopic.output, 1);
   expect(found.map(({ value }) => value)).toEqual(texts.map(({ value }) => value));
 });

@@ -18,13 +18,13 @@ const TEST_MS = 90_000;
 const CHILD = new URL('./stage_child.ts', import.meta.url);
 const kafka = useOwnKafka();
 
-function member(world: KafkaFixture, lane: Lane, facts: Partial<StageChildOptions>) {
+function member(world: KafkaFixture, retryTopic: Lane, facts: Partial<StageChildOptions>) {
   return startChild(CHILD, {
     name: 'member',
     variant: 'fenced',
     brokers: world.brokers,
     outputPartitions: OUTPUTS,
-    ...lane,
+    ...retryTopic,
     ...facts,
   });
 }
@@ -32,19 +32,24 @@ function member(world: KafkaFixture, lane: Lane, facts: Partial<StageChildOption
 /** A member stalls in its first batch; a second takes over and commits; the first wakes and goes on. */
 async function stallOne(variant: StageChildOptions['variant'], partitions: number): Promise<string[]> {
   const world = kafka();
-  const lane = await createLane(world, partitions, OUTPUTS);
+  const retryTopic = await createLane(world, partitions, OUTPUTS);
   const texts = numbered('z', 10, partitions);
-  await produce(world.kafka, lane.input, texts);
-  const first = member(world, lane, { name: 'first', variant, partitionGroupSize: partitions, stallMs: STALL_MS });
+  await produce(world.kafka, retryTopic.input, texts);
+  const first = member(world, retryTopic, {
+    name: 'first',
+    variant,
+    partitionGroupSize: partitions,
+    stallMs: STALL_MS,
+  });
   await first.said('has a batch');
-  const second = member(world, lane, { name: 'second', variant, partitionGroupSize: partitions });
+  const second = member(world, retryTopic, { name: 'second', variant, partitionGroupSize: partitions });
   await second.said('committed');
   await first.said('woke');
   const later = numbered('later', 10, partitions);
-  await produce(world.kafka, lane.input, later);
-  await until('the group to be done', () => isDone(world, lane));
+  await produce(world.kafka, retryTopic.input, later);
+  await until('the group to be done', () => isDone(world, retryTopic));
   await new Promise((resolve) => setTimeout(resolve, 3_000));
-  const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+  const found = await readCommitted(world.kafka, retryTopic.output, OUTPUTS);
   return differences(found, valuesOf([...texts, ...later]));
 }
 
@@ -68,14 +73,14 @@ for (const dieBefore of ['sendBatch', 'commit'] as const) {
     timeout: TEST_MS,
   }, async () => {
     const world = kafka();
-    const lane = await createLane(world, 1, OUTPUTS);
+    const retryTopic = await createLane(world, 1, OUTPUTS);
     const texts = numbered('k', 10, 1);
-    await produce(world.kafka, lane.input, texts);
-    const killed = member(world, lane, { name: 'killed', dieBefore });
+    await produce(world.kafka, retryTopic.input, texts);
+    const killed = member(world, retryTopic, { name: 'killed', dieBefore });
     expect(await killed.ended).toBe('SIGKILL');
-    const heir = member(world, lane, { name: 'heir' });
+    const heir = member(world, retryTopic, { name: 'heir' });
     await heir.said('committed');
-    const found = await readCommitted(world.kafka, lane.output, OUTPUTS);
+    const found = await readCommitted(world.kafka, retryTopic.output, OUTPUTS);
     expect(differences(found, valuesOf(texts))).toEqual([]);
     // The records of one that was killed after it had sent them, and the markers of their abort, lie before them.
     const begins = Math.min(...found.map(({ offset }) => offset));

@@ -29,7 +29,7 @@ for (const { bucketChars, bytesPerClaimMax } of CASES) {
     onTestFinished(() => redis.disconnect());
     await redis.flushall();
     const store = createDedupIndex(redis, { windowMs: 8 * 86_400_000, bucketChars, cluster: false });
-    await beginIncarnation(store.incarnation);
+    await beginIncarnation(store.epoch);
     const before = await usedBytes(redis);
     for (let at = 0; at < CLAIMS; at += BATCH) {
       const claims = Array.from({ length: BATCH }, (_, index) =>

@@ -20,7 +20,7 @@ async function open(nowMs: () => number) {
     bucketChars: BUCKET_CHARS,
     cluster: false,
   });
-  await beginIncarnation(store.incarnation);
+  await beginIncarnation(store.epoch);
   return { redis, store };
 }
 

@@ -18,9 +18,9 @@ async function open() {
   const redis = createRedis(parts().addresses.redisUrl, quiet);
   await until('a connection', () => redis.status === 'ready');
   const claims = createDedupIndex(redis, { windowMs: WINDOW_MS, bucketChars: BUCKET_CHARS, cluster: false });
-  await beginIncarnation(claims.incarnation);
+  await beginIncarnation(claims.epoch);
   const identity = createIdentityStore(redis);
-  await beginIncarnation(identity.incarnation);
+  await beginIncarnation(identity.epoch);
   const commands: Record<string, () => Promise<unknown>> = {
     claim: () => claims.claim([{ ...claim('a', 1), field: SECRET }]),
     resolve: () => identity.resolve('shop', [question('shop', SECRET, { nodes: [SECRET] })]),

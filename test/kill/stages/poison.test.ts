@@ -13,13 +13,13 @@ import { createCodec } from '#infra/registry/codec.ts';
 import { dedupKey } from '#pipelines/dedup/claim.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
 import {
+  createDeadLetter,
   DEAD_BYTES_MAX,
-  deadLetter,
+  type DeadLetterPosition,
   deadLetterId,
-  type LetterPlace,
-  undeliveredLetter,
+  undeliveredDeadLetter,
 } from '#pipelines/redelivery/dead_letter.ts';
-import type { LetterState } from '#pipelines/redelivery/resend.ts';
+import type { DeadLetterState } from '#pipelines/redelivery/resend.ts';
 import type { SourcePosition } from '#schemas/event.ts';
 import { createBatchWriter, encodeEvent, noPerson } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
@@ -65,7 +65,7 @@ function poisons(schemaId: number, sound: Buffer): [reason: string, value: Buffe
   ];
 }
 
-async function lettersOf(at: StageWorld, stage: Stage): Promise<DeadLetter[]> {
+async function deadLettersOf(at: StageWorld, stage: Stage): Promise<DeadLetter[]> {
   const codec = await createCodec<DeadLetter>(at.registry, deadTopic(stage), 'dead_letter');
   const records = await recordsOn(at.session.config.brokers, deadTopic(stage));
   const read = await Promise.all(records.map(({ value }) => codec.decode(value)));
@@ -114,7 +114,7 @@ test('poison on every events topic dies by itself, and what lies beside it passe
   expect((await idsOn(at, TOPICS.identified, 'spoilt')).sort()).toEqual(expected);
 
   // The broken event has a sound head, so that dedup, which reads no more, passes it to identity.
-  const dead = async (stage: Stage) => (await lettersOf(at, stage)).map(({ reason }) => reason).sort();
+  const dead = async (stage: Stage) => (await deadLettersOf(at, stage)).map(({ reason }) => reason).sort();
   const inStages: [Stage, string[]][] = [
     ['dedup', raw.reasons],
     ['identity', [...unique.reasons, 'transform_failed']],
@@ -125,13 +125,13 @@ test('poison on every events topic dies by itself, and what lies beside it passe
     await until(`the dead letters of ${stage}`, async () => (await dead(stage)).length >= reasons.length);
     expect([stage, await dead(stage)]).toEqual([stage, [...reasons].sort()]);
   }
-  const letters = await lettersOf(at, 'identity');
-  expect(letters.find(({ reason }) => reason === 'transform_failed')).toMatchObject({
+  const deadLetters = await deadLettersOf(at, 'identity');
+  expect(deadLetters.find(({ reason }) => reason === 'transform_failed')).toMatchObject({
     topic: TOPICS.raw,
     partition: 0,
     index: 1,
   });
-  const large = letters.find(({ bytes_total }) => bytes_total === LARGE_BYTES);
+  const large = deadLetters.find(({ bytes_total }) => bytes_total === LARGE_BYTES);
   expect(large).toMatchObject({ stage: 'identity', topic: TOPICS.unique, partition: 0, index: -1 });
   expect(large?.bytes).toHaveLength(DEAD_BYTES_MAX);
   // Nothing but the schema that nobody registers is tried again: it may be one that a registry's copy has yet to learn.
@@ -148,21 +148,21 @@ async function batchOf(at: StageWorld, site: string, ids: readonly string[], coo
   return writer.finish();
 }
 
-async function putLetter(at: StageWorld, stage: Stage, value: Buffer, index: number, total = value.length) {
+async function putDeadLetter(at: StageWorld, stage: Stage, value: Buffer, index: number, total = value.length) {
   const codec = await createCodec<DeadLetter>(at.registry, deadTopic(stage), 'dead_letter');
-  const letter = deadLetter(
+  const deadLetter = createDeadLetter(
     { stage, topic: TOPICS.raw, ...NOWHERE, index },
     'transform_failed',
     'Error',
     value,
     Date.now(),
   );
-  await append(at, deadTopic(stage), 1, [codec.encode({ ...letter, bytes_total: total })]);
+  await append(at, deadTopic(stage), 1, [codec.encode({ ...deadLetter, bytes_total: total })]);
 }
 
-async function idsOfLetters(store: DeadLetterStore): Promise<LetterPlace[]> {
-  const places: LetterPlace[] = [];
-  let after: LetterPlace | null = null;
+async function idsOfDeadLetters(store: DeadLetterStore): Promise<DeadLetterPosition[]> {
+  const places: DeadLetterPosition[] = [];
+  let after: DeadLetterPosition | null = null;
   do {
     const page = await store.list({
       stage: null,
@@ -172,7 +172,7 @@ async function idsOfLetters(store: DeadLetterStore): Promise<LetterPlace[]> {
       after,
       limit: 3,
     });
-    const ours = page.letters.filter(({ letter }) => letter.offset === NOWHERE.offset);
+    const ours = page.deadLetters.filter(({ deadLetter }) => deadLetter.offset === NOWHERE.offset);
     places.push(...ours.map(({ place }) => place));
     after = page.next;
   } while (after !== null);
@@ -204,19 +204,19 @@ test('letters that are sent in again pass once each, past the claims they hold t
   ];
   expect(await claims.claim(before)).toEqual([null, null, null]);
 
-  await putLetter(at, 'dedup', await batchOf(at, 'again', [own], NOWHERE), 0);
+  await putDeadLetter(at, 'dedup', await batchOf(at, 'again', [own], NOWHERE), 0);
   // A whole record, of which an event was claimed before it died.
-  await putLetter(at, 'dedup', await batchOf(at, 'again', [free, second], null), -1);
-  await putLetter(at, 'dedup', await batchOf(at, 'again', [taken], { ...NOWHERE, index: 7 }), 7);
-  await putLetter(at, 'dedup', await batchOf(at, 'again', [taken], NOWHERE), -1, 1_000_000);
+  await putDeadLetter(at, 'dedup', await batchOf(at, 'again', [free, second], null), -1);
+  await putDeadLetter(at, 'dedup', await batchOf(at, 'again', [taken], { ...NOWHERE, index: 7 }), 7);
+  await putDeadLetter(at, 'dedup', await batchOf(at, 'again', [taken], NOWHERE), -1, 1_000_000);
   // A schema that the registry may yet learn keeps the other letters neither from the list nor from being sent in.
-  await putLetter(at, 'dedup', writeWire(987_654_321, Buffer.from('later')), -1);
-  await putLetter(at, 'identity', await batchOf(at, 'again', [joined], NOWHERE), 0);
-  await putLetter(at, 'warehouse', await batchOf(at, 'again', [stored], NOWHERE), 0);
+  await putDeadLetter(at, 'dedup', writeWire(987_654_321, Buffer.from('later')), -1);
+  await putDeadLetter(at, 'identity', await batchOf(at, 'again', [joined], NOWHERE), 0);
+  await putDeadLetter(at, 'warehouse', await batchOf(at, 'again', [stored], NOWHERE), 0);
 
   const open = () => createDeadLetterStore(at.session, at.registry, quiet, Date.now);
   const store = open();
-  const places = await idsOfLetters(store);
+  const places = await idsOfDeadLetters(store);
   expect(places).toHaveLength(7);
   const never = (): never => {
     throw new Error('no letter is of a delivery');
@@ -227,24 +227,24 @@ test('letters that are sent in again pass once each, past the claims they hold t
   const sentBefore = ['resent_before', 'resent_before', 'resent_before'];
   expect(await resend(open())).toEqual([...sentBefore, 'cut', 'unreadable', 'resent_before', 'resent_before']);
   // What is noted of one is there for a store that was opened later, as after a restart, and the newest note counts.
-  const [cut, unreadable] = [places[3], places[4]] as [LetterPlace, LetterPlace];
+  const [cut, unreadable] = [places[3], places[4]] as [DeadLetterPosition, DeadLetterPosition];
   const missing = { ...cut, offset: 100_000 };
   const outcomes = await store.resolve([cut, unreadable, missing], 'Lost for good.', 'ada');
   expect([...outcomes.values()]).toEqual(['resolved', 'resolved', 'unknown']);
-  expect([...(await open().reopen([unreadable, places[0] as LetterPlace], 'bo')).values()]).toEqual([
+  expect([...(await open().reopen([unreadable, places[0] as DeadLetterPosition], 'bo')).values()]).toEqual([
     'reopened',
     'not_resolved',
   ]);
-  const inState = async (state: LetterState) => {
+  const inState = async (state: DeadLetterState) => {
     const query = { stage: null, reason: 'transform_failed', state, sinceMs: null, after: null, limit: 100 };
-    const { letters } = await open().list(query);
-    return letters.filter(({ letter }) => letter.offset === NOWHERE.offset).map(({ id }) => id);
+    const { deadLetters } = await open().list(query);
+    return deadLetters.filter(({ deadLetter }) => deadLetter.offset === NOWHERE.offset).map(({ id }) => id);
   };
   expect(await inState('open')).toEqual([deadLetterId(unreadable)]);
   expect(await inState('resolved')).toEqual([deadLetterId(cut)]);
   expect(await inState('resent')).toHaveLength(5);
   expect(await open().read([cut, missing])).toMatchObject([{ resolution: { note: 'Lost for good.', by: 'ada' } }]);
-  const [sentIn, unread] = await store.read([unreadable, places[0] as LetterPlace]);
+  const [sentIn, unread] = await store.read([unreadable, places[0] as DeadLetterPosition]);
   expect([sentIn?.resentAtMs, unread?.views]).toEqual([expect.any(Number), null]);
   expect((await store.ofEvent('again', second)).map(({ place }) => place)).toEqual([places[1]]);
   expect(await store.ofEvent('elsewhere', second)).toEqual([]);
@@ -265,11 +265,11 @@ test('a letter of a delivery that two control services send at once is written o
   const codec = await createCodec<DeadLetter>(at.registry, deadTopic('delivery'), 'dead_letter');
   const value = await batchOf(at, 'again', newIds(1), NOWHERE);
   const died = { stage: 'delivery', topic: TOPICS.identified, ...NOWHERE, index: 0 } as const;
-  const letter = undeliveredLetter('meta', died, { reason: 'meta_100', detail: '' }, value, Date.now());
-  await append(at, deadTopic('delivery'), 1, [codec.encode(letter)]);
+  const deadLetter = undeliveredDeadLetter('meta', died, { reason: 'meta_100', detail: '' }, value, Date.now());
+  await append(at, deadTopic('delivery'), 1, [codec.encode(deadLetter)]);
   const open = (nowMs = Date.now) => createDeadLetterStore(at.session, at.registry, quiet, nowMs);
   const query = { stage: 'delivery', reason: 'meta_100', state: null, sinceMs: null, after: null, limit: 2 } as const;
-  const [found] = (await open().list(query)).letters;
+  const [found] = (await open().list(query)).deadLetters;
   const rules: ResendRules = {
     accountOf: () => 'acme',
     hasDestination: () => true,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Event } from '#schemas/event.ts';
-import { createBatchWriter, type EntryView, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
+import { createBatchWriter, type EncodedEvent, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
 import { MalformedError, readWire } from '#schemas/wire.ts';
 import { readTopics, type TopicRecord } from '#test/harness/topic.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
@@ -66,7 +66,7 @@ export async function uniqueRecord({ registry }: StageWorld, taken: readonly Eve
   return writer.finish();
 }
 
-function readable(body: Buffer): EntryView[] {
+function readable(body: Buffer): EncodedEvent[] {
   try {
     return readBatch(body);
   } catch (error) {

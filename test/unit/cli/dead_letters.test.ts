@@ -1,14 +1,14 @@
 import { beforeEach, expect, test } from 'vitest';
-import { shownLetter } from '#test/unit/control/memory_letters.ts';
+import { shownDeadLetter } from '#test/unit/control/memory_letters.ts';
 import { expectDone, installedShop, type Shop } from './harness.ts';
 
 let shop: Shop;
 beforeEach(async () => {
   shop = await installedShop();
-  shop.control.letters.letters = [
-    shownLetter(1),
-    shownLetter(2, { reason: 'wire_magic' }, false),
-    shownLetter(3, { stage: 'identity' }),
+  shop.control.deadLetters.deadLetters = [
+    shownDeadLetter(1),
+    shownDeadLetter(2, { reason: 'wire_magic' }, false),
+    shownDeadLetter(3, { stage: 'identity' }),
   ];
 });
 

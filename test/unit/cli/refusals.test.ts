@@ -6,7 +6,7 @@ const MALFORMED = { kind: 'rejected', code: 'timestamp_invalid' } as const;
 
 test('what was not accepted of a site, with samples where they are asked for', async () => {
   const shop = await installedShop();
-  shop.control.refusals.set('shop', {
+  shop.control.rejections.set('shop', {
     sinceMs: NOW_MS - HOUR_MS,
     hours: [{ hour: NOW_MS / HOUR_MS - 1, ...MALFORMED, count: 4 }],
     samples: [

@@ -3,7 +3,7 @@ import { gather } from '#infra/redis/client.ts';
 
 /** An answerer that can be held up, and what it was asked. */
 function answerer(questionsMax = 10) {
-  const limits = { questionsMax, waitingMax: 4, waitMsMax: 250, tooLate: () => new Error('too late') };
+  const limits = { questionsMax, waitingMax: 4, waitMsMax: 250, deadlineExceeded: () => new Error('too late') };
   const calls: [string, readonly number[]][] = [];
   const waiting: (() => void)[] = [];
   const ask = gather(async (group: string, questions: readonly number[]) => {

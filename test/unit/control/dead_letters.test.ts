@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { DeadLettersError } from '#infra/redelivery/dead_letter_store.ts';
 import { type Control, controlWithShop, LABEL, NOW_MS } from './harness.ts';
-import { shownLetter } from './memory_letters.ts';
+import { shownDeadLetter } from './memory_letters.ts';
 
 let shop: Control;
 beforeEach(async () => {
@@ -11,7 +11,9 @@ beforeEach(async () => {
 const idsOf = (items: readonly { id: string }[]): string[] => items.map(({ id }) => id);
 
 test('dead letters are listed page by page, without what they hold', async () => {
-  shop.letters.letters = [1, 2, 3].map((offset) => shownLetter(offset, { bytes: Buffer.from('jane@example.com') }));
+  shop.deadLetters.deadLetters = [1, 2, 3].map((offset) =>
+    shownDeadLetter(offset, { bytes: Buffer.from('jane@example.com') }),
+  );
   const first = await shop.call('GET', 'dead-letters?limit=2');
   expect(idsOf(first.body.items)).toEqual(['dedup-0-1', 'dedup-0-2']);
   expect(first.text).not.toContain('jane');
@@ -20,7 +22,10 @@ test('dead letters are listed page by page, without what they hold', async () =>
 });
 
 test('they are narrowed by stage and reason; others are refused', async () => {
-  shop.letters.letters = [shownLetter(1), shownLetter(2, { stage: 'identity', reason: 'schema_unknown' })];
+  shop.deadLetters.deadLetters = [
+    shownDeadLetter(1),
+    shownDeadLetter(2, { stage: 'identity', reason: 'schema_unknown' }),
+  ];
   expect(idsOf((await shop.call('GET', 'dead-letters?stage=identity')).body.items)).toEqual(['identity-0-2']);
   expect(idsOf((await shop.call('GET', 'dead-letters?reason=transform_failed')).body.items)).toEqual(['dedup-0-1']);
   for (const query of ['stage=nobody', 'limit=0', 'limit=5000', 'after=x', 'since=-1']) {
@@ -29,7 +34,7 @@ test('they are narrowed by stage and reason; others are refused', async () => {
 });
 
 test('a letter is shown with whose events it holds, or with the digest of what cannot be read', async () => {
-  shop.letters.letters = [shownLetter(1), shownLetter(2, { reason: 'wire_magic' }, false)];
+  shop.deadLetters.deadLetters = [shownDeadLetter(1), shownDeadLetter(2, { reason: 'wire_magic' }, false)];
   const readable = (await shop.call('GET', 'dead-letters/dedup-0-1')).body;
   const event = { site_id: 'shop', event_id: 'event-1', event: 'page_view' };
   expect(readable.contents).toEqual([{ ...event, distinct_id: 'visitor', received_at: 1 }]);
@@ -49,11 +54,11 @@ test('a letter is shown with whose events it holds, or with the digest of what c
 });
 
 test('letters are sent in again once, with the account of their site, and the audit says who asked', async () => {
-  shop.letters.letters = [
-    shownLetter(1),
-    shownLetter(2, { bytes_total: 70_000 }),
-    shownLetter(3, { stage: 'delivery' }),
-    shownLetter(4, {}, false),
+  shop.deadLetters.deadLetters = [
+    shownDeadLetter(1),
+    shownDeadLetter(2, { bytes_total: 70_000 }),
+    shownDeadLetter(3, { stage: 'delivery' }),
+    shownDeadLetter(4, {}, false),
   ];
   const ids = ['dedup-0-1', 'dedup-0-2', 'delivery-0-3', 'dedup-0-4', 'dedup-0-99'];
   const outcomes = async () => {
@@ -62,17 +67,17 @@ test('letters are sent in again once, with the account of their site, and the au
   };
   expect(await outcomes()).toEqual(['resent', 'cut', 'not_resendable', 'unreadable', 'unknown']);
   expect(await outcomes()).toEqual(['resent_before', 'cut', 'not_resendable', 'unreadable', 'unknown']);
-  expect(shop.letters.accounts).toHaveLength(1);
-  expect(shop.letters.accounts[0]).toBe(shop.journal.view().table.site('shop')?.account_id);
+  expect(shop.deadLetters.accounts).toHaveLength(1);
+  expect(shop.deadLetters.accounts[0]).toBe(shop.journal.view().table.site('shop')?.account_id);
   const { items } = (await shop.call('GET', 'audit?setting_key=dead_letters')).body;
   expect(items).toMatchObject([{ changed_by: LABEL, after: { resend: ids.slice(0, 4) } }, { changed_at: NOW_MS }]);
 });
 
 test('letters are resolved with a note, open no more, and can be opened again; the audit says who and why', async () => {
-  shop.letters.letters = [
-    shownLetter(1),
-    shownLetter(2, { stage: 'delivery', destination: 'crm' }, false),
-    shownLetter(3),
+  shop.deadLetters.deadLetters = [
+    shownDeadLetter(1),
+    shownDeadLetter(2, { stage: 'delivery', destination: 'crm' }, false),
+    shownDeadLetter(3),
   ];
   const ids = ['dedup-0-1', 'delivery-0-2', 'dedup-0-99'];
   const mark = async (what: string, body: object) => {
@@ -101,13 +106,13 @@ test('letters are resolved with a note, open no more, and can be opened again; t
 });
 
 test('a note without a word, too long or with personal data is refused, and nothing is noted', async () => {
-  shop.letters.letters = [shownLetter(1)];
+  shop.deadLetters.deadLetters = [shownDeadLetter(1)];
   for (const note of ['', ' ', 'x'.repeat(501), 'asked jane@example.com', 'call +1 650 555 1212']) {
     const answer = await shop.call('POST', 'dead-letters/resolve', { body: { ids: ['dedup-0-1'], note } });
     expect([answer.status, answer.body.problems.map(({ field }: { field: string }) => field)]).toEqual([400, ['note']]);
   }
   expect(shop.journal.records).toEqual([]);
-  expect(shop.letters.letters[0]?.resolution).toBeNull();
+  expect(shop.deadLetters.deadLetters[0]?.resolution).toBeNull();
 });
 
 test('no letters, too many of them, or what is no id is refused, and notes nothing', async () => {
@@ -119,7 +124,7 @@ test('no letters, too many of them, or what is no id is refused, and notes nothi
 });
 
 test('of letters that there are not nothing is noted, whatever is to be done about them', async () => {
-  shop.letters.letters = [shownLetter(1)];
+  shop.deadLetters.deadLetters = [shownDeadLetter(1)];
   const ids = Array.from({ length: 100 }, (_, at) => `warehouse-3-${at}`);
   for (const [what, more] of [
     ['resend', {}],
@@ -133,7 +138,7 @@ test('of letters that there are not nothing is noted, whatever is to be done abo
 });
 
 test('where Kafka does not answer the caller is told to ask again, and the process goes on', async () => {
-  shop.letters.failure = new DeadLettersError('away');
+  shop.deadLetters.failure = new DeadLettersError('away');
   for (const answer of [
     await shop.call('GET', 'dead-letters'),
     await shop.call('POST', 'dead-letters/resend', { body: { ids: ['dedup-0-1'] } }),

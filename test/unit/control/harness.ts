@@ -10,7 +10,7 @@ import { createLogger } from '#infra/log/logger.ts';
 import type { ProviderClient } from '#infra/oidc/provider_client.ts';
 import type { PlannedSplit } from '#infra/persons/person_splits.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
-import type { RefusalRecord, TagRecord } from '#infra/redis/edge_reports.ts';
+import type { RejectionRecord, TagRecord } from '#infra/redis/edge_reports.ts';
 import type { GroupedPerson } from '#infra/redis/indexes/identity_index.ts';
 import type { OneTimeTokens } from '#infra/redis/sessions.ts';
 import { createPasswords } from '#infra/secrets/password.ts';
@@ -48,7 +48,7 @@ import { testPhoneHmac } from '#test/harness/event_row.ts';
 import { memoryDns } from '#test/harness/memory_dns.ts';
 import { undocumented } from './documented.ts';
 import { memoryAnalysts } from './memory_analysts.ts';
-import { type MemoryLetters, memoryLetters } from './memory_letters.ts';
+import { type MemoryDeadLetters, memoryDeadLetters } from './memory_letters.ts';
 import { type MemorySessions, memoryLimits, memoryNotes, memorySessions } from './memory_sessions.ts';
 
 export const NOW_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
@@ -124,8 +124,8 @@ export interface Control {
   /** What is remembered of the tags of sites; 'away' where it is not to be had. */
   tags: Map<string, TagRecord | 'away'>;
   /** What was not accepted of sites; 'away' where that is not to be had. */
-  refusals: Map<string, RefusalRecord | 'away'>;
-  letters: MemoryLetters;
+  rejections: Map<string, RejectionRecord | 'away'>;
+  deadLetters: MemoryDeadLetters;
   /** Who read data of people, in the order it was written. */
   dataReads: DataRead[];
   /** Test events that were sent. */
@@ -178,7 +178,7 @@ export async function control(
   const used = new Map<string, number>();
   const replays = new Map<string, ReplayProgress>();
   const tags: Control['tags'] = new Map();
-  const refusals: Control['refusals'] = new Map();
+  const rejections: Control['rejections'] = new Map();
   const zone: Control['zone'] = new Map();
   const dns = memoryDns((name, kind) => zone.get('*') ?? zone.get(`${kind} ${name}`) ?? 'nxdomain');
   const running: RunningQuery[] = [];
@@ -187,7 +187,7 @@ export async function control(
   const providers: ProviderClient[] = [];
   const secondFactorRoles: Role[] = [];
   const tried: TestSend[] = [];
-  const letters = memoryLetters(() => clock.nowMs);
+  const deadLetters = memoryDeadLetters(() => clock.nowMs);
   const monthUsed = new Map<string, number>();
   const dataReads: DataRead[] = [];
   const dataReadLog = memoryDataReads(dataReads);
@@ -209,7 +209,7 @@ export async function control(
     secondFactorRoles,
     signInAudit: createSignInAudit(journal, quiet, () => clock.nowMs),
     adapters: [crm],
-    deadLetters: limitDeadLetterReads(letters),
+    deadLetters: limitDeadLetterReads(deadLetters),
     dataReads: {
       read: createDataReadAudit(dataReadLog, quiet, () => clock.nowMs).read,
       list: gateDataReads(dataReadLog),
@@ -254,8 +254,8 @@ export async function control(
       if (record === 'away') throw new RedisUnavailableError('redis: away');
       return record;
     },
-    readRefusals: async (siteId) => {
-      const record = refusals.get(siteId) ?? { sinceMs: null, hours: [], samples: [] };
+    readSiteRejections: async (siteId) => {
+      const record = rejections.get(siteId) ?? { sinceMs: null, hours: [], samples: [] };
       return record === 'away' ? null : record;
     },
     monthUse: { refresh: async () => undefined, used: (accountId) => monthUsed.get(accountId) ?? null },
@@ -291,7 +291,7 @@ export async function control(
     isAddressAllowed: (address) => isAddressAllowed(address, false),
     nowMs: () => clock.nowMs,
     healthy: () => journal.failure === null,
-    errors: { saw: (error) => unknown.push(error), succeeded: () => undefined },
+    errors: { record: (error) => unknown.push(error), succeeded: () => undefined },
     dashboard: async () => null,
   });
   return {
@@ -303,8 +303,8 @@ export async function control(
     monthUsed,
     replays,
     tags,
-    refusals,
-    letters,
+    rejections,
+    deadLetters,
     dataReads,
     tried,
     running,

@@ -50,7 +50,7 @@ describe('a token that is revoked while its change waits for its turn', () => {
   it.each([...WRITING, ...LOOKING])('does not get %s done', async (operationId) => {
     const world = await worldOfWrites();
     const { path, method } = operations.find((one) => one.operationId === operationId) ?? { path: '', method: 'GET' };
-    const token = await world.tokenOf(grantOf('owner'));
+    const token = await world.dedupToken(grantOf('owner'));
     world.journal.before = () => revoke(world, token);
     const to = filled(path, world).replace('analysts/none', 'analysts/reader');
     const answer = await world.call(method, to, { token, ifMatch: '*', ...bodyFor(operationId) });
@@ -58,29 +58,29 @@ describe('a token that is revoked while its change waits for its turn', () => {
     expect(world.journal.records).toEqual([]);
     expect(world.tried).toEqual([]);
     expect(
-      world.letters.letters.every(({ resentAtMs, resolution }) => resentAtMs === null && resolution === null),
+      world.deadLetters.deadLetters.every(({ resentAtMs, resolution }) => resentAtMs === null && resolution === null),
     ).toBe(true);
     expect([world.running.length, world.analysts.users?.size]).toEqual([1, 1]);
   });
 
   it('is told so too where the last moment is after what was noted', async () => {
     const world = await worldOfWrites();
-    const token = await world.tokenOf(grantOf('operator', { account_id: 'acme' }));
-    const { read } = world.letters;
-    world.letters.read = async (places) => {
+    const token = await world.dedupToken(grantOf('operator', { account_id: 'acme' }));
+    const { read } = world.deadLetters;
+    world.deadLetters.read = async (places) => {
       await revoke(world, token);
       return read(places);
     };
     const answer = await world.call('POST', 'dead-letters/resend', { token, body: { ids: ['dedup-0-0'] } });
     expect(answer.body.error.code).toBe('token_revoked');
-    expect(world.letters.letters[0]?.resentAtMs).toBeNull();
+    expect(world.deadLetters.deadLetters[0]?.resentAtMs).toBeNull();
   });
 });
 
 describe('who may less when it is their turn', () => {
   it('writes nothing in a site that has gone to others meanwhile, and the audit has who tried', async () => {
     const world = await worldOfWrites();
-    const token = await world.tokenOf(grantOf('admin', { account_id: 'acme' }));
+    const token = await world.dedupToken(grantOf('admin', { account_id: 'acme' }));
     const site = world.journal.view().table.site('shop');
     if (site === undefined) throw new Error('there is a shop');
     world.journal.before = () => write(world, [{ body: { site: { ...site, account_id: 'rival' } } }]);

@@ -2,19 +2,19 @@ import { expect, test } from 'vitest';
 import { WarehouseError } from '#infra/clickhouse/client.ts';
 import type { DeadLetterView } from '#infra/redelivery/dead_letter_store.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';
-import { letterDelivery } from '#pipelines/redelivery/resend.ts';
+import { deadLetterDelivery } from '#pipelines/redelivery/resend.ts';
 import { type Control, control, controlWithShop } from './harness.ts';
-import { shownLetter } from './memory_letters.ts';
+import { shownDeadLetter } from './memory_letters.ts';
 
 /** What died at a webhook of a site, at a place of its own. */
 function undelivered(offset: number, siteId = 'shop'): DeadLetterView {
-  const letter = shownLetter(offset, { stage: 'delivery', destination: 'webhook', reason: 'http_400' });
-  const views = (letter.views ?? []).map((view) => ({
+  const deadLetter = shownDeadLetter(offset, { stage: 'delivery', destination: 'webhook', reason: 'http_400' });
+  const views = (deadLetter.views ?? []).map((view) => ({
     ...view,
     siteId,
     coordinate: { partition: 1, offset, index: 0 },
   }));
-  return { ...letter, views };
+  return { ...deadLetter, views };
 }
 
 /** The letters died at 5. */
@@ -42,7 +42,7 @@ const listed = async (shop: Control, query = ''): Promise<unknown[]> =>
 
 test('a letter of a delivery says what became of its event since, and is open no more once the destination has it', async () => {
   const shop = await shopWith([outcome(1, 1, 'delivered'), outcome(2, 0, 'diverted'), outcome(3, 0, 'dead')]);
-  shop.letters.letters = [1, 2, 3, 4].map((offset) => undelivered(offset));
+  shop.deadLetters.deadLetters = [1, 2, 3, 4].map((offset) => undelivered(offset));
   expect(await listed(shop)).toEqual([
     ...[
       ['delivery-0-1', 'delivered'],
@@ -59,7 +59,7 @@ test('a letter of a delivery says what became of its event since, and is open no
 
 test('while ClickHouse is away nothing is known of letters, and they stay open', async () => {
   const shop = await shopWith('away');
-  shop.letters.letters = [undelivered(1), shownLetter(2)];
+  shop.deadLetters.deadLetters = [undelivered(1), shownDeadLetter(2)];
   expect(await listed(shop, '?state=open')).toEqual([
     ['delivery-0-1', 'unknown'],
     ['dedup-0-2', null],
@@ -77,7 +77,7 @@ test('an opened letter shows the attempts at its destination with the answers', 
     { ...attempt, destination: 'webhook', answer_status: 400, answer: 'no such field' },
     { ...attempt, destination: 'meta', answer_status: 200, answer: '' },
   ]);
-  shop.letters.letters = [undelivered(1)];
+  shop.deadLetters.deadLetters = [undelivered(1)];
   expect((await shop.call('GET', 'dead-letters/delivery-0-1')).body.attempts).toEqual([
     {
       ...{ event_id: 'event-1', event: 'page_view', attempt: 1, attempted_at: 7, outcome: 'dead', reason: 'http_400' },
@@ -88,7 +88,7 @@ test('an opened letter shows the attempts at its destination with the answers', 
 
 test('letters are narrowed by site and destination', async () => {
   const shop = await shopWith([]);
-  shop.letters.letters = [undelivered(1), undelivered(2, 'other'), shownLetter(3)];
+  shop.deadLetters.deadLetters = [undelivered(1), undelivered(2, 'other'), shownDeadLetter(3)];
   expect((await listed(shop, '?site_id=shop')).flat()).toEqual(['delivery-0-1', 'dead', 'dedup-0-3', null]);
   expect((await listed(shop, '?site_id=shop&destination=webhook')).flat()).toEqual(['delivery-0-1', 'dead']);
   expect(await listed(shop, '?destination=meta')).toEqual([]);
@@ -96,7 +96,7 @@ test('letters are narrowed by site and destination', async () => {
 
 test('an operator of a site sees the letters of its deliveries, and no others', async () => {
   const shop = await shopWith([]);
-  shop.letters.letters = [undelivered(1), undelivered(2, 'other')];
+  shop.deadLetters.deadLetters = [undelivered(1), undelivered(2, 'other')];
   const grants = [{ role: 'operator', site_id: 'shop' }];
   const { body } = await shop.call('POST', 'tokens', { body: { label: 'ops', grants } });
   const own = await shop.call('GET', 'dead-letters', { token: body.secret });
@@ -107,7 +107,7 @@ test('an operator of a site sees the letters of its deliveries, and no others', 
 
 test('what no lane took any more is dead, though its attempt before that says that it waits', async () => {
   const shop = await shopWith([outcome(1, 0, 'diverted', 5), outcome(2, 0, 'paused', 4), outcome(3, 0, 'diverted', 6)]);
-  shop.letters.letters = [1, 2, 3].map((offset) => undelivered(offset));
+  shop.deadLetters.deadLetters = [1, 2, 3].map((offset) => undelivered(offset));
   expect((await listed(shop)).flat()).toEqual([
     ...['delivery-0-1', 'dead', 'delivery-0-2', 'dead', 'delivery-0-3', 'waiting'],
   ]);
@@ -123,12 +123,12 @@ test.for([
   [[known('skipped'), taken], 'skipped'],
   [[], 'dead'],
 ] as const)('the events of a letter come together to what is worst of them: %j', ([events, state]) => {
-  expect(letterDelivery(events, 5)).toBe(state);
+  expect(deadLetterDelivery(events, 5)).toBe(state);
 });
 
 test('letters of other stages ask ClickHouse for nothing', async () => {
   const shop = await control();
-  shop.letters.letters = [shownLetter(1), shownLetter(2, { stage: 'delivery' }, false)];
+  shop.deadLetters.deadLetters = [shownDeadLetter(1), shownDeadLetter(2, { stage: 'delivery' }, false)];
   expect(await listed(shop)).toEqual([
     ['dedup-0-1', null],
     ['delivery-0-2', null],

@@ -1,36 +1,39 @@
 import type { DeadLetterStore, DeadLetterView } from '#infra/redelivery/dead_letter_store.ts';
-import { deadLetterId, type LetterPlace } from '#pipelines/redelivery/dead_letter.ts';
+import { type DeadLetterPosition, deadLetterId } from '#pipelines/redelivery/dead_letter.ts';
 import { isInState, type MarkOutcome, type ResendOutcome, refusedAsIs } from '#pipelines/redelivery/resend.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 
 /** Dead letters in memory, which can be told to fail. */
-export interface MemoryLetters extends DeadLetterStore {
-  letters: DeadLetterView[];
+export interface MemoryDeadLetters extends DeadLetterStore {
+  deadLetters: DeadLetterView[];
   failure: Error | null;
   /** Accounts that events were sent in for. */
   accounts: string[];
 }
 
-export function memoryLetters(nowMs: () => number): MemoryLetters {
-  const find = (id: string): DeadLetterView | undefined => store.letters.find((one) => one.id === id);
+export function memoryDeadLetters(nowMs: () => number): MemoryDeadLetters {
+  const find = (id: string): DeadLetterView | undefined => store.deadLetters.find((one) => one.id === id);
   const outcomeOf = (found: DeadLetterView | undefined): ResendOutcome => {
     if (found === undefined) return 'unknown';
     if (found.resentAtMs !== null) return 'resent_before';
-    return refusedAsIs(found.letter) ?? (found.views === null ? 'unreadable' : 'resent');
+    return refusedAsIs(found.deadLetter) ?? (found.views === null ? 'unreadable' : 'resent');
   };
-  const store: MemoryLetters = {
-    letters: [],
+  const store: MemoryDeadLetters = {
+    deadLetters: [],
     failure: null,
     accounts: [],
     async list({ stage, reason, state, after, limit }) {
       if (store.failure !== null) throw store.failure;
-      const from = after === null ? 0 : store.letters.findIndex(({ id }) => id === deadLetterId(after)) + 1;
-      const rest = store.letters.slice(from);
-      const letters = rest
-        .filter(({ letter }) => (stage ?? letter.stage) === letter.stage && (reason ?? letter.reason) === letter.reason)
+      const from = after === null ? 0 : store.deadLetters.findIndex(({ id }) => id === deadLetterId(after)) + 1;
+      const rest = store.deadLetters.slice(from);
+      const deadLetters = rest
+        .filter(
+          ({ deadLetter }) =>
+            (stage ?? deadLetter.stage) === deadLetter.stage && (reason ?? deadLetter.reason) === deadLetter.reason,
+        )
         .filter((one) => state === null || isInState(one, state))
         .slice(0, limit);
-      return { letters, next: letters.length === limit ? (letters.at(-1)?.place ?? null) : null };
+      return { deadLetters, next: deadLetters.length === limit ? (deadLetters.at(-1)?.place ?? null) : null };
     },
     async read(places) {
       if (store.failure !== null) throw store.failure;
@@ -38,7 +41,7 @@ export function memoryLetters(nowMs: () => number): MemoryLetters {
     },
     async ofEvent(siteId, eventId) {
       if (store.failure !== null) throw store.failure;
-      return store.letters.filter(({ views }) =>
+      return store.deadLetters.filter(({ views }) =>
         views?.some((view) => view.siteId === siteId && view.eventId === eventId),
       );
     },
@@ -69,7 +72,7 @@ export function memoryLetters(nowMs: () => number): MemoryLetters {
       }),
   };
   const marked = (
-    places: readonly LetterPlace[],
+    places: readonly DeadLetterPosition[],
     mark: (found: DeadLetterView) => MarkOutcome,
   ): Map<string, MarkOutcome> => {
     if (store.failure !== null) throw store.failure;
@@ -84,8 +87,12 @@ export function memoryLetters(nowMs: () => number): MemoryLetters {
 }
 
 /** A dead letter of dedup with one event of a shop in it, but for what is given. */
-export function shownLetter(offset: number, letter: Partial<DeadLetter> = {}, isReadable = true): DeadLetterView {
-  const stage = letter.stage ?? 'dedup';
+export function shownDeadLetter(
+  offset: number,
+  deadLetter: Partial<DeadLetter> = {},
+  isReadable = true,
+): DeadLetterView {
+  const stage = deadLetter.stage ?? 'dedup';
   const place = { stage, partition: 0, offset };
   const empty = Buffer.alloc(0);
   const view = {
@@ -104,12 +111,12 @@ export function shownLetter(offset: number, letter: Partial<DeadLetter> = {}, is
       index: 0,
     },
     ...{ died_at: 5, bytes_total: bytes.length, bytes },
-    ...letter,
+    ...deadLetter,
   };
   return {
     id: deadLetterId(place),
     place,
-    letter: dead,
+    deadLetter: dead,
     resentAtMs: null,
     resolution: null,
     views: isReadable ? [view] : null,

@@ -98,7 +98,7 @@ describe('a proof', () => {
     for (let tries = 1; tries < TRIES_MAX; tries += 1) await prove('wrong');
     const limited = await prove(PASSWORD);
     expect([codeOf(limited), limited.headers['retry-after']]).toEqual(['sign_in_limited', '900']);
-    expect(refusals()).toEqual([
+    expect(rejections()).toEqual([
       ['user/ada', 'password_again'],
       ['user/ada', 'limited'],
     ]);
@@ -124,7 +124,7 @@ describe('a proof', () => {
 });
 
 /** Of the audit, about whom and why a sign-in or a proof was refused. */
-function refusals(): [string, string][] {
+function rejections(): [string, string][] {
   return world.journal.records.flatMap(({ setting }): [string, string][] => {
     const audit = setting?.audit;
     const { done, reason } = JSON.parse(audit?.after ?? '{}');

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { RefusalSample } from '#pipelines/ingestion_warnings/warnings.ts';
+import type { RejectionSample } from '#pipelines/ingestion_warnings/warnings.ts';
 import { keyIdOf } from '#pipelines/settings/callers.ts';
 import { NOW_MS } from './harness.ts';
 import { grantOf, type ScopedWorld, scopedWorld } from './scoped_world.ts';
@@ -10,12 +10,12 @@ const HOUR = NOW_MS / HOUR_MS - 1;
 const MALFORMED = { kind: 'rejected', code: 'timestamp_invalid' } as const;
 
 let world: ScopedWorld;
-let sample: RefusalSample;
+let sample: RejectionSample;
 beforeEach(async () => {
   world = await scopedWorld();
   const keyId = keyIdOf(world.keys.shop);
   sample = { atMs: NOW_MS - 5, ...MALFORMED, keyId, caller: 'browser', event: 'buy', index: 1, fields: ['event'] };
-  world.refusals.set('shop', {
+  world.rejections.set('shop', {
     sinceMs: NOW_MS - DAY_MS,
     hours: [
       { hour: HOUR, ...MALFORMED, count: 4 },
@@ -57,7 +57,7 @@ test('of a time that is asked for, by hour', async () => {
 });
 
 test('who may see figures but no single events gets no samples', async () => {
-  const token = await world.tokenOf(grantOf('viewer', { site_id: 'shop' }));
+  const token = await world.dedupToken(grantOf('viewer', { site_id: 'shop' }));
   const { status, body } = await world.call('GET', path, { token });
   expect([status, body.samples, body.totals.length]).toEqual([200, null, 2]);
 });
@@ -66,13 +66,13 @@ test('where no edge has counted, or longer ago than is kept', async () => {
   expect((await world.call('GET', '/v1/admin/sites/till/refusals')).body).toMatchObject({
     ...{ known_since: null, totals: [], counts: [], samples: [] },
   });
-  world.refusals.set('till', { sinceMs: 5, hours: [], samples: [] });
+  world.rejections.set('till', { sinceMs: 5, hours: [], samples: [] });
   const { body } = await world.call('GET', '/v1/admin/sites/till/refusals');
   expect(body.known_since).toBe(NOW_MS - 7 * DAY_MS);
 });
 
 test('what cannot be answered', async () => {
-  world.refusals.set('shop', 'away');
+  world.rejections.set('shop', 'away');
   expect((await world.call('GET', path)).body.error.code).toBe('refusals_unavailable');
   expect((await world.call('GET', '/v1/admin/sites/none/refusals')).body.error.code).toBe('site_unknown');
   expect((await world.call('GET', `${path}?interval=week`)).body.error.code).toBe('settings_invalid');

@@ -7,7 +7,7 @@ const HASH = 'a'.repeat(64);
 const key = { site_id: 'shop', caller: 'browser' };
 
 /** A request, the code of its error, and the codes of its problems. */
-const refusals: [string, string, CallOptions, string, string[]?][] = [
+const rejections: [string, string, CallOptions, string, string[]?][] = [
   ['GET', 'accounts', { token: null }, 'token_missing'],
   ['GET', 'accounts', { token: 'nonsense' }, 'token_invalid'],
   ['GET', 'accounts', { token: `svc_at_${'x'.repeat(32)}` }, 'token_invalid'],
@@ -134,7 +134,7 @@ const refusals: [string, string, CallOptions, string, string[]?][] = [
 ];
 
 describe('what cannot be done', () => {
-  it.each(refusals)('%s %s %j is %s', async (method, path, options, code, problems) => {
+  it.each(rejections)('%s %s %j is %s', async (method, path, options, code, problems) => {
     const world = await controlWithShop();
     const answer = await world.call(method, path, options);
     expect(answer.body.error.code).toBe(code);

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Grant } from '#schemas/setting.ts';
 import { NOW_MS } from './harness.ts';
-import { shownLetter } from './memory_letters.ts';
+import { shownDeadLetter } from './memory_letters.ts';
 import { grantOf, type ScopedWorld, scopedWorld } from './scoped_world.ts';
 
 const SHOP = { site_id: 'shop' };
@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 /** Asks with a token of one grant. */
 async function ask(grant: Grant, method: string, path: string, body?: object) {
-  const token = await world.tokenOf(grant);
+  const token = await world.dedupToken(grant);
   return world.call(method, path, { token, ifMatch: '*', ...(body === undefined ? {} : { body }) });
 }
 
@@ -91,7 +91,7 @@ describe('a list', () => {
     expect(await Promise.all(['ada', 'bob', 'eve'].map((id) => about(admin, `user/${id}`)))).toEqual([1, 0, 0]);
     expect(await about(grantOf('admin'), 'user/eve')).toBe(2);
     expect(await about(admin, `admin_token/${world.tokens.other}`)).toBe(0);
-    await world.tokenOf(grantOf('viewer', SHOP));
+    await world.dedupToken(grantOf('viewer', SHOP));
     expect(await about(admin, 'admin_token/')).toBeGreaterThan(0);
   });
 });
@@ -161,7 +161,9 @@ describe('dead letters', () => {
     const answer = await ask(grantOf('operator', SHOP), 'POST', 'dead-letters/resend', { ids });
     const outcomes = answer.body.items.map(({ outcome }: { outcome: string }) => outcome);
     expect(outcomes).toEqual(['resent', 'unknown', 'unknown', 'unknown']);
-    expect(world.letters.letters.filter(({ resentAtMs }) => resentAtMs !== null).map(({ id }) => id)).toEqual([ids[0]]);
+    expect(world.deadLetters.deadLetters.filter(({ resentAtMs }) => resentAtMs !== null).map(({ id }) => id)).toEqual([
+      ids[0],
+    ]);
   });
 
   it('are resolved and opened again where all of their sites are one’s own', async () => {
@@ -171,7 +173,9 @@ describe('dead letters', () => {
       return answer.body.items.map(({ outcome }: { outcome: string }) => outcome);
     };
     expect(await outcomes('resolve', { note: 'a bad import' })).toEqual(['resolved', 'unknown', 'unknown', 'unknown']);
-    expect(world.letters.letters.filter(({ resolution }) => resolution !== null).map(({ id }) => id)).toEqual([ids[0]]);
+    expect(world.deadLetters.deadLetters.filter(({ resolution }) => resolution !== null).map(({ id }) => id)).toEqual([
+      ids[0],
+    ]);
     expect(await outcomes('reopen', {})).toEqual(['reopened', 'unknown', 'unknown', 'unknown']);
     const { items } = (await ask(grantOf('owner'), 'GET', 'audit?setting_key=dead_letters&limit=2')).body;
     expect(items.map(({ after }: { after: object }) => after)).toEqual([
@@ -185,11 +189,16 @@ describe('dead letters of deliveries', () => {
   const ids = [10, 11, 12, 13].map((offset) => `delivery-0-${offset}`);
   beforeEach(() => {
     const died = (offset: number, siteIds: readonly string[] | null) => {
-      const letter = shownLetter(offset, { stage: 'delivery', destination: 'crm' }, siteIds !== null);
-      const views = (letter.views ?? []).flatMap((view) => (siteIds ?? []).map((siteId) => ({ ...view, siteId })));
-      return { ...letter, views: siteIds === null ? null : views };
+      const deadLetter = shownDeadLetter(offset, { stage: 'delivery', destination: 'crm' }, siteIds !== null);
+      const views = (deadLetter.views ?? []).flatMap((view) => (siteIds ?? []).map((siteId) => ({ ...view, siteId })));
+      return { ...deadLetter, views: siteIds === null ? null : views };
     };
-    world.letters.letters = [died(10, ['shop']), died(11, ['other']), died(12, ['shop', 'other']), died(13, null)];
+    world.deadLetters.deadLetters = [
+      died(10, ['shop']),
+      died(11, ['other']),
+      died(12, ['shop', 'other']),
+      died(13, null),
+    ];
   });
 
   it.each([
@@ -203,7 +212,7 @@ describe('dead letters of deliveries', () => {
     const codes = await Promise.all(ids.map((id) => codeOf(grant, 'GET', `dead-letters/${id}`)));
     expect(codes).toEqual(ids.map((id) => (own.includes(id) ? '200' : 'dead_letter_unknown')));
     await ask(grant, 'POST', 'dead-letters/resend', { ids });
-    const sent = world.letters.letters.filter(({ resentAtMs }) => resentAtMs !== null).map(({ id }) => id);
+    const sent = world.deadLetters.deadLetters.filter(({ resentAtMs }) => resentAtMs !== null).map(({ id }) => id);
     expect(sent).toEqual(own.filter((id) => id !== 'delivery-0-13'));
   });
 
@@ -412,7 +421,7 @@ describe('a token', () => {
 
 describe('a refusal', () => {
   it('stands in the audit once an hour, under who was refused and where', async () => {
-    const token = await world.tokenOf(grantOf('viewer', SHOP));
+    const token = await world.dedupToken(grantOf('viewer', SHOP));
     world.journal.records.length = 0;
     for (let times = 0; times < 5; times += 1) await world.call('GET', 'keys?site_id=shop', { token });
     await world.call('GET', 'keys?site_id=other', { token });
@@ -431,7 +440,7 @@ describe('a refusal', () => {
   });
 
   it('fills no more than a small part of the audit', async () => {
-    const token = await world.tokenOf(grantOf('viewer', SHOP));
+    const token = await world.dedupToken(grantOf('viewer', SHOP));
     world.journal.records.length = 0;
     for (let at = 0; at < 100; at += 1) await world.call('GET', `keys?site_id=s${at}`, { token });
     expect(world.journal.records).toHaveLength(30);

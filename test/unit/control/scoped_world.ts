@@ -3,12 +3,12 @@ import { hashKey } from '#pipelines/settings/callers.ts';
 import { auditedRecords } from '#pipelines/settings/journal.ts';
 import type { AdminToken, Grant } from '#schemas/setting.ts';
 import { type Control, control, NOW_MS } from './harness.ts';
-import { shownLetter } from './memory_letters.ts';
+import { shownDeadLetter } from './memory_letters.ts';
 
 /** A world of two accounts: acme with the sites shop and till, and rival with the site other. */
 export interface ScopedWorld extends Control {
   /** A token with these grants. */
-  tokenOf(...grants: Grant[]): Promise<string>;
+  dedupToken(...grants: Grant[]): Promise<string>;
   /** Hash of the key of each site. */
   keys: Record<'shop' | 'other', string>;
   /** Replays of each site, and of all. */
@@ -49,12 +49,12 @@ export async function scopedWorld(rows: unknown[] = []): Promise<ScopedWorld> {
     replayIds[site_id] = (await make('replays', { destination: 'crm', site_id, ...days })).replay_id;
     const asked = { ...days, field: { column: 'country' } };
     await make(`sites/${site_id}/questions`, { ...question, question: asked });
-    world.letters.letters.push(letterOf(world.letters.letters.length, [site_id]));
+    world.deadLetters.deadLetters.push(deadLetterOf(world.deadLetters.deadLetters.length, [site_id]));
   }
   replayIds['all'] = (await make('replays', { destination: 'crm', ...days })).replay_id;
-  world.letters.letters.push(letterOf(2, ['shop', 'other']), shownLetter(3, {}, false));
+  world.deadLetters.deadLetters.push(deadLetterOf(2, ['shop', 'other']), shownDeadLetter(3, {}, false));
   let made = 0;
-  const tokenOf = async (...grants: Grant[]): Promise<string> => {
+  const dedupToken = async (...grants: Grant[]): Promise<string> => {
     made += 1;
     const secret = `svc_st_${String(made).padStart(32, '0')}`;
     const token: AdminToken = {
@@ -73,13 +73,13 @@ export async function scopedWorld(rows: unknown[] = []): Promise<ScopedWorld> {
     return secret;
   };
   const tokens = {
-    shop: hashKey(await tokenOf(grantOf('viewer', { site_id: 'shop' }))),
-    other: hashKey(await tokenOf(grantOf('viewer', { site_id: 'other' }))),
+    shop: hashKey(await dedupToken(grantOf('viewer', { site_id: 'shop' }))),
+    other: hashKey(await dedupToken(grantOf('viewer', { site_id: 'other' }))),
   };
   world.journal.records.length = 0;
   return {
     ...world,
-    tokenOf,
+    dedupToken,
     keys: keys as ScopedWorld['keys'],
     replayIds: replayIds as ScopedWorld['replayIds'],
     tokens,
@@ -87,9 +87,9 @@ export async function scopedWorld(rows: unknown[] = []): Promise<ScopedWorld> {
 }
 
 /** A dead letter with an event of each site. */
-function letterOf(offset: number, siteIds: readonly string[]) {
-  const letter = shownLetter(offset);
-  const [view] = letter.views ?? [];
+function deadLetterOf(offset: number, siteIds: readonly string[]) {
+  const deadLetter = shownDeadLetter(offset);
+  const [view] = deadLetter.views ?? [];
   if (view === undefined) throw new Error('a readable letter has an event');
-  return { ...letter, views: siteIds.map((siteId) => ({ ...view, siteId })) };
+  return { ...deadLetter, views: siteIds.map((siteId) => ({ ...view, siteId })) };
 }

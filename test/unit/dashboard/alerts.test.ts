@@ -14,7 +14,7 @@ const account = (used_this_month: number | null) => ({
   ...{ account_id: 'acme', name: 'Acme', monthly_allowance: 1_000, used_this_month },
   ...{ version: 'v', changed_at: 0, changed_by: '' },
 });
-const letter = (resent_at: number | null, resolved: DeadLetterItem['resolved'] = null) => ({
+const deadLetter = (resent_at: number | null, resolved: DeadLetterItem['resolved'] = null) => ({
   ...{
     id: 'dedup-0-1',
     stage: 'dedup' as const,
@@ -37,7 +37,7 @@ test('nothing is wrong where all is well', () => {
     ...quotaAlerts(account(100), NOW_MS),
     ...quotaAlerts(account(null), NOW_MS),
     ...quotaAlerts(account(300), NOW_MS),
-    ...deadLetterAlerts('shop', [letter(1), letter(null, { at: 1, by: 'ada', note: 'a test' })], false),
+    ...deadLetterAlerts('shop', [deadLetter(1), deadLetter(null, { at: 1, by: 'ada', note: 'a test' })], false),
   ]).toEqual([]);
 });
 
@@ -94,17 +94,17 @@ test.for([
 });
 
 test('dead letters of the site that nobody sent in again, and that were not delivered since', () => {
-  const since = (delivery: DeadLetterItem['delivery']): DeadLetterItem => ({ ...letter(null), delivery });
+  const since = (delivery: DeadLetterItem['delivery']): DeadLetterItem => ({ ...deadLetter(null), delivery });
   expect(deadLetterAlerts('shop', [since('delivered'), since('dead'), since('unknown')], false)).toMatchObject([
     { title: '2 open dead letters (dedup)', query: { site: 'shop', period: '90d' } },
   ]);
-  expect(deadLetterAlerts('shop', [letter(null), letter(1)], false)).toMatchObject([
+  expect(deadLetterAlerts('shop', [deadLetter(null), deadLetter(1)], false)).toMatchObject([
     { title: '1 open dead letter (dedup)' },
   ]);
-  expect(deadLetterAlerts('shop', [letter(1), letter(1)], true)).toMatchObject([
+  expect(deadLetterAlerts('shop', [deadLetter(1), deadLetter(1)], true)).toMatchObject([
     { title: 'More than 2 dead letters: open ones are unknown' },
   ]);
-  expect(deadLetterAlerts('shop', [letter(null), letter(null)], true)).toMatchObject([
+  expect(deadLetterAlerts('shop', [deadLetter(null), deadLetter(null)], true)).toMatchObject([
     { title: 'More than 2 open dead letters (dedup)' },
   ]);
 });

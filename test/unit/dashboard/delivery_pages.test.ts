@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import type { DeadLetterItem, ReplayItem } from '#services/control_api/redelivery.ts';
-import { countsByDay, letterGroups, portions } from '#services/dashboard/src/pages/dead_letters/dead_letter_groups.ts';
+import {
+  countsByDay,
+  deadLetterGroups,
+  portions,
+} from '#services/dashboard/src/pages/dead_letters/dead_letter_groups.ts';
 import {
   adviceFor,
   destinationRows,
@@ -83,9 +87,9 @@ test('a code of a platform of its own is about the credentials where it waits fo
 });
 
 test('letters of one stage and reason are one group, with the days that have none', () => {
-  const letter = (reason: string, died_at: number) =>
+  const deadLetter = (reason: string, died_at: number) =>
     ({ stage: 'identity', reason, died_at, events: 2 }) as DeadLetterItem;
-  const [first, second] = letterGroups([letter('a', 5), letter('b', 6), letter('b', 2 * DAY_MS)]);
+  const [first, second] = deadLetterGroups([deadLetter('a', 5), deadLetter('b', 6), deadLetter('b', 2 * DAY_MS)]);
   expect([first?.reason, first?.count, first?.events, second?.reason]).toEqual(['b', 2, 4, 'a']);
   expect(first && countsByDay(first, 0, 3 * DAY_MS)).toEqual([1, 0, 1]);
   expect(portions(Array.from({ length: 250 }, String)).map(({ length }) => length)).toEqual([100, 100, 50]);

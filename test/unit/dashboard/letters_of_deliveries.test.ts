@@ -9,7 +9,7 @@ import {
 } from '#services/dashboard/src/pages/dead_letters/dead_letter_groups.ts';
 import { openBySite } from '#services/dashboard/src/pages/operations/stages.ts';
 
-const letterOf = (change: Partial<DeadLetterItem>): DeadLetterItem =>
+const deadLetterOf = (change: Partial<DeadLetterItem>): DeadLetterItem =>
   ({
     ...{ stage: 'delivery', resent_at: null, resolved: null, delivery: 'dead', resendable: true, site_ids: ['shop'] },
     ...change,
@@ -26,10 +26,10 @@ test.each<[Partial<DeadLetterItem>, string, string[]]>([
   [{ delivery: 'delivered', resendable: false }, 'Delivered since', ['delivered', 'all']],
   [{ resolved }, 'Resolved', ['resolved', 'all']],
 ])('a letter that is %j is told as: %s', (change, text, filters) => {
-  const letter = letterOf(change);
-  expect(stateOf(letter)).toBe(text);
-  expect(DEAD_LETTER_FILTERS.filter(({ takes }) => takes(letter)).map(({ value }) => value)).toEqual(filters);
-  expect(isOpen(letter)).toBe(filters.includes('open'));
+  const deadLetter = deadLetterOf(change);
+  expect(stateOf(deadLetter)).toBe(text);
+  expect(DEAD_LETTER_FILTERS.filter(({ takes }) => takes(deadLetter)).map(({ value }) => value)).toEqual(filters);
+  expect(isOpen(deadLetter)).toBe(filters.includes('open'));
 });
 
 test('what became of letters is told with why some were not sent', () => {
@@ -53,10 +53,10 @@ test.each([
 
 test('open letters are counted by site, those of several for each, and those that cannot be read apart', () => {
   const found = openBySite([
-    letterOf({ site_ids: ['shop', 'till'] }),
-    letterOf({ stage: 'dedup', site_ids: ['till'] }),
-    letterOf({ stage: 'dedup', site_ids: ['till'] }),
-    letterOf({ site_ids: [] }),
+    deadLetterOf({ site_ids: ['shop', 'till'] }),
+    deadLetterOf({ stage: 'dedup', site_ids: ['till'] }),
+    deadLetterOf({ stage: 'dedup', site_ids: ['till'] }),
+    deadLetterOf({ site_ids: [] }),
   ]);
   expect(found).toEqual([
     { siteId: 'till', count: 3, stages: ['delivery', 'dedup'] },

@@ -6,7 +6,7 @@ import {
   keptPart,
   REASON_TEXTS,
   reasonText,
-  refusalChart,
+  rejectionChart,
 } from '#services/dashboard/src/pages/rejected_events/rejection_reasons.ts';
 import { EDGE_ERRORS } from '#services/edge/errors.ts';
 
@@ -45,7 +45,7 @@ test('lines over time are by hour, or by day of the zone of whoever looks', () =
     { at: from + 2 * HOUR_MS, kind: 'dropped', code: 'bot', count: 5 },
   ] as const;
   const answer = { counts: [...counts], from: from + 5, to: from + 3 * HOUR_MS };
-  expect(refusalChart(answer, 'hour', 'UTC')).toMatchObject({
+  expect(rejectionChart(answer, 'hour', 'UTC')).toMatchObject({
     starts: [from, from + HOUR_MS, from + 2 * HOUR_MS],
     series: [
       { name: 'Rejected events', values: [3, 1, 0] },
@@ -54,7 +54,7 @@ test('lines over time are by hour, or by day of the zone of whoever looks', () =
       { name: 'Accepted events with a warning', values: [0, 0, 0] },
     ],
   });
-  const days = refusalChart(answer, 'day', 'Europe/Brussels');
+  const days = rejectionChart(answer, 'day', 'Europe/Brussels');
   expect(days.starts).toEqual([Date.UTC(2026, 10, 9, 23), Date.UTC(2026, 10, 10, 23)]);
   expect(days.series.map(({ values }) => values)).toEqual([
     [3, 1],

@@ -3,10 +3,10 @@ import type { InBatch } from '#infra/kafka/consumer/consumption.ts';
 import { createMetrics } from '#infra/metrics/metrics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { DEAD_BYTES_MAX, poisonPillLetters } from '#pipelines/redelivery/dead_letter.ts';
+import { DEAD_BYTES_MAX, poisonPillDeadLetters } from '#pipelines/redelivery/dead_letter.ts';
 import { mayHoldEvents, refusedAsIs, sourcePosition } from '#pipelines/redelivery/resend.ts';
 import type { SourcePosition } from '#schemas/event.ts';
-import { createBatchWriter, type EntryView, readBatch } from '#schemas/event_batch.ts';
+import { createBatchWriter, type EncodedEvent, readBatch } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import { deadLetterResult } from '#services/stage/batches.ts';
@@ -17,7 +17,7 @@ const DIED_AT = 1_800_000_000_000;
 const registry: Registry = { register: async () => 1, idOf: async () => 1, typeOf: async () => null };
 
 /** A record of so many events, the first of which may be large, with coordinates from a place on, or without. */
-function record(events: number, from: SourcePosition | null, bytes = 0): { value: Buffer; views: EntryView[] } {
+function record(events: number, from: SourcePosition | null, bytes = 0): { value: Buffer; views: EncodedEvent[] } {
   const writer = createBatchWriter(1);
   const noPerson = Buffer.from([0]);
   const plain = createBatchWriter(1);
@@ -32,7 +32,7 @@ function record(events: number, from: SourcePosition | null, bytes = 0): { value
   return { value, views: readBatch(value.subarray(WIRE_HEADER_BYTES)) };
 }
 
-const viewsOf = ({ bytes }: DeadLetter): EntryView[] => readBatch(bytes.subarray(WIRE_HEADER_BYTES));
+const viewsOf = ({ bytes }: DeadLetter): EncodedEvent[] => readBatch(bytes.subarray(WIRE_HEADER_BYTES));
 
 test.for<[string, { stage: string; topic: string; from: SourcePosition | null }, SourcePosition]>([
   ['of raw, by their places in it', { stage: 'dedup', topic: RAW, from: null }, { partition: 3, offset: 70, index: 0 }],
@@ -44,30 +44,30 @@ test.for<[string, { stage: string; topic: string; from: SourcePosition | null },
 ])('each event of a record that kills the process has a letter that can be sent in again: %s', ([, at, first]) => {
   const { value, views } = record(200, at.from);
   const pill = { ...at, partition: 3, offset: 70, value, views, rawTopic: RAW, schemaId: 1 };
-  const letters = poisonPillLetters(pill, DIED_AT);
-  const places = letters.map(({ topic, partition, offset, index }) => ({ topic, partition, offset, index }));
+  const deadLetters = poisonPillDeadLetters(pill, DIED_AT);
+  const places = deadLetters.map(({ topic, partition, offset, index }) => ({ topic, partition, offset, index }));
   expect(places).toEqual(views.map((_view, place) => ({ topic: RAW, ...first, index: first.index + place })));
-  expect(new Set(letters.map(({ reason, died_at }) => `${reason} ${died_at}`))).toEqual(
+  expect(new Set(deadLetters.map(({ reason, died_at }) => `${reason} ${died_at}`))).toEqual(
     new Set([`poison_pill ${DIED_AT}`]),
   );
-  expect(letters.map(refusedAsIs)).toEqual(views.map(() => null));
-  const again = letters.map((letter) => viewsOf(letter).map((view) => sourcePosition(letter, view, 0)));
+  expect(deadLetters.map(refusedAsIs)).toEqual(views.map(() => null));
+  const again = deadLetters.map((deadLetter) => viewsOf(deadLetter).map((view) => sourcePosition(deadLetter, view, 0)));
   expect(again).toEqual(views.map((_view, place) => [{ ...first, index: first.index + place }]));
 });
 
 test('the largest event that a request may hold is kept whole', () => {
   const { value, views } = record(2, null, 256 * 1024);
   const pill = { stage: 'dedup', topic: RAW, partition: 0, offset: 1, value, views, rawTopic: RAW, schemaId: 1 };
-  const [large] = poisonPillLetters(pill, DIED_AT);
+  const [large] = poisonPillDeadLetters(pill, DIED_AT);
   expect([large?.bytes.length, mayHoldEvents(large as DeadLetter)]).toEqual([large?.bytes_total, true]);
 });
 
 test('a record whose events cannot be read has one letter, cut where it is too large', () => {
   const value = Buffer.alloc(DEAD_BYTES_MAX + 1);
   const pill = { stage: 'quota', topic: 'quota.counts', partition: 2, offset: 8, value, views: null };
-  const letters = poisonPillLetters({ ...pill, rawTopic: RAW, schemaId: 1 }, DIED_AT);
-  expect(letters).toMatchObject([{ topic: 'quota.counts', partition: 2, offset: 8, index: -1 }]);
-  expect([letters[0]?.bytes.length, letters[0]?.bytes_total]).toEqual([DEAD_BYTES_MAX, DEAD_BYTES_MAX + 1]);
+  const deadLetters = poisonPillDeadLetters({ ...pill, rawTopic: RAW, schemaId: 1 }, DIED_AT);
+  expect(deadLetters).toMatchObject([{ topic: 'quota.counts', partition: 2, offset: 8, index: -1 }]);
+  expect([deadLetters[0]?.bytes.length, deadLetters[0]?.bytes_total]).toEqual([DEAD_BYTES_MAX, DEAD_BYTES_MAX + 1]);
 });
 
 test('letters of a delivery name its destination, without which they could not be sent in again', async () => {
@@ -85,7 +85,7 @@ test('letters of a delivery name its destination, without which they could not b
     batch as unknown as InBatch,
   );
   const read = await Promise.all(outputs.map((one) => codec.decode(one.value)));
-  const letters = read.flatMap((one) => (one.ok ? [one.value] : []));
-  expect(letters.map(({ destination }) => destination)).toEqual(['webhook', 'webhook', 'webhook']);
-  expect(letters.map(refusedAsIs)).toEqual([null, null, null]);
+  const deadLetters = read.flatMap((one) => (one.ok ? [one.value] : []));
+  expect(deadLetters.map(({ destination }) => destination)).toEqual(['webhook', 'webhook', 'webhook']);
+  expect(deadLetters.map(refusedAsIs)).toEqual([null, null, null]);
 });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { createLogger } from '#infra/log/logger.ts';
 import { parseKeyRing } from '#infra/secrets/seal.ts';
-import { BREAKER_DEFAULTS, createBreakers, createRefusals } from '#pipelines/delivery/breaker.ts';
-import { createSlowSites, createTurns } from '#pipelines/delivery/concurrency.ts';
+import { BREAKER_DEFAULTS, createBreakers, createRejectionTracker } from '#pipelines/delivery/breaker.ts';
+import { createSiteConcurrencyLimiter, createSlowSites } from '#pipelines/delivery/concurrency.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
@@ -48,10 +48,10 @@ async function outcomes(destination: Partial<Destination>, isMain: boolean): Pro
     table,
     ring: parseKeyRing(`k1:${Buffer.alloc(32, 1).toString('base64')}`),
     breakers: createBreakers(BREAKER_DEFAULTS, 10, () => CREATED_AT),
-    turns: createTurns(10),
+    turns: createSiteConcurrencyLimiter(10),
     uncommitted: createUncommittedOutcomes(100),
-    refusals: createRefusals(10, () => CREATED_AT),
-    fellShort: () => undefined,
+    rejections: createRejectionTracker(10, () => CREATED_AT),
+    onPartialSuccess: () => undefined,
     watch: { trouble: () => null, report: () => undefined },
     egress: { send: () => Promise.reject(new Error('nothing is sent without a secret')), close: async () => {} },
     logger: createLogger('test', 'silent'),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BREAKER_DEFAULTS, createRefusals, DEAD_IN_A_ROW_MAX } from '#pipelines/delivery/breaker.ts';
+import { BREAKER_DEFAULTS, createRejectionTracker, DEAD_IN_A_ROW_MAX } from '#pipelines/delivery/breaker.ts';
 import type { Answer, HttpRequest } from '#pipelines/delivery/contract.ts';
 import { deliver } from '#pipelines/delivery/deliver.ts';
 import { linkedin } from '#pipelines/delivery/destinations/linkedin/adapter.ts';
@@ -181,7 +181,7 @@ describe('a platform that refuses event by event', () => {
 describe('what is held of a refused event', () => {
   it('makes it dead after another was taken, for a bounded number of events', () => {
     const clock = { nowMs: NOW_MS };
-    const site = createRefusals(1, () => clock.nowMs).of('a');
+    const site = createRejectionTracker(1, () => clock.nowMs).of('a');
     for (const id of ids('bad', 300)) site.refused('x', id);
     site.taken();
     clock.nowMs += 300_001;
@@ -191,7 +191,7 @@ describe('what is held of a refused event', () => {
   });
 
   it('is no new evidence, until it is refused five times more', () => {
-    const site = createRefusals(1, () => NOW_MS).of('a');
+    const site = createRejectionTracker(1, () => NOW_MS).of('a');
     const faults = [...ids('bad', 5), ...ids('bad', 5), 'other'].map((id) => site.refused('x', id));
     expect(faults).toEqual([...all(4, 'open'), 'destination', ...all(4, 'again'), 'destination', 'destination']);
   });

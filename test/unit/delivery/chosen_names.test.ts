@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { describe, expect, it } from 'vitest';
-import { chosenName, eventNamesField } from '#pipelines/delivery/setting_fields.ts';
+import { eventNamesField, mappedEventName } from '#pipelines/delivery/setting_fields.ts';
 
 const settings = { event_names: 'Quiz done=Lead, purchase=ShopOrder\nview_item = Look' };
 
@@ -13,15 +13,15 @@ describe("a site's own event names", () => {
     [['view_item'], 'Look'],
     [['add_to_cart', 'add_to_cart'], null],
     [[null], null],
-  ])('%j: %s', (names, expected) => expect(chosenName(settings, names)).toBe(expected));
+  ])('%j: %s', (names, expected) => expect(mappedEventName(settings, names)).toBe(expected));
 
   it('go from the most particular name to the least', () => {
-    expect(chosenName({ event_names: 'a=A,b=B' }, ['b', 'a'])).toBe('B');
+    expect(mappedEventName({ event_names: 'a=A,b=B' }, ['b', 'a'])).toBe('B');
   });
 
   it('are none without the setting', () => {
-    expect(chosenName({}, ['purchase'])).toBeNull();
-    expect(chosenName(undefined, ['purchase'])).toBeNull();
+    expect(mappedEventName({}, ['purchase'])).toBeNull();
+    expect(mappedEventName(undefined, ['purchase'])).toBeNull();
   });
 });
 

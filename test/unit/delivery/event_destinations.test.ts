@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { prepare } from '#pipelines/delivery/deliver.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import { keepsItselfFrom } from '#pipelines/delivery/vocabulary.ts';
+import { excludesDestination } from '#pipelines/delivery/vocabulary.ts';
 import { mapSegmentCall } from '#pipelines/intake/compat/segment.ts';
 import { RECEIVED_AT_MS, server, siteWith, take } from '#test/unit/intake/context.ts';
 
@@ -20,7 +20,7 @@ test.each<[unknown, string, boolean]>([
   [{ meta: 'redacted' }, 'meta', true],
   [['meta'], 'meta', true],
 ])('of %j a destination %s is left out: %s', ($destinations, destination, isKept) => {
-  expect(keepsItselfFrom({ $destinations }, destination)).toBe(isKept);
+  expect(excludesDestination({ $destinations }, destination)).toBe(isKept);
 });
 
 /** The destinations for which a call of Segment’s, as it was taken, is skipped as not meant for them. */

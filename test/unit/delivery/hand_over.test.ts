@@ -7,7 +7,7 @@ import { type BatchWork, resolveBatch } from '#services/delivery/transform.ts';
 
 const DELIVERED: EntryOutcome = { ...skipped(''), outcome: 'delivered' };
 const records = [10, 11, 13, 14].map((offset) => ({ offset })) as never[];
-const letterAt = (offset: number): DeadLetter => ({ offset }) as DeadLetter;
+const deadLetterAt = (offset: number): DeadLetter => ({ offset }) as DeadLetter;
 
 const workOf = (outcomes: [number, EntryOutcome][], changes: Partial<BatchWork> = {}): BatchWork => ({
   attempted: outcomes.map(([offset, outcome]) => ({ offset, outcome }) as Attempted),
@@ -37,7 +37,7 @@ test('records behind the last of which something was done stay where they are', 
       [13, handedOver()],
       [14, paused('breaker_open', '', 1)],
     ],
-    { unreadable: [letterAt(11), letterAt(14)] },
+    { unreadable: [deadLetterAt(11), deadLetterAt(14)] },
   );
   const cut = resolveBatch(work, { records }, 7);
   expect(offsetsOf(cut)).toEqual([[10, 10, 11], [11]]);
@@ -69,7 +69,7 @@ test('beside an event that threw nothing is left, as its record cannot be told',
       [10, DELIVERED],
       [13, handedOver()],
     ],
-    { thrown: [letterAt(-1)] },
+    { thrown: [deadLetterAt(-1)] },
   );
   expect(resolveBatch(work, { records }, 1)).toBe(work);
 });

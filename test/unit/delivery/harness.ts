@@ -1,11 +1,16 @@
-import { BREAKER_DEFAULTS, type Breakers, createBreakers, createRefusals } from '#pipelines/delivery/breaker.ts';
-import { createTurns } from '#pipelines/delivery/concurrency.ts';
+import {
+  BREAKER_DEFAULTS,
+  type Breakers,
+  createBreakers,
+  createRejectionTracker,
+} from '#pipelines/delivery/breaker.ts';
+import { createSiteConcurrencyLimiter } from '#pipelines/delivery/concurrency.ts';
 import type { Answer, HttpRequest } from '#pipelines/delivery/contract.ts';
 import {
   createTokens,
   type DeliveryJob,
   type DeliveryPorts,
-  type Shortfall,
+  type PartialSuccess,
 } from '#pipelines/delivery/delivery_run.ts';
 import { meta } from '#pipelines/delivery/destinations/meta/adapter.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
@@ -41,7 +46,7 @@ export const webhookJob = (changes: Partial<DeliveryJob> = {}): DeliveryJob => (
 });
 
 export interface Recorded extends DeliveryPorts {
-  shortfalls: Shortfall[];
+  shortfalls: PartialSuccess[];
   /** Lets time pass. */
   pass(ms: number): void;
   requests: HttpRequest[];
@@ -53,8 +58,8 @@ export function portsOf(platform: (request: HttpRequest, call: number) => Answer
   let clockMs = NOW_MS;
   const nowMs = (): number => clockMs;
   const requests: HttpRequest[] = [];
-  const shortfalls: Shortfall[] = [];
-  const refusals = createRefusals(10, nowMs);
+  const shortfalls: PartialSuccess[] = [];
+  const rejections = createRejectionTracker(10, nowMs);
   const breakers = createBreakers(BREAKER_DEFAULTS, 100, nowMs);
   return {
     requests,
@@ -62,12 +67,12 @@ export function portsOf(platform: (request: HttpRequest, call: number) => Answer
     nowMs,
     monotonicMs: nowMs,
     breaker: breakers.of('any', 'site_1'),
-    turns: createTurns(100),
+    turns: createSiteConcurrencyLimiter(100),
     tokens: createTokens(10),
     stopping: () => false,
     answered: () => undefined,
-    refusals: refusals.of('site_1'),
-    fellShort: (shortfall) => shortfalls.push(shortfall),
+    rejections: rejections.of('site_1'),
+    onPartialSuccess: (shortfall) => shortfalls.push(shortfall),
     shortfalls,
     pass: (ms) => {
       clockMs += ms;

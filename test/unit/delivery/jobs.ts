@@ -1,10 +1,10 @@
-import type { EntryView } from '#schemas/event_batch.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { SiteJob } from '#services/delivery/job_reader.ts';
 
 /** What is read of a site from one record of the main topic: its first record, where nothing else is said. */
 export function mainJob(
   siteId: string,
-  views: readonly EntryView[],
+  views: readonly EncodedEvent[],
   changes: Partial<SiteJob> = {},
   offset = 0,
 ): SiteJob {

@@ -1,13 +1,17 @@
 import { expect, test } from 'vitest';
-import { lookAtLane, type RetryPoll } from '#pipelines/delivery/retry_topics.ts';
+import { pollRetryTopic, type RetryPoll } from '#pipelines/delivery/retry_topics.ts';
 
 const NOW = 1_000_000;
 const DELAY = 60_000;
 
 /** Dues are given in seconds from now. */
-function look(duesS: number[], isMoreBehind = false, passing = 0): Omit<RetryPoll, 'notBeforeMs'> & { restS: number } {
+function look(
+  duesS: number[],
+  isMoreBehind = false,
+  skipCount = 0,
+): Omit<RetryPoll, 'notBeforeMs'> & { restS: number } {
   const duesMs = duesS.map((s) => NOW + s * 1000);
-  const { notBeforeMs, ...rest } = lookAtLane({ duesMs, nowMs: NOW, delayMs: DELAY, isMoreBehind, passing });
+  const { notBeforeMs, ...rest } = pollRetryTopic({ duesMs, nowMs: NOW, delayMs: DELAY, isMoreBehind, skipCount });
   return { ...rest, restS: (notBeforeMs - NOW) / 1000 };
 }
 
@@ -69,19 +73,25 @@ test.for<[string, ReturnType<typeof look>, Partial<ReturnType<typeof look>>]>([
 /** Plays a lane of random records to its end and answers how late each was taken. */
 function play(dues: number[], window: number): number[] {
   let nowMs = NOW;
-  let lane = dues.map((dueMs, id) => ({ id, dueMs }));
+  let retryTopic = dues.map((dueMs, id) => ({ id, dueMs }));
   const late: number[] = [];
-  for (let step = 0; lane.length > 0; step++) {
+  for (let step = 0; retryTopic.length > 0; step++) {
     if (step > 10_000) throw new Error('the lane does not end');
-    const read = lane.slice(0, window);
+    const read = retryTopic.slice(0, window);
     const duesMs = read.map(({ dueMs }) => dueMs);
-    const looked = lookAtLane({ duesMs, nowMs, delayMs: DELAY, isMoreBehind: lane.length > window, passing: 0 });
+    const looked = pollRetryTopic({
+      duesMs,
+      nowMs,
+      delayMs: DELAY,
+      isMoreBehind: retryTopic.length > window,
+      skipCount: 0,
+    });
     for (const place of looked.take) {
       const one = read[place];
       if (one !== undefined) late[one.id] = nowMs - one.dueMs;
     }
     const moved = looked.move.flatMap((place) => read[place] ?? []);
-    lane = [...lane.slice(looked.leaveFrom ?? read.length), ...moved];
+    retryTopic = [...retryTopic.slice(looked.leaveFrom ?? read.length), ...moved];
     if (looked.leaveFrom !== null) nowMs = Math.max(nowMs, looked.notBeforeMs);
   }
   return late;

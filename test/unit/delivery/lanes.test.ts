@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type LaneQuestion,
   nextRetry,
-  pausedLane,
-  probeLane,
+  pausedTopic,
+  probeTopic,
   RETRY_AGE_MAX_MS,
   RETRY_DELAYS,
+  type RetryRequest,
   topicsOf,
 } from '#pipelines/delivery/retry_topics.ts';
 
 const HOUR_MS = 3_600_000;
-const question = (changes: Partial<LaneQuestion> = {}): LaneQuestion => ({
+const question = (changes: Partial<RetryRequest> = {}): RetryRequest => ({
   attempt: 1,
   firstAttemptedAtMs: 0,
   nowMs: 0,
@@ -30,8 +30,8 @@ describe('the lane of an attempt', () => {
     [5, '6h', 6 * HOUR_MS],
     [6, '6h', 6 * HOUR_MS],
     [40, '6h', 6 * HOUR_MS],
-  ])('after attempt %i is %s', (attempt, lane, dueAtMs) =>
-    expect(nextRetry(question({ attempt }))).toEqual({ kind: 'lane', lane, dueAtMs }),
+  ])('after attempt %i is %s', (attempt, retryTopic, dueAtMs) =>
+    expect(nextRetry(question({ attempt }))).toEqual({ kind: 'lane', retryTopic, dueAtMs }),
   );
 
   it.each([
@@ -42,12 +42,15 @@ describe('the lane of an attempt', () => {
     ['as long as the longest', 6 * HOUR_MS, '6h', 6 * HOUR_MS],
     ['longer than all for as long as a breaker waits', 20 * HOUR_MS, '6h', 6 * HOUR_MS],
     ['of a week', 7 * 24 * HOUR_MS, '6h', 6 * HOUR_MS],
-  ])('heeds a Retry-After %s', (_, retryAfterMs, lane, dueAtMs) =>
-    expect(nextRetry(question({ retryAfterMs }))).toEqual({ kind: 'lane', lane, dueAtMs }),
+  ])('heeds a Retry-After %s', (_, retryAfterMs, retryTopic, dueAtMs) =>
+    expect(nextRetry(question({ retryAfterMs }))).toEqual({ kind: 'lane', retryTopic, dueAtMs }),
   );
 
   it('never takes an attempt back to a shorter lane for a short Retry-After', () => {
-    expect(nextRetry(question({ attempt: 4, retryAfterMs: 1_000 }))).toMatchObject({ lane: '1h', dueAtMs: HOUR_MS });
+    expect(nextRetry(question({ attempt: 4, retryAfterMs: 1_000 }))).toMatchObject({
+      retryTopic: '1h',
+      dueAtMs: HOUR_MS,
+    });
   });
 });
 
@@ -58,22 +61,22 @@ describe('the lane of an event of which nothing was asked', () => {
     ['after fifty minutes', 3_000_000, 5_000, '10m'],
     ['after an hour', HOUR_MS, 300_000, '1h'],
     ['after a day', 24 * HOUR_MS, 300_000, '6h'],
-  ])('%s is long', (_, nowMs, retryAfterMs, lane) =>
-    expect(pausedLane(question({ nowMs, retryAfterMs }))).toMatchObject({ kind: 'lane', lane }),
+  ])('%s is long', (_, nowMs, retryAfterMs, retryTopic) =>
+    expect(pausedTopic(question({ nowMs, retryAfterMs }))).toMatchObject({ kind: 'lane', retryTopic }),
   );
 
   it.each([
     ['its age allows', { nowMs: 60 * HOUR_MS, firstAttemptedAtMs: 50 * HOUR_MS, deadlineMs: 62 * HOUR_MS }, '1h'],
     ['72 hours allow', { nowMs: 71.5 * HOUR_MS }, '10m'],
     ['either allows', { nowMs: 71 * HOUR_MS, deadlineMs: 71 * HOUR_MS + 30_000 }, '5s'],
-  ] as const)('is no longer than %s', (_, changes, lane) =>
-    expect(pausedLane(question(changes))).toMatchObject({ kind: 'lane', lane }),
+  ] as const)('is no longer than %s', (_, changes, retryTopic) =>
+    expect(pausedTopic(question(changes))).toMatchObject({ kind: 'lane', retryTopic }),
   );
 
   it('is none where the shortest is too long', () => {
-    expect(pausedLane(question({ deadlineMs: 5_000 }))).toEqual({ kind: 'dead', reason: 'too_old' });
+    expect(pausedTopic(question({ deadlineMs: 5_000 }))).toEqual({ kind: 'dead', reason: 'too_old' });
     const nowMs = RETRY_AGE_MAX_MS - 4_000;
-    expect(pausedLane(question({ nowMs }))).toEqual({ kind: 'dead', reason: 'retries_exhausted' });
+    expect(pausedTopic(question({ nowMs }))).toEqual({ kind: 'dead', reason: 'retries_exhausted' });
   });
 
   it.each([
@@ -81,8 +84,8 @@ describe('the lane of an event of which nothing was asked', () => {
     [59_000, '5s'],
     [300_000, '1m'],
     [600_000, '10m'],
-  ] as const)('brings the one that probes for a wait of %s ms in time: %s', (retryAfterMs, lane) =>
-    expect(probeLane(question({ retryAfterMs }))).toMatchObject({ kind: 'lane', lane }),
+  ] as const)('brings the one that probes for a wait of %s ms in time: %s', (retryAfterMs, retryTopic) =>
+    expect(probeTopic(question({ retryAfterMs }))).toMatchObject({ kind: 'lane', retryTopic }),
   );
 });
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import {
-  askOutage,
-  HERE,
+  AVAILABLE,
+  afterEmptyProbe,
   type Health,
   OUTAGE_DEFAULTS,
   type Outage,
-  reportOutage,
-  withoutNews,
+  outagePermit,
+  recordOutage,
 } from '#pipelines/delivery/breaker.ts';
 
 const CONFIG = OUTAGE_DEFAULTS;
@@ -15,8 +15,8 @@ const WELL: Health = { kind: 'well' };
 const BROKEN: Health = { kind: 'credentials_broken', reason: 'token_invalid' };
 const THROTTLED: Health = { kind: 'throttled', reason: 'http_429', retryAfterMs: 1_000 };
 
-const after = (calls: [siteId: string, health: Health][], sites = 20, from: Outage = HERE, nowMs = 0): Outage =>
-  calls.reduce((outage, [siteId, health]) => reportOutage(outage, CONFIG, { siteId, health, sites }, nowMs), from);
+const after = (calls: [siteId: string, health: Health][], sites = 20, from: Outage = AVAILABLE, nowMs = 0): Outage =>
+  calls.reduce((outage, [siteId, health]) => recordOutage(outage, CONFIG, { siteId, health, sites }, nowMs), from);
 
 const each = (sites: string[], health: Health): [string, Health][] => sites.map((site) => [site, health]);
 const SIX = ['a', 'b', 'c', 'a', 'b', 'c'];
@@ -39,29 +39,29 @@ test.for<[string, Outage, Outage['kind']]>([
 
 test('while it is away one batch probes and the others wait; a probe that fails doubles the pause', () => {
   let outage = after(each(SIX, FAILING));
-  expect(askOutage(outage, CONFIG, 1_999).permit).toEqual({ kind: 'wait', notBeforeMs: 2_000 });
+  expect(outagePermit(outage, CONFIG, 1_999).permit).toEqual({ kind: 'wait', notBeforeMs: 2_000 });
   const pauses: number[] = [];
   let nowMs = 2_000;
   for (let probe = 0; probe < 6; probe++) {
-    const asked = askOutage(outage, CONFIG, nowMs);
+    const asked = outagePermit(outage, CONFIG, nowMs);
     expect(asked.permit.kind).toBe('probe');
-    expect(askOutage(asked.outage, CONFIG, nowMs).permit).toEqual({ kind: 'wait', notBeforeMs: nowMs + 250 });
+    expect(outagePermit(asked.outage, CONFIG, nowMs).permit).toEqual({ kind: 'wait', notBeforeMs: nowMs + 250 });
     outage = after([['a', FAILING]], 20, asked.outage, nowMs);
     if (outage.kind !== 'away') throw new Error(outage.kind);
     pauses.push(outage.untilMs - nowMs);
     nowMs = outage.untilMs;
   }
   expect(pauses).toEqual([4_000, 8_000, 15_000, 15_000, 15_000, 15_000]);
-  const probing = askOutage(outage, CONFIG, nowMs).outage;
-  expect(after([['b', WELL]], 20, probing, nowMs)).toEqual(HERE);
+  const probing = outagePermit(outage, CONFIG, nowMs).outage;
+  expect(after([['b', WELL]], 20, probing, nowMs)).toEqual(AVAILABLE);
 });
 
 test('a probe that called nobody makes way for the next at once', () => {
-  const { outage } = askOutage(after(each(SIX, FAILING)), CONFIG, 2_000);
-  expect(askOutage(withoutNews(outage, CONFIG, false, 2_001), CONFIG, 2_001).permit.kind).toBe('probe');
-  const held = withoutNews(outage, CONFIG, true, 2_001);
-  expect(askOutage(held, CONFIG, 2_001).permit).toEqual({ kind: 'wait', notBeforeMs: 4_001 });
-  expect(withoutNews(HERE, CONFIG, true, 1)).toEqual(HERE);
+  const { outage } = outagePermit(after(each(SIX, FAILING)), CONFIG, 2_000);
+  expect(outagePermit(afterEmptyProbe(outage, CONFIG, false, 2_001), CONFIG, 2_001).permit.kind).toBe('probe');
+  const held = afterEmptyProbe(outage, CONFIG, true, 2_001);
+  expect(outagePermit(held, CONFIG, 2_001).permit).toEqual({ kind: 'wait', notBeforeMs: 4_001 });
+  expect(afterEmptyProbe(AVAILABLE, CONFIG, true, 1)).toEqual(AVAILABLE);
 });
 
 test('it stays away for as long as the platform asks', () => {
@@ -75,6 +75,6 @@ test('it is asked again after six hours where a proxy asks for a week', () => {
 });
 
 test('a probe that is never heard of again is given up', () => {
-  const { outage } = askOutage(after(each(SIX, FAILING)), CONFIG, 2_000);
-  expect(askOutage(outage, CONFIG, 2_000 + CONFIG.probeMs).permit.kind).toBe('probe');
+  const { outage } = outagePermit(after(each(SIX, FAILING)), CONFIG, 2_000);
+  expect(outagePermit(outage, CONFIG, 2_000 + CONFIG.probeMs).permit.kind).toBe('probe');
 });

@@ -30,9 +30,9 @@ function attempted(outcome: EntryOutcome, hours: number, isMain = false): Attemp
 
 async function jobsOf(outputs: readonly OutRecord[]) {
   const codec = await createCodec<DeliveryJobRecord>(registry, 'delivery.webhook.replay', 'delivery_job');
-  const lanes = outputs.filter(({ topic }) => topic.includes('.retry.'));
-  const read = await Promise.all(lanes.map(({ value }) => codec.decode(value)));
-  return read.flatMap((one, at) => (one.ok ? [{ ...one.value, topic: lanes[at]?.topic }] : []));
+  const retryTopics = outputs.filter(({ topic }) => topic.includes('.retry.'));
+  const read = await Promise.all(retryTopics.map(({ value }) => codec.decode(value)));
+  return read.flatMap((one, at) => (one.ok ? [{ ...one.value, topic: retryTopics[at]?.topic }] : []));
 }
 
 async function written(one: Attempted) {
@@ -44,17 +44,17 @@ async function written(one: Attempted) {
     () => 0,
   );
   const { outputs, tally } = output.write([one], [], NOW_MS);
-  const [outcomes, letters] = [
+  const [outcomes, deadLetters] = [
     await createCodec<DeliveryOutcomes>(registry, 'delivery.outcomes', 'delivery'),
     await createCodec<DeadLetter>(registry, 'dead.delivery', 'dead_letter'),
   ];
   const of = (topic: string): OutRecord | undefined => outputs.find((record) => record.topic === topic);
   const record = await outcomes.decode(of('delivery.outcomes')?.value ?? null);
-  const letter = await letters.decode(of('dead.delivery')?.value ?? null);
+  const deadLetter = await deadLetters.decode(of('dead.delivery')?.value ?? null);
   return {
     topics: outputs.map(({ topic }) => topic).sort(),
     outcomes: record.ok ? record.value : null,
-    letter: letter.ok ? letter.value : null,
+    deadLetter: deadLetter.ok ? deadLetter.value : null,
     tally,
   };
 }
@@ -63,22 +63,22 @@ test.for([
   ['an attempt', { ...diverted('http_503', 'try later'), tookMs: 30, answer: { status: 503, body: 'try later' } }],
   ['a pause', paused('http_401', 'who are you?', 60_000)],
 ] as const)('%s that no lane can follow any more is published as dead, as its letter is', async ([, outcome]) => {
-  const { topics, outcomes, letter, tally } = await written(attempted(outcome, 72));
+  const { topics, outcomes, deadLetter, tally } = await written(attempted(outcome, 72));
   expect(topics).toEqual(['dead.delivery', 'delivery.outcomes']);
   expect(outcomes).toMatchObject({
     ...{ attempt: 6, attempted_at: NOW_MS - 40 },
     outcomes: [{ outcome: 'dead', reason: 'retries_exhausted', took_ms: outcome.tookMs }],
     answers: 'answer' in outcome ? [outcome.answer] : [],
   });
-  expect(letter).toMatchObject({ destination: 'webhook', reason: 'retries_exhausted', detail: outcome.detail });
+  expect(deadLetter).toMatchObject({ destination: 'webhook', reason: 'retries_exhausted', detail: outcome.detail });
   expect([tally.in, tally.dead.get('retries_exhausted'), tally.diverted.size]).toEqual([1, 1, 0]);
 });
 
 test('an attempt that a lane follows is published as it was', async () => {
-  const { topics, outcomes, letter, tally } = await written(attempted(diverted('http_503', ''), 60));
+  const { topics, outcomes, deadLetter, tally } = await written(attempted(diverted('http_503', ''), 60));
   expect(topics).toEqual(['delivery.outcomes', 'delivery.webhook.retry.6h']);
   expect(outcomes?.outcomes).toMatchObject([{ outcome: 'diverted', reason: 'http_503' }]);
-  expect([letter, tally.in, tally.diverted.get('6h')]).toEqual([null, 1, 1]);
+  expect([deadLetter, tally.in, tally.diverted.get('6h')]).toEqual([null, 1, 1]);
 });
 
 test.for([
@@ -91,8 +91,8 @@ test.for([
 });
 
 test('a letter says where the event stands', async () => {
-  const { letter } = await written(attempted(diverted('http_503', ''), 72));
-  expect(letter).toMatchObject({ topic: 'events.raw', partition: 3, offset: 8, index: 0 });
+  const { deadLetter } = await written(attempted(diverted('http_503', ''), 72));
+  expect(deadLetter).toMatchObject({ topic: 'events.raw', partition: 3, offset: 8, index: 0 });
 });
 
 test('what waits together waits for the last of its times, and since the first', async () => {

@@ -6,8 +6,8 @@ import { createMetrics } from '#infra/metrics/metrics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { parseKeyRing, sealSecret } from '#infra/secrets/seal.ts';
-import { BREAKER_DEFAULTS, createBreakers, createRefusals } from '#pipelines/delivery/breaker.ts';
-import { createSlowSites, createTurns } from '#pipelines/delivery/concurrency.ts';
+import { BREAKER_DEFAULTS, createBreakers, createRejectionTracker } from '#pipelines/delivery/breaker.ts';
+import { createSiteConcurrencyLimiter, createSlowSites } from '#pipelines/delivery/concurrency.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
@@ -17,7 +17,7 @@ import type { Setting } from '#schemas/setting.ts';
 import { createAttempts } from '#services/delivery/attempts.ts';
 import { createJobReader } from '#services/delivery/job_reader.ts';
 import { createDeliveryOutput } from '#services/delivery/output.ts';
-import { createLanePasses, watchReleases } from '#services/delivery/retry_topics.ts';
+import { createRetryPolls, watchReleases } from '#services/delivery/retry_topics.ts';
 import { createTransform } from '#services/delivery/transform.ts';
 import { entryOf, NOW_MS, siteOf } from './entries.ts';
 import { answered } from './harness.ts';
@@ -55,8 +55,8 @@ async function world(isDown: (siteId: string) => boolean, isAlone = true) {
 
   const breakers = createBreakers(BREAKER_DEFAULTS, 100, nowMs);
   const isInTrouble = (siteId: string): boolean => breakers.of('webhook', siteId).trouble() !== null;
-  const passes = createLanePasses(NOW_MS, () => isAlone);
-  const releases = watchReleases({ table, destination: 'webhook', isInTrouble, passes, beganMs: NOW_MS });
+  const scans = createRetryPolls(NOW_MS, () => isAlone);
+  const releases = watchReleases({ table, destination: 'webhook', isInTrouble, scans, beganMs: NOW_MS });
   const uncommitted = createUncommittedOutcomes(10_000);
   const calls = new Map<string, number>();
   const delivered = new Map<string, number>();
@@ -64,9 +64,14 @@ async function world(isDown: (siteId: string) => boolean, isAlone = true) {
     slow: createSlowSites(10, nowMs),
     isAlone: () => false,
     ...{ adapter: webhook, baseUrl: null, table, ring, nowMs, uncommitted, logger: createLogger('test', 'silent') },
-    ...{ breakers, turns: createTurns(8), monotonicMs: nowMs, refusals: createRefusals(10, nowMs) },
+    ...{
+      breakers,
+      turns: createSiteConcurrencyLimiter(8),
+      monotonicMs: nowMs,
+      rejections: createRejectionTracker(10, nowMs),
+    },
     returned: (siteId) => releases.returned(siteId, time.nowMs),
-    fellShort: () => undefined,
+    onPartialSuccess: () => undefined,
     watch: { trouble: () => null, report: () => undefined },
     egress: {
       async send({ url, headers }) {
@@ -84,13 +89,13 @@ async function world(isDown: (siteId: string) => boolean, isAlone = true) {
     ...{ attempts, uncommitted, schemaId: 1, nowMs, metrics: createMetrics('delivery.webhook') },
     settings: { isCurrent: () => true },
     watch: { ask: () => ({ kind: 'go' as const }), probed: () => undefined, awayUntilMs: () => null },
-    jobs: await createJobReader(registry, 'webhook', { releases, passes }),
+    jobs: await createJobReader(registry, 'webhook', { releases, scans }),
     output: await createDeliveryOutput(
       registry,
       webhook,
       1,
-      ({ lane, siteId, waitsSinceMs, isPaused }) =>
-        passes.lies(lane, siteId, time.nowMs, releases.isReleased(siteId, waitsSinceMs, isPaused)),
+      ({ retryTopic, siteId, waitsSinceMs, isPaused }) =>
+        scans.recordParked(retryTopic, siteId, time.nowMs, releases.isReleased(siteId, waitsSinceMs, isPaused)),
       () => 0.5,
     ),
   });
@@ -99,10 +104,10 @@ async function world(isDown: (siteId: string) => boolean, isAlone = true) {
   const jobsCodec = await createCodec<DeliveryJobRecord>(registry, 'delivery.webhook.replay', 'delivery_job');
 
   const partitions = new Map<string, Partition>();
-  const written = { lanes: 0, outcomes: 0, ofSite: new Map<string, number>() };
+  const written = { retryTopics: 0, outcomes: 0, ofSite: new Map<string, number>() };
   async function append({ topic, partition, value }: OutRecord): Promise<void> {
     if (topic.includes('.retry.')) {
-      written.lanes += 1;
+      written.retryTopics += 1;
       const job = await jobsCodec.decode(value);
       const siteId = job.ok ? job.value.site_id : '';
       written.ofSite.set(siteId, (written.ofSite.get(siteId) ?? 0) + 1);
@@ -177,11 +182,11 @@ test('events of a site whose webhook is down for hours are hardly written, and a
   await accept('away', 200);
   await run(began + HOUR_MS);
   const hour = { ...written };
-  expect(hour.lanes).toBeLessThan(600 * 8);
+  expect(hour.retryTopics).toBeLessThan(600 * 8);
   // One outcome each for what waits, and those of the probes.
   expect(hour.outcomes).toBeLessThan(600 + 200);
   await run(began + 20 * HOUR_MS);
-  expect(written.lanes - hour.lanes).toBeLessThan(600 * 10 + 2 * 20 * 60 * 2);
+  expect(written.retryTopics - hour.retryTopics).toBeLessThan(600 * 10 + 2 * 20 * 60 * 2);
   expect([...calls.values()].every((count) => count < 20 * 60)).toBe(true);
 
   down.delete('away');

@@ -16,8 +16,8 @@ test('a state of the United States is its two letters', () => {
 test.each(['constructor', 'Constructor', 'valueOf', 'toString', 'hasOwnProperty', '__proto__'])(
   'a state that names what every object has is a text like any other: %s',
   (state) => {
-    const letters = state.toLowerCase().replaceAll('_', '');
-    expect(stateCode(state, 'us')).toBe(letters);
-    expect(hashedPlace(entryOf({ state, country: 'US' }).event, siteOf()).state).toBe(sha256Hex(letters));
+    const deadLetters = state.toLowerCase().replaceAll('_', '');
+    expect(stateCode(state, 'us')).toBe(deadLetters);
+    expect(hashedPlace(entryOf({ state, country: 'US' }).event, siteOf()).state).toBe(sha256Hex(deadLetters));
   },
 );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BREAKER_DEFAULTS, createRefusals, REFUSED_ALIKE_MIN } from '#pipelines/delivery/breaker.ts';
+import { BREAKER_DEFAULTS, createRejectionTracker, SAME_REJECTION_MIN } from '#pipelines/delivery/breaker.ts';
 import type { Answer, HttpRequest } from '#pipelines/delivery/contract.ts';
 import { deliver } from '#pipelines/delivery/deliver.ts';
 import { linkedin } from '#pipelines/delivery/destinations/linkedin/adapter.ts';
@@ -120,10 +120,10 @@ describe('a refusal that may be about the destination', () => {
     });
     const job = { adapter: linkedin, settings: { event_names: 'purchase=12345' }, secrets: { access_token: 't' } };
     const identifiers = { email: 'ab'.repeat(32) };
-    const entries = manyEntries(REFUSED_ALIKE_MIN, { event: 'purchase', identifiers });
+    const entries = manyEntries(SAME_REJECTION_MIN, { event: 'purchase', identifiers });
     const outcomes = await deliver(metaJob({ ...job, entries }), ports);
     expect(outcomes.map(({ outcome, reason }) => `${outcome} ${reason}`)).toEqual(
-      Array(REFUSED_ALIKE_MIN).fill('paused linkedin_event_404'),
+      Array(SAME_REJECTION_MIN).fill('paused linkedin_event_404'),
     );
     expect(ports.requests).toHaveLength(1);
   });
@@ -152,17 +152,17 @@ describe('a call whose events were taken in part', () => {
 
 describe('what is held of refusals', () => {
   it('is by site and reason, and bounded', () => {
-    const refusals = createRefusals(2, () => NOW_MS);
+    const rejections = createRejectionTracker(2, () => NOW_MS);
     const refuse = (site: string, reason: string, count: number): string[] =>
-      Array.from({ length: count }, (_, place) => refusals.of(site).refused(reason, `${site}_${place}`));
+      Array.from({ length: count }, (_, place) => rejections.of(site).refused(reason, `${site}_${place}`));
     const open = Array(4).fill('open');
     expect(refuse('a', 'x', 5)).toEqual([...open, 'destination']);
     expect(refuse('a', 'y', 4)).toEqual(open);
     expect([refuse('b', 'x', 4), refuse('c', 'x', 4)]).toEqual([open, open]);
-    expect(refusals.of('a').refused('y', 'one more')).toBe('open');
-    refusals.of('c').taken();
+    expect(rejections.of('a').refused('y', 'one more')).toBe('open');
+    rejections.of('c').taken();
     expect(refuse('c', 'x', 4)).toEqual(Array(4).fill('event'));
-    refusals.reset('c');
+    rejections.reset('c');
     expect(refuse('c', 'x', 4)).toEqual(open);
   });
 });

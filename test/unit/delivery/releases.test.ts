@@ -17,11 +17,11 @@ function world() {
   put('b', 'old');
   const isInTrouble = (siteId: string): boolean => inTrouble.has(siteId);
   const released: [string, number][] = [];
-  const passes = {
+  const scans = {
     released: (siteId: string, nowMs: number) => void released.push([siteId, nowMs]),
     look: (nowMs: number) => released.some(([, ms]) => ms === nowMs),
   };
-  const releases = watchReleases({ table, destination: 'meta', isInTrouble, passes, beganMs: BEGAN_MS });
+  const releases = watchReleases({ table, destination: 'meta', isInTrouble, scans, beganMs: BEGAN_MS });
   return { releases, put, inTrouble, released };
 }
 

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createLogger } from '#infra/log/logger.ts';
 import { parseKeyRing, sealSecret } from '#infra/secrets/seal.ts';
-import { BREAKER_DEFAULTS, createBreakers, createRefusals } from '#pipelines/delivery/breaker.ts';
-import { createSlowSites, createTurns } from '#pipelines/delivery/concurrency.ts';
+import { BREAKER_DEFAULTS, createBreakers, createRejectionTracker } from '#pipelines/delivery/breaker.ts';
+import { createSiteConcurrencyLimiter, createSlowSites } from '#pipelines/delivery/concurrency.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { slowTopic } from '#pipelines/delivery/retry_topics.ts';
@@ -35,9 +35,9 @@ function world({ tookMs, isAlone = false }: { tookMs: number; isAlone?: boolean 
   const sent: string[] = [];
   const attempts = createAttempts({
     ...{ adapter: webhook, baseUrl: null, table, ring, nowMs, monotonicMs: nowMs, slow, isAlone: () => isAlone },
-    ...{ breakers: createBreakers(BREAKER_DEFAULTS, 10, nowMs), turns: createTurns(1, slow.isSlow) },
-    ...{ uncommitted: createUncommittedOutcomes(100), refusals: createRefusals(10, nowMs) },
-    ...{ returned: () => undefined, fellShort: () => undefined, logger: createLogger('test', 'silent') },
+    ...{ breakers: createBreakers(BREAKER_DEFAULTS, 10, nowMs), turns: createSiteConcurrencyLimiter(1, slow.isSlow) },
+    ...{ uncommitted: createUncommittedOutcomes(100), rejections: createRejectionTracker(10, nowMs) },
+    ...{ returned: () => undefined, onPartialSuccess: () => undefined, logger: createLogger('test', 'silent') },
     watch: { trouble: () => null, report: () => undefined },
     egress: {
       async send({ headers }) {

@@ -5,8 +5,8 @@ import type { OutRecord } from '#infra/kafka/record.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { createMetrics } from '#infra/metrics/metrics.ts';
 import { parseKeyRing, sealSecret } from '#infra/secrets/seal.ts';
-import { BREAKER_DEFAULTS, createBreakers, createRefusals } from '#pipelines/delivery/breaker.ts';
-import { createSlowSites, createTurns } from '#pipelines/delivery/concurrency.ts';
+import { BREAKER_DEFAULTS, createBreakers, createRejectionTracker } from '#pipelines/delivery/breaker.ts';
+import { createSiteConcurrencyLimiter, createSlowSites } from '#pipelines/delivery/concurrency.ts';
 import type { Answer } from '#pipelines/delivery/contract.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import { ga4 } from '#pipelines/delivery/destinations/ga4/adapter.ts';
@@ -22,7 +22,7 @@ import { mainJob } from './jobs.ts';
 
 const BLANK: Setting = { changed_at: 0, changed_by: 'test', account: null, site: null, key: null, destination: null };
 const SOURCE = { topic: 'events.identified', partition: 0 };
-const HERE = { ask: () => ({ kind: 'go' as const }), probed: () => undefined, awayUntilMs: () => null };
+const AVAILABLE = { ask: () => ({ kind: 'go' as const }), probed: () => undefined, awayUntilMs: () => null };
 
 /** A process that delivers to GA4, which counts whatever comes again a second time; a record holds one event. */
 function world(given: { awayUntilMs?: () => number | null; moved?: (offset: number) => boolean } = {}) {
@@ -51,10 +51,10 @@ function world(given: { awayUntilMs?: () => number | null; moved?: (offset: numb
     returned: () => undefined,
     ...{ adapter: ga4, baseUrl: null, table, ring, nowMs, uncommitted, logger: createLogger('test', 'silent') },
     breakers: createBreakers(BREAKER_DEFAULTS, 100, nowMs),
-    turns: createTurns(1),
+    turns: createSiteConcurrencyLimiter(1),
     monotonicMs: nowMs,
-    refusals: createRefusals(10, nowMs),
-    fellShort: () => undefined,
+    rejections: createRejectionTracker(10, nowMs),
+    onPartialSuccess: () => undefined,
     watch: { trouble: () => null, report: () => undefined },
     egress: {
       async send({ body }) {
@@ -67,7 +67,7 @@ function world(given: { awayUntilMs?: () => number | null; moved?: (offset: numb
   const transform = createTransform({
     ...{ attempts, uncommitted, schemaId: 1, nowMs, metrics: createMetrics('delivery.ga4') },
     settings: { isCurrent: () => true },
-    watch: { ...HERE, awayUntilMs: given.awayUntilMs ?? HERE.awayUntilMs },
+    watch: { ...AVAILABLE, awayUntilMs: given.awayUntilMs ?? AVAILABLE.awayUntilMs },
     jobs: {
       viewsOf: async () => null,
       async take({ records }) {

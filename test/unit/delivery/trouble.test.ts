@@ -2,8 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createLogger } from '#infra/log/logger.ts';
 import { parseKeyRing, sealSecret } from '#infra/secrets/seal.ts';
-import { BREAKER_DEFAULTS, createBreakers, createRefusals, OUTAGE_DEFAULTS } from '#pipelines/delivery/breaker.ts';
-import { createSlowSites, createTurns } from '#pipelines/delivery/concurrency.ts';
+import {
+  BREAKER_DEFAULTS,
+  createBreakers,
+  createRejectionTracker,
+  OUTAGE_DEFAULTS,
+} from '#pipelines/delivery/breaker.ts';
+import { createSiteConcurrencyLimiter, createSlowSites } from '#pipelines/delivery/concurrency.ts';
 import type { Answer } from '#pipelines/delivery/contract.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import { meta } from '#pipelines/delivery/destinations/meta/adapter.ts';
@@ -55,10 +60,10 @@ function world() {
     isAlone: () => false,
     returned: () => undefined,
     ...{ adapter: meta, baseUrl: null, table, ring, breakers, watch, logger, nowMs, monotonicMs: nowMs },
-    turns: createTurns(10),
+    turns: createSiteConcurrencyLimiter(10),
     uncommitted: createUncommittedOutcomes(100),
-    refusals: createRefusals(10, nowMs),
-    fellShort: () => undefined,
+    rejections: createRejectionTracker(10, nowMs),
+    onPartialSuccess: () => undefined,
     egress: { send, close: async () => undefined },
   });
   let offset = 0;

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { createTurns } from '#pipelines/delivery/concurrency.ts';
+import { createSiteConcurrencyLimiter } from '#pipelines/delivery/concurrency.ts';
 
 /** Begins pieces of work of sites in order, and says which are under way and how to end one. */
 function world(totalMax: number, siteMax: number, sites: string[], slow: string[] = []) {
-  const turns = createTurns(totalMax, (siteId) => slow.includes(siteId));
+  const turns = createSiteConcurrencyLimiter(totalMax, (siteId) => slow.includes(siteId));
   const underWay: string[] = [];
   const ends: (() => void)[] = [];
   const works = sites.map((site, index) =>
@@ -53,7 +53,7 @@ test('slow sites have half of the turns together', async () => {
 });
 
 test('work that fails gives its turn on', async () => {
-  const turns = createTurns(1);
+  const turns = createSiteConcurrencyLimiter(1);
   await expect(turns.run('a', 1, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
   expect(await turns.run('a', 1, async () => 7)).toBe(7);
 });

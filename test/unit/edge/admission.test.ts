@@ -3,7 +3,7 @@ import { createLogger } from '#infra/log/logger.ts';
 import { createMetrics } from '#infra/metrics/metrics.ts';
 import type { RateLimitStore } from '#infra/redis/quota/admission.ts';
 import { type Admission, createMemoryLimits } from '#pipelines/limits/rate_limits.ts';
-import { createAdmitter, type RateLimiter } from '#services/edge/admission.ts';
+import { createRateAndQuotaLimiter, type RateLimiter } from '#services/edge/admission.ts';
 import { account, apiKey } from '#test/unit/settings/samples.ts';
 
 const NOW_MS = Date.UTC(2026, 9, 10);
@@ -37,7 +37,7 @@ async function start(): Promise<World> {
     if (world.answer instanceof Error) throw world.answer;
     return value;
   };
-  world.rateLimiter = await createAdmitter({
+  world.rateLimiter = await createRateAndQuotaLimiter({
     store: {
       admit(request) {
         world.asked.push(request);
@@ -49,7 +49,7 @@ async function start(): Promise<World> {
     memory: createMemoryLimits(LIMITS),
     leases: {
       current: () => 'lease',
-      doubt: () => {
+      markUncertain: () => {
         world.doubts++;
       },
       renew: () => answered(undefined),
@@ -160,8 +160,8 @@ test('what was not produced is released; where that fails there is doubt', async
   world.rateLimiter.release(admitted.reservation, 1);
   await vi.advanceTimersByTimeAsync(1);
   expect(world.doubts).toBe(1);
-  world.rateLimiter.doubt({ ...admitted.reservation, lease: '' });
+  world.rateLimiter.markUncertain({ ...admitted.reservation, lease: '' });
   expect(world.doubts).toBe(1);
-  world.rateLimiter.doubt(admitted.reservation);
+  world.rateLimiter.markUncertain(admitted.reservation);
   expect(world.doubts).toBe(2);
 });

@@ -4,7 +4,7 @@ import { type HttpServer, listen } from '#infra/http/http_server.ts';
 import type { PartitionSender, SendResult } from '#infra/kafka/sender.ts';
 import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
 import type { EngageGuard, EngageMemoryStore } from '#infra/redis/engage/engage.ts';
-import { newRefusalNotes, type RefusalNotes } from '#pipelines/ingestion_warnings/warnings.ts';
+import { newRejectionCounts, type RejectionCounts } from '#pipelines/ingestion_warnings/warnings.ts';
 import { issueKey } from '#pipelines/settings/callers.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
@@ -17,7 +17,7 @@ import type { Site } from '#schemas/setting.ts';
 import { readWire, writeWire } from '#schemas/wire.ts';
 import type { RateLimiter, Reservation } from '#services/edge/admission.ts';
 import { createApp } from '#services/edge/app.ts';
-import { blockListOf, createAddressNamer, createStrangers } from '#services/edge/auth.ts';
+import { blockListOf, createAddressNamer, createAnonymousLimiter } from '#services/edge/auth.ts';
 import {
   type ConcurrencyLimiter,
   type ConcurrencyLimits,
@@ -27,7 +27,7 @@ import { createAudienceNotes, createEngageMemories, createSpamWatch } from '#ser
 import { createIngestService } from '#services/edge/ingest_service.ts';
 import { createInventory } from '#services/edge/inventory.ts';
 import { createScriptCache } from '#services/edge/loaders/routes.ts';
-import { createRefusals } from '#services/edge/site_activity.ts';
+import { createRejectionRecorder } from '#services/edge/site_activity.ts';
 import type { TagScripts } from '#services/edge/tag_files/routes.ts';
 import { filledTable, put } from '#test/unit/settings/filled_table.ts';
 import { account, apiKey, domainProof, site } from '#test/unit/settings/samples.ts';
@@ -58,7 +58,7 @@ export interface TestEdge {
   /** What was told of the events that were accepted, by site. */
   accepted: [string, readonly Event[]][];
   /** Passes on what was not accepted, and answers the notes of it by site. */
-  refused(): Promise<ReadonlyMap<string, RefusalNotes>>;
+  refused(): Promise<ReadonlyMap<string, RejectionCounts>>;
   /** Errors inside requests that nobody foresaw. */
   unknown: unknown[];
   close(): Promise<void>;
@@ -106,7 +106,7 @@ const openAdmitter: RateLimiter = {
     return { ok: true, reservation, rate: null };
   },
   release: () => undefined,
-  doubt: () => undefined,
+  markUncertain: () => undefined,
   isShared: () => false,
   stop: () => undefined,
 };
@@ -138,10 +138,10 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     options.nowMs ?? Date.now,
   );
   const noteAudience = createAudienceNotes(table, memory);
-  const noted = new Map<string, RefusalNotes>();
-  const refusals = createRefusals({
+  const noted = new Map<string, RejectionCounts>();
+  const rejections = createRejectionRecorder({
     async note(siteId, notes) {
-      const known = noted.get(siteId) ?? newRefusalNotes();
+      const known = noted.get(siteId) ?? newRejectionCounts();
       for (const [field, times] of notes.counts) known.counts.set(field, (known.counts.get(field) ?? 0) + times);
       known.samples.push(...notes.samples);
       noted.set(siteId, known);
@@ -151,7 +151,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     nowMs: options.nowMs ?? Date.now,
   });
   const ingestService = createIngestService({
-    rateLimiter: options.rateLimiter ?? { ...openAdmitter, doubt: options.onDoubt ?? (() => undefined) },
+    rateLimiter: options.rateLimiter ?? { ...openAdmitter, markUncertain: options.onDoubt ?? (() => undefined) },
     sender: memorySender(answers, (value) => records.push(eventsOf(value))),
     schemaId: SCHEMA_ID,
     partitions: PARTITIONS,
@@ -160,7 +160,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     randomEventId: uuidv7,
     nowMs: Date.now,
     metrics,
-    refusals,
+    rejections,
     onAccepted(siteId, events) {
       noteAudience(siteId, events);
       accepted.push([siteId, events]);
@@ -174,7 +174,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     limiter,
     isExempt: options.isExempt ?? (() => true),
     ingestService,
-    refusals,
+    rejections,
     sharesLimits: () => false,
     inventory: createInventory({
       sender: memorySender(answers, (value) => inventories.push(inventoryType.fromBuffer(bodyOf(value)))),
@@ -211,14 +211,14 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     onKeyUsed: (keyHash) => usedKeys.push(keyHash),
     healthy: () => true,
     nowMs: options.nowMs ?? Date.now,
-    strangers: createStrangers({
+    anonymousLimiter: createAnonymousLimiter({
       requestsMax: options.strangersMax ?? 0,
       windowMs: 10_000,
       addressOf,
       // Its windows do not end while a slow machine fills them.
       nowMs: () => STARTED_MS,
     }),
-    errors: { saw: (error) => unknown.push(error), succeeded: () => undefined },
+    errors: { record: (error) => unknown.push(error), succeeded: () => undefined },
   });
   const port = await listen(app, HOST, 0);
   return {
@@ -234,7 +234,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     metrics,
     accepted,
     async refused() {
-      await refusals.stop();
+      await rejections.stop();
       return noted;
     },
     unknown,

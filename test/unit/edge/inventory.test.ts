@@ -125,7 +125,7 @@ test.each([
       return { ok: true, rate: null, reservation: { accountId: account_id, month: '2026-01', granted: 0, lease: '' } };
     },
     release: () => undefined,
-    doubt: () => undefined,
+    markUncertain: () => undefined,
     isShared: () => false,
     stop: () => undefined,
   };

@@ -23,9 +23,9 @@ afterEach(() => vi.useRealTimers());
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 test('a first use is noted within a second, with others of that second', async () => {
-  use.saw('a');
-  use.saw('b');
-  use.saw('a');
+  use.record('a');
+  use.record('b');
+  use.record('a');
   expect(noted).toEqual([]);
   await pass(1_000);
   const all = [
@@ -38,17 +38,17 @@ test('a first use is noted within a second, with others of that second', async (
 });
 
 test('a clock that is set back does not keep uses from being noted', async () => {
-  use.saw('a');
+  use.record('a');
   await pass(1_000);
   vi.setSystemTime(500_000);
-  use.saw('a');
+  use.record('a');
   await pass(1_000);
   expect(noted.at(-1)).toEqual([['a', 500_000]]);
 });
 
 test('a key that is used all the time is noted once a minute', async () => {
   for (let second = 0; second < 180; second++) {
-    use.saw('a');
+    use.record('a');
     await pass(1_000);
   }
   expect(noted.flat().map(([, atMs]) => atMs)).toEqual([1_000_000, 1_060_000, 1_120_000]);
@@ -56,10 +56,10 @@ test('a key that is used all the time is noted once a minute', async () => {
 
 test('what could not be noted is noted again before what came since', async () => {
   isAway = true;
-  use.saw('a');
-  use.saw('b');
+  use.record('a');
+  use.record('b');
   await pass(61_000);
-  use.saw('a');
+  use.record('a');
   isAway = false;
   await pass(1_000);
   expect(noted).toEqual([
@@ -72,7 +72,7 @@ test('what could not be noted is noted again before what came since', async () =
 });
 
 test('the end notes what is left', async () => {
-  use.saw('a');
+  use.record('a');
   await use.stop();
   expect(noted).toEqual([[['a', 1_000_000]]]);
   await pass(60_000);

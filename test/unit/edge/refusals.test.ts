@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { RefusalNotes } from '#pipelines/ingestion_warnings/warnings.ts';
+import type { RejectionCounts } from '#pipelines/ingestion_warnings/warnings.ts';
 import { hashKey, keyIdOf } from '#pipelines/settings/callers.ts';
-import { createRefusals, type Refusals } from '#services/edge/site_activity.ts';
+import { createRejectionRecorder, type RejectionRecorder } from '#services/edge/site_activity.ts';
 import { newEvent, postBody, postEvents } from '#test/harness/ingest.ts';
 import { put } from '#test/unit/settings/filled_table.ts';
 import { apiKey, site } from '#test/unit/settings/samples.ts';
@@ -120,7 +120,7 @@ describe('what reaches the edge', () => {
         limited: () => null,
         admit: async () => ({ ok: true, reservation, rate: null }),
         release: none,
-        doubt: none,
+        markUncertain: none,
         isShared: () => false,
         stop: none,
       },
@@ -189,7 +189,7 @@ describe('what reaches the edge', () => {
         limited: () => (isKnown ? limited : null),
         admit: async () => limited,
         release: none,
-        doubt: none,
+        markUncertain: none,
         isShared: () => false,
         stop: none,
       },
@@ -271,16 +271,16 @@ describe('what reaches the edge', () => {
 });
 
 describe('what is noted', () => {
-  let noted: [string, RefusalNotes][];
+  let noted: [string, RejectionCounts][];
   let marks: number;
   let isAway: boolean;
-  let refusals: Refusals;
+  let rejections: RejectionRecorder;
   beforeEach(() => {
     vi.useFakeTimers({ now: 1_000_000 });
     noted = [];
     marks = 0;
     isAway = false;
-    refusals = createRefusals({
+    rejections = createRejectionRecorder({
       async note(siteId, notes) {
         if (isAway) throw new Error('away');
         noted.push([siteId, notes]);
@@ -296,7 +296,7 @@ describe('what is noted', () => {
   afterEach(() => vi.useRealTimers());
   const sender = { key: apiKey(), site: site() };
   const reject = () =>
-    refusals.sawEvents(sender, {
+    rejections.recordEvents(sender, {
       events: [{}],
       batch: {
         taken: [],
@@ -311,7 +311,7 @@ describe('what is noted', () => {
 
   test('is passed on every 2 s, by site', async () => {
     reject();
-    refusals.sawRequest({ siteId: 'other', key: null }, 'origin_not_allowed');
+    rejections.recordRequest({ siteId: 'other', key: null }, 'origin_not_allowed');
     expect(noted).toEqual([]);
     await vi.advanceTimersByTimeAsync(2_000);
     expect(noted.map(([siteId, { counts }]) => [siteId, ...counts.values()])).toEqual([
@@ -328,7 +328,7 @@ describe('what is noted', () => {
     await vi.advanceTimersByTimeAsync(4_000);
     isAway = false;
     reject();
-    await refusals.stop();
+    await rejections.stop();
     expect(noted.map(([, { counts }]) => [...counts.values()])).toEqual([[1], [1]]);
   });
 
@@ -337,7 +337,7 @@ describe('what is noted', () => {
     isAway = true;
     await vi.advanceTimersByTimeAsync(120_000);
     expect(marks).toBe(3);
-    await refusals.stop();
+    await rejections.stop();
   });
 });
 
@@ -346,7 +346,7 @@ test('notes without an answer are passed on again as they were, under their numb
   try {
     const passed: [number, number][] = [];
     let answers = false;
-    const refusals = createRefusals({
+    const rejections = createRejectionRecorder({
       async note(_siteId, notes, number) {
         passed.push([number, [...notes.counts.values()].reduce((sum, times) => sum + times, 0)]);
         if (!answers) throw new Error('no answer');
@@ -355,7 +355,7 @@ test('notes without an answer are passed on again as they were, under their numb
       secret: Buffer.alloc(32, 2),
       nowMs: Date.now,
     });
-    const refuse = () => refusals.sawRequest({ siteId: 'shop', key: null }, 'key_unknown');
+    const refuse = () => rejections.recordRequest({ siteId: 'shop', key: null }, 'key_unknown');
     refuse();
     await vi.advanceTimersByTimeAsync(2_000);
     refuse();
@@ -363,7 +363,7 @@ test('notes without an answer are passed on again as they were, under their numb
     await vi.advanceTimersByTimeAsync(2_000);
     answers = true;
     await vi.advanceTimersByTimeAsync(2_000);
-    await refusals.stop();
+    await rejections.stop();
     expect(passed).toEqual([
       [1, 1],
       [1, 1],

@@ -41,8 +41,8 @@ function world(inARowMax = 10): World {
 test('an error is counted by route and logged with its place, and nothing of its message', async () => {
   const { errors, lines, text } = world();
   const error = new TypeError(`cannot read ${PLANTED}\n    at ${PLANTED} (file:///a.ts:1:1)`);
-  errors.saw(Object.assign(error, { code: PLANTED, data: PLANTED }), '/v1/ingest');
-  errors.saw(PLANTED, undefined);
+  errors.record(Object.assign(error, { code: PLANTED, data: PLANTED }), '/v1/ingest');
+  errors.record(PLANTED, undefined);
   expect(JSON.stringify(lines)).not.toContain(PLANTED);
   expect(lines).toMatchObject([
     { route: '/v1/ingest', error: 'TypeError', fingerprint: expect.stringMatching(/^[0-9a-f]{12}$/) },
@@ -56,7 +56,7 @@ test('errors of one place have one fingerprint, whatever they say, and are logge
   const { errors, lines, clock } = world();
   for (let times = 0; times < 400; times++) {
     clock.nowMs += 125;
-    errors.saw(new Error(`number ${times}`), '/v1/ingest');
+    errors.record(new Error(`number ${times}`), '/v1/ingest');
   }
   expect(lines.length).toBeLessThan(6);
   expect(lines.at(-1)).toMatchObject({ again: 79 });
@@ -68,7 +68,7 @@ test('only when nothing succeeds any more for a minute is the process at fault',
   const fail = (times: number, everyMs: number): void => {
     for (; times > 0; times--) {
       clock.nowMs += everyMs;
-      errors.saw(new Error('no'), '/v1/ingest');
+      errors.record(new Error('no'), '/v1/ingest');
     }
   };
   fail(1_000, 10);

@@ -30,7 +30,7 @@ async function start(answers: { granted?: number; limited?: Limited; early?: Lim
       return { ok: true, rate: RATE, reservation: { accountId: 'a', month: '2026-10', granted, lease: 'h' } };
     },
     release: (_reservation, events) => void world.released.push(events),
-    doubt: ({ lease }) => void world.doubted.push(lease),
+    markUncertain: ({ lease }) => void world.doubted.push(lease),
     isShared: () => true,
     stop: () => undefined,
   };

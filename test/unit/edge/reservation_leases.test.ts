@@ -44,7 +44,7 @@ test('a doubted hold is replaced, and kept alive for as long as something may ar
   const { world, leases } = start();
   await leases.renew();
   const first = leases.current();
-  leases.doubt();
+  leases.markUncertain();
   expect(leases.current()).toBe(first);
   await leases.renew();
   const second = leases.current();

@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { createMetrics } from '#infra/metrics/metrics.ts';
 import type { RateLimiter } from '#services/edge/admission.ts';
 import { createIngestService } from '#services/edge/ingest_service.ts';
-import { createRefusals } from '#services/edge/site_activity.ts';
+import { createRejectionRecorder } from '#services/edge/site_activity.ts';
 import { newEvent } from '#test/harness/ingest.ts';
 import { account, apiKey, site } from '#test/unit/settings/samples.ts';
 
@@ -21,7 +21,7 @@ async function turnsUntilSent(events: number): Promise<number> {
       return { ok: true, rate: null, reservation: { accountId: 'a', month: '2026-10', granted: wanted, lease: '' } };
     },
     release: () => undefined,
-    doubt: () => undefined,
+    markUncertain: () => undefined,
     isShared: () => false,
     stop: () => undefined,
   };
@@ -39,7 +39,7 @@ async function turnsUntilSent(events: number): Promise<number> {
     identitySecret: Buffer.alloc(32, 2),
     randomEventId: () => '019a6a5d-ac96-774b-bcce-b302099a8057',
     nowMs: () => Date.UTC(2026, 10, 10),
-    refusals: createRefusals({
+    rejections: createRejectionRecorder({
       note: async () => undefined,
       markCounted: async () => undefined,
       secret: Buffer.alloc(32, 2),

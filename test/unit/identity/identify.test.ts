@@ -9,7 +9,7 @@ import {
   identify,
 } from '#pipelines/identity/identity.ts';
 import type { Event } from '#schemas/event.ts';
-import { type EntryView, encodeEvent } from '#schemas/event_batch.ts';
+import { type EncodedEvent, encodeEvent } from '#schemas/event_batch.ts';
 import { createMemoryIdentity } from '#test/contract/identity/memory_identity.ts';
 import { NO_IDENTIFIERS } from '#test/contract/identity/questions.ts';
 import { cases } from '#test/harness/environment.ts';
@@ -18,7 +18,7 @@ import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 const SECRET = Buffer.alloc(32, 7);
 const RUNS = { numRuns: cases(100) };
 
-function viewsOf(events: readonly Partial<Event>[]): EntryView[] {
+function viewsOf(events: readonly Partial<Event>[]): EncodedEvent[] {
   return events.map((changes, index) => {
     const event = sampleEvent({ event_id: `e${index}`, ...changes });
     return {
@@ -33,16 +33,16 @@ function viewsOf(events: readonly Partial<Event>[]): EntryView[] {
   });
 }
 
-async function personsOf(events: readonly Partial<Event>[]): Promise<string[]> {
+async function personHistory(events: readonly Partial<Event>[]): Promise<string[]> {
   const { entries } = await identify(viewsOf(events), createMemoryIdentity(100), SECRET);
   return entries.map(({ person }) => person.person_id);
 }
 
 test('an event that names another id of its visitor joins the two, in whatever order they come', async () => {
   const link = { event: '$identify', identify: true, distinct_id: 'u1', previous_distinct_id: 'a1' };
-  const [first] = await personsOf([link]);
-  expect(await personsOf([link, { distinct_id: 'a1' }, { distinct_id: 'u1' }])).toEqual([first, first, first]);
-  expect(await personsOf([{ distinct_id: 'b1' }, link, { distinct_id: 'b1' }])).toEqual([
+  const [first] = await personHistory([link]);
+  expect(await personHistory([link, { distinct_id: 'a1' }, { distinct_id: 'u1' }])).toEqual([first, first, first]);
+  expect(await personHistory([{ distinct_id: 'b1' }, link, { distinct_id: 'b1' }])).toEqual([
     basePersonId('shop', 'b1'),
     first,
     basePersonId('shop', 'b1'),
@@ -63,7 +63,9 @@ async function scene(events: readonly Partial<Event>[]): Promise<Record<string, 
   const ids = [...new Set(events.flatMap((event) => [event.distinct_id, event.previous_distinct_id]))]
     .filter((id) => id !== null && id !== undefined)
     .sort();
-  const persons = (await personsOf([...events, ...ids.map((distinct_id) => ({ distinct_id }))])).slice(events.length);
+  const persons = (await personHistory([...events, ...ids.map((distinct_id) => ({ distinct_id }))])).slice(
+    events.length,
+  );
   return Object.fromEntries(
     ids.map((id, at) => [id, ids.filter((_, other) => persons[other] === persons[at]).join(' ')]),
   );
@@ -150,7 +152,7 @@ describe('scenes of people', () => {
 
 test('an event that may not stitch joins nothing', async () => {
   const link = { identify: false, distinct_id: 'u1', previous_distinct_id: 'a1' };
-  const [visitor, previous] = await personsOf([link, { distinct_id: 'a1' }]);
+  const [visitor, previous] = await personHistory([link, { distinct_id: 'a1' }]);
   expect(visitor).not.toBe(previous);
 });
 

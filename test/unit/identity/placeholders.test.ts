@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { nodesOf } from '#pipelines/identity/identity.ts';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { identityNodes } from '#pipelines/identity/identity.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { SECRET, server, siteWith } from '#test/unit/intake/context.ts';
 
@@ -14,10 +14,10 @@ function joins(properties: object, country = 'US') {
     distinct_id: 'c-1',
     properties: { $action_source: 'physical_store', ...properties },
   };
-  const { taken, warned } = takeBatch([sale], server({ site: siteWith({ default_country: country }) }));
+  const { taken, warned } = processBatch([sale], server({ site: siteWith({ default_country: country }) }));
   const [event] = taken;
   if (event === undefined) throw new Error('not taken');
-  const nodes = nodesOf(SECRET, event.site_id, event as Parameters<typeof nodesOf>[2]);
+  const nodes = identityNodes(SECRET, event.site_id, event as Parameters<typeof identityNodes>[2]);
   return { event, isJoining: nodes.length > 0, warned: warned.map(({ code }) => code) };
 }
 
@@ -60,7 +60,7 @@ test('an address that is nobody’s, or a hash of nothing, joins nobody and is w
 });
 
 test('so does the distinct id that is one, and a sale without one is no other’s', async () => {
-  const sale = (distinct_id: string) => takeBatch([{ event: 'purchase', distinct_id, properties: {} }], server());
+  const sale = (distinct_id: string) => processBatch([{ event: 'purchase', distinct_id, properties: {} }], server());
   await checkAll(['test@test.com', '+10000000000', 'undefined.undefined'], (id) => {
     const { taken, warned } = sale(id);
     expect([taken[0]?.distinct_id.slice(0, 5), taken[0]?.identifiers, warned[0]?.code]).toEqual([

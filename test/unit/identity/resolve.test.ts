@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type AskingEvent, basePersonId, lookupsOf, nodesOf } from '#pipelines/identity/identity.ts';
+import { type AskingEvent, basePersonId, identityNodes, lookupsOf } from '#pipelines/identity/identity.ts';
 import type { Identifiers } from '#schemas/event.ts';
 import type { IdentityPart } from '#schemas/event_batch.ts';
 import { NO_IDENTIFIERS } from '#test/contract/identity/questions.ts';
@@ -69,10 +69,10 @@ describe('the person of a distinct id that nothing is known of', () => {
 describe('the nodes of an event', () => {
   test('are one for e-mail, phone and external id each, in this order, and none for anything else', () => {
     const one = (field: keyof Identifiers, hashed: string): string[] =>
-      nodesOf(SECRET, 'shop', partOf({ identifiers: { ...NO_IDENTIFIERS, [field]: hashed } }));
+      identityNodes(SECRET, 'shop', partOf({ identifiers: { ...NO_IDENTIFIERS, [field]: hashed } }));
     const joining = [...one('email', EMAIL), ...one('phone', PHONE), ...one('external_id', EXTERNAL)];
     expect(joining).toHaveLength(3);
-    expect(nodesOf(SECRET, 'shop', partOf())).toEqual(joining);
+    expect(identityNodes(SECRET, 'shop', partOf())).toEqual(joining);
     const others = Object.keys(NO_IDENTIFIERS).filter((field) => !['email', 'phone', 'external_id'].includes(field));
     expect(others).toHaveLength(7);
     expect(others.flatMap((field) => one(field as keyof Identifiers, EMAIL))).toEqual([]);
@@ -87,17 +87,17 @@ describe('the nodes of an event', () => {
         { identifiers: null },
         { identifiers: NO_IDENTIFIERS },
       ],
-      (changes) => expect(nodesOf(SECRET, 'shop', partOf(changes))).toEqual([]),
+      (changes) => expect(identityNodes(SECRET, 'shop', partOf(changes))).toEqual([]),
     ));
 
   test('are keyed: another secret, site or kind makes another node of the same hash', () => {
     const email = { ...NO_IDENTIFIERS, email: EMAIL };
     const nodes = [
-      ...nodesOf(SECRET, 'shop', partOf({ identifiers: email })),
-      ...nodesOf(SECRET, 'other', partOf({ identifiers: email })),
-      ...nodesOf(Buffer.alloc(32, 8), 'shop', partOf({ identifiers: email })),
-      ...nodesOf(SECRET, 'shop', partOf({ identifiers: { ...NO_IDENTIFIERS, phone: EMAIL } })),
-      ...nodesOf(SECRET, 'shop', partOf({ identifiers: { ...NO_IDENTIFIERS, external_id: EMAIL } })),
+      ...identityNodes(SECRET, 'shop', partOf({ identifiers: email })),
+      ...identityNodes(SECRET, 'other', partOf({ identifiers: email })),
+      ...identityNodes(Buffer.alloc(32, 8), 'shop', partOf({ identifiers: email })),
+      ...identityNodes(SECRET, 'shop', partOf({ identifiers: { ...NO_IDENTIFIERS, phone: EMAIL } })),
+      ...identityNodes(SECRET, 'shop', partOf({ identifiers: { ...NO_IDENTIFIERS, external_id: EMAIL } })),
     ];
     expect(new Set(nodes).size).toBe(5);
     // Who is stored in Redis stays found: the form of a node must not change.
@@ -111,8 +111,8 @@ describe('the nodes of an event', () => {
         const { email = null, phone = null, external_id = null } = part.identifiers ?? {};
         const bare = { ...NO_IDENTIFIERS, email, phone, external_id };
         const count = [email, phone, external_id].filter((hashed) => hashed !== null).length;
-        const nodes = nodesOf(SECRET, 'shop', part);
-        expect(nodes).toEqual(nodesOf(SECRET, 'shop', { ...part, identifiers: bare }));
+        const nodes = identityNodes(SECRET, 'shop', part);
+        expect(nodes).toEqual(identityNodes(SECRET, 'shop', { ...part, identifiers: bare }));
         expect(nodes).toHaveLength(part.identify && part.mode === 'online' ? count : 0);
       }),
       RUNS,
@@ -127,7 +127,7 @@ describe('the questions of an event', () => {
         siteId: 'shop',
         isPublic: false,
         basePersonId: basePersonId('shop', 'u1'),
-        nodes: nodesOf(SECRET, 'shop', partOf()),
+        nodes: identityNodes(SECRET, 'shop', partOf()),
         claim: null,
         identifiers: ALL,
         receivedAtMs: 1_790_000_000_000,
@@ -156,7 +156,7 @@ describe('the questions of an event', () => {
     expect(after).toMatchObject({ basePersonId: own?.basePersonId, nodes: [], claim: null, identifiers: null });
     expect(previous).toMatchObject({ basePersonId: basePersonId('shop', 'a1'), identifiers: null });
     expect(previous?.nodes).toHaveLength(1);
-    expect(own?.nodes).toEqual([...nodesOf(SECRET, 'shop', partOf()), ...(previous?.nodes ?? [])]);
+    expect(own?.nodes).toEqual([...identityNodes(SECRET, 'shop', partOf()), ...(previous?.nodes ?? [])]);
     expect(own?.identifiers).toEqual(ALL);
     // By the same node whoever the other one is, and by another one at another site or of another visitor.
     const nodeFor = (event: Partial<AskingEvent>, previous_distinct_id: string) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import type { BlockRule } from '#schemas/setting.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { browser, CHROME, refusal, server, siteWith, take } from './context.ts';
@@ -168,7 +168,7 @@ describe('a rule for a distinct_id', () => {
 describe('block rules', () => {
   it('drop only what they match, and say so', () => {
     const site = siteWith({ block_rules: [{ kind: 'event', value: 'debug_*', property: null }] });
-    const batch = takeBatch([{ event: 'a' }, { event: 'debug_x' }, { event: '' }], browser({ site }));
+    const batch = processBatch([{ event: 'a' }, { event: 'debug_x' }, { event: '' }], browser({ site }));
     expect(batch.taken.map(({ event }) => event)).toEqual(['a']);
     expect(batch.dropped).toEqual([{ index: 1, reason: 'blocked' }]);
     expect(batch.rejected).toMatchObject([{ index: 2 }]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HTTP_LIBRARIES, isBot } from '#pipelines/intake/call.ts';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { browser, CHROME, refusal, server } from './context.ts';
 
@@ -75,7 +75,7 @@ describe('a browser', () => {
   );
 
   it('that only prefetches the page does not count', () => {
-    expect(takeBatch([{ event: 'a' }, 7], browser({ prefetch: true }))).toEqual({
+    expect(processBatch([{ event: 'a' }, 7], browser({ prefetch: true }))).toEqual({
       taken: [],
       rejected: [],
       warned: [],
@@ -121,7 +121,7 @@ describe('a server', () => {
 
   it('loses only the events of robots', () => {
     const crawled = { event: 'crawled', properties: { client_user_agent: GOOGLEBOT } };
-    const batch = takeBatch([{ event: 'a' }, crawled, { event: 'b' }], server());
+    const batch = processBatch([{ event: 'a' }, crawled, { event: 'b' }], server());
     expect(batch.taken.map(({ event }) => event)).toEqual(['a', 'b']);
     expect(batch.dropped).toEqual([{ index: 1, reason: 'bot' }]);
   });

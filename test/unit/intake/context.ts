@@ -1,5 +1,5 @@
 import type { IntakeContext } from '#pipelines/intake/call.ts';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import type { Event } from '#schemas/event.ts';
 import { type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
 
@@ -63,7 +63,7 @@ export function server(changes: Partial<IntakeContext> = {}): IntakeContext {
 
 /** The one event as it was taken; throws when it was not. */
 export function take(event: unknown, context: IntakeContext = browser()): Event {
-  const batch = takeBatch([event], context);
+  const batch = processBatch([event], context);
   const [taken] = batch.taken;
   if (taken === undefined) throw new Error(`not taken: ${JSON.stringify(batch)}`);
   return taken;
@@ -71,6 +71,6 @@ export function take(event: unknown, context: IntakeContext = browser()): Event 
 
 /** Why the one event was not taken, or null. */
 export function refusal(event: unknown, context: IntakeContext = browser()): string | null {
-  const { rejected, dropped } = takeBatch([event], context);
+  const { rejected, dropped } = processBatch([event], context);
   return rejected[0]?.code ?? dropped[0]?.reason ?? null;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import { browser, CHROME, RANDOM_ID, server, siteWith, take } from './context.ts';
 
 const AT = '2026-11-10T11:00:00.123Z';
@@ -38,7 +38,7 @@ describe('an id as what was shown to visitors has', () => {
   });
 
   it('stays what it is where it was made here', () => {
-    const [event] = takeBatch([{ event: 'generate_lead', uuid }], server({ isEngageEvent: true })).taken;
+    const [event] = processBatch([{ event: 'generate_lead', uuid }], server({ isEngageEvent: true })).taken;
     expect(event?.event_id).toBe(uuid);
   });
 });
@@ -95,17 +95,17 @@ describe('without a uuid', () => {
 
   it('equal events of one request are different events, and their retry has the same ids', () => {
     const sale = { event: 'e', timestamp: AT, properties: { value: 3 } };
-    const ids = () => takeBatch([sale, sale, sale], server()).taken.map(({ event_id }) => event_id);
+    const ids = () => processBatch([sale, sale, sale], server()).taken.map(({ event_id }) => event_id);
     expect(new Set(ids()).size).toBe(3);
     expect(ids()).toEqual(ids());
-    expect(takeBatch([sale], server()).taken[0]?.event_id).toBe(ids()[0]);
+    expect(processBatch([sale], server()).taken[0]?.event_id).toBe(ids()[0]);
   });
 
   const COARSE = ['2026-11-10', '2026-11-10T11:00Z', '2026-11-10T11:00:07Z', '2026-11-10T11:00:07.000+01:00'];
   const sale = { event: 'purchase', properties: { $action_source: 'physical_store', value: 5, currency: 'EUR' } };
 
   it.each(COARSE)('sales of the time %s that name nobody are as many, and are warned about', (timestamp) => {
-    const { taken, warned } = takeBatch([{ ...sale, timestamp }], server());
+    const { taken, warned } = processBatch([{ ...sale, timestamp }], server());
     expect(taken[0]?.event_id).toBe(RANDOM_ID);
     expect(warned).toEqual([{ index: 0, code: 'uuid_missing' }]);
   });
@@ -120,7 +120,7 @@ describe('without a uuid', () => {
     ),
   ])('one that says %j is known again, or says nothing that would be wrong', (changes) => {
     const sent = { ...sale, timestamp: '2026-11-10', ...changes };
-    const [first, again] = [takeBatch([sent], server()), takeBatch([sent], server())];
+    const [first, again] = [processBatch([sent], server()), processBatch([sent], server())];
     expect([first.warned, first.taken[0]?.event_id]).toEqual([[], again.taken[0]?.event_id]);
   });
 });

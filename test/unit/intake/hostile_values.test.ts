@@ -6,7 +6,7 @@ import type { Arrival, MappedCall } from '#pipelines/intake/compat/mapped_call.t
 import { mapPosthogEvent } from '#pipelines/intake/compat/posthog.ts';
 import { mapSegmentCall, SEGMENT_CALLS, withContext } from '#pipelines/intake/compat/segment.ts';
 import { readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import { readSentAt } from '#pipelines/intake/timestamp.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { entryOf, NOW_MS, siteOf } from '#test/unit/delivery/entries.ts';
@@ -35,7 +35,7 @@ const INTAKE = namesIn('intake', 'privacy');
 const CALLERS = [browser({ isCrossOrigin: true }), server({ isCrossOrigin: true })];
 
 function takeAll(events: readonly unknown[]): void {
-  for (const context of CALLERS) takeBatch(events, context);
+  for (const context of CALLERS) processBatch(events, context);
 }
 
 test('no value of an event breaks its intake, wherever it stands', () =>
@@ -55,7 +55,7 @@ function takeCall(map: (arrival: Arrival) => MappedCall, sentAt: unknown): void 
   for (const context of CALLERS) {
     const { caller } = context;
     const mapped = map({ caller, receivedAtMs: RECEIVED_AT_MS, sentAtMs: readSentAt(sentAt) });
-    if (mapped.ok) takeBatch([mapped.event], context);
+    if (mapped.ok) processBatch([mapped.event], context);
   }
 }
 

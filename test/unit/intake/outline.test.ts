@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { JsonScanner, type KeyPlaces, type OutlineRead } from '#pipelines/intake/json_text.ts';
+import { type JsonOutlineRead, JsonScanner, type KeyPlaces } from '#pipelines/intake/json_text.ts';
 
 const PLACES: KeyPlaces = [['api_key'], ['token'], ['properties', 'token']];
 
-function outlineOf(text: string, stepBytes = 1 << 20): OutlineRead {
+function outlineOf(text: string, stepBytes = 1 << 20): JsonOutlineRead {
   const reader = new JsonScanner(Buffer.from(text), PLACES);
   for (let steps = 0; steps < 1_000_000; steps++) {
     const read = reader.step(stepBytes);

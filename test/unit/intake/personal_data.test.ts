@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import { cases } from '#test/harness/environment.ts';
 import { browser, server, siteWith } from './context.ts';
 
@@ -101,7 +101,7 @@ describe('no raw e-mail address, phone number or name survives', () => {
     fc.assert(
       fc.property(sent, ([planted, given, uuid, distinct_id, event]) => {
         const fields = { uuid: uuid.slice(0, 200), distinct_id: distinct_id.slice(0, 200), event: event.slice(0, 200) };
-        const batch = takeBatch([{ ...fields, properties: { ...given, order_id: uuid } }], context);
+        const batch = processBatch([{ ...fields, properties: { ...given, order_id: uuid } }], context);
         expect(batch.taken).toHaveLength(1);
         expect(residue(JSON.stringify(batch), planted)).toEqual([]);
       }),
@@ -118,7 +118,7 @@ describe('no raw e-mail address, phone number or name survives', () => {
       { event: `${planted.name}\u0000` },
       planted.email,
     ];
-    const batch = takeBatch(bad, browser());
+    const batch = processBatch(bad, browser());
     expect(batch.rejected).toHaveLength(bad.length);
     expect(residue(JSON.stringify(batch), planted)).toEqual([]);
   });

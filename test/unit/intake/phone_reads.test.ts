@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { readInventory } from '#pipelines/intake/inventory.ts';
-import { takeBatch, takeBatchInTurns } from '#pipelines/intake/take_event.ts';
+import { processBatch, processBatchInSlices } from '#pipelines/intake/take_event.ts';
 import { browser, server, siteWith, take } from './context.ts';
 
 vi.mock('libphonenumber-js/max', { spy: true });
@@ -39,7 +39,7 @@ describe('reading phone numbers costs no more than so much', () => {
       const ids = { event: zeros(10, at * 10), uuid: `u${at}`, distinct_id: 'v' };
       return { ...ids, properties: { country: 'GB', note } };
     });
-    expect(takeBatch(events, browser()).taken).toHaveLength(50);
+    expect(processBatch(events, browser()).taken).toHaveLength(50);
     expect(reads.mock.calls.length).toBeGreaterThan(EVENT_READS_MAX);
     expect(reads.mock.calls.length).toBeLessThanOrEqual(REQUEST_READS_MAX);
   });
@@ -54,7 +54,7 @@ describe('reading phone numbers costs no more than so much', () => {
 it('a text that repeats is read once in a country', () => {
   const event = { event: 'e', distinct_id: 'v', properties: { note: '12 34 56 78 9; '.repeat(50) } };
   const site = siteWith({ default_country: 'GB' });
-  takeBatch(Array<unknown>(50).fill(event), browser({ site, country: null }));
+  processBatch(Array<unknown>(50).fill(event), browser({ site, country: null }));
   expect(reads).toHaveBeenCalledTimes(1);
 });
 
@@ -66,7 +66,7 @@ it('beyond that a candidate is taken for a number, and the next event has its ow
     distinct_id: 'v',
     properties: { country: 'GB', texts },
   }));
-  const [first, second] = takeBatch(events, browser()).taken;
+  const [first, second] = processBatch(events, browser()).taken;
   expect(first?.properties).toContain('redacted');
   expect(first?.properties).not.toContain(look);
   expect(second?.properties).toContain(look);
@@ -82,8 +82,8 @@ it('ids are judged alike whatever stands before them', () => {
     distinct_id: 'v',
     properties: { note: grouped(250, at * 250) },
   }));
-  const alone = takeBatch([last], server({ site })).taken[0];
-  const behind = takeBatch([...costly, last], server({ site })).taken.at(-1);
+  const alone = processBatch([last], server({ site })).taken[0];
+  const behind = processBatch([...costly, last], server({ site })).taken.at(-1);
   expect(alone?.properties).toContain(look);
   expect(behind?.properties).not.toContain(look);
   const idsOf = (event: typeof alone) => [
@@ -111,13 +111,13 @@ describe('a long batch', () => {
   it('is taken in turns, with the same outcome in the same order', async () => {
     let taken = 0;
     const turns = { isOver: () => ++taken % 50 === 0, next: vi.fn(() => setImmediate()) };
-    expect(await takeBatchInTurns(events, browser(), turns)).toEqual(takeBatch(events, browser()));
+    expect(await processBatchInSlices(events, browser(), turns)).toEqual(processBatch(events, browser()));
     expect(turns.next).toHaveBeenCalledTimes(4);
   });
 
   it('whose turn is never over is taken in one', async () => {
     const turns = { isOver: () => false, next: vi.fn(() => setImmediate()) };
-    await takeBatchInTurns(events, browser(), turns);
+    await processBatchInSlices(events, browser(), turns);
     expect(turns.next).not.toHaveBeenCalled();
   });
 });

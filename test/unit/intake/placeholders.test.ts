@@ -4,7 +4,7 @@ import { mapSegmentCall } from '#pipelines/intake/compat/segment.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
 import { eventOfMetaHit, eventOfTiktokHit } from '#pipelines/intake/pixels.ts';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import type { Event } from '#schemas/event.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { browser, CHROME, RANDOM_ID, RECEIVED_AT_MS, SECRET, server } from './context.ts';
@@ -16,7 +16,7 @@ function taken(event: unknown, context = browser()): { event: Event; isWarned: b
   const {
     taken: [one],
     warned,
-  } = takeBatch([event], context);
+  } = processBatch([event], context);
   if (one === undefined) throw new Error('not taken');
   expect(warned.every(({ index, code }) => index === 0 && code === 'placeholder_id')).toBe(true);
   return { event: one, isWarned: warned.length === 1 };

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { IntakeContext } from '#pipelines/intake/call.ts';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import { browser, server } from './context.ts';
 
 function propertiesOf(context: IntakeContext, properties: Record<string, unknown> = {}): unknown {
-  const { taken } = takeBatch(
+  const { taken } = processBatch(
     [{ event: 'seen', distinct_id: 'v', timestamp: '2026-11-10T12:00:00Z', properties }],
     context,
   );
@@ -28,7 +28,7 @@ describe('Global Privacy Control in a header', () => {
   it('does not make another event of a repetition', () => {
     const event = { event: 'seen', distinct_id: 'v', timestamp: '2026-11-10T12:00:00Z' };
     const [marked, plain] = [browser({ gpc: true }), browser()].map(
-      (one) => takeBatch([event], one).taken[0]?.event_id,
+      (one) => processBatch([event], one).taken[0]?.event_id,
     );
     expect(marked).toBe(plain);
   });

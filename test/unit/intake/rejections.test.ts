@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { browser, refusal, server, siteWith, take } from './context.ts';
 
@@ -64,7 +64,7 @@ describe('an event is rejected', () => {
   });
 
   it('without its neighbours, and its place is told', () => {
-    const batch = takeBatch([{ event: 'a' }, 7, { event: 'b' }, { event: '' }], browser());
+    const batch = processBatch([{ event: 'a' }, 7, { event: 'b' }, { event: '' }], browser());
     expect(batch.taken.map(({ event }) => event)).toEqual(['a', 'b']);
     expect(batch.rejected).toEqual([
       { index: 1, code: 'event_not_object', message: REJECTIONS.event_not_object },

@@ -102,10 +102,10 @@ test('what is given back can be granted again, and never more than was granted s
   const own = createOwnCount();
   own.learn('a', '2026-10', 4);
   expect(own.grant('a', '2026-10', 10, 5)).toBe(5);
-  own.giveBack('a', '2026-10', 2);
-  own.giveBack('b', '2026-10', 2);
+  own.releaseUnused('a', '2026-10', 2);
+  own.releaseUnused('b', '2026-10', 2);
   expect(own.grant('a', '2026-10', 10, 9)).toBe(3);
   own.learn('a', '2026-10', 8);
-  own.giveBack('a', '2026-10', 6);
+  own.releaseUnused('a', '2026-10', 6);
   expect(own.grant('a', '2026-10', 10, 9)).toBe(2);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readInventory } from '#pipelines/intake/inventory.ts';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import { isPlaceholderId } from '#pipelines/privacy/placeholder_ids.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 import {
@@ -48,7 +48,7 @@ const ID_PLACES = ['the uuid', 'the distinct id', 'the order id'];
 function taken(event: Record<string, unknown>, country: string | undefined, context = server()): string {
   const { properties = {}, ...rest } = event;
   const named = country === undefined ? {} : { country };
-  const batch = takeBatch(
+  const batch = processBatch(
     [{ event: 'seen', distinct_id: 'v', ...rest, properties: { ...(properties as object), ...named } }],
     context,
   );
@@ -98,7 +98,10 @@ describe('every planted address and number', () => {
   it('is gone at an anonymous site', () => {
     const context = server({ site: siteWith({ mode: 'offline' }) });
     const left = TEXT_CANARIES.filter(({ text, raw, country }) => {
-      const batch = takeBatch([{ event: short(text), properties: { note: text, country: country ?? 'US' } }], context);
+      const batch = processBatch(
+        [{ event: short(text), properties: { note: text, country: country ?? 'US' } }],
+        context,
+      );
       return residue(JSON.stringify(batch), raw).length > 0;
     });
     expect(left).toEqual([]);
@@ -127,9 +130,9 @@ describe('look-alikes', () => {
   });
 
   it('stay in their places of an event, but for a placeholder as its visitor', () => {
-    const anonymous = takeBatch([{ event: 'e' }], server()).taken[0]?.distinct_id;
+    const anonymous = processBatch([{ event: 'e' }], server()).taken[0]?.distinct_id;
     const changed = LOOK_ALIKES.filter(({ text, country }) => {
-      const { taken: events } = takeBatch(
+      const { taken: events } = processBatch(
         [
           {
             event: 'e',

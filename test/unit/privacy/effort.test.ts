@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import { cleanProperties, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import { allowEffort, EVENT_STEPS_MAX, REQUEST_STEPS_MAX, startEvent } from '#pipelines/privacy/effort.ts';
+import { createWorkBudget, EVENT_STEPS_MAX, REQUEST_STEPS_MAX, startEvent } from '#pipelines/privacy/effort.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { server } from '#test/unit/intake/context.ts';
@@ -10,17 +10,17 @@ const EMAIL = 'jane@example.com';
 const PHONE = '+1 415 555 0100';
 
 function cleaned(properties: JsonObject) {
-  const effort = allowEffort();
-  startEvent(effort);
+  const budget = createWorkBudget();
+  startEvent(budget);
   const outcome = cleanProperties(properties, {
     anonymous: true,
     defaultCountry: 'US',
     countries: ['US', 'GB'],
     lifted: new Set(),
-    effort,
+    budget,
   });
   if (!outcome.ok) throw new Error(outcome.problem);
-  return { properties: outcome.properties, found: outcome.found, steps: effort.made.steps };
+  return { properties: outcome.properties, found: outcome.found, steps: budget.made.steps };
 }
 
 /** A value in so many JSON texts, one in the other. */
@@ -101,9 +101,9 @@ describe('cleaning an event', () => {
 });
 
 function redactSteps(text: string): number {
-  const effort = allowEffort();
-  redactText(text, false, [], effort);
-  return effort.made.steps;
+  const budget = createWorkBudget();
+  redactText(text, false, [], budget);
+  return budget.made.steps;
 }
 
 describe('JSON in texts', () => {
@@ -132,7 +132,7 @@ describe('JSON in texts', () => {
 describe('cleaning a request', () => {
   it('counts each value, though it takes no effort of the others', () => {
     const stepsOf = (values: number): number =>
-      takeBatch([{ event: 'e', properties: { list: Array(values).fill(0) } }], server()).steps;
+      processBatch([{ event: 'e', properties: { list: Array(values).fill(0) } }], server()).steps;
     stepsOf(1);
     expect(stepsOf(4_000) - stepsOf(1_000)).toBe(3_000);
     expect(cleaned({ list: Array(4_000).fill(0) }).steps).toBeLessThan(50);
@@ -146,7 +146,7 @@ describe('cleaning a request', () => {
       distinct_id: id(at + 50).slice(0, 199),
       properties: { order_id: id(at + 100).slice(0, 199), x: `${'%E2=1 650 555 0142, '.repeat(250)}${EMAIL}` },
     }));
-    const { taken } = takeBatch(events, server());
+    const { taken } = processBatch(events, server());
     expect(taken).toHaveLength(50);
     const judged = taken.filter(({ properties }) => !properties.includes('"x":"redacted"')).length;
     expect(judged).toBeGreaterThan(1);
@@ -155,12 +155,12 @@ describe('cleaning a request', () => {
   });
 
   it('leaves later events less, and each 50 as much', () => {
-    const effort = allowEffort(2);
-    expect(effort.left).toBe(2 * REQUEST_STEPS_MAX);
-    startEvent(effort);
-    expect(effort.left).toBe(EVENT_STEPS_MAX);
-    effort.made.steps = 2 * REQUEST_STEPS_MAX - 10;
-    startEvent(effort);
-    expect(effort.left).toBe(10);
+    const budget = createWorkBudget(2);
+    expect(budget.left).toBe(2 * REQUEST_STEPS_MAX);
+    startEvent(budget);
+    expect(budget.left).toBe(EVENT_STEPS_MAX);
+    budget.made.steps = 2 * REQUEST_STEPS_MAX - 10;
+    startEvent(budget);
+    expect(budget.left).toBe(10);
   });
 });

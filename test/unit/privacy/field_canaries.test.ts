@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import {
   FIELD_IDENTIFIERS,
   FIELD_INNOCENTS,
@@ -10,7 +10,7 @@ import {
 import { server, siteWith } from '../intake/context.ts';
 
 const taken = ({ properties, country = 'US' }: RecordCanary, mode: 'online' | 'offline' = 'online') =>
-  takeBatch(
+  processBatch(
     [{ event: 'seen', distinct_id: 'v', properties }],
     server({ country: null, site: siteWith({ default_country: country, mode }) }),
   );

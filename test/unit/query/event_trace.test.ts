@@ -37,7 +37,7 @@ function trace(changes: Partial<TraceSources> = {}) {
     duplicates: [],
     links: [],
     identified: [],
-    letters: null,
+    deadLetters: null,
     destinations: [],
     keys: [],
   };
@@ -158,10 +158,10 @@ test('each destination has its state, by its attempts or by the settings', () =>
 });
 
 test('an event that died before it was stored is told by its dead letter', () => {
-  const letters = [
+  const deadLetters = [
     { id: 'identity-0-7', stage: 'identity', reason: 'transform_failed', died_at: AT, resent_at: AT + 1_000 },
   ];
-  const { accepted, row, person, status } = trace({ rows: [], letters });
+  const { accepted, row, person, status } = trace({ rows: [], deadLetters });
   expect([accepted, row, person]).toEqual([null, null, null]);
   expect(status).toEqual([
     'No row of it is stored.',
@@ -175,7 +175,7 @@ test('of an event of which nothing is found there is no trace', () => {
     duplicates: [],
     links: [],
     identified: null,
-    letters: [],
+    deadLetters: [],
     destinations: [],
     keys: [],
   };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isClosed, openMonths } from '#pipelines/quota/month.ts';
 import { byLog, countedEvents, countsOf, settlementsOf } from '#pipelines/quota/settle.ts';
-import type { EntryView } from '#schemas/event_batch.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { Reserved } from '#schemas/wire.ts';
 
 const OCTOBER_MS = Date.UTC(2026, 9, 31, 23, 59, 59, 999);
@@ -10,7 +10,7 @@ const NOVEMBER_MS = OCTOBER_MS + 1;
 function record(offset: number, count: number, reserved: Reserved | null, receivedAtMs = OCTOBER_MS) {
   const bytes = Buffer.alloc(0);
   const head = { coordinate: null, personBytes: bytes, eventBytes: bytes, siteId: '', eventId: '', distinctId: '' };
-  const views = Array.from({ length: count }, (): EntryView => ({ ...head, receivedAtMs }));
+  const views = Array.from({ length: count }, (): EncodedEvent => ({ ...head, receivedAtMs }));
   return { offset, reserved, views };
 }
 

@@ -1,26 +1,26 @@
 import { expect, test } from 'vitest';
 import type { Logger } from '#infra/log/logger.ts';
 import type { QuotaStore, Settlement } from '#pipelines/quota/settle.ts';
-import { createRawLog } from '#services/dedup/records.ts';
+import { createRawTopicId } from '#services/dedup/records.ts';
 import { createPartitions } from '#services/quota/partitions.ts';
 
 const batch = (...offsets: number[]) => ({ partition: 2, records: offsets.map((offset) => ({ offset })) });
 
 test('which events.raw a batch is of is asked where offsets do not go on', async () => {
   const asked = { log: 'one', times: 0 };
-  const rawLog = createRawLog({
+  const rawTopicId = createRawTopicId({
     async of() {
       asked.times++;
       return asked.log;
     },
   });
-  expect(await rawLog.of(batch(40, 41))).toBe('one');
-  expect(await rawLog.of(batch(42))).toBe('one');
-  expect(await rawLog.of({ ...batch(3), partition: 3 })).toBe('one');
+  expect(await rawTopicId.of(batch(40, 41))).toBe('one');
+  expect(await rawTopicId.of(batch(42))).toBe('one');
+  expect(await rawTopicId.of({ ...batch(3), partition: 3 })).toBe('one');
   expect(asked.times).toBe(2);
   asked.log = 'two';
-  expect(await rawLog.of(batch(0))).toBe('two');
-  expect(await rawLog.of(batch(1))).toBe('two');
+  expect(await rawTopicId.of(batch(0))).toBe('two');
+  expect(await rawTopicId.of(batch(1))).toBe('two');
   expect(asked.times).toBe(3);
 });
 

@@ -11,10 +11,10 @@ interface World {
 function start(): { world: World; look: () => Promise<void> } {
   const world: World = { dead: [], ends: [], settled: [], given: [] };
   const look = createLostLeases({
-    deadLeases: async () => world.dead,
+    expiredLeases: async () => world.dead,
     rawEnds: async () => new Map(world.ends),
     settled: async () => new Map(world.settled),
-    async giveBack(lease) {
+    async releaseUnused(lease) {
       world.given.push(lease);
       world.dead = world.dead.filter((one) => one !== lease);
     },

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { cutJobs } from '#pipelines/redelivery/replay.ts';
 import { choose, isMeant, type Known } from '#pipelines/redelivery/resend.ts';
-import type { EntryView } from '#schemas/event_batch.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { Replay } from '#schemas/setting.ts';
 
-function view(offset: number, siteId = 'shop', bytes = 100): EntryView {
+function view(offset: number, siteId = 'shop', bytes = 100): EncodedEvent {
   return {
     coordinate: offset < 0 ? null : { partition: 1, offset, index: 0 },
     personBytes: Buffer.from([0]),

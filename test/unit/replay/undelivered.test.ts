@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { isReplayed } from '#pipelines/redelivery/replay.ts';
 import { type EventOutcome, refusedAsIs, selectUndelivered } from '#pipelines/redelivery/resend.ts';
-import type { EntryView } from '#schemas/event_batch.ts';
-import { shownLetter } from '#test/unit/control/memory_letters.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
+import { shownDeadLetter } from '#test/unit/control/memory_letters.ts';
 
-const viewAt = (offset: number, siteId = 'shop'): EntryView => ({
+const viewAt = (offset: number, siteId = 'shop'): EncodedEvent => ({
   ...{ coordinate: { partition: 1, offset, index: 0 }, personBytes: Buffer.alloc(0), eventBytes: Buffer.alloc(0) },
   ...{ siteId, eventId: `event-${offset}`, distinctId: 'visitor', receivedAtMs: 1 },
 });
 const knownOf = (outcomes: Record<number, EventOutcome>): Map<string, EventOutcome> =>
   new Map(Object.entries(outcomes).map(([offset, outcome]) => [`1/${offset}/0`, outcome]));
-const letter = { died_at: 5 };
+const deadLetter = { died_at: 5 };
 const outcome = (latest: string, latestAtMs = 6): EventOutcome => ({
   ...{ delivered: latest === 'delivered', latest, latestAtMs },
 });
@@ -22,7 +22,7 @@ const everywhere = (): boolean => true;
 test('of a letter goes what its destination has not taken and does not try by itself', () => {
   const views = [1, 2, 3, 4, 5].map((offset) => viewAt(offset));
   const known = knownOf({ 1: delivered, 2: diverted, 3: dead, 4: outcome('skipped') });
-  const chosen = selectUndelivered(letter, views, known, everywhere);
+  const chosen = selectUndelivered(deadLetter, views, known, everywhere);
   expect(typeof chosen === 'string' ? chosen : chosen.map(({ eventId }) => eventId)).toEqual([
     ...['event-3', 'event-4', 'event-5'],
   ]);
@@ -31,7 +31,7 @@ test('of a letter goes what its destination has not taken and does not try by it
 test('of a letter goes what no lane took any more, though its attempt before that says that it waits', () => {
   const views = [1, 2, 3].map((offset) => viewAt(offset));
   const known = knownOf({ 1: outcome('diverted', 5), 2: outcome('paused', 4), 3: outcome('diverted', 6) });
-  expect(selectUndelivered(letter, views, known, everywhere)).toEqual(views.slice(0, 2));
+  expect(selectUndelivered(deadLetter, views, known, everywhere)).toEqual(views.slice(0, 2));
 });
 
 test.for([
@@ -42,17 +42,17 @@ test.for([
   ['not_known', [viewAt(1)], null],
   ['unreadable', [], knownOf({})],
 ] as const)('nothing of it goes where it is %s', ([outcome, views, known]) => {
-  expect(selectUndelivered(letter, views, known, (siteId) => siteId === 'shop')).toBe(outcome);
+  expect(selectUndelivered(deadLetter, views, known, (siteId) => siteId === 'shop')).toBe(outcome);
 });
 
 test('of a letter of several sites goes what is of those that have the destination', () => {
   const views = [viewAt(1), viewAt(2, 'other')];
-  expect(selectUndelivered(letter, views, knownOf({}), (siteId) => siteId === 'shop')).toEqual(views.slice(0, 1));
+  expect(selectUndelivered(deadLetter, views, knownOf({}), (siteId) => siteId === 'shop')).toEqual(views.slice(0, 1));
 });
 
 test('a letter of a delivery can go by itself unless nobody knows where to, or it was cut', () => {
   const of = (change: object) =>
-    refusedAsIs(shownLetter(1, { stage: 'delivery', destination: 'crm', ...change }).letter);
+    refusedAsIs(shownDeadLetter(1, { stage: 'delivery', destination: 'crm', ...change }).deadLetter);
   expect([of({}), of({ destination: '' }), of({ bytes_total: 70_000 })]).toEqual([null, 'not_resendable', 'cut']);
 });
 

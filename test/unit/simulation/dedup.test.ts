@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { ClaimStore } from '#pipelines/dedup/claim.ts';
+import type { DedupStore } from '#pipelines/dedup/claim.ts';
 import { deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
-import type { EntryView } from '#schemas/event_batch.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { createMemoryClaims } from '#test/contract/claims/memory_claims.ts';
 import type { Pause } from './actor.ts';
@@ -38,7 +38,7 @@ async function simulate(random: Random, broken: Broken): Promise<Outcome> {
   async function work(partition: number, pause: Pause): Promise<void> {
     const token = await across(pause, () => raw.fence(partition));
     let { offset } = await across(pause, () => raw.committed(partition));
-    const store: ClaimStore = {
+    const store: DedupStore = {
       async claim(asked) {
         const held = await across(pause, () => claims.claim(asked));
         return broken.forgetful ? held.map((holder) => holder && 'another') : held;
@@ -66,7 +66,7 @@ async function simulate(random: Random, broken: Broken): Promise<Outcome> {
 }
 
 function entryOf(eventId: string, partition: number, offset: number, index: number): RawEntry {
-  const view = { siteId: 'site', eventId } as EntryView;
+  const view = { siteId: 'site', eventId } as EncodedEvent;
   return { view, coordinate: { partition, offset, index }, recordOffset: offset };
 }
 

@@ -55,9 +55,9 @@ async function simulate(random: Random, broken: Broken): Promise<Outcome> {
     const question = { attempt, firstAttemptedAtMs, nowMs: time.nowMs, retryAfterMs: null, deadlineMs: null };
     const choice = nextRetry({ ...question, random: random.next() });
     if (choice.kind === 'dead') return () => void dead.push(job.event);
-    const lane = 1 + RETRY_DELAYS.findIndex(({ name }) => name === choice.lane);
+    const retryTopic = 1 + RETRY_DELAYS.findIndex(({ name }) => name === choice.retryTopic);
     const next = { event: job.event, attempt: attempt + 1, firstAttemptedAtMs, dueAtMs: choice.dueAtMs };
-    return () => log.append(lane, next);
+    return () => log.append(retryTopic, next);
   }
 
   async function work(partition: number, pause: Pause): Promise<void> {

@@ -56,8 +56,8 @@ function createMemoryCounters({ offsetless }: World) {
           { nextOffset, generation: generations.get(partition) ?? '' },
         ]),
       ),
-    deadLeases: async () => [],
-    giveBack: async () => 0,
+    expiredLeases: async () => [],
+    releaseUnused: async () => 0,
     dropReservations: async () => undefined,
     forgetLease: async () => undefined,
   };

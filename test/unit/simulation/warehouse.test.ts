@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import {
-  type Gathered,
-  gather,
-  gatherFrom,
+  appendRows,
+  dedupToken,
+  type PendingRows,
+  pendingFrom,
   planOf,
   readPlan,
   rowsOf,
-  tokenOf,
   writePlan,
 } from '#pipelines/warehouse/block.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
@@ -58,19 +58,19 @@ async function simulate(random: Random, broken: Broken): Promise<Outcome> {
   async function work(home: number, pause: Pause): Promise<void> {
     const mine = Array.from({ length: PARTITIONS }, (_, at) => at).filter((at) => at === home || random.chance(0.4));
     const generations = new Map<number, number>();
-    const open = new Map<number, Gathered<string>>();
+    const open = new Map<number, PendingRows<string>>();
     for (const partition of mine) {
       generations.set(partition, await across(pause, () => log.fence(partition)));
       const { offset, metadata } = await across(pause, () => log.committed(partition));
       const plan = readPlan(metadata);
       const own = plan?.get(partition);
-      open.set(partition, gatherFrom(own === undefined ? offset : own.last + 1, time.nowMs));
+      open.set(partition, pendingFrom(own === undefined ? offset : own.last + 1, time.nowMs));
       if (plan === null || own === undefined) continue;
       const rows = rowsOf(plan, (at) => {
         const { first = 0, last = -1 } = plan.get(at) ?? {};
         return Array.from({ length: last - first + 1 }, (_, index) => rowsAt(at, first + index)).flat();
       });
-      await across(pause, () => insert(tokenOf('events', plan), rows));
+      await across(pause, () => insert(dedupToken('events', plan), rows));
     }
 
     interface Commit {
@@ -97,11 +97,11 @@ async function simulate(random: Random, broken: Broken): Promise<Outcome> {
       }
       if (plan.size > 0) {
         const rows = rowsOf(plan, (partition) => open.get(partition)?.rows ?? []);
-        await across(pause, () => insert(tokenOf('events', plan), rows));
+        await across(pause, () => insert(dedupToken('events', plan), rows));
       }
       const written = [...open].map(([partition, { next }]) => ({ partition, offset: next, metadata: '' }));
       await across(pause, () => commitAll(written));
-      for (const { partition, offset } of written) open.set(partition, gatherFrom(offset, time.nowMs));
+      for (const { partition, offset } of written) open.set(partition, pendingFrom(offset, time.nowMs));
     }
 
     const rest = (): number[] => mine.filter((partition) => (open.get(partition)?.next ?? 0) < log.end(partition));
@@ -110,7 +110,7 @@ async function simulate(random: Random, broken: Broken): Promise<Outcome> {
         const gathered = open.get(partition);
         if (gathered === undefined) continue;
         const at = gathered.next;
-        gather(gathered, at, await across(pause, () => rowsAt(partition, at)), 10);
+        appendRows(gathered, at, await across(pause, () => rowsAt(partition, at)), 10);
       }
       const waiting = [...open.values()];
       const rows = waiting.reduce((sum, one) => sum + one.rows.length, 0);

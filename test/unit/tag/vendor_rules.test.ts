@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { chosenName as chosenByService, chosenNames } from '#pipelines/delivery/setting_fields.ts';
+import { mappedEventName as chosenByService, chosenNames } from '#pipelines/delivery/setting_fields.ts';
 import { conversionName } from '#pipelines/delivery/vocabulary.ts';
 import type { EventDefinition } from '#services/tag/src/types.ts';
-import { chosenName, nameRule, pixelOf, vendorNames } from '#services/tag/src/vendor_events.ts';
+import { mappedEventName, nameRule, pixelOf, vendorNames } from '#services/tag/src/vendor_events.ts';
 import { definition as definedAs } from '#test/browser/tag/harness/definition.ts';
 
 const definition = (told: Partial<EventDefinition>): EventDefinition => definedAs({ name: 'quiz_done', ...told });
@@ -36,11 +36,11 @@ test.each([
 
 test('a name that the site chose is found by the most particular name of the event, however it is written', () => {
   const chosen = { quizdone: 'Lead', purchase: 'Sale' };
-  expect(chosenName(chosen, ['quiz_done', 'purchase'])).toBe('Lead');
-  expect(chosenName(chosen, ['Order Completed', 'Order Completed', 'purchase'])).toBe('Sale');
-  expect(chosenName(chosen, ['cta', undefined])).toBeUndefined();
-  expect(chosenName(chosen, ['constructor'])).toBeUndefined();
-  expect(chosenName(undefined, ['purchase'])).toBeUndefined();
+  expect(mappedEventName(chosen, ['quiz_done', 'purchase'])).toBe('Lead');
+  expect(mappedEventName(chosen, ['Order Completed', 'Order Completed', 'purchase'])).toBe('Sale');
+  expect(mappedEventName(chosen, ['cta', undefined])).toBeUndefined();
+  expect(mappedEventName(chosen, ['constructor'])).toBeUndefined();
+  expect(mappedEventName(undefined, ['purchase'])).toBeUndefined();
 });
 
 /** Both have to say the same, or a platform counts the event twice. */
@@ -57,6 +57,6 @@ test.each([
   const conversion = conversion_event === '' ? null : conversion_event;
   const { canonical } = conversionName(conversion ?? event);
   const { name } = nameRule([told], event);
-  const byTag = chosenName(Object.fromEntries(chosenNames(settings)), [event, name, vendorNames(name).ga4]);
+  const byTag = mappedEventName(Object.fromEntries(chosenNames(settings)), [event, name, vendorNames(name).ga4]);
   expect(byTag ?? null).toBe(chosenByService(settings, [event, conversion, canonical]));
 });

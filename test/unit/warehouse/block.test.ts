@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import {
+  appendRows,
   type BlockPlan,
-  type Gathered,
-  gather,
-  gatherFrom,
-  logOfPlan,
+  dedupToken,
+  type PendingRows,
   PLAN_PARTITIONS_MAX,
+  pendingFrom,
   placeOf,
   planOf,
   readPlan,
   rowsOf,
-  tokenOf,
+  topicIdOfPlan,
   writePlan,
 } from '#pipelines/warehouse/block.ts';
 
@@ -43,12 +43,12 @@ const LOG = 'q0Xf-_3kQ4mS2nV8yZ7w1A';
 test('a plan and a block of a topic that was made anew are others', () => {
   const text = writePlan(SEVERAL, LOG);
   expect(readPlan(text)).toEqual(SEVERAL);
-  expect(logOfPlan(text)).toBe(LOG);
-  for (const before of [writePlan(SEVERAL), '']) expect(logOfPlan(before)).toBe('');
+  expect(topicIdOfPlan(text)).toBe(LOG);
+  for (const before of [writePlan(SEVERAL), '']) expect(topicIdOfPlan(before)).toBe('');
   for (const plan of [SEVERAL, ALONE]) {
-    const token = tokenOf('events.identified', plan, LOG);
-    expect(token).not.toBe(tokenOf('events.identified', plan, 'another'));
-    expect(placeOf(token)).toEqual(placeOf(tokenOf('events.identified', plan)));
+    const token = dedupToken('events.identified', plan, LOG);
+    expect(token).not.toBe(dedupToken('events.identified', plan, 'another'));
+    expect(placeOf(token)).toEqual(placeOf(dedupToken('events.identified', plan)));
   }
 });
 
@@ -63,13 +63,13 @@ test.for([
   [SEVERAL, 'events/0:7-7,3:5-9000000000', { partition: 0, offset: 7 }],
   [ALONE, 'events/4/5-9', { partition: 4, offset: 5 }],
 ] as const)('a block is named by its ranges, in the order of their partitions: %s', ([plan, token, place]) => {
-  expect(tokenOf('events', plan)).toBe(token);
+  expect(dedupToken('events', plan)).toBe(token);
   expect(placeOf(token)).toEqual(place);
 });
 
-function gathered(next: number, ...records: [offset: number, ...rows: string[]][]): Gathered<string> {
-  const some = gatherFrom<string>(next, 0);
-  for (const [offset, ...rows] of records) gather(some, offset, rows, 10);
+function gathered(next: number, ...records: [offset: number, ...rows: string[]][]): PendingRows<string> {
+  const some = pendingFrom<string>(next, 0);
+  for (const [offset, ...rows] of records) appendRows(some, offset, rows, 10);
   return some;
 }
 

@@ -1,27 +1,27 @@
 import { expect, test } from 'vitest';
 import { type ColumnarEvent, columnarEvents, EVENT_COLUMNS, nativeBlock } from '#infra/clickhouse/event_columns.ts';
-import { type EntryView, encodeEvent, noPerson } from '#schemas/event_batch.ts';
+import { type EncodedEvent, encodeEvent, noPerson } from '#schemas/event_batch.ts';
 import { MalformedError } from '#schemas/wire.ts';
 import { testPhoneHmac } from '#test/harness/event_row.ts';
 import { sampleEvent } from '../schemas/sample_event.ts';
 
 const eventBytes = encodeEvent(sampleEvent({ value: 12.5 }));
 
-function view(changes: Partial<EntryView>): EntryView {
+function view(changes: Partial<EncodedEvent>): EncodedEvent {
   const head = { siteId: 'shop', eventId: 'e', distinctId: 'd', receivedAtMs: 1 };
   return { coordinate: null, personBytes: noPerson(), eventBytes, ...head, ...changes };
 }
 
-const ofSite = (site_id: string): EntryView => view({ eventBytes: encodeEvent(sampleEvent({ site_id })) });
+const ofSite = (site_id: string): EncodedEvent => view({ eventBytes: encodeEvent(sampleEvent({ site_id })) });
 
 /** The rows of events of which none is refused. */
-function rowsOf(views: readonly EntryView[]): ColumnarEvent[] {
+function rowsOf(views: readonly EncodedEvent[]): ColumnarEvent[] {
   const { rows, poisonPills } = columnarEvents(views, testPhoneHmac);
   expect(poisonPills).toEqual([]);
   return rows;
 }
 
-const blockOf = (...views: EntryView[]): Buffer => nativeBlock(rowsOf(views));
+const blockOf = (...views: EncodedEvent[]): Buffer => nativeBlock(rowsOf(views));
 
 test('bytes that are cut anywhere, or longer, are refused', () => {
   const cut = Array.from(eventBytes, (_, length) => view({ eventBytes: eventBytes.subarray(0, length) }));
@@ -72,18 +72,21 @@ test('a block says how many columns and rows it has', () => {
   expect([...block.subarray(0, 3)]).toEqual([EVENT_COLUMNS.length, 0x80 | (300 & 0x7f), 300 >> 7]);
 });
 
-const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(ofSite) as [EntryView, EntryView, EntryView, EntryView];
-const BLOCKS: [what: string, of: (first: ColumnarEvent[], second: ColumnarEvent[]) => unknown[], views: EntryView[]][] =
-  [
-    ['whole chunks', (first, second) => [...first, ...second], [a, b, c, d]],
-    ['a chunk and a part of one before it', (first, second) => [first[1], ...second], [b, c, d]],
-    ['a chunk and a part of one behind it', (first, second) => [...first, second[0]], [a, b, c]],
-    ['a part between chunks', (first, second) => [...first, second[1], ...first], [a, b, d, a, b]],
-    ['another order', (first, second) => [second[1], second[0], first[1], first[0]], [d, c, b, a]],
-    ['one row twice', (first) => [first[0], first[0], first[1]], [a, a, b]],
-    ['one row of each', (first, second) => [first[0], second[0]], [a, c]],
-    ['none', () => [], []],
-  ];
+const [a, b, c, d] = ['a', 'b', 'c', 'd'].map(ofSite) as [EncodedEvent, EncodedEvent, EncodedEvent, EncodedEvent];
+const BLOCKS: [
+  what: string,
+  of: (first: ColumnarEvent[], second: ColumnarEvent[]) => unknown[],
+  views: EncodedEvent[],
+][] = [
+  ['whole chunks', (first, second) => [...first, ...second], [a, b, c, d]],
+  ['a chunk and a part of one before it', (first, second) => [first[1], ...second], [b, c, d]],
+  ['a chunk and a part of one behind it', (first, second) => [...first, second[0]], [a, b, c]],
+  ['a part between chunks', (first, second) => [...first, second[1], ...first], [a, b, d, a, b]],
+  ['another order', (first, second) => [second[1], second[0], first[1], first[0]], [d, c, b, a]],
+  ['one row twice', (first) => [first[0], first[0], first[1]], [a, a, b]],
+  ['one row of each', (first, second) => [first[0], second[0]], [a, c]],
+  ['none', () => [], []],
+];
 
 test.each(BLOCKS)('a block of rows that were written apart: %s', (_what, of, views) => {
   const rows = of(rowsOf([a, b]), rowsOf([c, d])) as ColumnarEvent[];

@@ -26,7 +26,7 @@ function views(count: number) {
 /** A warehouse whose ClickHouse answers every insert with an error, or takes it where there is none. */
 function world() {
   const server = { error: null as ClickHouseError | null, inserts: 0, nowMs: 0 };
-  const letters: { reason: string; value: Buffer | null }[] = [];
+  const deadLetters: { reason: string; value: Buffer | null }[] = [];
   const said: string[] = [];
   const gauges: number[] = [];
   const answer = async () => {
@@ -43,25 +43,25 @@ function world() {
     warehouse: { insert: answer, exec: answer, query: answer } as unknown as Warehouse,
     tables: { tableOf: () => 'event_rows' },
     deadLetters: {
-      write: async (_at, reason, _detail, value) => void letters.push({ reason, value }),
+      write: async (_at, reason, _detail, value) => void deadLetters.push({ reason, value }),
       writePoisonPill: async () => undefined,
     },
     metrics: { in: () => undefined, dropped: () => undefined },
     logger: { warn: () => undefined } as never,
-    claimWindowMs: Number.MAX_SAFE_INTEGER,
+    dedupWindowMs: Number.MAX_SAFE_INTEGER,
     eventSchemaId: BATCH,
     waits,
   });
   const write = (rows: readonly Row[], again = false) =>
     insert('events.identified', TOKEN, rows, again, () => undefined);
-  return { server, letters, said, gauges, waits, write };
+  return { server, deadLetters, said, gauges, waits, write };
 }
 
 const unknownTable = new ClickHouseError({ code: '60', type: 'UNKNOWN_TABLE', message: '' });
 const wrongType = new ClickHouseError({ code: '53', type: 'TYPE_MISMATCH', message: '' });
 
 test('while the table is away no row is to blame, the process is not able, and one line says so', async () => {
-  const { server, letters, said, gauges, waits, write } = world();
+  const { server, deadLetters, said, gauges, waits, write } = world();
   const { rows } = columnarEvents(views(16), testPhoneHmac);
   server.error = unknownTable;
   for (let tries = 0; tries < 3; tries++) {
@@ -70,7 +70,7 @@ test('while the table is away no row is to blame, the process is not able, and o
   // After a failure the block is taken up, and looked for in the table that is away.
   await expect(write(rows, true)).rejects.toMatchObject({ code: 'warehouse_mismatch', recovery: 'wait' });
   expect(server.inserts).toBe(4);
-  expect(letters).toEqual([]);
+  expect(deadLetters).toEqual([]);
   expect(waits.areNone()).toBe(false);
   expect(said).toHaveLength(1);
   server.error = null;
@@ -80,18 +80,18 @@ test('while the table is away no row is to blame, the process is not able, and o
 });
 
 test('rows that are all refused for one reason for minutes are to blame, and their letters can be sent in again', async () => {
-  const { server, letters, write } = world();
+  const { server, deadLetters, write } = world();
   const events = views(2);
   const { rows } = columnarEvents(events, testPhoneHmac);
   server.error = wrongType;
   await expect(write(rows)).rejects.toMatchObject({ code: 'warehouse_mismatch' });
   server.nowMs += 300_000;
   await write(rows);
-  expect(letters.map(({ reason }) => reason)).toEqual(['warehouse_refused', 'warehouse_refused']);
-  for (const [at, { value }] of letters.entries()) {
+  expect(deadLetters.map(({ reason }) => reason)).toEqual(['warehouse_refused', 'warehouse_refused']);
+  for (const [at, { value }] of deadLetters.entries()) {
     const bytes = value as Buffer;
-    const letter = { stage: 'warehouse', reason: 'warehouse_refused', bytes, bytes_total: bytes.length };
-    expect(refusedAsIs(letter as never)).toBeNull();
+    const deadLetter = { stage: 'warehouse', reason: 'warehouse_refused', bytes, bytes_total: bytes.length };
+    expect(refusedAsIs(deadLetter as never)).toBeNull();
     const [again] = readBatch(bytes.subarray(WIRE_HEADER_BYTES));
     expect(again?.coordinate).toEqual({ partition: 3, offset: 40, index: at });
     expect(again?.eventBytes).toEqual(events[at]?.eventBytes);
@@ -99,11 +99,11 @@ test('rows that are all refused for one reason for minutes are to blame, and the
 });
 
 test('a row of another table has no event, and its letter cannot be sent in again', async () => {
-  const { server, letters, write } = world();
+  const { server, deadLetters, write } = world();
   server.error = wrongType;
   await write([{ site_id: 'shop' }]);
-  const bytes = letters[0]?.value as Buffer;
+  const bytes = deadLetters[0]?.value as Buffer;
   expect(JSON.parse(bytes.toString())).toEqual({ site_id: 'shop' });
-  const letter = { stage: 'warehouse', reason: 'warehouse_refused', bytes, bytes_total: bytes.length };
-  expect(refusedAsIs(letter as never)).toBe('not_resendable');
+  const deadLetter = { stage: 'warehouse', reason: 'warehouse_refused', bytes, bytes_total: bytes.length };
+  expect(refusedAsIs(deadLetter as never)).toBe('not_resendable');
 });

@@ -1,4 +1,4 @@
-import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import type { Adapter, HttpRequest, RequestContext, SerializedEvent } from '#pipelines/delivery/contract.ts';
 import { addressOf, joined, postJson } from '#pipelines/delivery/platform_http.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
@@ -9,7 +9,7 @@ const AGE_MAX_MS = 72 * 3_600_000;
 /** Room for what a request says of its visitor; a user agent alone may have 1,000 characters. */
 const ENVELOPE_BYTES_MAX = 16_000;
 
-function request(pieces: readonly Piece[], context: RequestContext<Ga4Settings>): HttpRequest {
+function request(pieces: readonly SerializedEvent[], context: RequestContext<Ga4Settings>): HttpRequest {
   const { settings } = context;
   const platform = REGION_URLS[settings.region];
   const address = addressOf(context.baseUrl, settings.base_url ?? platform, platform);

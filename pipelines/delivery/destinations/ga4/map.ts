@@ -112,7 +112,7 @@ function userProperties(properties: Properties): object | null {
   if (!isRecord(given)) return null;
   const kept = Object.entries(given).flatMap(([name, value]): [string, object][] => {
     const isScalar = typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value));
-    if (!isScalar || !isUserPropertyName(name) || namesVisitor(name)) return [];
+    if (!isScalar || !isUserPropertyName(name) || isVisitorIdentifierName(name)) return [];
     return [[name, { value: typeof value === 'string' ? cutText(value, USER_PROPERTY_CHARACTERS_MAX) : value }]];
   });
   return presentOrNull(Object.fromEntries(kept.slice(0, USER_PROPERTIES_MAX)));
@@ -170,7 +170,7 @@ const LONG_VALUES: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** What the request says elsewhere, or what GA4 has its own parameter for. */
-const SAID_ELSEWHERE = new Set([
+const HANDLED_PARAMETERS = new Set([
   'items',
   'contents',
   'products',
@@ -250,7 +250,7 @@ const NUMBERS_OF_ITEMS = new Set(['discount', 'index']);
 const CUSTOM_OF_ITEM_MAX = 10;
 
 /** Names of items that are said under GA4's own. */
-const SAID_OF_ITEM = new Set([
+const HANDLED_ITEM_PARAMETERS = new Set([
   ...['item_id', 'id', 'content_id', 'product_id', 'sku', 'item_name', 'name', 'content_name', 'title'],
   ...['item_brand', 'brand', 'item_category', 'category', 'content_category', 'price', 'item_price', 'quantity'],
   ...[...ITEM_PARAMETERS].flat(2),
@@ -263,7 +263,8 @@ function item({ id, name, brand, category, price, quantity, given }: Item): obje
     return [parameter, NUMBERS_OF_ITEMS.has(parameter) ? firstNumber(given, names) : cutOrNull(text())];
   });
   const custom = Object.entries(given).flatMap(([parameter, value]): [string, string | number][] => {
-    if (SAID_OF_ITEM.has(parameter) || !isParameterName(parameter) || namesVisitor(parameter)) return [];
+    if (HANDLED_ITEM_PARAMETERS.has(parameter) || !isParameterName(parameter) || isVisitorIdentifierName(parameter))
+      return [];
     const kept = scalar(parameter, value);
     return kept === null ? [] : [[parameter, kept]];
   });
@@ -312,8 +313,8 @@ function ownParameters(event: Event, eventName: string, properties: Properties):
 function parametersOf(event: Event, eventName: string, properties: Properties): Record<string, unknown> {
   const own = ownParameters(event, eventName, properties);
   const rest = Object.entries(properties).flatMap(([name, value]): [string, string | number][] => {
-    if (Object.hasOwn(own, name) || SAID_ELSEWHERE.has(name) || isRecord(value)) return [];
-    if (!isParameterName(name) || namesVisitor(name)) return [];
+    if (Object.hasOwn(own, name) || HANDLED_PARAMETERS.has(name) || isRecord(value)) return [];
+    if (!isParameterName(name) || isVisitorIdentifierName(name)) return [];
     const kept = scalar(name, value);
     return kept === null ? [] : [[name, kept]];
   });
@@ -333,10 +334,10 @@ function nameOf(text: string): string | null {
 
 /** An event's name as GA4 takes it, or why it takes none. The canonical names are GA4's own. */
 function eventName(
-  context: Pick<MapContext<unknown>, 'name' | 'chosenName'>,
+  context: Pick<MapContext<unknown>, 'name' | 'mappedEventName'>,
 ): { kind: 'name'; name: string } | { kind: 'skip'; reason: string } {
   const { canonical, given } = context.name;
-  const name = context.chosenName ?? canonical ?? given;
+  const name = context.mappedEventName ?? canonical ?? given;
   if (isReservedEventName(name)) return { kind: 'skip', reason: 'reserved_event_name' };
   const formed = nameOf(name);
   if (formed === null) return { kind: 'skip', reason: 'unusable_event_name' };
@@ -351,5 +352,5 @@ const OTHER_IDS = new Set(['subscription_id', 'page_id', 'lead_event_source']);
  * Whether a property's name says that it holds an id of the visitor: a customer number, a device's or a lead's id, or
  * another platform's click. Google forbids what identifies a person, and has fields of its own for what it asks for.
  */
-const namesVisitor = (name: string): boolean =>
+const isVisitorIdentifierName = (name: string): boolean =>
   OTHER_IDS.has(name) || (!GOOGLE_CLICKS.has(name) && keyMeaning(name).removal === 'if_anonymous');

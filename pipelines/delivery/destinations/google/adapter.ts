@@ -1,4 +1,4 @@
-import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import type { Adapter, HttpRequest, RequestContext, SerializedEvent } from '#pipelines/delivery/contract.ts';
 import { addressOf, joined, postJson } from '#pipelines/delivery/platform_http.ts';
 import { authorisation } from './authorisation.ts';
 import { classify } from './classify.ts';
@@ -21,7 +21,7 @@ function destination(settings: GoogleSettings, conversionAction: string): object
   };
 }
 
-function request(pieces: readonly Piece[], context: RequestContext<GoogleSettings>): HttpRequest {
+function request(pieces: readonly SerializedEvent[], context: RequestContext<GoogleSettings>): HttpRequest {
   const { settings, token, group } = context;
   const envelope = JSON.stringify({ destinations: [destination(settings, group)], encoding: 'HEX' });
   const forms = joined(pieces);

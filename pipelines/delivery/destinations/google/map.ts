@@ -79,8 +79,8 @@ const transactionId = (event: Event, context: MapContext<GoogleSettings>): strin
  */
 export function mapEvent(entry: EventEntry, context: MapContext<GoogleSettings>): MapResult {
   const { event } = entry;
-  const { properties, chosenName, choices } = context;
-  if (chosenName === null) return { kind: 'skip', reason: 'no_conversion_action' };
+  const { properties, mappedEventName, choices } = context;
+  if (mappedEventName === null) return { kind: 'skip', reason: 'no_conversion_action' };
   const ads = adIdentifiers(properties);
   const user = userIdentifiers(event, context);
   if (ads === null && user.length === 0) return { kind: 'skip', reason: 'insufficient_user_data' };
@@ -98,5 +98,5 @@ export function mapEvent(entry: EventEntry, context: MapContext<GoogleSettings>)
     cartData: cart === null ? null : { items: cart },
     eventLocation: presentOrNull({ storeId: firstText(properties, ['store_id', 'store_code']) }),
   });
-  return { kind: 'mapped', form, group: chosenName };
+  return { kind: 'mapped', form, group: mappedEventName };
 }

@@ -1,4 +1,4 @@
-import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import type { Adapter, HttpRequest, RequestContext, SerializedEvent } from '#pipelines/delivery/contract.ts';
 import { addressOf, envelope, postJson } from '#pipelines/delivery/platform_http.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 const AGE_MAX_MS = 90 * DAY_MS;
 const BODY = envelope('{"elements":[', ']}');
 
-function request(pieces: readonly Piece[], { settings, baseUrl }: RequestContext<Settings>): HttpRequest {
+function request(pieces: readonly SerializedEvent[], { settings, baseUrl }: RequestContext<Settings>): HttpRequest {
   const address = addressOf(baseUrl, settings.base_url, DEFAULT_BASE_URL);
   return postJson(address, '/rest/conversionEvents', BODY.around(pieces), {
     authorization: `Bearer ${settings.access_token}`,

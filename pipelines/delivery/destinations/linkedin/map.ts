@@ -31,12 +31,12 @@ function conversionValue(event: Event, properties: Properties): object | null {
  */
 export function mapEvent(entry: EventEntry, context: MapContext<Settings>): MapResult {
   const { event } = entry;
-  const { chosenName, identifiers, properties } = context;
-  if (chosenName === null) return { kind: 'skip', reason: 'no_conversion_rule' };
+  const { mappedEventName, identifiers, properties } = context;
+  if (mappedEventName === null) return { kind: 'skip', reason: 'no_conversion_rule' };
   const ids = userIds(identifiers, properties);
   if (ids.length === 0) return { kind: 'skip', reason: 'insufficient_user_data' };
   const form = present({
-    conversion: `urn:lla:llaPartnerConversion:${chosenName}`,
+    conversion: `urn:lla:llaPartnerConversion:${mappedEventName}`,
     conversionHappenedAt: happenedAtMs(event),
     conversionValue: conversionValue(event, properties),
     eventId: dedupId(event, properties),

@@ -1,4 +1,4 @@
-import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import type { Adapter, HttpRequest, RequestContext, SerializedEvent } from '#pipelines/delivery/contract.ts';
 import { addressOf, type Envelope, envelope, postJson } from '#pipelines/delivery/platform_http.ts';
 import type { Event } from '#schemas/event.ts';
 import { classify } from './classify.ts';
@@ -17,7 +17,7 @@ function bodyOf(settings: MetaSettings): Envelope {
   return envelope('{"data":[', `],${rest.slice(1)}`);
 }
 
-function request(pieces: readonly Piece[], context: RequestContext<MetaSettings>): HttpRequest {
+function request(pieces: readonly SerializedEvent[], context: RequestContext<MetaSettings>): HttpRequest {
   const { settings } = context;
   const address = addressOf(context.baseUrl, settings.base_url, DEFAULT_BASE_URL);
   return postJson(address, `/${settings.version}/${context.group}/events`, bodyOf(settings).around(pieces));

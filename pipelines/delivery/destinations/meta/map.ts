@@ -108,7 +108,7 @@ const isMissing = (custom: Record<string, unknown>, key: string): boolean => cus
 export function mapEvent(entry: EventEntry, context: MapContext<MetaSettings>): MapResult {
   const { event } = entry;
   const { settings, site, properties, choices } = context;
-  const name = context.chosenName ?? platformName(context.name, STANDARD_EVENTS);
+  const name = context.mappedEventName ?? platformName(context.name, STANDARD_EVENTS);
   const user = userData(event, context);
   const custom = customData(event, properties);
   const url = sourceUrl(settings, site, properties);

@@ -1,4 +1,4 @@
-import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import type { Adapter, HttpRequest, RequestContext, SerializedEvent } from '#pipelines/delivery/contract.ts';
 import { addressOf, envelope, postJson } from '#pipelines/delivery/platform_http.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 const AGE_MAX_MS = 7 * DAY_MS;
 const BODY = envelope('{"data":[', ']}');
 
-function request(pieces: readonly Piece[], context: RequestContext<PinterestSettings>): HttpRequest {
+function request(pieces: readonly SerializedEvent[], context: RequestContext<PinterestSettings>): HttpRequest {
   const { settings } = context;
   const address = addressOf(context.baseUrl, settings.base_url, DEFAULT_BASE_URL);
   const headers = { authorization: `Bearer ${settings.access_token}` };

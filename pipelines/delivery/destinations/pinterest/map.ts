@@ -41,8 +41,8 @@ const STANDARD_EVENTS: Partial<Record<CanonicalName, string>> = {
   submit_application: 'submit_application',
 };
 
-function eventName({ name, chosenName }: MapContext<PinterestSettings>): string {
-  return chosenName ?? (name.canonical === null ? undefined : STANDARD_EVENTS[name.canonical]) ?? 'custom';
+function eventName({ name, mappedEventName }: MapContext<PinterestSettings>): string {
+  return mappedEventName ?? (name.canonical === null ? undefined : STANDARD_EVENTS[name.canonical]) ?? 'custom';
 }
 
 const asList = (value: string | null): string[] | null => (value === null ? null : [value]);

@@ -1,10 +1,10 @@
-import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import type { Adapter, HttpRequest, RequestContext, SerializedEvent } from '#pipelines/delivery/contract.ts';
 import { addressOf, joined, postJson } from '#pipelines/delivery/platform_http.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
 import { CLOUD_URLS, POSTHOG_SCHEMA, type PosthogSettings } from './settings.ts';
 
-function request(pieces: readonly Piece[], context: RequestContext<PosthogSettings>): HttpRequest {
+function request(pieces: readonly SerializedEvent[], context: RequestContext<PosthogSettings>): HttpRequest {
   const { api_key, base_url } = context.settings;
   const cloud = CLOUD_URLS.find((url) => url === base_url) ?? '';
   const forms = joined(pieces);

@@ -33,10 +33,10 @@ function personProperties(entry: EventEntry, context: MapContext<PosthogSettings
 /** An event in the form of PostHog's capture API, with its properties as they are. */
 export function mapEvent(entry: EventEntry, context: MapContext<PosthogSettings>): MapResult {
   const { event } = entry;
-  const { properties, settings, name, chosenName } = context;
+  const { properties, settings, name, mappedEventName } = context;
   const address = settings.include_client_ip === 'yes' ? clientAddress(event) : null;
   const form = {
-    event: chosenName ?? (name.canonical === 'page_view' ? '$pageview' : name.given),
+    event: mappedEventName ?? (name.canonical === 'page_view' ? '$pageview' : name.given),
     uuid: uuidOf(event.site_id, event.event_id),
     distinct_id: event.distinct_id,
     timestamp: new Date(happenedAtMs(event)).toISOString(),

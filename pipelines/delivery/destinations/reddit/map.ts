@@ -30,8 +30,8 @@ const TRACKING_TYPES: Partial<Record<CanonicalName, string>> = {
 const CUSTOM_NAME_CHARACTERS_MAX = 64;
 
 /** A site may choose a name as Reddit's pixel has it (SignUp) or as its API has it (SIGN_UP). */
-function typeOf({ name, chosenName }: MapContext<RedditSettings>): object {
-  const { canonical, given } = chosenName === null ? name : conversionName(chosenName);
+function typeOf({ name, mappedEventName }: MapContext<RedditSettings>): object {
+  const { canonical, given } = mappedEventName === null ? name : conversionName(mappedEventName);
   const standard = canonical === null ? undefined : TRACKING_TYPES[canonical];
   if (standard !== undefined) return { tracking_type: standard };
   return { tracking_type: 'CUSTOM', custom_event_name: cutText(given, CUSTOM_NAME_CHARACTERS_MAX) };

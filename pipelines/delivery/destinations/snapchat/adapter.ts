@@ -1,4 +1,4 @@
-import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import type { Adapter, HttpRequest, RequestContext, SerializedEvent } from '#pipelines/delivery/contract.ts';
 import { addressOf, envelope, postJson } from '#pipelines/delivery/platform_http.ts';
 import { classify } from './classify.ts';
 import { mapEvent } from './map.ts';
@@ -9,7 +9,7 @@ const AGE_MAX_MS = 37 * DAY_MS;
 const BODY = envelope('{"data":[', ']}');
 
 /** Snapchat takes the token in the address only. */
-function request(pieces: readonly Piece[], context: RequestContext<SnapchatSettings>): HttpRequest {
+function request(pieces: readonly SerializedEvent[], context: RequestContext<SnapchatSettings>): HttpRequest {
   const { settings } = context;
   const path = `/v3/${context.group}/events?access_token=${encodeURIComponent(settings.access_token)}`;
   return postJson(addressOf(context.baseUrl, settings.base_url, DEFAULT_BASE_URL), path, BODY.around(pieces));

@@ -36,9 +36,9 @@ const STANDARD_EVENTS: Partial<Record<CanonicalName, string>> = {
 };
 
 /** Snapchat's own name for the act; it takes no others. */
-function eventName({ name, chosenName, settings }: MapContext<SnapchatSettings>): string | null {
+function eventName({ name, mappedEventName, settings }: MapContext<SnapchatSettings>): string | null {
   const standard = name.canonical === null ? undefined : STANDARD_EVENTS[name.canonical];
-  return chosenName ?? standard ?? (settings.custom_event === 'none' ? null : settings.custom_event);
+  return mappedEventName ?? standard ?? (settings.custom_event === 'none' ? null : settings.custom_event);
 }
 
 function userData(event: Event, context: MapContext<unknown>): Record<string, unknown> {

@@ -1,4 +1,4 @@
-import type { Adapter, HttpRequest, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import type { Adapter, HttpRequest, RequestContext, SerializedEvent } from '#pipelines/delivery/contract.ts';
 import { addressOf, joined, postJson } from '#pipelines/delivery/platform_http.ts';
 import { classify } from './classify.ts';
 import { ageMaxMs, mapEvent, sourceOfGroup } from './map.ts';
@@ -8,7 +8,7 @@ const PATH = '/open_api/v1.3/event/track/';
 /** Room for the longest source, its id and a test event code. */
 const ENVELOPE_BYTES_MAX = 300;
 
-function request(pieces: readonly Piece[], context: RequestContext<TiktokSettings>): HttpRequest {
+function request(pieces: readonly SerializedEvent[], context: RequestContext<TiktokSettings>): HttpRequest {
   const { settings } = context;
   const { test_event_code } = settings;
   const envelope = { ...sourceOfGroup(context.group), ...(test_event_code === undefined ? {} : { test_event_code }) };

@@ -89,7 +89,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<TiktokSettings>)
   const source = sourceOf(event, settings, properties);
   if (source === null) return { kind: 'skip', reason: 'missing_event_source_id' };
   if (isTooOldFor(source, event, context.nowMs)) return { kind: 'skip', reason: 'too_old' };
-  const name = context.chosenName ?? platformName(context.name, STANDARD_EVENTS);
+  const name = context.mappedEventName ?? platformName(context.name, STANDARD_EVENTS);
   const user = userOf(event, context);
   if (!isMatchable(user, event)) return { kind: 'skip', reason: 'insufficient_user_data' };
   const bought = eventProperties(event, properties);
@@ -111,12 +111,12 @@ export function mapEvent(entry: EventEntry, context: MapContext<TiktokSettings>)
 
 /** Lower case, letters and digits only, as TikTok takes places. */
 function folded(text: string | null): string | null {
-  const letters =
+  const deadLetters =
     plainPlace(text)
       ?.normalize('NFC')
       .toLowerCase()
       .replace(/[^\p{L}\p{M}\p{N}]/gu, '') ?? '';
-  return letters === '' ? null : letters;
+  return deadLetters === '' ? null : deadLetters;
 }
 
 /** Keys by which TikTok can match an event to a person; one of them is needed. */

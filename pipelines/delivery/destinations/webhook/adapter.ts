@@ -1,4 +1,4 @@
-import type { Adapter, HttpRequest, Limits, Piece, RequestContext } from '#pipelines/delivery/contract.ts';
+import type { Adapter, HttpRequest, Limits, RequestContext, SerializedEvent } from '#pipelines/delivery/contract.ts';
 import { joined } from '#pipelines/delivery/platform_http.ts';
 import { classify } from './classify.ts';
 import { mapEvent, messageId, sign } from './map.ts';
@@ -19,7 +19,7 @@ const limits = (settings: WebhookSettings): Limits => ({
   timeoutMs: 15_000,
 });
 
-function bodyOf(pieces: readonly Piece[], settings: WebhookSettings): string {
+function bodyOf(pieces: readonly SerializedEvent[], settings: WebhookSettings): string {
   const forms = joined(pieces);
   return isList(settings) ? LIST_OPEN + forms + LIST_CLOSE : forms;
 }
@@ -31,7 +31,7 @@ function addressOf(url: string, baseUrl: string | null): string {
   return baseUrl.replace(/\/+$/, '') + pathname + search;
 }
 
-function request(pieces: readonly Piece[], context: RequestContext<WebhookSettings>): HttpRequest {
+function request(pieces: readonly SerializedEvent[], context: RequestContext<WebhookSettings>): HttpRequest {
   const { settings } = context;
   const siteId = pieces[0]?.entry.event.site_id ?? '';
   const id = messageId(

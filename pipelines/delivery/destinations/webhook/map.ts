@@ -27,7 +27,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<WebhookSettings>
   const data = present({
     event_id: event.event_id,
     event: event.event,
-    conversion_event: context.chosenName ?? context.name.canonical,
+    conversion_event: context.mappedEventName ?? context.name.canonical,
     site_id: event.site_id,
     distinct_id: event.distinct_id,
     person_id: event.mode === 'offline' ? null : (person?.person_id ?? null),

@@ -57,7 +57,7 @@ function sentAt(day: Day, { events }: PlannedRequest): number {
 function playSite(day: Day, siteSlot: SiteSlot, visitors: number, blockedIp: string | undefined): PlannedRequest[] {
   const random = randomFor(`${day.identity.seed}/${siteSlot}/traffic`);
   const outings = times(visitors, (index) => playVisitor(day, siteSlot, index)).flat();
-  const strangers = times(visitors * STRANGER_SHARE, (index) =>
+  const anonymousLimiter = times(visitors * STRANGER_SHARE, (index) =>
     sellToStranger(day, siteSlot, index, index % 10 === 9 ? 9 : 0),
   );
   const first = outings.flatMap(({ device, events }) => (device === null ? [] : sendSession(random, device, events)));
@@ -76,7 +76,7 @@ function playSite(day: Day, siteSlot: SiteSlot, visitors: number, blockedIp: str
   const again = outings.flatMap(({ device, events }) => (device === null ? [] : resend(random, device, events)));
   const copies = copyToServer(random, outings);
   const sales = outings.filter(({ device }) => device === null).flatMap(({ events }) => events);
-  return [...inOrder, ...again, ...copies, ...reportOffline(random, [...sales, ...strangers])];
+  return [...inOrder, ...again, ...copies, ...reportOffline(random, [...sales, ...anonymousLimiter])];
 }
 
 /** Puts the second list's elements evenly among the first's. */

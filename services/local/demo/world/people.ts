@@ -61,7 +61,7 @@ export function drawCustomer(identity: RunIdentity, random: Random, index: numbe
 export function spellEmail(email: string, style: number): string {
   if (style % 3 === 1) return ` ${email} `;
   if (style % 3 === 2)
-    return email.replace(/^(.)/, (letter) => letter.toUpperCase()).replace('example.com', 'Example.COM');
+    return email.replace(/^(.)/, (deadLetter) => deadLetter.toUpperCase()).replace('example.com', 'Example.COM');
   return email;
 }
 

@@ -7,7 +7,7 @@ import {
   ANALYST_TABLES,
   analystName,
   analystViews,
-  SQL_ASKER,
+  SQL_API_USER,
   SQL_VIEWS,
   sqlViews,
 } from '#infra/clickhouse/analyst_rights.ts';
@@ -111,7 +111,7 @@ function renderConfig(folder: string, logPath: string): string {
 /** The address of the local ClickHouse as the user that the control service asks SQL as. */
 export function localSqlUrl(dataDir: string, clickhouseUrl: string): string {
   const passwords = JSON.parse(readFileSync(join(dataDir, 'clickhouse', 'credentials.json'), 'utf8'));
-  return asUser(new URL(`/${SQL_VIEWS}`, clickhouseUrl).href, SQL_ASKER, passwords[SQL_ASKER]);
+  return asUser(new URL(`/${SQL_VIEWS}`, clickhouseUrl).href, SQL_API_USER, passwords[SQL_API_USER]);
 }
 
 /** Makes the views of the local analyst and of SQL anew, with the comments that the tables' columns have by now. */

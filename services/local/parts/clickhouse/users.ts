@@ -9,7 +9,7 @@ import {
   readerGrants,
   readerName,
   readerRows,
-  SQL_ASKER,
+  SQL_API_USER,
   SQL_READER,
   SQL_SETTINGS,
   SQL_SITE_ROWS,
@@ -63,7 +63,7 @@ export const LOCAL_USERS: UserPlan[] = [
     grants: readerGrants(DATABASE),
     rows: readerRows(ANALYST_SITE),
   },
-  { name: SQL_ASKER, database: SQL_VIEWS, grants: sqlGrants(), settings: SQL_SETTINGS },
+  { name: SQL_API_USER, database: SQL_VIEWS, grants: sqlGrants(), settings: SQL_SETTINGS },
   { name: SQL_READER, isReader: true, grants: readerGrants(DATABASE), rows: SQL_SITE_ROWS },
 ];
 

@@ -4,8 +4,8 @@ import { ask } from '../requests.ts';
 import { readCookie, writeCookie } from '../storage.ts';
 import type { PartHost, SiteConfig, VendorEvent, Vendors, VendorsHost } from '../types.ts';
 import {
-  chosenName,
   ga4Parameters,
+  mappedEventName,
   nameRule,
   pixelOf,
   pixelParameters,
@@ -168,7 +168,7 @@ function createVendors(config: SiteConfig, host: VendorsHost): Vendors {
       for (const [destination, isAllowed] of starters) {
         if (!isAllowed() || !rule.isSent(destination)) continue;
         const vendor = started.get(destination);
-        const chosen = chosenName(config.tag?.event_names?.[destination], [event.event, rule.name, names.ga4]);
+        const chosen = mappedEventName(config.tag?.event_names?.[destination], [event.event, rule.name, names.ga4]);
         // To a name that the site chose only Meta asks more: whether it is one of its own.
         if (chosen) vendor?.send?.(event, chosen, { meta: vendorNames(chosen).meta === chosen ? chosen : undefined });
         // The service's own vocabulary means nothing to a platform.

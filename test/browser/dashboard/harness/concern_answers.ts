@@ -1,5 +1,5 @@
 import type { HealthItem } from '#services/control_api/destinations.ts';
-import type { RefusalsItem, TagHealthItem } from '#services/control_api/operations.ts';
+import type { RejectionsItem, TagHealthItem } from '#services/control_api/operations.ts';
 import type { StubApi } from './stub_api.ts';
 
 /** A destination that does as it should, but for what a test says. */
@@ -27,12 +27,12 @@ interface Conditions {
   health?: HealthItem[];
   tag?: TagHealthItem;
   usedThisMonth?: number;
-  letters?: object[];
-  refusals?: RefusalsItem;
+  deadLetters?: object[];
+  rejections?: RejectionsItem;
 }
 
 /** A site of which everything was accepted, but for what a test says. */
-export function refusalsOf(more: Partial<RefusalsItem> = {}): RefusalsItem {
+export function refusalsOf(more: Partial<RejectionsItem> = {}): RejectionsItem {
   const to = Date.now();
   return {
     ...{ site_id: 'shop', from: to - 7 * 86_400_000, to, interval: 'hour', known_since: to - 2 * 86_400_000 },
@@ -44,13 +44,13 @@ export function refusalsOf(more: Partial<RefusalsItem> = {}): RefusalsItem {
 /** What the overview looks at, all well but for what a test says. */
 export function withConditions(
   api: StubApi,
-  { health = [], tag = tagOf(), usedThisMonth = 10, letters = [], refusals = refusalsOf() }: Conditions = {},
+  { health = [], tag = tagOf(), usedThisMonth = 10, deadLetters = [], rejections = refusalsOf() }: Conditions = {},
 ): StubApi {
   const account = { account_id: 'acme', name: 'Acme', monthly_allowance: 1_000_000, used_this_month: usedThisMonth };
   return api
     .on('GET', '/v1/admin/delivery-health', { items: health, as_of: Date.now() })
     .on('GET', '/v1/admin/sites/shop/tag-health', tag)
-    .on('GET', '/v1/admin/sites/shop/refusals', refusals)
+    .on('GET', '/v1/admin/sites/shop/refusals', rejections)
     .on('GET', '/v1/admin/accounts/acme', { ...account, version: 'v', changed_at: 0, changed_by: '' })
-    .on('GET', '/v1/admin/dead-letters', { items: letters, next: null });
+    .on('GET', '/v1/admin/dead-letters', { items: deadLetters, next: null });
 }

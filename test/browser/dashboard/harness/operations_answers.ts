@@ -1,6 +1,6 @@
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import type { AttemptItem, HealthItem } from '#services/control_api/destinations.ts';
-import type { DeadLetterItem, LetterDetails, ReplayItem } from '#services/control_api/redelivery.ts';
+import type { DeadLetterDetails, DeadLetterItem, ReplayItem } from '#services/control_api/redelivery.ts';
 import type { KeyItem } from '#services/control_api/sites.ts';
 import { DEAD_LETTER_FILTERS } from '#services/dashboard/src/pages/dead_letters/dead_letter_groups.ts';
 import { refusal, type StubApi } from './stub_api.ts';
@@ -71,7 +71,7 @@ export function withDestinations(api: StubApi): StubApi {
 
 const REFUSED = { event: { event_id: 'e-1', event: CANARY }, delivery: 'dead' } as const;
 
-function letterOf(offset: number, change: Partial<DeadLetterItem> = {}): DeadLetterItem {
+function deadLetterOf(offset: number, change: Partial<DeadLetterItem> = {}): DeadLetterItem {
   return {
     ...{
       id: `warehouse-0-${offset}`,
@@ -87,28 +87,37 @@ function letterOf(offset: number, change: Partial<DeadLetterItem> = {}): DeadLet
   };
 }
 
-function isAskedFor(letter: DeadLetterItem, query: URLSearchParams): boolean {
+function isAskedFor(deadLetter: DeadLetterItem, query: URLSearchParams): boolean {
   const is = (name: string, ...given: (string | null)[]): boolean =>
     !query.has(name) || given.includes(query.get(name));
   const state = DEAD_LETTER_FILTERS.find(({ value }) => value === query.get('state'));
   return (
-    (state?.takes(letter) ?? true) &&
-    is('stage', letter.stage) &&
-    is('destination', letter.destination) &&
-    is('site_id', ...letter.site_ids) &&
-    letter.died_at >= Number(query.get('since') ?? 0)
+    (state?.takes(deadLetter) ?? true) &&
+    is('stage', deadLetter.stage) &&
+    is('destination', deadLetter.destination) &&
+    is('site_id', ...deadLetter.site_ids) &&
+    deadLetter.died_at >= Number(query.get('since') ?? 0)
   );
 }
 
 /** Dead letters of two reasons; those that are sent in again say so. */
-export function withLetters(api: StubApi): StubApi {
+export function withDeadLetters(api: StubApi): StubApi {
   const resent = new Set<string>();
   const all = (): DeadLetterItem[] => [
-    ...Array.from({ length: 24 }, (_, at) => letterOf(at * 5 + 1)),
+    ...Array.from({ length: 24 }, (_, at) => deadLetterOf(at * 5 + 1)),
     ...Array.from({ length: 6 }, (_, at) =>
-      letterOf(at * 9, { id: `identity-1-${at}`, stage: 'identity', reason: CANARY, resendable: false, events: null }),
+      deadLetterOf(at * 9, {
+        id: `identity-1-${at}`,
+        stage: 'identity',
+        reason: CANARY,
+        resendable: false,
+        events: null,
+      }),
     ),
-    letterOf(2, { ...{ id: 'delivery-0-2', stage: 'delivery', destination: 'meta', reason: 'http_400' }, ...REFUSED }),
+    deadLetterOf(2, {
+      ...{ id: 'delivery-0-2', stage: 'delivery', destination: 'meta', reason: 'http_400' },
+      ...REFUSED,
+    }),
   ];
   const items = (): DeadLetterItem[] =>
     all().map((one) => ({ ...one, resent_at: resent.has(one.id) ? Date.now() : one.resent_at }));
@@ -123,12 +132,12 @@ export function withLetters(api: StubApi): StubApi {
       return { items: ids.map((id) => ({ id, outcome: 'resent' })) };
     })
     .on('GET', /\/dead-letters\/\w+-\d+-\d+$/, (_body, url) => {
-      const letter = items().find(({ id }) => url.pathname.endsWith(`/${id}`));
-      if (letter === undefined) return refusal(404, 'dead_letter_unknown');
-      const content = { site_id: 'shop', event_id: 'e-1', distinct_id: CANARY, received_at: letter.died_at };
-      const contents = letter.resendable ? [{ ...content, event: 'page_view' }] : null;
-      const attempts = letter.stage === 'delivery' ? [ATTEMPT] : null;
-      const details: LetterDetails = { ...letter, sha256: 'ab'.repeat(32), contents, attempts };
+      const deadLetter = items().find(({ id }) => url.pathname.endsWith(`/${id}`));
+      if (deadLetter === undefined) return refusal(404, 'dead_letter_unknown');
+      const content = { site_id: 'shop', event_id: 'e-1', distinct_id: CANARY, received_at: deadLetter.died_at };
+      const contents = deadLetter.resendable ? [{ ...content, event: 'page_view' }] : null;
+      const attempts = deadLetter.stage === 'delivery' ? [ATTEMPT] : null;
+      const details: DeadLetterDetails = { ...deadLetter, sha256: 'ab'.repeat(32), contents, attempts };
       return details;
     });
 }

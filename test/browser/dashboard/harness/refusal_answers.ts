@@ -1,11 +1,11 @@
-import type { RefusalsItem } from '#services/control_api/operations.ts';
+import type { RejectionsItem } from '#services/control_api/operations.ts';
 import { refusalsOf } from './concern_answers.ts';
 import type { StubApi } from './stub_api.ts';
 
 const HOUR_MS = 3_600_000;
 
 /** A site of which several kinds were not accepted, with a sample of an event of a given name. */
-export function someRefusals(event: string): RefusalsItem {
+export function someRefusals(event: string): RejectionsItem {
   const nowMs = Date.now();
   const hour = Math.floor(nowMs / HOUR_MS) * HOUR_MS;
   const malformed = { kind: 'rejected', code: 'timestamp_invalid' } as const;

@@ -18,7 +18,7 @@ const graph = (code: number, subcode?: number, status = 400, transient = false):
 const each = (codes: readonly number[], kind: AnswerCase['expected']['kind']): AnswerCase[] =>
   codes.map((code) => means(`code ${code}`, graph(code), kind));
 
-const refusals = [2804001, 2804003, 2804007, 2804016, 2804017, 2804019, 2804048];
+const rejections = [2804001, 2804003, 2804007, 2804016, 2804017, 2804019, 2804048];
 
 /** Codes of the Graph API and of the Conversions API's validation. */
 export const metaAnswers: readonly AnswerCase[] = [
@@ -29,7 +29,7 @@ export const metaAnswers: readonly AnswerCase[] = [
   ...each([3, 5, 10, 12, 101, 102, 104, 190, 200, 250, 299, 463, 803, 2500, 2635], 'credentials_broken'),
   means('any code of a session that has ended', graph(100, 463), 'credentials_broken'),
   means('code 100/33', graph(100, 33), 'credentials_broken'),
-  ...refusals.map((subcode) =>
+  ...rejections.map((subcode) =>
     means(`code 100/${subcode}`, graph(100, subcode), {
       kind: 'split',
       reason: `meta_100_${subcode}`,

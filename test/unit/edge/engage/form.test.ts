@@ -220,7 +220,7 @@ describe('a form that is over the allowance, or that a rule of the site blocks',
         reservation: { accountId: 'acme', month: '2026-11', granted: 0, lease: '' },
       }),
       release: () => undefined,
-      doubt: () => undefined,
+      markUncertain: () => undefined,
       isShared: () => true,
       stop: () => undefined,
     };

@@ -16,7 +16,7 @@ const fiveRequests: RateLimiter = {
     return { ok: true, rate, reservation: { accountId: account_id, month: '2026-01', granted: wanted, lease: '' } };
   },
   release: () => undefined,
-  doubt: () => undefined,
+  markUncertain: () => undefined,
   isShared: () => false,
   stop: () => undefined,
 };

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { consentOf } from '#pipelines/delivery/consent.ts';
-import { keepsItselfFrom } from '#pipelines/delivery/vocabulary.ts';
+import { excludesDestination } from '#pipelines/delivery/vocabulary.ts';
 import type { MappedCall } from '#pipelines/intake/compat/mapped_call.ts';
 import { mapPosthogEvent } from '#pipelines/intake/compat/posthog.ts';
 import { mapSegmentCall, SEGMENT_CALLS, withContext } from '#pipelines/intake/compat/segment.ts';
 import { readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { browser, RECEIVED_AT_MS, refusal, SECRET } from '#test/unit/intake/context.ts';
@@ -22,7 +22,7 @@ const measured = (body: object): unknown => {
 const foreign = browser({ isCrossOrigin: true });
 
 function taken(sent: unknown) {
-  const { taken: events, warned, rejected } = takeBatch([sent], foreign);
+  const { taken: events, warned, rejected } = processBatch([sent], foreign);
   expect(rejected).toEqual([]);
   return { event: events[0], warned: warned.map(({ code }) => code) };
 }
@@ -42,7 +42,7 @@ test('an empty list where an object may stand is an empty object, in every proto
     const group = segment({ type: 'group', userId: 'u', groupId: 'g', traits: [] });
     expect(group).toMatchObject({ properties: { $group_set: {} } });
     const said = { $destinations: empty, consent: empty, context: { consent: empty, consentManagement: empty } };
-    expect(keepsItselfFrom(said, 'meta')).toBe(false);
+    expect(excludesDestination(said, 'meta')).toBe(false);
     expect(consentOf(said)).toEqual({ adUserData: null, adPersonalization: null, analytics: null });
   }));
 

@@ -4,7 +4,7 @@ import { itemsOf } from '#pipelines/delivery/event_fields.ts';
 import { conversionName } from '#pipelines/delivery/vocabulary.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { HIT_CHARACTERS_MAX, HIT_KEYS_MAX, HITS_MAX, readHits } from '#pipelines/intake/ga4/hits.ts';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { browser, SECRET, server } from '#test/unit/intake/context.ts';
@@ -36,7 +36,7 @@ const identified = COLLECT_CASES.filter(({ identifiers }) => identifiers !== und
 
 test('a visitor is known by what each case sends', () =>
   checkAll(identified, ({ query, body, identifiers = {} }) => {
-    const { taken } = takeBatch(eventsOf(query, body), browser());
+    const { taken } = processBatch(eventsOf(query, body), browser());
     expect(taken[0]?.identifiers).toMatchObject(identifiers);
   }));
 
@@ -71,13 +71,13 @@ test('of one event id in a request the first name keeps it, and each other name 
 });
 
 test('a user and the client beside are two ids of one visitor', () => {
-  const [event] = takeBatch(eventsOf('cid=1.2&uid=u7&en=login&_p=1'), browser()).taken;
+  const [event] = processBatch(eventsOf('cid=1.2&uid=u7&en=login&_p=1'), browser()).taken;
   expect(event).toMatchObject({ distinct_id: 'u7', previous_distinct_id: '1.2', identify: true });
 });
 
 test('the address that a keyed server states is its visitor’s', () => {
   const events = eventsOf('cid=1.2&en=a&_p=1&_uip=203.0.113.77', '', 'server');
-  expect(takeBatch(events, server()).taken[0]?.client_ip).toBe('203.0.113.77');
+  expect(processBatch(events, server()).taken[0]?.client_ip).toBe('203.0.113.77');
 });
 
 test('a body of more lines than a request may have events is refused', () => {
@@ -130,7 +130,7 @@ test('a request has at most 2,000 parameters, and those of its query count for e
 
 test('a purchase is delivered with its items, and under the consent of its hit', () => {
   const query = 'en=purchase&_p=1&cid=1.2&pr1=id1~nmShirt~pr10~qt2&pr2=id2~pr5&gcs=G101&gcd=11t1t1q1t5';
-  const [event] = takeBatch(eventsOf(query), browser()).taken;
+  const [event] = processBatch(eventsOf(query), browser()).taken;
   const properties = JSON.parse(event?.properties ?? '') as JsonObject;
   expect(conversionName(event?.event ?? '').canonical).toBe('purchase');
   expect(itemsOf(properties)).toMatchObject([

@@ -4,7 +4,7 @@ import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { readHits } from '#pipelines/intake/ga4/hits.ts';
 import { readItem } from '#pipelines/intake/ga4/items.ts';
 import { measurementProblems, readMeasurements } from '#pipelines/intake/ga4/measurement_protocol.ts';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import { residue } from '#test/harness/canaries/canaries.ts';
 import { cases } from '#test/harness/environment.ts';
 import { browser, SECRET, server } from '#test/unit/intake/context.ts';
@@ -97,7 +97,7 @@ test(
         const read = readHits(query, body);
         if (!read.ok) return;
         const events = eventsOfHits(read.hits, { caller, secret: SECRET });
-        const batch = takeBatch(events, caller === 'server' ? server() : browser());
+        const batch = processBatch(events, caller === 'server' ? server() : browser());
         taken += batch.taken.length;
         expect(residue(JSON.stringify(batch), RAW)).toEqual([]);
       }),
@@ -168,7 +168,7 @@ test(
         expect(residue(JSON.stringify(measurementProblems(sent)), RAW)).toEqual([]);
         const read = readMeasurements(sent, SECRET);
         if (!read.ok) return;
-        expect(residue(JSON.stringify(takeBatch(read.events, server())), RAW)).toEqual([]);
+        expect(residue(JSON.stringify(processBatch(read.events, server())), RAW)).toEqual([]);
       }),
       RUNS,
     );

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { numberOr } from '#pipelines/intake/ga4/hits.ts';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import { server } from '../context.ts';
 
 describe('a number on the wire', () => {
@@ -33,7 +33,7 @@ describe('a number on the wire', () => {
 
   it('that is a phone number with 00 is found in the event', () => {
     const n = numberOr('0014157007092');
-    const { taken } = takeBatch([{ event: 'seen', distinct_id: 'v', properties: { n } }], server());
+    const { taken } = processBatch([{ event: 'seen', distinct_id: 'v', properties: { n } }], server());
     expect(taken[0]?.properties).toBe('{"n":"redacted"}');
   });
 });

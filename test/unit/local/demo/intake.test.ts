@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { prepare } from '#pipelines/delivery/deliver.ts';
 import { meta } from '#pipelines/delivery/destinations/meta/adapter.ts';
-import { nodesOf } from '#pipelines/identity/identity.ts';
-import { takeBatch } from '#pipelines/intake/take_event.ts';
+import { identityNodes } from '#pipelines/identity/identity.ts';
+import { processBatch } from '#pipelines/intake/take_event.ts';
 import type { Event } from '#schemas/event.ts';
 import { type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
 import { dueIds } from '#services/local/demo/read_results.ts';
@@ -38,7 +38,7 @@ const SITES = { shop: siteOf('shop'), travel: siteOf('travel') };
 
 /** What the edge's rules make of the request's body. */
 function take({ siteSlot, caller, headers, body }: DemoRequest) {
-  return takeBatch((JSON.parse(body) as { events: unknown[] }).events, {
+  return processBatch((JSON.parse(body) as { events: unknown[] }).events, {
     site: SITES[siteSlot],
     caller,
     receivedAtMs: ENDS_AT,
@@ -66,7 +66,7 @@ const firsts = (slot: SiteSlot): Map<string, Event> => {
 function countPeople(events: Iterable<Event>): number {
   const groups = new Map<string, Set<string>>();
   for (const event of events) {
-    const names = [`visitor ${event.distinct_id}`, ...nodesOf(SECRET, event.site_id, event)];
+    const names = [`visitor ${event.distinct_id}`, ...identityNodes(SECRET, event.site_id, event)];
     const joined = new Set([...names, ...names.flatMap((name) => [...(groups.get(name) ?? [])])]);
     for (const name of joined) groups.set(name, joined);
   }

@@ -48,7 +48,7 @@ export function auditSentence(item: AuditItem): string {
     const done = DONE[text(after, 'done')];
     if (done !== undefined) return done(item, about, who);
     const deed = DEEDS.find(([field]) => after?.[field] !== undefined);
-    if (deed !== undefined) return deed[1](who, letters(after?.[deed[0]]), about);
+    if (deed !== undefined) return deed[1](who, deadLetters(after?.[deed[0]]), about);
   }
   if (action !== 'change') return `${who} ${ACTIONS[action]} ${about}`;
   const ended = endOf(item);
@@ -100,7 +100,7 @@ function aboutWhat(item: AuditItem): string {
 
 const startingWith = (what: string, prefix: string): string => (prefix === '' ? `a ${what}` : `the ${what} ${prefix}…`);
 
-function letters(ids: unknown): string {
+function deadLetters(ids: unknown): string {
   const count = Array.isArray(ids) ? ids.length : 0;
   return count === 1 ? '1 dead letter' : `${count} dead letters`;
 }
@@ -114,5 +114,5 @@ function text(fields: AuditItem['after'], name: string): string {
 const words = (name: string): string =>
   name
     .replaceAll('_', ' ')
-    .replaceAll(/[A-Z]/g, (letter) => ` ${letter}`)
+    .replaceAll(/[A-Z]/g, (deadLetter) => ` ${deadLetter}`)
     .toLowerCase();

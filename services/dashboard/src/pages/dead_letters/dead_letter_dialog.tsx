@@ -1,7 +1,12 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AttemptItem } from '#services/control_api/destinations.ts';
-import type { DeadLetterItem, LetterDetails, ResendAnswer, ResolveAnswer } from '#services/control_api/redelivery.ts';
+import type {
+  DeadLetterDetails,
+  DeadLetterItem,
+  ResendAnswer,
+  ResolveAnswer,
+} from '#services/control_api/redelivery.ts';
 import { type ApiResult, apiPath, request } from '../../api/request.ts';
 import { useGet, useMutation } from '../../api/use_answer.ts';
 import { dateTime, number } from '../../format.ts';
@@ -14,11 +19,19 @@ import { problemOf, TextField } from '../../ui/form_fields.tsx';
 import { EventLink } from '../../ui/identifiers.tsx';
 import { Badge, Facts, FailureNote, Shown } from '../../ui/panel.tsx';
 import { ATTEMPT_COLUMNS } from '../destinations/delivery_attempts.tsx';
-import { deadLetters, isAllSettled, isOpen, portions, resentSentence, stateOf } from './dead_letter_groups.ts';
+import { deadLetterCount, isAllSettled, isOpen, portions, resentSentence, stateOf } from './dead_letter_groups.ts';
 
-export function LetterDialog({ id, onChanged, onClose }: { id: string; onChanged(): void; onClose(): void }): VNode {
+export function DeadLetterDialog({
+  id,
+  onChanged,
+  onClose,
+}: {
+  id: string;
+  onChanged(): void;
+  onClose(): void;
+}): VNode {
   const path = apiPath('admin', 'dead-letters', id);
-  const asked = useGet<LetterDetails>(path);
+  const asked = useGet<DeadLetterDetails>(path);
   const onDone = (): void => {
     asked.again();
     onChanged();
@@ -26,12 +39,12 @@ export function LetterDialog({ id, onChanged, onClose }: { id: string; onChanged
   return (
     <Dialog title={`Dead letter ${id}`} kind="side" onClose={onClose}>
       <Shown asked={asked} lines={8}>
-        {(letter) => (
+        {(deadLetter) => (
           <div class="stack">
-            <Steps letter={letter} onDone={onDone} />
-            <LetterFacts letter={letter} />
-            <Contents details={letter} />
-            <Attempts attempts={letter.attempts} />
+            <Steps deadLetter={deadLetter} onDone={onDone} />
+            <DeadLetterFacts deadLetter={deadLetter} />
+            <Contents details={deadLetter} />
+            <Attempts attempts={deadLetter.attempts} />
           </div>
         )}
       </Shown>
@@ -39,10 +52,10 @@ export function LetterDialog({ id, onChanged, onClose }: { id: string; onChanged
   );
 }
 
-function Steps({ letter, onDone }: { letter: DeadLetterItem; onDone(): void }): VNode {
+function Steps({ deadLetter, onDone }: { deadLetter: DeadLetterItem; onDone(): void }): VNode {
   const action = useMutation();
-  const mayChange = mayChangeLetter(letter);
-  const ids = [letter.id];
+  const mayChange = mayChangeDeadLetter(deadLetter);
+  const ids = [deadLetter.id];
   const send = () =>
     action.run(
       () => inPortions('resend', ids),
@@ -64,21 +77,21 @@ function Steps({ letter, onDone }: { letter: DeadLetterItem; onDone(): void }): 
   return (
     <>
       <p class="row">
-        <LetterState letter={letter} />
-        {mayChange && letter.resendable && letter.resent_at === null && (
+        <DeadLetterState deadLetter={deadLetter} />
+        {mayChange && deadLetter.resendable && deadLetter.resent_at === null && (
           <Button kind="primary" label="Resend" disabled={action.isBusy} onClick={send} />
         )}
-        {mayChange && letter.resolved === null && <ResolveLetters ids={ids} label="Resolve" onDone={onDone} />}
-        {mayChange && letter.resolved !== null && (
+        {mayChange && deadLetter.resolved === null && <ResolveDeadLetters ids={ids} label="Resolve" onDone={onDone} />}
+        {mayChange && deadLetter.resolved !== null && (
           <Button kind="small" label="Reopen" disabled={action.isBusy} onClick={reopen} />
         )}
       </p>
-      {letter.resolved !== null && (
+      {deadLetter.resolved !== null && (
         <div class="note note-good">
           <div>
-            <p class="wraps">{letter.resolved.note}</p>
+            <p class="wraps">{deadLetter.resolved.note}</p>
             <p class="muted small">
-              {letter.resolved.by}, {dateTime(letter.resolved.at)}
+              {deadLetter.resolved.by}, {dateTime(deadLetter.resolved.at)}
             </p>
           </div>
         </div>
@@ -88,14 +101,14 @@ function Steps({ letter, onDone }: { letter: DeadLetterItem; onDone(): void }): 
   );
 }
 
-function LetterFacts({ letter }: { letter: DeadLetterItem }): VNode {
-  const { stage, destination, reason, detail, topic, partition, offset, index, died_at, cut, resent_at } = letter;
+function DeadLetterFacts({ deadLetter }: { deadLetter: DeadLetterItem }): VNode {
+  const { stage, destination, reason, detail, topic, partition, offset, index, died_at, cut, resent_at } = deadLetter;
   return (
     <Facts
       facts={[
         ['Stage', destination === null ? stage : `${stage} to ${destination}`],
-        letter.site_ids.length > 0 && ['Site', letter.site_ids.join(', ')],
-        letter.event !== null && ['Event', <LetterEvent letter={letter} />],
+        deadLetter.site_ids.length > 0 && ['Site', deadLetter.site_ids.join(', ')],
+        deadLetter.event !== null && ['Event', <DeadLetterEvent deadLetter={deadLetter} />],
         ['Reason', <code>{reason}</code>],
         detail !== '' && ['Detail', detail],
         ['Failed', dateTime(died_at)],
@@ -109,14 +122,14 @@ function LetterFacts({ letter }: { letter: DeadLetterItem }): VNode {
         ],
         [
           'Size',
-          `${number(letter.bytes_total)} bytes${cut ? ', of which only the first 512 KiB were kept: it cannot be resent' : ''}`,
+          `${number(deadLetter.bytes_total)} bytes${cut ? ', of which only the first 512 KiB were kept: it cannot be resent' : ''}`,
         ],
       ]}
     />
   );
 }
 
-export function LetterEvent({ letter: { event, site_ids } }: { letter: DeadLetterItem }): VNode {
+export function DeadLetterEvent({ deadLetter: { event, site_ids } }: { deadLetter: DeadLetterItem }): VNode {
   if (event === null) return <>–</>;
   return (
     <EventLink siteId={site_ids[0] ?? ''} eventId={event.event_id}>
@@ -125,7 +138,7 @@ export function LetterEvent({ letter: { event, site_ids } }: { letter: DeadLette
   );
 }
 
-function Attempts({ attempts }: Pick<LetterDetails, 'attempts'>): VNode | null {
+function Attempts({ attempts }: Pick<DeadLetterDetails, 'attempts'>): VNode | null {
   if (attempts === null || attempts.length === 0) return null;
   return (
     <section aria-labelledby="letter-attempts">
@@ -141,9 +154,9 @@ function Attempts({ attempts }: Pick<LetterDetails, 'attempts'>): VNode | null {
   );
 }
 
-type Content = NonNullable<LetterDetails['contents']>[number];
+type Content = NonNullable<DeadLetterDetails['contents']>[number];
 
-function Contents({ details }: { details: LetterDetails }): VNode {
+function Contents({ details }: { details: DeadLetterDetails }): VNode {
   const { contents, sha256 } = details;
   if (contents === null) {
     return (
@@ -189,13 +202,13 @@ const LETTER_ATTEMPTS: readonly Column<AttemptItem>[] = [
   ATTEMPT_COLUMNS.answer,
 ];
 
-export function LetterState({ letter }: { letter: DeadLetterItem }): VNode {
-  const kind = !isOpen(letter) ? 'good' : letter.resendable ? 'warn' : 'plain';
-  return <Badge kind={kind}>{stateOf(letter)}</Badge>;
+export function DeadLetterState({ deadLetter }: { deadLetter: DeadLetterItem }): VNode {
+  const kind = !isOpen(deadLetter) ? 'good' : deadLetter.resendable ? 'warn' : 'plain';
+  return <Badge kind={kind}>{stateOf(deadLetter)}</Badge>;
 }
 
 /** Whether the person may send in or resolve a letter: at each of its sites, or everywhere where these are not known. */
-export const mayChangeLetter = ({ site_ids }: DeadLetterItem): boolean =>
+export const mayChangeDeadLetter = ({ site_ids }: DeadLetterItem): boolean =>
   site_ids.length === 0
     ? mayEverywhere('dead_letters.change')
     : site_ids.every((siteId) => mayAt('dead_letters.change', siteId));
@@ -227,12 +240,18 @@ function tellResent(outcomes: Outcomes): void {
   toast(resentSentence(outcomes), isAllSettled(outcomes) ? 'good' : 'bad');
 }
 
-export function ResendAll({ letters, onDone }: { letters: readonly DeadLetterItem[]; onDone(): void }): VNode | null {
+export function ResendAll({
+  deadLetters,
+  onDone,
+}: {
+  deadLetters: readonly DeadLetterItem[];
+  onDone(): void;
+}): VNode | null {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const action = useMutation();
-  if (letters.length === 0) return null;
+  if (deadLetters.length === 0) return null;
   // What died since was not looked at.
-  const left = letters.flatMap(({ id }) => (chosen.has(id) ? [id] : []));
+  const left = deadLetters.flatMap(({ id }) => (chosen.has(id) ? [id] : []));
   const close = (): void => setChosen(new Set());
   const send = async (): Promise<void> => {
     const outcomes = await action.run(() => inPortions('resend', left));
@@ -247,12 +266,12 @@ export function ResendAll({ letters, onDone }: { letters: readonly DeadLetterIte
     <>
       <Button
         kind="small"
-        label={`Resend all (${number(letters.length)})`}
-        onClick={() => setChosen(new Set(letters.map(({ id }) => id)))}
+        label={`Resend all (${number(deadLetters.length)})`}
+        onClick={() => setChosen(new Set(deadLetters.map(({ id }) => id)))}
       />
       {left.length > 0 && (
         <Confirm
-          title={`Resend ${deadLetters(left.length)}?`}
+          title={`Resend ${deadLetterCount(left.length)}?`}
           action={action.isBusy ? 'Resending' : 'Resend'}
           isBusy={action.isBusy}
           onConfirm={send}
@@ -270,14 +289,14 @@ export function ResendAll({ letters, onDone }: { letters: readonly DeadLetterIte
   );
 }
 
-interface ResolveLettersProps {
+interface ResolveDeadLettersProps {
   ids: readonly string[];
   label: string;
   onDone(): void;
 }
 
 /** A button that asks why nothing more is to be done about letters that the person may change, and notes it with who said so. */
-export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNode | null {
+export function ResolveDeadLetters({ ids, label, onDone }: ResolveDeadLettersProps): VNode | null {
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [note, setNote] = useState('');
   if (ids.length === 0) return null;
@@ -298,14 +317,14 @@ export function ResolveLetters({ ids, label, onDone }: ResolveLettersProps): VNo
     <>
       <Button kind="small" label={label} onClick={() => setChosen(ids)} />
       {left.length > 0 && (
-        <Dialog title={`Resolve ${deadLetters(left.length)}`} isChanged={note.trim() !== ''} onClose={close}>
+        <Dialog title={`Resolve ${deadLetterCount(left.length)}`} isChanged={note.trim() !== ''} onClose={close}>
           <ActionForm
             action="Resolve"
             isReady={note.trim() !== ''}
             run={resolve}
             onDone={(items) => {
               close();
-              toast(`${deadLetters(items.filter(({ outcome }) => outcome === 'resolved').length)} resolved`);
+              toast(`${deadLetterCount(items.filter(({ outcome }) => outcome === 'resolved').length)} resolved`);
               onDone();
             }}
             onClose={close}

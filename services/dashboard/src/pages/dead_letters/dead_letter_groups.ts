@@ -1,7 +1,7 @@
 import type { DeadLetterItem, ResendAnswer } from '#services/control_api/redelivery.ts';
 import { number } from '../../format.ts';
 
-export interface LetterGroup {
+export interface DeadLetterGroup {
   stage: DeadLetterItem['stage'];
   reason: string;
   count: number;
@@ -14,8 +14,8 @@ export interface LetterGroup {
 
 const DAY_MS = 86_400_000;
 
-export function letterGroups(letters: readonly DeadLetterItem[]): LetterGroup[] {
-  const groups = Map.groupBy(letters, ({ stage, reason }) => `${stage} ${reason}`);
+export function deadLetterGroups(deadLetters: readonly DeadLetterItem[]): DeadLetterGroup[] {
+  const groups = Map.groupBy(deadLetters, ({ stage, reason }) => `${stage} ${reason}`);
   return [...groups.values()]
     .flatMap((alike) => {
       const [first] = alike;
@@ -24,7 +24,7 @@ export function letterGroups(letters: readonly DeadLetterItem[]): LetterGroup[] 
     .sort((a, b) => b.count - a.count);
 }
 
-function groupOf({ stage, reason }: DeadLetterItem, alike: readonly DeadLetterItem[]): LetterGroup {
+function groupOf({ stage, reason }: DeadLetterItem, alike: readonly DeadLetterItem[]): DeadLetterGroup {
   const times = alike.map(({ died_at }) => died_at);
   const days = Map.groupBy(times, (ms) => Math.floor(ms / DAY_MS) * DAY_MS);
   return {
@@ -37,7 +37,7 @@ function groupOf({ stage, reason }: DeadLetterItem, alike: readonly DeadLetterIt
 }
 
 /** Letters of every day of a span, also of days that have none. */
-export function countsByDay(group: LetterGroup, fromMs: number, toMs: number): number[] {
+export function countsByDay(group: DeadLetterGroup, fromMs: number, toMs: number): number[] {
   const first = Math.floor(fromMs / DAY_MS);
   const last = Math.floor((toMs - 1) / DAY_MS);
   const counts = new Map(group.days.map(({ dayMs, count }) => [dayMs / DAY_MS, count]));
@@ -52,8 +52,8 @@ export const isOpen = ({
 }: Pick<DeadLetterItem, 'resent_at' | 'resolved' | 'delivery'>): boolean =>
   resent_at === null && resolved === null && delivery !== 'delivered';
 
-export const resendable = (letters: readonly DeadLetterItem[]): DeadLetterItem[] =>
-  letters.filter((letter) => letter.resendable && isOpen(letter));
+export const resendable = (deadLetters: readonly DeadLetterItem[]): DeadLetterItem[] =>
+  deadLetters.filter((deadLetter) => deadLetter.resendable && isOpen(deadLetter));
 
 /** Requests may name so many letters at once. */
 const AT_ONCE_MAX = 100;
@@ -65,7 +65,7 @@ export function portions(ids: readonly string[]): string[][] {
 }
 
 /** What the page of letters is asked with for all that are open and hold events of a site: as long as any is kept. */
-export const openLettersQuery = (siteId: string | null): Record<string, string> => ({
+export const openDeadLettersQuery = (siteId: string | null): Record<string, string> => ({
   period: '90d',
   ...(siteId !== null && { site: siteId }),
 });
@@ -89,7 +89,7 @@ export function stateOf({ resent_at, resolved, delivery, resendable: isResendabl
   return isResendable ? 'Can be resent' : 'Cannot be resent';
 }
 
-export const deadLetters = (count: number): string => `${number(count)} dead ${count === 1 ? 'letter' : 'letters'}`;
+export const deadLetterCount = (count: number): string => `${number(count)} dead ${count === 1 ? 'letter' : 'letters'}`;
 
 const REASONS: readonly { outcome: Outcomes[number]['outcome']; text: string }[] = [
   { outcome: 'resent_before', text: 'already resent' },
@@ -106,7 +106,7 @@ export function resentSentence(outcomes: Outcomes): string {
   const told = REASONS.map(({ outcome, text }) => ({ found: count(outcome), text }));
   const others = outcomes.length - sent - told.reduce((sum, { found }) => sum + found, 0);
   return [
-    sent === 0 ? 'No dead letters resent' : `${deadLetters(sent)} resent`,
+    sent === 0 ? 'No dead letters resent' : `${deadLetterCount(sent)} resent`,
     ...told.filter(({ found }) => found > 0).map(({ found, text }) => `${number(found)} ${text}`),
     ...(others > 0 ? [`${number(others)} could not be resent`] : []),
   ].join(', ');

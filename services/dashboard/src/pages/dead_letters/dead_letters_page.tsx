@@ -13,19 +13,19 @@ import { agoColumn, type Column, codeColumn, DataTable, numberColumn, openColumn
 import { SelectField } from '../../ui/form_fields.tsx';
 import { Empty, Panel, Shown } from '../../ui/panel.tsx';
 import {
-  LetterDialog,
-  LetterEvent,
-  LetterState,
-  mayChangeLetter,
+  DeadLetterDialog,
+  DeadLetterEvent,
+  DeadLetterState,
+  mayChangeDeadLetter,
   ResendAll,
-  ResolveLetters,
+  ResolveDeadLetters,
 } from './dead_letter_dialog.tsx';
 import {
   countsByDay,
   DEAD_LETTER_FILTERS,
+  type DeadLetterGroup,
+  deadLetterGroups,
   isOpen,
-  type LetterGroup,
-  letterGroups,
   resendable,
   stateOf,
 } from './dead_letter_groups.ts';
@@ -47,8 +47,8 @@ export default function DeadLettersPage(): VNode {
     [asked.value, period.to],
   );
   const filter = DEAD_LETTER_FILTERS.find(({ value }) => value === query.get('state')) ?? DEAD_LETTER_FILTERS[0];
-  const letters = useMemo(() => inPeriod.filter(filter.takes), [inPeriod, filter]);
-  const groups = useMemo(() => letterGroups(letters), [letters]);
+  const deadLetters = useMemo(() => inPeriod.filter(filter.takes), [inPeriod, filter]);
+  const groups = useMemo(() => deadLetterGroups(deadLetters), [deadLetters]);
   const opened = query.get('letter');
   return (
     <div class="stack">
@@ -57,7 +57,7 @@ export default function DeadLettersPage(): VNode {
           {({ more }) => (
             <div class="stack">
               <div class="form-row">
-                <FilterField chosen={filter.value} letters={inPeriod} />
+                <FilterField chosen={filter.value} deadLetters={inPeriod} />
                 <SiteField chosen={site} />
               </div>
               {destination !== null && (
@@ -72,20 +72,20 @@ export default function DeadLettersPage(): VNode {
         </Shown>
       </Panel>
       {/* What is done about all of them must not be done about those of the question before. */}
-      {groups.length > 0 && !asked.isOld && <Letters letters={letters} onDone={asked.again} />}
+      {groups.length > 0 && !asked.isOld && <DeadLetters deadLetters={deadLetters} onDone={asked.again} />}
       {opened !== null && (
-        <LetterDialog
+        <DeadLetterDialog
           key={opened}
           id={opened}
           onChanged={asked.again}
-          onClose={() => setQuery({ letter: null }, 'push')}
+          onClose={() => setQuery({ deadLetter: null }, 'push')}
         />
       )}
     </div>
   );
 }
 
-function FilterField({ chosen, letters }: { chosen: string; letters: readonly DeadLetterItem[] }): VNode {
+function FilterField({ chosen, deadLetters }: { chosen: string; deadLetters: readonly DeadLetterItem[] }): VNode {
   return (
     <SelectField
       label="Status"
@@ -93,7 +93,7 @@ function FilterField({ chosen, letters }: { chosen: string; letters: readonly De
       onValue={(value) => setQuery({ state: value === 'open' ? null : value, stage: null, reason: null }, 'push')}
       options={DEAD_LETTER_FILTERS.map(({ value, label, takes }) => ({
         value,
-        label: `${label} (${number(letters.filter(takes).length)})`,
+        label: `${label} (${number(deadLetters.filter(takes).length)})`,
       }))}
     />
   );
@@ -113,15 +113,17 @@ function SiteField({ chosen }: { chosen: string | null }): VNode {
   );
 }
 
-function Letters({ letters, onDone }: { letters: readonly DeadLetterItem[]; onDone(): void }): VNode {
+function DeadLetters({ deadLetters, onDone }: { deadLetters: readonly DeadLetterItem[]; onDone(): void }): VNode {
   const { query } = currentLocation.value;
   const [stage, reason] = [query.get('stage'), query.get('reason')];
   const shown = useMemo(
     () =>
-      letters.filter((one) => (stage === null || one.stage === stage) && (reason === null || one.reason === reason)),
-    [letters, stage, reason],
+      deadLetters.filter(
+        (one) => (stage === null || one.stage === stage) && (reason === null || one.reason === reason),
+      ),
+    [deadLetters, stage, reason],
   );
-  const open = shown.filter((letter) => isOpen(letter) && mayChangeLetter(letter));
+  const open = shown.filter((deadLetter) => isOpen(deadLetter) && mayChangeDeadLetter(deadLetter));
   return (
     <Panel
       title={
@@ -132,8 +134,8 @@ function Letters({ letters, onDone }: { letters: readonly DeadLetterItem[]; onDo
           {(stage !== null || reason !== null) && (
             <Button kind="small" label="Show all" onClick={() => setQuery({ stage: null, reason: null }, 'push')} />
           )}
-          <ResendAll letters={resendable(open)} onDone={onDone} />
-          <ResolveLetters
+          <ResendAll deadLetters={resendable(open)} onDone={onDone} />
+          <ResolveDeadLetters
             ids={open.map(({ id }) => id)}
             label={`Resolve all (${number(open.length)})`}
             onDone={onDone}
@@ -154,7 +156,7 @@ function Letters({ letters, onDone }: { letters: readonly DeadLetterItem[]; onDo
 }
 
 interface GroupsProps {
-  groups: readonly LetterGroup[];
+  groups: readonly DeadLetterGroup[];
   from: number;
   to: number;
   isCut: boolean;
@@ -179,7 +181,7 @@ function Groups({ groups, from, to, isCut, isEmpty }: GroupsProps): VNode {
   );
 }
 
-const groupColumns = (from: number, to: number): readonly Column<LetterGroup>[] => [
+const groupColumns = (from: number, to: number): readonly Column<DeadLetterGroup>[] => [
   { id: 'stage', title: 'Stage', value: ({ stage }) => stage },
   openColumn({
     ...{ id: 'reason', title: 'Reason', look: 'mono', value: ({ reason }) => reason },
@@ -202,18 +204,18 @@ const groupColumns = (from: number, to: number): readonly Column<LetterGroup>[] 
 const COLUMNS: readonly Column<DeadLetterItem>[] = [
   openColumn({
     ...{ id: 'died', title: 'Failed', value: ({ died_at }) => died_at, shown: ({ died_at }) => dateTime(died_at) },
-    open: ({ id }) => setQuery({ letter: id }, 'push'),
+    open: ({ id }) => setQuery({ deadLetter: id }, 'push'),
   }),
   { id: 'stage', title: 'Stage', value: ({ stage }) => stage },
   { id: 'destination', title: 'Destination', value: ({ destination }) => destination ?? '' },
   { id: 'site', title: 'Site', value: ({ site_ids }) => site_ids.join(', ') },
   {
     ...{ id: 'event', title: 'Event', value: ({ event }) => event?.event ?? '' },
-    cell: (letter) => <LetterEvent letter={letter} />,
+    cell: (deadLetter) => <DeadLetterEvent deadLetter={deadLetter} />,
   },
   codeColumn('reason', 'Reason', ({ reason }) => reason),
   numberColumn('events', 'Events', ({ events }) => events),
-  { id: 'state', title: 'State', value: stateOf, cell: (letter) => <LetterState letter={letter} /> },
+  { id: 'state', title: 'State', value: stateOf, cell: (deadLetter) => <DeadLetterState deadLetter={deadLetter} /> },
   { id: 'note', title: 'Note', value: ({ resolved }) => resolved?.note ?? '' },
   codeColumn('id', 'Id', ({ id }) => id),
 ];

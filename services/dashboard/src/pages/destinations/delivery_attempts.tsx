@@ -180,5 +180,5 @@ export const replayAddress = (siteId: string, name: string): string =>
   addressOf('/replays', new URLSearchParams({ new: '1', destination: name, site: siteId, source: 'dead_letters' }));
 
 /** The address of what a destination refused for good, letter by letter. */
-export const lettersAddress = (siteId: string, name: string): string =>
+export const deadLettersAddress = (siteId: string, name: string): string =>
   addressOf('/dead-letters', new URLSearchParams({ period: '24h', site: siteId, destination: name }));

@@ -15,8 +15,8 @@ import { Bars, Facts, FailureNote, StateBadge, Tabs } from '../../ui/panel.tsx';
 import {
   DestinationAttempts,
   type DestinationDialogProps,
+  deadLettersAddress,
   destinationPath,
-  lettersAddress,
   replayAddress,
   SendTest,
 } from './delivery_attempts.tsx';
@@ -220,7 +220,7 @@ function Failed({ siteId, name, health }: { siteId: string; name: string; health
   return (
     <>
       {failedText(health)}{' '}
-      {hasFailed && mayAt('dead_letters.read', siteId) && <a href={lettersAddress(siteId, name)}>See why</a>}{' '}
+      {hasFailed && mayAt('dead_letters.read', siteId) && <a href={deadLettersAddress(siteId, name)}>See why</a>}{' '}
       {hasFailed && mayAt('replays.change', siteId) && <a href={replayAddress(siteId, name)}>Replay them</a>}
     </>
   );

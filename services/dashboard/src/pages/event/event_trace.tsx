@@ -59,19 +59,19 @@ function Way({ siteId, trace }: { siteId: string; trace: EventTrace }): VNode {
       <TraceStep title="Duplicates" state={duplicates.seen === 0 ? 'good' : 'warn'}>
         <Duplicates siteId={siteId} duplicates={duplicates} />
       </TraceStep>
-      {(dead_letters ?? []).map((letter) => (
+      {(dead_letters ?? []).map((deadLetter) => (
         <TraceStep
-          key={letter.id}
-          title={`Dead letter of ${letter.stage}`}
-          state={letter.resent_at === null ? 'bad' : 'warn'}
+          key={deadLetter.id}
+          title={`Dead letter of ${deadLetter.stage}`}
+          state={deadLetter.resent_at === null ? 'bad' : 'warn'}
         >
           <p>
-            <code>{letter.reason}</code> since {dateTime(letter.died_at)}
-            {letter.resent_at !== null && `, resent ${dateTime(letter.resent_at)}`}
+            <code>{deadLetter.reason}</code> since {dateTime(deadLetter.died_at)}
+            {deadLetter.resent_at !== null && `, resent ${dateTime(deadLetter.resent_at)}`}
           </p>
           <p class="mono small wraps">
-            <LinkWhere isAllowed={mayAt('dead_letters.read', siteId)} href={letterAddress(letter.id)}>
-              {letter.id}
+            <LinkWhere isAllowed={mayAt('dead_letters.read', siteId)} href={deadLetterAddress(deadLetter.id)}>
+              {deadLetter.id}
             </LinkWhere>
           </p>
         </TraceStep>
@@ -103,8 +103,8 @@ function Way({ siteId, trace }: { siteId: string; trace: EventTrace }): VNode {
   );
 }
 
-const letterAddress = (id: string): string =>
-  addressOf('/dead-letters', new URLSearchParams({ state: 'all', letter: id }));
+const deadLetterAddress = (id: string): string =>
+  addressOf('/dead-letters', new URLSearchParams({ state: 'all', deadLetter: id }));
 
 type OfSite<Props> = Props & { siteId: string };
 

@@ -7,14 +7,14 @@ import { number } from '../../format.ts';
 import { addressOf } from '../../router.ts';
 import { type Column, codeColumn, DataTable, linkColumn, numberColumn, stateColumn } from '../../ui/data_table.tsx';
 import { FailureNote, Panel, Shown } from '../../ui/panel.tsx';
-import { openLettersQuery } from '../dead_letters/dead_letter_groups.ts';
+import { openDeadLettersQuery } from '../dead_letters/dead_letter_groups.ts';
 import {
   type Died,
   diedSince,
   diedText,
   openBySite,
   purposeOf,
-  type SiteLetters,
+  type SiteDeadLetters,
   stageState,
   waitText,
 } from './stages.ts';
@@ -32,18 +32,18 @@ interface Row {
 
 export default function OperationsPage(): VNode {
   const asked = useGet<StagesAnswer>('/v1/admin/stages', {}, EVERY_MS);
-  const letters = useQuery('letters', (signal) => diedSince(Date.now() - DAY_MS, signal), LETTERS_EVERY_MS);
+  const deadLetters = useQuery('letters', (signal) => diedSince(Date.now() - DAY_MS, signal), LETTERS_EVERY_MS);
   const rows = useMemo(
     () =>
       (asked.value?.items ?? []).map((item) => ({
         item,
-        errors: letters.value === null ? null : (letters.value[item.stage] ?? NONE),
+        errors: deadLetters.value === null ? null : (deadLetters.value[item.stage] ?? NONE),
       })),
-    [asked.value, letters.value],
+    [asked.value, deadLetters.value],
   );
   return (
     <div class="stack">
-      <FailureNote failure={letters.failure} again={letters.again} />
+      <FailureNote failure={deadLetters.failure} again={deadLetters.again} />
       <Panel title="Stages" note="A record has the events of one request; transaction markers count as records too.">
         <Shown asked={asked} lines={6}>
           {({ not_seen }) => (
@@ -67,7 +67,7 @@ export default function OperationsPage(): VNode {
           )}
         </Shown>
       </Panel>
-      <OpenLetters />
+      <OpenDeadLetters />
     </div>
   );
 }
@@ -103,7 +103,7 @@ const OPEN_LETTERS_EVERY_MS = 300_000;
 const LETTERS_MAX = 5_000;
 
 /** The dead letters that are open, by the site whose events they hold: each site's overview has only its own. */
-function OpenLetters(): VNode {
+function OpenDeadLetters(): VNode {
   const asked = useList<DeadLetterItem>(
     '/v1/admin/dead-letters',
     { state: 'open' },
@@ -128,11 +128,11 @@ function OpenLetters(): VNode {
   );
 }
 
-const LETTER_COLUMNS: readonly Column<SiteLetters>[] = [
+const LETTER_COLUMNS: readonly Column<SiteDeadLetters>[] = [
   linkColumn({
     ...{ id: 'site', title: 'Site', value: ({ siteId }) => siteId ?? '' },
     shown: ({ siteId }) => siteId ?? 'Unreadable',
-    href: ({ siteId }) => addressOf('/dead-letters', new URLSearchParams(openLettersQuery(siteId))),
+    href: ({ siteId }) => addressOf('/dead-letters', new URLSearchParams(openDeadLettersQuery(siteId))),
   }),
   { id: 'stages', title: 'Stages', value: ({ stages }) => stages.join(', ') },
   numberColumn('count', 'Dead letters', ({ count }) => count),

@@ -53,26 +53,26 @@ export async function diedSince(
     const { items, more } = answer.value;
     // A destination whose letters were not reached may have some all the same.
     if (stage !== 'delivery') died[stage] = { count: items.length, more };
-    else for (const [name, letters] of byDestination(items)) died[name] = { count: letters.length, more };
+    else for (const [name, deadLetters] of byDestination(items)) died[name] = { count: deadLetters.length, more };
   }
   return { ok: true, value: died, version: null };
 }
 
-const byDestination = (letters: readonly DeadLetterItem[]): Map<string, DeadLetterItem[]> =>
-  Map.groupBy(letters, ({ destination }) => `delivery.${destination ?? ''}`);
+const byDestination = (deadLetters: readonly DeadLetterItem[]): Map<string, DeadLetterItem[]> =>
+  Map.groupBy(deadLetters, ({ destination }) => `delivery.${destination ?? ''}`);
 
 export const diedText = ({ count, more }: Died): string => (more ? `${number(count)} or more` : number(count));
 
 /** Open letters that hold events of a site; null: of those that cannot be read. */
-export interface SiteLetters {
+export interface SiteDeadLetters {
   siteId: string | null;
   count: number;
   stages: string[];
 }
 
 /** How many letters each site has, the most first; one of several sites counts for each. */
-export function openBySite(letters: readonly DeadLetterItem[]): SiteLetters[] {
-  const all = letters.flatMap(({ site_ids, stage }) =>
+export function openBySite(deadLetters: readonly DeadLetterItem[]): SiteDeadLetters[] {
+  const all = deadLetters.flatMap(({ site_ids, stage }) =>
     (site_ids.length === 0 ? [null] : site_ids).map((siteId) => ({ siteId, stage })),
   );
   return [...Map.groupBy(all, ({ siteId }) => siteId)]

@@ -1,10 +1,10 @@
 import type { HealthItem } from '#services/control_api/destinations.ts';
-import type { RefusalsItem, TagHealthItem } from '#services/control_api/operations.ts';
+import type { RejectionsItem, TagHealthItem } from '#services/control_api/operations.ts';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import type { AccountItem } from '#services/control_api/sites.ts';
 import { ago, events, number, percent } from '../../format.ts';
 import { type AllowanceState, GRACE, monthOutlook } from '../account/usage_lines.ts';
-import { isOpen, openLettersQuery } from '../dead_letters/dead_letter_groups.ts';
+import { isOpen, openDeadLettersQuery } from '../dead_letters/dead_letter_groups.ts';
 import { undeliveredSentences } from '../destinations/destination_rows.ts';
 
 /** Something that needs somebody: what is wrong, and what to do about it. */
@@ -83,25 +83,25 @@ const REFUSED_MIN = 20;
 const REFUSED_SHARE = 0.01;
 
 /** What was not accepted of a site in the last 24 hours, and how many events it stored in them. */
-export interface DayOfRefusals {
-  totals: RefusalsItem['totals'];
+export interface DayOfRejections {
+  totals: RejectionsItem['totals'];
   /** Null where they were not counted, as too little was refused for it to matter. */
   events: number | null;
 }
 
 /** Whether so much of a day was not accepted that how many events there were has to be known. */
-export function needsEvents(totals: RefusalsItem['totals']): boolean {
+export function needsEvents(totals: RejectionsItem['totals']): boolean {
   return rejectedOf(totals) >= REFUSED_MIN || foreignOf(totals) >= REFUSED_MIN;
 }
 
-const rejectedOf = (totals: RefusalsItem['totals']): number =>
+const rejectedOf = (totals: RejectionsItem['totals']): number =>
   totals.reduce((sum, { kind, count }) => sum + (kind === 'rejected' ? count : 0), 0);
 
-const foreignOf = (totals: RefusalsItem['totals']): number =>
+const foreignOf = (totals: RejectionsItem['totals']): number =>
   totals.reduce((sum, { code, count }) => sum + (code === 'origin_not_allowed' ? count : 0), 0);
 
 /** Whether a notable share of a day's events is malformed, or comes from pages that may not send it. */
-export function rejectionAlerts(siteId: string, { totals, events }: DayOfRefusals): Alert[] {
+export function rejectionAlerts(siteId: string, { totals, events }: DayOfRejections): Alert[] {
   if (events === null) return [];
   const path = `/sites/${encodeURIComponent(siteId)}/refusals`;
   const [rejected, foreign] = [rejectedOf(totals), foreignOf(totals)];
@@ -150,13 +150,13 @@ export function quotaAlerts(account: AccountItem, nowMs: number): Alert[] {
 }
 
 /** Dead letters with events of a site that nobody sent in again or resolved, and that were not delivered since. */
-export function deadLetterAlerts(siteId: string, letters: readonly DeadLetterItem[], more: boolean): Alert[] {
-  const open = letters.filter(isOpen);
-  const query = openLettersQuery(siteId);
+export function deadLetterAlerts(siteId: string, deadLetters: readonly DeadLetterItem[], more: boolean): Alert[] {
+  const open = deadLetters.filter(isOpen);
+  const query = openDeadLettersQuery(siteId);
   const common = { id: 'letters', severity: 'warn', path: '/dead-letters', query } as const;
   if (open.length === 0) {
     if (!more) return [];
-    const title = `More than ${number(letters.length)} dead letters: open ones are unknown`;
+    const title = `More than ${number(deadLetters.length)} dead letters: open ones are unknown`;
     return [{ ...common, title, advice: 'Those checked need no action. Check those of the last days.' }];
   }
   const stages = [...new Set(open.map(({ stage }) => stage))].join(', ');

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import type { HealthItem } from '#services/control_api/destinations.ts';
-import type { RefusalsItem, TagHealthItem } from '#services/control_api/operations.ts';
+import type { RejectionsItem, TagHealthItem } from '#services/control_api/operations.ts';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import type { AccountItem, SiteItem } from '#services/control_api/sites.ts';
 import { type ApiResult, apiPath, ask, request, sentenceOf, sitePath } from '../../api/request.ts';
@@ -11,7 +11,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { Loading, Panel } from '../../ui/panel.tsx';
 import {
   type Alert,
-  type DayOfRefusals,
+  type DayOfRejections,
   deadLetterAlerts,
   deliveryAlerts,
   needsEvents,
@@ -95,7 +95,7 @@ function useChecks(siteId: string, accountId: string | null): Check[] {
   const nowMs = Date.now();
   const seesHealth = mayAt('destinations.read', siteId);
   const seesAccount = accountId !== null && mayInAccount('account.read', accountId);
-  const seesLetters = mayAt('dead_letters.read', siteId);
+  const seesDeadLetters = mayAt('dead_letters.read', siteId);
   const health = useGet<{ items: HealthItem[] }>(
     seesHealth ? '/v1/admin/delivery-health' : null,
     { site_id: siteId },
@@ -104,31 +104,31 @@ function useChecks(siteId: string, accountId: string | null): Check[] {
   const tag = useGet<TagHealthItem>(sitePath(siteId, 'tag-health'), {}, EVERY_MS);
   const accountPath = apiPath('admin', 'accounts', accountId ?? '');
   const account = useGet<AccountItem>(seesAccount ? accountPath : null, {}, EVERY_MS);
-  const letters = useList<DeadLetterItem>(
-    seesLetters ? '/v1/admin/dead-letters' : null,
+  const deadLetters = useList<DeadLetterItem>(
+    seesDeadLetters ? '/v1/admin/dead-letters' : null,
     { state: 'open', site_id: siteId },
     LETTERS_EVERY_MS,
     LETTERS_MAX,
   );
-  const seesRefusals = mayAt('query.aggregates', siteId);
-  const refusals = useQuery(
-    `${siteId} ${seesRefusals}`,
-    askedWhere(seesRefusals, (signal) => askRefusals(siteId, signal)),
+  const seesRejections = mayAt('query.aggregates', siteId);
+  const rejections = useQuery(
+    `${siteId} ${seesRejections}`,
+    askedWhere(seesRejections, (signal) => queryRejections(siteId, signal)),
     EVERY_MS,
   );
   return [
     checkOf('Destinations', seesHealth, health, ({ items }) => deliveryAlerts(siteId, items, nowMs)),
     checkOf('Tag', true, tag, (item) => tagAlerts(siteId, item, nowMs)),
-    checkOf('Rejected events', seesRefusals, refusals, (day) => rejectionAlerts(siteId, day)),
+    checkOf('Rejected events', seesRejections, rejections, (day) => rejectionAlerts(siteId, day)),
     checkOf('Allowance', accountId === null || seesAccount, account, (item) => quotaAlerts(item, nowMs)),
-    checkOf('Dead letters', seesLetters, letters, ({ items, more }) => deadLetterAlerts(siteId, items, more)),
+    checkOf('Dead letters', seesDeadLetters, deadLetters, ({ items, more }) => deadLetterAlerts(siteId, items, more)),
   ];
 }
 
 /** What was not accepted in the last 24 hours; ClickHouse is asked for the events of them only where it matters. */
-async function askRefusals(siteId: string, signal: AbortSignal): Promise<ApiResult<DayOfRefusals>> {
+async function queryRejections(siteId: string, signal: AbortSignal): Promise<ApiResult<DayOfRejections>> {
   const nowMs = Date.now();
-  const refused = await request<RefusalsItem>('GET', sitePath(siteId, 'refusals'), {
+  const refused = await request<RejectionsItem>('GET', sitePath(siteId, 'refusals'), {
     query: { from: nowMs - DAY_MS, to: nowMs },
     signal,
   });

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { RefusalSampleItem, RefusalsItem } from '#services/control_api/operations.ts';
+import type { RejectionSampleItem, RejectionsItem } from '#services/control_api/operations.ts';
 import { request, sitePath } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
 import { TimeSeries } from '../../charts/time_series.tsx';
@@ -10,11 +10,11 @@ import { type Period, readPeriod, timeZone } from '../../period.ts';
 import { currentLocation } from '../../router.ts';
 import { type Column, codeColumn, DataTable, numberColumn, stateColumn } from '../../ui/data_table.tsx';
 import { Empty, Panel, Shown } from '../../ui/panel.tsx';
-import { KINDS, keptPart, reasonText, refusalChart } from './rejection_reasons.ts';
+import { KINDS, keptPart, reasonText, rejectionChart } from './rejection_reasons.ts';
 
 const EVERY_MS = 30_000;
 
-export default function RefusalsPage({ params }: PageProps): VNode {
+export default function RejectionsPage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   const nowMs = Date.now();
   const period = readPeriod(currentLocation.value.query, nowMs);
@@ -22,61 +22,61 @@ export default function RefusalsPage({ params }: PageProps): VNode {
     `${siteId} ${period.from} ${period.lastDay}`,
     (signal) => {
       const query = { ...keptPart(period, Date.now()), interval: 'hour' };
-      return request<RefusalsItem>('GET', sitePath(siteId, 'refusals'), { query, signal });
+      return request<RejectionsItem>('GET', sitePath(siteId, 'refusals'), { query, signal });
     },
     EVERY_MS,
   );
   return (
     <Shown asked={asked} lines={10}>
-      {(refusals) => <RefusalsView siteId={siteId} refusals={refusals} period={period} />}
+      {(rejections) => <RejectionsView siteId={siteId} rejections={rejections} period={period} />}
     </Shown>
   );
 }
 
 interface ViewProps {
   siteId: string;
-  refusals: RefusalsItem;
+  rejections: RejectionsItem;
   period: Period;
 }
 
-function RefusalsView({ siteId, refusals, period }: ViewProps): VNode {
-  if (refusals.totals.length === 0) return <NothingFound refusals={refusals} />;
+function RejectionsView({ siteId, rejections, period }: ViewProps): VNode {
+  if (rejections.totals.length === 0) return <NothingFound rejections={rejections} />;
   return (
     <div class="stack">
-      <Panel title="By reason" note={<KnownSince refusals={refusals} />}>
+      <Panel title="By reason" note={<KnownSince rejections={rejections} />}>
         <DataTable
           caption="Rejected events by reason"
           columns={COLUMNS}
-          rows={refusals.totals}
+          rows={rejections.totals}
           keyOf={({ kind, code }) => `${kind} ${code}`}
           csvName={`rejected-events-${siteId}`}
         />
       </Panel>
-      <Course refusals={refusals} interval={period.interval === 'hour' ? 'hour' : 'day'} />
-      <RefusalSamples siteId={siteId} samples={refusals.samples} />
+      <Course rejections={rejections} interval={period.interval === 'hour' ? 'hour' : 'day'} />
+      <RejectionSamples siteId={siteId} samples={rejections.samples} />
     </div>
   );
 }
 
 /** That nothing was found is good only where it was looked for. */
-function NothingFound({ refusals }: Pick<ViewProps, 'refusals'>): VNode {
-  if (refusals.from >= refusals.to) return <Empty title="Rejected events are kept for 7 days" />;
-  if (refusals.known_since === null) return <Empty title="No data yet" />;
+function NothingFound({ rejections }: Pick<ViewProps, 'rejections'>): VNode {
+  if (rejections.from >= rejections.to) return <Empty title="Rejected events are kept for 7 days" />;
+  if (rejections.known_since === null) return <Empty title="No data yet" />;
   return (
     <Empty title="No rejected events in this period">
-      <KnownSince refusals={refusals} />
+      <KnownSince rejections={rejections} />
     </Empty>
   );
 }
 
-function KnownSince({ refusals: { known_since, from } }: Pick<ViewProps, 'refusals'>): VNode {
+function KnownSince({ rejections: { known_since, from } }: Pick<ViewProps, 'rejections'>): VNode {
   const since = dateTime(Math.max(known_since ?? from, from));
   return <>Events and whole requests since {since}. They are kept for 7 days.</>;
 }
 
-function Course({ refusals, interval }: { refusals: RefusalsItem; interval: 'hour' | 'day' }): VNode {
+function Course({ rejections, interval }: { rejections: RejectionsItem; interval: 'hour' | 'day' }): VNode {
   const zone = timeZone();
-  const { starts, series } = useMemo(() => refusalChart(refusals, interval, zone), [refusals, interval, zone]);
+  const { starts, series } = useMemo(() => rejectionChart(rejections, interval, zone), [rejections, interval, zone]);
   return (
     <Panel title={`Over time, by ${interval}`}>
       <div class="chart-room">
@@ -92,7 +92,7 @@ function Course({ refusals, interval }: { refusals: RefusalsItem; interval: 'hou
   );
 }
 
-type Total = RefusalsItem['totals'][number];
+type Total = RejectionsItem['totals'][number];
 
 const COLUMNS: readonly Column<Total>[] = [
   stateColumn('kind', 'Kind', ({ kind }) => ({ label: KINDS[kind].counted, badge: KINDS[kind].badge })),
@@ -107,11 +107,11 @@ const COLUMNS: readonly Column<Total>[] = [
 interface SamplesProps {
   siteId: string;
   /** Null: they are not for the role of who looks. */
-  samples: readonly RefusalSampleItem[] | null;
+  samples: readonly RejectionSampleItem[] | null;
 }
 
 /** Some of what was not accepted: names alone, which strangers chose. */
-function RefusalSamples({ siteId, samples }: SamplesProps): VNode {
+function RejectionSamples({ siteId, samples }: SamplesProps): VNode {
   return (
     <Panel
       title="Samples"
@@ -133,7 +133,7 @@ function RefusalSamples({ siteId, samples }: SamplesProps): VNode {
   );
 }
 
-type Row = RefusalSampleItem & { place: number };
+type Row = RejectionSampleItem & { place: number };
 
 const SAMPLE_COLUMNS: readonly Column<Row>[] = [
   { id: 'at', title: 'When', value: ({ at }) => new Date(at).toISOString(), cell: ({ at }) => dateTime(at) },

@@ -1,10 +1,10 @@
-import { REFUSAL_KINDS, type RefusalKind } from '#pipelines/ingestion_warnings/warnings.ts';
-import type { RefusalsItem } from '#services/control_api/operations.ts';
+import { WARNING_KINDS, type WarningKind } from '#pipelines/ingestion_warnings/warnings.ts';
+import type { RejectionsItem } from '#services/control_api/operations.ts';
 import type { Series } from '../../charts/chart_table.tsx';
 import { dayIn, dayStart } from '../../period.ts';
 import type { BadgeKind } from '../../ui/panel.tsx';
 
-export const KINDS: Readonly<Record<RefusalKind, { label: string; counted: string; badge: BadgeKind }>> = {
+export const KINDS: Readonly<Record<WarningKind, { label: string; counted: string; badge: BadgeKind }>> = {
   rejected: { label: 'Rejected', counted: 'Rejected events', badge: 'bad' },
   dropped: { label: 'Dropped', counted: 'Dropped events', badge: 'plain' },
   refused: { label: 'Refused', counted: 'Refused requests', badge: 'warn' },
@@ -113,7 +113,7 @@ const HOUR_MS = 3_600_000;
 /** Longest time that is kept, and so drawn. */
 const KEPT_MS = 7 * 24 * HOUR_MS;
 
-interface RefusalChart {
+interface RejectionChart {
   starts: number[];
   interval: 'hour' | 'day';
   series: Series[];
@@ -125,11 +125,11 @@ export function keptPart({ from, to }: { from: number; to: number }, nowMs: numb
 }
 
 /** A line for each kind, by hour where that is asked for, else by day of a zone, which hours of the answer are summed to. */
-export function refusalChart(
-  { counts, from, to }: Pick<RefusalsItem, 'counts' | 'from' | 'to'>,
+export function rejectionChart(
+  { counts, from, to }: Pick<RejectionsItem, 'counts' | 'from' | 'to'>,
   interval: 'hour' | 'day',
   timeZone: string,
-): RefusalChart {
+): RejectionChart {
   const startOf = interval === 'hour' ? hourStart : (ms: number) => startOfDay(timeZone, ms);
   const starts: number[] = [];
   for (let at = Math.floor(from / HOUR_MS) * HOUR_MS; at < to; at += HOUR_MS) {
@@ -137,7 +137,7 @@ export function refusalChart(
     if (starts.at(-1) !== start) starts.push(start);
   }
   const places = new Map(starts.map((start, place) => [start, place]));
-  const values = new Map<RefusalKind, number[]>(REFUSAL_KINDS.map((kind) => [kind, starts.map(() => 0)]));
+  const values = new Map<WarningKind, number[]>(WARNING_KINDS.map((kind) => [kind, starts.map(() => 0)]));
   for (const { at, kind, count } of counts) {
     const place = places.get(startOf(at));
     const line = values.get(kind);
@@ -146,7 +146,7 @@ export function refusalChart(
   return {
     starts,
     interval,
-    series: REFUSAL_KINDS.map((kind) => ({ name: KINDS[kind].counted, values: values.get(kind) ?? [] })),
+    series: WARNING_KINDS.map((kind) => ({ name: KINDS[kind].counted, values: values.get(kind) ?? [] })),
   };
 }
 
