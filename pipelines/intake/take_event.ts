@@ -36,7 +36,7 @@ export interface ProcessedBatch {
   dropped: Drop[];
   /** Of those that were taken. */
   warned: Warned[];
-  /** What it cost, in the steps of `Effort`, with one for each value. */
+  /** What it cost, in the steps of `WorkBudget`, with one for each value. */
   steps: number;
 }
 

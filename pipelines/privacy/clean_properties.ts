@@ -11,7 +11,10 @@ import {
 } from './key_meaning.ts';
 import {
   type Feed,
+  heldSecret,
+  holdsSecret,
   isSecret,
+  isSecretOf,
   type KeyMeaning,
   type Names,
   type Opens,
@@ -85,7 +88,7 @@ export function cleanProperties(properties: JsonObject, cleaning: Cleaning): Pro
 }
 
 /** What an object is of, or of a value that is none, what it stands under. */
-type Role = Opens | 'top' | 'secret' | Names;
+type Role = Opens | 'top' | SecretRemoval | Names;
 
 const REMOVED = Symbol('removed');
 
@@ -122,19 +125,31 @@ function spendValue(walk: Walk): void {
 function cleanMember(key: string, meaning: KeyMeaning, value: unknown, role: Role, depth: number, walk: Walk): unknown {
   if (key === '__proto__') return REMOVED;
   if (role === 'top' && walk.lifted.has(key)) return REMOVED;
-  if (meaning.secret !== null && (isSecret(meaning.secret, value) || isObjectOf(meaning.secret, value))) return REMOVED;
-  if (role === 'secret' && HELD.test(key) && isSecret('secret_number', value)) return REMOVED;
+  if (meaning.secret !== null && (isSecretOf(meaning, value) || isObjectOf(meaning, value))) return REMOVED;
+  if (isSecretRole(role) && isHeld(role, key) && isSecret(role, value)) return REMOVED;
   if (meaning.removal !== 'never' && isRemoved(meaning, value, role, walk)) return REMOVED;
   if (role === 'phone' && looksLikePhone(value)) return REMOVED;
   const kept = cleanValue(value, valueRole(meaning, role), depth, walk);
   return kept !== value && isEmptyObject(kept) ? REMOVED : kept;
 }
 
-/** What an object that is a secret holds it under: `passport: { number: … }`. */
-const HELD = /^(?:number|value|no|nr|num|code|text)$/i;
+/** What is within an object under a secret's name, but for one of passwords, is no secret by its own name alone. */
+const SECRET_ROLES: ReadonlySet<Role> = new Set<SecretRemoval>([
+  'secret_text',
+  'secret_long',
+  'secret_field',
+  'secret_code',
+  'secret_number',
+]);
 
-const isObjectOf = (secret: SecretRemoval, value: unknown): boolean =>
-  secret === 'secret' && typeof value === 'object' && value !== null;
+const isSecretRole = (role: Role): role is SecretRemoval => SECRET_ROLES.has(role);
+
+/** Of several secrets each may stand under a name of its own: `apiKeys: { prod: … }`. */
+const isHeld = (role: SecretRemoval, key: string): boolean =>
+  role === 'secret_field' || holdsSecret(role, key.toLowerCase());
+
+const isObjectOf = ({ secret, isPlural }: KeyMeaning, value: unknown): boolean =>
+  secret === 'secret' && !isPlural && typeof value === 'object' && value !== null;
 
 /** `inner` is the role of the value if it is an object, or of its members if it is a list. */
 function cleanValue(value: unknown, inner: Role, depth: number, walk: Walk, isOfPairs = false): unknown {
@@ -220,7 +235,7 @@ function isRemoved(meaning: KeyMeaning, value: unknown, role: Role, walk: Walk):
         isFed ||
         (walk.anonymous &&
           role !== 'plain' &&
-          role !== 'secret' &&
+          !isSecretRole(role) &&
           (meaning.feeds === 'city' || meaning.feeds === 'zip'))
       );
   }
@@ -247,7 +262,7 @@ const DEVICE_FEEDS: ReadonlySet<Feed> = new Set(['client_ip', 'client_user_agent
 
 function feedOf(meaning: KeyMeaning, role: Role, anonymous: boolean): Feed | null {
   const { feeds } = meaning;
-  if (feeds === null || role === 'plain' || role === 'secret' || role === 'person' || role === 'phone') return null;
+  if (feeds === null || role === 'plain' || isSecretRole(role) || role === 'person' || role === 'phone') return null;
   if (meaning.feedsInPersonOnly && role !== 'feeding') return null;
   if (role === 'context' && !DEVICE_FEEDS.has(feeds)) return null;
   return anonymous && !ANONYMOUS_FEEDS.has(feeds) ? null : feeds;
@@ -255,8 +270,10 @@ function feedOf(meaning: KeyMeaning, role: Role, anonymous: boolean): Feed | nul
 
 function valueRole(meaning: KeyMeaning, role: Role): Role {
   const child = childRole(meaning, role);
-  if (meaning.secret === 'secret_number' && child === 'plain') return 'secret';
-  return child === 'plain' ? (meaning.names ?? child) : child;
+  if (child !== 'plain') return child;
+  const { secret, isPlural, names } = meaning;
+  if (secret === null) return names ?? child;
+  return isPlural && (secret === 'secret' || secret === 'secret_long') ? 'secret_field' : heldSecret(secret);
 }
 
 function childRole(meaning: KeyMeaning, role: Role): Role {
@@ -268,7 +285,7 @@ function childRole(meaning: KeyMeaning, role: Role): Role {
     case 'context':
       return role === 'top' ? 'context' : 'plain';
     case 'feeding':
-      return role === 'plain' || role === 'secret' || role === 'person' || role === 'phone' ? 'person' : 'feeding';
+      return role === 'plain' || isSecretRole(role) || role === 'person' || role === 'phone' ? 'person' : 'feeding';
     case 'person':
       return meaning.removal === 'always' && role === 'feeding' ? 'feeding' : 'person';
   }

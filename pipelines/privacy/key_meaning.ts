@@ -6,7 +6,9 @@ import {
   comparableForm,
   type Feed,
   FIELD_WORDS,
-  isSecret,
+  heldSecret,
+  holdsSecret,
+  isSecretOf,
   type KeyMeaning,
   type Names,
   type Opens,
@@ -14,6 +16,7 @@ import {
   SECRET_ENDINGS,
   SECRET_WORDS,
   type SecretRemoval,
+  WORDS,
 } from './key_words.ts';
 import { HOLDS_NUMBER, HOLDS_WRAPPED, percentDecoded, plainText, scanText } from './normalise_text.ts';
 
@@ -84,13 +87,13 @@ function classify(key: string): KeyMeaning {
   const isCookie = named.removal === 'never' && segments.some((segment) => words.COOKIE_KEY.test(segment));
   const found = isCookie ? meaning('if_anonymous', null) : named;
   const feeds = segments.slice(0, -1).every(leadsToPerson) ? found.feeds : null;
-  const secret = secretBy(segments.at(-1) ?? '');
+  const { secret, isPlural } = secretBy(segments);
   const names = secret === null ? namedBy(segments.at(-1) ?? '', found) : null;
   const holdsNumber = (scanText(plain) & (HOLDS_NUMBER | HOLDS_WRAPPED)) !== 0;
   const suspicious = holdsNumber || SUSPICIOUS.test(plain) || !key.isWellFormed();
   const rank = feeds === null ? found.rank : rankOf(key, comparableForm(segments.at(-1) ?? ''));
   const isAsFound = feeds === found.feeds && rank === found.rank && names === null && secret === null && !suspicious;
-  return isAsFound ? found : { ...found, feeds, rank, suspicious, names, secret };
+  return isAsFound ? found : { ...found, feeds, rank, suspicious, names, secret, isPlural };
 }
 
 function rankOf(key: string, word: string): number {
@@ -99,11 +102,47 @@ function rankOf(key: string, word: string): number {
   return words.CONTACTS_KEY.test(word) ? words.RANKS.contact : words.RANKS.alias;
 }
 
-function secretBy(segment: string): SecretRemoval | null {
-  const word = comparableForm(segment);
+type NamedSecret = Pick<KeyMeaning, 'secret' | 'isPlural'>;
+
+const NO_SECRET: NamedSecret = { secret: null, isPlural: false };
+
+/** By the last word; of `password.value` and `form[api][key]` by the last two. */
+function secretBy(segments: readonly string[]): NamedSecret {
+  const last = comparableForm(segments.at(-1) ?? '');
+  const named = secretNamed(last);
+  if (named.secret !== null || segments.length < 2) return named;
+  const before = comparableForm(segments.at(-2) ?? '');
+  const outer = secretNamed(before);
+  if (outer.secret !== null && holdsSecret(outer.secret, last)) return { ...outer, secret: heldSecret(outer.secret) };
+  return secretNamed(before + last);
+}
+
+/** By the name, by what it is without the words for a value or a form's field, or as the plural of one. */
+function secretNamed(word: string): NamedSecret {
   const bare = word.replace(words.FORM_PREFIX, '').replace(words.FORM_SUFFIX, '');
-  const known = SECRETS.get(word) ?? SECRETS.get(bare);
-  return known ?? SECRET_ENDINGS.find(([, ending]) => ending.test(bare))?.[0] ?? null;
+  const secret = SECRETS.get(word) ?? secretWord(bare);
+  if (secret !== null) return { secret, isPlural: false };
+  if (words.SECRET_VALUE.test(bare)) return secretInField(bare.replace(words.SECRET_VALUE, ''), 'secret');
+  if (words.SECRET_FIELD.test(bare)) return secretInField(bare.replace(words.SECRET_FIELD, ''), 'secret_field');
+  if (!bare.endsWith('s')) return NO_SECRET;
+  const one = bare.replace(words.PLURAL, '');
+  const many = one.length >= PLURAL_CHARACTERS_MIN ? secretWord(one) : secretEnding(one);
+  return many === null ? NO_SECRET : { secret: heldSecret(many), isPlural: true };
+}
+
+/** `pins`, `tans` and `sins` are rather something else. */
+const PLURAL_CHARACTERS_MIN = 4;
+
+const secretWord = (word: string): SecretRemoval | null => SECRETS.get(word) ?? secretEnding(word);
+
+const secretEnding = (word: string): SecretRemoval | null =>
+  SECRET_ENDINGS.find(([, ending]) => ending.test(word))?.[0] ?? null;
+
+/** The value of a card may be what it is worth. */
+function secretInField(word: string, ofPassword: SecretRemoval): NamedSecret {
+  const secret = secretWord(word);
+  if (secret === null || secret === 'secret_number') return NO_SECRET;
+  return { secret: secret === 'secret' ? ofPassword : heldSecret(secret), isPlural: false };
 }
 
 /** An id that says who somebody is stays one: only what else is known of the key rules it out. */
@@ -167,7 +206,14 @@ function meaning(
   opens: Opens = 'plain',
   feedsInPersonOnly = false,
 ): KeyMeaning {
-  const others = { rank: words.RANKS.alias, suspicious: false, names: null, secret: null, answers: false };
+  const others = {
+    rank: words.RANKS.alias,
+    suspicious: false,
+    names: null,
+    secret: null,
+    isPlural: false,
+    answers: false,
+  };
   return { removal, feeds, feedsInPersonOnly, opens, ...others };
 }
 
@@ -251,9 +297,6 @@ function isSurelyPhone(field: unknown): boolean {
   return removal === 'always' && opens === 'phone';
 }
 
-/** Words alone, as two methods of signing in are listed: `['password', 'google']`. */
-const WORDS = /^(?:\p{Lu}+|\p{L}\p{Ll}*)(?:[ _-](?:\p{Lu}+|\p{L}\p{Ll}*))*$/u;
-
 /** Whether a pair says so of its second member: `['phone', '4155550100']`. What is only words is a secret only in a list of pairs. */
 export function isPairPersonal(values: readonly unknown[], isOfPairs: boolean, budget: WorkBudget): boolean {
   if (!isPair(values)) return false;
@@ -261,9 +304,8 @@ export function isPairPersonal(values: readonly unknown[], isOfPairs: boolean, b
   if (field.length > FIELD_CHARACTERS_MAX) return false;
   const meaning = keyMeaning(field, budget);
   if (meaning === UNJUDGED) return true;
-  const { secret } = meaning;
-  if (secret !== null)
-    return isSecret(secret, answer) && (isOfPairs || typeof answer !== 'string' || !WORDS.test(answer));
+  if (meaning.secret !== null)
+    return isSecretOf(meaning, answer) && (isOfPairs || typeof answer !== 'string' || !WORDS.test(answer));
   return looksLikePhone(answer) && (typeof answer === 'number' ? isSurelyPhone(field) : isPersonal(field, answer));
 }
 
@@ -278,8 +320,9 @@ function isPair(values: readonly unknown[]): values is [string, unknown] {
 
 function isPersonal(field: unknown, answer: unknown): boolean {
   if (typeof field !== 'string' || field.length > FIELD_CHARACTERS_MAX) return false;
-  const { removal, feeds, opens, secret } = keyMeaning(field);
-  if (secret !== null) return isSecret(secret, answer);
+  const meaning = keyMeaning(field);
+  const { removal, feeds, opens } = meaning;
+  if (meaning.secret !== null) return isSecretOf(meaning, answer);
   if (feeds === 'first_name' || feeds === 'last_name') return removal === 'always' && typeof answer === 'string';
   if (removal === 'if_bare_phone') return isBarePhone(answer);
   if (opens !== 'phone') return false;
@@ -287,9 +330,10 @@ function isPersonal(field: unknown, answer: unknown): boolean {
 }
 
 /** Whether the value that a text gives under a name is an identifier or a secret, for an anonymous site also of a visitor. */
-export function isRedacted({ removal, secret }: KeyMeaning, value: string, anonymous: boolean): boolean {
+export function isRedacted(meaning: KeyMeaning, value: string, anonymous: boolean): boolean {
   if (value === '') return false;
-  if (secret !== null && isSecret(secret, value)) return true;
+  if (isSecretOf(meaning, value)) return true;
+  const { removal } = meaning;
   if (removal === 'if_bare_phone') return isBarePhone(value);
   if (removal === 'if_phone') return looksLikePhone(value);
   return removal === 'always' || (anonymous && (removal === 'if_anonymous' || removal === 'if_offline'));

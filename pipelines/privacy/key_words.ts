@@ -55,6 +55,8 @@ export interface KeyMeaning {
   names: Names | null;
   /** What the value must be to go as a secret. */
   secret: SecretRemoval | null;
+  /** Whether it names several secrets, so that a number alone is how many. */
+  isPlural: boolean;
   /** Whether the value may be what somebody wrote into a field that another member names. */
   answers: boolean;
 }
@@ -180,16 +182,16 @@ export const ID_KEY =
 /**
  * What a value must be to go as a secret, by the key that it stands under. `secret`: any text or number. `secret_text`: one word of
  * six characters or more, as tokens and keys are; a number where it is long enough. `secret_long`: the same of sixteen,
- * with a digit or a capital within. `secret_code`: three digits or more and no words. `secret_number`: a text with five digits or more, as national ids and
+ * with a digit or a capital within. `secret_field`: one of four that is no word, as what somebody wrote into a field may be. `secret_code`: three digits or more and no words. `secret_number`: a text with five digits or more, as national ids and
  * accounts have.
  */
-export type SecretRemoval = 'secret' | 'secret_text' | 'secret_long' | 'secret_code' | 'secret_number';
+export type SecretRemoval = 'secret' | 'secret_text' | 'secret_long' | 'secret_field' | 'secret_code' | 'secret_number';
 
 const PASSWORDS =
   'passphrase passcode pass_code mot_de_passe contraseña clave_de_acceso clave_acceso clave_secreta senha palavra_passe parola parola_d_accesso wachtwoord lösenord adgangskode adgangsord passord salasana hasło heslo jelszó пароль парола κωδικός_πρόσβασης συνθηματικό şifre סיסמה סיסמא كلمة_المرور كلمة_السر رمز_عبور گذرواژه پاسورڈ पासवर्ड কূটশব্দ পাসওয়ার্ড รหัสผ่าน mật_khẩu kata_sandi kata_laluan 密码 密碼 パスワード 暗証番号 비밀번호 암호 security_answer secret_answer private_key authorization proxy_authorization x_authorization credentials passwd_hash geheimnummer';
 /** Also in front of what says which: `smtp_pass`, `root_pw`, `newPassword2`. */
 const PASSWORD_ENDING =
-  /(?:password|passwd|passwort|kennwort|passwrd|pwd|motdepasse|contrasena|wachtwoord|(?<=smtp|db|user|mail|ftp|login|admin|root|my)(?:pass|pw))(?:confirm|confirmation|repeat|again|verify|new|old|current|hash|salt|\d{1,2})?$/;
+  /(?:password|passwd|passwort|kennwort|passwrd|pwd|motdepasse|contrasena|wachtwoord|(?<=smtp|db|user|mail|ftp|login|admin|root|my)(?:pass|pw))(?:confirm|confirmation|repeat|again|verify|retype|reenter|first|second|new|old|current|hash|salt|wiederholen|wiederholung|bestatigen|bestatigung|neu|alt|confirmer|confirmar|repetir|ripeti|conferma|herhalen|bevestigen|\d{1,2})?$/;
 
 const TOKENS =
   'token jwt bearer secret otp_secret totp_secret app_secret_proof pw psk sig x_amz_signature x_amz_security_token x_goog_signature x_ms_signature oauth_signature oauth_verifier code_verifier jsessionid phpsessid asp_net_session_id connect_sid sessid session_key session_secret recovery_code recovery_codes backup_code backup_codes recovery_phrase seed_phrase mnemonic magic_link api_key apikey x_api_key secret_key private_key_id access_key access_key_secret aws_secret_access_key signing_key encryption_key decryption_key account_key shared_access_key master_key consumer_key auth_key server_key service_key service_role_key webhook_key hmac_key ssh_key';
@@ -221,14 +223,42 @@ export const SECRET_ENDINGS: readonly (readonly [SecretRemoval, ending: RegExp])
   ['secret_number', NUMBER_ENDING],
 ];
 
+/** What a secret's value, and the field of a form that it is written into, is called behind the secret's name. */
+export const SECRET_VALUE = /(?:value|val)$/;
+export const SECRET_FIELD = /(?:input|field|text)$/;
+/** The same as names of their own: `password.value`, `plainPassword[first]`, `ssn: { number: … }`. */
+const HELD = /^(?:value|val|raw|plain|current|new|old|first|second|confirm|confirmation|repeat|input|text)$/;
+const HELD_NUMBER = /^(?:number|no|nr|num|code)$/;
+
+/** Whether what stands under a name within a secret's is the secret itself. */
+export function holdsSecret(secret: SecretRemoval, name: string): boolean {
+  if (HELD.test(name)) return true;
+  return (secret === 'secret_number' || secret === 'secret_code') && HELD_NUMBER.test(name);
+}
+
+/** What it must be there: whatever else an object of a token says, as of a coin's, is shorter. */
+export const heldSecret = (secret: SecretRemoval): SecretRemoval => (secret === 'secret_text' ? 'secret_long' : secret);
+
 const DIGIT = /\p{Nd}/gu;
 const CODE = /^[\p{Nd}\s-]{3,16}$/u;
 const WORD = /^\S{6,}$/;
+const FIELD_WORD = /^\S{4,}$/;
+const COUNT = /^\s*\p{Nd}{1,6}\s*$/u;
 const LONG_WORD = /^(?=.*(?:\d|[a-z][A-Z]))\S{16,}$/;
 const NUMBER_DIGITS_MIN = 5;
 const NUMBER_CHARACTERS_MAX = 60;
 const CODE_MIN = 100;
 const NUMBER_MIN = 10_000;
+
+/** Words alone, as two methods of signing in are listed: `['password', 'google']`. */
+export const WORDS = /^(?:\p{Lu}+|\p{L}\p{Ll}*)(?:[ _-](?:\p{Lu}+|\p{L}\p{Ll}*))*$/u;
+
+/** Whether what stands under a key is a secret by what the key says. */
+export function isSecretOf({ secret, isPlural }: KeyMeaning, value: unknown): boolean {
+  if (secret === null || (isPlural && (typeof value === 'number' || (typeof value === 'string' && COUNT.test(value)))))
+    return false;
+  return isSecret(secret, value);
+}
 
 /** Whether what stands under such a key is a secret, by itself or as one of a list. */
 export function isSecret(removal: SecretRemoval, value: unknown): boolean {
@@ -242,6 +272,8 @@ export function isSecret(removal: SecretRemoval, value: unknown): boolean {
       return WORD.test(value.trim());
     case 'secret_long':
       return LONG_WORD.test(value.trim());
+    case 'secret_field':
+      return FIELD_WORD.test(value.trim()) && !WORDS.test(value.trim());
     case 'secret_code':
       return CODE.test(value.trim());
     case 'secret_number':
@@ -250,7 +282,7 @@ export function isSecret(removal: SecretRemoval, value: unknown): boolean {
 }
 
 function isSecretNumber(removal: SecretRemoval, value: number): boolean {
-  if (removal === 'secret_long') return false;
+  if (removal === 'secret_long' || removal === 'secret_field') return false;
   return removal === 'secret' || value >= (removal === 'secret_code' ? CODE_MIN : NUMBER_MIN);
 }
 

@@ -25,7 +25,7 @@ export const HOLDS_DOUBLE_ZERO = 4096;
 export const HOLDS_WRAPPED = 8192;
 /** Twelve digits anywhere, as many as an account's number has at the least. */
 export const HOLDS_LONG_NUMBER = 16384;
-/** What a key or a token begins with, in a text that is long enough for one. */
+/** What a key or a token begins with, in a text that is long enough for one, the name of a secret before a colon, or a closing tag. */
 export const HOLDS_SECRET = 32768;
 /** For a text that has not been scanned. */
 export const EVERYTHING = 65535;
@@ -38,6 +38,7 @@ const SECRET_MARK =
   /eyJ|[rs]k_[lt]|whsec_|gh[opsur]_|github_pat|gl(?:pat|dt|rt|ptt|cbt|soat|ft|agent|imt|oas|sa|c)[-_]|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|ya29\.|GOCSPX|EAA|SG\.|shp(?:at|ca|pa|ss|ua|tka)_|npm_|pypi-|dckr_|hf_|sk-|xkeysib|key-|-us[0-9]|sq0|rzp_|do[opr]_v|dapi|lin_api|PMAK|NRAK|ATATT|dp\.|:AA|pk_|pat-|svc_[as][kt]|PRIVATE KEY|[Bb][Ee][Aa][Rr][Ee][Rr]|[Bb][Aa][Ss][Ii][Cc]/;
 const PERCENT = 0x25;
 const AT = 0x40;
+const SLASH = 0x2f;
 const DIGIT_ZERO = 0x30;
 const DIGIT_NINE = 0x39;
 
@@ -83,6 +84,7 @@ export function scanText(text: string): number {
     } else bits |= HOLDS_NON_ASCII;
   }
   if ((bits & HOLDS_COLON_OR_SLASH) === 0) bits &= ~HOLDS_QUOTE;
+  else if (((bits & HOLDS_WRAPPED) !== 0 && text.includes('</')) || holdsHeader(text)) bits |= HOLDS_SECRET;
   if (digits < NUMBER_DIGITS_MIN) {
     bits &= ~HOLDS_WRAPPED;
     return bits === HOLDS_COLON_OR_SLASH ? 0 : bits;
@@ -91,6 +93,16 @@ export function scanText(text: string): number {
   if (digits >= LONG_NUMBER_DIGITS_MIN) bits |= HOLDS_LONG_NUMBER;
   const number = numberBits(text);
   return number === 0 && bits === HOLDS_COLON_OR_SLASH ? 0 : bits | number;
+}
+
+/** What a name ends with that stands on a line before a colon and a secret. */
+const HEADER_MARK = /(?:authorization|passw(?:or)?[dt]|kennwort|pwd|token|secret|key|signature|credentials)\s?:/i;
+
+/** The colon of an address, which most texts with one are, has a slash behind it. */
+function holdsHeader(text: string): boolean {
+  let colon = text.indexOf(':');
+  while (colon >= 0 && text.charCodeAt(colon + 1) === SLASH) colon = text.indexOf(':', colon + 2);
+  return colon >= 0 && HEADER_MARK.test(text);
 }
 
 function numberBits(text: string): number {
@@ -139,7 +151,7 @@ function isDigit(code: number): boolean {
   return code >= DIGIT_ZERO && code <= DIGIT_NINE;
 }
 
-/** Characters that it takes a step to look at, in the steps of `Effort`: more where any may stand for another. */
+/** Characters that it takes a step to look at, in the steps of `WorkBudget`: more where any may stand for another. */
 const CHARACTERS_PER_STEP = 32;
 const WRITTEN_OTHERWISE_PER_STEP = 5;
 const WRITTEN_OTHERWISE = HOLDS_AMPERSAND | HOLDS_NON_ASCII | HOLDS_BACKSLASH;

@@ -44,6 +44,7 @@ export function redactSecrets(text: string, bits: number, stands: 'text' | Names
   if ((bits & HOLDS_SECRET) !== 0) clean = clean.replace(FORM, REDACTED).replace(SCHEME, `$1$2${REDACTED}`);
   if ((bits & HOLDS_LONG_NUMBER) === 0) return clean;
   if (MAY_BE_IBAN.test(clean)) clean = redactIbans(clean);
+  if (clean.includes('^')) clean = clean.replace(TRACK, REDACTED);
   if (!CARD_START.test(clean)) return clean;
   const cards = findCards(clean).filter((card) => isCard(clean, card, stands, budget));
   return redactSpans(clean, cards);
@@ -78,6 +79,14 @@ const CARD_START = /(?<![0-9])(?:[3-6][0-9]{3}|2[2-7][0-9]{2})(?:[0-9]{10}|[^0-9
 const WHOLE_LENGTHS: ReadonlySet<number> = new Set([15, 16, 19]);
 const SHAPES: ReadonlySet<string> = new Set(['4 4 4 4', '4 6 5', '4 6 4', '4 4 4 4 3', '8 8']);
 const GLUED_BEFORE = /[\p{L}\p{N}_./-]$/u;
+/** What is written before a card's number to say that it is one, or as the sign of a list. */
+const CARD_BEFORE =
+  /(?:(?<![\p{L}\p{N}])(?:(?:\p{L}{0,12}card(?:no|number)?|cc|ccnum|pan|visa|amex|maestro)[-_]?|x[-_])|(?<![^\s"'([{:;,=|])[-_])$/iu;
+/** A date or a security code behind it. */
+const CARD_BEHIND = /^(?:_[0-9]{2,4}|-(?:0[1-9]|1[0-2])(?:[-/]?[0-9]{2,4})?)(?![\p{L}\p{N}_-])/u;
+const BEHIND_CHARACTERS = 10;
+/** The first track of a card's magnetic stripe (ISO/IEC 7813), as readers at tills type it: number, name, date and more. */
+const TRACK = /(?<![A-Za-z0-9])%?B[0-9]{12,19}\^[^^\r\n]{2,26}\^[0-9]{4}[^\s?^]{0,60}\??/gi;
 const GLUED_BEHIND = /^(?:[\p{L}\p{N}_]|[.-][\p{L}\p{N}])/u;
 /** Parcels have more groups of four. */
 const GROUP_BEFORE = /(?<![0-9])[0-9]{4}[\s-]{1,2}$/;
@@ -96,7 +105,9 @@ function isCard(
     return SHAPES.has(shape) && !GROUP_BEFORE.test(before);
   }
   if (stands !== 'text' || !WHOLE_LENGTHS.has(end - start)) return false;
-  if (GLUED_BEFORE.test(before) || GLUED_BEHIND.test(text.slice(end, end + 2))) return false;
+  if (GLUED_BEFORE.test(before) && !CARD_BEFORE.test(before)) return false;
+  const behind = text.slice(end, end + BEHIND_CHARACTERS);
+  if (GLUED_BEHIND.test(behind) && !CARD_BEHIND.test(behind)) return false;
   const name = NAME_BEFORE.exec(before)?.groups?.['name'];
   return name === undefined || budget === null || keyMeaning(name, budget).names === null;
 }
@@ -113,9 +124,12 @@ const IBAN_LENGTHS = new Map(
         .map((country): [string, number] => [country, Number(part.slice(0, 2))]),
     ),
 );
-const MAY_BE_IBAN = /[A-Za-z]{2}[0-9]{2}[ +-]?[A-Za-z0-9]{2}/;
-const IBAN_START = /(?<![A-Za-z0-9])([A-Z]{2})[0-9]{2}(?=[ +-]?[A-Z0-9]{2})/gi;
-const IBAN_JOINT = /[ +-]/;
+const MAY_BE_IBAN = /[A-Za-z]{2}[0-9]{2}[\t +._-]{0,2}[A-Za-z0-9]{2}/;
+const IBAN_START = /(?:(?<![A-Za-z0-9])|(?<=(?<![A-Za-z0-9])IBAN))([A-Z]{2})[0-9]{2}(?=[\t +._-]{0,2}[A-Z0-9]{2})/gi;
+const IBAN_JOINT = /[\t +-]/;
+/** Only between the groups of four that an IBAN is printed in: other codes are joined so as well. */
+const IBAN_GROUP_JOINT = /[._]/;
+const IBAN_GROUP = 4;
 const LETTER_A = 0x41;
 const LETTER_VALUE_MIN = 10;
 const CHECK_MODULUS = 97;
@@ -136,9 +150,18 @@ function ibanEnd(text: string, start: number, length: number): number | null {
   for (; iban.length < length; at += 1) {
     const sign = text.charAt(at);
     if (/^[A-Za-z0-9]$/.test(sign)) iban += sign.toUpperCase();
-    else if (!IBAN_JOINT.test(sign) || IBAN_JOINT.test(text.charAt(at - 1))) return null;
+    else if (!isIbanJoint(text, at, iban.length)) return null;
   }
   return length > 0 && !/^[A-Za-z0-9]/.test(text.charAt(at)) && passesCheck(iban) ? at : null;
+}
+
+/** One sign, or two blanks. */
+function isIbanJoint(text: string, at: number, before: number): boolean {
+  const [sign, last, other] = [text.charAt(at), text.charAt(at - 1), text.charAt(at - 2)];
+  if (IBAN_GROUP_JOINT.test(sign))
+    return before % IBAN_GROUP === 0 && !IBAN_JOINT.test(last) && !IBAN_GROUP_JOINT.test(last);
+  if (!IBAN_JOINT.test(sign) || IBAN_GROUP_JOINT.test(last)) return false;
+  return !IBAN_JOINT.test(last) || (sign === ' ' && last === ' ' && other !== ' ');
 }
 
 /** ISO 13616: the country and check digits moved to the end, letters as numbers, the remainder by 97 is 1. */

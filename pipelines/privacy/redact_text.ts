@@ -2,7 +2,6 @@
 
 import { isIP } from 'node:net';
 import { createWorkBudget, spend, type WorkBudget } from './effort.ts';
-import { isRedacted, keyMeaning } from './key_meaning.ts';
 import type { Names } from './key_words.ts';
 import {
   HOLDS_AT,
@@ -23,6 +22,7 @@ import {
   stepsToRedact,
 } from './normalise_text.ts';
 import { redactEmails, redactUserinfo } from './redact_emails.ts';
+import { redactHeaders, redactMembers, redactParameters, redactTags } from './redact_named.ts';
 import {
   redactCountryPhones,
   redactDialledPhones,
@@ -94,6 +94,7 @@ function redactPlain(text: string, bits: number, how: Redaction): string {
   const { anonymous, countries, budget } = how;
   let clean = text;
   if ((bits & (HOLDS_SECRET | HOLDS_LONG_NUMBER)) !== 0) clean = redactSecrets(clean, bits, how.stands, budget);
+  if ((bits & HOLDS_SECRET) !== 0) clean = redactTags(redactHeaders(clean, budget), anonymous, budget);
   if ((bits & HOLDS_EQUALS) !== 0) clean = redactParameters(clean, anonymous, budget);
   if ((bits & HOLDS_QUOTE) !== 0) clean = redactMembers(clean, anonymous, budget);
   if ((bits & (HOLDS_AT | HOLDS_PERCENT)) !== 0) clean = redactUserinfo(clean);
@@ -113,100 +114,6 @@ function redactPlain(text: string, bits: number, how: Redaction): string {
   return outsideOfCodes(clean, (part) =>
     (bits & HOLDS_GROUPS) === 0 ? redactNumbers(part) : betweenNumbers(part, redactNumbers),
   );
-}
-
-const NAME_CHARACTERS_MAX = 80;
-const VALUE_CHARACTERS_JUDGED = 80;
-const QUOTES_MAX = 8;
-const NAME_STARTS = /%(?:25)*(?:3F|26|23|3B|20|2F|3A|0A|0D)/i;
-const VALUE_END = /[&#;\s"'<>\\]/g;
-
-/**
- * Replaces the values of query parameters whose names say that they identify a person (`email`, `phone`,
- * `user[first_name]`), and with `anonymous` also those that identify a visitor (`fbclid`, `uid`).
- */
-function redactParameters(text: string, anonymous: boolean, budget: WorkBudget): string {
-  let clean = '';
-  let kept = 0;
-  let equals = text.indexOf('=');
-  while (equals >= 0) {
-    const start = equals + 1 + quotesAt(text, equals + 1);
-    const meaning = keyMeaning(nameBefore(text, equals, kept), budget);
-    if (
-      (meaning.removal !== 'never' || meaning.secret !== null) &&
-      isRedacted(meaning, valueStart(text, start), anonymous)
-    ) {
-      clean += text.slice(kept, start) + REDACTED;
-      kept = valueEnd(text, start);
-    }
-    equals = text.indexOf('=', Math.max(start, kept));
-  }
-  return kept === 0 ? text : clean + text.slice(kept);
-}
-
-/** The characters of what opens a quoted value, as in HTML, also where the quotes were escaped. */
-function quotesAt(text: string, from: number): number {
-  let end = from;
-  while (end - from < QUOTES_MAX && (text.charCodeAt(end) === 0x5c || text.charCodeAt(end) === 0x22)) end += 1;
-  return end - from;
-}
-
-function nameBefore(text: string, end: number, least: number): string {
-  let start = end;
-  const first = Math.max(least, end - NAME_CHARACTERS_MAX);
-  while (start > first && isNameCode(text.charCodeAt(start - 1))) start -= 1;
-  const name = text.slice(start, end);
-  return name.includes('%') ? (name.split(NAME_STARTS).at(-1) ?? '') : name;
-}
-
-/** Letters, digits, `$ % - . [ ] _` and everything beyond ASCII. */
-function isNameCode(code: number): boolean {
-  if (code >= 0x61 && code <= 0x7a) return true;
-  if (code >= 0x30 && code <= 0x39) return true;
-  if (code >= 0x41 && code <= 0x5b) return true;
-  return (
-    code === 0x5f || code === 0x2d || code === 0x2e || code === 0x5d || code === 0x24 || code === 0x25 || code > 0x7f
-  );
-}
-
-/** As much of the value as is needed to judge it, so that the cost stays linear in the text. */
-function valueStart(text: string, start: number): string {
-  const head = text.slice(start, start + VALUE_CHARACTERS_JUDGED);
-  return head.slice(0, valueEnd(head, 0));
-}
-
-function valueEnd(text: string, start: number): number {
-  VALUE_END.lastIndex = start;
-  return VALUE_END.exec(text)?.index ?? text.length;
-}
-
-/** A quote, with the backslashes of the texts that JSON was put into. */
-const QUOTE = String.raw`\\{0,8}["']`;
-const SPACE = String.raw`(?:\s|\+){0,4}`;
-const MEMBER_NAME = String.raw`[\p{L}\p{N}_$. \-[\]()]{1,80}`;
-/** In the literals of JavaScript, and in what logs make of objects. */
-const BARE_NAME = String.raw`(?<=(?:^|[{,])\s{0,8})[\p{L}\p{N}_$]{1,80}`;
-const MEMBER_TEXT = String.raw`\\{0,8}(?:"[^"\\]*|'[^'\\]*)`;
-const MEMBER_NUMBER = String.raw`\d[\d.]*`;
-const MEMBER = new RegExp(
-  String.raw`(?<=${QUOTE})(?<name>${MEMBER_NAME})${QUOTE}${SPACE}:${SPACE}\[?${SPACE}(?<value>${MEMBER_TEXT}|${MEMBER_NUMBER})|(?<bare>${BARE_NAME})\s{0,4}:\s{0,4}(?<text>${MEMBER_TEXT})`,
-  'giu',
-);
-const OPENED = /^[\\"']*/;
-
-/**
- * Replaces the values of members whose names say that they identify a person or are secrets, in a text that holds an object
- * among other things: JSON in a log line, a URL, or cut off, or as JavaScript or Python write it. With `anonymous` also those
- * that identify a visitor.
- */
-function redactMembers(text: string, anonymous: boolean, budget: WorkBudget): string {
-  return text.replace(MEMBER, (member: string, quotedName, quotedValue, bareName, bareValue) => {
-    const name: string = quotedName ?? bareName;
-    const written: string = quotedValue ?? bareValue;
-    const value = written.replace(OPENED, '');
-    if (!isRedacted(keyMeaning(name, budget), value, anonymous)) return member;
-    return member.slice(0, member.length - value.length) + (value === written ? '0' : REDACTED);
-  });
 }
 
 /**
