@@ -248,3 +248,9 @@ export function sentQuery({ url }: HttpRequestIn): string {
   const at = url.indexOf('?');
   return at < 0 ? '' : url.slice(at + 1);
 }
+
+/** Codes of errors that are answered with one status, each with its message. */
+export function withStatus<Code extends string>(status: number, messages: Readonly<Record<Code, string>>) {
+  const entries = Object.entries<string>(messages).map(([code, message]) => [code, { status, message }]);
+  return Object.fromEntries(entries) as Record<Code, { status: number; message: string }>;
+}

@@ -110,9 +110,3 @@ function framesOf({ stack, message }: Error): string[] {
 }
 
 const ROOT = new URL('../../', import.meta.url).href;
-
-/** Codes of errors that are answered with one status, each with its message. */
-export function withStatus<Code extends string>(status: number, messages: Readonly<Record<Code, string>>) {
-  const entries = Object.entries<string>(messages).map(([code, message]) => [code, { status, message }]);
-  return Object.fromEntries(entries) as Record<Code, { status: number; message: string }>;
-}

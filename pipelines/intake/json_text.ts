@@ -1,5 +1,6 @@
 // JSON texts of requests: their outline without parsing them whole, and one form for equal values.
 
+import { isObject } from '#pipelines/privacy/clean_properties.ts';
 /** Where a body holds its key: names from the top down, the first place that has a text counting. */
 export type KeyPlaces = readonly (readonly string[])[];
 
@@ -226,4 +227,14 @@ const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 /** UTF-8 without the byte order mark that some programs begin every text with; RFC 8259 lets a reader ignore it. */
 export function withoutByteOrderMark(text: Buffer): Buffer {
   return text.subarray(0, MARK.length).equals(MARK) ? text.subarray(MARK.length) : text;
+}
+
+/** The first value that is there: neither undefined, null nor an empty text. */
+export function firstGiven(...values: readonly unknown[]): unknown {
+  return values.find((value) => value !== undefined && value !== null && value !== '');
+}
+
+/** Whether an optional object is there, or was left out: null, an empty text, or the empty list that PHP writes of an empty array. */
+export function isAbsentOrObject(value: unknown): boolean {
+  return firstGiven(value) === undefined || isObject(value) || (Array.isArray(value) && value.length === 0);
 }

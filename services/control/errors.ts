@@ -1,6 +1,8 @@
 // Every error of the control API, and how one is sent.
+
 import type { HttpReply } from '#infra/http/http_server.ts';
-import { withStatus } from '#infra/http/request_errors.ts';
+import { withStatus } from '#infra/http/http_server.ts';
+
 import type { Problem } from '#pipelines/settings/problems.ts';
 
 /** Every code an answer of the control API may carry, with its status and message. */

@@ -6,8 +6,9 @@ import {
   isRefusal,
   QUERY_WITHOUT_TYPE,
   sentPath,
+  withStatus,
 } from '#infra/http/http_server.ts';
-import { type RequestErrors, withStatus } from '#infra/http/request_errors.ts';
+import type { RequestErrors } from '#infra/http/request_errors.ts';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
 import type { Limited, RateState } from '#pipelines/limits/rate_limits.ts';
 

@@ -1,4 +1,5 @@
 // What requests of other vendors' libraries have in common once they are mapped to events.
+import { firstGiven } from '#pipelines/intake/json_text.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { numberId } from '#pipelines/privacy/placeholder_ids.ts';
 import type { Caller } from '#schemas/event.ts';
@@ -24,11 +25,6 @@ export function objectOr(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** Whether an optional object is there, or was left out: null, an empty text, or the empty list that PHP writes of an empty array. */
-export function isAbsentOrObject(value: unknown): boolean {
-  return firstGiven(value) === undefined || isObject(value) || (Array.isArray(value) && value.length === 0);
-}
-
 /**
  * An id as text: many libraries send numbers, and of a rounded one nobody knows which it was. What is neither text nor number
  * names nobody, and is the placeholder that a program makes of it, so that another id stands in and the sender is warned.
@@ -38,11 +34,6 @@ export function idText(value: unknown): unknown {
   if (typeof value === 'boolean') return String(value);
   if ((Array.isArray(value) && value.length === 0) || (typeof value === 'string' && value.trim() === '')) return null;
   return typeof value === 'object' && value !== null ? '[object Object]' : value;
-}
-
-/** The first value that is there: neither undefined, null nor an empty text. */
-export function firstGiven(...values: readonly unknown[]): unknown {
-  return values.find((value) => value !== undefined && value !== null && value !== '');
 }
 
 /** The members that are there. */

@@ -1,6 +1,6 @@
 import type { ComponentType } from 'preact';
 import type { Permission } from '#pipelines/settings/access.ts';
-import type { IconName } from './ui/icon.tsx';
+import type { IconName } from './ui/button.tsx';
 
 export interface PageProps {
   params: Readonly<Record<string, string>>;

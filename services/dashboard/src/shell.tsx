@@ -10,9 +10,9 @@ import { addressOf, currentLocation, navigate } from './router.ts';
 import { currentUser, mayInAccount, readSession, reauthRequest, session, signOut } from './session.ts';
 import { chosenSite, pathAtSite, readSites, siteOfLinks, sites, sitesFailure, siteToOpen } from './site_list.ts';
 import { type Theme, theme } from './theme.ts';
+import { Icon } from './ui/button.tsx';
 import { Combobox } from './ui/combobox.tsx';
 import { Confirm, pendingLeave, Toasts, toast } from './ui/dialog.tsx';
-import { Icon } from './ui/icon.tsx';
 import { Empty, FailureNote, Loading } from './ui/panel.tsx';
 import { Menu, PeriodPicker } from './ui/period_picker.tsx';
 

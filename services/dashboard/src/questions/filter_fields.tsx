@@ -1,10 +1,9 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Field } from '#pipelines/analytics/filters.ts';
-import { Button } from '../ui/button.tsx';
+import { Button, Icon, IconButton } from '../ui/button.tsx';
 import { Combobox } from '../ui/combobox.tsx';
 import { LabelledField, Problem, SelectField, useTypedText } from '../ui/form_fields.tsx';
-import { Icon, IconButton } from '../ui/icon.tsx';
 import {
   type ConditionDraft,
   conditionText,

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { Icon } from './icon.tsx';
+import { Icon } from './button.tsx';
 
 export interface Choice {
   value: string;

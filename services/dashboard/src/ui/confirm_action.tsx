@@ -2,9 +2,9 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ApiResult } from '../api/request.ts';
 import { useMutation } from '../api/use_answer.ts';
-import { ActionForm, type ActionFormProps } from './action_form.tsx';
 import { Button, type ButtonKind } from './button.tsx';
 import { Confirm, Dialog, toast } from './dialog.tsx';
+import { ActionForm, type ActionFormProps } from './form_fields.tsx';
 import { FailureNote } from './panel.tsx';
 
 interface CreateDialogProps<Value> extends Omit<ActionFormProps<Value>, 'onDone'> {

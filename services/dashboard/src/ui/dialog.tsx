@@ -2,8 +2,7 @@ import { signal } from '@preact/signals';
 import { type ComponentChildren, createContext, type JSX, type VNode } from 'preact';
 import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { setNavigationGuard } from '../router.ts';
-import { Button } from './button.tsx';
-import { Icon, IconButton } from './icon.tsx';
+import { Button, Icon, IconButton } from './button.tsx';
 
 interface DialogProps {
   title: string;

@@ -1,4 +1,4 @@
-import { Button } from './button.tsx';
+import { Button, IconButton } from './button.tsx';
 // Ids and secrets as pages show them: as links, shortened, to copy, and what is shown once.
 
 import type { ComponentChildren, VNode } from 'preact';
@@ -6,7 +6,6 @@ import { OUR_NAMES } from '#pipelines/analytics/event_names.ts';
 import { addressOf } from '../router.ts';
 import { mayAt } from '../session.ts';
 import { Dialog, toast, useLoss } from './dialog.tsx';
-import { IconButton } from './icon.tsx';
 
 /** The address of a page of a site, by its path after that of the site. */
 export const siteAddress = (siteId: string, page: string, query: Readonly<Record<string, string>> = {}): string =>

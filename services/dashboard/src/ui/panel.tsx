@@ -3,8 +3,7 @@ import { useId, useRef } from 'preact/hooks';
 import { type ApiError, mayPass, sentenceOf } from '../api/request.ts';
 import type { Asked } from '../api/use_answer.ts';
 import { number } from '../format.ts';
-import { Button } from './button.tsx';
-import { Icon } from './icon.tsx';
+import { Button, Icon } from './button.tsx';
 
 interface PanelProps {
   title: string;

@@ -2,9 +2,8 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { PRESETS, readPeriod } from '../period.ts';
 import { currentLocation, setQuery } from '../router.ts';
-import { Button } from './button.tsx';
+import { Button, Icon } from './button.tsx';
 import { submitHandler, TextField } from './form_fields.tsx';
-import { Icon } from './icon.tsx';
 
 /** Chooses the time that the page is about; the address keeps it. */
 export function PeriodPicker(): VNode {

@@ -3,10 +3,9 @@ import { useEffect, useState } from 'preact/hooks';
 import { request } from '../../api/request.ts';
 import { useMutation } from '../../api/use_answer.ts';
 import { currentUser, readSession } from '../../session.ts';
-import { ActionForm, useDraft } from '../../ui/action_form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, toast, useLoss } from '../../ui/dialog.tsx';
-import { PasswordField, TextField } from '../../ui/form_fields.tsx';
+import { ActionForm, PasswordField, TextField, useDraft } from '../../ui/form_fields.tsx';
 import { CopyButton } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
 

@@ -6,11 +6,10 @@ import { useQuery } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
 import { dayEnd, dayStartOf } from '../../period.ts';
 import { currentLocation, setQuery } from '../../router.ts';
-import { textFields } from '../../ui/action_form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { type Column, codeColumn, DataTable, openColumn } from '../../ui/data_table.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
+import { SelectField, submitHandler, TextField, textFields } from '../../ui/form_fields.tsx';
 import { Panel, Shown } from '../../ui/panel.tsx';
 import { auditSentence } from './audit_sentence.ts';
 

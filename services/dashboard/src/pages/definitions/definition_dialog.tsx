@@ -7,9 +7,8 @@ import type { SiteItem } from '#services/control_api/sites.ts';
 import { type ApiError, type ApiResult, request, sitePath } from '../../api/request.ts';
 import { EditForm, RemoveButton, useEditForm } from '../../editing/editing.tsx';
 import { mayAt } from '../../session.ts';
-import { textFields } from '../../ui/action_form.tsx';
 import { Dialog, toast } from '../../ui/dialog.tsx';
-import { CheckField, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { CheckField, SelectField, TextField, textFields } from '../../ui/form_fields.tsx';
 import { Badge, Tabs } from '../../ui/panel.tsx';
 import {
   type DefinitionDraft,

@@ -17,9 +17,8 @@ import {
 import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
 import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
 import { currentLocation } from '../../router.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button, Icon, IconButton } from '../../ui/button.tsx';
 import { type DraftProps, Problem } from '../../ui/form_fields.tsx';
-import { Icon, IconButton } from '../../ui/icon.tsx';
 import {
   ATTRIBUTIONS,
   COUNTED,

@@ -1,9 +1,8 @@
 import type { VNode } from 'preact';
 import type { KeyItem } from '#services/control_api/sites.ts';
 import type { ApiError } from '../../api/request.ts';
-import { textFields } from '../../ui/action_form.tsx';
 import { Button } from '../../ui/button.tsx';
-import { TextField } from '../../ui/form_fields.tsx';
+import { TextField, textFields } from '../../ui/form_fields.tsx';
 import { type KeyDraft, originLines } from './key_form.ts';
 
 interface KeyFieldsProps {

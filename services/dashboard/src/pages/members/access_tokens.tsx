@@ -6,12 +6,11 @@ import { type Asked, askedWhere, useList, useMutation, useQuery } from '../../ap
 import { dateTime } from '../../format.ts';
 import { currentUser, mayAt, mayEverywhere } from '../../session.ts';
 import { sites } from '../../site_list.ts';
-import { useDraft } from '../../ui/action_form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmAction, CreateDialog } from '../../ui/confirm_action.tsx';
 import { AskedTable, actionColumn, type Column, codeColumn, stateColumn, timeColumn } from '../../ui/data_table.tsx';
 import { toast } from '../../ui/dialog.tsx';
-import { CheckField, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { CheckField, SelectField, TextField, useDraft } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { DAYS, grantAt, isGivable, LIFETIMES, type TokenDraft, tokenBody, tokenMayText } from './grants.ts';

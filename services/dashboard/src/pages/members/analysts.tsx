@@ -7,12 +7,11 @@ import { askedWhere, useGet, useMutation, useQuery } from '../../api/use_answer.
 import { dateTime } from '../../format.ts';
 import { mayAt } from '../../session.ts';
 import { sites } from '../../site_list.ts';
-import { useDraft } from '../../ui/action_form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmAction, CreateDialog } from '../../ui/confirm_action.tsx';
 import { AskedTable, actionColumn, type Column, codeColumn } from '../../ui/data_table.tsx';
 import { toast } from '../../ui/dialog.tsx';
-import { CheckField, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { CheckField, SelectField, TextField, useDraft } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
 import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { revokeAll } from './access_tokens.tsx';

@@ -7,7 +7,7 @@ import { type ApiResult, apiPath, ask, request, sentenceOf, sitePath } from '../
 import { type Asked, askedWhere, useGet, useList, useQuery } from '../../api/use_answer.ts';
 import { addressOf, hasRoute } from '../../router.ts';
 import { mayAt, mayInAccount } from '../../session.ts';
-import { Icon } from '../../ui/icon.tsx';
+import { Icon } from '../../ui/button.tsx';
 import { Loading, Panel } from '../../ui/panel.tsx';
 import {
   type Alert,

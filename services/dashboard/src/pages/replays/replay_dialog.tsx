@@ -8,7 +8,6 @@ import { dateTime, isSame, number, percent, span } from '../../format.ts';
 import { currentLocation } from '../../router.ts';
 import { mayAt, mayEverywhere } from '../../session.ts';
 import { siteOfLinks, sites } from '../../site_list.ts';
-import { textFields } from '../../ui/action_form.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmButton } from '../../ui/confirm_action.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -19,6 +18,7 @@ import {
   SelectField,
   submitHandler,
   TextField,
+  textFields,
 } from '../../ui/form_fields.tsx';
 import { Facts, FailureNote, StateBadge } from '../../ui/panel.tsx';
 import type { Kind } from '../destinations/setting_form.ts';

@@ -15,11 +15,9 @@ import {
   signInAt,
   signInBeside,
 } from '../../session.ts';
-import { ActionForm, useDraft } from '../../ui/action_form.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button, Icon } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { FormActions, PasswordField, submitHandler, TextField } from '../../ui/form_fields.tsx';
-import { Icon } from '../../ui/icon.tsx';
+import { ActionForm, FormActions, PasswordField, submitHandler, TextField, useDraft } from '../../ui/form_fields.tsx';
 import { FailureNote, Shown } from '../../ui/panel.tsx';
 
 export function SignInPage(): VNode {

@@ -4,10 +4,17 @@ import { type ApiResult, request, sitePath } from '../../api/request.ts';
 import { ConflictDialog, EditForm, type Editing, type Saving, useEditForm, useSave } from '../../editing/editing.tsx';
 import { isSame } from '../../format.ts';
 import { mayAt } from '../../session.ts';
-import { textFields, useDraft } from '../../ui/action_form.tsx';
 import { actionColumn, type Column, DataTable } from '../../ui/data_table.tsx';
 import { toast } from '../../ui/dialog.tsx';
-import { CheckField, FormActions, SelectField, submitHandler, TextField } from '../../ui/form_fields.tsx';
+import {
+  CheckField,
+  FormActions,
+  SelectField,
+  submitHandler,
+  TextField,
+  textFields,
+  useDraft,
+} from '../../ui/form_fields.tsx';
 import { siteAddress } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
 import { CATEGORIES, type GeneralDraft, generalChange, generalDraft } from './site_form.ts';

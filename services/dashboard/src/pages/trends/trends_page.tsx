@@ -10,9 +10,8 @@ import { AddFilter, ChoiceField, FieldPicker, FilterList, SelectionFields } from
 import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
 import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
 import { currentLocation } from '../../router.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button, IconButton } from '../../ui/button.tsx';
 import { CheckField, type DraftProps, SelectField, TextField } from '../../ui/form_fields.tsx';
-import { IconButton } from '../../ui/icon.tsx';
 import {
   brokenDownBy,
   FIELDS_MAX,

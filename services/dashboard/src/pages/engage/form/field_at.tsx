@@ -2,9 +2,9 @@ import { type ComponentChildren, createContext, type VNode } from 'preact';
 import { useContext, useRef, useState } from 'preact/hooks';
 import type { FieldProblem } from '../../../api/request.ts';
 import { useNames } from '../../../questions/site_names.ts';
+import { Icon, IconButton, type IconName } from '../../../ui/button.tsx';
 import { Combobox } from '../../../ui/combobox.tsx';
 import { CheckField, SelectField, TextField, useTypedText } from '../../../ui/form_fields.tsx';
-import { Icon, IconButton, type IconName } from '../../../ui/icon.tsx';
 import { freeId, listAt, moved, type Path, pathName, textAt, textsName, valueAt } from '../engage_item.ts';
 import {
   type Option,
