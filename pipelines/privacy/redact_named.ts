@@ -35,14 +35,15 @@ export function redactParameters(text: string, anonymous: boolean, budget: WorkB
     const start = sign + blanks + opening.length;
     const meaning = keyMeaning(nameBefore(text, nameEnd, kept), budget);
     if (meaning.removal !== 'never' || meaning.secret !== null) {
-      const end = endOfValue(text, start, opening, meaning);
-      const value = text.slice(start, Math.min(end, start + VALUE_CHARACTERS_JUDGED));
+      // As much of it as is needed to judge it, so that the cost stays linear in the text.
+      const head = text.slice(start, start + VALUE_CHARACTERS_JUDGED);
+      const value = head.slice(0, endOfValue(head, 0, opening, meaning));
       const isArrow = text.charCodeAt(sign - 1) === GREATER;
       const isWord = opening === '' && blanks > 0 && !isArrow && isPlainWord(meaning, value);
       const isAssigned = nameEnd < equals || blanks === 0 || opening !== '' || meaning.secret !== null;
       if (isAssigned && !isWord && isRedacted(meaning, value, anonymous)) {
         clean += text.slice(kept, start) + REDACTED;
-        kept = end;
+        kept = endOfValue(text, start, opening, meaning);
       }
     }
     equals = text.indexOf('=', Math.max(start, kept));
