@@ -18,12 +18,15 @@ const DAYS_MAX = 36_500;
 /** A year and a month, so that a month can be compared with that of a year before. */
 const KEPT_DAYS = 400;
 
+/** A shorter window would make the warehouse look up nearly every event: isLate of pipelines/warehouse/block.ts. */
+const DEDUP_WINDOW_HOURS_MIN = 72;
+
 const DEDUP_WINDOW = Type.Object({
   dedupWindowMs: scaled('DEDUP_WINDOW_HOURS', HOUR_MS, {
     default: 192,
-    range: [1, 24 * EVENT_TOPIC_DAYS],
+    range: [DEDUP_WINDOW_HOURS_MIN, 24 * EVENT_TOPIC_DAYS],
     description:
-      'How long an event id stays claimed at least, 8 days by default; dedup and the warehouse must have the same. After a change, and where Redis lost them, claims are made anew from `events.unique`, which is kept for 9 days: the window cannot be longer.',
+      'How long an event id stays claimed at least, 8 days by default; dedup and the warehouse must have the same. After a change, and where Redis lost them, claims are made anew from `events.unique`, which is kept for 9 days: the window cannot be longer. Events that arrive later than the window less 49 hours are looked for in ClickHouse before they are inserted: with less than 3 days that would be nearly all.',
   }),
 });
 

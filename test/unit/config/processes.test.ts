@@ -90,9 +90,9 @@ test('the edge says all its faults at once, and no value', () => {
 });
 
 test('the warehouse says all its faults at once', () => {
-  const env = { ...WHOLE, KAFKA_BROKERS: ',', DEDUP_WINDOW_HOURS: '0', PERSON_MERGE_HOUR: '24', FAILPOINT: 'x' };
+  const env = { ...WHOLE, KAFKA_BROKERS: ',', DEDUP_WINDOW_HOURS: '71', PERSON_MERGE_HOUR: '24', FAILPOINT: 'x' };
   expect([...faultsOf(warehouseConfig, env)].sort()).toEqual([
-    'DEDUP_WINDOW_HOURS must be a whole number from 1 to 216',
+    'DEDUP_WINDOW_HOURS must be a whole number from 72 to 216',
     'FAILPOINT must be NAME, NAME:n or NAME:n:stall, with a name of infra/failpoint.ts',
     'KAFKA_BROKERS must be host:port, several separated by commas',
     'PERSON_MERGE_HOUR must be a whole number from 0 to 23',

@@ -18,3 +18,9 @@ test.for([
 test('what comes on the day it happened is not', () => {
   expect(isLate({ timestamp: 0, received_at: 5 * DAY_MS }, WINDOW_MS)).toBe(false);
 });
+
+test('what arrives within hours is not, by the shortest window that may be set', () => {
+  const shortestMs = 72 * 3_600_000;
+  expect(isLate({ timestamp: 0, received_at: 22 * 3_600_000 }, shortestMs)).toBe(false);
+  expect(isLate({ timestamp: 0, received_at: 23 * 3_600_000 }, shortestMs)).toBe(true);
+});
