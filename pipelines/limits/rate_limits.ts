@@ -30,6 +30,8 @@ export interface AdmissionRequest {
   key: string | null;
   /** Requests of the key in a window, where it has a limit of its own. */
   keyLimit: number | null;
+  /** How many requests it counts as; of several no more count than the limits have room for. */
+  requests: number;
   accountId: string;
   month: string;
   /** Events the month may hold, the grace included. */
@@ -64,8 +66,17 @@ interface Window {
 }
 
 export interface MemoryLimits {
-  /** Counts one request of an address and a key, unless one of them has reached its limit; a key may have its own. */
-  take(address: string | null, key: string | null, nowMs: number, keyLimit?: number | null): RateVerdict;
+  /**
+   * Counts a request of an address and a key, unless one of them has reached its limit; a key may have its own. It may count
+   * as several, as far as the limits have room.
+   */
+  take(
+    address: string | null,
+    key: string | null,
+    nowMs: number,
+    keyLimit?: number | null,
+    requests?: number,
+  ): RateVerdict;
 }
 
 /**
@@ -100,19 +111,23 @@ export function createMemoryLimits({ windowMs, perIp, perKey }: RateLimits): Mem
   }
 
   return {
-    take(address, key, nowMs, keyLimit = null) {
+    take(address, key, nowMs, keyLimit = null, requests = 1) {
       const keyMost = keyLimit ?? perKey;
       const slice = Math.floor(nowMs / sliceMs);
       const byAddress = address === null || perIp === 0 ? null : windowOf(addresses, address, slice);
       const byKey = key === null || keyMost === 0 ? null : windowOf(keys, key, slice);
       if (byAddress !== null && byAddress.total >= perIp) return limited('ip', byAddress, perIp, nowMs);
       if (byKey !== null && byKey.total >= keyMost) return limited('key', byKey, keyMost, nowMs);
-      if (byAddress !== null) count(byAddress, slice);
-      if (byKey !== null) count(byKey, slice);
+      const counted = Math.min(requests, roomOf(byAddress, perIp), roomOf(byKey, keyMost));
+      if (byAddress !== null) count(byAddress, slice, counted);
+      if (byKey !== null) count(byKey, slice, counted);
       return { ok: true, rate: nearer(stateOf(byAddress, perIp, nowMs), stateOf(byKey, keyMost, nowMs)) };
     },
   };
 }
+
+const roomOf = (window: Window | null, limit: number): number =>
+  window === null ? Number.POSITIVE_INFINITY : limit - window.total;
 
 function nearer(a: RateState | null, b: RateState | null): RateState | null {
   if (a === null || b === null) return a ?? b;
@@ -135,12 +150,12 @@ function windowOf(windows: Map<string, Window>, subject: string, slice: number):
   return window;
 }
 
-function count(window: Window, slice: number): void {
+function count(window: Window, slice: number, requests: number): void {
   // A clock that was set back counts in the newest slice there is.
   const at = Math.max(slice - window.first, window.counts.length - 1);
   while (window.counts.length <= at) window.counts.push(0);
-  window.counts[at] = (window.counts[at] ?? 0) + 1;
-  window.total++;
+  window.counts[at] = (window.counts[at] ?? 0) + requests;
+  window.total += requests;
 }
 
 /** Beyond so many months the one that was learnt first is forgotten. */

@@ -41,6 +41,8 @@ export interface RateLimiter {
   limited(requester: Requester): Limited | null;
   /** Counts a request and reserves what it wants of the month its events arrive in. */
   admit(requester: Requester, arrivedMs: number, wanted: number): Promise<Admitted>;
+  /** Counts a request that was admitted as so many more of its requester; it is refused none. */
+  charge(requester: Requester, arrivedMs: number, requests: number): Promise<void>;
   /** Gives back reserved events that certainly were not produced. */
   release(reservation: Reservation, events: number): void;
   /** Of reserved events it is not known whether they were produced. */
@@ -76,22 +78,27 @@ export async function createRateAndQuotaLimiter(options: AdmitterOptions): Promi
     return limited;
   }
 
+  const requestOf = ({ key, account, clientIp }: Requester, arrivedMs: number) => ({
+    address: addressOf(clientIp),
+    key: key.key_hash,
+    keyLimit: key.rate_limit,
+    requests: 1,
+    accountId: account.account_id,
+    month: monthOf(arrivedMs),
+    monthLimit: allowanceWithGrace(account.monthly_allowance),
+  });
+
   return {
     limited({ key, clientIp }) {
       const found = blocked.find(addressOf(clientIp), key.key_hash);
       return found === null ? null : refused(found);
     },
-    async admit({ key, account, clientIp }, arrivedMs, wanted) {
-      const address = addressOf(clientIp);
-      const accountId = account.account_id;
-      const month = monthOf(arrivedMs);
-      const monthLimit = allowanceWithGrace(account.monthly_allowance);
-      const lease = leases.current();
-      const { key_hash, rate_limit: keyLimit } = key;
-      const request = { address, key: key_hash, keyLimit, accountId, month, monthLimit, wanted, lease };
+    async admit(requester, arrivedMs, wanted) {
+      const request = { ...requestOf(requester, arrivedMs), wanted, lease: leases.current() };
+      const { accountId, month, monthLimit, lease } = request;
       const { verdict, granted, known } = await limits.admit(request);
       if (!verdict.ok) {
-        blocked.add(verdict, address, key_hash);
+        blocked.add(verdict, request.address, request.key);
         return refused(verdict);
       }
       if (granted === null) {
@@ -101,6 +108,9 @@ export async function createRateAndQuotaLimiter(options: AdmitterOptions): Promi
       own.learn(accountId, month, known);
       if (granted > 0) counters.reserved.inc(granted);
       return { ok: true, rate: verdict.rate, reservation: { accountId, month, granted, lease } };
+    },
+    async charge(requester, arrivedMs, requests) {
+      await limits.admit({ ...requestOf(requester, arrivedMs), requests, wanted: 0, lease: '' });
     },
     release({ accountId, month, lease }, events) {
       if (events === 0) return;
@@ -210,7 +220,8 @@ async function openSharedLimits(options: SharedLimitsOptions) {
           lost(error);
         }
       }
-      return { verdict: memory.take(request.address, request.key, nowMs(), request.keyLimit), granted: null, known: 0 };
+      const { address, key, keyLimit, requests } = request;
+      return { verdict: memory.take(address, key, nowMs(), keyLimit, requests), granted: null, known: 0 };
     },
     isShared: () => isShared,
     stop: () => clearTimeout(timer),

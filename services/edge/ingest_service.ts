@@ -175,7 +175,7 @@ async function chargeFor(
   { rateLimiter, nowMs }: AcceptOptions,
 ): Promise<void> {
   const requests = Math.floor((steps - events * EVENT_STEPS_FREE) / STEPS_PER_REQUEST);
-  await Promise.all(Array.from({ length: Math.max(0, requests) }, () => rateLimiter.admit(requester, nowMs(), 0)));
+  if (requests > 0) await rateLimiter.charge(requester, nowMs(), requests);
 }
 
 function contextOf(

@@ -89,7 +89,7 @@ function scriptInput(
   };
   // In a cluster the checkpoints lie on another node: the renewal of the leases looks at them.
   const args: (string | number)[] = [limits.windowMs, cluster ? 0 : checkpointsWanted, CHECKPOINTS_KEY, MONTH_TTL_S];
-  for (const { address, key, keyLimit, accountId, month, monthLimit, wanted, lease } of requests) {
+  for (const { address, key, keyLimit, requests: countsAs, accountId, month, monthLimit, wanted, lease } of requests) {
     const perKey = keyLimit ?? limits.perKey;
     args.push(
       address === null || limits.perIp === 0 ? 0 : indexOf(`rate:{a:${address}}`),
@@ -97,6 +97,7 @@ function scriptInput(
       lease === '' ? 0 : indexOf(quotaKey(accountId, month)),
       limits.perIp,
       perKey,
+      countsAs,
       monthLimit,
       wanted,
       lease,

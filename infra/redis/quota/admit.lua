@@ -2,12 +2,13 @@
 -- KEYS: what the requests count in, any number; empty where a request has no such part. In a cluster they share a slot.
 -- ARGV: milliseconds of the window, checkpoints that must be there (0: not looked at), key of the checkpoints, seconds a month lives,
 -- then for each request: index into KEYS of its address, of its key and of its account's month (0: none), most requests of
--- the address and of the key, limit of the month, events wanted, and the lease.
+-- the address and of the key, how many requests it counts as, limit of the month, events wanted, and the lease. Of one that
+-- counts as several, as many count as the limits have room for.
 -- Answers for each request: 0 passed, 1 address limited, 2 key limited; milliseconds until it would pass; limit, what
 -- remains of it and milliseconds until more does, of the limit that is nearer (-1: none); events granted (-1: not known),
 -- and what the month then has, held included.
 local SLICES = 10
-local HEAD, EACH = 4, 8
+local HEAD, EACH = 4, 9
 local window_ms = tonumber(ARGV[1])
 local slice_ms = window_ms / SLICES
 local time = redis.call('TIME')
@@ -56,14 +57,14 @@ local function more_ms(found)
   return leaves_ms(first and first[1] or slice_now)
 end
 
-local function take(found)
-  found.total = found.total + 1
-  found.taken = found.taken + 1
+local function take(found, count)
+  found.total = found.total + count
+  found.taken = found.taken + count
   local last = found.slices[#found.slices]
   if last and last[1] == slice_now then
-    last[2] = last[2] + 1
+    last[2] = last[2] + count
   else
-    found.slices[#found.slices + 1] = { slice_now, 1 }
+    found.slices[#found.slices + 1] = { slice_now, count }
   end
 end
 
@@ -105,16 +106,17 @@ local function judge(at)
     local wait = wait_ms(by_key, key_most)
     return answer(2, wait, key_most, 0, wait, 0, 0)
   end
-  if by_address then take(by_address) end
-  if by_key then take(by_key) end
-  local granted, known = reserve(tonumber(ARGV[at + 2]), tonumber(ARGV[at + 5]), tonumber(ARGV[at + 6]), ARGV[at + 7])
+  local room_address = by_address and address_most - by_address.total or math.huge
+  local room_key = by_key and key_most - by_key.total or math.huge
+  local count = math.min(tonumber(ARGV[at + 5]), room_address, room_key)
+  if by_address then take(by_address, count) end
+  if by_key then take(by_key, count) end
+  local granted, known = reserve(tonumber(ARGV[at + 2]), tonumber(ARGV[at + 6]), tonumber(ARGV[at + 7]), ARGV[at + 8])
   if not by_address and not by_key then return answer(0, 0, -1, 0, 0, granted, known) end
-  local left_address = by_address and address_most - by_address.total or math.huge
-  local left_key = by_key and key_most - by_key.total or math.huge
-  if left_address <= left_key then
-    answer(0, 0, address_most, left_address, more_ms(by_address), granted, known)
+  if room_address <= room_key then
+    answer(0, 0, address_most, room_address - count, more_ms(by_address), granted, known)
   else
-    answer(0, 0, key_most, left_key, more_ms(by_key), granted, known)
+    answer(0, 0, key_most, room_key - count, more_ms(by_key), granted, known)
   end
 end
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { RateLimits, RateVerdict } from '#pipelines/limits/rate_limits.ts';
 
-type Take = (address: string | null, key: string | null, keyLimit?: number) => Promise<RateVerdict>;
+type Take = (address: string | null, key: string | null, keyLimit?: number, requests?: number) => Promise<RateVerdict>;
 
 /** The time that a count goes by, which only the suite moves on. */
 export interface SuiteClock {
@@ -51,6 +51,14 @@ export function rateLimitSuite(name: string, create: (limits: RateLimits) => Tak
       const [unlimited, limited] = [open(0, 0), randomUUID()];
       expect(await unlimited(null, limited, 1)).toMatchObject({ ok: true });
       expect(await unlimited(null, limited, 1)).toMatchObject({ ok: false, kind: 'key' });
+    });
+
+    test('one may count as several, as far as the limits have room', async () => {
+      const take = open(9, 6);
+      const [address, key] = [randomUUID(), randomUUID()];
+      expect(await take(address, key, undefined, 4)).toMatchObject({ ok: true, rate: { limit: 6, remaining: 2 } });
+      expect(await take(address, key, undefined, 4)).toMatchObject({ ok: true, rate: { limit: 6, remaining: 0 } });
+      expect(await take(address, key, undefined, 4)).toMatchObject({ ok: false, kind: 'key' });
     });
 
     test('after the time that was said one passes again, and not before', async () => {

@@ -25,6 +25,7 @@ function request(fields: Partial<AdmissionRequest> = {}): AdmissionRequest {
     address: null,
     key: null,
     keyLimit: null,
+    requests: 1,
     accountId: randomUUID(),
     month: MONTH,
     monthLimit: 100,
@@ -46,8 +47,8 @@ for (const cluster of [false, true]) {
     `rate limits in Redis${cluster ? ', for a cluster' : ''}`,
     (limits) => {
       const store = open({ limits, cluster }, redisByClock(redis(), clock.nowMs));
-      return async (address, key, keyLimit) =>
-        (await store.admit(request({ address, key, keyLimit: keyLimit ?? null }))).verdict;
+      return async (address, key, keyLimit, requests = 1) =>
+        (await store.admit(request({ address, key, keyLimit: keyLimit ?? null, requests }))).verdict;
     },
     clock,
   );

@@ -22,6 +22,7 @@ quotaStoreSuite(
         address: null,
         key: null,
         keyLimit: null,
+        requests: 1,
         accountId,
         month,
         monthLimit: 1_000_000,

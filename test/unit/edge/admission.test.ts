@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createLogger } from '#infra/log/logger.ts';
-import { createMetrics } from '#infra/metrics/metrics.ts';
+import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
 import type { RateLimitStore } from '#infra/redis/quota/admission.ts';
 import { type Admission, createMemoryLimits } from '#pipelines/limits/rate_limits.ts';
 import { createRateAndQuotaLimiter, type RateLimiter } from '#services/edge/admission.ts';
@@ -16,6 +16,7 @@ const REQUESTER = {
 
 interface World {
   rateLimiter: RateLimiter;
+  metrics: Metrics;
   /** What Redis answers; an error: it is away. */
   answer: Admission | Error;
   asked: Parameters<RateLimitStore['admit']>[0][];
@@ -28,6 +29,7 @@ const open: Admission = { verdict: { ok: true, rate: null }, granted: 3, known: 
 async function start(): Promise<World> {
   const world: World = {
     rateLimiter: undefined as unknown as RateLimiter,
+    metrics: createMetrics('edge'),
     answer: open,
     asked: [],
     released: [],
@@ -56,7 +58,7 @@ async function start(): Promise<World> {
     },
     addressOf: (ip) => ip,
     nowMs: Date.now,
-    metrics: createMetrics('edge'),
+    metrics: world.metrics,
     logger: createLogger('test', 'silent'),
   });
   return world;
@@ -85,6 +87,7 @@ test('what Redis grants is reserved in the month of arrival, with the grace', as
       address: '203.0.113.1',
       key: 'k',
       keyLimit: 7,
+      requests: 1,
       accountId: 'a',
       month: '2026-10',
       monthLimit: 12,
@@ -164,4 +167,14 @@ test('what was not produced is released; where that fails there is doubt', async
   expect(world.doubts).toBe(1);
   world.rateLimiter.markUncertain(admitted.reservation);
   expect(world.doubts).toBe(2);
+});
+
+test('a request that counts as several is charged for in one call, and none of them counts as refused', async () => {
+  const rate = { limit: 2, remaining: 0, resetMs: 4_000 };
+  world.answer = { verdict: { ok: false, kind: 'ip', waitMs: 4_000, rate }, granted: 0, known: 0 };
+  await world.rateLimiter.charge(REQUESTER, NOW_MS, 30);
+  expect(world.asked).toMatchObject([{ key: 'k', requests: 30, wanted: 0, lease: '' }]);
+  expect(await world.metrics.text()).not.toMatch(/^svc_edge_limited_total\{.*\} [1-9]/m);
+  await admit(1);
+  expect(await world.metrics.text()).toMatch(/^svc_edge_limited_total\{.*\} 1$/m);
 });

@@ -107,6 +107,7 @@ const openAdmitter: RateLimiter = {
   },
   release: () => undefined,
   markUncertain: () => undefined,
+  charge: async () => undefined,
   isShared: () => false,
   stop: () => undefined,
 };

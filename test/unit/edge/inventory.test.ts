@@ -126,6 +126,7 @@ test.each([
     },
     release: () => undefined,
     markUncertain: () => undefined,
+    charge: async () => undefined,
     isShared: () => false,
     stop: () => undefined,
   };

@@ -22,6 +22,7 @@ async function turnsUntilSent(events: number): Promise<number> {
     },
     release: () => undefined,
     markUncertain: () => undefined,
+    charge: async () => undefined,
     isShared: () => false,
     stop: () => undefined,
   };

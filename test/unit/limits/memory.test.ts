@@ -13,7 +13,7 @@ rateLimitSuite(
   'rate limits in memory',
   (limits) => {
     const memory = createMemoryLimits(limits);
-    return async (address, key, keyLimit) => memory.take(address, key, nowMs, keyLimit);
+    return async (address, key, keyLimit, requests) => memory.take(address, key, nowMs, keyLimit, requests);
   },
   clock,
 );

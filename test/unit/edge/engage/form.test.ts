@@ -221,6 +221,7 @@ describe('a form that is over the allowance, or that a rule of the site blocks',
       }),
       release: () => undefined,
       markUncertain: () => undefined,
+      charge: async () => undefined,
       isShared: () => true,
       stop: () => undefined,
     };

@@ -17,6 +17,7 @@ const fiveRequests: RateLimiter = {
   },
   release: () => undefined,
   markUncertain: () => undefined,
+  charge: async () => undefined,
   isShared: () => false,
   stop: () => undefined,
 };
