@@ -51,7 +51,7 @@ test('lines over time are by hour, or by day of the zone of whoever looks', () =
       { name: 'Rejected events', values: [3, 1, 0] },
       { name: 'Dropped events', values: [0, 0, 5] },
       { name: 'Refused requests', values: [0, 0, 0] },
-      { name: 'Accepted events with a warning', values: [0, 0, 0] },
+      { name: 'Warnings of accepted events', values: [0, 0, 0] },
     ],
   });
   const days = rejectionChart(answer, 'day', 'Europe/Brussels');

@@ -71,6 +71,13 @@ describe('what reaches the edge', () => {
     expect(samples[0]?.fields).toContain('properties.external_id');
   });
 
+  test('each warning of an event counts, as they are counted by code', async () => {
+    await open();
+    const event = newEvent({ timestamp: '2099-01-01T00:00:00Z', properties: { external_id: 'undefined' } });
+    expect(await postEvents(edge.url, edge.serverKey, [event])).toMatchObject({ status: 200, body: { accepted: 1 } });
+    expect(await countsOf(edge)).toEqual({ 'warned:placeholder_id': 1, 'warned:timestamp_ahead': 1 });
+  });
+
   test('an id that events of several names have is warned about, with both names, and a copy is not', async () => {
     await open();
     const named = (event: string, uuid = 'order-77'): object => newEvent({ event, uuid });

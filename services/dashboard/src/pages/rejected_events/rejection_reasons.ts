@@ -8,7 +8,7 @@ export const KINDS: Readonly<Record<WarningKind, { label: string; counted: strin
   rejected: { label: 'Rejected', counted: 'Rejected events', badge: 'bad' },
   dropped: { label: 'Dropped', counted: 'Dropped events', badge: 'plain' },
   refused: { label: 'Refused', counted: 'Refused requests', badge: 'warn' },
-  warned: { label: 'Warning', counted: 'Accepted events with a warning', badge: 'warn' },
+  warned: { label: 'Warning', counted: 'Warnings of accepted events', badge: 'warn' },
 };
 
 const SHAPE = 'The body does not have the form of its route: correct what sends it.';
