@@ -158,9 +158,9 @@ export function watchDuplicates(options: RepeatWatchOptions): { stop(): void } {
     const tookMs = nowMs() - fromMs;
     pauseMs = Math.max(options.pauseMs, PAUSES * tookMs);
     report(check, tookMs / 1000);
-    if (check.repeated > 0) logger.warn({ events: check.repeated }, 'events stand in event_rows more than once');
+    if (check.repeated > 0) logger.warn({ events: check.repeated }, 'duplicate events found in event_rows');
   }
 
-  const tell = (error: unknown): void => logger.warn({ err: error }, 'rows not looked at for repeats');
+  const tell = (error: unknown): void => logger.warn({ err: error }, 'duplicate check failed');
   return { stop: repeat(look, () => pauseMs, tell) };
 }

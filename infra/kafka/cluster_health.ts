@@ -73,7 +73,7 @@ export async function watchPartitions(
     else logger.error({ mismatches: found }, 'topics have other partitions than configured: see EVENT_PARTITIONS');
   }
 
-  const tell = (error: unknown): void => logger.info({ err: error }, 'partitions of topics are not known');
+  const tell = (error: unknown): void => logger.info({ err: error }, 'partition counts of topics unavailable');
   await look().catch(tell);
   return {
     /** Topics with fewer partitions than this process writes to: what it chooses the others for cannot be stored. */

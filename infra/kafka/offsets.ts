@@ -106,7 +106,7 @@ export async function openOffsetMarks(
     if (some.size === 0) return;
     notes = new Map();
     await write(some).catch((error: unknown) => {
-      logger.warn({ group, err: error }, 'offsets not noted a second time, trying again');
+      logger.warn({ group, err: error }, 'backup of offsets failed, retrying');
       for (const [topic, offsets] of some) notes.set(topic, new Map([...offsets, ...(notes.get(topic) ?? [])]));
     });
   }
@@ -124,7 +124,7 @@ export async function openOffsetMarks(
     async of(at) {
       const mark = await committed(admin, group, at);
       if (mark === null || mark.metadata !== (await ids.of(at.topic))) return null;
-      logger.error({ ...at, offset: mark.offset }, 'the committed offset is gone, going on where it was noted');
+      logger.error({ ...at, offset: mark.offset }, 'committed offset lost, resuming from backup');
       return mark.offset;
     },
     async close() {

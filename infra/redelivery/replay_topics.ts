@@ -32,7 +32,7 @@ export async function followReplays(
     if (value === null) return void into.delete(key);
     const decoded = await codec.decode(value);
     if (decoded.ok) into.set(key, decoded.value);
-    else logger.error({ key, reason: decoded.reason }, 'progress of a replay left out');
+    else logger.error({ key, reason: decoded.reason }, 'skipping invalid replay progress record');
   }
 
   const following = await followTopic({

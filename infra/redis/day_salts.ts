@@ -23,7 +23,7 @@ export async function createDaySalts(redis: Redis, logger: Logger, nowMs: () => 
     for (const salts of [shared, own]) for (const day of salts.keys()) if (day < today - 1) salts.delete(day);
   }
   const tryRefresh = (): Promise<void> =>
-    refresh().catch((error: unknown) => logger.warn({ err: error }, 'day salts not read; an own one stands in'));
+    refresh().catch((error: unknown) => logger.warn({ err: error }, 'day salts unavailable, using a local one'));
 
   await tryRefresh();
   const timer = setInterval(() => void tryRefresh(), REFRESH_MS);

@@ -178,7 +178,7 @@ export function createKeyUseView(redis: Redis, logger: Logger, nowMs: () => numb
         uses = new Map(pairsOf(flat).map(([keyHash, usedAtMs]) => [keyHash, Number(usedAtMs)]));
         readAtMs = nowMs();
       } catch (error) {
-        logger.warn({ err: error }, 'when keys were used is not known');
+        logger.warn({ err: error }, 'last use of keys unavailable');
       }
     },
     /** When a key was last used, to the minute; null where that is not known. */

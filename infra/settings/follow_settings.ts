@@ -22,9 +22,9 @@ export function followRecords(
     ...{ kafka, topic: TOPICS.settings, groupPrefix: config.prefix, onFatal },
     async onRecord(key, value) {
       const decoded = value === null ? { ok: true as const, value: null } : await codec.decode(value);
-      if (!decoded.ok) return logger.error({ key, reason: decoded.reason }, 'setting left out');
+      if (!decoded.ok) return logger.error({ key, reason: decoded.reason }, 'skipping invalid setting record');
       const applied = apply(key, decoded.value);
-      if (!applied.ok) logger.error({ key, code: applied.code }, 'setting left out');
+      if (!applied.ok) logger.error({ key, code: applied.code }, 'skipping invalid setting record');
     },
   });
 }

@@ -28,7 +28,7 @@ export async function openDedupIndex(runtime: Runtime, config: DedupConfig, read
   async function rebuild(claims: DedupIndex, { sinceMs, nowMs, read, count }: IndexRebuild): Promise<void> {
     const attempt = await claims.attempt();
     if (attempt.passed.size > 0) {
-      runtime.logger.warn({ index: 'claims' }, 'going on with a rebuilding that was interrupted');
+      runtime.logger.warn({ index: 'claims' }, 'resuming an interrupted index rebuild');
     }
     await read(TOPICS.unique, {
       sinceMs: Math.max(nowMs - windowMs, sinceMs ?? 0),

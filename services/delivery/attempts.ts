@@ -255,7 +255,7 @@ function openSecrets(ring: KeyRing, destination: Destination, logger: Logger): R
     else
       logger.error(
         { site: place.siteId, destination: place.destination, field, code: result.code },
-        'secret does not open',
+        'secret cannot be decrypted',
       );
   }
   return opened;

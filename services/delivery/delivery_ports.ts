@@ -73,7 +73,7 @@ export function deliveryPorts(
     answered: keepOutcomes(shared, job, open),
     onPartialSuccess({ sent, taken, detail }) {
       const facts = { site: job.siteId, destination: shared.adapter.name, sent, taken, detail };
-      shared.logger.warn(facts, 'fewer events were taken than sent');
+      shared.logger.warn(facts, 'destination accepted fewer events than sent');
       shared.onPartialSuccess(sent - taken);
     },
   };
@@ -138,10 +138,11 @@ export function watchOutage(options: OutageWatchOptions) {
     const before = outage;
     outage = next;
     if (before.kind === 'here' && next.kind === 'away') {
-      logger.warn({ destination, reason: next.reason }, 'the destination is away: events wait in the main topic');
+      logger.warn({ destination, reason: next.reason }, 'destination unavailable, events wait in the main topic');
       forgetSites();
     } else if (before.kind === 'probing' && next.kind === 'away') forgetSites();
-    else if (before.kind !== 'here' && next.kind === 'here') logger.info({ destination }, 'the destination is back');
+    else if (before.kind !== 'here' && next.kind === 'here')
+      logger.info({ destination }, 'destination available again');
   }
 
   return {

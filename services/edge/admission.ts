@@ -187,14 +187,14 @@ async function openSharedLimits(options: SharedLimitsOptions) {
   let timer: NodeJS.Timeout;
 
   function lost(error: unknown): void {
-    if (isShared) logger.warn({ err: error }, 'limits are counted in this process alone');
+    if (isShared) logger.warn({ err: error }, 'Redis unavailable, falling back to local rate limits');
     isShared = false;
   }
 
   async function renew(): Promise<void> {
     try {
       await leases.renew();
-      if (!isShared) logger.info('limits are shared with the other edges');
+      if (!isShared) logger.info('rate limits are shared through Redis');
       isShared = true;
     } catch (error) {
       lost(error);

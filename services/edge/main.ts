@@ -158,7 +158,7 @@ function openVendorScripts({ metrics, logger, onStop }: Runtime, { loaders }: Ed
     fetch: fetcher.fetch,
     metrics,
     nowMs: monotonicMs,
-    onFailed: (error) => logger.error({ err: error }, "a platform's script could not be made newer"),
+    onFailed: (error) => logger.error({ err: error }, "refreshing a platform's script failed"),
   });
 }
 

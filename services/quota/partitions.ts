@@ -155,7 +155,7 @@ async function restoreIfLost(
   do await putBack(options, partition, state, progressed);
   while (!(await options.store.checkpoint(partition, state.settledOffset, state.generation)));
   if (state.settledOffset === 0) return;
-  options.logger.warn({ partition, months: state.known.size }, 'counters were lost and are put back');
+  options.logger.warn({ partition, months: state.known.size }, 'restoring lost counters');
   options.onRestored(partition);
 }
 
@@ -254,7 +254,7 @@ async function readUsage(options: Parameters<typeof createUsageReader>[0]): Prom
     async onRecord(key, value) {
       if (value === null) return;
       const decoded = await codec.decode(value);
-      if (!decoded.ok) logger.error({ key, reason: decoded.reason }, 'usage left out');
+      if (!decoded.ok) logger.error({ key, reason: decoded.reason }, 'skipping invalid usage record');
       else if (!isClosed(decoded.value.month)) keep(facts, decoded.value);
     },
   });

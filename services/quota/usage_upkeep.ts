@@ -43,7 +43,7 @@ export async function startUsageUpkeep(
       const events = await store.releaseUnused(months(), lease);
       await store.forgetLease(lease);
       metrics.released('never_arrived', events);
-      logger.info({ lease, events }, 'what a dead edge held was given back');
+      logger.info({ lease, events }, 'released reservations of an expired edge lease');
     },
   });
   let turn: Promise<void> = Promise.resolve();
@@ -55,7 +55,7 @@ export async function startUsageUpkeep(
       await partitions.check(consumption.assigned().map(({ partition }) => partition));
       await releaseLost();
     } catch (error) {
-      logger.warn({ err: error }, 'counters could not be looked after; trying again');
+      logger.warn({ err: error }, 'counter maintenance failed, retrying');
     }
     if (isStopped) return;
     timer = setTimeout(() => {

@@ -174,7 +174,9 @@ export async function readRange(
   } finally {
     await consumption.stop();
     // A group without members is of no use to anybody; the broker forgets it by itself where this fails.
-    await session.admin.deleteGroups([groupId]).catch((error: unknown) => logger.info({ err: error }, 'group kept'));
+    await session.admin
+      .deleteGroups([groupId])
+      .catch((error: unknown) => logger.info({ err: error }, 'consumer group could not be deleted'));
   }
 }
 

@@ -61,7 +61,7 @@ export async function openStageIndex<Index>(
       saidMs = monotonicMs();
       const secondsLeft = done === 0 ? null : Math.ceil(((saidMs - begunMs) * (total - done)) / done / 1_000);
       const percent = Math.floor((100 * done) / total);
-      logger.info({ index: name, restored, percent, secondsLeft }, 'rebuilding');
+      logger.info({ index: name, restored, percent, secondsLeft }, 'rebuilding index');
     };
     await rebuild(index, {
       sinceMs: sinceMs === null ? null : sinceMs - CLOCKS_MS,
@@ -71,7 +71,7 @@ export async function openStageIndex<Index>(
         restored += more;
       },
     });
-    logger.info({ index: name, restored }, 'read back');
+    logger.info({ index: name, restored }, 'index records read');
   }
 
   const whole = createRebuildableIndex({ name, redis, epoch: index.epoch, rebuild: run, logger });

@@ -79,7 +79,7 @@ export function runProcess<C extends ProcessConfig>(
     stopping = true;
     logger.info({ signal }, 'stopping');
     setTimeout(() => {
-      logger.error('stop took too long');
+      logger.error('shutdown timed out');
       process.exit(1);
     }, STOP_MS_MAX).unref();
     for (const task of stops.reverse()) {

@@ -46,7 +46,7 @@ export function createInsert(options: InsertOptions): SinkOptions<Row>['insert']
       // They are among what is committed, too.
       metrics.in(sentAgain);
       metrics.dropped('stored_before', sentAgain);
-      if (gone > 0) logger.warn({ token: part, rows: gone }, 'rows of a block that was taken up did not stay');
+      if (gone > 0) logger.warn({ token: part, rows: gone }, 'recovered block: rows expired by TTL');
     };
     const isTableFault = (reason: string): boolean => waits.waitedMs(table, reason) >= TABLE_FAULT_MS;
     await waits.watch(table, async () => {
@@ -123,14 +123,14 @@ export function createTableWaits(
         await insert();
         if (!waits.delete(table)) return;
         waiting.set({ table }, 0);
-        logger.info({ table }, 'the table takes rows again');
+        logger.info({ table }, 'table schema matches again, inserts resumed');
       } catch (error) {
         if (!(error instanceof WarehouseError && error.code === 'warehouse_mismatch')) throw error;
         const reason = error.message;
         if (waits.get(table)?.reason !== reason) {
           waits.set(table, { reason, sinceMs: nowMs() });
           waiting.set({ table }, 1);
-          logger.error({ table, reason }, 'the table is not as it must be, its rows wait until it is');
+          logger.error({ table, reason }, 'table schema mismatch, inserts paused');
         }
         throw error;
       }

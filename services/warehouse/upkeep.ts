@@ -79,9 +79,9 @@ function mergeEveryNight(
   let timer: NodeJS.Timeout;
   const merge = async (): Promise<void> => {
     try {
-      logger.info(await mergeNightly(warehouse, cluster), 'merged persons are written into the rows');
+      logger.info(await mergeNightly(warehouse, cluster), 'nightly rewrite of merged persons done');
     } catch (error) {
-      logger.warn({ err: error }, 'merged persons not written into the rows');
+      logger.warn({ err: error }, 'nightly rewrite of merged persons failed');
     }
     wait();
   };

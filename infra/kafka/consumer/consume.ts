@@ -168,7 +168,7 @@ class GroupMember {
 
   private onOutOfRange({ asked, start, end, ...at }: OutOfRange): void {
     const { logger, onEmpty } = this.options;
-    logger.warn({ ...at, asked, start, end }, 'the partition does not have the offset, going on at what it has');
+    logger.warn({ ...at, asked, start, end }, 'offset out of range, continuing at the nearest one');
     this.slotOf(at).retained.outOfRange(asked, start, end);
     if (asked < start) onEmpty?.(at, asked, start);
   }

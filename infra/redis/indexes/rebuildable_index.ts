@@ -36,7 +36,7 @@ export function createRebuildableIndex(options: RebuildableIndexOptions) {
   /** Rebuilds with the lock held. False if the index was lost again meanwhile. */
   async function rebuild({ sinceMs, servers }: IncompleteIndex): Promise<boolean> {
     const begunMs = monotonicMs();
-    logger.warn({ index: name, sinceMs }, 'redis lost what it held, rebuilding the index');
+    logger.warn({ index: name, sinceMs }, 'Redis lost its data, rebuilding the index');
     // If Redis does not answer, the rebuild fails by itself.
     const keep = (): void => void epoch.keep(token, LOCK_MS).catch(() => undefined);
     const timer = setInterval(keep, RENEW_MS);
@@ -44,7 +44,7 @@ export function createRebuildableIndex(options: RebuildableIndexOptions) {
       await options.rebuild(sinceMs, Math.min(...servers.map(({ nowMs }) => nowMs)));
       const done = await epoch.complete(token, servers);
       const tookMs = Math.round(monotonicMs() - begunMs);
-      logger.warn({ index: name, tookMs, done }, done ? 'index rebuilt' : 'lost again');
+      logger.warn({ index: name, tookMs, done }, done ? 'index rebuilt' : 'index lost again');
       return done;
     } catch (error) {
       // It ends by itself after LOCK_MS.
@@ -66,7 +66,7 @@ export function createRebuildableIndex(options: RebuildableIndexOptions) {
         if (await rebuild(state)) return;
         continue;
       }
-      if (!waited) logger.warn({ index: name }, 'another process rebuilds the index, waiting');
+      if (!waited) logger.warn({ index: name }, 'waiting for another process to rebuild the index');
       waited = true;
       await sleep(POLL_MS);
     }
@@ -97,7 +97,7 @@ export function createRebuildableIndex(options: RebuildableIndexOptions) {
           return await ensure();
         } catch (error) {
           if (recoveryOf(error) === 'stop') throw error;
-          logger.warn({ index: name, err: error }, 'index cannot be made whole, trying again');
+          logger.warn({ index: name, err: error }, 'index rebuild failed, retrying');
           await sleep(RETRY_MS);
         }
       }

@@ -112,7 +112,7 @@ export function createMonthUseView(redis: Redis, logger: Logger, nowMs: () => nu
       try {
         uses = await read(accountIds);
       } catch (error) {
-        logger.warn({ err: error }, 'how much of the month is used is not known');
+        logger.warn({ err: error }, 'monthly usage unavailable');
         uses = new Map();
       }
       readAtMs = monotonicMs();

@@ -161,10 +161,7 @@ export function createDataReadAudit(
         await append(batch);
       } catch (error) {
         waiting = [...batch, ...waiting].slice(-ENTRIES_WAITING_MAX);
-        logger.error(
-          { err: error, waiting: waiting.length },
-          'the audit lacks entries of reads, which are tried again',
-        );
+        logger.error({ err: error, waiting: waiting.length }, 'writing the audit of data reads failed, retrying');
       }
     });
     return writing;

@@ -237,7 +237,7 @@ async function checkDomain(
     });
   } catch (error) {
     if (!(error instanceof JournalError)) throw error;
-    logger.warn({ err: error, domain: claim.domain }, 'what was found of a domain could not be stored');
+    logger.warn({ err: error, domain: claim.domain }, 'result of a domain check could not be stored');
   }
 }
 

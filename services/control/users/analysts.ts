@@ -230,7 +230,7 @@ export function logAnalysts(
   async function reached<T>(act: string, analyst: string | null, ask: () => Promise<T>): Promise<T> {
     const failed = (error: unknown): never => {
       // Its message is ClickHouse's code and the name of the code; statements, which have hashes of passwords, are in no error.
-      logger.warn({ act, analyst, err: error }, 'a user of an analyst could not be reached or changed');
+      logger.warn({ act, analyst, err: error }, 'ClickHouse user of an analyst could not be updated');
       throw error;
     };
     let isLogged = false;

@@ -277,7 +277,7 @@ export function createUserSecrets(ring: KeyRing, randomBytes: RandomBytes, logge
     open(userId, field, sealed) {
       const opened = openSecret(ring, placeOf(userId, field), sealed);
       if (opened.ok) return opened.value;
-      logger.error({ user: userId, field, code: opened.code }, "a user's secret does not open with SECRETS_KEYS");
+      logger.error({ user: userId, field, code: opened.code }, "a user's secret cannot be decrypted with SECRETS_KEYS");
       return null;
     },
   };
@@ -346,7 +346,9 @@ export function createSignInAudit(journal: SettingsJournal, logger: Logger, nowM
     // Another control service may have written in between, which one try finds out.
     write()
       .catch((error: unknown) => (error instanceof JournalError ? write() : Promise.reject(error)))
-      .catch((error: unknown) => logger.error({ err: error, about, actor: who.actor }, 'the audit lacks an entry'));
+      .catch((error: unknown) =>
+        logger.error({ err: error, about, actor: who.actor }, 'audit entry could not be written'),
+      );
   };
   const recordDue = (isDue: Bound, about: string, what: Record<string, unknown>, who: Noted): void => {
     const unrecorded = isDue(JSON.stringify([about, what, who.actor]));
@@ -369,7 +371,7 @@ export function createSignInAudit(journal: SettingsJournal, logger: Logger, nowM
     },
     codeAsked(userId, network) {
       const about = userKey(userId);
-      logger.info({ about, network }, 'a password was right, and the second factor is asked for');
+      logger.info({ about, network }, 'password accepted, second factor requested');
       recordDue(codesAsked(userId), about, { done: 'user.code_asked', network }, ofUser(userId, ANONYMOUS));
     },
     permissionRefused({ actor, grants }, operation, about) {

@@ -125,7 +125,9 @@ test('a rebuilding that is killed half-way is gone on with by another', { timeou
   await send(at, 'half', ids);
   await until('all to be done', () => isDone(at));
   expect((await idsOn(at, TOPICS.unique, 'half')).sort()).toEqual([...ids].sort());
-  const restored = second.log().flatMap(({ msg, restored }) => (msg === 'read back' ? [Number(restored)] : []));
+  const restored = second
+    .log()
+    .flatMap(({ msg, restored }) => (msg === 'index records read' ? [Number(restored)] : []));
   expect(restored).toHaveLength(1);
   expect(restored[0]).toBeLessThan(ids.length);
   expect(await at.redis.exists('d:attempt', 'd:passed')).toBe(0);
