@@ -17,10 +17,9 @@ const NUMBERS: ReadonlySet<string> = new Set(['value', 'num_items', 'predicted_l
 const LISTS: ReadonlySet<string> = new Set(['contents', 'content_ids']);
 
 /**
- * An event of a hit to Meta's `/tr` (FACTS section 6), in the form POST /v1/ingest takes it. Its id is the `eventID`
- * that the page gave if that is a UUID, so that it is one event with what the page sent elsewhere, else as pixelEventId says; its
- * time is that of its arrival. What is said of the
- * person is cleaned and hashed where all events are.
+ * An event of a hit to Meta's `/tr`, where its pixel sends queries and forms, in the form POST /v1/ingest takes it. Its id is
+ * the `eventID` that the page gave if that is a UUID, so that it is one event with what the page sent elsewhere, else as
+ * pixelEventId says; its time is that of its arrival. What is said of the person is cleaned and hashed where all events are.
  */
 export function eventOfMetaHit({ text, fields }: Hit, { visitor, secret }: PixelArrival): JsonObject {
   const custom = new Map<string, unknown>();
@@ -86,8 +85,8 @@ function placeId(text: string, fields: ReadonlyMap<string, string>, secret: Buff
 export const TIKTOK_LIBRARY = 'tiktok_pixel';
 
 /**
- * An event of a hit of TikTok's pixel (FACTS section 6), in the form POST /v1/ingest takes it. Its id is that of the `event_id`
- * that the page gave, else the pixel's own for the message; its time is that of its arrival.
+ * An event of a hit of TikTok's pixel, a JSON object with `context` and `properties`, in the form POST /v1/ingest takes it. Its
+ * id is that of the `event_id` that the page gave, else the pixel's own for the message; its time is that of its arrival.
  */
 export function eventOfTiktokHit(body: JsonObject, { visitor, secret }: PixelArrival): JsonObject {
   const context = objectOr(body['context']);

@@ -18,7 +18,7 @@ interface Loader {
   vendor: LoaderVendor;
   /** The ids of the site that its script may be asked for; none: it has not configured the platform for browsers. */
   ids(vendors: VendorIds): string[];
-  /** What an id of the platform looks like (FACTS section 6). */
+  /** What an id of the platform looks like: no other gets into the vendor's address. */
   pattern: RegExp;
   path(id: string): string;
   /** What a page's own snippet calls the id in the query. */

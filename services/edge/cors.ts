@@ -21,8 +21,8 @@ const HEADER_NAMES = /^[A-Za-z0-9-]+(?:\s*,\s*[A-Za-z0-9-]+)*$/;
 const HEADER_NAMES_CHARACTERS_MAX = 1_000;
 
 /**
- * CORS for GA4's tags, which send with credentials in the mode for a server container (FACTS section 4): a browser then takes
- * no star, so the origin is echoed. Whether it may send is decided by the site's keys, as everywhere.
+ * CORS for GA4's tags, which send with credentials where `server_container_url` is set: a browser then takes no star, so the
+ * origin is echoed. Whether it may send is decided by the site's keys, as everywhere.
  */
 export function credentialedCors({ method, headers }: HttpRequestIn, reply: HttpReply): void {
   reply.header('vary', 'Origin');

@@ -27,7 +27,7 @@ export const HIT_KEYS_MAX = 1_000;
 const REQUEST_KEYS_MAX = 5_000;
 
 /**
- * The hits of a request to /g/collect (FACTS section 4): the query alone, or as many as the body has lines, which are
+ * The hits of a request to /g/collect, where gtag.js sends: the query alone, or as many as the body has lines, which are
  * joined by CRLF or LF. A line holds what its event has beside the query or in place of it, and tells nothing to the next.
  *
  * @param query As it was sent, without the question mark.
@@ -142,7 +142,7 @@ const DECIMAL = /^-?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/i;
 const PARTS = /^-?(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i;
 const NUMBER_CHARACTERS_MAX = 40;
 
-/** A number where the text is one that loses nothing as such; else the text: `epn.x=true` exists (FACTS section 4). */
+/** A number where the text is one that loses nothing as such; else the text: some tag managers send `epn.x=true`. */
 export function numberOr(text: string): number | string {
   if (text.length > NUMBER_CHARACTERS_MAX || !DECIMAL.test(text)) return text;
   const number = Number(text);

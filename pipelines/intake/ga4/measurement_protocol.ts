@@ -24,8 +24,9 @@ export type MeasurementsProblem =
 type MeasurementsRead = { ok: true; events: unknown[] } | { ok: false; problem: MeasurementsProblem };
 
 /**
- * The events of a body of the Measurement Protocol (FACTS section 3), in the form POST /v1/ingest takes them. It comes from
- * a server, so that its times, addresses and user agents are believed.
+ * The events of a body of the Measurement Protocol
+ * (https://developers.google.com/analytics/devguides/collection/protocol/ga4/reference), in the form POST /v1/ingest takes
+ * them. It comes from a server, so that its times, addresses and user agents are believed.
  *
  * @param secret Makes the ids of purchases that a browser reports as well.
  */
@@ -138,7 +139,7 @@ const PARAMETERS_MAX = 25;
 const USER_PROPERTIES_MAX = 25;
 const PROBLEMS_MAX = 100;
 
-/** What Google would object to in a body of the Measurement Protocol (FACTS section 3). */
+/** What Google's validation would object to in a body of the Measurement Protocol: names, numbers and lengths. */
 export function measurementProblems(body: unknown): MeasurementProblem[] {
   if (!isObject(body)) return [required('', 'The body must be a JSON object.')];
   const { events } = body;
