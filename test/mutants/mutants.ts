@@ -37,9 +37,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a block without a token that names its place',
     path: 'pipelines/warehouse/block.ts',
-    before: "export function tokenOf(topic: string, plan: BlockPlan, log = ''): string {",
+    before: "export function dedupToken(topic: string, plan: BlockPlan, log = ''): string {",
     after:
-      "export function tokenOf(topic: string, plan: BlockPlan, log = ''): string {\n  if (topic !== '') return `${topic}${performance.now()}`;",
+      "export function dedupToken(topic: string, plan: BlockPlan, log = ''): string {\n  if (topic !== '') return `${topic}${performance.now()}`;",
     tests: ['test/unit/warehouse', 'test/unit/simulation'],
   },
   {
@@ -129,8 +129,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a record that cannot be read passed without a letter',
     path: 'services/quota/settlement.ts',
-    before: "      read.dead.push(deadLetter(place, decoded.reason, '', value, nowMs));",
-    after: "      void deadLetter(place, decoded.reason, '', value, nowMs);",
+    before: "      read.dead.push(createDeadLetter(place, decoded.reason, '', value, nowMs));",
+    after: "      void createDeadLetter(place, decoded.reason, '', value, nowMs);",
     tests: ['test/unit/quota/read_counts'],
   },
 ];
