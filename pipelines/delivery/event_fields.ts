@@ -61,18 +61,28 @@ const LIST_NAMES = ['items', 'contents', 'products'];
 /** GA4 caps items at 200; nothing more is of use to a platform. */
 const ITEMS_MAX = 200;
 
+/** Under which names an item's fields come, the first that says something first. */
+export const ITEM_FIELD_NAMES = {
+  id: ['item_id', 'id', 'content_id', 'product_id', 'sku'],
+  name: ['item_name', 'name', 'content_name', 'title'],
+  brand: ['item_brand', 'brand'],
+  category: ['item_category', 'category', 'content_category'],
+  price: ['price', 'item_price'],
+  quantity: ['quantity'],
+} as const;
+
 function readItem(value: unknown): Item[] {
   if (!isRecord(value)) return [];
-  const id = firstText(value, ['item_id', 'id', 'content_id', 'product_id', 'sku']);
+  const id = firstText(value, ITEM_FIELD_NAMES.id);
   if (id === null) return [];
   return [
     {
       id,
-      name: firstText(value, ['item_name', 'name', 'content_name', 'title']),
-      brand: firstText(value, ['item_brand', 'brand']),
-      category: firstText(value, ['item_category', 'category', 'content_category']),
-      price: firstNumber(value, ['price', 'item_price']),
-      quantity: firstNumber(value, ['quantity']),
+      name: firstText(value, ITEM_FIELD_NAMES.name),
+      brand: firstText(value, ITEM_FIELD_NAMES.brand),
+      category: firstText(value, ITEM_FIELD_NAMES.category),
+      price: firstNumber(value, ITEM_FIELD_NAMES.price),
+      quantity: firstNumber(value, ITEM_FIELD_NAMES.quantity),
       given: value,
     },
   ];

@@ -26,10 +26,22 @@ const NUMBERS = new Set(['price', 'quantity', 'index', 'discount']);
 const OWN_NAME = /^k[0-9A-Q]/;
 const OWN_VALUE = /^v[0-9A-Q]/;
 
-/** What gtag called these before GA4, and still takes. */
-const LEGACY = namesOf(
-  'id:item_id name:item_name brand:item_brand variant:item_variant list_name:item_list_name list:item_list_name',
-  'list_position:index position:index creative:creative_name',
+/**
+ * GA4's parameters of an item that come under other names too, as gtag called them before GA4 and still takes them: of hits
+ * that come, and of events of others that are sent to GA4.
+ */
+export const ITEM_ALIASES: Readonly<Record<string, readonly string[]>> = {
+  item_id: ['id'],
+  item_name: ['name'],
+  item_brand: ['brand'],
+  item_variant: ['variant'],
+  item_list_id: ['list_id'],
+  item_list_name: ['list_name', 'list'],
+  index: ['position', 'list_position'],
+  creative_name: ['creative'],
+};
+const NAMES_BY_ALIAS: ReadonlyMap<string, string> = new Map(
+  Object.entries(ITEM_ALIASES).flatMap(([name, aliases]) => aliases.map((alias): [string, string] => [alias, name])),
 );
 const CATEGORIES = ['item_category', 'item_category2', 'item_category3', 'item_category4', 'item_category5'];
 
@@ -94,7 +106,7 @@ export function withoutLegacyNames(item: JsonObject): JsonObject {
     if (name === 'category') {
       for (const [level, part] of levelsOf(value)) keepFirst(renamed, item, level, part);
     } else {
-      const today = LEGACY.get(name);
+      const today = NAMES_BY_ALIAS.get(name);
       if (today === undefined) renamed.set(name, value);
       else keepFirst(renamed, item, today, typedValue(today, value));
     }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/consent.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
-import { currencyCode, happenedAtMs, type Item, itemsOf } from '#pipelines/delivery/event_fields.ts';
+import { currencyCode, happenedAtMs, ITEM_FIELD_NAMES, type Item, itemsOf } from '#pipelines/delivery/event_fields.ts';
 import { clientAddress, clientUserAgent, everyHash, googleNames, plainPlace } from '#pipelines/delivery/matching.ts';
 import { cutText, listOrNull, present, presentOrNull } from '#pipelines/delivery/platform_http.ts';
 import {
@@ -14,6 +14,7 @@ import {
   pageUrl,
 } from '#pipelines/delivery/vocabulary.ts';
 import { GTAG_LIBRARY } from '#pipelines/intake/ga4/hit_event.ts';
+import { ITEM_ALIASES } from '#pipelines/intake/ga4/items.ts';
 import {
   isParameterName,
   isReservedEventName,
@@ -225,40 +226,27 @@ const sessionId = (properties: Properties): string | null => {
   return id !== null && /^\d{1,20}$/.test(id) ? id : null;
 };
 
-/** GA4's own parameters of an item beside those that every platform has, and other names under which they come. */
-const ITEM_PARAMETERS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['affiliation', []],
-  ['coupon', []],
-  ['creative_name', []],
-  ['creative_slot', []],
-  ['discount', []],
-  ['index', ['position', 'list_position']],
-  ['item_category2', []],
-  ['item_category3', []],
-  ['item_category4', []],
-  ['item_category5', []],
-  ['item_list_id', ['list_id']],
-  ['item_list_name', ['list_name', 'list']],
-  ['item_variant', ['variant']],
-  ['location_id', []],
-  ['promotion_id', []],
-  ['promotion_name', []],
-]);
+/** GA4's own parameters of an item beside those that every platform has. */
+const ITEM_PARAMETERS = [
+  ...['affiliation', 'coupon', 'creative_name', 'creative_slot', 'discount', 'index'],
+  ...['item_category2', 'item_category3', 'item_category4', 'item_category5', 'item_list_id', 'item_list_name'],
+  ...['item_variant', 'location_id', 'promotion_id', 'promotion_name'],
+];
 const NUMBERS_OF_ITEMS = new Set(['discount', 'index']);
 
 /** Custom parameters that GA4 keeps of an item. */
 const CUSTOM_OF_ITEM_MAX = 10;
 
 /** Names of items that are said under GA4's own. */
-const HANDLED_ITEM_PARAMETERS = new Set([
-  ...['item_id', 'id', 'content_id', 'product_id', 'sku', 'item_name', 'name', 'content_name', 'title'],
-  ...['item_brand', 'brand', 'item_category', 'category', 'content_category', 'price', 'item_price', 'quantity'],
-  ...[...ITEM_PARAMETERS].flat(2),
+const HANDLED_ITEM_PARAMETERS: ReadonlySet<string> = new Set([
+  ...Object.values(ITEM_FIELD_NAMES).flat(),
+  ...ITEM_PARAMETERS,
+  ...Object.values(ITEM_ALIASES).flat(),
 ]);
 
 function item({ id, name, brand, category, price, quantity, given }: Item): object {
-  const known = [...ITEM_PARAMETERS].map(([parameter, others]): [string, unknown] => {
-    const names = [parameter, ...others];
+  const known = ITEM_PARAMETERS.map((parameter): [string, unknown] => {
+    const names = [parameter, ...(ITEM_ALIASES[parameter] ?? [])];
     const text = (): string | null => firstText(given, names);
     return [parameter, NUMBERS_OF_ITEMS.has(parameter) ? firstNumber(given, names) : cutOrNull(text())];
   });

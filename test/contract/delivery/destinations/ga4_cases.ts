@@ -1,3 +1,4 @@
+import { ITEM_ALIASES } from '#pipelines/intake/ga4/items.ts';
 import { NOW_MS, personOf } from '#test/unit/delivery/entries.ts';
 import {
   caseBuilder,
@@ -13,6 +14,7 @@ import {
 import type { MappingCase } from '../subject.ts';
 
 const HOUR_MS = 3_600_000;
+const ALIASES = Object.entries(ITEM_ALIASES).flatMap(([name, others]) => others.map((alias) => [alias, name] as const));
 const { sends, names } = caseBuilder((form) => ({ events: [form] }), 'events[0]');
 
 /** A case about what the request says of its visitor. */
@@ -365,6 +367,22 @@ const parameterCases: MappingCase[] = [
             ...Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`own_${index}`, index])),
           },
         ],
+      },
+    },
+  ),
+  sends(
+    'items: other names go under those under which they are taken in',
+    {
+      properties: {
+        ...PAGE,
+        items: ALIASES.map(([alias, name]) => ({ [name === 'item_id' ? alias : 'item_id']: '1', [alias]: '4' })),
+      },
+    },
+    {
+      params: {
+        items: ALIASES.map(([, name]) =>
+          name === 'item_id' ? { item_id: '4' } : { item_id: '1', [name]: name === 'index' ? 4 : '4' },
+        ),
       },
     },
   ),
