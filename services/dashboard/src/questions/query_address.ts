@@ -1,6 +1,6 @@
 import { withPeriod } from '../period.ts';
 import { addressOf, currentLocation, setQuery } from '../router.ts';
-import type { SavedQuestion } from './saved.ts';
+import type { QuestionKind, SavedQuestion } from './saved.ts';
 
 /** Where the query of the address has the question of a page, as the JSON that the API takes, without its time. */
 const PARAMETER = 'q';
@@ -40,18 +40,30 @@ export function queryAsking(question: object, savedId?: string): URLSearchParams
   return withPeriod(new URLSearchParams({ [PARAMETER]: JSON.stringify(question), ...saved }));
 }
 
-/** Where a question is asked and changed, by what it asks. */
-const PAGES: Readonly<Record<string, string>> = {
+/** Where a question is asked and changed, by what it asks; null: no page asks it by an address. */
+const PAGES: Readonly<Record<QuestionKind, string | null>> = {
   funnel: 'funnels',
   trends: 'trends',
   retention: 'retention',
   paths: 'paths',
+  correlation: null,
+  stickiness: null,
+  lifecycle: null,
+  top: null,
+  live: null,
+  timeline: null,
+  survey: null,
+  promo: null,
+  form: null,
+  actors: null,
+  sql: null,
 };
 
 /** The page of a saved question; null where its kind has none. The page's period takes the place of its own time. */
 export function questionAddress(siteId: string, { id, query, question }: SavedQuestion): string | null {
-  const page = PAGES[query];
-  if (page === undefined) return null;
+  // A newer service may have kinds that are not among these.
+  const page = PAGES[query] ?? null;
+  if (page === null) return null;
   const { from: _from, to: _to, fresh: _fresh, ...asked } = question;
   return addressOf(`/sites/${encodeURIComponent(siteId)}/${page}`, queryAsking(asked, id));
 }

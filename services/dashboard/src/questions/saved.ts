@@ -2,10 +2,13 @@ import type { Questions } from '#pipelines/analytics/questions.ts';
 import type { Meta } from '#services/control_api/fields.ts';
 import { type ApiResult, listAll, request, sitePath } from '../api/request.ts';
 
+/** What a saved question asks. */
+export type QuestionKind = keyof Questions | 'sql';
+
 export interface SavedQuestion extends Meta {
   id: string;
   name: string;
-  query: string;
+  query: QuestionKind;
   question: Record<string, unknown>;
   owner: string;
 }

@@ -1,14 +1,22 @@
-import type { VNode } from 'preact';
+import type { ComponentType, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { type AnswerTable, answerTable, type Cell } from '#pipelines/analytics/answer_table.ts';
+import type { Questions } from '#pipelines/analytics/questions.ts';
 import { type ApiResult, queryPath, request } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
 import { ConflictDialog, useSave } from '../../editing/editing.tsx';
 import type { PageProps } from '../../page_spec.ts';
 import { type Period, readPeriod } from '../../period.ts';
-import { ActorDialog, type ListedPart } from '../../questions/actor_dialog.tsx';
+import { ActorDialog, type AnswerViewProps, type ListedPart } from '../../questions/actor_dialog.tsx';
 import { questionAddress } from '../../questions/query_address.ts';
-import { type Board, listQuestions, readBoard, replaceBoard, type SavedQuestion } from '../../questions/saved.ts';
+import {
+  type Board,
+  listQuestions,
+  type QuestionKind,
+  readBoard,
+  replaceBoard,
+  type SavedQuestion,
+} from '../../questions/saved.ts';
 import { currentLocation } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { IconButton } from '../../ui/button.tsx';
@@ -143,35 +151,44 @@ function QuestionPanel({ siteId, saved, period, onPart, at, onPlace }: QuestionP
   );
 }
 
+/** What shows the answers of a kind; null: its table. */
+const VIEWS: { readonly [Kind in keyof Questions]: ComponentType<AnswerViewProps<Kind>> | null } = {
+  funnel: FunnelView,
+  trends: TrendsView,
+  retention: RetentionView,
+  paths: PathsView,
+  correlation: null,
+  stickiness: null,
+  lifecycle: null,
+  top: null,
+  live: null,
+  timeline: null,
+  survey: null,
+  promo: null,
+  form: null,
+  actors: null,
+};
+
 interface SavedAnswerProps {
-  kind: string;
+  kind: QuestionKind;
   query: object;
   answer: object;
   onPart: ((part: ListedPart) => void) | undefined;
 }
 
-function SavedAnswer({ kind, query, answer, onPart }: SavedAnswerProps): VNode {
-  // The service answers a saved question as its kind is answered.
-  const props = { query: query as never, answer: answer as never, onPart };
-  switch (kind) {
-    case 'funnel':
-      return <FunnelView {...props} />;
-    case 'trends':
-      return <TrendsView {...props} />;
-    case 'retention':
-      return <RetentionView {...props} />;
-    case 'paths':
-      return <PathsView {...props} />;
-    case 'sql':
-      return (
-        <div class="stack">
-          <p class="muted">Uses the dates in its SQL: the period of this page does not apply.</p>
-          <AnswerRows answer={answer} name={kind} />
-        </div>
-      );
-    default:
-      return <AnswerRows answer={answer} name={kind} />;
+function SavedAnswer({ kind, ...shown }: SavedAnswerProps): VNode {
+  const table = <AnswerRows answer={shown.answer} name={kind} />;
+  if (kind === 'sql') {
+    return (
+      <div class="stack">
+        <p class="muted">Uses the dates in its SQL: the period of this page does not apply.</p>
+        {table}
+      </div>
+    );
   }
+  // The service answers a saved question as its kind is answered; a newer one may have kinds that are not among these.
+  const View = (VIEWS[kind] ?? null) as ComponentType<Omit<SavedAnswerProps, 'kind'>> | null;
+  return View === null ? table : <View {...shown} />;
 }
 
 /** An answer of any kind as its table: of SQL its own columns, of others those that CSV has. */
