@@ -1,5 +1,10 @@
 // What stages share: items that cannot be worked on set apart, values found once a batch, and progress.
 
+/** What was stored does not have the form in which it is written. */
+export class StoredDataError extends Error {
+  readonly code = 'stored_data_unreadable';
+}
+
 /** An item that cannot be worked on, and what it made the work throw. */
 export interface PoisonPill<T> {
   item: T;

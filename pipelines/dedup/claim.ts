@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { StoredDataError } from '#pipelines/stage.ts';
 import type { SourcePosition } from '#schemas/event.ts';
 
 /**
@@ -35,7 +36,12 @@ export function dedupKey(siteId: string, eventId: string, coordinate: SourcePosi
 
 /** The coordinate that a claim's text names. */
 export function positionOfKey(text: string): SourcePosition {
-  const [partition = -1, offset = -1, index = -1] = text.split(':').map((part) => Number.parseInt(part, RADIX));
+  if (!/^[0-9a-z]+:[0-9a-z]+:[0-9a-z]+$/.test(text)) throw new StoredDataError('a claim names no coordinate');
+  const [partition, offset, index] = text.split(':').map((part) => Number.parseInt(part, RADIX)) as [
+    number,
+    number,
+    number,
+  ];
   return { partition, offset, index };
 }
 

@@ -1,4 +1,5 @@
 // A block of rows for the warehouse: its plan and token, and the rows of each table.
+import { StoredDataError } from '#pipelines/stage.ts';
 import type { DeliveryOutcomes, InventoryRecord } from '#schemas/records.ts';
 
 /** Offsets of one partition, both included. */
@@ -60,8 +61,9 @@ export function dedupToken(topic: string, plan: BlockPlan, log = ''): string {
 
 /** Where the first record of a block stands, by its token; rows that are refused become dead letters under it. */
 export function placeOf(token: string): { partition: number; offset: number } {
-  const [, partition, offset] = /\/(\d+)[/:](\d+)-\d+(?:,|$)/.exec(token) ?? [];
-  return { partition: Number(partition ?? 0), offset: Number(offset ?? 0) };
+  const place = /\/(\d+)[/:](\d+)-\d+(?:,|$)/.exec(token);
+  if (place === null) throw new StoredDataError('the token of a block names no place');
+  return { partition: Number(place[1]), offset: Number(place[2]) };
 }
 
 /** Rows gathered from consecutive records of one partition. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dedupKey } from '#pipelines/dedup/claim.ts';
+import { dedupKey, positionOfKey } from '#pipelines/dedup/claim.ts';
 import { deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
 import { createMemoryClaims } from '#test/contract/claims/memory_claims.ts';
 
@@ -40,4 +40,11 @@ test('a claim is a bucket of the wanted size, a short field and the coordinate',
     field: claim.field,
   });
   expect(dedupKey('shop\nid', '', coordinate, 3).field).not.toBe(claim.field);
+});
+
+test('the text of a claim is the coordinate again, and any other is an error', () => {
+  const coordinate = { partition: 3, offset: 123_456_789_012, index: 49 };
+  expect(positionOfKey(dedupKey('shop', 'id', coordinate, 3).coordinate)).toEqual(coordinate);
+  for (const text of ['', '3', '3:c', '3:c:', '3:c:5:6', '3:-1:5', '3:C:5'])
+    expect(() => positionOfKey(text)).toThrow(expect.objectContaining({ code: 'stored_data_unreadable' }));
 });

@@ -67,6 +67,13 @@ test.for([
   expect(placeOf(token)).toEqual(place);
 });
 
+test.for(['', 'events', 'events/', 'events/a/5-9', 'events/4/5'])(
+  'a token that names no place is an error: %s',
+  (token) => {
+    expect(() => placeOf(token)).toThrow(expect.objectContaining({ code: 'stored_data_unreadable' }));
+  },
+);
+
 function gathered(next: number, ...records: [offset: number, ...rows: string[]][]): PendingRows<string> {
   const some = pendingFrom<string>(next, 0);
   for (const [offset, ...rows] of records) appendRows(some, offset, rows, 10);
