@@ -1,7 +1,14 @@
 import avsc from 'avsc';
 import { schemaJson } from './avro.ts';
-import { type Event, type EventEntry, eventBatch, type Person, type SourcePosition } from './event.ts';
-import { eventBytesBound, writeEvent } from './event_encoder.ts';
+import {
+  type Event,
+  type EventEntry,
+  eventBatch,
+  eventBytesBound,
+  type Person,
+  type SourcePosition,
+  writeEvent,
+} from './event.ts';
 import {
   type AvroType,
   avroType,

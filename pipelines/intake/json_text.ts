@@ -1,6 +1,6 @@
 // JSON texts of requests: their outline without parsing them whole, and one form for equal values.
 
-import { isObject } from '#pipelines/privacy/clean_properties.ts';
+import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 /** Where a body holds its key: names from the top down, the first place that has a text counting. */
 export type KeyPlaces = readonly (readonly string[])[];
 
@@ -237,4 +237,8 @@ export function firstGiven(...values: readonly unknown[]): unknown {
 /** Whether an optional object is there, or was left out: null, an empty text, or the empty list that PHP writes of an empty array. */
 export function isAbsentOrObject(value: unknown): boolean {
   return firstGiven(value) === undefined || isObject(value) || (Array.isArray(value) && value.length === 0);
+}
+
+export function objectOr(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
 }

@@ -1,7 +1,7 @@
 // An event as it was sent, each field read and checked.
 
 import { pageUrl } from '#pipelines/delivery/vocabulary.ts';
-import { isAbsentOrObject } from '#pipelines/intake/json_text.ts';
+import { isAbsentOrObject, objectOr } from '#pipelines/intake/json_text.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { WorkBudget } from '#pipelines/privacy/effort.ts';
 import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
@@ -9,7 +9,7 @@ import { isNobodysId, isPlaceholderId, numberId } from '#pipelines/privacy/place
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 import { ACTION_SOURCES, type ActionSource, type Caller } from '#schemas/event.ts';
 import { eventCountries, type IntakeContext, idCountries, type SentEvent } from './call.ts';
-import { objectOr } from './compat/mapped_call.ts';
+
 import { readUuid } from './event_id.ts';
 import { type RejectionCode, readEventName, readShortText } from './rejections.ts';
 import { readTimestamp, writtenTime } from './timestamp.ts';

@@ -16,8 +16,15 @@ import {
 import { isReachableAddress, writtenAddress } from './ip_addresses.ts';
 import { type Feed, RANKS } from './key_words.ts';
 import { REDACTED } from './normalise_text.ts';
-import { isPlaceholderAddress, isPlaceholderContactHash } from './placeholder_contacts.ts';
-import { isCookielessId, isMissingId, isPlaceholderHash, isPlaceholderId, numberId } from './placeholder_ids.ts';
+import {
+  isCookielessId,
+  isMissingId,
+  isPlaceholderAddress,
+  isPlaceholderContactHash,
+  isPlaceholderHash,
+  isPlaceholderId,
+  numberId,
+} from './placeholder_ids.ts';
 import { redactText } from './redact_text.ts';
 
 const PLACE_CHARACTERS_MAX = 100;

@@ -10,7 +10,7 @@ import {
 import type { Identifiers } from '#schemas/event.ts';
 import { networkOf } from './ip_addresses.ts';
 import { normaliseEmail, plainText, scanText } from './normalise_text.ts';
-import { isDummyNumber, isPlaceholderAddress } from './placeholder_contacts.ts';
+import { isDummyNumber, isPlaceholderAddress } from './placeholder_ids.ts';
 
 /** Identifiers of nobody yet: every field null. */
 export function noIdentifiers(): Identifiers {

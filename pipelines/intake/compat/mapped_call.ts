@@ -1,6 +1,6 @@
 // What requests of other vendors' libraries have in common once they are mapped to events.
 import { firstGiven } from '#pipelines/intake/json_text.ts';
-import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { numberId } from '#pipelines/privacy/placeholder_ids.ts';
 import type { Caller } from '#schemas/event.ts';
 
@@ -20,10 +20,6 @@ type CallProblem = keyof typeof CALL_PROBLEMS;
 
 /** The event of a call, in the form POST /v1/ingest takes it; what is no object goes on as it is and is rejected there. */
 export type MappedCall = { ok: true; event: unknown } | { ok: false; code: CallProblem };
-
-export function objectOr(value: unknown): JsonObject {
-  return isObject(value) ? value : {};
-}
 
 /**
  * An id as text: many libraries send numbers, and of a rounded one nobody knows which it was. What is neither text nor number

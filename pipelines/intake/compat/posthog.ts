@@ -1,6 +1,6 @@
-import { firstGiven, isAbsentOrObject } from '#pipelines/intake/json_text.ts';
+import { firstGiven, isAbsentOrObject, objectOr } from '#pipelines/intake/json_text.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import { type Arrival, clockOf, given, idText, type MappedCall, objectOr } from './mapped_call.ts';
+import { type Arrival, clockOf, given, idText, type MappedCall } from './mapped_call.ts';
 
 /** Properties that are the envelope's rather than the event's. */
 const ENVELOPE_PROPERTIES = new Set(['token', 'distinct_id', '$insert_id']);

@@ -1,11 +1,11 @@
 // Calls of Segment's HTTP API as events.
 
 import { DESTINATIONS_PROPERTY, readFlag, unwrapped } from '#pipelines/delivery/vocabulary.ts';
-import { firstGiven, isAbsentOrObject } from '#pipelines/intake/json_text.ts';
+import { firstGiven, isAbsentOrObject, objectOr } from '#pipelines/intake/json_text.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { isNobodysId } from '#pipelines/privacy/placeholder_ids.ts';
 import { readSentAt } from '../timestamp.ts';
-import { type Arrival, clockOf, given, idText, type MappedCall, objectOr } from './mapped_call.ts';
+import { type Arrival, clockOf, given, idText, type MappedCall } from './mapped_call.ts';
 
 /** The calls of Segment's HTTP Tracking API, by the path each has of its own. */
 export const SEGMENT_CALLS = ['track', 'identify', 'page', 'screen', 'group', 'alias'] as const;

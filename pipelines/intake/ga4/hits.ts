@@ -1,8 +1,8 @@
 // Hits of GA4's wire, and limits of their parameters.
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { createWorkBudget, jsonIn, type WorkBudget } from '#pipelines/privacy/effort.ts';
-import { objectOr } from '../compat/mapped_call.ts';
-import { sharedProblem } from '../json_text.ts';
+
+import { objectOr, sharedProblem } from '../json_text.ts';
 
 /** One event as it is on GA4's wire. */
 export interface Hit {

@@ -2,8 +2,8 @@
 import { consentOf } from '#pipelines/delivery/consent.ts';
 import { conversionName } from '#pipelines/delivery/vocabulary.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import { given, idText, objectOr, pageArrival } from '../compat/mapped_call.ts';
-import { firstGiven, isAbsentOrObject, sharedProblem } from '../json_text.ts';
+import { given, idText, pageArrival } from '../compat/mapped_call.ts';
+import { firstGiven, isAbsentOrObject, objectOr, sharedProblem } from '../json_text.ts';
 import { readShortText } from '../rejections.ts';
 import { readForeignTime } from '../timestamp.ts';
 import { areTooMany, parametersOfMeasurements } from './hits.ts';

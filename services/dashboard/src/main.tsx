@@ -2,13 +2,13 @@
 import './styles/main.css';
 import { effect } from '@preact/signals';
 import { render } from 'preact';
+import { followTheme } from './browser_storage.ts';
 import { findPage, PAGES } from './page_list.ts';
 import { periodIn, storedPeriod, storePeriod, withPeriod } from './period.ts';
 import { currentLocation, setQueryDefaults, setRoutes, startRouter } from './router.ts';
 import { cancelReauth, currentUser, followSession, readSession, session, watchReauth } from './session.ts';
 import { fetchPageCode, Shell } from './shell.tsx';
 import { followSite, forgetSites } from './site_list.ts';
-import { followTheme } from './theme.ts';
 import { dropToasts, guardUnsaved, pendingLeave } from './ui/dialog.tsx';
 
 /** What the browser's history has of a place to which a link led with a period of its own. */

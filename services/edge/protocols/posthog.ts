@@ -1,9 +1,9 @@
 // PostHog's capture API, with the flags and remote configuration that its libraries ask for.
 
 import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
-import { objectOr } from '#pipelines/intake/compat/mapped_call.ts';
 import { mapPosthogEvent } from '#pipelines/intake/compat/posthog.ts';
 import type { KeyPlaces } from '#pipelines/intake/json_text.ts';
+import { objectOr } from '#pipelines/intake/json_text.ts';
 import { readSentAt } from '#pipelines/intake/timestamp.ts';
 import type { Limited } from '#pipelines/limits/rate_limits.ts';
 import { isObject } from '#pipelines/privacy/clean_properties.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { hashEmail } from '#pipelines/privacy/hash_identifiers.ts';
-import { isPlaceholderAddress, isPlaceholderContactHash } from '#pipelines/privacy/placeholder_contacts.ts';
+import { isPlaceholderAddress, isPlaceholderContactHash } from '#pipelines/privacy/placeholder_ids.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { ACTION_SOURCES, type Event, type Identifiers } from '#schemas/event.ts';
+import { ACTION_SOURCES, type Event, eventBytesBound, type Identifiers, writeEvent } from '#schemas/event.ts';
 import { decodeEvent, encodeEvent, eventBatchType } from '#schemas/event_batch.ts';
-import { eventBytesBound, writeEvent } from '#schemas/event_encoder.ts';
 import { cases } from '#test/harness/environment.ts';
 import { sampleEvent } from './sample_event.ts';
 

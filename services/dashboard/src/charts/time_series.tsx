@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { theme } from '../browser_storage.ts';
 import { intervalStart, number } from '../format.ts';
-import { theme } from '../theme.ts';
 import { ChartTable, colourOf, type Series } from './chart_table.tsx';
 import type { Drawing } from './uplot_chart.ts';
 
