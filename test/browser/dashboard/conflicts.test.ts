@@ -43,7 +43,7 @@ test('what somebody else changed is shown, and by keyboard mine is saved over it
     }
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(size.width);
   }
-  for (const name of ['Decide later', 'Take theirs', 'Keep mine']) {
+  for (const name of ['Cancel', 'Discard my changes', 'Overwrite']) {
     await tabTo(page, name);
   }
   await page.keyboard.press('Enter');
@@ -78,7 +78,7 @@ test('theirs is taken, and nothing is sent; or nothing is decided, and what was 
   await asked(page).waitFor({ state: 'detached' });
   expect(await name.inputValue()).toBe('Corner store');
   await name.press('Enter');
-  await asked(page).getByRole('button', { name: 'Take theirs' }).click();
+  await asked(page).getByRole('button', { name: 'Discard my changes' }).click();
   await asked(page).waitFor({ state: 'detached' });
   expect(await name.inputValue()).toBe('Market');
   expect(site.sent).toEqual([]);
@@ -104,9 +104,9 @@ test('where somebody changed nothing that the form is about, nobody is asked; wh
   await row(page, 'Rules IP address 203.0.113.1 nothing IP address 203.0.113.9').waitFor();
   const rule = { kind: 'event', value: 'noise', property: null };
   site.ben({ block_rules: [rule] });
-  await asked(page).getByRole('button', { name: 'Keep mine' }).click();
+  await asked(page).getByRole('button', { name: 'Overwrite' }).click();
   await asked(page).getByText('Event noise').first().waitFor();
-  await asked(page).getByRole('button', { name: 'Keep mine' }).click();
+  await asked(page).getByRole('button', { name: 'Overwrite' }).click();
   await page.getByText('The rule was added').waitFor();
   const mine = { kind: 'ip', value: '203.0.113.9', property: null };
   expect(site.sent.at(-1)?.body).toEqual({ block_rules: [rule, mine] });
@@ -161,7 +161,7 @@ interface Case {
   ben: object;
   /** What is shown of what ben has done. */
   shown: string;
-  keeps: object;
+  keeps: { method: string; body: unknown };
 }
 
 const CASES: Case[] = [
@@ -275,7 +275,8 @@ test.for(CASES)('of $of, changed by two at once, one is chosen', async ({ at, sh
   await row(page, shown).waitFor();
   expect(await axeViolations(page)).toEqual([]);
   expect(item.sent).toEqual([]);
-  await asked(page).getByRole('button', { name: 'Keep mine' }).click();
+  const button = keeps.method === 'DELETE' ? 'Remove anyway' : 'Overwrite';
+  await asked(page).getByRole('button', { name: button }).click();
   await asked(page).waitFor({ state: 'detached' });
   expect(item.sent).toEqual([keeps]);
   expect(faults).toEqual([]);
@@ -291,7 +292,7 @@ test('where a secret is replaced that somebody else may have replaced, one is as
   await page.keyboard.press('Enter');
   await asked(page).getByText('a secret may have been replaced').waitFor();
   expect(await asked(page).textContent()).not.toContain('tell-nobody');
-  await asked(page).getByRole('button', { name: 'Keep mine' }).click();
+  await asked(page).getByRole('button', { name: 'Overwrite' }).click();
   await page.getByText('Saved the settings of').waitFor();
   expect(item.sent).toEqual([{ method: 'PATCH', body: { secrets: { secret: 'tell-nobody' } } }]);
   await context.close();

@@ -161,8 +161,8 @@ test('stages that are behind or do not run are seen, with what died in them, and
   await page.setViewportSize({ width: 390, height: 844 });
   const table = page.getByRole('region', { name: 'Stages with their lag' });
   const { right } = await table.evaluate((one) => one.getBoundingClientRect());
-  for (const name of ['Stage', 'Lag', 'Records/s', 'Oldest waits']) {
-    const heading = table.getByRole('columnheader', { name });
+  for (const name of ['Stage', 'Lag', 'Records/s', 'Oldest lag']) {
+    const heading = table.getByRole('columnheader', { name, exact: true });
     expect(await heading.evaluate((one) => one.getBoundingClientRect().right), name).toBeLessThanOrEqual(right);
   }
   expect(await axeViolations(page)).toEqual([]);

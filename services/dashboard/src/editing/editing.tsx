@@ -246,19 +246,19 @@ function Choice({ conflict, isBusy, what, names = {}, textOf = factText }: Choic
         )}
         <p class="muted">
           {isRemoval
-            ? 'Keep mine removes it anyway. Take theirs leaves it as it is now.'
-            : 'Keep mine overwrites the fields that you changed and keeps the rest of theirs. Take theirs discards your changes.'}
+            ? 'Remove anyway discards their changes. Discard my changes leaves it as it is now.'
+            : 'Overwrite saves the fields that you changed and keeps the rest of theirs.'}
         </p>
         {replaced.length > 0 && (
           <p>
-            Both of you changed {replaced.join(', ')} in ways that cannot be merged: Keep mine replaces all of it with
+            Both of you changed {replaced.join(', ')} in ways that cannot be merged: Overwrite replaces all of it with
             yours.
           </p>
         )}
         <div class="actions">
-          <Button label="Decide later" onClick={leave} />
-          <Button label="Take theirs" disabled={isBusy} onClick={take} />
-          <Button kind="primary" label="Keep mine" disabled={isBusy} onClick={keep} />
+          <Button label="Cancel" onClick={leave} />
+          <Button label="Discard my changes" disabled={isBusy} onClick={take} />
+          <Button kind="primary" label={isRemoval ? 'Remove anyway' : 'Overwrite'} disabled={isBusy} onClick={keep} />
         </div>
       </div>
     </Dialog>
@@ -281,7 +281,7 @@ function FoundTable({ found, isRemoval, names, textOf }: FoundTableProps): VNode
             <th scope="col">Field</th>
             <th scope="col">When you opened it</th>
             <th scope="col">Theirs</th>
-            {!isRemoval && <th scope="col">If you keep yours</th>}
+            {!isRemoval && <th scope="col">If you overwrite</th>}
           </tr>
         </thead>
         <tbody>

@@ -78,7 +78,7 @@ function DateRange({ firstDay, lastDay, onRange }: DateRangeProps): VNode {
         onValue={setLast}
         problem={isWrong ? 'The last day must not be before the first.' : ''}
       />
-      <Button type="submit" kind="primary" label="Show these days" disabled={isWrong} />
+      <Button type="submit" kind="primary" label="Apply" disabled={isWrong} />
     </form>
   );
 }

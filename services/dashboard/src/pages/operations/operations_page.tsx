@@ -79,7 +79,7 @@ const COLUMNS: readonly Column<Row>[] = [
   numberColumn('lag', 'Lag', ({ item }) => item.lag),
   numberColumn('rate', 'Records/s', ({ item }) => item.rate),
   {
-    ...{ id: 'age', title: 'Oldest waits', value: ({ item }) => item.waits_longer_than_ms },
+    ...{ id: 'age', title: 'Oldest lag', value: ({ item }) => item.waits_longer_than_ms },
     cell: ({ item }) => waitText(item),
   },
   stateColumn('state', 'State', ({ item }) => stageState(item)),
