@@ -24,7 +24,7 @@ export function createMetrics(stage: string) {
   const taken = counter('svc_events_in_total', 'Events taken in', []);
   const passed = counter('svc_events_passed_total', 'Events passed on', []);
   const dropped = counter('svc_events_dropped_total', 'Events dropped on purpose', ['reason']);
-  const diverted = counter('svc_events_diverted_total', 'Events put on a retry lane', ['lane']);
+  const diverted = counter('svc_events_diverted_total', 'Events put on a retry topic', ['lane']);
   const dead = counter('svc_events_dead_total', 'Events or records dead-lettered', ['reason']);
   const lagHelp = 'Offsets between what the group has committed and the end of the partition';
   const lag = gauge('svc_lag_records', lagHelp, ['topic', 'partition']);

@@ -209,7 +209,7 @@ function cleanArray(
 function isRemoved(meaning: KeyMeaning, value: unknown, role: Role, walk: Walk): boolean {
   if (value === null || typeof value === 'boolean') return false;
   const kind = feedOf(meaning, role, walk.anonymous);
-  // What there is no effort left to read goes all the same.
+  // What there is no budget left to read goes all the same.
   const isFed =
     kind !== null &&
     (!spend(walk.budget, stepsToFeed(kind, value)) || feed(walk.found, kind, value, rankAt(meaning, role), walk));

@@ -63,7 +63,7 @@ const CHARACTERS_PER_STEP = 64;
 
 /**
  * What a text says that is itself JSON, as tag managers send whole objects; null where it is none. `unread`: there is no
- * effort left.
+ * budget left.
  */
 export function jsonIn(text: string, budget: WorkBudget): object | null | 'unread' {
   if (!mayBeJson(text)) return null;

@@ -41,7 +41,7 @@ const PHONE_PARTS: ReadonlySet<string> = new Set(
 const OTHER_PARTS: ReadonlySet<string> = new Set(words.NO_PHONE_PARTS.split(' '));
 
 const PLAIN: KeyMeaning = meaning('never', null);
-/** Of a name that there was no effort left for. */
+/** Of a name that there was no budget left for. */
 const UNJUDGED: KeyMeaning = { ...meaning('always', null), suspicious: true };
 const KNOWN = knownWords();
 const SECRETS: ReadonlyMap<string, SecretRemoval> = new Map(
@@ -53,7 +53,7 @@ const cache = new Map<string, KeyMeaning>();
 
 /**
  * What a property's or a query parameter's name says about its value, whatever its case and separators. Of one that there is no
- * effort left for, that value and name are to go.
+ * budget left for, that value and name are to go.
  */
 export function keyMeaning(key: string, budget?: WorkBudget): KeyMeaning {
   const known = cache.get(key) ?? (budget === undefined ? undefined : judged.get(budget)?.get(key));

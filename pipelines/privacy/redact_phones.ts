@@ -300,7 +300,7 @@ const VALID_DIGITS_MAX = 13;
  * the country. Digits without anything between them are left: they are an order number as likely.
  *
  * @param bits What `scanText` said of the text.
- * @param effort What is left to the event that the text is of.
+ * @param budget What is left to the event that the text is of.
  */
 export function redactCountryPhones(
   text: string,
@@ -440,7 +440,7 @@ const STEPS = 20;
 
 /**
  * The valid number that a text is in a country, or with its plus in whatever country; null where it is none.
- * `unread`: there is no effort left.
+ * `unread`: there is no budget left.
  */
 function readPhone(text: string, country: string | null, budget: WorkBudget): PhoneNumber | null | 'unread' {
   const key = `${country ?? ''} ${text}`;

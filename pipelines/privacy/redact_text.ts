@@ -46,7 +46,7 @@ export type Stands = 'text' | Names;
  *
  * @param anonymous Remove also what identifies a visitor: parameters such as click ids, and a text that is an IP address.
  * @param countries Those by whose numbering plans numbers without a country code are recognised (ISO 3166-1 alpha-2).
- * @param effort What is left to the event that the text is of; absent, that of one event.
+ * @param budget What is left to the event that the text is of; absent, that of one event.
  * @param stands What its key says it is.
  */
 export function redactText(

@@ -32,7 +32,7 @@ const PARAM_CHARACTERS_MAX = 500;
 const HEALTH = '/v1/admin/health';
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'] as const;
 /**
- * The routes of the control service. Nothing is parsed for a stranger: host, origin and who asks are checked before the
+ * The routes of the control service. Nothing is parsed for anonymous callers: host, origin and who asks are checked before the
  * body is read.
  */
 export function createControlApp(options: ControlOptions): HttpServer {

@@ -101,13 +101,15 @@ export const healthShape = Type.Object({
   reason: Type.String({ description: 'Why, where it is not delivering: a stable code; else empty' }),
   attempts: countField('Events attempted'),
   delivered: countField('Of these, delivered'),
-  diverted: countField('Of these, put on a lane for another attempt'),
+  diverted: countField('Of these, put on a retry topic for another attempt'),
   dead: countField('Of these, given up; an event that died twice counts twice'),
   failed: countField(
     'Events that died in the last 24 hours and are dead still: what was delivered since is not counted',
   ),
-  paused: countField('Events put on a lane without an attempt'),
-  waiting: countField('Events that wait on a lane now; those that wait in the main topic are lag, not counted here'),
+  paused: countField('Events put on a retry topic without an attempt'),
+  waiting: countField(
+    'Events that wait on a retry topic now; those that wait in the main topic are lag, not counted here',
+  ),
   skipped: Type.Record(Type.String(), Type.Integer(), { description: 'Events left out, by reason' }),
   delivered_at: nullable(timeField('When an event was last delivered')),
   failed_at: nullable(timeField('When one last was not')),

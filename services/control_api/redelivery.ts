@@ -129,7 +129,7 @@ const source = Type.Enum(['events', 'dead_letters'], {
 });
 const RATE_MAX = 100_000;
 const rate = Type.Integer({ description: 'Events per second at the most', minimum: 1, maximum: RATE_MAX });
-const force = Type.Boolean({ description: 'Send also what is known as delivered or waits on a lane' });
+const force = Type.Boolean({ description: 'Send also what is known as delivered or waits on a retry topic' });
 const dryRun = Type.Boolean({ description: 'Only count' });
 const wanted = Type.Enum(['running', 'paused', 'cancelled'], { description: 'What is wanted of it' });
 
@@ -172,7 +172,7 @@ export const replayShape = Type.Object({
   share_read: nullable(Type.Number(), { description: 'Of the range, in counting or sending: from 0 to 1' }),
   seen: countField('Events of the destination and site among what was read'),
   delivered: countField('Of these, left out as the destination has them'),
-  pending: countField('Of these, left out as they wait on a lane'),
+  pending: countField('Of these, left out as they wait on a retry topic'),
   unreadable: countField('Records that cannot be read, or dead letters that were cut'),
   chosen: countField('Of these, to be sent; while sending, written for delivery'),
   skipped_before: countField(
@@ -182,7 +182,7 @@ export const replayShape = Type.Object({
   found: nullable(
     Type.Object({
       delivered: countField('Left out as the destination has them'),
-      pending: countField('Left out as they wait on a lane'),
+      pending: countField('Left out as they wait on a retry topic'),
       unreadable: countField('Records that cannot be read, or dead letters that were cut'),
       skipped_before: countField('Of those to be sent, skipped by delivery the last time'),
     }),

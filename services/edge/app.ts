@@ -44,7 +44,7 @@ interface AppOptions extends EdgeParts {
 const REQUEST_MS_MAX = 30_000;
 
 /**
- * The public routes of the service. Nothing is parsed for a stranger: the key is checked before the body is read. Each
+ * The public routes of the service. Nothing is parsed for an anonymous caller: the key is checked before the body is read. Each
  * group of routes is mounted in a file of its own, by one line here.
  */
 export function createApp(options: AppOptions): HttpServer {
@@ -120,7 +120,7 @@ function mountHealth(app: HttpServer, { healthy, sharesLimits }: AppOptions): vo
 /**
  * Whether a certificate may be had for a domain, as Caddy's `on_demand_tls ask` wants to know: exactly the claimed
  * domains that are verified, and none below or above them. Null: it may. A look into the settings in memory: nothing is
- * asked and nothing kept for a stranger's name.
+ * asked and nothing kept for a foreign name.
  */
 function tlsRefusal(table: SettingsTable, domain: unknown): EdgeErrorCode | null {
   const canonical = typeof domain === 'string' ? canonicalDomain(domain) : null;

@@ -15,9 +15,9 @@ export interface ConcurrencyLimits {
 
 /** What one request may use; released when the request is done. */
 export interface Permit {
-  /** Its sender has shown a valid key: it takes no more of what strangers share. */
+  /** Its sender has shown a valid key: it takes no more of what anonymous callers share. */
   know(): void;
-  /** Begins its body; false where strangers have as many under way as they may, and it is one of theirs. */
+  /** Begins its body; false where anonymous callers have as many under way as they may, and it is one of theirs. */
   begin(): boolean;
   /** Takes so many more bytes; false where the limit does not allow them. */
   reserveBytes(bytes: number): boolean;

@@ -95,7 +95,7 @@ export type QuotaMetrics = ReturnType<typeof createQuotaMetrics>;
 export function createQuotaMetrics(stage: Metrics) {
   const settled = stage.counter('svc_quota_settled_total', 'Unique events settled against an allowance', []);
   const released = stage.counter('svc_quota_released_total', 'Reserved events that were released', ['reason']);
-  const restored = stage.counter('svc_quota_restored_total', 'Partitions whose lost counters were put back', []);
+  const restored = stage.counter('svc_quota_restored_total', 'Partitions whose lost counters were restored', []);
   return {
     stage,
     settled: (events: number): void => settled.inc(events),

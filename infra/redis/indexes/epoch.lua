@@ -3,7 +3,7 @@ local prefix = KEYS[1]
 local EPOCH, LOCK, ATTEMPT, PASSED = prefix .. 'epoch', prefix .. 'rebuilder', prefix .. 'attempt', prefix .. 'passed'
 local actions = {}
 
--- Answers: this server's run id, the index's incarnation and the time of the last use (milliseconds), these two empty if
+-- Answers: this server's run id, the index's epoch and the time of the last use (milliseconds), these two empty if
 -- there are none, and what time it is.
 function actions.state()
   return { run_id(), redis.call('GET', EPOCH) or '', redis.call('GET', prefix .. 'used') or '',
@@ -17,21 +17,21 @@ function actions.keep(token, ms)
   return redis.call('PEXPIRE', LOCK, ms)
 end
 
--- Ends an incarnation of another layout: a process that uses that must not go on during the rebuild. Answers 0 if the lock
+-- Ends an epoch of another layout: a process that uses that must not go on during the rebuild. Answers 0 if the lock
 -- was lost.
 function actions.invalidate(token, layout)
   if redis.call('GET', LOCK) ~= token then return 0 end
-  local incarnation = redis.call('GET', EPOCH)
-  if incarnation and (string.match(incarnation, ' (.*)$') or '') ~= layout then redis.call('DEL', EPOCH) end
+  local epoch = redis.call('GET', EPOCH)
+  if epoch and (string.match(epoch, ' (.*)$') or '') ~= layout then redis.call('DEL', EPOCH) end
   return 1
 end
 
--- Begins the incarnation, ends the attempt that led to it and answers 1; 0 if the server on which the rebuild began, by its
+-- Begins the epoch, ends the attempt that led to it and answers 1; 0 if the server on which the rebuild began, by its
 -- run id, or the lock was lost meanwhile. `begun`: when it began by that server (milliseconds).
 function actions.complete(token, server, begun, layout)
   if redis.call('GET', LOCK) ~= token or run_id() ~= server then return 0 end
   mark_used(prefix, tonumber(begun))
-  redis.call('SET', EPOCH, incarnation_of(server, layout))
+  redis.call('SET', EPOCH, epoch_of(server, layout))
   redis.call('DEL', LOCK, ATTEMPT, PASSED)
   return 1
 end

@@ -129,7 +129,7 @@ interface IncompleteIndex {
 }
 
 /**
- * One life of an index in Redis. The incarnation is written beside the index when that is made, and names the server process;
+ * One life of an index in Redis. The epoch is written beside the index when that is made, and names the server process;
  * the scripts that use the index compare the two in the same call. A server that kept its data over a restart, or took over
  * from another, may lack only the last writes, so the time of the last use says from when on to rebuild.
  */
@@ -143,7 +143,7 @@ function createEpochScript(redis: Redis) {
 }
 
 /**
- * The incarnation of an index whose keys begin with one of the prefixes; in a cluster each prefix lies on a node of its own.
+ * The epoch of an index whose keys begin with one of the prefixes; in a cluster each prefix lies on a node of its own.
  * `layout`, without spaces, names what decides where things are found: under another one the whole index counts as lost.
  */
 export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layout = '') {
@@ -151,8 +151,8 @@ export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layo
   return {
     async state(): Promise<IndexState> {
       const found = (await Promise.all(prefixes.map((prefix) => run(prefix, 'state')))) as StateAnswer[];
-      const incarnationOf = (runId: string): string => (layout === '' ? runId : `${runId} ${layout}`);
-      const lost = found.filter(([runId, epoch]) => epoch !== incarnationOf(runId));
+      const epochOf = (runId: string): string => (layout === '' ? runId : `${runId} ${layout}`);
+      const lost = found.filter(([runId, epoch]) => epoch !== epochOf(runId));
       if (lost.length === 0) return { kind: 'whole' };
       const since = lost.map(([, epoch, used]) => {
         const [server, ...madeBy] = epoch.split(' ');
@@ -171,7 +171,7 @@ export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layo
       }
       return true;
     },
-    /** With the lock held: ends an incarnation of another layout, so that no process uses that any more. */
+    /** With the lock held: ends an epoch of another layout, so that no process uses that any more. */
     async invalidate(token: string): Promise<void> {
       for (const prefix of prefixes) await run(prefix, 'invalidate', token, layout);
     },
@@ -180,7 +180,7 @@ export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layo
       for (const prefix of prefixes) await run(prefix, 'keep', token, forMs);
     },
     /**
-     * Begins the incarnation, on the servers that were there when the rebuild began. False if the lock or the server was lost
+     * Begins the epoch, on the servers that were there when the rebuild began. False if the lock or the server was lost
      * since: the index is to be rebuilt again.
      */
     async complete(token: string, servers: readonly IndexServer[]): Promise<boolean> {

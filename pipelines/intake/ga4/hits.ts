@@ -121,7 +121,7 @@ function namesIn(value: unknown, budget: WorkBudget): number {
   return names.size;
 }
 
-/** Ends where there are too many already, or no effort is left: then cleaning reads no more of it either. */
+/** Ends where there are too many already, or no budget is left: then cleaning reads no more of it either. */
 function addNames(value: unknown, names: Set<string>, depth: number, budget: WorkBudget): void {
   if (names.size > HIT_PARAMETERS_MAX || depth > DEPTH_MAX) return;
   const inside = typeof value === 'string' ? jsonIn(value, budget) : value;

@@ -225,7 +225,10 @@ const FORM_START = Buffer.from('data=');
 /** Form fields come from beacons, which a browser limits to 64 KiB. */
 const FORM_BYTES_MAX = 512 * 1024;
 
-/** What a stranger's body may become, however small it was sent: batches of events shrink to a tenth, seldom to less than a fortieth. */
+/**
+ * What the body of an anonymous caller may become, however small it was sent: batches of events shrink to a tenth, seldom to
+ * less than a fortieth.
+ */
 const ANONYMOUS_BYTES = 256 * 1024;
 const ANONYMOUS_GROWTH_MAX = 64;
 

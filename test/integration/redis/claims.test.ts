@@ -167,7 +167,7 @@ test('claims made by another layout count as lost, all of them, and go when they
   expect(await held()).toBe(0);
 });
 
-test('claims whose incarnation tells no layout are not trusted, and stay where they are until they are made again', async () => {
+test('claims whose epoch tells no layout are not trusted, and stay where they are until they are made again', async () => {
   const before = await alone();
   await before.claim(some(200, 'id'));
   const [runId = ''] = ((await redis().get('d:epoch')) ?? '').split(' ');
