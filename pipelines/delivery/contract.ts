@@ -1,9 +1,9 @@
 import type { TObject } from 'typebox';
+import type { PrivacyChoices } from '#pipelines/events/consent.ts';
+import type { ConversionName } from '#pipelines/events/vocabulary.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { PlatformAnswer } from '#schemas/records.ts';
 import type { Site } from '#schemas/setting.ts';
-import type { PrivacyChoices } from './consent.ts';
-import type { ConversionName } from './vocabulary.ts';
 
 /** What is sent. `body` is already serialised, so that its size is known and a re-send is the same bytes. */
 export interface HttpRequest {

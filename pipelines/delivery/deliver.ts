@@ -1,8 +1,16 @@
 // The delivery of one batch of events to one destination: which events go, and in what batches.
+
+import { isRestricted, type PrivacyChoices, privacyChoices } from '#pipelines/events/consent.ts';
+import {
+  conversionName,
+  excludesDestination,
+  type PrivacyFlag,
+  type Properties,
+  readFlag,
+} from '#pipelines/events/vocabulary.ts';
 import { definitionsOf } from '#pipelines/settings/event_definitions.ts';
 import type { Event, EventEntry } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
-import { isRestricted, type PrivacyChoices, privacyChoices } from './consent.ts';
 import type { Adapter, EntryOutcome, Limits, MapResult, SerializedEvent } from './contract.ts';
 import {
   type DeliveryJob,
@@ -20,7 +28,6 @@ import { deadlineOfAge } from './event_fields.ts';
 import { callBudget, exchange, sendPermitted, settleUnresolved } from './exchange.ts';
 import { matchingIdentifiers } from './matching.ts';
 import { mappedEventName, readSettings } from './setting_fields.ts';
-import { conversionName, excludesDestination, type PrivacyFlag, type Properties, readFlag } from './vocabulary.ts';
 
 /** How long events wait for a site's settings to become valid before they are looked at again. */
 const SETTINGS_WAIT_MS = 60_000;

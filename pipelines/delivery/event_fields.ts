@@ -1,9 +1,10 @@
 // What advertising platforms ask of an event alike: when, under which id, what was bought.
+
+import { firstNumber, firstText, isRecord, type Properties } from '#pipelines/events/vocabulary.ts';
 import { META_LIBRARY, TIKTOK_LIBRARY } from '#pipelines/intake/pixels.ts';
 import { readShortText } from '#pipelines/intake/rejections.ts';
 import { REDACTED } from '#pipelines/privacy/normalise_text.ts';
 import type { Event } from '#schemas/event.ts';
-import { firstNumber, firstText, isRecord, type Properties } from './vocabulary.ts';
 
 /** What was bought, seen or looked for, as the advertising platforms ask for it alike. */
 interface Commerce {

@@ -2,8 +2,8 @@
 
 import { type TObject, type TSchema, Type } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
+import { folded } from '#pipelines/events/vocabulary.ts';
 import type { Adapter } from './contract.ts';
-import { folded } from './vocabulary.ts';
 
 interface FieldOptions {
   title: string;

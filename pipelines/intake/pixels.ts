@@ -1,5 +1,5 @@
 // Hits of the browser pixels of Meta and TikTok as events.
-import { conversionName } from '#pipelines/delivery/vocabulary.ts';
+import { conversionName } from '#pipelines/events/vocabulary.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { isPlaceholderId } from '#pipelines/privacy/placeholder_ids.ts';
 import { given, idText, pageArrival } from './compat/mapped_call.ts';

@@ -1,6 +1,6 @@
 // An event as it was sent, each field read and checked.
 
-import { pageUrl } from '#pipelines/delivery/vocabulary.ts';
+import { pageUrl } from '#pipelines/events/vocabulary.ts';
 import { isAbsentOrObject, objectOr } from '#pipelines/intake/json_text.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { WorkBudget } from '#pipelines/privacy/effort.ts';

@@ -1,6 +1,6 @@
 // A site's rules for its events, compiled once.
 import { BlockList, isIPv4 } from 'node:net';
-import { ALIASES, conversionName } from '#pipelines/delivery/vocabulary.ts';
+import { ALIASES, conversionName } from '#pipelines/events/vocabulary.ts';
 import { normaliseIp } from '#pipelines/privacy/ip_addresses.ts';
 import { comparableForm } from '#pipelines/privacy/key_words.ts';
 import type { BlockRule, Site } from '#schemas/setting.ts';

@@ -1,6 +1,6 @@
 // Calls of Segment's HTTP API as events.
 
-import { DESTINATIONS_PROPERTY, readFlag, unwrapped } from '#pipelines/delivery/vocabulary.ts';
+import { DESTINATIONS_PROPERTY, readFlag, unwrapped } from '#pipelines/events/vocabulary.ts';
 import { firstGiven, isAbsentOrObject, objectOr } from '#pipelines/intake/json_text.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { isNobodysId } from '#pipelines/privacy/placeholder_ids.ts';

@@ -1,6 +1,6 @@
 // Hits of GA4 as events.
-import { consentOf } from '#pipelines/delivery/consent.ts';
-import { conversionName } from '#pipelines/delivery/vocabulary.ts';
+import { consentOf } from '#pipelines/events/consent.ts';
+import { conversionName } from '#pipelines/events/vocabulary.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { asSha256 } from '#pipelines/privacy/hash_identifiers.ts';
 import type { Caller } from '#schemas/event.ts';

@@ -1,6 +1,6 @@
 // The Measurement Protocol: requests as events, what its validation says, and its limits of names.
-import { consentOf } from '#pipelines/delivery/consent.ts';
-import { conversionName } from '#pipelines/delivery/vocabulary.ts';
+import { consentOf } from '#pipelines/events/consent.ts';
+import { conversionName } from '#pipelines/events/vocabulary.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { given, idText, pageArrival } from '../compat/mapped_call.ts';
 import { firstGiven, isAbsentOrObject, objectOr, sharedProblem } from '../json_text.ts';

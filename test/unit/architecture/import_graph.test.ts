@@ -71,6 +71,18 @@ test('each vendor is named at home alone', () => {
   expect([...named].sort()).toEqual(Object.keys(HOMES).sort());
 });
 
+test.each([
+  ['pipelines/intake/', /^pipelines\/delivery\//],
+  ['pipelines/events/', /^pipelines\/(intake|delivery)\//],
+] as const)('%s imports nothing of those behind it', (folder, behind) => {
+  const files = FILES.filter((file) => file.startsWith(folder));
+  expect(files).not.toEqual([]);
+  const imported = files.flatMap((file) =>
+    importsOf(file).flatMap(({ from }) => (behind.test(ownPath(file, from) ?? '') ? [`${file}: ${from}`] : [])),
+  );
+  expect(imported).toEqual([]);
+});
+
 const ADAPTERS = /^pipelines\/delivery\/(destinations\/|registry\.ts$)/;
 
 test.each(['dedup', 'identity', 'quota', 'warehouse', 'edge', 'redelivery'])(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CANONICAL_NAMES, conversionName, platformName } from '#pipelines/delivery/vocabulary.ts';
+import { CANONICAL_NAMES, conversionName, platformName } from '#pipelines/events/vocabulary.ts';
 
 describe('conversion names', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { prepare } from '#pipelines/delivery/deliver.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import { excludesDestination } from '#pipelines/delivery/vocabulary.ts';
+import { excludesDestination } from '#pipelines/events/vocabulary.ts';
 import { mapSegmentCall } from '#pipelines/intake/compat/segment.ts';
 import { RECEIVED_AT_MS, server, siteWith, take } from '#test/unit/intake/context.ts';
 

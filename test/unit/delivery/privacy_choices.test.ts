@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { privacyChoices } from '#pipelines/delivery/consent.ts';
+import { privacyChoices } from '#pipelines/events/consent.ts';
 
 const limited = (properties: Record<string, unknown>): boolean | null => privacyChoices(properties, {}).limitedDataUse;
 

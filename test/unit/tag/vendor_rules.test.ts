@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { mappedEventName as chosenByService, chosenNames } from '#pipelines/delivery/setting_fields.ts';
-import { conversionName } from '#pipelines/delivery/vocabulary.ts';
+import { conversionName } from '#pipelines/events/vocabulary.ts';
 import type { EventDefinition } from '#services/tag/src/types.ts';
 import { mappedEventName, nameRule, pixelOf, vendorNames } from '#services/tag/src/vendor_events.ts';
 import { definition as definedAs } from '#test/browser/tag/harness/definition.ts';

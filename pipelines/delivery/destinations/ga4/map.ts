@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/consent.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { currencyCode, happenedAtMs, ITEM_FIELD_NAMES, type Item, itemsOf } from '#pipelines/delivery/event_fields.ts';
 import { clientAddress, clientUserAgent, everyHash, googleNames, plainPlace } from '#pipelines/delivery/matching.ts';
 import { cutText, listOrNull, present, presentOrNull } from '#pipelines/delivery/platform_http.ts';
+import { isRestricted, type PrivacyChoices } from '#pipelines/events/consent.ts';
 import {
   firstId,
   firstNumber,
@@ -12,7 +12,7 @@ import {
   type Properties,
   pageReferrer,
   pageUrl,
-} from '#pipelines/delivery/vocabulary.ts';
+} from '#pipelines/events/vocabulary.ts';
 import { GTAG_LIBRARY } from '#pipelines/intake/ga4/hit_event.ts';
 import { ITEM_ALIASES } from '#pipelines/intake/ga4/items.ts';
 import {

@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import type { Answer, Authorisation, HttpRequest, TokenAnswer } from '#pipelines/delivery/contract.ts';
 import { classifyAnswer, credentialsBroken, readJson, retry, safeWord } from '#pipelines/delivery/platform_http.ts';
-import { firstNumber, isRecord } from '#pipelines/delivery/vocabulary.ts';
+import { firstNumber, isRecord } from '#pipelines/events/vocabulary.ts';
 import { DEFAULT_TOKEN_URL, type GoogleSettings } from './settings.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/datamanager';

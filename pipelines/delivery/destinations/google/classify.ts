@@ -9,7 +9,7 @@ import {
   split,
   throttle,
 } from '#pipelines/delivery/platform_http.ts';
-import { firstText, isRecord } from '#pipelines/delivery/vocabulary.ts';
+import { firstText, isRecord } from '#pipelines/events/vocabulary.ts';
 
 interface Violation {
   field: string;

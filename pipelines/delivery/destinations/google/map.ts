@@ -1,9 +1,9 @@
-import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/consent.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { commerceOf, happenedAtMs, type Item } from '#pipelines/delivery/event_fields.ts';
 import { everyHash, type GoogleName, googleNames, plainPlace } from '#pipelines/delivery/matching.ts';
 import { listOrNull, present, presentOrNull } from '#pipelines/delivery/platform_http.ts';
-import { firstText, type Properties, pageParameter } from '#pipelines/delivery/vocabulary.ts';
+import { isRestricted, type PrivacyChoices } from '#pipelines/events/consent.ts';
+import { firstText, type Properties, pageParameter } from '#pipelines/events/vocabulary.ts';
 import { countryCode } from '#pipelines/privacy/countries.ts';
 import type { ActionSource, Event, EventEntry } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';

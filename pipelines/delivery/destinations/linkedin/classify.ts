@@ -1,6 +1,6 @@
 import type { Answer, EventVerdict, Verdict } from '#pipelines/delivery/contract.ts';
 import { classifyAnswer, credentialsBroken, DELIVERED, dead, retry } from '#pipelines/delivery/platform_http.ts';
-import { firstNumber, isRecord } from '#pipelines/delivery/vocabulary.ts';
+import { firstNumber, isRecord } from '#pipelines/events/vocabulary.ts';
 
 /** Of a conversion rule that does not exist, is not ours or is switched off, as well as of an event. */
 const MAYBE_THE_RULE = new Set([400, 403, 404]);

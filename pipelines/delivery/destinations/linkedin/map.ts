@@ -1,7 +1,7 @@
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { commerceOf, dedupId, happenedAtMs } from '#pipelines/delivery/event_fields.ts';
 import { present } from '#pipelines/delivery/platform_http.ts';
-import { type Properties, textOrParameter } from '#pipelines/delivery/vocabulary.ts';
+import { type Properties, textOrParameter } from '#pipelines/events/vocabulary.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { Settings } from './settings.ts';
 

@@ -8,7 +8,7 @@ import {
   takenOf,
   throttle,
 } from '#pipelines/delivery/platform_http.ts';
-import { isRecord } from '#pipelines/delivery/vocabulary.ts';
+import { isRecord } from '#pipelines/events/vocabulary.ts';
 
 /** Errors of Meta's own side, or that pass by themselves (unknown error, service away, limits of the moment). */
 const RETRY_CODES = new Set([1, 2, 341, 368, 5000, 21009]);

@@ -1,4 +1,3 @@
-import type { PrivacyChoices } from '#pipelines/delivery/consent.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { commerceOf, dedupId, happenedAtMs, happenedAtS, type Item } from '#pipelines/delivery/event_fields.ts';
 import {
@@ -9,6 +8,7 @@ import {
   isKnownByDevice,
 } from '#pipelines/delivery/matching.ts';
 import { listOrNull, oneOrList, present } from '#pipelines/delivery/platform_http.ts';
+import type { PrivacyChoices } from '#pipelines/events/consent.ts';
 import {
   type CanonicalName,
   firstId,
@@ -18,7 +18,7 @@ import {
   pageUrl,
   platformName,
   textOrParameter,
-} from '#pipelines/delivery/vocabulary.ts';
+} from '#pipelines/events/vocabulary.ts';
 import { readRoutePixels } from '#pipelines/settings/destination_settings.ts';
 import { matchesUrl } from '#pipelines/settings/url_pattern.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';

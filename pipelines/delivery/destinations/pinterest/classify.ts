@@ -10,7 +10,7 @@ import {
   takenOf,
   throttle,
 } from '#pipelines/delivery/platform_http.ts';
-import { isRecord } from '#pipelines/delivery/vocabulary.ts';
+import { isRecord } from '#pipelines/events/vocabulary.ts';
 
 const EVENT_FAILED = dead('pinterest_event_failed');
 

@@ -1,6 +1,6 @@
 import type { Answer, Verdict } from '#pipelines/delivery/contract.ts';
 import { classifyAnswer, throttle } from '#pipelines/delivery/platform_http.ts';
-import { isRecord } from '#pipelines/delivery/vocabulary.ts';
+import { isRecord } from '#pipelines/events/vocabulary.ts';
 
 /** A project over its quota stays so until its month ends or somebody pays. */
 const QUOTA_WAIT_MS = 3_600_000;

@@ -2,7 +2,7 @@ import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { happenedAtMs } from '#pipelines/delivery/event_fields.ts';
 import { clientAddress, clientUserAgent, sha256Hex } from '#pipelines/delivery/matching.ts';
 import { present, presentOrNull } from '#pipelines/delivery/platform_http.ts';
-import { pageReferrer, pageUrl } from '#pipelines/delivery/vocabulary.ts';
+import { pageReferrer, pageUrl } from '#pipelines/events/vocabulary.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import type { PosthogSettings } from './settings.ts';
 

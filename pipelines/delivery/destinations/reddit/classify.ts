@@ -8,7 +8,7 @@ import {
   split,
   throttle,
 } from '#pipelines/delivery/platform_http.ts';
-import { isRecord } from '#pipelines/delivery/vocabulary.ts';
+import { isRecord } from '#pipelines/events/vocabulary.ts';
 
 const INVALID_EVENT = dead('reddit_invalid_event');
 

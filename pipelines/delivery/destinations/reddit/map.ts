@@ -1,15 +1,15 @@
-import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/consent.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { commerceOf, dedupId, happenedAtMs, type Item } from '#pipelines/delivery/event_fields.ts';
 import { clientAddress, clientUserAgent, isKnownByDevice, sha256Hex } from '#pipelines/delivery/matching.ts';
 import { cutText, listOrNull, present } from '#pipelines/delivery/platform_http.ts';
+import { isRestricted, type PrivacyChoices } from '#pipelines/events/consent.ts';
 import {
   type CanonicalName,
   conversionName,
   firstId,
   type Properties,
   textOrParameter,
-} from '#pipelines/delivery/vocabulary.ts';
+} from '#pipelines/events/vocabulary.ts';
 import { countryCode } from '#pipelines/privacy/countries.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { RedditSettings } from './settings.ts';

@@ -1,6 +1,6 @@
 import type { Answer, Verdict } from '#pipelines/delivery/contract.ts';
 import { classifyAnswer, DELIVERED, doubtful, retry, split } from '#pipelines/delivery/platform_http.ts';
-import { isRecord } from '#pipelines/delivery/vocabulary.ts';
+import { isRecord } from '#pipelines/events/vocabulary.ts';
 
 const TAKEN = new Set(['VALID', 'SUCCESS']);
 const REFUSED = new Set(['INVALID', 'FAILED']);

@@ -1,4 +1,3 @@
-import { isRestricted, type PrivacyChoices } from '#pipelines/delivery/consent.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { commerceOf, dedupId, happenedAtS, type Item } from '#pipelines/delivery/event_fields.ts';
 import {
@@ -9,13 +8,14 @@ import {
   isKnownByDevice,
 } from '#pipelines/delivery/matching.ts';
 import { listOrNull, present, presentOrNull } from '#pipelines/delivery/platform_http.ts';
+import { isRestricted, type PrivacyChoices } from '#pipelines/events/consent.ts';
 import {
   type CanonicalName,
   firstId,
   type Properties,
   pageUrl,
   textOrParameter,
-} from '#pipelines/delivery/vocabulary.ts';
+} from '#pipelines/events/vocabulary.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { SnapchatSettings } from './settings.ts';
 

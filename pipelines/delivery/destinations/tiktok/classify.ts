@@ -9,7 +9,7 @@ import {
   split,
   throttle,
 } from '#pipelines/delivery/platform_http.ts';
-import { isRecord } from '#pipelines/delivery/vocabulary.ts';
+import { isRecord } from '#pipelines/events/vocabulary.ts';
 
 const OK = 0;
 const PARTIAL_SUCCESS = 20_001;

@@ -1,4 +1,3 @@
-import { isRestricted } from '#pipelines/delivery/consent.ts';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { commerceOf, deadlineOfAge, dedupId, happenedAtS, type Item } from '#pipelines/delivery/event_fields.ts';
 import {
@@ -10,6 +9,7 @@ import {
   plainPlace,
 } from '#pipelines/delivery/matching.ts';
 import { listOrNull, oneOrList, present, presentOrNull } from '#pipelines/delivery/platform_http.ts';
+import { isRestricted } from '#pipelines/events/consent.ts';
 import {
   type CanonicalName,
   firstId,
@@ -19,7 +19,7 @@ import {
   pageUrl,
   platformName,
   textOrParameter,
-} from '#pipelines/delivery/vocabulary.ts';
+} from '#pipelines/events/vocabulary.ts';
 import { countryCode } from '#pipelines/privacy/countries.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { TiktokSettings } from './settings.ts';

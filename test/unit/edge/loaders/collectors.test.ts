@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { privacyChoices } from '#pipelines/delivery/consent.ts';
+import { privacyChoices } from '#pipelines/events/consent.ts';
 import type { Event } from '#schemas/event.ts';
 import { ask, type Reply } from '#test/harness/ask_host.ts';
 import { put } from '#test/unit/settings/filled_table.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { consentOf } from '#pipelines/delivery/consent.ts';
-import { excludesDestination } from '#pipelines/delivery/vocabulary.ts';
+import { consentOf } from '#pipelines/events/consent.ts';
+import { excludesDestination } from '#pipelines/events/vocabulary.ts';
 import type { MappedCall } from '#pipelines/intake/compat/mapped_call.ts';
 import { mapPosthogEvent } from '#pipelines/intake/compat/posthog.ts';
 import { mapSegmentCall, SEGMENT_CALLS, withContext } from '#pipelines/intake/compat/segment.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { consentOf } from '#pipelines/delivery/consent.ts';
 import { itemsOf } from '#pipelines/delivery/event_fields.ts';
-import { conversionName } from '#pipelines/delivery/vocabulary.ts';
+import { consentOf } from '#pipelines/events/consent.ts';
+import { conversionName } from '#pipelines/events/vocabulary.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { HIT_CHARACTERS_MAX, HIT_KEYS_MAX, HITS_MAX, readHits } from '#pipelines/intake/ga4/hits.ts';
 import { processBatch } from '#pipelines/intake/take_event.ts';
