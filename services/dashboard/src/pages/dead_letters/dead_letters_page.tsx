@@ -78,7 +78,7 @@ export default function DeadLettersPage(): VNode {
           key={opened}
           id={opened}
           onChanged={asked.again}
-          onClose={() => setQuery({ deadLetter: null }, 'push')}
+          onClose={() => setQuery({ letter: null }, 'push')}
         />
       )}
     </div>
@@ -204,7 +204,7 @@ const groupColumns = (from: number, to: number): readonly Column<DeadLetterGroup
 const COLUMNS: readonly Column<DeadLetterItem>[] = [
   openColumn({
     ...{ id: 'died', title: 'Failed', value: ({ died_at }) => died_at, shown: ({ died_at }) => dateTime(died_at) },
-    open: ({ id }) => setQuery({ deadLetter: id }, 'push'),
+    open: ({ id }) => setQuery({ letter: id }, 'push'),
   }),
   { id: 'stage', title: 'Stage', value: ({ stage }) => stage },
   { id: 'destination', title: 'Destination', value: ({ destination }) => destination ?? '' },
