@@ -157,7 +157,7 @@ export const standin = jsonStandin({
   keyWindowMs: -1,
   path: /^\/mp\/collect$/,
   scopeOf: (url) => url.searchParams.get('measurement_id') ?? '',
-  dedupToken: ({ url }) => url.searchParams.get('api_secret'),
+  tokenOf: ({ url }) => url.searchParams.get('api_secret'),
   eventsOf,
   eventsMax: 25,
   bytesMax: 130_000,

@@ -141,7 +141,7 @@ export function googleStandin(accounts: ServiceAccounts): PlatformStandin {
       const account = destinationOf(body)?.['operatingAccount'];
       return isRecord(account) ? String(account['accountId']) : '';
     },
-    dedupToken: (request) => holders.get(bearerToken(request) ?? '') ?? null,
+    tokenOf: (request) => holders.get(bearerToken(request) ?? '') ?? null,
     eventsOf,
     eventsMax: 2000,
     bytesMax: 10_000_000,

@@ -34,7 +34,7 @@ export interface JsonPlatform {
   path: RegExp;
   /** The account, where the path does not name it. */
   scopeOf?(url: URL, body: Record<string, unknown>): string;
-  dedupToken(request: JsonRequest): string | null;
+  tokenOf(request: JsonRequest): string | null;
   /** The events of a request; null where its form is not the platform's. */
   eventsOf(request: JsonRequest): readonly unknown[] | null;
   eventsMax: number;
@@ -150,7 +150,7 @@ function answer(
   if (aside !== null) return aside.answer;
   const request = read(platform, asked);
   if (asked.method !== 'POST' || !platform.path.test(request.url.pathname)) return refuse(platform, 'path');
-  const problem = accessProblem(options.accounts, request.scope, platform.dedupToken(request));
+  const problem = accessProblem(options.accounts, request.scope, platform.tokenOf(request));
   if (problem !== null) return refuse(platform, problem);
   const events = platform.eventsOf(request);
   if (Buffer.byteLength(asked.body) > platform.bytesMax) return refuse(platform, 'size');
@@ -180,7 +180,7 @@ export const jsonStandin =
       const aside = platform.aside?.(asked, 0) ?? null;
       if (aside !== null) return { scope: aside.scope, token: null };
       const request = read(platform, asked);
-      return { scope: request.scope, token: platform.dedupToken(request) };
+      return { scope: request.scope, token: platform.tokenOf(request) };
     },
     answer: (request, nowMs) => answer(platform, options, request, nowMs),
     ...throttleOf(platform),

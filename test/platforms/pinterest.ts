@@ -94,7 +94,7 @@ const CODES: Record<Problem, number> = { path: 0, account: 50, token: 2, form: 1
 export const standin = jsonStandin({
   keyWindowMs: Number.POSITIVE_INFINITY,
   path: /^\/v5\/ad_accounts\/(\d+)\/events$/,
-  dedupToken: bearerToken,
+  tokenOf: bearerToken,
   eventsOf: ({ body }) => (Array.isArray(body['data']) && Object.keys(body).length === 1 ? body['data'] : null),
   eventsMax: 1000,
   bytesMax: 10_000_000,

@@ -38,7 +38,7 @@ export const standin = jsonStandin({
   keyWindowMs: Number.POSITIVE_INFINITY,
   path: /^\/batch\/$/,
   scopeOf: () => 'project',
-  dedupToken: ({ body }) => textOf(body['api_key']),
+  tokenOf: ({ body }) => textOf(body['api_key']),
   eventsOf: ({ body }) => (Array.isArray(body['batch']) ? body['batch'] : null),
   eventsMax: 100_000,
   bytesMax: 20_000_000,

@@ -66,7 +66,7 @@ const said = (status: number, message: string, fields: object[] = []) =>
 export const standin = jsonStandin({
   keyWindowMs: Number.POSITIVE_INFINITY,
   path: /^\/api\/v3\/pixels\/(\w+)\/conversion_events$/,
-  dedupToken: bearerToken,
+  tokenOf: bearerToken,
   eventsOf: ({ body }) => {
     const data = isRecord(body['data']) && Object.keys(body).length === 1 ? body['data'] : {};
     return Array.isArray(data['events']) && Object.keys(data).length === 1 ? data['events'] : null;

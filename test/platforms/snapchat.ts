@@ -82,7 +82,7 @@ const said = (status: number, reason: string, error_records: object[] = []) =>
 export const standin = jsonStandin({
   keyWindowMs: 48 * 3_600_000,
   path: /^\/v3\/([^/]+)\/events$/,
-  dedupToken: ({ url }) => url.searchParams.get('access_token'),
+  tokenOf: ({ url }) => url.searchParams.get('access_token'),
   eventsOf: ({ body }) => (Array.isArray(body['data']) && Object.keys(body).length === 1 ? body['data'] : null),
   eventsMax: 2000,
   bytesMax: 10_000_000,

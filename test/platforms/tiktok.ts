@@ -113,7 +113,7 @@ export const standin = jsonStandin({
   keyWindowMs: 48 * HOUR_MS,
   path: /^\/open_api\/v1\.3\/event\/track\/$/,
   scopeOf: (_url, body) => textOf(body['event_source_id']),
-  dedupToken: ({ request }) => request.headers['access-token'] ?? null,
+  tokenOf: ({ request }) => request.headers['access-token'] ?? null,
   eventsOf,
   eventsMax: 1000,
   bytesMax: 1_000_000,

@@ -27,7 +27,7 @@ function parse(text: string): Fields | null {
   return isRecord(value) ? value : null;
 }
 
-function dedupToken(request: PlatformRequest, body: Record<string, unknown> | null): string | null {
+function tokenOf(request: PlatformRequest, body: Record<string, unknown> | null): string | null {
   const inQuery = new URL(request.path, 'http://standin').searchParams.get('access_token');
   const inBody = body?.['access_token'];
   return typeof inBody === 'string' ? inBody : inQuery;
@@ -82,7 +82,7 @@ function answer(options: StandinOptions, request: PlatformRequest, nowMs: number
   const pixel = pixelOf(request);
   if (request.method !== 'POST' || pixel === '') return graphError(2500, 'Unknown path components.');
   const body = parse(request.body);
-  const refused = accessFault(options.accounts, pixel, dedupToken(request, body));
+  const refused = accessFault(options.accounts, pixel, tokenOf(request, body));
   if (refused !== null) return refused;
   const data = body?.['data'];
   if (!Array.isArray(data)) return graphError(100, 'The parameter data is required.');
@@ -99,7 +99,7 @@ function answer(options: StandinOptions, request: PlatformRequest, nowMs: number
  */
 export const standin: PlatformStandin = (options) => ({
   keyWindowMs: DEDUPLICATION_MS,
-  scopeOf: (request) => ({ scope: pixelOf(request), token: dedupToken(request, parse(request.body)) }),
+  scopeOf: (request) => ({ scope: pixelOf(request), token: tokenOf(request, parse(request.body)) }),
   answer: (request, nowMs) => answer(options, request, nowMs),
 });
 

@@ -47,7 +47,7 @@ const standin = jsonStandin({
   keyWindowMs: Number.POSITIVE_INFINITY,
   path: /^\/rest\/conversionEvents$/,
   scopeOf: () => 'linkedin',
-  dedupToken: bearerToken,
+  tokenOf: bearerToken,
   eventsOf: ({ body, request }) => {
     const isBatch = request.headers['x-restli-method'] === 'BATCH_CREATE';
     const isVersioned = /^\d{6}$/.test(request.headers['linkedin-version'] ?? '');
