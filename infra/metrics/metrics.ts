@@ -40,7 +40,7 @@ export function createMetrics(stage: string) {
     in: (count: number): void => taken.inc(count),
     passed: (count: number): void => passed.inc(count),
     dropped: (reason: string, count: number): void => dropped.inc({ reason }, count),
-    diverted: (retryTopic: string, count: number): void => diverted.inc({ retryTopic }, count),
+    diverted: (retryTopic: string, count: number): void => diverted.inc({ lane: retryTopic }, count),
     dead: (reason: string, count: number): void => dead.inc({ reason }, count),
     /** The lag of every partition that the process has; those that are missing are forgotten. */
     lags(all: readonly { topic: string; partition: number; records: number }[]): void {

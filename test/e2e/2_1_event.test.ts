@@ -65,7 +65,7 @@ const REJECTED: [what: string, event: unknown, code: string][] = [
   ['a timestamp that is no text', { ...newEvent(), timestamp: 1_763_632_800 }, 'timestamp_invalid'],
   ['a day that is none', newEvent({ timestamp: '2026-02-30T10:00:00Z' }), 'timestamp_invalid'],
   ['a timestamp two years old', newEvent({ timestamp: iso(-2 * YEAR_DAYS - 2) }), 'timestamp_too_old'],
-  ['properties that are a list', { ...newEvent(), properties: [] }, 'properties_not_object'],
+  ['properties that are a list', { ...newEvent(), properties: [1] }, 'properties_not_object'],
   ['properties that are a text', { ...newEvent(), properties: 'a' }, 'properties_not_object'],
   ['an event that is no object', 'page_view', 'event_not_object'],
 ];

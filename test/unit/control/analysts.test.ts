@@ -29,13 +29,13 @@ test('an analyst is made with a password that is shown once, listed and revoked,
 
 test('an analyst reads sites of who makes it, and is seen and revoked by who manages one of them', async () => {
   const world = await scopedWorld();
-  const admin = await world.dedupToken(grantOf('admin', SHOP));
+  const admin = await world.tokenOf(grantOf('admin', SHOP));
   const make = async (token: string, analyst_id: string, site_ids: string[]) =>
     (await world.call('POST', 'analysts', { token, body: { analyst_id, site_ids } })).body.error?.code ?? 'made';
   expect(await make(admin, 'one', ['shop'])).toBe('made');
   expect(await make(admin, 'two', ['shop', 'till'])).toBe('permission_missing');
   expect(await make(admin, 'two', ['none'])).toBe('permission_missing');
-  const all = await world.dedupToken(grantOf('admin'));
+  const all = await world.tokenOf(grantOf('admin'));
   expect(await make(all, 'two', ['none'])).toBe('site_unknown');
   expect(await make(all, 'two', ['shop', 'till'])).toBe('made');
   world.analysts.users?.set('strange', {

@@ -23,7 +23,7 @@ async function eventful(): Promise<ScopedWorld> {
   world.clock.nowMs += HOUR_MS;
   expect((await signIn(PASSWORD)).statusCode).toBe(200);
   world.clock.nowMs += HOUR_MS;
-  const token = await world.dedupToken(grantOf('viewer', { site_id: 'shop' }));
+  const token = await world.tokenOf(grantOf('viewer', { site_id: 'shop' }));
   await world.call('PATCH', 'sites/shop', { token, body: { name: 'Mine' } });
   world.clock.nowMs += HOUR_MS;
   return world;

@@ -15,8 +15,8 @@ async function patched(world: ScopedWorld, token: string, body: object): Promise
 
 test('a new address that is called, and a replay to it, take query.persons, which an operator lacks', async () => {
   const world = await scopedWorld();
-  const operator = await world.dedupToken(grantOf('operator', { site_id: 'till' }));
-  const admin = await world.dedupToken(grantOf('admin', { site_id: 'till' }));
+  const operator = await world.tokenOf(grantOf('operator', { site_id: 'till' }));
+  const admin = await world.tokenOf(grantOf('admin', { site_id: 'till' }));
   const create = async (token: string) =>
     codeOf(await world.call('POST', base, { token, body: crm('https://a.example/') }));
   const replay = async (token: string, changes = {}) =>
@@ -40,7 +40,7 @@ test('a new address that is called, and a replay to it, take query.persons, whic
 
 test('more than a thousand requests in ten seconds is given to a key in the installation alone', async () => {
   const world = await scopedWorld();
-  const owner = await world.dedupToken(grantOf('owner', { account_id: 'acme' }));
+  const owner = await world.tokenOf(grantOf('owner', { account_id: 'acme' }));
   const issue = async (rate_limit: number, token?: string) =>
     codeOf(
       await world.call('POST', 'keys', {

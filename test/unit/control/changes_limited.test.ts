@@ -97,7 +97,7 @@ test('what others have changed does not count', async () => {
 
 test('users count with whoever made them in an account, and a turn of its audit resets nothing', async () => {
   const world = await scopedWorld();
-  const manager = await world.dedupToken(grantOf('admin', { account_id: 'acme' }));
+  const manager = await world.tokenOf(grantOf('admin', { account_id: 'acme' }));
   const body = { user_id: 'helper', password: PASSWORD, grants: [{ role: 'admin', account_id: 'acme' }] };
   expect((await world.call('POST', 'users', { token: manager, body })).status).toBe(201);
   const own = { host: 'localhost:8090', origin: 'http://localhost:8090', 'x-svc-csrf': '1' };

@@ -37,7 +37,7 @@ test.each([
 });
 
 test('a question of many is noted only where its answer tells of single persons', async () => {
-  const viewer = await world.dedupToken(grantOf('viewer', { site_id: 'shop' }));
+  const viewer = await world.tokenOf(grantOf('viewer', { site_id: 'shop' }));
   const top = { ...times, field: { column: 'country' } };
   await ask('top', top, viewer);
   expect(noted()).toEqual([]);
@@ -65,7 +65,7 @@ test('a dead letter that is opened is noted for each site whose events it shows,
   expect((await world.call('GET', 'dead-letters/dedup-0-2')).status).toBe(200);
   expect(noted()).toEqual([`${LABEL} shop dead_letter json 1`, `${LABEL} other dead_letter json 1`]);
   expect((await world.call('GET', 'dead-letters/dedup-0-99')).status).toBe(404);
-  const viewer = await world.dedupToken(grantOf('viewer', { site_id: 'shop' }));
+  const viewer = await world.tokenOf(grantOf('viewer', { site_id: 'shop' }));
   const refused = await world.call('POST', '/v1/query/shop/timeline', {
     token: viewer,
     body: { ...times, person_id: JANE },
@@ -75,13 +75,13 @@ test('a dead letter that is opened is noted for each site whose events it shows,
 });
 
 test('reads are listed newest first for who reads the audit of the site, and cut to what was asked', async () => {
-  const analyst = await world.dedupToken(grantOf('analyst'));
+  const analyst = await world.tokenOf(grantOf('analyst'));
   await ask('live', {});
   world.clock.nowMs += 1_000;
   await ask('timeline', { ...times, person_id: JANE }, analyst);
   const other = await world.call('POST', '/v1/query/other/live', { body: {} });
   expect(other.status).toBe(200);
-  const admin = await world.dedupToken(grantOf('admin', { account_id: 'acme' }));
+  const admin = await world.tokenOf(grantOf('admin', { account_id: 'acme' }));
   const listed = async (query: string, token = admin): Promise<string[]> =>
     (await world.call('GET', `audit/reads?${query}`, { token })).body.items.map(
       ({ site_id, kind }: { site_id: string; kind: string }) => `${site_id} ${kind}`,
@@ -93,7 +93,7 @@ test('reads are listed newest first for who reads the audit of the site, and cut
   expect(await listed(`read_by=${LABEL}`)).toEqual(['shop live']);
   expect(await listed(`since=${NOW_MS + 1_000}`)).toEqual(['shop timeline']);
   expect(await listed(`until=${NOW_MS + 1_000}`)).toEqual(['shop live']);
-  const owner = await world.dedupToken(grantOf('owner'));
+  const owner = await world.tokenOf(grantOf('owner'));
   expect(await listed('site_id=other', owner)).toEqual(['other live']);
   for (const query of ['', 'site_id=shop']) {
     expect((await world.call('GET', `audit/reads?${query}`, { token: analyst })).status).toBe(403);

@@ -10,7 +10,7 @@ const tokens: Record<string, string> = {};
 beforeAll(async () => {
   world = await scopedWorld([answerOf('It is cheap', 5), answerOf('I am Jane Doe of High Street', 1)]);
   for (const role of ['analyst', 'operator', 'viewer']) {
-    tokens[role] = await world.dedupToken(grantOf(role, { site_id: 'shop' }));
+    tokens[role] = await world.tokenOf(grantOf(role, { site_id: 'shop' }));
   }
 });
 

@@ -50,7 +50,7 @@ describe('a token that is revoked while its change waits for its turn', () => {
   it.each([...WRITING, ...LOOKING])('does not get %s done', async (operationId) => {
     const world = await worldOfWrites();
     const { path, method } = operations.find((one) => one.operationId === operationId) ?? { path: '', method: 'GET' };
-    const token = await world.dedupToken(grantOf('owner'));
+    const token = await world.tokenOf(grantOf('owner'));
     world.journal.before = () => revoke(world, token);
     const to = filled(path, world).replace('analysts/none', 'analysts/reader');
     const answer = await world.call(method, to, { token, ifMatch: '*', ...bodyFor(operationId) });
@@ -65,7 +65,7 @@ describe('a token that is revoked while its change waits for its turn', () => {
 
   it('is told so too where the last moment is after what was noted', async () => {
     const world = await worldOfWrites();
-    const token = await world.dedupToken(grantOf('operator', { account_id: 'acme' }));
+    const token = await world.tokenOf(grantOf('operator', { account_id: 'acme' }));
     const { read } = world.deadLetters;
     world.deadLetters.read = async (places) => {
       await revoke(world, token);
@@ -80,7 +80,7 @@ describe('a token that is revoked while its change waits for its turn', () => {
 describe('who may less when it is their turn', () => {
   it('writes nothing in a site that has gone to others meanwhile, and the audit has who tried', async () => {
     const world = await worldOfWrites();
-    const token = await world.dedupToken(grantOf('admin', { account_id: 'acme' }));
+    const token = await world.tokenOf(grantOf('admin', { account_id: 'acme' }));
     const site = world.journal.view().table.site('shop');
     if (site === undefined) throw new Error('there is a shop');
     world.journal.before = () => write(world, [{ body: { site: { ...site, account_id: 'rival' } } }]);

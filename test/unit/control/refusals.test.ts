@@ -57,7 +57,7 @@ test('of a time that is asked for, by hour', async () => {
 });
 
 test('who may see figures but no single events gets no samples', async () => {
-  const token = await world.dedupToken(grantOf('viewer', { site_id: 'shop' }));
+  const token = await world.tokenOf(grantOf('viewer', { site_id: 'shop' }));
   const { status, body } = await world.call('GET', path, { token });
   expect([status, body.samples, body.totals.length]).toEqual([200, null, 2]);
 });

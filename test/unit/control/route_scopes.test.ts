@@ -15,7 +15,7 @@ beforeEach(async () => {
 
 /** Asks with a token of one grant. */
 async function ask(grant: Grant, method: string, path: string, body?: object) {
-  const token = await world.dedupToken(grant);
+  const token = await world.tokenOf(grant);
   return world.call(method, path, { token, ifMatch: '*', ...(body === undefined ? {} : { body }) });
 }
 
@@ -91,7 +91,7 @@ describe('a list', () => {
     expect(await Promise.all(['ada', 'bob', 'eve'].map((id) => about(admin, `user/${id}`)))).toEqual([1, 0, 0]);
     expect(await about(grantOf('admin'), 'user/eve')).toBe(2);
     expect(await about(admin, `admin_token/${world.tokens.other}`)).toBe(0);
-    await world.dedupToken(grantOf('viewer', SHOP));
+    await world.tokenOf(grantOf('viewer', SHOP));
     expect(await about(admin, 'admin_token/')).toBeGreaterThan(0);
   });
 });
@@ -421,7 +421,7 @@ describe('a token', () => {
 
 describe('a refusal', () => {
   it('stands in the audit once an hour, under who was refused and where', async () => {
-    const token = await world.dedupToken(grantOf('viewer', SHOP));
+    const token = await world.tokenOf(grantOf('viewer', SHOP));
     world.journal.records.length = 0;
     for (let times = 0; times < 5; times += 1) await world.call('GET', 'keys?site_id=shop', { token });
     await world.call('GET', 'keys?site_id=other', { token });
@@ -440,7 +440,7 @@ describe('a refusal', () => {
   });
 
   it('fills no more than a small part of the audit', async () => {
-    const token = await world.dedupToken(grantOf('viewer', SHOP));
+    const token = await world.tokenOf(grantOf('viewer', SHOP));
     world.journal.records.length = 0;
     for (let at = 0; at < 100; at += 1) await world.call('GET', `keys?site_id=s${at}`, { token });
     expect(world.journal.records).toHaveLength(30);

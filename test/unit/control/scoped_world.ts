@@ -8,7 +8,7 @@ import { shownDeadLetter } from './memory_letters.ts';
 /** A world of two accounts: acme with the sites shop and till, and rival with the site other. */
 export interface ScopedWorld extends Control {
   /** A token with these grants. */
-  dedupToken(...grants: Grant[]): Promise<string>;
+  tokenOf(...grants: Grant[]): Promise<string>;
   /** Hash of the key of each site. */
   keys: Record<'shop' | 'other', string>;
   /** Replays of each site, and of all. */
@@ -54,7 +54,7 @@ export async function scopedWorld(rows: unknown[] = []): Promise<ScopedWorld> {
   replayIds['all'] = (await make('replays', { destination: 'crm', ...days })).replay_id;
   world.deadLetters.deadLetters.push(deadLetterOf(2, ['shop', 'other']), shownDeadLetter(3, {}, false));
   let made = 0;
-  const dedupToken = async (...grants: Grant[]): Promise<string> => {
+  const tokenOf = async (...grants: Grant[]): Promise<string> => {
     made += 1;
     const secret = `svc_st_${String(made).padStart(32, '0')}`;
     const token: AdminToken = {
@@ -73,13 +73,13 @@ export async function scopedWorld(rows: unknown[] = []): Promise<ScopedWorld> {
     return secret;
   };
   const tokens = {
-    shop: hashKey(await dedupToken(grantOf('viewer', { site_id: 'shop' }))),
-    other: hashKey(await dedupToken(grantOf('viewer', { site_id: 'other' }))),
+    shop: hashKey(await tokenOf(grantOf('viewer', { site_id: 'shop' }))),
+    other: hashKey(await tokenOf(grantOf('viewer', { site_id: 'other' }))),
   };
   world.journal.records.length = 0;
   return {
     ...world,
-    dedupToken,
+    tokenOf,
     keys: keys as ScopedWorld['keys'],
     replayIds: replayIds as ScopedWorld['replayIds'],
     tokens,

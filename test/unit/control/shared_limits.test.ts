@@ -20,7 +20,7 @@ it('tokens are limited for each account that they may something in, and for the 
   const active = world.journal.view().table.adminTokens();
   const ofAcme = active.filter(({ grants }) => grants?.some(({ site_id }) => site_id === 'shop'));
   for (let count = ofAcme.length; count < EACH; count += 1) {
-    await world.dedupToken(grantOf('viewer', count % 2 === 0 ? { site_id: 'shop' } : { account_id: 'acme' }));
+    await world.tokenOf(grantOf('viewer', count % 2 === 0 ? { site_id: 'shop' } : { account_id: 'acme' }));
   }
   const till = { role: 'viewer', site_id: 'till' };
   const other = { role: 'viewer', site_id: 'other' };
@@ -28,7 +28,7 @@ it('tokens are limited for each account that they may something in, and for the 
   expect(await issue('b', other, till)).toBe('limit_reached');
   expect(await issue('c', other)).toBe('201');
   expect(await issue('d')).toBe('201');
-  for (let count = 2; count < EACH; count += 1) await world.dedupToken(grantOf('viewer'));
+  for (let count = 2; count < EACH; count += 1) await world.tokenOf(grantOf('viewer'));
   expect(await issue('e')).toBe('limit_reached');
   expect(await issue('f', { role: 'owner' })).toBe('limit_reached');
   expect(await issue('g', other)).toBe('201');
@@ -38,10 +38,10 @@ it('tokens of all accounts together are limited, revoked ones left out', async (
   for (let account = 0; account < 9; account += 1) {
     const id = `account-${account}`;
     await world.call('POST', 'accounts', { body: { account_id: id, monthly_allowance: 1 } });
-    for (let count = 0; count < EACH; count += 1) await world.dedupToken(grantOf('viewer', { account_id: id }));
+    for (let count = 0; count < EACH; count += 1) await world.tokenOf(grantOf('viewer', { account_id: id }));
   }
   const left = 10 * EACH - world.journal.view().table.adminTokens().length;
-  for (let count = 0; count < left; count += 1) await world.dedupToken(grantOf('viewer', { account_id: 'rival' }));
+  for (let count = 0; count < left; count += 1) await world.tokenOf(grantOf('viewer', { account_id: 'rival' }));
   const grants = [{ role: 'viewer', site_id: 'shop' }];
   expect(codeOf(await world.call('POST', 'tokens', { body: { label: 'a', grants } }))).toBe('limit_reached');
   await world.call('POST', `tokens/${world.tokens.other}/revoke`);

@@ -14,7 +14,7 @@ beforeEach(async () => {
   await world.addUser({ user_id: 'vera', grants: [grantOf('viewer', SHOP), grantOf('viewer', { site_id: 'till' })] });
   await world.addUser({ user_id: 'boss', grants: [grantOf('admin', { account_id: 'acme' })] });
   await world.addUser({ user_id: 'gone', grants: [grantOf('admin', SHOP)], disabled_at: 1 });
-  await world.dedupToken(grantOf('viewer', { account_id: 'acme' }));
+  await world.tokenOf(grantOf('viewer', { account_id: 'acme' }));
   for (const [analystId, siteIds] of [
     ['ada', ['shop', 'till']],
     ['bo', ['till']],
@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 
 const change = async (body: object, ...grants: Grant[]): Promise<Answer> =>
-  world.call('PATCH', 'sites/shop', { body, ifMatch: '*', token: await world.dedupToken(...grants) });
+  world.call('PATCH', 'sites/shop', { body, ifMatch: '*', token: await world.tokenOf(...grants) });
 const both = [grantOf('admin', { account_id: 'acme' }), grantOf('admin', MOVE)];
 /** What works on in the site, by its names. */
 const left = ({ body }: Answer): Record<string, string[] | null> => ({
@@ -58,7 +58,7 @@ test('it ends with the move where that is asked for, by kind', async () => {
 
 test('what who asks may not take back stays, and is listed', async () => {
   await world.addUser({ user_id: 'own', grants: [grantOf('owner', SHOP)] });
-  await world.dedupToken(grantOf('viewer', SHOP), grantOf('viewer', { site_id: 'other' }));
+  await world.tokenOf(grantOf('viewer', SHOP), grantOf('viewer', { site_id: 'other' }));
   const ended = await change({ end_access: ALL }, grantOf('admin', { account_id: 'acme' }));
   expect(left(ended)).toEqual({ grants: ['own owner'], tokens: ['t4'], keys: [], analysts: [] });
 });

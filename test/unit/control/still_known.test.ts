@@ -24,7 +24,7 @@ test('whoever is disabled while their request arrives is not known any more, and
 
 test('a token that is revoked while its request arrives opens nothing any more', async () => {
   const world = await scopedWorld();
-  const hash = hashKey(await world.dedupToken(grantOf('admin')));
+  const hash = hashKey(await world.tokenOf(grantOf('admin')));
   const { table } = world.journal.view();
   const principal = { kind: 'token', id: hash, name: 'ci', actor: 'ci', grants: [] } as const;
   const known = stillKnown(table, { principal, session: null }, NOW_MS);

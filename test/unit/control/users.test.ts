@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 
 async function ask(grant: Grant, method: string, path: string, body?: object): Promise<Answer> {
-  const token = await world.dedupToken(grant);
+  const token = await world.tokenOf(grant);
   return world.call(method, path, { token, ...(body === undefined ? {} : { body }) });
 }
 const codeOf = ({ status, body }: Answer): string => body?.error?.code ?? String(status);

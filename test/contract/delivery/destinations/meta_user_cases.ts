@@ -58,9 +58,17 @@ const identifierCases: MappingCase[] = [
     title: 'user: what the event lacks is known of the person',
     entry: entryOf({
       identifiers: { email: hash('own') },
-      person: personOf({ email: hash('known'), phone: hash('+1'), phone_digits: hash('1'), external_id: hash('7') }),
+      person: personOf({ email: hash('own'), phone: hash('+1'), phone_digits: hash('1'), external_id: hash('7') }),
     }),
     expected: user({ em: hash('own'), ph: hash('1'), external_id: hash('7') }),
+  },
+  {
+    title: 'user: an event of somebody else is not completed',
+    entry: entryOf({
+      identifiers: { email: hash('own') },
+      person: personOf({ email: hash('known'), phone: hash('+1'), phone_digits: hash('1'), external_id: hash('7') }),
+    }),
+    expected: user({ em: hash('own') }, 'ph', 'external_id'),
   },
   {
     title: 'user: an event without identifiers of its own is matched by those of the person',
