@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { windowOf } from '#services/dashboard/src/ui/virtual_rows.ts';
+import { windowOf } from '#services/dashboard/src/ui/data_table.tsx';
 
 test('few rows are drawn whole, wherever the table is scrolled', () => {
   expect(windowOf(120, 9, 560)).toEqual({ first: 0, end: 120 });
