@@ -104,7 +104,7 @@ interface Stage {
   readonly options: TransactionalStageOptions;
   readonly offsets: GroupOffsets;
   readonly watchdog: Watchdog;
-  readonly leaders: LeaderElection;
+  readonly leaders: PartitionLeaders;
 }
 
 /** What one partition has to commit: records, and the offset to go on from. */
@@ -280,9 +280,9 @@ interface Waiting<Item> {
 }
 
 /**
- * Puts what several workers make side by side into one flush. One flush at a time; what is made meanwhile goes into the next. A worker that waits for its flush makes nothing else, so
- * that others wait for each of them once at the most. `flush` is given at least one item and says of each what became of it:
- * null, or the error it failed with.
+ * Puts what several workers make side by side into one flush. One flush at a time; what is made meanwhile goes into the
+ * next. A worker that waits for its flush makes nothing else, so that others wait for each of them once at the most.
+ * `flush` is given at least one item and says of each what became of it: null, or the error it failed with.
  */
 export function createGather<Item>(flush: (items: readonly Item[]) => Promise<(Error | null)[]>) {
   let working = 0;
@@ -331,11 +331,12 @@ export function createGather<Item>(flush: (items: readonly Item[]) => Promise<(E
   };
 }
 
-type LeaderElection = Awaited<ReturnType<typeof openLeaders>>;
+type PartitionLeaders = Awaited<ReturnType<typeof openLeaders>>;
 
 /**
- * Which broker leads each partition, as it was when it was last asked. Opens an admin client of its own: asked for the metadata of some topics, the client forgets that of all others, which
- * those may be in the middle of using that share it (BrokerPool.refreshMetadata, kafkajs 2.2.4).
+ * Which broker leads each partition, as it was when it was last asked. Opens an admin client of its own: asked for the
+ * metadata of some topics, the client forgets that of all others, which those may be in the middle of using that share it
+ * (BrokerPool.refreshMetadata, kafkajs 2.2.4).
  */
 async function openLeaders(kafka: Kafka) {
   const admin = kafka.admin();

@@ -71,7 +71,10 @@ export interface Script {
 /** What a script of an index answers when the index is not whole. */
 const LOST = 'lost';
 
-/** Lua files by their paths from this folder, one after the other, called by their digest and loaded when Redis does not know it. */
+/**
+ * Lua files by their paths from this folder, one after the other, called by their digest and loaded when Redis does not
+ * know it.
+ */
 export function createScript(redis: Redis, ...files: readonly string[]): Script {
   const text = files.map(read).join('\n');
   const digest = hash('sha1', text, 'hex');
@@ -132,9 +135,6 @@ export async function within<T>(deadlineMs: number, answer: Promise<T>): Promise
   }
 }
 
-/** Asks of one kind that go together: each waits for its own answer. */
-type PendingRows<Question, Answer> = (group: string, question: Question) => Promise<Answer>;
-
 interface GatherLimits {
   questionsMax: number;
   /** Questions of one group that wait for a call; one more is refused at once. */
@@ -154,7 +154,7 @@ interface GatherLimits {
 export function gather<Question, Answer>(
   ask: (group: string, questions: readonly Question[]) => Promise<readonly Answer[]>,
   { questionsMax, waitingMax, waitMsMax, deadlineExceeded }: GatherLimits,
-): PendingRows<Question, Answer> {
+): (group: string, question: Question) => Promise<Answer> {
   type Waiting = PromiseWithResolvers<Answer> & { question: Question; end(): void };
   /** Of the groups for which a call is under way. */
   const groups = new Map<string, Set<Waiting>>();

@@ -273,7 +273,7 @@ export function aclFile(
   owner: string,
   users: readonly ProcessUser[],
   passwords: Readonly<Record<string, string>>,
-  protocol: AclDialect,
+  dialect: AclDialect,
 ): string {
   const digest = (user: string): string => {
     const password = passwords[user];
@@ -283,7 +283,7 @@ export function aclFile(
   return [
     'user default off -@all',
     `user ${owner} on ${digest(owner)} ~* &* +@all`,
-    ...withRedis(users).map(([user, rights]) => `user ${user} on ${digest(user)} ${rulesOf(rights, protocol)}`),
+    ...withRedis(users).map(([user, rights]) => `user ${user} on ${digest(user)} ${rulesOf(rights, dialect)}`),
     '',
   ].join('\n');
 }

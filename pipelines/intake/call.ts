@@ -3,7 +3,6 @@
 import { createIsbotFromList, isbot, list } from 'isbot';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { cleanUserAgent, type Found, recipientsKinds } from '#pipelines/privacy/collect_identifiers.ts';
-import { createWorkBudget, idWorkBudget, type WorkBudget } from '#pipelines/privacy/effort.ts';
 import {
   anonymousId,
   copyIdentifier,
@@ -16,6 +15,7 @@ import {
 import { normaliseIp } from '#pipelines/privacy/ip_addresses.ts';
 import { EVERYTHING, normaliseEmail, percentDecoded, plainText, REDACTED } from '#pipelines/privacy/normalise_text.ts';
 import { holdsPersonalText, redactText } from '#pipelines/privacy/redact_text.ts';
+import { createWorkBudget, idWorkBudget, type WorkBudget } from '#pipelines/privacy/work_budget.ts';
 import type { ActionSource, Identifiers } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 import { type SiteRules, siteRules } from './site_rules.ts';

@@ -1,9 +1,9 @@
 // The id of an event: the sender's, or a digest of what it says.
 import type { Found } from '#pipelines/privacy/collect_identifiers.ts';
-import { idWorkBudget, type WorkBudget } from '#pipelines/privacy/effort.ts';
 import { hmacSha256, pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
+import { idWorkBudget, type WorkBudget } from '#pipelines/privacy/work_budget.ts';
 import type { Event } from '#schemas/event.ts';
 import type { Device, IntakeRequest, SentEvent } from './call.ts';
 import { canonicalJson } from './json_text.ts';

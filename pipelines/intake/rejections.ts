@@ -1,7 +1,8 @@
 // Why an event is not taken, and the rules of names and short texts.
-import type { WorkBudget } from '#pipelines/privacy/effort.ts';
+
 import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
+import type { WorkBudget } from '#pipelines/privacy/work_budget.ts';
 
 /** Why an event, or a request body as a whole, was not taken. Messages never repeat what was sent. */
 export const REJECTIONS = {

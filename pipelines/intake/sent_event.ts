@@ -3,10 +3,10 @@
 import { pageUrl } from '#pipelines/events/vocabulary.ts';
 import { isAbsentOrObject, objectOr } from '#pipelines/intake/json_text.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import type { WorkBudget } from '#pipelines/privacy/effort.ts';
 import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { isNobodysId, isPlaceholderId, numberId } from '#pipelines/privacy/placeholder_ids.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
+import type { WorkBudget } from '#pipelines/privacy/work_budget.ts';
 import { ACTION_SOURCES, type ActionSource, type Caller } from '#schemas/event.ts';
 import { eventCountries, type IntakeContext, idCountries, type SentEvent } from './call.ts';
 

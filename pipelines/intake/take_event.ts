@@ -1,11 +1,11 @@
 // From the body of a request to events as they are stored.
 import { cleanProperties, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { Found } from '#pipelines/privacy/collect_identifiers.ts';
-import { idWorkBudget, startEvent, type WorkBudget } from '#pipelines/privacy/effort.ts';
 import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { isReachableAddress } from '#pipelines/privacy/ip_addresses.ts';
 import { isPlaceholderId, isRounded, numberId } from '#pipelines/privacy/placeholder_ids.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
+import { idWorkBudget, startEvent, type WorkBudget } from '#pipelines/privacy/work_budget.ts';
 import type { Event } from '#schemas/event.ts';
 import {
   beginRequest,

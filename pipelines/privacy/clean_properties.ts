@@ -1,5 +1,4 @@
 import { emptyCollection, type Found, feed, MEMBERS_MAX, resolvePerson } from './collect_identifiers.ts';
-import { createWorkBudget, jsonIn, spend, type WorkBudget } from './effort.ts';
 import {
   arePairs,
   isAnswerPersonal,
@@ -24,6 +23,7 @@ import {
 import { REDACTED } from './normalise_text.ts';
 import { isCardNumber } from './redact_secrets.ts';
 import { redactText, type Stands } from './redact_text.ts';
+import { createWorkBudget, jsonIn, spend, type WorkBudget } from './work_budget.ts';
 
 const DEPTH_MAX = 16;
 const VALUES_MAX = 5000;

@@ -1,7 +1,6 @@
 // What an event's properties say of its person, gathered while they are cleaned.
 import type { Identifiers } from '#schemas/event.ts';
 import { countryCode } from './countries.ts';
-import type { WorkBudget } from './effort.ts';
 import {
   asSha256,
   completeIdentifier,
@@ -26,6 +25,7 @@ import {
   numberId,
 } from './placeholder_ids.ts';
 import { redactText } from './redact_text.ts';
+import type { WorkBudget } from './work_budget.ts';
 
 const PLACE_CHARACTERS_MAX = 100;
 /** No postcode has more, nor the name of a place; and some words for one mean a phone in another language. */

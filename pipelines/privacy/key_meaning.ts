@@ -1,5 +1,5 @@
 // What a property's name says of its value, and whether the value is personal.
-import { spend, type WorkBudget } from './effort.ts';
+
 import { asSha256 } from './hash_identifiers.ts';
 import * as words from './key_words.ts';
 import {
@@ -19,6 +19,7 @@ import {
   WORDS,
 } from './key_words.ts';
 import { HOLDS_NUMBER, HOLDS_WRAPPED, percentDecoded, plainText, scanText } from './normalise_text.ts';
+import { spend, type WorkBudget } from './work_budget.ts';
 
 /** What it costs to judge a name, with its characters. */
 const STEPS = 4;
@@ -297,7 +298,10 @@ function isSurelyPhone(field: unknown): boolean {
   return removal === 'always' && opens === 'phone';
 }
 
-/** Whether a pair says so of its second member: `['phone', '4155550100']`. What is only words is a secret only in a list of pairs. */
+/**
+ * Whether a pair says so of its second member: `['phone', '4155550100']`. What is only words is a secret only in a list of
+ * pairs.
+ */
 export function isPairPersonal(values: readonly unknown[], isOfPairs: boolean, budget: WorkBudget): boolean {
   if (!isPair(values)) return false;
   const [field, answer] = values;

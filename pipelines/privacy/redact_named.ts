@@ -1,10 +1,10 @@
 // Values in a text under names that say that they are somebody's or a secret: of parameters and assignments, members of objects,
 // headers and tags.
 
-import type { WorkBudget } from './effort.ts';
 import { isRedacted, keyMeaning, looksLikePhone } from './key_meaning.ts';
 import { comparableForm, heldSecret, holdsSecret, isSecret, type KeyMeaning, WORDS } from './key_words.ts';
 import { REDACTED } from './normalise_text.ts';
+import type { WorkBudget } from './work_budget.ts';
 
 const NAME_CHARACTERS_MAX = 80;
 const VALUE_CHARACTERS_JUDGED = 80;

@@ -8,7 +8,6 @@ import {
   type PhoneNumber,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js/max';
-import { spend, type WorkBudget } from './effort.ts';
 import {
   HOLDS_COLON_OR_SLASH,
   HOLDS_DOUBLE_ZERO,
@@ -18,6 +17,7 @@ import {
   HOLDS_PLUS,
   REDACTED,
 } from './normalise_text.ts';
+import { spend, type WorkBudget } from './work_budget.ts';
 
 /** A colon, and what stands between the two parts of a link such as `tel://`. */
 const COLON = String.raw`(?::|%(?:25)*3A)(?:\/|%(?:25)*2F){0,2}`;

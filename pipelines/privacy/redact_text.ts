@@ -1,7 +1,6 @@
 // A text without personal data: each kind of identifier in turn, and codes that are none.
 
 import { isIP } from 'node:net';
-import { createWorkBudget, spend, type WorkBudget } from './effort.ts';
 import type { Names } from './key_words.ts';
 import {
   HOLDS_AT,
@@ -32,6 +31,7 @@ import {
   redactWrappedPhones,
 } from './redact_phones.ts';
 import { isUuidText, redactEncoded, redactSecrets } from './redact_secrets.ts';
+import { createWorkBudget, spend, type WorkBudget } from './work_budget.ts';
 
 const NOWHERE: readonly string[] = [];
 
