@@ -1,6 +1,7 @@
 import avsc from 'avsc';
 
-// Bytes of a record on Kafka: the Confluent header before an Avro body, Avro's variable-length integers, the partition of a key, and the headers.
+// Bytes of a record on Kafka: the Confluent header before an Avro body, Avro's variable-length integers, the partition of a
+// key, and the headers.
 
 /** Bytes before the Avro body in the Confluent wire format: a zero byte and the schema id, big-endian. */
 export const WIRE_HEADER_BYTES = 5;

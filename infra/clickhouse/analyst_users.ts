@@ -111,7 +111,10 @@ export function createAnalystUsers(warehouse: Warehouse, database: string) {
           return { kind: 'made', analyst: { ...analyst, user: nameOf(analyst.analystId) } };
         }),
       ),
-    /** Ends the logins and the queries of one, and removes all of it; also one that was made by halves. @throws WarehouseError, AnalystRightsError */
+    /**
+     * Ends the logins and the queries of one, and removes all of it; also one that was made by halves. @throws
+     * WarehouseError, AnalystRightsError
+     */
     revoke: (analystId: string): Promise<void> =>
       turns.run(() => failing(() => run(revokeStatements(analystId, database)))),
   };
@@ -122,7 +125,10 @@ function nameOf(analystId: string): string {
   return PREFIX + analystId;
 }
 
-/** Statements that make an analyst of whom nothing is there; the login comes last, and may read nothing before its quota is there. */
+/**
+ * Statements that make an analyst of whom nothing is there; the login comes last, and may read nothing before its quota is
+ * there.
+ */
 export function makeStatements(wanted: NewAnalystUser, database: string): string[] {
   const { siteIds, passwordSha256 } = wanted;
   if (siteIds.length === 0 || !siteIds.every((id) => SITE_ID_PATTERN.test(id))) {

@@ -46,7 +46,8 @@ interface Unchecked {
 
 /**
  * Looks for rows that came since it was done last among all rows of their site and day, and notes those that stand there
- * more than once; queries then need not look for them (`pipelines/analytics/event_rows_sql.ts`). Two copies of a row have the same time.
+ * more than once; queries then need not look for them (`pipelines/analytics/event_rows_sql.ts`). Two copies of a row have
+ * the same time.
  *
  * Two processes may do it at once, to no harm: what is noted stays true. @throws WarehouseError
  */

@@ -147,8 +147,8 @@ export function storeSplit(warehouse: Warehouse, split: RowSplit): Promise<void>
 }
 
 /**
- * Gives the rows of people who were split their persons, in place. Who became one with the others again is left as they are. Resolves to
- * how many rows had another. @throws WarehouseError
+ * Gives the rows of people who were split their persons, in place. Who became one with the others again is left as they
+ * are. Resolves to how many rows had another. @throws WarehouseError
  */
 export async function correctSplitRows(warehouse: Warehouse, cluster: string | null = null): Promise<number> {
   const splits = await selectLong<RowSplit>(

@@ -33,8 +33,8 @@ export async function keepDays(
 }
 
 /**
- * As partitions are months, rows of a part grow too old one after the other for a month. Every four hours, ClickHouse's own choice, it
- * would be written anew for those few: 180 times. So, each row is written four times more while its month ages.
+ * As partitions are months, rows of a part grow too old one after the other for a month. Every four hours, ClickHouse's own
+ * choice, it would be written anew for those few: 180 times. So, each row is written four times more while its month ages.
  */
 const AGED_EVERY_SECONDS = 7 * 86_400;
 

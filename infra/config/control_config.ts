@@ -206,8 +206,8 @@ export function controlProcess(names: readonly string[]) {
 export type ControlConfig = StaticDecode<ReturnType<typeof controlProcess>>;
 
 /**
- * @throws ConfigError, also where SQL would be taken, or analysts made, on a cluster: rights on a distributed table may not hold on its shards;
- * and where the first user lacks a password.
+ * @throws ConfigError, also where SQL would be taken, or analysts made, on a cluster: rights on a distributed table may not
+ * hold on its shards; and where the first user lacks a password.
  */
 export function controlConfig(env: Environment, names: readonly string[]): ControlConfig {
   const config = readSettings(controlProcess(names), env);

@@ -136,8 +136,8 @@ function endInTime(app: HttpServer, closingMs: number): void {
 const addresses = new WeakMap<HttpRequestIn, string>();
 
 /**
- * The caller's address after trusted proxies, in its one spelling, as it was when the request began: the server's own is undefined as soon as
- * the connection is gone.
+ * The caller's address after trusted proxies, in its one spelling, as it was when the request began: the server's own is
+ * undefined as soon as the connection is gone.
  */
 export function clientAddress(request: HttpRequestIn): string {
   const address = addresses.get(request);

@@ -1,4 +1,5 @@
-// Writes each record once to a store without transactions: a block's plan is committed before its insert (write-ahead), and is finished by whoever owns the partitions next.
+// Writes each record once to a store without transactions: a block's plan is committed before its insert (write-ahead), and
+// is finished by whoever owns the partitions next.
 
 import type { Admin } from 'kafkajs';
 import { createWatchdog, WATCHDOG_MS, type Watchdog } from '#infra/concurrency/time_limits.ts';

@@ -22,9 +22,9 @@ const DEAD_DAYS = 30;
 /** A year, and as much as it takes to look back on it. */
 const AUDIT_DAYS = 400;
 /**
- * Longer than the dead letters themselves are kept: none of them may be resent twice, or be open again. Kafka deletes a segment when its
- * newest record is old enough, and closes one after a week (segment.ms), so a letter can be there a week longer than its
- * retention.
+ * Longer than the dead letters themselves are kept: none of them may be resent twice, or be open again. Kafka deletes a
+ * segment when its newest record is old enough, and closes one after a week (segment.ms), so a letter can be there a week
+ * longer than its retention.
  */
 const RESENT_MARK_DAYS = 40;
 

@@ -305,7 +305,10 @@ export class SearchBusyError extends Error {
 /** Looks for the event of a site. @throws SearchBusyError */
 type SearchEvent<Found> = (siteId: string, eventId: string) => Promise<Found>;
 
-/** One search at a time, as it holds what it reads in memory. Who asks for an event that is searched or waited for shares its search. */
+/**
+ * One search at a time, as it holds what it reads in memory. Who asks for an event that is searched or waited for shares
+ * its search.
+ */
 export function createEventSearches<Found>(search: SearchEvent<Found>): SearchEvent<Found> {
   const mutex = createMutex();
   const under = new Map<string, Promise<Found>>();

@@ -113,7 +113,10 @@ export async function isCaughtUp(session: KafkaSession, groupId: string, topic: 
   return !left.some(mayHoldMore) && !(await holdRecords(session, topic, left));
 }
 
-/** Whether a group does what stands on a topic now before a time (milliseconds since 1970 UTC). What comes meanwhile is not waited for. */
+/**
+ * Whether a group does what stands on a topic now before a time (milliseconds since 1970 UTC). What comes meanwhile is not
+ * waited for.
+ */
 export async function hasReached(
   session: KafkaSession,
   groupId: string,

@@ -186,7 +186,10 @@ export function createSignInLimits(redis: Redis) {
     tryProvider: (network: string): Promise<number> => count([[limitKey('provider', network), LIMITS.network]]),
     /** Counts a try of a second factor, whose password was right. */
     tryCode: (userId: string): Promise<number> => count([[limitKey('code', userId), LIMITS.code]]),
-    /** Forgets the tries of somebody from where they have signed in now, and remembers the network; those from elsewhere may be another's. */
+    /**
+     * Forgets the tries of somebody from where they have signed in now, and remembers the network; those from elsewhere may
+     * be another's.
+     */
     async forget(userId: string, network: string): Promise<void> {
       await asked(redis.del(limitKey('from', userId, network), limitKey('code', userId)));
       await asked(redis.set(limitKey('known', userId, network), '1', 'PX', KNOWN_MS));

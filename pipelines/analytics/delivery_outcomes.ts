@@ -145,7 +145,10 @@ interface NewestAttempts {
   limit: number;
 }
 
-/** The statement of the newest attempts to deliver events of a site to a destination, in the order of the table's key. Rows: NewestAttemptRow. */
+/**
+ * The statement of the newest attempts to deliver events of a site to a destination, in the order of the table's key. Rows:
+ * NewestAttemptRow.
+ */
 export function newestAttemptsStatement(asked: NewestAttempts): Statement {
   const { siteId, destination, outcome, sinceMs, limit } = asked;
   const { bind, statement } = createBinder();

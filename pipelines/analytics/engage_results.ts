@@ -269,10 +269,10 @@ const KINDS: Record<EngageKind, KindSql> = {
 };
 
 /**
- * The statement of the results of a survey, promo or form. Rows: EngageRow. Each showing counts once: by how far it came, and by the
- * properties of its final event, else of its last one that holds answers. Events that others name alike, as GA4's form_start
- * and view_promotion, are none of a showing: the id of one of ours begins with its showing's and the item's, which no event sent
- * otherwise may have.
+ * The statement of the results of a survey, promo or form. Rows: EngageRow. Each showing counts once: by how far it came,
+ * and by the properties of its final event, else of its last one that holds answers. Events that others name alike, as
+ * GA4's form_start and view_promotion, are none of a showing: the id of one of ours begins with its showing's and the
+ * item's, which no event sent otherwise may have.
  */
 function engageStatement(kind: EngageKind, siteId: string, query: EngageQuery): Statement {
   const binder = createBinder();

@@ -306,7 +306,10 @@ FROM (SELECT actor, arrayCompact(x -> x.1, ${near}) AS entries FROM (${sequences
 WHERE anchor > 0`;
 }
 
-/** Of a sequence's events, or of something of each, what may be part of its path: on the sides of the anchor that are given, and in the window. */
+/**
+ * Of a sequence's events, or of something of each, what may be part of its path: on the sides of the anchor that are given,
+ * and in the window.
+ */
 function nearSql({ anchor, before, after, windowMs }: PathsPlan, binder: Binder, events = 'deeds'): string {
   const at = anchor === null ? '1' : anchorIn('deeds', anchor, binder);
   const sides =

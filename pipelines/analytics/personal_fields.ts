@@ -29,8 +29,8 @@ const OF_MANY: ReadonlySet<Column> = new Set([
 ]);
 
 /**
- * Whether some values of a field may be of few persons, as an address of a page with somebody's id in it is: those are told to whoever
- * may see persons.
+ * Whether some values of a field may be of few persons, as an address of a page with somebody's id in it is: those are told
+ * to whoever may see persons.
  */
 export function hasSmallCountValues(field: Field): boolean {
   return 'property' in field ? field.part === undefined || field.part === 'page' : !OF_MANY.has(field.column);

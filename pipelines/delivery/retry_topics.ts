@@ -45,8 +45,9 @@ function delayOf(question: RetryRequest): { retryTopic: RetryDelay; delayMs: num
 
 /**
  * Where an event goes after an attempt that may be repeated. Delays are never shorter than the lane's or than the
- * platform's Retry-After, of which six hours count at the most, and up to a fifth longer by jitter. Dead reasons: `too_old` when the platform's age window
- * would be closed by then, `retries_exhausted` when 72 hours have passed since the first attempt.
+ * platform's Retry-After, of which six hours count at the most, and up to a fifth longer by jitter. Dead reasons: `too_old`
+ * when the platform's age window would be closed by then, `retries_exhausted` when 72 hours have passed since the first
+ * attempt.
  */
 export function nextRetry(question: RetryRequest): RetryChoice {
   const { retryTopic, delayMs } = delayOf(question);

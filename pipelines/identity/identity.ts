@@ -243,8 +243,8 @@ export interface SplitPlan {
 }
 
 /**
- * Plans a split by the edges that joined a person. A keyed identifier that both sides have stays, unless it is taken: the side that loses it
- * is cut from it. What only one side has is that side's anyway.
+ * Plans a split by the edges that joined a person. A keyed identifier that both sides have stays, unless it is taken: the
+ * side that loses it is cut from it. What only one side has is that side's anyway.
  *
  * @param edges Those of identity.links, whatever was decided of them.
  * @param taken Keyed identifiers that go with those who are moved.

@@ -234,7 +234,10 @@ export function firstGiven(...values: readonly unknown[]): unknown {
   return values.find((value) => value !== undefined && value !== null && value !== '');
 }
 
-/** Whether an optional object is there, or was left out: null, an empty text, or the empty list that PHP writes of an empty array. */
+/**
+ * Whether an optional object is there, or was left out: null, an empty text, or the empty list that PHP writes of an empty
+ * array.
+ */
 export function isAbsentOrObject(value: unknown): boolean {
   return firstGiven(value) === undefined || isObject(value) || (Array.isArray(value) && value.length === 0);
 }

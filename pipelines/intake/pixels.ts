@@ -125,7 +125,8 @@ interface PixelEventId {
 /**
  * Platforms take two hits for one by the id and the name of their events, and pages give the views and the purchase of one
  * page the same id. So an id that is no UUID becomes one with the name, in whose place each platform's own name for the
- * same act counts. A UUID is an event's own, as our tag makes them. What is no id at all stays, to be judged where ids are; a placeholder is none.
+ * same act counts. A UUID is an event's own, as our tag makes them. What is no id at all stays, to be judged where ids are;
+ * a placeholder is none.
  */
 function pixelEventId(sent: unknown, name: unknown, secret: Buffer): PixelEventId {
   const id = readShortText(sent);

@@ -5,7 +5,10 @@ const TEXT_CHARACTERS_MAX = 100;
 /** ISO 3166-2, a country and a part of it: `CA-ON`. */
 const SUBDIVISION = /^([a-z]{2})-[a-z0-9]{1,3}$/i;
 
-/** ISO 3166-1: the three letters of each country and then its two. `xkxxk` is Kosovo, whose codes are in use though not assigned. */
+/**
+ * ISO 3166-1: the three letters of each country and then its two. `xkxxk` is Kosovo, whose codes are in use though not
+ * assigned.
+ */
 const CODES = [
   'abwaw afgaf agoao aiaai alaax albal andad areae argar armam asmas ataaq atftf atgag ausau autat azeaz bdibi',
   'belbe benbj besbq bfabf bgdbd bgrbg bhrbh bhsbs bihba blmbl blrby blzbz bmubm bolbo brabr brbbb brnbn btnbt',

@@ -135,9 +135,10 @@ interface NameHashes {
 }
 
 /**
- * Hashes a first or last name, its accents composed, by two rules: lower case without ASCII white space and punctuation, as Meta's pixel does
- * it (`Mary Ann` is `maryann`), and lower case, trimmed, without digits and symbols, as Google's enhanced conversions
- * page asks (`mary ann`). A SHA-256 given instead of a name stands for both; an MD5 sum and an empty name are null.
+ * Hashes a first or last name, its accents composed, by two rules: lower case without ASCII white space and punctuation, as
+ * Meta's pixel does it (`Mary Ann` is `maryann`), and lower case, trimmed, without digits and symbols, as Google's enhanced
+ * conversions page asks (`mary ann`). A SHA-256 given instead of a name stands for both; an MD5 sum and an empty name are
+ * null.
  */
 export function hashName(text: string): NameHashes | null {
   const trimmed = text.trim().normalize('NFC');
@@ -207,8 +208,8 @@ export function normalisePhone(
 /**
  * The number that a text is, or null. Without `+` or `00` the number is read in the customer's country, in the site's where
  * it is none there, then as a country code with its plus left off, or a trunk zero before it. A number written
- * internationally need only have a possible length, since number ranges are opened faster than metadata is published; a national one without a country must be
- * valid beyond doubt, and with `validOnly` any.
+ * internationally need only have a possible length, since number ranges are opened faster than metadata is published; a
+ * national one without a country must be valid beyond doubt, and with `validOnly` any.
  */
 export function readPhone(
   text: string,

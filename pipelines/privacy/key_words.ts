@@ -180,10 +180,11 @@ export const ID_KEY =
   /(?:ids?|uid|uuid|guid|clid|hash|cookie|trace|tracking|invoice|transaction|session|order|variant|campaign|utm(?:term|content)|ref|reference|fbp|fbc|gl|ga)$|(?:order|invoice|tracking|serial|customer|ticket|booking|transaction|receipt|reference|reservation|quote|shipment|parcel|account|member|loyalty|confirmation|case|request|increment)(?:number|num|no|nr|code|key)$/;
 
 /**
- * What a value must be to go as a secret, by the key that it stands under. `secret`: any text or number. `secret_text`: one word of
- * six characters or more, as tokens and keys are; a number where it is long enough. `secret_long`: the same of sixteen,
- * with a digit or a capital within. `secret_field`: one of four that is no word, as what somebody wrote into a field may be. `secret_code`: three digits or more and no words. `secret_number`: a text with five digits or more, as national ids and
- * accounts have.
+ * What a value must be to go as a secret, by the key that it stands under. `secret`: any text or number. `secret_text`: one
+ * word of six characters or more, as tokens and keys are; a number where it is long enough. `secret_long`: the same of
+ * sixteen, with a digit or a capital within. `secret_field`: one of four that is no word, as what somebody wrote into a
+ * field may be. `secret_code`: three digits or more and no words. `secret_number`: a text with five digits or more, as
+ * national ids and accounts have.
  */
 export type SecretRemoval = 'secret' | 'secret_text' | 'secret_long' | 'secret_field' | 'secret_code' | 'secret_number';
 

@@ -25,7 +25,10 @@ export const HOLDS_DOUBLE_ZERO = 4096;
 export const HOLDS_WRAPPED = 8192;
 /** Twelve digits anywhere, as many as an account's number has at the least. */
 export const HOLDS_LONG_NUMBER = 16384;
-/** What a key or a token begins with, in a text that is long enough for one, the name of a secret before a colon, or a closing tag. */
+/**
+ * What a key or a token begins with, in a text that is long enough for one, the name of a secret before a colon, or a
+ * closing tag.
+ */
 export const HOLDS_SECRET = 32768;
 /** For a text that has not been scanned. */
 export const EVERYTHING = 65535;

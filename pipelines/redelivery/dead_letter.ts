@@ -122,8 +122,9 @@ export function parseDeadLetterId(id: string): DeadLetterPosition | null {
 }
 
 /**
- * Under what it is noted that a letter was sent in again, or is resolved. The warehouse may write a letter twice, so that there the record
- * that it is about counts; other stages write it with their offset, and an event may die in them once more.
+ * Under what it is noted that a letter was sent in again, or is resolved. The warehouse may write a letter twice, so that
+ * there the record that it is about counts; other stages write it with their offset, and an event may die in them once
+ * more.
  */
 export function deadLetterKey(id: string, { stage, topic, partition, offset, index }: DeadLetter): string {
   return stage === 'warehouse' ? `${stage}/${topic}/${partition}/${offset}/${index}` : id;

@@ -85,8 +85,8 @@ export function shareRead({ phase, partitions }: ReplayProgress): number | null 
 }
 
 /**
- * Whether a replay to a destination is not over: it is to begin, runs or is paused. One whose command is not known here yet may be to
- * any destination.
+ * Whether a replay to a destination is not over: it is to begin, runs or is paused. One whose command is not known here yet
+ * may be to any destination.
  */
 export function isReplayed(
   replays: readonly Pick<Replay, 'replay_id' | 'destination'>[],

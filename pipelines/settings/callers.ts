@@ -141,9 +141,9 @@ export type MeasurementSite =
 
 /**
  * The site of a hit that comes without a key, as GA4's tags have none: the one that is served at the host, else one whose
- * ga4 destination has the measurement id and which has shown that the page may be its own. Anybody reads a measurement id off a page, so
- * the id alone is no proof. It acts under that browser key of the site which was made first of those that may be used from the
- * origin, as if its page had sent the key.
+ * ga4 destination has the measurement id and which has shown that the page may be its own. Anybody reads a measurement id
+ * off a page, so the id alone is no proof. It acts under that browser key of the site which was made first of those that
+ * may be used from the origin, as if its page had sent the key.
  *
  * @param nowMs Milliseconds since 1970 UTC.
  */
@@ -185,7 +185,10 @@ function claimantOf(table: SettingsTable, host: string): Site | undefined {
 
 type Found = Site | { code: SiteRejectionCode; refused?: RefusedCaller };
 
-/** Of several the one with the best proof; of those whose keys list the origin, which anybody may write, the one that claimed first. */
+/**
+ * Of several the one with the best proof; of those whose keys list the origin, which anybody may write, the one that
+ * claimed first.
+ */
 function siteByMeasurementId(table: SettingsTable, { measurementId, origin }: SiteSigns, nowMs: number): Found {
   if (measurementId === null || measurementId === '') return { code: 'measurement_id_missing' };
   const claimants = table.sitesByMeasurementId(measurementId);

@@ -100,7 +100,10 @@ export function siteConfig(table: SettingsTable, siteId: string): SiteConfig | u
   };
 }
 
-/** The tag's further scripts that a site has work for from the start. That for platforms also renews the visitor's cookie on a domain of the site's own. */
+/**
+ * The tag's further scripts that a site has work for from the start. That for platforms also renews the visitor's cookie on
+ * a domain of the site's own.
+ */
 export function tagParts(
   { mode, facebook, tiktok, ga4, gtm, clarity, events }: Omit<SiteConfig, 'tag'>,
   { loader, engage, web_vitals }: Pick<TagConfig, 'loader' | 'engage' | 'web_vitals'>,

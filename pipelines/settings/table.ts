@@ -38,7 +38,10 @@ export interface SettingsTable {
   /** A live view by site id: it may be kept and follows later changes. */
   destinationsNamed(name: string): ReadonlyMap<string, Destination>;
   destination(siteId: string, name: string): Destination | undefined;
-  /** The one site that claims the domain and has proven that it is its own, which is served there: exact match, lower-case punycode. */
+  /**
+   * The one site that claims the domain and has proven that it is its own, which is served there: exact match, lower-case
+   * punycode.
+   */
   siteServedAt(domain: string): Site | undefined;
   /** How far a site has proven its claims, by domain. */
   domainProofs(siteId: string): ReadonlyMap<string, DomainProof>;

@@ -47,7 +47,10 @@ export function accountProblems(account: Account, before: Account | null = null)
   return newProblems(problems, before, account);
 }
 
-/** Checks a key before it is written over, or in place of, `before`. A key that has already expired may be written again, as when it is revoked. */
+/**
+ * Checks a key before it is written over, or in place of, `before`. A key that has already expired may be written again, as
+ * when it is revoked.
+ */
 export function keyProblems(key: ApiKey, table: SettingsTable, before: ApiKey | null = null): Problem[] {
   const problems = [
     ...unless(HASH_PATTERN.test(key.key_hash), 'hash_malformed', 'key_hash', 'is a SHA-256 in lower-case hex'),

@@ -67,7 +67,10 @@ export async function openCounts(registry: Registry, rawTopicId: Pick<ReturnType
   };
 }
 
-/** Writes dedup.duplicates. A record of it is no longer than the batch whose copies it lists: an event holds more than its line there. */
+/**
+ * Writes dedup.duplicates. A record of it is no longer than the batch whose copies it lists: an event holds more than its
+ * line there.
+ */
 export async function openDuplicates(registry: Registry) {
   const codec = await createCodec<Duplicates>(registry, TOPICS.duplicates, 'duplicates');
   return {
@@ -79,7 +82,10 @@ export async function openDuplicates(registry: Registry) {
   };
 }
 
-/** Which events.raw a batch is of; asks again where a partition's offsets do not go on, as those of a topic that was made anew do not. */
+/**
+ * Which events.raw a batch is of; asks again where a partition's offsets do not go on, as those of a topic that was made
+ * anew do not.
+ */
 export function createRawTopicId(ids: Pick<TopicIds, 'of'>) {
   const seen = new Map<number, { log: string; offset: number }>();
   return {

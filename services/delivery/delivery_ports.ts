@@ -123,7 +123,10 @@ interface OutageWatchOptions {
   wallMsOf(ms: number): number;
 }
 
-/** Watches whether this process's destination as a whole answers. While it is away its sites' breakers say nothing more, and are forgotten. */
+/**
+ * Watches whether this process's destination as a whole answers. While it is away its sites' breakers say nothing more, and
+ * are forgotten.
+ */
 export function watchOutage(options: OutageWatchOptions) {
   const { destination, config, breakers, sites, logger, nowMs, wallMsOf } = options;
   let outage: Outage = AVAILABLE;
@@ -161,7 +164,10 @@ export function watchOutage(options: OutageWatchOptions) {
       const waitMs = Math.max(0, outage.untilMs - nowMs());
       return { kind: 'wait', cause: 'failing', reason: outage.reason, waitMs };
     },
-    /** When a batch is to be looked at again that could not be delivered, by the time of day; null unless the destination is away. */
+    /**
+     * When a batch is to be looked at again that could not be delivered, by the time of day; null unless the destination is
+     * away.
+     */
     awayUntilMs: (): number | null => (outage.kind === 'away' ? wallMsOf(outage.untilMs) : null),
     /** A probe is over, whatever it brought; whether anything was held back by a site's breaker. */
     probed(heldBack: boolean): void {

@@ -59,7 +59,10 @@ export function createRetryPolls(beganMs: number, isAlone: () => boolean) {
   }
 
   return {
-    /** A record of a site lies on a lane, written by then. @param isDue whether it is due at once, as its site was released before. */
+    /**
+     * A record of a site lies on a lane, written by then. @param isDue whether it is due at once, as its site was released
+     * before.
+     */
     recordParked(place: Source, siteId: string, writtenMs: number, isDue: boolean): void {
       const retryTopic = retryTopicOf(place);
       putNewest(retryTopic.sites, siteId, writtenMs, SITES_MAX);
@@ -118,7 +121,10 @@ function mayBeParked({ sites, frontMs, beforeMs }: RetryTopicState, siteId: stri
   return (sites.get(siteId) ?? Number.NEGATIVE_INFINITY) + DELIVERY_DRAIN_MS > Math.max(frontMs, beforeMs);
 }
 
-/** A lane in work when it is woken does not hear it; one of another process never does, and what lies there is due by itself in the end. */
+/**
+ * A lane in work when it is woken does not hear it; one of another process never does, and what lies there is due by itself
+ * in the end.
+ */
 function isToWake(retryTopic: RetryTopicState, nowMs: number): boolean {
   if (retryTopic.isStale) return true;
   return (
@@ -143,9 +149,9 @@ interface ReleaseOptions {
 const RETURNS_MAX = 100_000;
 
 /**
- * What makes events that wait on lanes due before their time: a change of their site's settings, as this process has seen it, and
- * that the site's destination takes events again after it was in trouble. Milliseconds since 1970 UTC. What came before the watch is not known, so that its
- * beginning counts as the return of all: what is paused is tried once then.
+ * What makes events that wait on lanes due before their time: a change of their site's settings, as this process has seen
+ * it, and that the site's destination takes events again after it was in trouble. Milliseconds since 1970 UTC. What came
+ * before the watch is not known, so that its beginning counts as the return of all: what is paused is tried once then.
  */
 export function watchReleases({ table, destination, isInTrouble, scans, beganMs }: ReleaseOptions) {
   let seen = new Map<string, Destination>(table.destinationsNamed(destination));

@@ -1,4 +1,5 @@
-// Every error of the edge, how answers and errors are sent, and what the server itself refuses: errors inside requests, unknown paths, wrong methods.
+// Every error of the edge, how answers and errors are sent, and what the server itself refuses: errors inside requests,
+// unknown paths, wrong methods.
 import {
   type HttpReply,
   type HttpRequestIn,

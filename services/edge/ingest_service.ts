@@ -232,7 +232,10 @@ function recordsOf(events: readonly Event[], { schemaId, partitions }: AcceptOpt
   return records;
 }
 
-/** Counts what became of the events of a request that was answered: for the metrics, and by site where some were not accepted, or with a fault. */
+/**
+ * Counts what became of the events of a request that was answered: for the metrics, and by site where some were not
+ * accepted, or with a fault.
+ */
 function createAnsweredCount(
   metrics: Metrics,
   rejections: RejectionRecorder,

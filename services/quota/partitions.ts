@@ -63,7 +63,10 @@ export function createPartitions(options: PartitionsOptions) {
       inTurn(partition, async () => {
         await load(partition, progressed);
       }),
-    /** Settles up to an offset of an events.raw, and writes the checkpoint once `done` has resolved; answers the next offset of events.raw to settle. */
+    /**
+     * Settles up to an offset of an events.raw, and writes the checkpoint once `done` has resolved; answers the next offset
+     * of events.raw to settle.
+     */
     settle: (
       partition: number,
       settlements: readonly Settlement[],

@@ -143,8 +143,9 @@ function createReplayTurns(
 }
 
 /**
- * Joins those that may lead, each of which may ask whether it does. The group gives the one partition of delivery.replays to one of its members; that one
- * leads. What an earlier leader has under way is fenced when a replay is taken up, so that it need not know it lost.
+ * Joins those that may lead, each of which may ask whether it does. The group gives the one partition of delivery.replays
+ * to one of its members; that one leads. What an earlier leader has under way is fenced when a replay is taken up, so that
+ * it need not know it lost.
  */
 export async function joinLeaderElection(
   session: KafkaSession,

@@ -179,7 +179,10 @@ function atEnd(progress: ReplayProgress): ReplayProgress {
 const WAITING_MAX = 200;
 const ASK_MS = 500;
 
-/** Asks now and then how much delivery has yet to take; answers until when to wait, in monotonic milliseconds, where that is too much. */
+/**
+ * Asks now and then how much delivery has yet to take; answers until when to wait, in monotonic milliseconds, where that is
+ * too much.
+ */
 function createBackpressure({ session }: ReplayContext, destination: string): () => Promise<number> {
   const group = session.groupOf(`delivery.${destination}`);
   let askedMs = Number.NEGATIVE_INFINITY;

@@ -18,7 +18,10 @@ export interface ReadRecord {
   views: EncodedEvent[];
 }
 
-/** The readable records of a batch, and dead letters for the others: each is read by itself, so that a poison record harms none beside it. */
+/**
+ * The readable records of a batch, and dead letters for the others: each is read by itself, so that a poison record harms
+ * none beside it.
+ */
 export async function readRecords(
   stage: Stage,
   batch: Pick<InBatch, 'topic' | 'partition'>,

@@ -7,7 +7,8 @@ import { type Runtime, runProcess } from './runtime.ts';
 
 /**
  * Runs a stage as a process, configured by what `read` makes of the environment. `start` opens what the stage needs and
- * resolves to the consumption it has begun, which goes on until the process stops. The stage's name is the process's, and its consumer group's behind the prefix.
+ * resolves to the consumption it has begun, which goes on until the process stops. The stage's name is the process's, and
+ * its consumer group's behind the prefix.
  */
 export function runStage<C extends ProcessConfig>(
   name: string | ((config: C) => string),

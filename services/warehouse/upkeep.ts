@@ -47,7 +47,10 @@ const CHECK_SECONDS = [0.05, 0.1, 0.5, 1, 5, 10, 60, 300];
 
 /** Copies are for the trace of an event, which few look at later. */
 const DUPLICATE_DAYS_MAX = 30;
-/** So late an event may come (pipelines/intake/timestamp.ts); counts of an hour do not say when theirs came, and nothing of persons. */
+/**
+ * So late an event may come (pipelines/intake/timestamp.ts); counts of an hour do not say when theirs came, and nothing of
+ * persons.
+ */
 const LATE_DAYS_MAX = 731;
 
 /** Sets how long tables keep their rows, in days; 0: for ever. @throws WarehouseError */

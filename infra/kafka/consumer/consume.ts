@@ -1,4 +1,5 @@
-// A consumer as a member of its group: joins, queues what is fetched, works on each partition in turn, commits, gives partitions away and stops.
+// A consumer as a member of its group: joins, queues what is fetched, works on each partition in turn, commits, gives
+// partitions away and stops.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Consumer, ConsumerGroupJoinEvent, ConsumerStartBatchProcessEvent, EachBatchPayload } from 'kafkajs';

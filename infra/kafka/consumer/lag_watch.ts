@@ -39,7 +39,10 @@ export function watchLag(options: LagWatchOptions): () => void {
   return repeat(ask, () => intervalMs, onFailure);
 }
 
-/** Records that a group has still to take. What was deleted by age before the group took it is no lag: nobody can take it any more. */
+/**
+ * Records that a group has still to take. What was deleted by age before the group took it is no lag: nobody can take it
+ * any more.
+ */
 export function lagOf({ topic, partition, low, high, committed }: Position) {
   return { topic, partition, records: Math.max(0, high - Math.max(low, committed ?? low)) };
 }

@@ -179,10 +179,11 @@ const { createErrorFromCode } = internal<{
 const UNKNOWN_TOPIC_OR_PARTITION = 3;
 
 /**
- * Makes a request for a partition that the client's metadata lacks fail as it does where the broker lacks it: metadata is renewed, the
- * request tried again, and the caller told if the partition is still not there. Without this the client leaves the partition out:
- * `send` resolves though nothing was sent, a transaction commits offsets without their records, and a question about offsets has no
- * answer for it. Metadata lacks a partition where more are configured than the topic has, and for minutes after some were added.
+ * Makes a request for a partition that the client's metadata lacks fail as it does where the broker lacks it: metadata is
+ * renewed, the request tried again, and the caller told if the partition is still not there. Without this the client leaves
+ * the partition out: `send` resolves though nothing was sent, a transaction commits offsets without their records, and a
+ * question about offsets has no answer for it. Metadata lacks a partition where more are configured than the topic has, and
+ * for minutes after some were added.
  */
 const patchUnknownPartition = once(() => {
   const findLeaders = clusterPrototype.findLeaderForPartitions;

@@ -29,7 +29,8 @@ const SHARDS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_
 
 /**
  * Claims packed into small hashes: about 30 bytes a claim while a hash stays below Redis's listpack limit, against 161 for
- * a key of its own. Redis 7.0 has no expiry per field, so a claim carries its hour, by the clock of Redis, and the calls sweep the buckets in turn.
+ * a key of its own. Redis 7.0 has no expiry per field, so a claim carries its hour, by the clock of Redis, and the calls
+ * sweep the buckets in turn.
  */
 export function createDedupIndex(redis: Redis, options: ClaimOptions) {
   const claimScript = createIndexScript(redis, 'indexes/claim_buckets.lua', 'indexes/claim.lua');

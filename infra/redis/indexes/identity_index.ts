@@ -213,7 +213,10 @@ function toAnswer(siteId: string, question: IdentityLookup, answer: ScriptAnswer
   };
 }
 
-/** None of what another user's claim forbade, which is an edge and forbids it again, or of what was not believed of a browser's key. */
+/**
+ * None of what another user's claim forbade, which is an edge and forbids it again, or of what was not believed of a
+ * browser's key.
+ */
 function edges(
   siteId: string,
   question: IdentityLookup,

@@ -16,8 +16,9 @@ import { CHECKPOINTS_KEY, GENERATIONS_KEY, LEASES_KEY, MONTH_TTL_S, quotaKey } f
 const MONTHS_AT_ONCE = 500;
 
 /**
- * Counters of usage, a hash for each account's month: `used` and `held` in all; `u:P` and `s:P` what is used and settled of a
- * partition, `l:P` the id of the topic that the offset is of; `h:LEASE` what is reserved under a lease. The settled offset lies in the same hash, so that settling twice adds once.
+ * Counters of usage, a hash for each account's month: `used` and `held` in all; `u:P` and `s:P` what is used and settled of
+ * a partition, `l:P` the id of the topic that the offset is of; `h:LEASE` what is reserved under a lease. The settled
+ * offset lies in the same hash, so that settling twice adds once.
  */
 export function createQuotaStore(redis: Redis): QuotaStore {
   const settleScript = createScript(redis, 'quota/settle.lua');

@@ -90,7 +90,10 @@ export function isRestSql(siteId: string, plan: TrendsPlan, binder: Binder): str
 const KIND = `multiIf(grouping(slot) = 0 AND grouping(bucket) = 0, 'value_interval', grouping(slot) = 0, 'value',
   grouping(bucket) = 0, 'interval', 'all')`;
 
-/** The values that are given one by one, of what `events` names or selects in parentheses: `of`, by which ofSeries finds them, and `parts`, their texts. */
+/**
+ * The values that are given one by one, of what `events` names or selects in parentheses: `of`, by which ofSeries finds
+ * them, and `parts`, their texts.
+ */
 function greatestSql(plan: TrendsPlan, events: string, minPersons = 1): string {
   const { limit = 0, rankedBy = 'each', fields = [] } = plan.breakdown ?? {};
   const ranked = rankedBy === 'first' ? plan.series.slice(0, 1) : plan.series;
@@ -178,8 +181,8 @@ const textNames = ({ breakdown }: TrendsPlan): string[] => (breakdown?.fields ??
 export const digestOfValue = (texts: readonly string[]): string => `cityHash64(${texts.join(', ')})`;
 
 /**
- * A row for each series that an event is of: `series`, `period`, `bucket`, `person`, what is measured (`amount`, `digest`), and with a
- * breakdown `found`, the digest of its value, and `text0`.., its texts.
+ * A row for each series that an event is of: `series`, `period`, `bucket`, `person`, what is measured (`amount`, `digest`),
+ * and with a breakdown `found`, the digest of its value, and `text0`.., its texts.
  *
  * @param spans The question's time and, where there is one, the time before, as `period` 0 and 1; they have no event in common.
  * @param more Other columns: expressions over event_rows by the names they are given.

@@ -242,8 +242,8 @@ async function checkDomain(
 }
 
 /**
- * A record that comes and goes, as whoever has the name server may make it, stands in the audit once a day as what is missing, and once
- * as what is served: the rest of that day is written without.
+ * A record that comes and goes, as whoever has the name server may make it, stands in the audit once a day as what is
+ * missing, and once as what is served: the rest of that day is written without.
  */
 function notedOnceADay(view: SettingsView, records: readonly SettingRecord[], nowMs: number): SettingRecord[] {
   const about = records.flatMap(({ setting }) => setting?.audit ?? []).at(0);

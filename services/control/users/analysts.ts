@@ -124,7 +124,10 @@ export async function revokeAnalystsOf(
   return ended && { revoked: ended.revoked.map(({ analystId }) => analystId), kept: ended.kept.length };
 }
 
-/** The users of ClickHouse that read a site, where who asks may see them, after those were revoked where that is asked for; null: ClickHouse did not answer. */
+/**
+ * The users of ClickHouse that read a site, where who asks may see them, after those were revoked where that is asked for;
+ * null: ClickHouse did not answer.
+ */
 export async function analystsOfSite(
   siteId: string,
   isRevoked: boolean,

@@ -12,7 +12,10 @@ export const compact = (value: number): string =>
 export const percent = (share: number | null): string =>
   share === null || !Number.isFinite(share) ? '–' : `${(share * 100).toFixed(1)}%`;
 
-/** An amount of a currency, with as many decimals as that has: none of yen, three of dinars. Strangers may have written anything for it. */
+/**
+ * An amount of a currency, with as many decimals as that has: none of yen, three of dinars. Strangers may have written
+ * anything for it.
+ */
 export function money(value: number, currency: string): string {
   if (!/^[A-Z]{3}$/.test(currency)) return `${decimals.format(value)} ${currency}`.trim();
   const options = { style: 'currency', currency, currencyDisplay: 'narrowSymbol' } as const;
@@ -22,7 +25,10 @@ export function money(value: number, currency: string): string {
 /** From here on it is read as so many times as much. */
 const TIMES_MIN = 10;
 
-/** How a number changed against the one before, as +12.3% or 184× as much; null where that says nothing: after nothing, or a loss. */
+/**
+ * How a number changed against the one before, as +12.3% or 184× as much; null where that says nothing: after nothing, or a
+ * loss.
+ */
 export function change(now: number, before: number): { text: string; direction: 'up' | 'down' | 'same' } | null {
   if (before <= 0) return null;
   const share = (now - before) / before;

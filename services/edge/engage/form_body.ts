@@ -92,7 +92,10 @@ function hasTooManyPairs(body: Buffer): boolean {
   return pairs > PAIRS_MAX;
 }
 
-/** Names that begin with `_` are ours: no field of a definition may. Of a name that comes twice the first counts that is not empty. */
+/**
+ * Names that begin with `_` are ours: no field of a definition may. Of a name that comes twice the first counts that is not
+ * empty.
+ */
 function plainForm(all: URLSearchParams, request: HttpRequestIn, { site, key }: IngestCaller): object {
   const ours = (name: string): Record<string, string> => {
     const value = all.get(`_${name}`);

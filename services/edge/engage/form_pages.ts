@@ -47,7 +47,10 @@ export function laterPage(form: Form): PlainPage {
   return { form, status: 429, lines: [failed, later], redirect: null, retryAfterS: LATER_S };
 }
 
-/** A page is under the form's title, or under its first line: what the form is called by those who work with it is not for visitors. */
+/**
+ * A page is under the form's title, or under its first line: what the form is called by those who work with it is not for
+ * visitors.
+ */
 export function sendPlain(reply: HttpReply, { form, status, lines, redirect, retryAfterS }: PlainPage): HttpReply {
   if (redirect !== null) return reply.redirect(redirect, 303);
   const [heading = '', ...rest] = [form.title, ...lines].filter((line) => line !== '');

@@ -132,7 +132,10 @@ const showAnswer = (items: readonly string[], over: readonly string[]): string =
 /** Clocks of visitors' devices are right to an hour mostly. */
 const CLOCK_AHEAD_MS = 3_600_000;
 
-/** A time that is far ahead is of a wrong clock and says nothing of when: taken as it is, it would keep everything from the visitor until then. */
+/**
+ * A time that is far ahead is of a wrong clock and says nothing of when: taken as it is, it would keep everything from the
+ * visitor until then.
+ */
 function browserMemory({ seen = {} }: EngageRequest, nowMs: number): Map<string, SeenItem> {
   const past = (ms: number): number => (ms > nowMs + CLOCK_AHEAD_MS ? 0 : Math.min(ms, nowMs));
   return new Map(

@@ -241,7 +241,8 @@ interface Told {
 
 /**
  * Why what is told of a showing proves nothing: its token is none of ours or older than a week, or came with another
- * submission before, or with more visitors than one who says who they are. What is one showing has one token and one id. Null: it proves it.
+ * submission before, or with more visitors than one who says who they are. What is one showing has one token and one id.
+ * Null: it proves it.
  */
 export async function checkToken(
   engage: Engage,

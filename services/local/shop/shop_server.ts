@@ -109,7 +109,8 @@ function pageAt({ pathname: path, search }: URL, tag: TagPlace): PageParts | und
     return found && { ...found, path };
   }
   const page = PAGES.get(path);
-  // What states the page itself: without scripts the browser tells the edge no more of it than the origin. The URL parser has left no quote.
+  // What states the page itself: without scripts the browser tells the edge no more of it than the origin. The URL parser
+  // has left no quote.
   const values = { ...tag, page: (path + search).replaceAll('&', '&amp;') };
   return page && { title: page.title, path, body: filled(page.body, values) };
 }

@@ -90,8 +90,8 @@ const READ: ReadonlySet<string> = new Set(
 );
 
 /**
- * What a process gets of the environment that all have: of the service's variables those that it reads, so that no secret goes where
- * it is not used, and at the parts that run here the login of its own user.
+ * What a process gets of the environment that all have: of the service's variables those that it reads, so that no secret
+ * goes where it is not used, and at the parts that run here the login of its own user.
  */
 export function processEnvironment(name: string, env: Variables, logins: ProcessLogins): Record<string, string> {
   const kind = kindOf(name);

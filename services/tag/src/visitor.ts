@@ -43,7 +43,10 @@ export const sessionAt = (kept: string, nowMs: number, newId: (nowMs: number) =>
   return `${goesOn ? sessionOf(kept) : newId(nowMs)}.${nowMs.toString(36)}`;
 };
 
-/** utm_source and its kind, which tell the campaign, with the ids that ad platforms add to the addresses of their ads, which tell the click. */
+/**
+ * utm_source and its kind, which tell the campaign, with the ids that ad platforms add to the addresses of their ads, which
+ * tell the click.
+ */
 const ARRIVAL = /^(utm_\w+|(fb|g|d|tt|tw|y)clid|msclkid|[gw]braid|li_fat_id|epik|rdt_cid|sccid)$/i;
 
 type Parameters = Record<string, string>;

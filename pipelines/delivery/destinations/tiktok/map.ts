@@ -80,8 +80,9 @@ const leadOf = (properties: Properties): object | null =>
   });
 
 /**
- * An event in the form of the Events API, or why it is not sent: `missing_event_source_id` (an offline event where the
- * site has no event set for it), `too_old` (for the pixel), `insufficient_user_data`, and `missing_value` or `missing_currency` for a purchase.
+ * An event in the form of the Events API, or why it is not sent: `missing_event_source_id` (an offline event where the site
+ * has no event set for it), `too_old` (for the pixel), `insufficient_user_data`, and `missing_value` or `missing_currency`
+ * for a purchase.
  */
 export function mapEvent(entry: EventEntry, context: MapContext<TiktokSettings>): MapResult {
   const { event } = entry;

@@ -223,7 +223,10 @@ interface ConflictProps {
   textOf?(value: unknown, name: string): string;
 }
 
-/** Lets somebody choose between what they want and what somebody else has made of it meanwhile; nothing where there is no conflict. */
+/**
+ * Lets somebody choose between what they want and what somebody else has made of it meanwhile; nothing where there is no
+ * conflict.
+ */
 export function ConflictDialog({ saving: { conflict, isBusy }, ...rest }: ConflictProps): VNode | null {
   return conflict === null ? null : <Choice conflict={conflict} isBusy={isBusy} {...rest} />;
 }

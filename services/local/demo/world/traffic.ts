@@ -142,7 +142,10 @@ function cut<T>(list: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(list.length / size) }, (_, nth) => list.slice(nth * size, (nth + 1) * size));
 }
 
-/** Somebody beside the day's visitors, who looks round until there are this many events; `changes` make another device of theirs. */
+/**
+ * Somebody beside the day's visitors, who looks round until there are this many events; `changes` make another device of
+ * theirs.
+ */
 function extra(
   day: Day,
   siteSlot: SiteSlot,

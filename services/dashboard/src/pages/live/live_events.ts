@@ -35,7 +35,10 @@ const BECOMES_ROW_MS = 5_000;
 
 export const EMPTY_RING: Ring = { events: [], seen: 0, isCut: false, known: new Map(), rate: 0 };
 
-/** From when on is asked: before the newest event, the further the fewer come. Whole seconds, so that equal questions share an answer. */
+/**
+ * From when on is asked: before the newest event, the further the fewer come. Whole seconds, so that equal questions share
+ * an answer.
+ */
 export function askedAfter({ events, rate }: Ring, nowMs: number): number {
   const newest = events[0]?.received_at;
   const overlapMs = rate === 0 ? OVERLAP_MS_MAX : (OVERLAP_EVENTS / rate) * 1_000;
@@ -43,7 +46,10 @@ export function askedAfter({ events, rate }: Ring, nowMs: number): number {
   return Math.floor((newest === undefined ? nowMs - BEGIN_MS : newest - backMs) / 1_000) * 1_000;
 }
 
-/** The ring with what an answer of a moment, by the service's clock, has that it did not. The first answer is no sign of a cut: it begins in the midst of things. */
+/**
+ * The ring with what an answer of a moment, by the service's clock, has that it did not. The first answer is no sign of a
+ * cut: it begins in the midst of things.
+ */
 export function withAnswer(ring: Ring, answered: readonly ListedEvent[], asOfMs: number): Ring {
   const fresh = answered.filter(({ event_id }) => !ring.known.has(event_id));
   const isFirst = ring.seen === 0;

@@ -38,8 +38,8 @@ const STAGES = ['dedup', 'quota', 'identity', 'warehouse', 'delivery'] as const 
 const LETTERS_MAX = 1_000;
 
 /**
- * What died since a moment, by stage, and of deliveries by destination, as `delivery.meta`. Each stage is asked for by itself: pages come stage by stage, so that many letters of
- * one would leave those of the next out.
+ * What died since a moment, by stage, and of deliveries by destination, as `delivery.meta`. Each stage is asked for by
+ * itself: pages come stage by stage, so that many letters of one would leave those of the next out.
  */
 export async function diedSince(
   sinceMs: number,

@@ -23,7 +23,10 @@ const NOT_HASHED: ApiError = {
   problems: [],
 };
 
-/** Finds people by an id, also one of an order, an e-mail address or a phone number. What was typed stays in the browser and out of the address bar. */
+/**
+ * Finds people by an id, also one of an order, an e-mail address or a phone number. What was typed stays in the browser and
+ * out of the address bar.
+ */
 export default function PeoplePage({ params }: PageProps): VNode {
   const siteId = params['site'] ?? '';
   // A search stands in the address, so that it is there on the way back; of an e-mail address or a phone number its hash does.
