@@ -13,13 +13,13 @@ $ACLS --allow-principal User:svc_control --operation Read --group svc.table. --g
 $ACLS --allow-principal User:svc_control --operation Describe --group svc.dedup --group svc.quota --group svc.identity --group svc.warehouse --group svc.delivery --group svc.replay
 $ACLS --allow-principal User:svc_control --operation Describe --group svc.dedup. --group svc.quota. --group svc.identity. --group svc.warehouse. --group svc.delivery. --group svc.replay. --resource-pattern-type prefixed
 $ACLS --allow-principal User:svc_control --operation Write --transactional-id svc.control. --transactional-id svc.replay. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_dedup --operation Read --topic events.raw --topic events.unique
-$ACLS --allow-principal User:svc_dedup --operation Write --topic events.unique --topic quota.counts --topic dedup.duplicates --topic dead.dedup
+$ACLS --allow-principal User:svc_dedup --operation Read --topic events.raw --topic events.unique --topic stage.offsets
+$ACLS --allow-principal User:svc_dedup --operation Write --topic events.unique --topic quota.counts --topic dedup.duplicates --topic dead.dedup --topic stage.offsets
 $ACLS --allow-principal User:svc_dedup --operation Read --group svc.dedup --group svc.once
 $ACLS --allow-principal User:svc_dedup --operation Read --group svc.dedup. --group svc.once. --resource-pattern-type prefixed
 $ACLS --allow-principal User:svc_dedup --operation Write --transactional-id svc.dedup. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_identity --operation Read --topic events.unique --topic again.identity --topic identity.links --topic events.identified
-$ACLS --allow-principal User:svc_identity --operation Write --topic events.identified --topic identity.links --topic dead.identity
+$ACLS --allow-principal User:svc_identity --operation Read --topic events.unique --topic again.identity --topic identity.links --topic events.identified --topic stage.offsets
+$ACLS --allow-principal User:svc_identity --operation Write --topic events.identified --topic identity.links --topic dead.identity --topic stage.offsets
 $ACLS --allow-principal User:svc_identity --operation Read --group svc.identity --group svc.once
 $ACLS --allow-principal User:svc_identity --operation Read --group svc.identity. --group svc.once. --resource-pattern-type prefixed
 $ACLS --allow-principal User:svc_identity --operation Write --transactional-id svc.identity. --resource-pattern-type prefixed
@@ -28,12 +28,12 @@ $ACLS --allow-principal User:svc_quota --operation Write --topic quota.usage --t
 $ACLS --allow-principal User:svc_quota --operation Describe --topic events.raw
 $ACLS --allow-principal User:svc_quota --operation Read --group svc.quota --group svc.table
 $ACLS --allow-principal User:svc_quota --operation Read --group svc.quota. --group svc.table. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_warehouse --operation Read --topic events.identified --topic again.warehouse --topic identity.links --topic quota.usage --topic delivery.outcomes --topic inventory --topic dedup.duplicates
-$ACLS --allow-principal User:svc_warehouse --operation Write --topic dead.warehouse
+$ACLS --allow-principal User:svc_warehouse --operation Read --topic events.identified --topic again.warehouse --topic identity.links --topic quota.usage --topic delivery.outcomes --topic inventory --topic dedup.duplicates --topic stage.offsets
+$ACLS --allow-principal User:svc_warehouse --operation Write --topic dead.warehouse --topic stage.offsets
 $ACLS --allow-principal User:svc_warehouse --operation Read --group svc.warehouse
 $ACLS --allow-principal User:svc_warehouse --operation Read --group svc.warehouse. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_delivery_meta --operation Read --topic site.config --topic events.identified --topic delivery.meta.retry.5s --topic delivery.meta.retry.1m --topic delivery.meta.retry.10m --topic delivery.meta.retry.1h --topic delivery.meta.retry.6h --topic delivery.meta.retry.slow --topic delivery.meta.replay
-$ACLS --allow-principal User:svc_delivery_meta --operation Write --topic delivery.outcomes --topic dead.delivery --topic delivery.meta.retry.5s --topic delivery.meta.retry.1m --topic delivery.meta.retry.10m --topic delivery.meta.retry.1h --topic delivery.meta.retry.6h --topic delivery.meta.retry.slow --topic delivery.meta.replay
+$ACLS --allow-principal User:svc_delivery_meta --operation Read --topic site.config --topic events.identified --topic delivery.meta.retry.5s --topic delivery.meta.retry.1m --topic delivery.meta.retry.10m --topic delivery.meta.retry.1h --topic delivery.meta.retry.6h --topic delivery.meta.retry.slow --topic delivery.meta.replay --topic stage.offsets
+$ACLS --allow-principal User:svc_delivery_meta --operation Write --topic delivery.outcomes --topic dead.delivery --topic delivery.meta.retry.5s --topic delivery.meta.retry.1m --topic delivery.meta.retry.10m --topic delivery.meta.retry.1h --topic delivery.meta.retry.6h --topic delivery.meta.retry.slow --topic delivery.meta.replay --topic stage.offsets
 $ACLS --allow-principal User:svc_delivery_meta --operation Read --group svc.delivery.meta --group svc.table
 $ACLS --allow-principal User:svc_delivery_meta --operation Read --group svc.delivery.meta. --group svc.table. --resource-pattern-type prefixed
 $ACLS --allow-principal User:svc_delivery_meta --operation Write --transactional-id svc.delivery.meta. --resource-pattern-type prefixed

@@ -27,14 +27,9 @@ import {
 } from './consumer/consumption.ts';
 import { nameOf, type TopicPartition } from './consumer/partition_state.ts';
 import { createPoisonPillGuard, type PoisonPillGuard, type ProcessingStep } from './consumer/poison_pill_guard.ts';
-import {
-  createGroupOffsets,
-  type GroupOffsets,
-  type OffsetBackup,
-  openOffsetMarks,
-  openTopicIds,
-  type TopicIds,
-} from './offsets.ts';
+import { type OffsetLog, openOffsetLog } from './offset_log.ts';
+import { createGroupOffsets, type GroupOffsets, openTopicIds, type TopicIds } from './offsets.ts';
+import { createKeyedProducer, type KeyedProducer } from './producers.ts';
 import { readRanges } from './read_topic.ts';
 import type { InRecord } from './record.ts';
 
@@ -50,8 +45,9 @@ const LOOK_MS_MIN = 25;
  */
 export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumption> {
   const logs = await openTopicIds(options.kafka);
-  const marks = await openOffsetMarks(options, logs);
-  const sink = new BlockSink(options, logs, marks);
+  const log = await openOffsetLog(options, logs);
+  const producer = await createKeyedProducer(options.kafka, options.watchdogMs);
+  const sink = new BlockSink(options, logs, log, producer);
   const running = await consume({
     ...options,
     handlers: {
@@ -67,8 +63,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
     async stop() {
       clearInterval(timer);
       await running.stop();
-      await marks.close();
-      await logs.close();
+      await Promise.all([producer.stop(), log.close(), logs.close()]);
     },
   };
 }
@@ -76,6 +71,8 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
 /** What `consume` asks for, which this calls; `watchdogMs` holds for inserts too. */
 export interface SinkOptions<Row> extends Omit<ConsumeOptions, 'handlers' | 'onEmpty'> {
   admin: Admin;
+  /** The offset log: compacted, of one partition. */
+  offsetsTopic: string;
   /** Rows of one record; must be the same whenever the record is read. */
   toRows(topic: string, partition: number, record: InRecord): Promise<Row[]>;
   /** Makes a dead letter of a record that kills the process whenever its rows are made. Absent: it is tried for ever. */
@@ -107,6 +104,8 @@ class BlockSink<Row> {
   readonly guard: PoisonPillGuard;
   private readonly options: SinkOptions<Row>;
   private readonly offsets: GroupOffsets;
+  private readonly log: OffsetLog;
+  private readonly producer: KeyedProducer;
   private readonly watchdog: Watchdog;
   private readonly logs: TopicIds;
   /** The id of each topic, as it was when one of its partitions was acquired last. */
@@ -127,11 +126,13 @@ class BlockSink<Row> {
   private readonly started = Promise.withResolvers<Consumption>();
   private consumption: Consumption | null = null;
 
-  constructor(options: SinkOptions<Row>, logs: TopicIds, marks: OffsetBackup) {
+  constructor(options: SinkOptions<Row>, logs: TopicIds, log: OffsetLog, producer: KeyedProducer) {
     const { admin, groupId, watchdogMs, onFatal, deadLetter, logger } = options;
     this.options = options;
     this.logs = logs;
-    this.offsets = createGroupOffsets(admin, groupId, marks);
+    this.log = log;
+    this.producer = producer;
+    this.offsets = createGroupOffsets(admin, groupId, log, logger);
     this.watchdog = createWatchdog({ limitMs: watchdogMs ?? WATCHDOG_MS, onFatal });
     this.startedMs = options.nowMs();
     this.guard = createPoisonPillGuard({
@@ -316,8 +317,10 @@ class BlockSink<Row> {
 
   private async commitAll(offsets: readonly OffsetCommit[]): Promise<void> {
     const consumption = await this.started.promise;
+    // The coordinator first: it refuses what is another member's by now.
     await consumption.commitAll(offsets);
     for (const { offset, metadata, ...at } of offsets) this.offsets.passed(at, { offset, metadata });
+    await this.producer.send(offsets.map((at) => this.log.recordOf(at, at)));
   }
 
   /** Finishes a block once for all its partitions; each that waits for it is told of its progress. */

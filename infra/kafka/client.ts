@@ -7,6 +7,7 @@ import type { KafkaConfig } from '#infra/config/service_config.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { once, patchClient } from './kafkajs_patches/client_patches.ts';
 import { patchOutOfRange } from './kafkajs_patches/group_patches.ts';
+import type { FetchedRecord } from './offset_log.ts';
 
 /**
  * Wait before the client's first retry: a transaction that closely follows another gets CONCURRENT_TRANSACTIONS once.
@@ -99,21 +100,27 @@ export const COMPRESSION = kafkajs.CompressionTypes.ZSTD;
 interface Broker {
   versions: Readonly<Record<number, { maxVersion: number }>>;
   connectionPool: { send(exchange: { request: object; response: object }): Promise<string> };
-  offsetCommit(request: {
-    groupId: string;
-    groupGenerationId: number;
-    memberId: string;
-    topics: { topic: string; partitions: { partition: number; offset: string; metadata: string }[] }[];
-  }): Promise<unknown>;
+  fetch(request: {
+    replicaId: number;
+    isolationLevel: number;
+    maxWaitTime: number;
+    minBytes: number;
+    maxBytes: number;
+    topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
+  }): Promise<{ responses: { partitions: { highWatermark: string; messages: FetchedRecord[] }[] }[] }>;
 }
 
 /** Connections to the brokers for requests that the client has no function for. */
 interface Cluster {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
+  addTargetTopic(topic: string): Promise<void>;
+  refreshMetadata(): Promise<void>;
   refreshMetadataIfNecessary(): Promise<void>;
+  /** By the id of a broker the partitions that it leads. */
+  findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>;
+  findBroker(of: { nodeId: string }): Promise<Broker>;
   findControllerBroker(): Promise<Broker>;
-  findGroupCoordinator(of: { groupId: string }): Promise<Broker>;
 }
 
 type ClusterOptions = { metadataMaxAge: number; allowAutoTopicCreation: boolean };

@@ -6,41 +6,47 @@ import type { Logger } from '#infra/log/logger.ts';
 import { openCluster } from './client.ts';
 import { nameOf, type TopicPartition } from './consumer/partition_state.ts';
 import { internal } from './kafkajs_patches/client_patches.ts';
+import type { OffsetLog } from './offset_log.ts';
 
-/** What a group has committed, as its coordinator and this process know it. */
+/** What a group has committed, as its coordinator, the offset log and this process know it. */
 export type GroupOffsets = ReturnType<typeof createGroupOffsets>;
 
 /**
- * The offsets of a group in a process that commits some of them. What a process has committed stands, whatever the coordinator
- * says later: a broker that was killed and starts on a busy machine may answer by an early part of the offsets it holds, as
- * if that were all (Kafka 4.2.1, decision 17). The committed offsets of a group that has members only grow, and metadata
- * without a change of the offset is written after the offset.
+ * The offsets of a group in a process that commits some of them. What was committed stands, whatever the coordinator says
+ * later: it may answer by an early part of the offsets, or by none (decision 17). The committed offsets of a group that has
+ * members only grow, and metadata without a change of the offset is written after the offset.
  */
-export function createGroupOffsets(admin: Admin, groupId: string, marks: OffsetBackup) {
+export function createGroupOffsets(admin: Admin, groupId: string, log: Pick<OffsetLog, 'of'>, logger: Logger) {
   const own = new Map<string, Committed>();
-  const noted = async (at: TopicPartition): Promise<Committed | null> => {
-    const offset = await marks.of(at);
-    return offset === null ? null : { offset, metadata: '' };
-  };
+
+  /** What the coordinator says, unless the offset log is further. */
+  async function believed(at: TopicPartition): Promise<Committed | null> {
+    const [said, logged] = await Promise.all([committed(admin, groupId, at), log.of(at)]);
+    if (logged === null || logged.offset <= (said?.offset ?? -1)) return said;
+    logger.error(
+      { ...at, said: said?.offset ?? null, ...logged },
+      'committed offset lost, resuming from the offset log',
+    );
+    return logged;
+  }
+
   return {
     passed(at: TopicPartition, passed: Committed): void {
       own.set(nameOf(at), passed);
-      marks.note(at, passed.offset);
     },
     /**
-     * Asks the coordinator; answers the higher of its offset and this process's own, or null if nothing was ever committed.
-     * The process's own does not count if the log ends before it, as that of a topic that was made anew does. Where the
-     * coordinator has nothing, what was noted a second time counts.
+     * The highest offset that was committed, or null if none ever was. This process's own does not count if the topic ends
+     * before it, as one that was made anew does.
      */
     async of(at: TopicPartition): Promise<Committed | null> {
-      const said = (await committed(admin, groupId, at)) ?? (await noted(at));
+      const said = await believed(at);
       const mine = own.get(nameOf(at));
       if (mine === undefined) return said;
       if (said !== null && said.offset >= mine.offset) {
         return said.offset === mine.offset && said.metadata === '' ? mine : said;
       }
-      const log = (await topicOffsets(admin, at.topic)).find(({ partition }) => partition === at.partition);
-      if (mine.offset <= Number(log?.high ?? 0)) return mine;
+      const ends = (await topicOffsets(admin, at.topic)).find(({ partition }) => partition === at.partition);
+      if (mine.offset <= Number(ends?.high ?? 0)) return mine;
       own.delete(nameOf(at));
       return said;
     },
@@ -64,76 +70,6 @@ export async function committed(admin: Admin, groupId: string, at: TopicPartitio
 export interface Committed {
   offset: number;
   metadata: string;
-}
-
-/** What a group has done, noted beside what it has committed. */
-export interface OffsetBackup {
-  note(at: TopicPartition, offset: number): void;
-  /** What was noted last of this very topic; null where nothing was. */
-  of(at: TopicPartition): Promise<number | null>;
-}
-
-/** What is not noted yet when a process is killed is done again if the group is deleted as well. */
-const NOTE_MS = 10_000;
-
-/**
- * Notes a group's offsets a second time, as those of a group without members, with the id of the topic that they are of.
- * Brokers forget the offsets of a group that is away for long, and an operator may delete them: nothing committed is not
- * nothing done.
- */
-export async function openOffsetMarks(
-  { kafka, admin, groupId, logger }: { kafka: Kafka; admin: Admin; groupId: string; logger: Logger },
-  ids: Pick<TopicIds, 'of'>,
-): Promise<OffsetBackup & { close(): Promise<void> }> {
-  const cluster = await openCluster(kafka);
-  const group = `${groupId}.marks`;
-  let notes = new Map<string, Map<number, number>>();
-
-  async function write(some: ReadonlyMap<string, ReadonlyMap<number, number>>): Promise<void> {
-    const topics = await Promise.all(
-      [...some].map(async ([topic, offsets]) => {
-        const metadata = await ids.of(topic);
-        const partitions = [...offsets].map(([partition, offset]) => ({ partition, offset: String(offset), metadata }));
-        return { topic, partitions };
-      }),
-    );
-    const coordinator = await cluster.findGroupCoordinator({ groupId: group });
-    await coordinator.offsetCommit({ groupId: group, groupGenerationId: -1, memberId: '', topics });
-  }
-
-  async function flush(): Promise<void> {
-    const some = notes;
-    if (some.size === 0) return;
-    notes = new Map();
-    await write(some).catch((error: unknown) => {
-      logger.warn({ group, err: error }, 'backup of offsets failed, retrying');
-      for (const [topic, offsets] of some) notes.set(topic, new Map([...offsets, ...(notes.get(topic) ?? [])]));
-    });
-  }
-
-  let writing = Promise.resolve();
-  const timer = setInterval(() => {
-    writing = writing.then(flush);
-  }, NOTE_MS);
-  return {
-    note({ topic, partition }, offset) {
-      const offsets = notes.get(topic) ?? new Map<number, number>();
-      notes.set(topic, offsets);
-      offsets.set(partition, offset);
-    },
-    async of(at) {
-      const mark = await committed(admin, group, at);
-      if (mark === null || mark.metadata !== (await ids.of(at.topic))) return null;
-      logger.error({ ...at, offset: mark.offset }, 'committed offset lost, resuming from backup');
-      return mark.offset;
-    },
-    async close() {
-      clearInterval(timer);
-      await writing;
-      await flush();
-      await cluster.disconnect();
-    },
-  };
 }
 
 /** The leader of a partition that was just made, or whose broker just started, is not available yet. */

@@ -6,7 +6,8 @@ export interface TopicDeclaration {
   partitions: number;
   /** Compared with what exists and reported or, as `STAMPED_BY`, set; the rest of the broker's settings are the operator's. */
   config: Record<string, string>;
-  schema: SchemaName;
+  /** Null: its values are JSON, which only the stages themselves read. */
+  schema: SchemaName | null;
 }
 
 /**
@@ -55,6 +56,8 @@ export const TOPICS = {
   resent: 'dead.resent',
   /** With which dead letters somebody is done, and why. */
   resolved: 'dead.resolved',
+  /** How far each stage is, by what its transactions committed. */
+  stageOffsets: 'stage.offsets',
 } as const;
 
 export function deadTopic(stage: Stage): string {
@@ -66,6 +69,20 @@ export const SMALL_PARTITIONS = 2;
 
 /** How long the topics that events pass through keep them; nothing can be redelivered or remembered anew for longer. */
 export const EVENT_TOPIC_DAYS = 9;
+
+/**
+ * A topic of a transactional stage's offsets. Read whole when a stage starts: brokers take no smaller segments than of 1 MiB,
+ * and compact all but the last of them.
+ */
+function stageOffsets(name: string): TopicDeclaration {
+  const compaction = { 'segment.bytes': String(1024 * 1024), 'min.cleanable.dirty.ratio': '0.2' };
+  return {
+    name,
+    partitions: 1,
+    schema: null,
+    config: { 'cleanup.policy': 'compact', ...compaction, ...SHARED_CONFIG },
+  };
+}
 
 /**
  * Every topic of the service that delivers to these destinations. `eventPartitions` is the unit of parallelism and must
@@ -106,6 +123,7 @@ export function declareTopics(
     small(TOPICS.redeliverWarehouse, EVENT_TOPIC_DAYS, 'event_batch'),
     small(TOPICS.resent, RESENT_MARK_DAYS, 'dead_letter'),
     small(TOPICS.resolved, RESENT_MARK_DAYS, 'dead_resolution'),
+    stageOffsets(TOPICS.stageOffsets),
     ...STAGES.map((stage) => small(deadTopic(stage), DEAD_DAYS, 'dead_letter')),
     ...destinations.flatMap(topicsOf).map((topic) => small(topic, EVENT_TOPIC_DAYS, 'delivery_job')),
   ];

@@ -13,7 +13,8 @@ import { type ConsumeOptions, type Consumption, type Deferral, endOf, type InBat
 import { transactionalId } from './consumer/group_consumer.ts';
 import { nameOf, type TopicPartition } from './consumer/partition_state.ts';
 import { createPoisonPillGuard } from './consumer/poison_pill_guard.ts';
-import { type Committed, createGroupOffsets, type GroupOffsets, openOffsetMarks, openTopicIds } from './offsets.ts';
+import { type OffsetLog, openOffsetLog } from './offset_log.ts';
+import { type Committed, createGroupOffsets, type GroupOffsets, openTopicIds } from './offsets.ts';
 import { explicitPartitioner } from './producers.ts';
 import type { OutRecord } from './record.ts';
 
@@ -37,11 +38,12 @@ import type { OutRecord } from './record.ts';
 export async function runTransactionalStage(options: TransactionalStageOptions): Promise<Consumption> {
   const { kafka, admin, groupId, watchdogMs, onFatal, transform, deadLetter, logger } = options;
   const ids = await openTopicIds(kafka);
-  const marks = await openOffsetMarks(options, ids);
+  const log = await openOffsetLog(options, ids);
   const leaders = await openLeaders(kafka);
   const stage: Stage = {
     options,
-    offsets: createGroupOffsets(admin, groupId, marks),
+    offsets: createGroupOffsets(admin, groupId, log, logger),
+    log,
     watchdog: createWatchdog({ limitMs: watchdogMs ?? WATCHDOG_MS, onFatal }),
     leaders,
   };
@@ -76,7 +78,7 @@ export async function runTransactionalStage(options: TransactionalStageOptions):
     async stop() {
       await consumption.stop();
       await Promise.all([...groups.values()].map((group) => group.close()));
-      await Promise.all([leaders.close(), marks.close().then(ids.close)]);
+      await Promise.all([leaders.close(), log.close(), ids.close()]);
     },
   };
 }
@@ -95,6 +97,8 @@ export interface TransformResult {
  */
 export interface TransactionalStageOptions extends Omit<ConsumeOptions, 'handlers' | 'onEmpty'> {
   admin: Admin;
+  /** The offset log: compacted, of one partition. */
+  offsetsTopic: string;
   transform(batch: InBatch): Promise<TransformResult>;
   /** Makes a dead letter of the one record of a batch because it kills the process. Absent: it is tried for ever. */
   deadLetter?(batch: InBatch): TransformResult | Promise<TransformResult>;
@@ -103,6 +107,7 @@ export interface TransactionalStageOptions extends Omit<ConsumeOptions, 'handler
 interface Stage {
   readonly options: TransactionalStageOptions;
   readonly offsets: GroupOffsets;
+  readonly log: OffsetLog;
   readonly watchdog: Watchdog;
   readonly leaders: PartitionLeaders;
 }
@@ -219,11 +224,13 @@ class PartitionGroup {
 }
 
 async function transact(stage: Stage, producer: Producer, parts: readonly Part[]): Promise<void> {
-  const { leaders, offsets, options } = stage;
-  const requests = await leaders.requestsOf(parts.flatMap(({ outputs }) => outputs));
+  const { leaders, log, offsets, options } = stage;
+  const moved = parts.filter(({ metadata }) => metadata === '');
+  const noted = moved.map(({ batch, next }) => log.recordOf(batch, { offset: next, metadata: '' }));
+  const requests = await leaders.requestsOf([...moved.flatMap(({ outputs }) => outputs), ...noted]);
   const transaction = await producer.transaction();
   // A transaction that only writes metadata sends nothing, and passes no failpoint.
-  const at = parts.some(({ metadata }) => metadata === '') ? failpoint : () => undefined;
+  const at = moved.length > 0 ? failpoint : () => undefined;
   try {
     await beginWithOffsets(transaction, options.groupId, parts);
     at('stage.after_offsets');

@@ -252,7 +252,7 @@ interface Waiting {
  */
 export async function registerSchemas(
   registry: Pick<Registry, 'register'>,
-  topics: readonly { name: string; schema: SchemaName }[],
+  topics: readonly { name: string; schema: SchemaName | null }[],
   { nowMs, pause }: Waiting = { nowMs: monotonicMs, pause: sleep },
 ): Promise<void> {
   const untilMs = nowMs() + WAITED_MS;
@@ -269,7 +269,7 @@ export async function registerSchemas(
   };
   await Promise.all(
     Array.from({ length: REGISTRATIONS_MAX }, async () => {
-      for (const { name, schema } of left) await register(name, schema);
+      for (const { name, schema } of left) if (schema !== null) await register(name, schema);
     }),
   );
 }

@@ -63,7 +63,7 @@ export const rightsOf = (kind: ProcessKind, destinations: readonly string[], des
 const words = (text: string): string[] => text.split(' ');
 
 const { raw, unique, identified, outcomes, links, counts, duplicates, usage, inventory, settings } = TOPICS;
-const { audit, dataReads, replays, resent, resolved, redeliverIdentity, redeliverWarehouse } = TOPICS;
+const { audit, dataReads, replays, resent, resolved, redeliverIdentity, redeliverWarehouse, stageOffsets } = TOPICS;
 
 const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination: string) => ProcessRights> = {
   edge: () => ({
@@ -118,8 +118,8 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   }),
   dedup: () => ({
     kafka: {
-      reads: [raw, unique],
-      writes: [unique, counts, duplicates, deadTopic('dedup')],
+      reads: [raw, unique, stageOffsets],
+      writes: [unique, counts, duplicates, deadTopic('dedup'), stageOffsets],
       groups: ['dedup', ONCE],
       transactionalIds: ['dedup'],
     },
@@ -128,8 +128,8 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   }),
   identity: () => ({
     kafka: {
-      reads: [unique, redeliverIdentity, links, identified],
-      writes: [identified, links, deadTopic('identity')],
+      reads: [unique, redeliverIdentity, links, identified, stageOffsets],
+      writes: [identified, links, deadTopic('identity'), stageOffsets],
       groups: ['identity', ONCE],
       transactionalIds: ['identity'],
     },
@@ -154,8 +154,8 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   }),
   warehouse: () => ({
     kafka: {
-      reads: [identified, redeliverWarehouse, links, usage, outcomes, inventory, duplicates],
-      writes: [deadTopic('warehouse')],
+      reads: [identified, redeliverWarehouse, links, usage, outcomes, inventory, duplicates, stageOffsets],
+      writes: [deadTopic('warehouse'), stageOffsets],
       groups: ['warehouse'],
     },
     redis: null,
@@ -183,8 +183,8 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   }),
   delivery: (_, destination) => ({
     kafka: {
-      reads: [settings, identified, ...topicsOf(destination)],
-      writes: [outcomes, deadTopic('delivery'), ...topicsOf(destination)],
+      reads: [settings, identified, ...topicsOf(destination), stageOffsets],
+      writes: [outcomes, deadTopic('delivery'), ...topicsOf(destination), stageOffsets],
       groups: [`delivery.${destination}`, TABLE],
       transactionalIds: [`delivery.${destination}`],
     },

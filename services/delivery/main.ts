@@ -72,6 +72,7 @@ runStage(
     const consumption = await runTransactionalStage({
       ...options,
       admin: session.admin,
+      offsetsTopic: TOPICS.stageOffsets,
       topics: [TOPICS.identified, ...retryTopics],
       // All partitions of events.identified side by side, and one of each lane.
       concurrency: options.concurrency + retryTopics.length,

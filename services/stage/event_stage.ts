@@ -2,7 +2,7 @@ import type { Environment } from '#infra/config/environment.ts';
 import type { ProcessConfig } from '#infra/config/service_config.ts';
 import { FETCH_BYTES_MIN, type InBatch } from '#infra/kafka/consumer/consumption.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
-import { deadTopic, SMALL_PARTITIONS } from '#infra/kafka/topics.ts';
+import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import { runTransactionalStage, type TransformResult } from '#infra/kafka/transactional_stage.ts';
 import { createCodec, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { SourcePosition } from '#schemas/event.ts';
@@ -110,6 +110,7 @@ export function runEventStage<C extends ProcessConfig, Event extends StageEvent,
       fetchBytesMin: FETCH_BYTES_MIN,
       lingerMs: stage.lingerMs,
       admin: session.admin,
+      offsetsTopic: TOPICS.stageOffsets,
       topics: stage.reads,
       partitionGroupSize: session.config.partitionGroupSize,
       transform,

@@ -35,6 +35,7 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
   return runSink<Row>({
     ...consumerOptions(runtime),
     admin: session.admin,
+    offsetsTopic: TOPICS.stageOffsets,
     topics: tables.topics,
     fetchBytesMin: FETCH_BYTES_MIN,
     blockRowsMax: config.blockRowsMax,

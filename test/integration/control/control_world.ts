@@ -3,7 +3,7 @@ import { partsConfig } from '#infra/config/service_config.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { provisionTopics } from '#infra/kafka/provision.ts';
 import { declareTopics, TOPICS } from '#infra/kafka/topics.ts';
-import { createRegistry } from '#infra/registry/schema_registry.ts';
+import { createRegistry, registerSchemas } from '#infra/registry/schema_registry.ts';
 import { issueToken } from '#pipelines/settings/admin_tokens.ts';
 import type { LocalAddresses } from '#services/local/parts/parts.ts';
 import { type OpenControl, openControl } from '#test/harness/control_in_process.ts';
@@ -31,8 +31,7 @@ export async function provisionFollowed(env: Record<string, string>): Promise<vo
   const parts = partsConfig(env);
   const declared = declareTopics(1, []).filter(({ name }) => FOLLOWED.includes(name));
   await provisionTopics(createKafka(parts.kafka, 'test', quiet), declared, 1);
-  const registry = createRegistry(parts.registryUrl);
-  for (const { name, schema } of declared) await registry.register(name, schema);
+  await registerSchemas(createRegistry(parts.registryUrl), declared);
 }
 
 /** A control service of its own, as another replica would be. */

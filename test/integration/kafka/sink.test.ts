@@ -4,7 +4,7 @@ import { explicitPartitioner } from '#infra/kafka/producers.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { numbered, produce, uniqueName } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
-import { forgetful } from './forgetful.ts';
+import { early, forgetful } from './forgetful.ts';
 import { committedIn, createSinkLane, runHere, useSinkParts, wordsIn } from './sink_fixture.ts';
 import { type SinkRow, wordsOf } from './sink_member.ts';
 import { watchedConsumers } from './watched_consumers.ts';
@@ -308,4 +308,18 @@ test('a planned block whose last record is gone takes none behind it', { timeout
   });
   await until('all', async () => (await committedIn(world, retryTopic))?.offset === '6');
   expect(blocks).toEqual(['0-3 zero,one,two', '4-5 four,five']);
+});
+
+test('a new process that is told an early part of the offsets writes nothing twice', { timeout: TEST_MS }, async () => {
+  const world = parts();
+  const retryTopic = await createSinkLane(world);
+  const texts = numbered('once', 30, 1);
+  await produce(world.kafka, retryTopic.topic, texts.slice(0, 20));
+  const earlier = await runHere(world, retryTopic);
+  await until('the first part', async () => (await committedIn(world, retryTopic))?.offset === '20');
+  await earlier.stop();
+  await produce(world.kafka, retryTopic.topic, texts.slice(20));
+  await runHere({ ...world, admin: early(world.admin, 3) }, retryTopic);
+  await until('the rest', async () => (await committedIn(world, retryTopic))?.offset === '30');
+  expect(await wordsIn(world, retryTopic)).toEqual(texts.map(({ value }) => value));
 });

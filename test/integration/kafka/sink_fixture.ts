@@ -52,6 +52,7 @@ export interface SinkLane {
   groupId: string;
   topic: string;
   table: string;
+  offsets: string;
 }
 
 /** A group with a topic and a table of its own. The table merges nothing, so what was written twice is seen twice. */
@@ -61,7 +62,8 @@ export async function createSinkLane({ kafka, warehouse }: SinkWorld, partitions
     query: `CREATE TABLE ${table} (record_offset Int64, word String) ENGINE = MergeTree ORDER BY record_offset
             SETTINGS non_replicated_deduplication_window = 1000`,
   });
-  return { groupId: uniqueName('group'), topic: await createTopic(kafka, 'sink', partitions), table };
+  const [topic, offsets] = [await createTopic(kafka, 'sink', partitions), await createTopic(kafka, 'offsets', 1)];
+  return { groupId: uniqueName('group'), topic, table, offsets };
 }
 
 /** Runs a sink in this process until the test ends or it is stopped. */

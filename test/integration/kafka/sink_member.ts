@@ -18,6 +18,7 @@ export interface SinkMemberOptions {
   groupId: string;
   topic: string;
   table: string;
+  offsets: string;
   changes?: Partial<SinkOptions<SinkRow>>;
 }
 
@@ -35,6 +36,7 @@ export function joinSink(options: SinkMemberOptions): Promise<Consumption> {
     admin: options.admin,
     groupId: options.groupId,
     topics: [options.topic],
+    offsetsTopic: options.offsets,
     sessionTimeoutMs: SESSION_TIMEOUT_MS,
     concurrency: 4,
     toRows: wordsOf,

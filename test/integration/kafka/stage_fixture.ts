@@ -46,6 +46,7 @@ export interface Lane {
   groupId: string;
   input: string;
   output: string;
+  offsets: string;
 }
 
 /** A group with topics of its own. */
@@ -54,6 +55,7 @@ export async function createLane({ kafka }: KafkaFixture, inputs: number, output
     groupId: uniqueName('group'),
     input: await createTopic(kafka, 'in', inputs),
     output: await createTopic(kafka, 'out', outputs),
+    offsets: await createTopic(kafka, 'offsets', 1),
   };
 }
 
@@ -77,6 +79,7 @@ export async function joinStage(
     admin: world.admin,
     groupId: retryTopic.groupId,
     topics: [retryTopic.input],
+    offsetsTopic: retryTopic.offsets,
     sessionTimeoutMs: SESSION_TIMEOUT_MS,
     concurrency: 8,
     transform,

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { differences, numbered, produce, readCommitted, valuesOf } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
-import { forgetful } from './forgetful.ts';
+import { early, forgetful } from './forgetful.ts';
 import { createLane, isDone, joinStage, passOn, useKafka } from './stage_fixture.ts';
 import { watchedConsumers } from './watched_consumers.ts';
 
@@ -71,6 +71,21 @@ test('a coordinator that forgot what was committed doubles nothing', { timeout: 
   await produce(world.kafka, retryTopic.input, texts.slice(20));
   await until('the group to be done', () => isDone(world, retryTopic));
   expect(fails).toBe(false);
+  const found = await readCommitted(world.kafka, retryTopic.output, OUTPUTS);
+  expect(differences(found, valuesOf(texts))).toEqual([]);
+});
+
+test('a new process that is told an early part of the offsets doubles nothing', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const retryTopic = await createLane(world, 2, OUTPUTS);
+  const texts = numbered('e', 60, 2);
+  await produce(world.kafka, retryTopic.input, texts.slice(0, 40));
+  const earlier = await joinStage(world, retryTopic, passOn(retryTopic.output, OUTPUTS));
+  await until('the first part to be done', () => isDone(world, retryTopic));
+  await earlier.stop();
+  await produce(world.kafka, retryTopic.input, texts.slice(40));
+  await joinStage(world, retryTopic, passOn(retryTopic.output, OUTPUTS), { admin: early(world.admin, 3) });
+  await until('the group to be done', () => isDone(world, retryTopic));
   const found = await readCommitted(world.kafka, retryTopic.output, OUTPUTS);
   expect(differences(found, valuesOf(texts))).toEqual([]);
 });

@@ -12,6 +12,7 @@ export interface SinkChildOptions {
   groupId: string;
   topic: string;
   table: string;
+  offsets: string;
   blockRowsMax: number;
   /** planned: infra's token. random: one that means other rows each time. */
   token: 'planned' | 'random';
@@ -50,7 +51,7 @@ async function deadLetter(topic: string, partition: number, { offset, value }: I
   await insertBlock(warehouse, options.table, `${topic}/${partition}/dead letter ${offset}`, [deadLetter]);
 }
 
-const { groupId, topic, table, blockRowsMax } = options;
+const { groupId, topic, table, offsets, blockRowsMax } = options;
 await joinSink({
   kafka,
   admin,
@@ -58,6 +59,7 @@ await joinSink({
   groupId,
   topic,
   table,
+  offsets,
   changes: { insert, toRows, deadLetter, blockRowsMax },
 });
 say('runs');

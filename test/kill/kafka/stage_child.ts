@@ -12,6 +12,7 @@ export interface StageChildOptions {
   groupId: string;
   input: string;
   output: string;
+  offsets: string;
   outputPartitions: number;
   /** fenced: infra's transactional stage. naive: the pattern of the client's documentation, a transactional id for each process. */
   variant: 'fenced' | 'naive';
@@ -54,6 +55,7 @@ async function runFenced(): Promise<void> {
     admin,
     groupId: options.groupId,
     topics: [options.input],
+    offsetsTopic: options.offsets,
     sessionTimeoutMs: SESSION_TIMEOUT_MS,
     concurrency: 4,
     partitionGroupSize: options.partitionGroupSize ?? 1,

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Admin } from '#infra/kafka/client.ts';
 import { createGroupOffsets } from '#infra/kafka/offsets.ts';
+import { quiet } from '#test/harness/kafka.ts';
 
 const at = { topic: 't', partition: 0 };
+const noLog = { of: async () => null };
 
 /** An admin client of a group that has committed `said`, over a partition that ends at `high`. */
 function adminOf(said: number, high: number, metadata: string | null = null): Admin {
@@ -19,38 +21,31 @@ test.for([
   ['of a topic that was made anew the coordinator is believed', 7, 10, 7],
   ['also where it knows of nothing', -1, 10, null],
 ])('%s', async ([, said, high, expected]) => {
-  const offsets = createGroupOffsets(adminOf(Number(said), Number(high)), 'group', {
-    note: () => undefined,
-    of: async () => null,
-  });
+  const offsets = createGroupOffsets(adminOf(Number(said), Number(high)), 'group', noLog, quiet);
   offsets.passed(at, { offset: 50, metadata: '' });
   expect((await offsets.of(at))?.offset ?? null).toBe(expected);
   expect((await offsets.of(at))?.offset ?? null).toBe(expected);
 });
 
-test('nothing committed is not nothing done: what was noted a second time counts, and what is committed before it', async () => {
-  const noted: number[] = [];
-  const marks = { note: (_at: object, offset: number) => void noted.push(offset), of: async () => 40 };
-  const gone = createGroupOffsets(adminOf(-1, 100), 'group', marks);
-  expect(await gone.of(at)).toEqual({ offset: 40, metadata: '' });
-  gone.passed(at, { offset: 50, metadata: 'm' });
-  expect(noted).toEqual([50]);
-  expect((await gone.of(at))?.offset).toBe(50);
-  // Whoever sets a group back means it.
-  const reset = createGroupOffsets(adminOf(7, 100), 'group', marks);
-  expect((await reset.of(at))?.offset).toBe(7);
-});
-
 test('of the same offset, that with something beside it is later', async () => {
   const plan = { offset: 5, metadata: 'plan:1:5-9' };
   const bare = { offset: 5, metadata: '' };
-  const marks = { note: () => undefined, of: async () => null };
-  const silent = createGroupOffsets(adminOf(5, 100), 'group', marks);
+  const silent = createGroupOffsets(adminOf(5, 100), 'group', noLog, quiet);
   silent.passed(at, plan);
   expect(await silent.of(at)).toEqual(plan);
-  const planned = createGroupOffsets(adminOf(5, 100, plan.metadata), 'group', marks);
+  const planned = createGroupOffsets(adminOf(5, 100, plan.metadata), 'group', noLog, quiet);
   planned.passed({ topic: 't', partition: 2 }, { offset: 9, metadata: '' });
   expect(await planned.of(at)).toEqual(plan);
   planned.passed(at, bare);
   expect(await planned.of(at)).toEqual(plan);
+});
+
+test.for([
+  ['the offset log counts where the coordinator is behind it', 7, { offset: 40, metadata: 'plan' }],
+  ['where the coordinator has nothing', -1, { offset: 40, metadata: 'plan' }],
+  ['not where it is further', 60, { offset: 60, metadata: 'm' }],
+  ['of the same offset, what the coordinator keeps beside it counts', 40, { offset: 40, metadata: 'm' }],
+] as const)('%s', async ([, said, expected]) => {
+  const log = { of: async () => ({ offset: 40, metadata: 'plan' }) };
+  expect(await createGroupOffsets(adminOf(said, 100, 'm'), 'group', log, quiet).of(at)).toEqual(expected);
 });
