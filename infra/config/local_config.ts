@@ -61,6 +61,15 @@ export const COMMAND_LINE = Type.Object({
     defaultText: 'the local token',
     description: 'An admin token; required where `SVC_CONTROL_URL` is the address of another service.',
   }),
+  edgeUrl: optionalText('SVC_EDGE_URL', {
+    ...HTTP_URL,
+    defaultText: 'from `ready.json`',
+    description: 'Address of the edge, for `svc import`.',
+  }),
+  serverKey: optionalText('SVC_SERVER_KEY', {
+    defaultText: 'the local key',
+    description: 'A server key of the site, for `svc import`.',
+  }),
 });
 
 const COMMAND_LINE_AND_FOLDER = Type.Object({ ...LOCAL.properties, ...COMMAND_LINE.properties });

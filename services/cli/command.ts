@@ -26,6 +26,8 @@ export interface Context {
   nowMs: number;
   readFile(path: string): string;
   readStdin(): string;
+  /** The edge and a server key for it, as the environment names them. */
+  edge: { url: string | null; key: string | null };
   /** A file of the folder that holds everything local; null where there is none. */
   readLocal(name: string): string | null;
   /** For commands that wait for something: lines that are no part of the outcome, and pauses. */

@@ -19,6 +19,10 @@ async function openContext(): Promise<Context> {
       const { url, token } = controlAddress(env, readReadyFile(env), (path) => readFileSync(path, 'utf8'));
       return createControlClient(httpTransport(url), token);
     },
+    get edge() {
+      const { edgeUrl, serverKey } = commandLineConfig(env);
+      return { url: edgeUrl, key: serverKey };
+    },
     nowMs: Date.now(),
     readFile: (path) => readFileSync(path, 'utf8'),
     readStdin: () => readFileSync(STDIN, 'utf8'),

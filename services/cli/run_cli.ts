@@ -16,6 +16,7 @@ import {
 } from './command.ts';
 import { definitionCommands } from './definitions.ts';
 import { destinationCommands } from './destinations.ts';
+import { importCommands } from './import/import_commands.ts';
 import { keyCommands } from './keys.ts';
 import { personCommands, queryCommands } from './query.ts';
 import { deadCommands, replayCommands } from './redelivery.ts';
@@ -40,6 +41,7 @@ export const COMMANDS: Commands = {
   ...scaffoldCommands,
   ...definitionCommands,
   ...tagCommands,
+  ...importCommands,
   ...replayCommands,
   ...deadCommands,
   ...queryCommands,

@@ -26,6 +26,7 @@ export async function openSettings({ ready }: ControlledService): Promise<Settin
       nowMs: Date.now(),
       readFile: (path) => readFileSync(path, 'utf8'),
       readStdin: () => '',
+      edge: { url: null, key: null },
       readLocal: () => null,
       watch: { say: () => undefined, sleep },
     }),

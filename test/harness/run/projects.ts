@@ -18,6 +18,7 @@ const SERVICE_IN_EVERY_RUN = [
   'test/e2e/4_3_inventory.test.ts',
   'test/e2e/4_4_health.test.ts',
   'test/e2e/4_5_other_routes.test.ts',
+  'test/e2e/4_6_import.test.ts',
   'test/e2e/4_6_one_person.test.ts',
   'test/e2e/5_authentication.test.ts',
   'test/e2e/6_fan_out_once.test.ts',

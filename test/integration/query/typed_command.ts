@@ -17,6 +17,7 @@ export function commandLine(
         nowMs,
         readFile: (path) => files[path] ?? '',
         readStdin: () => '',
+        edge: { url: null, key: null },
         readLocal: () => null,
         watch: { say: () => undefined, sleep: async () => undefined },
       }),

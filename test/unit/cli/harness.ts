@@ -83,6 +83,7 @@ function contextOf(shop: Shop) {
   shop.store.opened += 1;
   return {
     client: createControlClient(shop.control.transport, TOKEN),
+    edge: { url: null, key: null },
     nowMs: shop.nowMs,
     readFile(path: string) {
       const text = shop.files.get(path);

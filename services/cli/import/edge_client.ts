@@ -1,0 +1,135 @@
+// Sends batches of events to the edge until it has answered each, and says what became of them.
+
+import type { OutgoingEvent } from './row_event.ts';
+
+/** What the edge takes in a request: docs/sending.md. */
+export const EVENTS_MAX = 50;
+export const BODY_BYTES_MAX = 256 * 1024;
+
+export interface EdgeAnswer {
+  status: number;
+  /** In seconds. */
+  retryAfter: string | null;
+  body: string;
+}
+
+/** Carries one request to `POST /v1/ingest`; null where there was no answer. */
+export type PostEvents = (body: string) => Promise<EdgeAnswer | null>;
+
+interface RejectedEvent {
+  index: number;
+  code: string;
+  message: string;
+}
+
+/** What became of a batch: some of it may be rejected, over the month's allowance, or filtered (robots, block rules). */
+export interface Sent {
+  accepted: number;
+  rejected: readonly RejectedEvent[];
+  dropped: number;
+}
+
+/** The edge refuses all that is sent, or is away for long: what was not sent is sent by the next run. */
+export class SendError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+type Verdict =
+  | { kind: 'sent'; sent: Sent }
+  | { kind: 'again'; afterMs: number | null; code: string }
+  | { kind: 'refused'; code: string };
+
+/** What an answer means. A request without an answer, or with one of 429, 408 or 5xx, is sent again as it is: each event counts once. */
+export function readAnswer(answer: EdgeAnswer | null): Verdict {
+  if (answer === null) return { kind: 'again', afterMs: null, code: 'edge_unavailable' };
+  const { status, retryAfter } = answer;
+  const body = parsed(answer.body);
+  const code = codeOf(body) ?? `status_${status}`;
+  if (status === 200 && typeof body['accepted'] === 'number') {
+    const { accepted, dropped = 0 } = body as { accepted: number; dropped?: number };
+    return { kind: 'sent', sent: { accepted, dropped, rejected: rejectedOf(body) } };
+  }
+  if (status === 400 && code === 'events_rejected') {
+    return { kind: 'sent', sent: { accepted: 0, dropped: 0, rejected: rejectedOf(body) } };
+  }
+  if (status === 429 || status === 408 || status >= 500) {
+    const seconds = Number(retryAfter ?? Number.NaN);
+    return { kind: 'again', afterMs: Number.isNaN(seconds) ? null : Math.max(0, seconds * 1000), code };
+  }
+  return { kind: 'refused', code };
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch (error) {
+    if (error instanceof SyntaxError) return {};
+    throw error;
+  }
+}
+
+function codeOf({ error }: Record<string, unknown>): string | null {
+  const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
+  return typeof code === 'string' ? code : null;
+}
+
+const rejectedOf = ({ rejected }: Record<string, unknown>): RejectedEvent[] =>
+  Array.isArray(rejected) ? (rejected as RejectedEvent[]) : [];
+
+const PAUSE_FIRST_MS = 500;
+const PAUSE_MS_MAX = 30_000;
+/** A Retry-After beyond this is that of something else than the edge. */
+const RETRY_AFTER_MS_MAX = 300_000;
+
+/** What a sender waits with, and for how many attempts without an answer that says when to come again. */
+export interface SendPorts {
+  post: PostEvents;
+  sleep(ms: number): Promise<void>;
+  /** Told that a batch has to wait. */
+  onWait(code: string, ms: number): void;
+  attemptsMax: number;
+}
+
+/** Sends events until they are answered. @throws SendError where the edge refuses them, or does not take them for long */
+export async function sendEvents(events: readonly OutgoingEvent[], ports: SendPorts): Promise<Sent> {
+  const body = JSON.stringify({ events });
+  for (let attempts = 1; ; ) {
+    const verdict = readAnswer(await ports.post(body));
+    if (verdict.kind === 'sent') return verdict.sent;
+    if (verdict.kind === 'refused') throw new SendError(verdict.code, `the edge refuses the events: ${verdict.code}`);
+    if (verdict.afterMs === null || verdict.code !== 'rate_limited') attempts++;
+    if (attempts > ports.attemptsMax) {
+      throw new SendError(
+        verdict.code,
+        `the edge did not take the events in ${ports.attemptsMax} attempts: ${verdict.code}`,
+      );
+    }
+    const pauseMs = verdict.afterMs ?? Math.min(PAUSE_MS_MAX, PAUSE_FIRST_MS * 2 ** (attempts - 1));
+    ports.onWait(verdict.code, pauseMs);
+    await ports.sleep(Math.min(RETRY_AFTER_MS_MAX, pauseMs));
+  }
+}
+
+const ANSWER_MS_MAX = 60_000;
+
+/** Over HTTP, with the server key of a site. */
+export function httpEdge(url: string, key: string): PostEvents {
+  const target = new URL('/v1/ingest', url);
+  const headers = { 'content-type': 'application/json', 'x-svc-key': key };
+  return async (body) => {
+    try {
+      const signal = AbortSignal.timeout(ANSWER_MS_MAX);
+      const response = await fetch(target, { method: 'POST', headers, body, signal });
+      return { status: response.status, retryAfter: response.headers.get('retry-after'), body: await response.text() };
+    } catch {
+      // Refused, reset, too slow: the same is sent again.
+      return null;
+    }
+  };
+}

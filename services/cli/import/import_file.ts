@@ -1,0 +1,289 @@
+// Imports a file: reads its rows, sends the events of them in batches, and keeps beside it how far it is.
+
+import { hash } from 'node:crypto';
+import { BODY_BYTES_MAX, EVENTS_MAX, SendError, type SendPorts, type Sent, sendEvents } from './edge_client.ts';
+import type { Mapping } from './mapping.ts';
+import { type Counts, type FailedRow, noCounts, openProgress, type Progress } from './progress.ts';
+import { digestFile, readRows, type SourceForm, type SourceRow } from './read_rows.ts';
+import { createZoneOffsets } from './read_time.ts';
+import { completeEvent, eventId, type OutgoingEvent, ROW_PROBLEMS, type RowContext, rowEvent } from './row_event.ts';
+import { openSeenRows, type SeenRows } from './seen_rows.ts';
+
+/** What is imported, and how. */
+export interface ImportPlan {
+  path: string;
+  site: string;
+  form: SourceForm;
+  mapping: Mapping;
+  /** Where progress and errors are kept. */
+  folder: string;
+  /** A file that was imported whole is sent once more. */
+  isAgain: boolean;
+}
+
+export interface ImportPorts extends SendPorts {
+  nowMs(): number;
+  /** Lines for people: progress and warnings. */
+  say(line: string): void;
+}
+
+/** What an import came to. */
+export interface Imported {
+  counts: Counts;
+  /** Null where no row failed. */
+  errorsPath: string | null;
+  /** Set where it had been done before: nothing was sent. */
+  finishedAt: string | null;
+}
+
+/** Requests under way at once. */
+const LANES = 4;
+const EVENT_BYTES_MAX = 64 * 1024;
+/** Of the body, for what stands around the events. */
+const ENVELOPE_BYTES = 64;
+/** Of a file that is nearly all errors or repeats, a batch ends without its events. */
+const BATCH_ROWS_MAX = 2_000;
+const SAVED_EVERY_MS = 1_000;
+const SAID_EVERY_MS = 5_000;
+const DAY_MS = 86_400_000;
+/** Later reports match poorly (SPEC 4.6). */
+const LATE_MS = 7 * DAY_MS;
+
+/** What is made of a row. */
+type Judged =
+  | { kind: 'event'; event: OutgoingEvent; bytes: number; isLate: boolean }
+  | { kind: 'repeated' }
+  | { kind: 'failed'; code: string; reason: string };
+
+/** Decides on rows one after the other; which came before decides on numbers and repeats. */
+function createJudge(context: RowContext, seen: SeenRows): (row: SourceRow) => Judged {
+  const failed = (code: keyof typeof ROW_PROBLEMS, column: string | null): Judged => {
+    const reason = column === null ? ROW_PROBLEMS[code] : `${column}: ${ROW_PROBLEMS[code]}`;
+    return { kind: 'failed', code, reason };
+  };
+  return ({ cells, problem, line }) => {
+    if (cells === null) return failed(problem ?? 'row_unreadable', null);
+    const outcome = rowEvent(cells, context);
+    if (!outcome.ok) return failed(outcome.problem, outcome.column);
+    const found = seen.note(outcome.key, cells, line);
+    if (found.kind === 'again') return { kind: 'repeated' };
+    if (found.kind === 'other_contents') {
+      const { code, reason } = { code: 'order_repeated', reason: ROW_PROBLEMS.order_repeated } as const;
+      return { kind: 'failed', code, reason: `line ${found.line}: ${reason}` };
+    }
+    const event = completeEvent(outcome.event, eventId(outcome.key, found.number));
+    const bytes = Buffer.byteLength(JSON.stringify(event)) + 1;
+    if (bytes > EVENT_BYTES_MAX) return failed('event_too_large', null);
+    return { kind: 'event', event, bytes, isLate: outcome.timeMs < context.nowMs - LATE_MS };
+  };
+}
+
+interface Batch {
+  events: OutgoingEvent[];
+  /** The rows of the events. */
+  sources: SourceRow[];
+  bytes: number;
+  rows: number;
+  /** Bytes of the file. */
+  read: number;
+  repeated: number;
+  late: Set<number>;
+  failed: FailedRow[];
+}
+
+const emptyBatch = (): Batch => ({
+  events: [],
+  sources: [],
+  bytes: ENVELOPE_BYTES,
+  rows: 0,
+  read: 0,
+  repeated: 0,
+  late: new Set(),
+  failed: [],
+});
+
+/** The batches of a file behind the rows that were done before. */
+async function* batchesOf(plan: ImportPlan, context: RowContext, rowsDone: number): AsyncGenerator<Batch> {
+  const seen = openSeenRows();
+  try {
+    const judge = createJudge(context, seen);
+    let batch = emptyBatch();
+    let number = 0;
+    for await (const rows of readRows(plan.path, plan.form)) {
+      for (const row of rows) {
+        const judged = judge(row);
+        number++;
+        if (number <= rowsDone) continue;
+        const bytes = judged.kind === 'event' ? judged.bytes : 0;
+        const isFull = batch.events.length === EVENTS_MAX || batch.bytes + bytes > BODY_BYTES_MAX;
+        if (isFull || batch.rows === BATCH_ROWS_MAX) {
+          yield batch;
+          batch = emptyBatch();
+        }
+        add(batch, row, judged);
+      }
+    }
+    if (batch.rows > 0) yield batch;
+  } finally {
+    seen.close();
+  }
+}
+
+function add(batch: Batch, row: SourceRow, judged: Judged): void {
+  batch.rows++;
+  batch.read += row.raw.length + 1;
+  switch (judged.kind) {
+    case 'event':
+      if (judged.isLate) batch.late.add(batch.events.length);
+      batch.events.push(judged.event);
+      batch.sources.push(row);
+      batch.bytes += judged.bytes;
+      break;
+    case 'repeated':
+      batch.repeated++;
+      break;
+    case 'failed':
+      // Of its own: a row is part of the piece of the file that it was read with.
+      batch.failed.push({ line: row.line, code: judged.code, reason: judged.reason, raw: Buffer.from(row.raw) });
+      break;
+  }
+}
+
+/**
+ * Imports a file whole, from where a run before this one ended. Every row is an accepted event, a repeat of one, or in the file of
+ * errors.
+ *
+ * @throws SendError where the edge takes no more: what was done is kept, and the next run goes on there
+ */
+export async function importFile(plan: ImportPlan, ports: ImportPorts): Promise<Imported> {
+  const { sha256, bytes } = await digestFile(plan.path);
+  const { form, mapping, site } = plan;
+  const options = hash('sha256', JSON.stringify([site, mapping, { ...form, header: form.header?.toString('base64') }]));
+  const about = { source: sha256, options, form, isAgain: plan.isAgain };
+  const progress = await openProgress(plan.path, plan.folder, about);
+  try {
+    const { finishedAt } = progress;
+    if (finishedAt === null) await sendFile(plan, progress, bytes, ports);
+    const hasFailed = Object.keys(progress.counts.failed).length > 0;
+    return { counts: progress.counts, errorsPath: hasFailed ? progress.errorsPath : null, finishedAt };
+  } finally {
+    await progress.close();
+  }
+}
+
+type Outcome = { ok: true; sent: Sent } | { ok: false; error: unknown };
+
+async function sendFile(plan: ImportPlan, progress: Progress, bytes: number, ports: ImportPorts): Promise<void> {
+  const { counts } = progress;
+  const startedAtMs = ports.nowMs();
+  const context = { site: plan.site, mapping: plan.mapping, offsets: createZoneOffsets(), nowMs: startedAtMs };
+  if (counts.rows > 0) ports.say(`goes on behind row ${counts.rows.toLocaleString('en-US')}`);
+  const report = createReport(ports, counts, bytes, startedAtMs);
+  const underWay: { batch: Batch; done: Promise<Outcome> }[] = [];
+  let savedAtMs = startedAtMs;
+
+  /** In the order of the rows, so that all before a saved row are done. */
+  async function settleFirst(): Promise<void> {
+    const first = underWay.shift();
+    if (first === undefined) return;
+    const outcome = await first.done;
+    if (!outcome.ok) throw outcome.error;
+    await settle(first.batch, outcome.sent, progress);
+    report(first.batch);
+    if (ports.nowMs() - savedAtMs < SAVED_EVERY_MS) return;
+    savedAtMs = ports.nowMs();
+    await progress.save();
+  }
+
+  try {
+    for await (const batch of batchesOf(plan, context, counts.rows)) {
+      if (underWay.length === LANES) await settleFirst();
+      underWay.push({ batch, done: outcomeOf(send(batch, ports)) });
+    }
+    while (underWay.length > 0) await settleFirst();
+    await progress.save(new Date(ports.nowMs()).toISOString());
+  } catch (error) {
+    await Promise.all(underWay.map(({ done }) => done));
+    if (progress.finishedAt === null) await progress.save();
+    throw error;
+  }
+}
+
+const outcomeOf = (sending: Promise<Sent>): Promise<Outcome> =>
+  sending.then(
+    (sent) => ({ ok: true, sent }),
+    (error: unknown) => ({ ok: false, error }),
+  );
+
+async function send({ events }: Batch, ports: SendPorts): Promise<Sent> {
+  if (events.length === 0) return { accepted: 0, rejected: [], dropped: 0 };
+  const sent = await sendEvents(events, ports);
+  if (sent.dropped === 0) return sent;
+  throw new SendError('allowance_exhausted', "the account's monthly event quota is used up: go on when there is room");
+}
+
+/** Counts what became of a batch. */
+async function settle(batch: Batch, sent: Sent, { counts, fail }: Progress): Promise<void> {
+  const refused = sent.rejected.flatMap(({ index, code, message }): FailedRow[] => {
+    const source = batch.sources[index];
+    return source === undefined ? [] : [{ line: source.line, code, reason: message, raw: source.raw }];
+  });
+  await fail([...batch.failed, ...refused].sort((a, b) => a.line - b.line));
+  counts.rows += batch.rows;
+  counts.accepted += sent.accepted;
+  counts.filtered += batch.events.length - sent.accepted - refused.length;
+  counts.repeated += batch.repeated;
+  counts.late += batch.late.size - sent.rejected.filter(({ index }) => batch.late.has(index)).length;
+}
+
+/** Says how far it is now and then, and once that sales are reported late. */
+function createReport(ports: ImportPorts, counts: Counts, bytes: number, startedAtMs: number): (batch: Batch) => void {
+  let [saidAtMs, read, rows] = [startedAtMs, 0, 0];
+  let hasWarned = false;
+  return (batch) => {
+    read += batch.read;
+    rows += batch.rows;
+    if (counts.late > 0 && !hasWarned) {
+      hasWarned = true;
+      ports.say('warning: sales of more than 7 days ago are among these; platforms match late reports poorly');
+    }
+    const nowMs = ports.nowMs();
+    if (nowMs - saidAtMs < SAID_EVERY_MS) return;
+    saidAtMs = nowMs;
+    const rate = Math.round(rows / ((nowMs - startedAtMs) / 1000));
+    const percent = Math.min(99, Math.floor((read / bytes) * 100));
+    const failed = Object.values(counts.failed).reduce((sum, count) => sum + count, 0);
+    const figures = [`${percent} % of this run`, `${counts.rows} rows`, `${rate} a second`, `${failed} with errors`];
+    ports.say(figures.join(', '));
+  };
+}
+
+/** What an import would do. */
+export interface Preview {
+  counts: Counts;
+  events: OutgoingEvent[];
+  failed: Omit<FailedRow, 'raw'>[];
+}
+
+const EVENTS_SHOWN = 3;
+const ERRORS_SHOWN = 10;
+
+/** Reads a file whole and sends nothing. */
+export async function previewFile(plan: ImportPlan, nowMs: number): Promise<Preview> {
+  const context = { site: plan.site, mapping: plan.mapping, offsets: createZoneOffsets(), nowMs };
+  const preview: Preview = { counts: noCounts(), events: [], failed: [] };
+  const { counts, events, failed } = preview;
+  for await (const batch of batchesOf(plan, context, 0)) {
+    counts.rows += batch.rows;
+    counts.repeated += batch.repeated;
+    counts.late += batch.late.size;
+    // Those that would be sent.
+    counts.accepted += batch.events.length;
+    events.push(...batch.events.slice(0, EVENTS_SHOWN - events.length));
+    for (const { code } of batch.failed) counts.failed[code] = (counts.failed[code] ?? 0) + 1;
+    failed.push(
+      ...batch.failed.slice(0, ERRORS_SHOWN - failed.length).map(({ line, code, reason }) => ({ line, code, reason })),
+    );
+  }
+  return preview;
+}

@@ -1,0 +1,299 @@
+// The rows of a file, a piece of it at a time: CSV or newline-delimited JSON.
+
+import { createHash } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
+import { TextDecoder } from 'node:util';
+import { UsageError } from '../command.ts';
+import { nextRecord, RECORD_BYTES_MAX, separatorOf, splitFields } from './csv.ts';
+import type { Cell, Cells, RowProblem } from './row_event.ts';
+
+export const ENCODINGS = ['utf-8', 'windows-1252'] as const;
+export type Encoding = (typeof ENCODINGS)[number];
+export const FORMATS = ['csv', 'ndjson'] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** A row as it was, and what it holds or why that cannot be said. */
+export interface SourceRow {
+  /** The first line of it, from 1 on. */
+  line: number;
+  /** Without its line break. */
+  raw: Buffer;
+  cells: Cells | null;
+  problem: RowProblem | null;
+}
+
+/** What a file's beginning says. */
+export interface SourceForm {
+  format: Format;
+  encoding: Encoding;
+  /** Of CSV; empty for JSON. */
+  separator: string;
+  /** Of JSON those that its first rows have. */
+  columns: readonly string[];
+  /** The header as it was, with a byte order mark where it has one; null where the file has none. */
+  header: Buffer | null;
+  /** A zone that the file itself states for its times. */
+  zone: string | null;
+  /** Where the rows begin. */
+  offset: number;
+  line: number;
+}
+
+/** What was said of a file's form; null: its name and its beginning tell. */
+export interface WantedForm {
+  format: Format | null;
+  encoding: Encoding;
+  separator: string | null;
+  /** Names of the columns of a file without a header. */
+  columns: readonly string[] | null;
+}
+
+/** In our own files of errors, and no part of a row's contents. */
+export const ERROR_COLUMNS = ['import_line', 'import_error', 'import_reason'] as const;
+
+const PIECE_BYTES = 1024 * 1024;
+const JSON_ROWS_LOOKED_AT = 100;
+const UTF8_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** SHA-256 of a file, and its size. */
+export async function digestFile(path: string): Promise<{ sha256: string; bytes: number }> {
+  const file = await open(path);
+  try {
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for await (const piece of file.createReadStream({ highWaterMark: PIECE_BYTES, autoClose: false })) {
+      hash.update(piece as Buffer);
+      bytes += (piece as Buffer).length;
+    }
+    return { sha256: hash.digest('hex'), bytes };
+  } finally {
+    await file.close();
+  }
+}
+
+function formatOf(path: string): Format {
+  if (/\.(?:ndjson|jsonl)$/i.test(path)) return 'ndjson';
+  if (/\.(?:csv|tsv|txt)$/i.test(path)) return 'csv';
+  const hint = /\.parquet$/i.test(path) ? '; docs/imports.md says how Parquet becomes NDJSON' : '';
+  throw new UsageError(
+    'format_unknown',
+    `${path} is neither .csv, .tsv, .txt, .ndjson nor .jsonl: say --format${hint}`,
+  );
+}
+
+/** Reads a file's beginning. @throws UsageError where its form cannot be told */
+export async function readForm(path: string, wanted: WantedForm): Promise<SourceForm> {
+  const format = wanted.format ?? formatOf(path);
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(PIECE_BYTES), 0, PIECE_BYTES, 0);
+    const bytes = buffer.subarray(0, bytesRead);
+    if (bytes[0] === 0xff || bytes[0] === 0xfe) {
+      throw new UsageError('encoding_unsupported', `${path} is UTF-16: save it as UTF-8 or Windows-1252`);
+    }
+    const isWhole = bytesRead < PIECE_BYTES;
+    return format === 'csv' ? csvForm(path, bytes, isWhole, wanted) : jsonForm(bytes, isWhole, wanted);
+  } finally {
+    await file.close();
+  }
+}
+
+const hasMark = (bytes: Buffer): boolean => bytes.subarray(0, UTF8_MARK.length).equals(UTF8_MARK);
+
+const decoders = {
+  'utf-8': new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }),
+  'windows-1252': new TextDecoder('windows-1252'),
+};
+
+/** Null for what is not of this encoding. */
+function decoded(bytes: Buffer, encoding: Encoding): string | null {
+  try {
+    return decoders[encoding].decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) return null;
+    throw error;
+  }
+}
+
+const SEPARATOR_LINE = /^"?sep=(.)"?$/;
+/** The first line of Google's templates for conversions. */
+const PARAMETERS = /^"?Parameters:\s*TimeZone=([\w/+:-]+)/i;
+
+function csvForm(path: string, bytes: Buffer, isWhole: boolean, wanted: WantedForm): SourceForm {
+  let offset = hasMark(bytes) ? UTF8_MARK.length : 0;
+  let line = 1;
+  let { separator } = wanted;
+  let zone: string | null = null;
+  const begin = { format: 'csv', encoding: wanted.encoding } as const;
+  for (;;) {
+    const first = nextRecord(bytes, offset, 0, isWhole);
+    const text = first === null ? null : decoded(bytes.subarray(offset, first.end), wanted.encoding);
+    if (first === null || text === null) throw headerError(path, text === null);
+    const said = SEPARATOR_LINE.exec(text)?.[1];
+    const stated = PARAMETERS.exec(text)?.[1];
+    if (said === undefined && stated === undefined && (text.trim() !== '' || first.next >= bytes.length)) break;
+    separator ??= said ?? null;
+    zone ??= stated ?? null;
+    offset = first.next;
+    line += first.lines;
+  }
+  const lineEnd = nextRecord(bytes, offset, 0, isWhole)?.end ?? bytes.length;
+  separator ??= separatorOf(decoded(bytes.subarray(offset, lineEnd), wanted.encoding) ?? '');
+  if (separator === null) {
+    throw new UsageError('separator_ambiguous', `${path}: its separator cannot be told: say --separator`);
+  }
+  const { columns } = wanted;
+  if (columns !== null) return { ...begin, separator, columns, header: null, zone, offset, line };
+  const header = nextRecord(bytes, offset, separator.charCodeAt(0), isWhole);
+  const text = header === null ? null : decoded(bytes.subarray(offset, header.end), wanted.encoding);
+  if (header === null || header.problem !== null || text === null || text.trim() === '') {
+    throw headerError(path, header !== null && text === null);
+  }
+  const mark = hasMark(bytes) ? UTF8_MARK : Buffer.alloc(0);
+  return {
+    ...begin,
+    separator,
+    columns: splitFields(text, separator).map((name) => name.trim()),
+    header: Buffer.concat([mark, bytes.subarray(offset, header.end)]),
+    zone,
+    offset: header.next,
+    line: line + header.lines,
+  };
+}
+
+function headerError(path: string, isEncoding: boolean): UsageError {
+  if (isEncoding) return new UsageError('encoding_invalid', `${path} is not UTF-8: say --encoding windows-1252`);
+  return new UsageError('header_missing', `${path} has no header that can be read: say --columns for one without`);
+}
+
+function jsonForm(bytes: Buffer, isWhole: boolean, { encoding }: WantedForm): SourceForm {
+  const columns = new Set<string>();
+  const start = hasMark(bytes) ? UTF8_MARK.length : 0;
+  let at = start;
+  for (let row = 0; row < JSON_ROWS_LOOKED_AT && at < bytes.length; row++) {
+    const record = nextLine(bytes, at, isWhole);
+    if (record === null) break;
+    for (const column of Object.keys(jsonCells(bytes.subarray(at, record.end)) ?? {})) columns.add(column);
+    at = record.next;
+  }
+  const form = { format: 'ndjson', encoding, separator: '', header: null, zone: null } as const;
+  return { ...form, columns: [...columns], offset: start, line: 1 };
+}
+
+/** The rows of a file behind its header, some at a time. No more of it is in memory than a piece and a row. */
+export async function* readRows(path: string, form: SourceForm): AsyncGenerator<SourceRow[]> {
+  const file = await open(path);
+  try {
+    let line = form.line;
+    for await (const { bytes, isLast, take } of pieces(file, form.offset)) {
+      const rows: SourceRow[] = [];
+      let at = 0;
+      while (at < bytes.length) {
+        const record =
+          form.format === 'csv'
+            ? nextRecord(bytes, at, form.separator.charCodeAt(0), isLast)
+            : nextLine(bytes, at, isLast);
+        if (record === null) break;
+        const row = rowOf(bytes.subarray(at, record.end), line, record.problem, form);
+        if (row !== null) rows.push(row);
+        line += record.lines;
+        at = record.next;
+      }
+      take(at);
+      yield rows;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+interface Piece {
+  bytes: Buffer;
+  isLast: boolean;
+  /** Says how many of the bytes were read; the others come again with the next piece. */
+  take(bytes: number): void;
+}
+
+async function* pieces(file: FileHandle, offset: number): AsyncGenerator<Piece> {
+  let rest = Buffer.alloc(0);
+  let position = offset;
+  for (let isLast = false; !isLast; ) {
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(PIECE_BYTES), 0, PIECE_BYTES, position);
+    position += bytesRead;
+    isLast = bytesRead === 0;
+    const bytes = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
+    let taken = 0;
+    const take = (count: number): void => {
+      taken = count;
+    };
+    yield { bytes, isLast, take };
+    rest = bytes.subarray(taken);
+  }
+}
+
+function nextLine(bytes: Buffer, start: number, isLast: boolean) {
+  const found = bytes.indexOf(0x0a, start);
+  const end = found < 0 ? bytes.length : found;
+  const isLong = end - start > RECORD_BYTES_MAX;
+  if (found < 0 && !isLast && !isLong) return null;
+  const problem = isLong ? ('row_too_long' as const) : null;
+  return { end, next: found < 0 ? end : end + 1, lines: found < 0 ? 0 : 1, problem };
+}
+
+/** Null for an empty line. */
+function rowOf(raw: Buffer, line: number, problem: RowProblem | null, form: SourceForm): SourceRow | null {
+  const bad = (found: RowProblem): SourceRow => ({ line, raw, cells: null, problem: found });
+  if (problem !== null) return bad(problem);
+  if (form.format === 'ndjson') {
+    if (raw.toString('latin1').trim() === '') return null;
+    const cells = jsonCells(raw);
+    return cells === null ? bad('row_unreadable') : { line, raw, cells, problem: null };
+  }
+  const text = decoded(raw, form.encoding);
+  if (text === null) return bad('encoding_invalid');
+  if (text.trim() === '') return null;
+  const fields = splitFields(text, form.separator);
+  const { columns } = form;
+  if (fields.length < columns.length || fields.slice(columns.length).some((field) => field.trim() !== '')) {
+    // A row of separators alone is what spreadsheets write below the last one.
+    return fields.every((field) => field.trim() === '') ? null : bad('fields_count');
+  }
+  const cells: Record<string, Cell> = Object.create(null);
+  columns.forEach((column, index) => {
+    const field = fields[index]?.trim() ?? '';
+    if (field !== '' && !isErrorColumn(column)) cells[column] = field;
+  });
+  return Object.keys(cells).length === 0 ? null : { line, raw, cells, problem: null };
+}
+
+const isErrorColumn = (column: string): boolean => (ERROR_COLUMNS as readonly string[]).includes(column);
+
+/** Values of an object by their path, as `properties.value`; null for what is no object. */
+function jsonCells(raw: Buffer): Cells | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(raw.toString('utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  const cells: Record<string, Cell> = Object.create(null);
+  flatten(value, '', cells, 0);
+  return cells;
+}
+
+const DEPTH_MAX = 8;
+
+function flatten(object: object, prefix: string, into: Record<string, Cell>, depth: number): void {
+  for (const [name, value] of Object.entries(object) as [string, unknown][]) {
+    if (depth === 0 && isErrorColumn(name)) continue;
+    const path = prefix + name;
+    if (typeof value === 'string') {
+      if (value.trim() !== '') into[path] = value.trim();
+    } else if (typeof value === 'number' || typeof value === 'boolean') into[path] = value;
+    else if (Array.isArray(value)) into[path] = JSON.stringify(value);
+    else if (typeof value === 'object' && value !== null && depth < DEPTH_MAX)
+      flatten(value, `${path}.`, into, depth + 1);
+  }
+}

@@ -1,0 +1,265 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { SendError } from '#services/cli/import/edge_client.ts';
+import { type ImportPlan, importFile, previewFile } from '#services/cli/import/import_file.ts';
+import { resolveMapping, type WantedMapping } from '#services/cli/import/mapping.ts';
+import { readForm, type WantedForm } from '#services/cli/import/read_rows.ts';
+import type { OutgoingEvent } from '#services/cli/import/row_event.ts';
+import { checkAll } from '#test/harness/check_all.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 27, 12);
+const folder = mkdtempSync(join(tmpdir(), 'import-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const FORM: WantedForm = { format: null, encoding: 'utf-8', separator: null, columns: null };
+const WANTED: WantedMapping = {
+  columns: {},
+  constants: { $action_source: 'physical_store' },
+  values: {},
+  id: null,
+  zone: 'Europe/Berlin',
+  dates: 'auto',
+  decimal: 'auto',
+  negative: 'error',
+};
+
+interface Given {
+  form?: Partial<WantedForm>;
+  wanted?: Partial<WantedMapping>;
+  isAgain?: boolean;
+}
+
+let files = 0;
+
+/** A file with this content. */
+function written(content: string | Buffer, kind = 'csv'): string {
+  const path = join(folder, `sales-${++files}.${kind}`);
+  writeFileSync(path, content);
+  return path;
+}
+
+async function planOf(path: string, { form: said, wanted, isAgain = false }: Given = {}): Promise<ImportPlan> {
+  const form = await readForm(path, { ...FORM, ...said });
+  const mapping = resolveMapping({ ...WANTED, zone: form.zone ?? WANTED.zone, ...wanted }, form.columns, true);
+  return { path, site: 'shop', form, mapping, folder, isAgain };
+}
+
+/** What an edge got; it answers as the function says, by default that it took everything. */
+function edge(answerTo: (events: OutgoingEvent[], request: number) => object = ({ length }) => ({ accepted: length })) {
+  const got: OutgoingEvent[] = [];
+  const sizes: number[] = [];
+  const said: string[] = [];
+  return {
+    got,
+    sizes,
+    said,
+    ports: {
+      nowMs: () => NOW_MS,
+      say: (line: string) => void said.push(line),
+      sleep: async () => undefined,
+      onWait: () => undefined,
+      attemptsMax: 1,
+      async post(body: string) {
+        const { events } = JSON.parse(body) as { events: OutgoingEvent[] };
+        const answer = answerTo(events, sizes.push(events.length));
+        got.push(...events);
+        return { status: 200, retryAfter: null, body: JSON.stringify(answer) };
+      },
+    },
+  };
+}
+
+async function imported(path: string, given: Given = {}, to = edge()) {
+  const { counts, errorsPath, finishedAt } = await importFile(await planOf(path, given), to.ports);
+  const errors = errorsPath === null ? '' : readFileSync(errorsPath, 'latin1');
+  return { ...to, counts, errors, errorsPath, finishedAt };
+}
+
+const linesOf = (text: string): string[] => text.split(/\r?\n/).filter((line) => line !== '');
+
+test('files of spreadsheets and tills are read as what they are', () =>
+  checkAll<[string, string | Buffer, Given, object[], string?]>(
+    [
+      [
+        'a mark, semicolons',
+        '\ufeffBon;Datum;Betrag\r\n1;27.11.2026 09:00;12,50\r\n',
+        {},
+        [{ order_id: '1', value: 12.5 }],
+      ],
+      ['tabs', 'Bon\tDatum\tBetrag\n1\t27.11.2026\t1.5\n', {}, [{ order_id: '1', value: 1.5 }]],
+      ['a separator line', 'sep=|\nBon|Datum\n1|27.11.2026\n', {}, [{ order_id: '1' }]],
+      [
+        'Windows-1252',
+        Buffer.from('Bon;Datum;Ort;Währung\n1;27.11.2026;Köln;EUR\n', 'latin1'),
+        { form: { encoding: 'windows-1252' } },
+        [{ city: 'Köln', currency: 'EUR' }],
+      ],
+      [
+        "Google's template",
+        'Parameters:TimeZone=America/New_York\nOrder ID,Conversion Time\n1,2026-11-27 05:00:00\n',
+        {},
+        [{ order_id: '1' }],
+      ],
+      ['no header', '1;27.11.2026\n', { form: { columns: ['Bon', 'Datum'], separator: ';' } }, [{ order_id: '1' }]],
+      ['rows of nothing', 'Bon;Datum;;\n1;27.11.2026;;\n;;;\n\n', {}, [{ order_id: '1' }]],
+      ['a field of lines', 'Bon;Datum;Ort\n1;27.11.2026;"Bad\nEms"\n', {}, [{ city: 'Bad\nEms' }]],
+      [
+        'JSON',
+        '{"order_id":7,"time":"2026-11-27T08:00Z","value":1.5,"gift":true,"x":{"y":1}}\n\n',
+        { wanted: { columns: { gift: 'gift', y: 'x.y' } } },
+        [{ order_id: '7', value: 1.5, gift: true, y: 1 }],
+        'ndjson',
+      ],
+    ],
+    async ([, content, given, properties, kind]) => {
+      const { got, counts } = await imported(written(content, kind), given);
+      expect(got).toMatchObject(properties.map((one) => ({ properties: one })));
+      expect(counts).toMatchObject({ rows: properties.length, accepted: properties.length, failed: {} });
+    },
+  ));
+
+test('a form that cannot be told is refused by a code', () =>
+  checkAll<[string | Buffer, string, string?]>(
+    [
+      [Buffer.from('\ufeffBon;Datum', 'utf16le'), 'encoding_unsupported'],
+      [Buffer.from('Bon;Währung\n', 'latin1'), 'encoding_invalid'],
+      ['', 'header_missing'],
+      ['a;b,c\n', 'separator_ambiguous'],
+      ['PAR1', 'format_unknown', 'parquet'],
+    ],
+    async ([content, code, kind]) => {
+      await expect(planOf(written(content, kind))).rejects.toMatchObject({ code });
+    },
+  ));
+
+test('rows that fail are in a file beside, as they were, with line and code; the others are sent', async () => {
+  const content = [
+    'Bon;Datum;Betrag;Ort',
+    '1;27.11.2026;5;Köln',
+    '2;03/04/2026;5;Köln',
+    '3;27.11.2026;1.234;Köln',
+    '4;27.11.2026;5;"Köln',
+    '5;27.11.2026',
+    '6;27.11.2026;5;refused',
+    '1;27.11.2026;5;Köln',
+    '1;27.11.2026;6;Köln',
+    '7;27.11.2026;5;Köln',
+  ].join('\r\n');
+  const refuses = edge((events) => {
+    const rejected = events.flatMap(({ properties }, index) =>
+      properties['city'] === 'refused' ? [{ index, code: 'timestamp_too_old', message: 'Too old.' }] : [],
+    );
+    return { accepted: events.length - rejected.length, rejected };
+  });
+  const { counts, errors, errorsPath, got } = await imported(
+    written(Buffer.from(content, 'latin1')),
+    {
+      form: { encoding: 'windows-1252' },
+    },
+    refuses,
+  );
+  expect(got.map(({ properties }) => properties['order_id'])).toEqual(['1', '6', '7']);
+  expect(counts).toMatchObject({ rows: 9, accepted: 2, repeated: 1, filtered: 0 });
+  expect(linesOf(errors).map((line) => line.split(';').slice(0, 2).join(' '))).toEqual([
+    'import_line import_error',
+    '3 date_ambiguous',
+    '4 number_ambiguous',
+    '5 quote_unclosed',
+    '6 fields_count',
+    '7 timestamp_too_old',
+    '9 order_repeated',
+  ]);
+  expect(linesOf(errors)[1]).toMatch(/;2;03\/04\/2026;5;Köln$/);
+
+  // Corrected, it is a file like any other.
+  const corrected = errors.replace('03/04/2026', '03.04.2026').split('\r\n').slice(0, 2).join('\r\n');
+  writeFileSync(errorsPath ?? '', Buffer.from(corrected, 'latin1'));
+  const second = await imported(errorsPath ?? '', { form: { encoding: 'windows-1252' } });
+  expect(second.got).toMatchObject([{ properties: { order_id: '2', city: 'Köln' } }]);
+  expect(second.counts.failed).toEqual({});
+});
+
+test('rows of JSON that fail keep what they held', async () => {
+  const content = '{"order_id":"1","time":"2026-11-27T08:00Z"}\n{"order_id":"2"}\nnot JSON\n{}\n';
+  const { errors, counts } = await imported(written(content, 'ndjson'));
+  expect(counts.failed).toEqual({ time_missing: 2, row_unreadable: 1 });
+  expect(linesOf(errors).map((line) => JSON.parse(line) as object)).toMatchObject([
+    { import_line: 2, import_error: 'time_missing', order_id: '2' },
+    { import_line: 3, import_row: 'not JSON' },
+    { import_line: 4, import_error: 'time_missing' },
+  ]);
+});
+
+const many = (count: number): string =>
+  [
+    'Bon;Datum;Betrag',
+    ...Array.from({ length: count }, (_, row) => `${row % 7 === 0 ? '' : row};27.11.2026;${row % 3}`),
+  ].join('\n');
+
+test('a file is sent in batches as large as the edge takes, and once, however often it is imported', async () => {
+  const path = written(many(230));
+  const first = await imported(path);
+  expect(first.sizes).toEqual([50, 50, 50, 50, 30]);
+  expect(new Set(first.got.map(({ uuid }) => uuid)).size).toBe(230);
+  const again = await imported(path);
+  expect(again).toMatchObject({ got: [], finishedAt: '2026-11-27T12:00:00.000Z', counts: first.counts });
+  const third = await imported(path, { isAgain: true });
+  expect(third.got).toEqual(first.got);
+});
+
+test('an import that ended anywhere goes on there, with the same ids and errors', async () => {
+  const content = `${many(1_200)}\nlate;Datum?;1\nlast;27.11.2026;1\n`;
+  const whole = await imported(written(content));
+  const path = written(content);
+  const ids = new Set<string>();
+  const errors: string[] = [];
+  for (let end = 0; errors.length === 0; end += 3) {
+    const stops = edge((events, request) => {
+      if (request > 3) throw new Error(`killed after ${end}`);
+      return { accepted: events.length };
+    });
+    const run = await imported(path, {}, stops).catch((error: Error) => {
+      expect(error.message).toMatch(/^killed/);
+      return null;
+    });
+    for (const { uuid } of stops.got) ids.add(uuid);
+    if (run !== null) errors.push(run.errors);
+    if (run !== null) expect(run.counts).toEqual(whole.counts);
+  }
+  expect([...ids].sort()).toEqual(whole.got.map(({ uuid }) => uuid).sort());
+  expect(errors).toEqual([whole.errors]);
+});
+
+test('where the allowance ends, the import ends, and goes on there', async () => {
+  const path = written(many(120));
+  const full = edge((events, request) => (request < 3 ? { accepted: events.length } : { accepted: 5, dropped: 15 }));
+  await expect(imported(path, {}, full)).rejects.toMatchObject({ code: 'allowance_exhausted' });
+  const { counts, got } = await imported(path);
+  expect(got).toHaveLength(20);
+  expect(counts).toMatchObject({ rows: 120, accepted: 120 });
+});
+
+test('sales of more than a week ago are warned of once, and counted', async () => {
+  const late = ['Bon;Datum', ...Array.from({ length: 120 }, (_, row) => `${row};${row < 100 ? '10' : '26'}.11.2026`)];
+  const { counts, said } = await imported(written(late.join('\n')));
+  expect(counts.late).toBe(100);
+  expect(said.filter((line) => line.startsWith('warning'))).toHaveLength(1);
+});
+
+test('a preview sends nothing, writes nothing, and counts what would be sent', async () => {
+  const path = written(`${many(120)}\nx;gestern;1\n`);
+  const { counts, events, failed } = await previewFile(await planOf(path), NOW_MS);
+  expect(counts).toMatchObject({ rows: 121, accepted: 120, failed: { time_unreadable: 1 } });
+  expect(events).toHaveLength(3);
+  expect(failed).toEqual([{ line: 122, code: 'time_unreadable', reason: expect.stringContaining('Datum: ') }]);
+  expect(() => readFileSync(`${path}.progress.json`)).toThrow('ENOENT');
+});
+
+test('what the edge refuses ends the import by its code', async () => {
+  const { ports } = edge();
+  const post = async () => ({ status: 403, retryAfter: null, body: '{"error":{"code":"key_revoked","message":""}}' });
+  const plan = await planOf(written(many(3)));
+  await expect(importFile(plan, { ...ports, post })).rejects.toBeInstanceOf(SendError);
+});
