@@ -51,6 +51,8 @@ const site = record('Site', 'What events are of.', {
   block_rules: list(blockRule, 'An event that one of them is for is not accepted.', []),
   tag: { ...tagSettings, doc: 'How the browser tag behaves.', fallback: TAG_DEFAULTS },
   event_definitions: list(string(), 'Each a JSON object in the shape of the API.', []),
+  event_days: optional(nullable(int(), 'Days that events are kept, where that is less than all are.')),
+  outcome_days: optional(nullable(int(), 'Days that outcomes of deliveries and inventories are kept, likewise.')),
 });
 export type Site = ValueOf<typeof site>;
 

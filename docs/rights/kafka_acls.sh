@@ -28,10 +28,10 @@ $ACLS --allow-principal User:svc_quota --operation Write --topic quota.usage --t
 $ACLS --allow-principal User:svc_quota --operation Describe --topic events.raw
 $ACLS --allow-principal User:svc_quota --operation Read --group svc.quota --group svc.table
 $ACLS --allow-principal User:svc_quota --operation Read --group svc.quota. --group svc.table. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_warehouse --operation Read --topic events.identified --topic again.warehouse --topic identity.links --topic quota.usage --topic delivery.outcomes --topic inventory --topic dedup.duplicates --topic stage.offsets
+$ACLS --allow-principal User:svc_warehouse --operation Read --topic site.config --topic events.identified --topic again.warehouse --topic identity.links --topic quota.usage --topic delivery.outcomes --topic inventory --topic dedup.duplicates --topic stage.offsets
 $ACLS --allow-principal User:svc_warehouse --operation Write --topic dead.warehouse --topic stage.offsets
-$ACLS --allow-principal User:svc_warehouse --operation Read --group svc.warehouse
-$ACLS --allow-principal User:svc_warehouse --operation Read --group svc.warehouse. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_warehouse --operation Read --group svc.warehouse --group svc.table
+$ACLS --allow-principal User:svc_warehouse --operation Read --group svc.warehouse. --group svc.table. --resource-pattern-type prefixed
 $ACLS --allow-principal User:svc_delivery_meta --operation Read --topic site.config --topic events.identified --topic delivery.meta.retry.5s --topic delivery.meta.retry.1m --topic delivery.meta.retry.10m --topic delivery.meta.retry.1h --topic delivery.meta.retry.6h --topic delivery.meta.retry.slow --topic delivery.meta.replay --topic stage.offsets
 $ACLS --allow-principal User:svc_delivery_meta --operation Write --topic delivery.outcomes --topic dead.delivery --topic delivery.meta.retry.5s --topic delivery.meta.retry.1m --topic delivery.meta.retry.10m --topic delivery.meta.retry.1h --topic delivery.meta.retry.6h --topic delivery.meta.retry.slow --topic delivery.meta.replay --topic stage.offsets
 $ACLS --allow-principal User:svc_delivery_meta --operation Read --group svc.delivery.meta --group svc.table

@@ -127,7 +127,7 @@ function isWrong({ site_id, moved, stayed, split_at }: RowSplit): string {
 }
 
 /** In the place of parameters, which a mutation does not take. */
-function listed(ids: readonly string[]): string {
+export function listed(ids: readonly string[]): string {
   if (!ids.every((id) => ID.test(id))) throw new Error('a person or a site has an id of another shape');
   return ids.map((id) => `'${id}'`).join(', ');
 }

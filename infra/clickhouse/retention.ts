@@ -1,5 +1,6 @@
-import { run, select, type Warehouse } from './client.ts';
+import { run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
 import { alteredTable, localTable } from './cluster.ts';
+import { listed } from './merge_persons.ts';
 
 /** A row's age: that of an event which came late is from when it came, as what was accepted is to be found. */
 const AGED_BY = {
@@ -50,6 +51,49 @@ export async function dropAgedWeekly(
   const [row] = await select<{ isSet: number }>(warehouse, query, { table: localTable(table, cluster), setting });
   if (row?.isSet) return;
   await run(warehouse, `ALTER TABLE ${alteredTable(table, cluster)} MODIFY SETTING ${setting}`);
+}
+
+/** How many days a site keeps what it has in a table. */
+export interface SiteDays {
+  siteId: string;
+  days: number;
+}
+
+/** A mutation writes all rows of a partition anew, those of other sites too: once a week, as is done for a whole table. */
+const OVERDUE_DAYS = 7;
+
+/**
+ * Deletes rows that are older than their site keeps them, from those partitions in which some have been so for a week. Resolves
+ * to how many there were. @throws WarehouseError
+ */
+export async function dropAgedOfSites(
+  warehouse: Warehouse,
+  table: AgingTable,
+  sites: readonly SiteDays[],
+  cluster: string | null = null,
+): Promise<number> {
+  if (sites.length === 0) return 0;
+  const ids = listed(sites.map(({ siteId }) => siteId));
+  const daysOf = `transform(toString(site_id), [${ids}], [${sites.map(({ days }) => days).join(', ')}], 0)`;
+  const isAged = (late: number): string =>
+    `site_id IN (${ids}) AND toDateTime(${AGED_BY[table]}) + toIntervalDay(${daysOf} + ${late}) < now()`;
+  const partitions = await select<{ id: string; found: number }>(
+    warehouse,
+    `SELECT _partition_id AS id, toFloat64(count()) AS found FROM ${table} WHERE ${isAged(0)}
+     GROUP BY id HAVING countIf(${isAged(OVERDUE_DAYS)}) > 0 ORDER BY id`,
+    {},
+    SIGNS_OF_LIFE,
+  );
+  for (const { id } of partitions) {
+    const deletion = `DELETE IN PARTITION ID '${id}' WHERE ${isAged(0)}`;
+    await run(
+      warehouse,
+      `ALTER TABLE ${alteredTable(table, cluster)} ${deletion} SETTINGS allow_nondeterministic_mutations = 1`,
+      {},
+      SIGNS_OF_LIFE,
+    );
+  }
+  return partitions.reduce((sum, { found }) => sum + found, 0);
 }
 
 async function ttlOf(warehouse: Warehouse, table: string): Promise<string | null> {

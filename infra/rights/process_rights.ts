@@ -154,9 +154,9 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   }),
   warehouse: () => ({
     kafka: {
-      reads: [identified, redeliverWarehouse, links, usage, outcomes, inventory, duplicates, stageOffsets],
+      reads: [settings, identified, redeliverWarehouse, links, usage, outcomes, inventory, duplicates, stageOffsets],
       writes: [deadTopic('warehouse'), stageOffsets],
-      groups: ['warehouse'],
+      groups: ['warehouse', TABLE],
     },
     redis: null,
     clickhouse: [
@@ -176,7 +176,9 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
       { privileges: ['dictGet'], on: DICTIONARIES },
       { privileges: ['ALTER TTL', 'ALTER SETTINGS', 'SHOW TABLES'], on: AGING },
       { privileges: ['ALTER UPDATE'], on: ['event_rows'] },
-      { privileges: ['ALTER DELETE'], on: ['merged_persons'] },
+      { privileges: ['ALTER DELETE'], on: ['merged_persons', ...AGING] },
+      // Those in whose partitions rows of a site are too old.
+      { privileges: ['SELECT'], on: ['event_hours', 'inventory', 'duplicates'] },
       { privileges: ['SYSTEM RELOAD DICTIONARY'], on: [] },
       { privileges: ['SELECT'], on: words('system.tables system.parts system.mutations system.dictionaries') },
     ],

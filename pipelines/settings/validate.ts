@@ -212,6 +212,7 @@ export function siteProblems(
     ...accountProblem(site, table),
     ...vocabularyProblems(site),
     ...tagIdProblems(site),
+    ...retentionProblems(site),
     ...eventNameProblems(site.identify_events ?? [], 'identify_events'),
     ...eventNameProblems(site.server_only_events, 'server_only_events'),
     ...domainProblems(site, table, before),
@@ -255,6 +256,17 @@ function vocabularyProblems(site: Site): Problem[] {
       'is an ISO 3166-1 alpha-2 code in capitals, of a country with telephone numbers',
     ),
   ];
+}
+
+/** A hundred years. */
+export const KEPT_DAYS_MAX = 36_500;
+
+function retentionProblems(site: Site): Problem[] {
+  return (['event_days', 'outcome_days'] as const).flatMap((field) => {
+    const days = site[field] ?? null;
+    const fits = days === null || (Number.isInteger(days) && days >= 1 && days <= KEPT_DAYS_MAX);
+    return unless(fits, 'days_malformed', field, `is a whole number of days from 1 to ${KEPT_DAYS_MAX}`);
+  });
 }
 
 function tagIdProblems(site: Site): Problem[] {

@@ -29,9 +29,12 @@ import {
   table,
   UsageError,
 } from './command.ts';
-import { changedFields, edited, readJson, readMoment, readPair, readText } from './read.ts';
+import { changedFields, edited, readCount, readJson, readMoment, readPair, readText } from './read.ts';
 
 const subject = 'its id: lower-case letters, digits, - and _';
+/** @throws UsageError */
+const readDays = (text: string, option: string): number | null => (text === '' ? null : readCount(text, option));
+
 const textOrNull = (text: string): string | null => (text === '' ? null : text);
 /** Typed names are brought into their canonical form; what has none is left for the service to refuse. */
 const readDomain = (text: string): string => canonicalDomain(text) ?? text;
@@ -56,6 +59,13 @@ const SITE_OPTIONS = [
   repeatableOption('identify-event <EVENT>', 'Events that stitch identities, in place of the standard list'),
   repeatableOption('server-only <EVENT>', 'Events that browser keys may not send, as purchase', 'server_only_events'),
   repeatableOption('tag <NAME=on|off>', `How the tag behaves: ${Object.keys(TAG_DEFAULTS).join(', ')}`),
+  option(
+    'event-days <DAYS>',
+    'Days that events are kept, fewer than by default ("" for the default)',
+    'event_days',
+    readDays,
+  ),
+  option('outcome-days <DAYS>', 'Days that outcomes of deliveries are kept, likewise', 'outcome_days', readDays),
   option('definitions-file <FILE>', 'JSON array of event definitions, in place of all (- is stdin)'),
 ];
 

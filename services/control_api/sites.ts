@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import { MONTH_PATTERN } from '#pipelines/quota/month.ts';
 import { ROLES } from '#pipelines/settings/access.ts';
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
-import { BUSINESS_CATEGORIES, KEY_RATE_LIMIT_MAX } from '#pipelines/settings/validate.ts';
+import { BUSINESS_CATEGORIES, KEPT_DAYS_MAX, KEY_RATE_LIMIT_MAX } from '#pipelines/settings/validate.ts';
 import { BLOCK_RULE_KINDS } from '#schemas/setting.ts';
 import {
   allOptional,
@@ -52,6 +52,8 @@ const tagShape = closed({
   inventory: Type.Boolean({ description: 'Whether the elements of pages are looked over' }),
 });
 
+const days = Type.Integer({ minimum: 1, maximum: KEPT_DAYS_MAX });
+
 const settable = {
   account_id: idField('The account whose allowance it uses'),
   name: nameField('Name shown to people'),
@@ -88,6 +90,14 @@ const settable = {
   }),
   block_rules: Type.Array(blockRule, { maxItems: 500, ...refusedAs('too_many') }),
   event_definitions: Type.Array(definitionInput, { maxItems: 200, ...refusedAs('too_many') }),
+  event_days: nullable(days, {
+    description: 'Days for which events are kept, where that is less than the installation keeps them; null: as long',
+    ...refusedAs('days_malformed'),
+  }),
+  outcome_days: nullable(days, {
+    description: 'Days for which outcomes of deliveries, inventories and copies are kept, likewise',
+    ...refusedAs('days_malformed'),
+  }),
 };
 
 const siteId = idField('Chosen at creation, for good');

@@ -9,12 +9,19 @@ import {
   RECENT_DICTIONARY,
   type ReloadReport,
 } from '#infra/clickhouse/person_dictionaries.ts';
-import { dropAgedWeekly, keepDays } from '#infra/clickhouse/retention.ts';
+import {
+  type AgingTable,
+  dropAgedOfSites,
+  dropAgedWeekly,
+  keepDays,
+  type SiteDays,
+} from '#infra/clickhouse/retention.ts';
 import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import type { PartsConfig } from '#infra/config/service_config.ts';
 import type { WarehouseConfig } from '#infra/config/stage_config.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import type { Runtime } from '#services/stage/runtime.ts';
+import type { Site } from '#schemas/setting.ts';
+import { openSettings, type Runtime } from '#services/stage/runtime.ts';
 
 /** ClickHouse as the warehouse writes to it: connected, watched, and with the upkeep of its tables under way. */
 export async function openWarehouse(
@@ -37,7 +44,11 @@ export async function openWarehouse(
   });
   onStop(async () => personReloader.stop());
   await applyRetention(warehouse, config, clickhouseCluster);
-  mergeEveryNight(runtime, warehouse, config.personMergeHour, clickhouseCluster);
+  const settings = await openSettings(runtime);
+  everyNight(runtime, config.personMergeHour, [
+    ['rewrite of merged persons', () => mergeNightly(warehouse, clickhouseCluster)],
+    ['deletion of old rows of sites', () => deleteAged(warehouse, settings.table.sites(), clickhouseCluster)],
+  ]);
   lookForRepeats(runtime, warehouse, clickhouseCluster);
   return { warehouse, personReloader };
 }
@@ -72,24 +83,54 @@ async function applyRetention(
   }
 }
 
-/** Writes merged persons into the rows of events every day at an hour in UTC, until the process stops. */
-function mergeEveryNight(
-  { logger, onStop }: Runtime,
+/** Which rows are older than their site keeps them, by table. */
+export function siteRetention(sites: readonly Pick<Site, 'site_id' | 'event_days' | 'outcome_days'>[]) {
+  const daysOf = (of: 'event_days' | 'outcome_days', more = 0): SiteDays[] =>
+    sites.flatMap((site) => {
+      const days = site[of] ?? null;
+      return days === null ? [] : [{ siteId: site.site_id, days: days + more }];
+    });
+  return new Map<AgingTable, SiteDays[]>([
+    ['event_rows', daysOf('event_days')],
+    ['event_hours', daysOf('event_days', LATE_DAYS_MAX)],
+    ['delivery_outcomes', daysOf('outcome_days')],
+    ['inventory', daysOf('outcome_days')],
+    ['duplicates', daysOf('outcome_days')],
+  ]);
+}
+
+/** Resolves to how many rows of each table there were. @throws WarehouseError */
+async function deleteAged(
   warehouse: Warehouse,
-  hour: number,
+  sites: Parameters<typeof siteRetention>[0],
   cluster: PartsConfig['clickhouseCluster'],
+): Promise<Record<string, number>> {
+  const deleted: Record<string, number> = {};
+  for (const [table, some] of siteRetention(sites)) {
+    deleted[table] = await dropAgedOfSites(warehouse, table, some, cluster);
+  }
+  return deleted;
+}
+
+/** Does tasks one after the other every day at an hour in UTC, until the process stops. */
+function everyNight(
+  { logger, onStop }: Runtime,
+  hour: number,
+  tasks: readonly (readonly [name: string, task: () => Promise<object>])[],
 ): void {
   let timer: NodeJS.Timeout;
-  const merge = async (): Promise<void> => {
-    try {
-      logger.info(await mergeNightly(warehouse, cluster), 'nightly rewrite of merged persons done');
-    } catch (error) {
-      logger.warn({ err: error }, 'nightly rewrite of merged persons failed');
+  const work = async (): Promise<void> => {
+    for (const [name, task] of tasks) {
+      try {
+        logger.info(await task(), `nightly ${name} done`);
+      } catch (error) {
+        logger.warn({ err: error }, `nightly ${name} failed`);
+      }
     }
     wait();
   };
   const wait = (): void => {
-    timer = setTimeout(() => void merge(), untilHourMs(Date.now(), hour));
+    timer = setTimeout(() => void work(), untilHourMs(Date.now(), hour));
   };
   wait();
   onStop(async () => clearTimeout(timer));

@@ -173,6 +173,8 @@ function blankSite(siteId: string): Site {
     tag: TAG_DEFAULTS,
     block_rules: [],
     event_definitions: [],
+    event_days: null,
+    outcome_days: null,
   };
 }
 

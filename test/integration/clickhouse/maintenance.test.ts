@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { dropAgedWeekly, keepDays } from '#infra/clickhouse/retention.ts';
+import { dropAgedOfSites, dropAgedWeekly, keepDays } from '#infra/clickhouse/retention.ts';
 import { eventRow } from '#test/harness/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
@@ -63,4 +63,32 @@ test('rows that are too old are taken out once a week', async () => {
     "SELECT engine_full AS rule FROM system.tables WHERE database = currentDatabase() AND name = 'duplicates'";
   // Four hours by itself.
   expect((await rowsOf<{ rule: string }>(database, query))[0]?.rule).toContain('merge_with_ttl_timeout = 604800');
+});
+
+test('rows that a site keeps no longer are deleted once some are a week too old, and no others', async () => {
+  const database = await create.migrated();
+  const { warehouse } = database;
+  const aged = (site_id: string, id: string, days: number, arrivedDays = days) => ({
+    ...row(id, 'p_1', Date.now() - days * DAY_MS, Date.now() - arrivedDays * DAY_MS),
+    site_id,
+  });
+  await insertBlock(warehouse, 'event_rows', 'aged', [
+    ...[aged('few', 'few-1', 1), aged('few', 'few-32', 32), aged('few', 'few-late', 300, 2)],
+    ...[aged('all', 'all-99', 99), aged('other', 'other-32', 32)],
+  ]);
+  const few = { siteId: 'few', days: 30 };
+  const drop = () => dropAgedOfSites(warehouse, 'event_rows', [few, { siteId: 'other', days: 60 }]);
+  const ids = (): Promise<string[]> => persons(database, 'event_id', 'event_rows');
+  const before = ['all-99', 'few-1', 'few-32', 'few-late', 'other-32'];
+  expect([await dropAgedOfSites(warehouse, 'event_rows', []), await drop(), await ids()]).toEqual([0, 0, before]);
+  await insertBlock(warehouse, 'event_rows', 'older', [aged('few', 'few-38', 38)]);
+  // In one month or in two; what is aged in another month than that of the oldest waits its week.
+  expect(await drop()).toBeGreaterThan(0);
+  const kept = (await ids()).filter((id) => id !== 'few-32');
+  expect(kept).toEqual(['all-99', 'few-1', 'few-late', 'other-32']);
+  expect(await drop()).toBe(0);
+  const others = ['event_hours', 'delivery_outcomes', 'inventory', 'duplicates'] as const;
+  const dropped: number[] = [];
+  for (const table of others) dropped.push(await dropAgedOfSites(warehouse, table, [few]));
+  expect(dropped).toEqual([3, 0, 0, 0]);
 });

@@ -71,6 +71,8 @@ describe('sites', () => {
       loader_prefix: null,
       block_rules: [],
       event_definitions: [],
+      event_days: null,
+      outcome_days: null,
     });
   });
 
@@ -79,7 +81,7 @@ describe('sites', () => {
     const words =
       'site create new --account acme --name New --mode offline --category travel --country be --clarity abcd1234 ' +
       '--gtm GTM-ABC1234 --domain T.New.Example --domain bücher.example --block ip=10.0.0.0/8 ' +
-      '--block property:plan=a=b --identify-event sign_up --identify-event login ' +
+      '--block property:plan=a=b --identify-event sign_up --identify-event login --event-days 90 ' +
       '--tag consent_required=on --tag inventory=off';
     await expectDone(shop.svc(words));
     expect(shop.store.table.site('new')).toEqual({
@@ -101,6 +103,8 @@ describe('sites', () => {
         { kind: 'property', value: 'a=b', property: 'plan' },
       ],
       event_definitions: [],
+      event_days: 90,
+      outcome_days: null,
     });
   });
 

@@ -57,10 +57,14 @@ test('the line for the pages is made of an origin and a browser key, and of noth
 test('only what was changed of a site is sent, and an emptied field is null', () => {
   const site = {
     ...{ name: 'Shop', mode: 'online', business_category: 'other', default_country: 'AT', identify_events: null },
-    ...{ clarity_project_id: null, gtm_container_id: null },
+    ...{ clarity_project_id: null, gtm_container_id: null, event_days: null, outcome_days: 90 },
   } as SiteItem;
   const draft = generalDraft(site);
   expect(generalChange(draft, site)).toEqual({});
+  expect(generalChange({ ...draft, eventDays: '30', outcomeDays: '' }, site)).toEqual({
+    event_days: 30,
+    outcome_days: null,
+  });
   expect(generalChange({ ...draft, country: ' ', identifyEvents: 'login\n\nsign_up ' }, site)).toEqual({
     default_country: null,
     identify_events: ['login', 'sign_up'],

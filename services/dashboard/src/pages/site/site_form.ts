@@ -12,6 +12,8 @@ export interface GeneralDraft {
   identifyEvents: string;
   clarity: string;
   gtm: string;
+  eventDays: string;
+  outcomeDays: string;
 }
 
 export const CATEGORIES: readonly { value: SiteItem['business_category']; label: string }[] = [
@@ -34,7 +36,12 @@ export const generalDraft = (site: SiteItem): GeneralDraft => ({
   identifyEvents: (site.identify_events ?? []).join('\n'),
   clarity: site.clarity_project_id ?? '',
   gtm: site.gtm_container_id ?? '',
+  eventDays: String(site.event_days ?? ''),
+  outcomeDays: String(site.outcome_days ?? ''),
 });
+
+/** Not a number where the text is none: the service says what it takes. */
+const daysOrNull = (text: string): number | null => (text.trim() === '' ? null : Number(text));
 
 const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim());
 
@@ -49,6 +56,8 @@ export function generalChange(draft: GeneralDraft, site: SiteItem): SiteChange {
     identify_events: named.length === 0 ? null : named,
     clarity_project_id: orNull(draft.clarity),
     gtm_container_id: orNull(draft.gtm),
+    event_days: daysOrNull(draft.eventDays),
+    outcome_days: daysOrNull(draft.outcomeDays),
   } satisfies SiteChange;
   const changed = Object.entries(after).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(site[name as keyof typeof after]),

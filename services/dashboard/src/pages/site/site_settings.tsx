@@ -32,6 +32,8 @@ const NAMES: Readonly<Record<keyof GeneralDraft, string>> = {
   identifyEvents: 'Identifying events',
   clarity: 'Clarity project',
   gtm: 'Tag Manager container',
+  eventDays: 'Days events are kept',
+  outcomeDays: 'Days delivery outcomes are kept',
 };
 
 export function GeneralForm(props: SitePartProps): VNode {
@@ -73,6 +75,14 @@ function GeneralFields({ field }: { field: ReturnType<typeof textFields<GeneralD
       <div class="form-row">
         <TextField label={`${NAMES.clarity} (optional)`} {...field('clarity', 'clarity_project_id')} />
         <TextField label={`${NAMES.gtm} (optional)`} placeholder="GTM-ABC123" {...field('gtm', 'gtm_container_id')} />
+      </div>
+      <div class="form-row">
+        <TextField
+          label={`${NAMES.eventDays} (optional)`}
+          hint="Older events are deleted within about a week. Empty: as long as the installation keeps them."
+          {...field('eventDays', 'event_days')}
+        />
+        <TextField label={`${NAMES.outcomeDays} (optional)`} {...field('outcomeDays', 'outcome_days')} />
       </div>
     </>
   );
