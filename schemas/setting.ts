@@ -35,6 +35,12 @@ const tagSettings = record('TagSettings', 'How the browser tag behaves on a site
 });
 export type TagSettings = ValueOf<typeof tagSettings>;
 
+const consentDefault = record('ConsentDefault', 'What counts where an event says nothing of consent.', {
+  country: nullable(string(), 'ISO 3166-1 alpha-2, or EEA; null: every country that is not named.'),
+  consent: symbols('DefaultConsent', ['granted', 'denied']),
+});
+export type ConsentDefault = ValueOf<typeof consentDefault>;
+
 const site = record('Site', 'What events are of.', {
   site_id: string(),
   account_id: string(),
@@ -51,6 +57,7 @@ const site = record('Site', 'What events are of.', {
   block_rules: list(blockRule, 'An event that one of them is for is not accepted.', []),
   tag: { ...tagSettings, doc: 'How the browser tag behaves.', fallback: TAG_DEFAULTS },
   event_definitions: list(string(), 'Each a JSON object in the shape of the API.', []),
+  consent_defaults: optional(list(consentDefault, 'By the country of the event, or else that of the site.', [])),
   event_days: optional(nullable(int(), 'Days that events are kept, where that is less than all are.')),
   outcome_days: optional(nullable(int(), 'Days that outcomes of deliveries and inventories are kept, likewise.')),
 });

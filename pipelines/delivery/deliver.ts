@@ -1,6 +1,6 @@
 // The delivery of one batch of events to one destination: which events go, and in what batches.
 
-import { isRestricted, type PrivacyChoices, privacyChoices } from '#pipelines/events/consent.ts';
+import { defaultConsent, isRestricted, type PrivacyChoices, privacyChoices } from '#pipelines/events/consent.ts';
 import {
   conversionName,
   excludesDestination,
@@ -136,7 +136,8 @@ export function prepare<Settings>(
   const properties = JSON.parse(event.properties) as Record<string, unknown>;
   if (excludesDestination(properties, adapter.name)) return { kind: 'skip', reason: 'not_in_destinations' };
   if (isOptedOut(adapter, site, properties)) return { kind: 'skip', reason: 'gpc' };
-  const choices = privacyChoices(properties, settings);
+  const country = event.country ?? site.default_country;
+  const choices = privacyChoices(properties, settings, defaultConsent(site.consent_defaults ?? [], country));
   if (isRefused(adapter, choices)) return { kind: 'skip', reason: 'consent_denied' };
   const name = conversionName(rule.conversionEvent ?? event.event);
   return adapter.map(entry, {

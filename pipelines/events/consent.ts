@@ -1,4 +1,5 @@
 // Consent and other choices of privacy that an event states.
+import type { ConsentDefault } from '#schemas/setting.ts';
 import { isRecord, type PrivacyFlag, type Properties, readFlag, unwrapped, wordOf } from './vocabulary.ts';
 
 /** What an event says of its person's privacy, whichever platform's word says it. */
@@ -60,24 +61,36 @@ function under(properties: Properties, names: readonly string[], read: (value: u
   return places.flatMap((place) => names.map((name) => read(place[name])));
 }
 
-/** What the site declares where an event says nothing: the setting `consent` of the destinations that have one. */
-function declared(settings: unknown): boolean | null {
-  const word = isRecord(settings) ? settings['consent'] : undefined;
-  return word === 'granted' ? true : word === 'denied' ? false : null;
+const fromWord = (word: unknown): boolean | null => (word === 'granted' ? true : word === 'denied' ? false : null);
+
+/** The European Economic Area: the European Union with Iceland, Liechtenstein and Norway. */
+export const EEA = 'EEA';
+const EEA_COUNTRIES = new Set(
+  'AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK'.split(' '),
+);
+
+/** What a site declares for a country: what it says of it by name, of the EEA, or of all others. Null where it declares nothing. */
+export function defaultConsent(defaults: readonly ConsentDefault[], country: string | null): boolean | null {
+  const code = country?.toUpperCase() ?? null;
+  const of = (name: string | null) => defaults.find((one) => one.country === name);
+  const named = code === null ? undefined : (of(code) ?? (EEA_COUNTRIES.has(code) ? of(EEA) : undefined));
+  return fromWord((named ?? of(null))?.consent);
 }
 
 /**
  * Reads every privacy flag of an event, in whatever shape it was sent. An unreadable flag counts as the protective value,
- * and so does a refusal that another flag contradicts. An opt-out is a refusal of personalised advertising.
+ * and so does a refusal that another flag contradicts. An opt-out is a refusal of personalised advertising. Where the event says
+ * nothing, what the site declares counts, for the country and by the destination's setting `consent`: a refusal in either.
  */
-export function privacyChoices(properties: Properties, settings: unknown): PrivacyChoices {
+export function privacyChoices(properties: Properties, settings: unknown, ofSite: boolean | null): PrivacyChoices {
   const consent = consentOf(properties);
-  const fallback = declared(settings);
+  const ofDestination = fromWord(isRecord(settings) ? settings['consent'] : undefined);
+  const fallback = ofSite === false || ofDestination === false ? false : (ofSite ?? ofDestination);
   const optedOut = restricts(under(properties, OPT_OUT_NAMES, readFlag)) === true;
   return {
     adUserData: consent.adUserData ?? fallback,
     adPersonalization: optedOut ? false : (consent.adPersonalization ?? fallback),
-    analytics: consent.analytics,
+    analytics: consent.analytics ?? ofSite,
     limitedDataUse: restricts([
       ...under(properties, LIMITED_NAMES, readFlag),
       ...under(properties, SIGNAL_NAMES, fromLimitingSignal),

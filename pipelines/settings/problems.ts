@@ -19,6 +19,7 @@ export type ProblemCode =
   | 'country_unknown'
   | 'event_name_malformed'
   | 'clarity_id_malformed'
+  | 'consent_default_malformed'
   | 'days_malformed'
   | 'gtm_id_malformed'
   | 'domain_malformed'

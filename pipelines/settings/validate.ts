@@ -3,12 +3,14 @@
 import { isIP, isIPv6 } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { isSupportedCountry } from 'libphonenumber-js/max';
+import { EEA } from '#pipelines/events/consent.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import {
   type Account,
   type ApiKey,
   BLOCK_RULE_KINDS,
   type BlockRule,
+  type ConsentDefault,
   type Destination,
   type Site,
 } from '#schemas/setting.ts';
@@ -213,6 +215,7 @@ export function siteProblems(
     ...vocabularyProblems(site),
     ...tagIdProblems(site),
     ...retentionProblems(site),
+    ...consentProblems(site.consent_defaults ?? []),
     ...eventNameProblems(site.identify_events ?? [], 'identify_events'),
     ...eventNameProblems(site.server_only_events, 'server_only_events'),
     ...domainProblems(site, table, before),
@@ -254,6 +257,23 @@ function vocabularyProblems(site: Site): Problem[] {
       'country_unknown',
       'default_country',
       'is an ISO 3166-1 alpha-2 code in capitals, of a country with telephone numbers',
+    ),
+  ];
+}
+
+const CONSENT_DEFAULTS_MAX = 250;
+
+function consentProblems(defaults: readonly ConsentDefault[]): Problem[] {
+  const fits = defaults.every(
+    ({ country, consent }) =>
+      (country === null || country === EEA || /^[A-Z]{2}$/.test(country)) && ['granted', 'denied'].includes(consent),
+  );
+  return [
+    ...unless(fits, 'consent_default_malformed', 'consent_defaults', 'is by country in two capitals, EEA or null'),
+    ...listProblems(
+      defaults.map(({ country }) => String(country)),
+      CONSENT_DEFAULTS_MAX,
+      'consent_defaults',
     ),
   ];
 }

@@ -59,6 +59,10 @@ const SITE_OPTIONS = [
   repeatableOption('identify-event <EVENT>', 'Events that stitch identities, in place of the standard list'),
   repeatableOption('server-only <EVENT>', 'Events that browser keys may not send, as purchase', 'server_only_events'),
   repeatableOption('tag <NAME=on|off>', `How the tag behaves: ${Object.keys(TAG_DEFAULTS).join(', ')}`),
+  repeatableOption(
+    'consent-default <COUNTRY=WORD>',
+    'granted or denied, where events say nothing of consent: DE=denied, EEA=denied, else=granted ("" to forget: DE=)',
+  ),
   option(
     'event-days <DAYS>',
     'Days that events are kept, fewer than by default ("" for the default)',
@@ -161,7 +165,12 @@ function accessLines({ grants, tokens, keys, analysts }: StillWorks): string[] {
 
 /** Fields that are more than one option's text. */
 function otherFields(args: Arguments, context: Context): Record<string, unknown> {
-  return { identify_events: identifyEvents(args), tag: tagChange(args), event_definitions: definitions(args, context) };
+  return {
+    identify_events: identifyEvents(args),
+    tag: tagChange(args),
+    consent_defaults: consentDefaults(args, []),
+    event_definitions: definitions(args, context),
+  };
 }
 
 /** What a site is to have instead of its own. @throws UsageError for removing what it does not have. */
@@ -171,6 +180,7 @@ function editedLists(before: SiteItem, args: Arguments): object {
     domains: edited(before.domains, domains, args.texts('remove-domain').map(readDomain)),
     server_only_events: edited(before.server_only_events, args.texts('server-only'), args.texts('browser-too')),
     tag: { ...before.tag, ...tagChange(args) },
+    consent_defaults: consentDefaults(args, before.consent_defaults) ?? before.consent_defaults,
     block_rules: edited(
       before.block_rules,
       block_rules,
@@ -185,6 +195,28 @@ function identifyEvents(args: Arguments): string[] | null | undefined {
   if (!args.flag('standard-identify-events')) return events;
   if (events === undefined) return null;
   throw new UsageError('flags_conflict', '--identify-event and --standard-identify-events exclude each other');
+}
+
+const EVERY_OTHER = 'else';
+
+/** Undefined where nothing is to change. @throws UsageError */
+function consentDefaults(
+  args: Arguments,
+  before: SiteItem['consent_defaults'],
+): SiteItem['consent_defaults'] | undefined {
+  const texts = args.texts('consent-default');
+  if (texts.length === 0) return undefined;
+  const of = new Map(before.map(({ country, consent }) => [country, consent]));
+  for (const text of texts) {
+    const [name, consent] = readPair(text, 'consent-default');
+    if (consent !== '' && consent !== 'granted' && consent !== 'denied') {
+      throw new UsageError('consent_default_malformed', `--consent-default ${text} says neither granted nor denied`);
+    }
+    const country = name.toLowerCase() === EVERY_OTHER ? null : name.toUpperCase();
+    if (consent === '') of.delete(country);
+    else of.set(country, consent);
+  }
+  return [...of].map(([country, consent]) => ({ country, consent }));
 }
 
 /** Undefined where nothing is to change. */

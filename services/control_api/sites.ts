@@ -90,6 +90,20 @@ const settable = {
   }),
   block_rules: Type.Array(blockRule, { maxItems: 500, ...refusedAs('too_many') }),
   event_definitions: Type.Array(definitionInput, { maxItems: 200, ...refusedAs('too_many') }),
+  consent_defaults: Type.Array(
+    closed({
+      country: nullable(Type.String({ pattern: '^([A-Z]{2}|EEA)$' }), {
+        description: 'ISO 3166-1 alpha-2, or EEA; null: every country that is not named',
+      }),
+      consent: Type.Enum(['granted', 'denied']),
+    }),
+    {
+      description:
+        "What counts where an event says nothing of consent, by its country or else the site's; a destination's own setting may still refuse",
+      maxItems: 250,
+      ...refusedAs('consent_default_malformed'),
+    },
+  ),
   event_days: nullable(days, {
     description: 'Days for which events are kept, where that is less than the installation keeps them; null: as long',
     ...refusedAs('days_malformed'),

@@ -173,6 +173,7 @@ function blankSite(siteId: string): Site {
     tag: TAG_DEFAULTS,
     block_rules: [],
     event_definitions: [],
+    consent_defaults: [],
     event_days: null,
     outcome_days: null,
   };

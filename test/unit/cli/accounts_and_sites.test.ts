@@ -71,6 +71,7 @@ describe('sites', () => {
       loader_prefix: null,
       block_rules: [],
       event_definitions: [],
+      consent_defaults: [],
       event_days: null,
       outcome_days: null,
     });
@@ -82,6 +83,7 @@ describe('sites', () => {
       'site create new --account acme --name New --mode offline --category travel --country be --clarity abcd1234 ' +
       '--gtm GTM-ABC1234 --domain T.New.Example --domain bücher.example --block ip=10.0.0.0/8 ' +
       '--block property:plan=a=b --identify-event sign_up --identify-event login --event-days 90 ' +
+      '--consent-default eea=denied --consent-default else=granted ' +
       '--tag consent_required=on --tag inventory=off';
     await expectDone(shop.svc(words));
     expect(shop.store.table.site('new')).toEqual({
@@ -103,6 +105,10 @@ describe('sites', () => {
         { kind: 'property', value: 'a=b', property: 'plan' },
       ],
       event_definitions: [],
+      consent_defaults: [
+        { country: 'EEA', consent: 'denied' },
+        { country: null, consent: 'granted' },
+      ],
       event_days: 90,
       outcome_days: null,
     });

@@ -58,9 +58,17 @@ test('only what was changed of a site is sent, and an emptied field is null', ()
   const site = {
     ...{ name: 'Shop', mode: 'online', business_category: 'other', default_country: 'AT', identify_events: null },
     ...{ clarity_project_id: null, gtm_container_id: null, event_days: null, outcome_days: 90 },
+    consent_defaults: [{ country: 'EEA', consent: 'denied' }],
   } as SiteItem;
   const draft = generalDraft(site);
   expect(generalChange(draft, site)).toEqual({});
+  expect(draft.consentDefaults).toBe('EEA denied');
+  expect(generalChange({ ...draft, consentDefaults: ' de=denied\n\nElse granted' }, site)).toEqual({
+    consent_defaults: [
+      { country: 'DE', consent: 'denied' },
+      { country: null, consent: 'granted' },
+    ],
+  });
   expect(generalChange({ ...draft, eventDays: '30', outcomeDays: '' }, site)).toEqual({
     event_days: 30,
     outcome_days: null,

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { privacyChoices } from '#pipelines/events/consent.ts';
+import { defaultConsent, privacyChoices } from '#pipelines/events/consent.ts';
 
-const limited = (properties: Record<string, unknown>): boolean | null => privacyChoices(properties, {}).limitedDataUse;
+const limited = (properties: Record<string, unknown>): boolean | null =>
+  privacyChoices(properties, {}, null).limitedDataUse;
 
 test.each([
   { gpc: false },
@@ -35,4 +36,42 @@ test.each([
   { limited_data_use: false, gpc: 0, us_privacy: '1YNN' },
 ])('the platforms’ own words say that nothing is limited: %j', (properties) => {
   expect(limited(properties)).toBe(false);
+});
+
+const defaults = [
+  { country: 'EEA', consent: 'denied' },
+  { country: 'FR', consent: 'granted' },
+  { country: null, consent: 'granted' },
+] as const;
+
+test.each([
+  ['at', false],
+  ['IS', false],
+  ['FR', true],
+  ['US', true],
+  [null, true],
+] as const)('a site declares consent for countries, the EEA and all others: %s', (country, expected) => {
+  expect(defaultConsent(defaults, country)).toBe(expected);
+});
+
+test('where a site declares nothing for a country, nothing is known', () => {
+  expect([defaultConsent([], 'AT'), defaultConsent([defaults[0]], 'US'), defaultConsent([defaults[0]], null)]).toEqual([
+    null,
+    null,
+    null,
+  ]);
+});
+
+test.each([
+  [{}, 'granted', false, false],
+  [{}, 'denied', true, false],
+  [{}, undefined, true, true],
+  [{}, 'granted', null, true],
+  [{ consent: 'granted' }, 'denied', false, true],
+  [{ consent: 'denied' }, 'granted', true, false],
+])('of %j, the destination %s and the site %s, user data goes: %s', (properties, consent, ofSite, expected) => {
+  expect(privacyChoices(properties, { consent }, ofSite)).toMatchObject({
+    adUserData: expected,
+    adPersonalization: expected,
+  });
 });

@@ -36,6 +36,25 @@ describe('a site', () => {
     [{ default_country: 'BEL' }, ['country_unknown default_country']],
     [{ default_country: '' }, ['country_unknown default_country']],
     [{ event_days: 1, outcome_days: 36_500 }, []],
+    [
+      {
+        consent_defaults: [
+          { country: 'EEA', consent: 'denied' },
+          { country: null, consent: 'granted' },
+        ],
+      },
+      [],
+    ],
+    [{ consent_defaults: [{ country: 'EU-27', consent: 'denied' }] }, ['consent_default_malformed consent_defaults']],
+    [
+      {
+        consent_defaults: [
+          { country: 'DE', consent: 'denied' },
+          { country: 'DE', consent: 'granted' },
+        ],
+      },
+      ['repeated consent_defaults'],
+    ],
     [{ event_days: 0 }, ['days_malformed event_days']],
     [{ outcome_days: 1.5 }, ['days_malformed outcome_days']],
     [{ clarity_project_id: 'a"b' }, ['clarity_id_malformed clarity_project_id']],

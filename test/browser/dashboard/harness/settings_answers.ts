@@ -17,7 +17,14 @@ const SITE = {
     business_category: 'ecommerce_retail',
   },
   ...{ default_country: 'AT', identify_events: null, clarity_project_id: null, gtm_container_id: null, domains: [] },
-  ...{ loader_prefix: null, event_definitions: [], tag: { ...TAG, inventory: true } },
+  ...{
+    loader_prefix: null,
+    consent_defaults: [],
+    event_days: null,
+    outcome_days: null,
+    event_definitions: [],
+    tag: { ...TAG, inventory: true },
+  },
   block_rules: [{ kind: 'user_agent', value: CANARY, property: null }],
 };
 

@@ -63,7 +63,14 @@ export function siteOf(site_id: string, name: string): object {
   return {
     ...{ site_id, name, account_id: 'acme', mode: 'online', business_category: 'retail', default_country: null },
     ...{ identify_events: null, clarity_project_id: null, gtm_container_id: null, domains: [], block_rules: [] },
-    ...{ loader_prefix: null, event_definitions: [], tag: { ...tag, inventory: true } },
+    ...{
+      loader_prefix: null,
+      consent_defaults: [],
+      event_days: null,
+      outcome_days: null,
+      event_definitions: [],
+      tag: { ...tag, inventory: true },
+    },
     ...{ version: 'v1', changed_at: 0, changed_by: 'test' },
   };
 }

@@ -161,7 +161,7 @@ describe("a hit of Meta's pixel", () => {
   test('that limits the use of its data says so where it is delivered', async () => {
     await get(`${META}&dpo=LDU&dpoco=1&dpost=1000`);
     const { parsed } = onlyEvent();
-    expect(privacyChoices(parsed, {}).limitedDataUse).toBe(true);
+    expect(privacyChoices(parsed, {}, null).limitedDataUse).toBe(true);
     expect(parsed).toMatchObject({ data_processing_options_country: '1', data_processing_options_state: '1000' });
   });
 

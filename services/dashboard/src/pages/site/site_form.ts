@@ -12,6 +12,8 @@ export interface GeneralDraft {
   identifyEvents: string;
   clarity: string;
   gtm: string;
+  /** A country and granted or denied on each line. */
+  consentDefaults: string;
   eventDays: string;
   outcomeDays: string;
 }
@@ -36,9 +38,25 @@ export const generalDraft = (site: SiteItem): GeneralDraft => ({
   identifyEvents: (site.identify_events ?? []).join('\n'),
   clarity: site.clarity_project_id ?? '',
   gtm: site.gtm_container_id ?? '',
+  consentDefaults: site.consent_defaults
+    .map(({ country, consent }) => `${country ?? EVERY_OTHER} ${consent}`)
+    .join('\n'),
   eventDays: String(site.event_days ?? ''),
   outcomeDays: String(site.outcome_days ?? ''),
 });
+
+const EVERY_OTHER = 'else';
+
+function consentDefaults(text: string): SiteItem['consent_defaults'] {
+  const lines = text.split('\n').map((line) => line.trim().split(/[\s:=]+/));
+  return lines
+    .filter(([country]) => country !== '')
+    .map(([country = '', consent = '']) => ({
+      country: country.toLowerCase() === EVERY_OTHER ? null : country.toUpperCase(),
+      // Other words are the service's to refuse.
+      consent: consent.toLowerCase() as 'granted' | 'denied',
+    }));
+}
 
 /** Not a number where the text is none: the service says what it takes. */
 const daysOrNull = (text: string): number | null => (text.trim() === '' ? null : Number(text));
@@ -56,6 +74,7 @@ export function generalChange(draft: GeneralDraft, site: SiteItem): SiteChange {
     identify_events: named.length === 0 ? null : named,
     clarity_project_id: orNull(draft.clarity),
     gtm_container_id: orNull(draft.gtm),
+    consent_defaults: consentDefaults(draft.consentDefaults),
     event_days: daysOrNull(draft.eventDays),
     outcome_days: daysOrNull(draft.outcomeDays),
   } satisfies SiteChange;

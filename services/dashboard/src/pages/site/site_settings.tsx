@@ -32,6 +32,7 @@ const NAMES: Readonly<Record<keyof GeneralDraft, string>> = {
   identifyEvents: 'Identifying events',
   clarity: 'Clarity project',
   gtm: 'Tag Manager container',
+  consentDefaults: 'Consent by default',
   eventDays: 'Days events are kept',
   outcomeDays: 'Days delivery outcomes are kept',
 };
@@ -76,6 +77,13 @@ function GeneralFields({ field }: { field: ReturnType<typeof textFields<GeneralD
         <TextField label={`${NAMES.clarity} (optional)`} {...field('clarity', 'clarity_project_id')} />
         <TextField label={`${NAMES.gtm} (optional)`} placeholder="GTM-ABC123" {...field('gtm', 'gtm_container_id')} />
       </div>
+      <TextField
+        label={`${NAMES.consentDefaults} (optional)`}
+        lines={3}
+        placeholder={'EEA denied\nelse granted'}
+        hint="Where an event says nothing: a country, EEA or else, and granted or denied, one per line."
+        {...field('consentDefaults', 'consent_defaults')}
+      />
       <div class="form-row">
         <TextField
           label={`${NAMES.eventDays} (optional)`}
