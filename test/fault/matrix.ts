@@ -4,7 +4,7 @@ import { REDIS_LOST_WITH_CAPPED_PERSONS } from './rows/capped_persons.ts';
 import { clockOff } from './rows/clocks.ts';
 import { REBALANCE_DURING_DELIVERY, TRANSACTION_FAILS } from './rows/delivery.ts';
 import { DUPLICATE_STORM } from './rows/duplicates.ts';
-import { GROUPS_DELETED } from './rows/group_deleted.ts';
+import { GROUPS_DELETED, GROUPS_SET_BACK } from './rows/groups_lost.ts';
 import { clientHangs } from './rows/hang.ts';
 import { killed, killedAtFailpoints, killedAtFailpointsTogether, killedAtRandom } from './rows/kills.ts';
 import { rebalanceStorm, rollingRestart, terminated, zombie } from './rows/membership.ts';
@@ -60,6 +60,7 @@ export const MATRIX: readonly Row[] = [
   // Before groups are deleted: where nothing comes afterwards, nothing is committed until something does.
   IDLE_LANE,
   GROUPS_DELETED,
+  GROUPS_SET_BACK,
   REGISTRY_DOWN,
   partStopped('clickhouse', 60_000),
   partKilled('clickhouse', { smoke: true }),
