@@ -202,7 +202,7 @@ export const SECRETS = {
     allowed: 'id:base64 with 32 bytes each, several with different ids separated by commas',
     startDefault: "the data folder's `secrets.keys`",
     description:
-      "Keys for destinations' secrets and for users' passwords and second factors, read by control and delivery: the first one seals them, and all of them open what they sealed. Users whose secrets a removed key sealed cannot sign in.",
+      "Keys for destinations' secrets and for users' passwords and second factors, read by control and delivery: the first one seals them, and all of them open what they sealed. Control seals anew at its start what another than the first has sealed.",
   }),
   identitySecret: Type.Decode(
     text('IDENTITY_SECRET', {

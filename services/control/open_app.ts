@@ -47,6 +47,7 @@ import {
 } from './queries/answers.ts';
 import { limitDeadLetterReads } from './redelivery/dead_letter_routes.ts';
 import type { ControlOptions } from './request_handler.ts';
+import { resealSecrets } from './reseal.ts';
 import type { QueryAnswers } from './route.ts';
 import { watchDomains } from './sites/domains.ts';
 import { logAnalysts } from './users/analysts.ts';
@@ -91,6 +92,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   if (userId !== null && passwordHash !== null) {
     await ensureFirstUser(journal, userSecrets, { userId, passwordHash }, Date.now());
   }
+  await resealSecrets(journal, { ring, userSecrets, randomBytes }, logger, Date.now);
   warnOfUnopened(journal.view().table.users(), userSecrets, logger);
   const redis = createRedis(config.parts.redisUrl, logger);
   onStop(async () => redis.disconnect());
