@@ -17,7 +17,7 @@ const INTERRUPTED = 130;
 const FILE_MS_MAX = 20_000;
 const RECORDS = '.local/test';
 /** The suites in the order in which `npm run test:all` runs them. */
-const ORDER = ['default', 'e2e', 'browser', 'kill', 'fault', 'perf', 'fuzz', 'docs', 'outside'] as const;
+const ORDER = ['default', 'e2e', 'clients', 'browser', 'kill', 'fault', 'perf', 'fuzz', 'docs', 'outside'] as const;
 /** Linux counts CPU times in hundredths of a second. */
 const TICKS = 100;
 

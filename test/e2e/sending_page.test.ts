@@ -58,7 +58,9 @@ interface Row {
 
 const EXPECTED: Record<string, Partial<Row>[]> = {
   curl: [{ event: 'purchase', distinct_id: 'curl-customer', value: 12.5 }],
-  'A till, a call center, a back office': [{ event: 'purchase', action_source: 'physical_store', value: 80 }],
+  'A point of sale (POS), a call center, a back office': [
+    { event: 'purchase', action_source: 'physical_store', value: 80 },
+  ],
   'A server, with fetch': [{ event: 'purchase', distinct_id: 'fetch-customer', value: 40, days: 7 }],
   'A page, with fetch': [{ event: 'page_view', action_source: 'website' }],
   "Segment's library for Node": [

@@ -19,6 +19,7 @@ const SERVICE_IN_EVERY_RUN = [
   'test/e2e/4_4_health.test.ts',
   'test/e2e/4_5_other_routes.test.ts',
   'test/e2e/4_6_import.test.ts',
+  'test/e2e/4_6_client_library.test.ts',
   'test/e2e/4_6_one_person.test.ts',
   'test/e2e/5_authentication.test.ts',
   'test/e2e/6_fan_out_once.test.ts',
@@ -67,6 +68,7 @@ const DRAWING = [
   'test/unit/openapi/public.test.ts',
   'test/unit/settings/{event_definitions,key_format}.test.ts',
   'test/unit/secrets/seal.test.ts',
+  'test/unit/client_node/{client,journal,queue}.test.ts',
   'test/unit/delivery/lanes.test.ts',
   'test/unit/kafka/partition_group.test.ts',
   'test/unit/engage/{css_selector,engage_definition}.test.ts',
@@ -142,6 +144,20 @@ export const SUITES = {
         exclude: SERVICE_IN_EVERY_RUN,
         globalSetup: [PARTS, SERVICE],
         ...WITH_PARTS,
+        ...ONE_BY_ONE,
+        ...ALONE,
+      },
+    ],
+  ],
+  clients: [
+    [
+      {
+        name: 'clients',
+        include: ['test/clients/**/*.test.ts'],
+        globalSetup: [PARTS, SERVICE],
+        ...WITH_PARTS,
+        // A hundred thousand events on a bad line, and processes that are killed again and again.
+        testTimeout: 900_000,
         ...ONE_BY_ONE,
         ...ALONE,
       },

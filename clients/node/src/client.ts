@@ -1,0 +1,187 @@
+// The client: what a program calls. README.md has it all with examples.
+import {
+  BODY_BYTES_MAX,
+  ENVELOPE_BYTES,
+  type EventInput,
+  type OfflineEventInput,
+  type PersonInput,
+  type Written,
+  writeEvent,
+  writeOffline,
+  writePerson,
+} from './event.ts';
+import { ClientError, PROBLEMS, type TrackCode } from './problems.ts';
+import { type Callbacks, createReport, type Report } from './report.ts';
+import { type Fetch, type Runtime, systemRuntime } from './runtime.ts';
+import { type FlushResult, type Journal, Sender, type SenderOptions } from './sender.ts';
+
+export type {
+  ActionSource,
+  ConversionName,
+  EventInput,
+  EventName,
+  Item,
+  OfflineEventInput,
+  OfflineSource,
+  PersonInput,
+  Properties,
+  SentEvent,
+  Shopper,
+} from './event.ts';
+export { fromRequest, type RequestLike, type RequestOptions } from './from_request.ts';
+export { ClientError, type DeliveryCode, type MisuseCode, type TrackCode } from './problems.ts';
+export type { ClientProblem, DroppedEvents, RejectedEvent } from './report.ts';
+export type { Fetch, Runtime } from './runtime.ts';
+export type { FlushResult, Journal } from './sender.ts';
+
+export interface ClientOptions extends Callbacks {
+  /** Address of the edge, as `https://events.shop.example`. */
+  url: string;
+  /** The key of a site: a server key (`svc_sk_`). */
+  key: string;
+  /** Keeps events on disk until the service has them: `openJournal('./folder')` of the entry point `/journal`. */
+  journal?: Journal | undefined;
+  /** A request goes out once so many events wait; it holds no more. 1 to 50, by default 50. */
+  flushAt?: number | undefined;
+  /** The same in bytes of JSON, by default 200,000. */
+  flushBytes?: number | undefined;
+  /** How long an event waits for others, by default 1,000 ms. */
+  flushIntervalMs?: number | undefined;
+  /** Events that may wait, by default 10,000. One more is not taken (`queue_full`). */
+  queueEventsMax?: number | undefined;
+  /** The same in bytes of JSON, by default 16 MiB. */
+  queueBytesMax?: number | undefined;
+  /** Of one request, by default 10,000 ms. */
+  requestTimeoutMs?: number | undefined;
+  /** The first wait after a failed request lies between 0 and this, by default 500 ms; it doubles with each. */
+  retryBaseMs?: number | undefined;
+  /** The longest wait, by default 60,000 ms. */
+  retryMaxMs?: number | undefined;
+  /** The longest that the service may ask for by `Retry-After`, by default 600,000 ms. */
+  retryAfterMaxMs?: number | undefined;
+  /** Bodies of more bytes are compressed, by default 1,024; 0: never. */
+  gzipBytesMin?: number | undefined;
+  /** In place of the platform's. */
+  fetch?: Fetch | undefined;
+}
+
+/** What became of a call. `uuid` is the event's id: pass it to the browser's tag where that reports the same event. */
+export type Tracked = { ok: true; uuid: string } | { ok: false; code: TrackCode; message: string };
+
+export interface DeadlineOptions {
+  /** By default 10,000. */
+  deadlineMs?: number | undefined;
+}
+
+const DEADLINE_MS = 10_000;
+const MS_MAX = 86_400_000;
+const EVENT_BYTES_MAX = BODY_BYTES_MAX - ENVELOPE_BYTES;
+const EVENTS_PER_REQUEST_MAX = 50;
+
+/**
+ * Sends events to the service: in batches, repeated until it answers, each counted once. It has no state beside its own, and
+ * keeps no process alive unless one waits for `flush` or `shutdown`.
+ */
+export class Client {
+  readonly #runtime: Runtime;
+  readonly #report: Report;
+  readonly #sender: Sender;
+  #ending: Promise<FlushResult> | null = null;
+
+  /**
+   * @param runtime Clock, timers, randomness and fetch, for tests.
+   * @throws ClientError where the options cannot be meant.
+   */
+  constructor(options: ClientOptions, runtime?: Runtime) {
+    const senderOptions = readOptions(options);
+    this.#runtime = runtime ?? systemRuntime(options.fetch);
+    this.#report = createReport(options);
+    this.#sender = new Sender(senderOptions, this.#runtime, this.#report, options.journal);
+  }
+
+  /** Events that wait for the service's answer. */
+  get pending(): number {
+    return this.#sender.pending;
+  }
+
+  /**
+   * Takes an event. Never throws: what is wrong with it is in the answer, and goes to `onError` as well. With a journal the
+   * event outlives the process from here on.
+   */
+  track(event: EventInput): Tracked {
+    return this.#take(writeEvent(event, this.#runtime.nowMs(), () => this.#runtime.newUuid()));
+  }
+
+  /** The same of a conversion that no browser saw: at a point of sale, by phone, in a back office. Report it within 7 days. */
+  trackOffline(event: OfflineEventInput): Tracked {
+    return this.#take(writeOffline(event, this.#runtime.nowMs(), () => this.#runtime.newUuid()));
+  }
+
+  /** Says who a user is (`email`, `phone`, ... as properties), and which id they had before. */
+  identify(person: PersonInput): Tracked {
+    return this.#take(writePerson(person, this.#runtime.nowMs(), () => this.#runtime.newUuid()));
+  }
+
+  #take(written: Written): Tracked {
+    if (!written.ok) return this.#refuse(written.code);
+    if (this.#ending !== null) return this.#refuse('client_closed');
+    if (!this.#sender.take(written.entry)) return this.#refuse('queue_full');
+    return { ok: true, uuid: written.entry.uuid };
+  }
+
+  #refuse(code: TrackCode): Tracked {
+    this.#report.problem(code);
+    return { ok: false, code, message: PROBLEMS[code] };
+  }
+
+  /** Sends what was tracked so far, and resolves when the service has answered for it, or at the deadline. Never rejects. */
+  flush({ deadlineMs = DEADLINE_MS }: DeadlineOptions = {}): Promise<FlushResult> {
+    return this.#ending ?? this.#sender.flush(deadlineMs);
+  }
+
+  /**
+   * Takes no more events, sends what waits until the deadline, and ends. What is left then stays in the journal; without one
+   * it goes to `onError` as `shutdown_deadline`. Never rejects; may be called again.
+   */
+  shutdown({ deadlineMs = DEADLINE_MS }: DeadlineOptions = {}): Promise<FlushResult> {
+    this.#ending ??= this.#sender.end(deadlineMs);
+    return this.#ending;
+  }
+}
+
+function readOptions(options: ClientOptions): SenderOptions {
+  const { key } = options;
+  if (typeof key !== 'string' || !/^[\x21-\x7e]{1,200}$/.test(key)) throw new ClientError('key_invalid');
+  const ms = (name: keyof ClientOptions, usual: number): number => inRange(options, name, usual, 0, MS_MAX);
+  return {
+    post: {
+      url: routeOf(options.url),
+      key,
+      timeoutMs: inRange(options, 'requestTimeoutMs', 10_000, 1, MS_MAX),
+      gzipBytesMin: inRange(options, 'gzipBytesMin', 1_024, 0, Number.MAX_SAFE_INTEGER),
+    },
+    retry: {
+      baseMs: ms('retryBaseMs', 500),
+      maxMs: ms('retryMaxMs', 60_000),
+      retryAfterMaxMs: ms('retryAfterMaxMs', 600_000),
+    },
+    flushAt: inRange(options, 'flushAt', EVENTS_PER_REQUEST_MAX, 1, EVENTS_PER_REQUEST_MAX),
+    flushBytes: inRange(options, 'flushBytes', 200_000, 1, EVENT_BYTES_MAX),
+    flushIntervalMs: ms('flushIntervalMs', 1_000),
+    queueEventsMax: inRange(options, 'queueEventsMax', 10_000, 1, Number.MAX_SAFE_INTEGER),
+    queueBytesMax: inRange(options, 'queueBytesMax', 16 * 1024 * 1024, EVENT_BYTES_MAX, Number.MAX_SAFE_INTEGER),
+  };
+}
+
+function inRange(options: ClientOptions, name: keyof ClientOptions, usual: number, from: number, to: number): number {
+  const value = options[name] ?? usual;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= from && value <= to) return value;
+  throw new ClientError('option_invalid', `${name} must be a whole number from ${from} to ${to}.`);
+}
+
+function routeOf(base: string): string {
+  const url = typeof base === 'string' && URL.canParse(base) ? new URL(base) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new ClientError('url_invalid');
+  if (url.username + url.password + url.search + url.hash !== '') throw new ClientError('url_invalid');
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}/v1/ingest`;
+}

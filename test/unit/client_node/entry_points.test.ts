@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { PROBLEMS } from '#clients/node/src/problems.ts';
+
+const PACKAGE = fileURLToPath(new URL('../../../clients/node/', import.meta.url));
+
+/** What a module imports, itself and by others, but for types. */
+function importsOf(file: string, seen = new Set<string>()): Set<string> {
+  const source = readFileSync(file, 'utf8');
+  for (const [, from = ''] of source.matchAll(/^(?:import|export)\s(?!type\s)[^'"]*?from\s'([^']+)'/gm)) {
+    const path = from.startsWith('.') ? join(dirname(file), from) : from;
+    if (seen.has(path)) continue;
+    seen.add(path);
+    if (from.startsWith('.')) importsOf(path, seen);
+  }
+  return seen;
+}
+
+const foreign = (entry: string): string[] =>
+  [...importsOf(join(PACKAGE, 'src', entry))].filter((path) => !path.startsWith('/')).sort();
+
+test('the client needs nothing of Node, and the journal only its files', () => {
+  expect(foreign('client.ts')).toEqual([]);
+  expect(foreign('journal.ts')).toEqual(['node:fs', 'node:os', 'node:path']);
+});
+
+test('the package has no dependency', () => {
+  const manifest = JSON.parse(readFileSync(`${PACKAGE}package.json`, 'utf8')) as object;
+  expect(Object.keys(manifest).filter((key) => /dependencies/i.test(key))).toEqual([]);
+});
+
+test('README.md names every code with its message', () => {
+  const [, readme = ''] = readFileSync(`${PACKAGE}README.md`, 'utf8').split('\n## Codes\n');
+  const rows = [...readme.matchAll(/^\| `(\w+)` +\| (.+?) +\|$/gm)].map(([, code, message]) => [code, message]);
+  expect(Object.fromEntries(rows)).toEqual(PROBLEMS);
+});
