@@ -56,11 +56,14 @@ export async function readBehind(
       records.push(record);
       seen.newestMs = performance.now();
     });
-    for (let judged = -1; ; await sleep(POLL_MS)) {
-      const quietMs = performance.now() - seen.newestMs;
+    for (let judged = { records: -1, atMs: performance.now() }; ; await sleep(POLL_MS)) {
+      const nowMs = performance.now();
+      const quietMs = nowMs - seen.newestMs;
       if (quietMs > quietMsMax) return records;
-      if (quietMs <= QUIET_MS || judged === records.length) continue;
-      judged = records.length;
+      if (judged.records === records.length) continue;
+      // Beside a load it is never quiet.
+      if (quietMs <= QUIET_MS && nowMs - judged.atMs < quietMsMax) continue;
+      judged = { records: records.length, atMs: nowMs };
       if (isEnough(records)) return records;
     }
   } finally {
