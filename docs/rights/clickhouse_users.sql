@@ -43,6 +43,7 @@ GRANT SELECT ON svc.duplicates TO svc_warehouse;
 GRANT SYSTEM RELOAD DICTIONARY ON *.* TO svc_warehouse;
 GRANT SELECT ON system.tables TO svc_warehouse;
 GRANT SELECT ON system.parts TO svc_warehouse;
+GRANT SELECT ON system.disks TO svc_warehouse;
 GRANT SELECT ON system.mutations TO svc_warehouse;
 GRANT SELECT ON system.dictionaries TO svc_warehouse;
 CREATE USER IF NOT EXISTS svc_replay IDENTIFIED WITH sha256_hash BY 'SHA256_OF_THE_PASSWORD' DEFAULT DATABASE svc;

@@ -141,6 +141,7 @@ class BlockSink<Row> {
       process: (batch) => this.gatherBatch(batch),
       processSearched: (batch, kind) => this.gatherSearched(batch, kind),
       deadLetter: deadLetter && ((batch) => this.deadLetterBatch(batch)),
+      onSearch: options.onSearch,
       logger,
     });
   }

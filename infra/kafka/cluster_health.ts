@@ -76,6 +76,8 @@ export async function watchPartitions(
   const tell = (error: unknown): void => logger.info({ err: error }, 'partition counts of topics unavailable');
   await look().catch(tell);
   return {
+    /** What differs, more partitions as well. */
+    mismatches: (): readonly PartitionMismatch[] => mismatches,
     /** Topics with fewer partitions than this process writes to: what it chooses the others for cannot be stored. */
     lacking: (): readonly PartitionMismatch[] => mismatches.filter(({ configured, found }) => found < configured),
     stop: repeat(look, () => lookMs, tell),

@@ -60,6 +60,7 @@ export async function runTransactionalStage(options: TransactionalStageOptions):
     process: (batch) => groupOf(batch).passOn(batch, transform),
     processSearched: (batch) => groupOf(batch).passOn(batch, transform),
     deadLetter: deadLetter && ((batch) => groupOf(batch).passOn(batch, async () => deadLetter(batch))),
+    onSearch: options.onSearch,
     logger,
   });
   const consumption = await consume({

@@ -180,7 +180,10 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
       // Those in whose partitions rows of a site are too old.
       { privileges: ['SELECT'], on: ['event_hours', 'inventory', 'duplicates'] },
       { privileges: ['SYSTEM RELOAD DICTIONARY'], on: [] },
-      { privileges: ['SELECT'], on: words('system.tables system.parts system.mutations system.dictionaries') },
+      {
+        privileges: ['SELECT'],
+        on: words('system.tables system.parts system.disks system.mutations system.dictionaries'),
+      },
     ],
   }),
   delivery: (_, destination) => ({

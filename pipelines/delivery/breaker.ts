@@ -180,6 +180,20 @@ export function createBreakers(config: BreakerConfig, slotsMax: number, nowMs: (
   };
 }
 
+/** How many sites each cause keeps from being called now; every cause is there. */
+export function openBreakers(breakers: Pick<Breakers, 'list' | 'of'>): Map<BreakerCause, number> {
+  const counts = new Map<BreakerCause, number>([
+    ['failing', 0],
+    ['throttled', 0],
+    ['credentials_broken', 0],
+  ]);
+  for (const { destination, siteId } of breakers.list()) {
+    const cause = breakers.of(destination, siteId).trouble()?.cause;
+    if (cause !== undefined) counts.set(cause, (counts.get(cause) ?? 0) + 1);
+  }
+  return counts;
+}
+
 /** Limits of the watch over a whole destination; all times in milliseconds. */
 export interface OutageConfig {
   /** Failures in a row, of whatever sites, that make it an outage. */

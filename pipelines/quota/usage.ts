@@ -2,6 +2,7 @@
 
 import { countsOnce } from '#pipelines/analytics/event_rows_sql.ts';
 import { createBinder, type Statement } from '#pipelines/analytics/statement.ts';
+import type { Account } from '#schemas/setting.ts';
 import { monthSpan } from './month.ts';
 
 /** Events of one site that arrived on one day, as ClickHouse counts them. */
@@ -54,4 +55,22 @@ export function usageStatement(siteIds: readonly string[], month: string): State
   const range = `${ofSites} AND received_at >= ${time(from)} AND received_at < ${time(to)}`;
   return binder.statement(`SELECT toString(site_id) AS site_id, ${DAY} AS day, count() AS events FROM event_rows WHERE ${range} AND ${countsOnce(ofSites, range, binder)}
 GROUP BY site_id, day ORDER BY day, site_id`);
+}
+
+/** Shares of an allowance that are told apart, as they are written in a metric. */
+const NEAR = { '80%': 0.8, '100%': 1 };
+
+/** How many accounts have used at least so much of their month's allowance; those of which the use is not known are left out. */
+export function nearAllowance(
+  accounts: readonly Pick<Account, 'account_id' | 'monthly_allowance'>[],
+  usedBy: (accountId: string) => number | null,
+): Map<string, number> {
+  const shares = accounts.flatMap(({ account_id, monthly_allowance }) => {
+    const used = usedBy(account_id);
+    // Of an allowance of nothing all is used as soon as something was sent.
+    return used === null || used === 0 ? [] : [used / monthly_allowance];
+  });
+  return new Map(
+    Object.entries(NEAR).map(([name, least]) => [name, shares.filter((share) => share >= least).length] as const),
+  );
 }

@@ -37,11 +37,15 @@ export function readReadyFile(env: Environment): string | null {
   return readLocalFile(env, 'ready.json');
 }
 
+/** The folder that holds everything local. */
+export function localFolder(env: Environment): string {
+  return commandLineConfig(env).localDir ?? fileURLToPath(new URL('../../.local', import.meta.url));
+}
+
 /** A file of the folder that holds everything local; null where there is none. */
 export function readLocalFile(env: Environment, name: string): string | null {
-  const folder = commandLineConfig(env).localDir ?? fileURLToPath(new URL('../../.local', import.meta.url));
   try {
-    return readFileSync(join(folder, name), 'utf8');
+    return readFileSync(join(localFolder(env), name), 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
     throw error;

@@ -1,14 +1,23 @@
 import { readFileSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { environment } from '#infra/config/environment.ts';
+import { type Environment, environment } from '#infra/config/environment.ts';
 import { commandLineConfig } from '#infra/config/local_config.ts';
-import { createControlClient, httpTransport } from '#services/control_api/client.ts';
+import {
+  ControlRefusal,
+  ControlUnavailableError,
+  createControlClient,
+  httpTransport,
+} from '#services/control_api/client.ts';
 import { oneLine } from '#services/stage/terminal.ts';
-import type { Context } from './command.ts';
-import { controlAddress, readLocalFile, readReadyFile } from './control_address.ts';
+import { type Context, UsageError } from './command.ts';
+import { controlAddress, localFolder, readLocalFile, readReadyFile } from './control_address.ts';
 import { type CliPorts, runCli } from './run_cli.ts';
+import { readObject } from './status/findings.ts';
+import type { StatusPorts } from './status/status.ts';
 
-const HEALTH_TIMEOUT_MS = 3000;
+/** Of each read; at most two follow each other, and all ends within ten seconds. */
+const ANSWER_MS_MAX = 4_000;
 const STDIN = 0;
 
 async function openContext(): Promise<Context> {
@@ -33,12 +42,60 @@ async function openContext(): Promise<Context> {
 
 async function fetched(url: string): Promise<{ status: number; body: string } | null> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) });
     return { status: response.status, body: await response.text() };
   } catch {
     // Refused, reset, too slow: for the status they are one thing, no answer.
     return null;
   }
+}
+
+function openStatus(): StatusPorts {
+  const env = environment();
+  const readyText = readReadyFile(env);
+  return {
+    readReadyFile: () => readyText,
+    fetched,
+    askControl: controlAsker(env, readyText),
+    edgeUrl: commandLineConfig(env).edgeUrl,
+    readDisk: () => readDisk(localFolder(env)),
+    nowMs: Date.now,
+    isTerminal: process.stdout.isTTY === true,
+  };
+}
+
+/** Null where there is no control service, or nothing lets the command line in. */
+function controlAsker(env: Environment, readyText: string | null): StatusPorts['askControl'] {
+  let address: ReturnType<typeof controlAddress>;
+  try {
+    address = controlAddress(env, readObject(readyText ?? '') === null ? null : readyText, (path) =>
+      readFileSync(path, 'utf8'),
+    );
+  } catch (error) {
+    const isUnknown =
+      error instanceof UsageError || (error instanceof Error && 'code' in error && error.code === 'ENOENT');
+    if (isUnknown) return null;
+    throw error;
+  }
+  const client = createControlClient(httpTransport(address.url, ANSWER_MS_MAX), address.token);
+  return async <Item>(path: string, query?: Record<string, string>) => {
+    try {
+      return { kind: 'item', item: await client.get<Item>(path, query) };
+    } catch (error) {
+      if (error instanceof ControlUnavailableError) return { kind: 'unavailable', isSilent: error.isSilent };
+      if (error instanceof ControlRefusal) return { kind: 'refused', isUnknown: error.status === 401 };
+      throw error;
+    }
+  };
+}
+
+/** How full the disk of a folder is; null where it cannot be said in time. */
+async function readDisk(path: string): ReturnType<StatusPorts['readDisk']> {
+  const late = sleep(ANSWER_MS_MAX, null, { ref: false });
+  const found = await Promise.race([statfs(path).catch(() => null), late]);
+  return found === null
+    ? null
+    : { path, freeBytes: found.bavail * found.bsize, totalBytes: found.blocks * found.bsize };
 }
 
 function explain(error: unknown): string {
@@ -49,13 +106,7 @@ function explain(error: unknown): string {
 
 const ports: CliPorts = {
   openContext,
-  status: {
-    readReadyFile: () => readReadyFile(environment()),
-    fetched,
-    readStages: async () =>
-      commandLineConfig(environment()).controlUrl === null ? null : (await openContext()).client.get('/stages'),
-    isTerminal: process.stdout.isTTY === true,
-  },
+  openStatus,
 };
 
 try {

@@ -22,13 +22,14 @@ import { personCommands, queryCommands } from './query.ts';
 import { deadCommands, replayCommands } from './redelivery.ts';
 import { scaffoldCommands } from './scaffold.ts';
 import { domainCommands, siteCommands, tagCommands } from './sites.ts';
-import { type StatusPorts, statusReport } from './status.ts';
+import { type StatusPorts, statusReport } from './status/status.ts';
 import { analystCommands, tokenCommands, userCommands } from './users.ts';
 
 /** The world around the command line. */
 export interface CliPorts {
   openContext(): Promise<Context>;
-  status: StatusPorts;
+  /** Opened where the status is asked for. */
+  openStatus(): StatusPorts;
 }
 
 /** Every command that reads or changes settings, or asks. */
@@ -117,11 +118,19 @@ const jsonOption = option('json', 'Print JSON for programs');
 function addCommands(program: Program, ports: CliPorts, finish: (result: CliResult) => void): void {
   program
     .command('status')
-    .description('Show what runs where, and whether the edge answers')
+    .description('Say what is wrong, since when and what to do; else what runs where')
+    .option('--metrics <URL...>', 'Addresses of the metrics of processes elsewhere', [])
     .addOption(jsonOption)
-    .addHelpText('after', examplesText(['status', 'status --json']))
-    .action(async ({ json }) => finish(await statusReport(ports.status, json === true)));
+    .addHelpText('after', examplesText(['status', 'status --json', 'status --metrics http://edge-1:9464/metrics']))
+    .action(async ({ json, metrics }) =>
+      finish(await statusReport(ports.openStatus(), { json: json === true, metrics: metrics.map(metricsUrl) })),
+    );
   for (const [usage, command] of Object.entries(COMMANDS)) addCommand(program, usage, command, ports, finish);
+}
+
+function metricsUrl(text: string): string {
+  if (/^https?:\/\//.test(text) && URL.canParse(text)) return text;
+  throw new UsageError('flag_value_unknown', '--metrics takes addresses such as http://edge-1:9464/metrics');
 }
 
 function addCommand(

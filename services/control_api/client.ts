@@ -53,6 +53,13 @@ export class ControlRefusal extends Error {
 
 export class ControlUnavailableError extends Error {
   readonly code = 'control_unavailable';
+  /** Whether there was no answer at all, rather than one that says so. */
+  readonly isSilent: boolean;
+
+  constructor(message: string, isSilent: boolean) {
+    super(message);
+    this.isSilent = isSilent;
+  }
 }
 
 const PAGE_ITEMS = '1000';
@@ -124,6 +131,7 @@ function taken<Item>({ status, body }: Answer): Item {
   if (status >= 500 || error === undefined) {
     throw new ControlUnavailableError(
       `the control service answers ${status}${error ? ` ${error.code}: ${error.message}` : ''}`,
+      false,
     );
   }
   throw new ControlRefusal(status, error.code, error.message, problems);
@@ -147,17 +155,17 @@ function withQuery(path: string, query: Query = {}): string {
 /** A change waits for Kafka, and behind other changes. */
 const TIMEOUT_MS = 60_000;
 
-/** Carries requests over HTTP. */
-export function httpTransport(baseUrl: string): Transport {
+/** Carries requests over HTTP; an answer may take so long. */
+export function httpTransport(baseUrl: string, timeoutMs = TIMEOUT_MS): Transport {
   return async ({ method, path, headers, body }) => {
     try {
-      const signal = AbortSignal.timeout(TIMEOUT_MS);
+      const signal = AbortSignal.timeout(timeoutMs);
       const response = await fetch(new URL(path, baseUrl), { method, headers, body, signal });
       return { status: response.status, body: await response.text() };
     } catch (error) {
       // The cause may quote the request, which may hold a secret: only where it went is said.
       const reason = error instanceof Error && error.name === 'TimeoutError' ? 'in time' : 'at all';
-      throw new ControlUnavailableError(`the control service at ${baseUrl} does not answer ${reason}`);
+      throw new ControlUnavailableError(`the control service at ${baseUrl} does not answer ${reason}`, true);
     }
   };
 }

@@ -9,6 +9,7 @@ import {
   createBreakers,
   createRejectionTracker,
   OUTAGE_DEFAULTS,
+  openBreakers,
 } from '#pipelines/delivery/breaker.ts';
 import { createSiteConcurrencyLimiter, createSlowSites } from '#pipelines/delivery/concurrency.ts';
 import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
@@ -64,6 +65,12 @@ export function openDeliveries(
     nowMs: monotonicMs,
     wallMsOf,
   });
+  const openHelp = 'Sites to which nothing but probes is sent, by cause';
+  metrics.read('svc_delivery_breakers_open', openHelp, ['cause'], () =>
+    [...openBreakers(breakers)].map(([cause, count]) => [{ cause }, count]),
+  );
+  const awayHelp = 'Whether the destination as a whole is unavailable';
+  metrics.read('svc_delivery_away', awayHelp, [], () => [[{}, watch.isAway() ? 1 : 0]]);
   const shortfall = metrics.counter(
     'svc_delivery_shortfall_events_total',
     'Events that a destination did not take of a call, without saying which',

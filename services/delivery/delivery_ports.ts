@@ -164,6 +164,7 @@ export function watchOutage(options: OutageWatchOptions) {
       const waitMs = Math.max(0, outage.untilMs - nowMs());
       return { kind: 'wait', cause: 'failing', reason: outage.reason, waitMs };
     },
+    isAway: (): boolean => outage.kind !== 'here',
     /**
      * When a batch is to be looked at again that could not be delivered, by the time of day; null unless the destination is
      * away.

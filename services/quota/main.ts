@@ -1,9 +1,11 @@
+import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import { type QuotaConfig, quotaConfig } from '#infra/config/service_config.ts';
 import { consume } from '#infra/kafka/consumer/consume.ts';
 import { committedOffset } from '#infra/kafka/offsets.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
-import { createQuotaStore } from '#infra/redis/quota/quota.ts';
+import { createMonthUseView, createQuotaStore } from '#infra/redis/quota/quota.ts';
 import { createCodec } from '#infra/registry/codec.ts';
+import { nearAllowance } from '#pipelines/quota/usage.ts';
 import type { DeadLetter, QuotaCounts, QuotaUsage } from '#schemas/records.ts';
 import { openProducer, openRedis, openSettings } from '#services/stage/runtime.ts';
 import { consumerOptions, runStage } from '#services/stage/stage.ts';
@@ -26,6 +28,12 @@ runStage<QuotaConfig>('quota', quotaConfig, async (runtime, config) => {
   const { redis, probe } = openRedis(runtime, config.parts);
   runtime.parts.needs('redis', probe.isAlive);
   const store = createQuotaStore(redis);
+  const uses = createMonthUseView(redis, runtime.logger, Date.now, monotonicMs);
+  const nearHelp = 'Accounts that have used so much of the allowance of the month';
+  runtime.metrics.read('svc_accounts_near_allowance', nearHelp, ['used'], async () => {
+    await uses.refresh(table.accounts().map(({ account_id }) => account_id));
+    return [...nearAllowance(table.accounts(), uses.used)].map(([used, accounts]) => [{ used }, accounts]);
+  });
   const usage = await createCodec<QuotaUsage>(registry, TOPICS.usage, 'quota_usage');
   const deadLetters = await createCodec<DeadLetter>(registry, deadTopic('quota'), 'dead_letter');
   const producer = await openProducer(runtime);

@@ -7,6 +7,7 @@ import { fenceStage } from '#infra/kafka/producers.ts';
 import { type ReadBackOptions, readBack } from '#infra/kafka/read_topic.ts';
 import type { Redis } from '#infra/redis/client.ts';
 import { createRebuildableIndex, type IndexEpoch } from '#infra/redis/indexes/rebuildable_index.ts';
+import { watchServerHealth } from '#infra/redis/server_health.ts';
 import { openRedis, type Runtime } from './runtime.ts';
 
 /** What a rebuild is given. */
@@ -32,6 +33,8 @@ interface StageIndexOptions<Index> {
 /** Clocks of brokers and processes may differ by this; a record is stamped when it is produced, after it was decided. */
 const CLOCKS_MS = 10 * 60_000;
 const SAID_EVERY_MS = 5_000;
+/** Everything is read back, and the index is not in use yet. */
+const REBUILT_MAX = 0.99;
 
 /**
  * Opens the index; resolves when it is whole, to it and to what runs a use of it. The process is not ready while it is not
@@ -43,10 +46,13 @@ export async function openStageIndex<Index>(
   parts: RedisParts,
   { name, open, reads, rebuild }: StageIndexOptions<Index>,
 ): Promise<{ index: Index; use<T>(work: () => Promise<T>): Promise<T> }> {
-  const { session, logger, stage } = runtime;
+  const { session, logger, metrics, stage } = runtime;
   const { kafka, admin, config } = session;
   const { redis, probe } = openRedis(runtime, parts);
   const index = open(redis);
+
+  /** Of the topic that is read back now. */
+  let rebuilt = 0;
 
   async function run(sinceMs: number | null, nowMs: number): Promise<void> {
     for (const topic of reads) {
@@ -56,7 +62,9 @@ export async function openStageIndex<Index>(
     const begunMs = monotonicMs();
     let saidMs = begunMs;
     let restored = 0;
+    rebuilt = 0;
     const onProgress = (done: number, total: number): void => {
+      rebuilt = total === 0 ? 0 : done / total;
       if (monotonicMs() - saidMs < SAID_EVERY_MS) return;
       saidMs = monotonicMs();
       const secondsLeft = done === 0 ? null : Math.ceil(((saidMs - begunMs) * (total - done)) / done / 1_000);
@@ -75,6 +83,12 @@ export async function openStageIndex<Index>(
   }
 
   const whole = createRebuildableIndex({ name, redis, epoch: index.epoch, rebuild: run, logger });
+  const rebuiltHelp = 'Share of an index in Redis that was rebuilt; 1: it is whole';
+  metrics.read('svc_index_rebuilt_ratio', rebuiltHelp, ['index'], () => [
+    [{ index: name }, whole.isWhole() ? 1 : Math.min(rebuilt, REBUILT_MAX)],
+  ]);
+  const stopHealth = watchServerHealth(redis, metrics);
+  runtime.onStop(async () => stopHealth());
   runtime.parts.needs('redis', () => probe.isAlive() && whole.isReady());
   await whole.await();
   return { index, use: whole.use };

@@ -1,5 +1,5 @@
 // The life of every process: configuration, session, metrics, readiness, the parts it uses, and its end.
-import { createProbe, monotonicMs, type ProbeTimes } from '#infra/concurrency/time_limits.ts';
+import { createProbe, monotonicMs, type ProbeTimes, wallMsOf } from '#infra/concurrency/time_limits.ts';
 import { readConfig, warnOfSettings } from '#infra/config/catalogue.ts';
 import type { Environment } from '#infra/config/environment.ts';
 import type { ProcessConfig, RedisParts } from '#infra/config/service_config.ts';
@@ -111,6 +111,7 @@ async function start(
   const metricsPort = await serveMetrics(config, metrics, () => ({
     waitingFor: [...(hasStarted ? [] : ['start']), ...parts.waitingFor()],
     away: parts.away(),
+    since: { ...(hasStarted ? {} : { start: Math.round(performance.timeOrigin) }), ...parts.since() },
   }));
   const registryProbe = watchRegistry(config.parts.registryUrl);
   life.stops.push(async () => registryProbe.stop());
@@ -125,6 +126,10 @@ async function start(
   const watch = await watchPartitions(session.admin, declareTopics(eventPartitions, []), logger);
   life.stops.push(async () => watch.stop());
   parts.needs('partitions', () => watch.lacking().length === 0);
+  const differenceHelp = 'Partitions that a topic has beyond those that the process is configured for';
+  metrics.read('svc_partitions_difference', differenceHelp, ['topic'], () =>
+    watch.mismatches().map(({ topic, configured, found }) => [{ topic }, found - configured]),
+  );
   await main({
     stage,
     config,
@@ -146,20 +151,20 @@ async function start(
   });
 }
 
-/** @param state what is in the way of the work, and what does not answer and is not needed now. */
+/** @param state what is in the way of the work, what does not answer and is not needed now, and since when each is so. */
 async function serveMetrics(
   config: ProcessConfig,
   metrics: Metrics,
-  state: () => { waitingFor: string[]; away: string[] },
+  state: () => { waitingFor: string[]; away: string[]; since: Record<string, number> },
 ): Promise<number> {
   const server = createHttpServer({ trustedProxies: [], bodyBytesMax: 1024, requestTimeoutMs: 5_000 });
   server.get('/metrics', async (_request, reply) =>
     reply.type(metrics.registry.contentType).send(await metrics.text()),
   );
   server.get('/ready', (_request, reply) => {
-    const { waitingFor, away } = state();
+    const { waitingFor, away, since } = state();
     const ready = waitingFor.length === 0;
-    return reply.code(ready ? 200 : 503).send({ ready, waiting_for: waitingFor, away });
+    return reply.code(ready ? 200 : 503).send({ ready, waiting_for: waitingFor, away, since });
   });
   return listen(server, config.metricsHost, config.metricsPort);
 }
@@ -213,6 +218,11 @@ export function createPartStates(
     waitingFor: () => notWell(true),
     /** The others that are not well. */
     away: () => notWell(false),
+    /** Since when each of them is not well, in milliseconds since 1970 UTC; those that were not looked at yet are missing. */
+    since: (): Record<string, number> =>
+      Object.fromEntries(
+        [...parts].flatMap(([name, { awayMs }]) => (awayMs === null ? [] : [[name, Math.round(wallMsOf(awayMs))]])),
+      ),
     /** Logs and counts what has changed since the last call: one line when a part goes, and one when it returns. */
     look(): void {
       for (const [name, part] of parts) lookAt(name, part);

@@ -1,4 +1,5 @@
 // Runs a consumer group as a process, with its lag in the metrics.
+import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import type { Environment } from '#infra/config/environment.ts';
 import type { ProcessConfig } from '#infra/config/service_config.ts';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
@@ -25,6 +26,7 @@ export function runStage<C extends ProcessConfig>(
       assigned: consumption.assigned,
       onLags: metrics.lags,
       logger,
+      nowMs: monotonicMs,
     });
     runtime.onStop(async () => stopLag());
     runtime.ready();
@@ -42,6 +44,7 @@ export function consumerOptions({ stage, session, metrics, logger, fatal }: Runt
     concurrency: eventPartitions,
     logger,
     onSkipped: metrics.skipped,
+    onSearch: metrics.searching,
     onFatal: fatal,
   };
 }

@@ -16,6 +16,7 @@ import {
   keepDays,
   type SiteDays,
 } from '#infra/clickhouse/retention.ts';
+import { watchServerHealth } from '#infra/clickhouse/server_health.ts';
 import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import type { PartsConfig } from '#infra/config/service_config.ts';
 import type { WarehouseConfig } from '#infra/config/stage_config.ts';
@@ -50,6 +51,8 @@ export async function openWarehouse(
     ['deletion of old rows of sites', () => deleteAged(warehouse, settings.table.sites(), clickhouseCluster)],
   ]);
   lookForRepeats(runtime, warehouse, clickhouseCluster);
+  const stopHealth = watchServerHealth(warehouse, clickhouseCluster, metrics, logger);
+  onStop(async () => stopHealth());
   return { warehouse, personReloader };
 }
 

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { anchorsIn } from '#test/harness/headings.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const PAGES = [
@@ -12,20 +13,12 @@ const FENCED = /^ *```[\s\S]*?^ *```$/gm;
 
 const textOf = (url: URL): string => readFileSync(url, 'utf8').replace(FENCED, '');
 
-/** The fragment of a heading, as GitHub makes it. */
-const anchorOf = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replace(/\]\([^)]*\)/g, ']')
-    .replace(/[^\p{L}\p{N} _-]/gu, '')
-    .replaceAll(' ', '-');
-
 function isThere(target: string, from: URL): boolean {
   const [path = '', fragment] = target.split('#');
   const url = path === '' ? from : new URL(path, from);
   if (!existsSync(url)) return false;
   if (fragment === undefined) return true;
-  return [...textOf(url).matchAll(/^#+ (.+)$/gm)].some(([, heading = '']) => anchorOf(heading) === fragment);
+  return anchorsIn(textOf(url)).has(fragment);
 }
 
 test.for(PAGES)('every link of %s leads somewhere', (name) => {

@@ -1,4 +1,5 @@
-// What `npm run test:outside` runs: a tester that others wrote, on a service of its own. Schemathesis is written in Python and no package
+// What `npm run test:outside` runs: testers that others wrote. promtool tests the alerting rules (`--only rules`: nothing else), Schemathesis
+// the documents of a service of its own; that is written in Python and no package
 // of ours: it is put into a folder of .local once, where `--tester COMMAND` names no other.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -6,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { onParentGone } from '#services/local/parts/processes.ts';
 import { makeScratch } from '#test/harness/run/scratch.ts';
-import { type BatchCounts, failed, summary } from '#test/harness/run/tally.ts';
+import { add, type BatchCounts, failed, summary } from '#test/harness/run/tally.ts';
+import { testAlertRules } from './alert_rules.ts';
 import { testDocuments } from './openapi.ts';
 
 const VERSION = '4.32.5';
@@ -17,6 +19,7 @@ const INTERRUPTED = 130;
 const { values } = parseArgs({
   options: {
     tester: { type: 'string' },
+    only: { type: 'string' },
     examples: { type: 'string', default: '20' },
     seed: { type: 'string', default: '1' },
   },
@@ -34,8 +37,10 @@ console.log(summary(tally));
 await leave(tally.failed === 0 ? 0 : 1);
 
 async function test(): Promise<BatchCounts> {
+  const rules = await testAlertRules();
+  if (values.only === 'rules') return rules;
   const tester = values.tester ?? installed();
-  return testDocuments({ ...values, tester, dataDir: `${scratch.path}/outside` });
+  return add(rules, await testDocuments({ ...values, tester, dataDir: `${scratch.path}/outside` }));
 }
 
 /** The pinned tester, installed if it is not there yet. */

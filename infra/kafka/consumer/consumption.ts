@@ -66,6 +66,8 @@ export interface ConsumeOptions {
   logger: Logger;
   /** Called when retention has deleted offsets of a topic that were never read; some of them may be transaction markers. */
   onSkipped?(topic: string, offsets: number): void;
+  /** Told when the search for a record that kills the process begins in a partition, and when it is over. */
+  onSearch?(at: TopicPartition, isOn: boolean): void;
   /** Called when there is no record to read from offset `first` up to `end`: only transaction markers, or nothing any more. */
   onEmpty?(at: TopicPartition, first: number, end: number): void;
   onFatal(error: unknown): void;

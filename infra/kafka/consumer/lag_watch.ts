@@ -18,8 +18,10 @@ interface LagWatchOptions {
   groupId: string;
   assigned(): readonly TopicPartition[];
   /** Told of all of them; of none where Kafka could not be asked, as what was known before may be wrong by now. */
-  onLags(lags: readonly ReturnType<typeof lagOf>[]): void;
+  onLags(lags: readonly (ReturnType<typeof lagOf> & { waitsMs: number })[]): void;
   logger: Logger;
+  /** Monotonic milliseconds. */
+  nowMs(): number;
   intervalMs?: number;
 }
 
@@ -30,8 +32,13 @@ const INTERVAL_MS = 5_000;
  * which nothing gets done, or nothing ever was. Answers how to stop.
  */
 export function watchLag(options: LagWatchOptions): () => void {
-  const { admin, groupId, assigned, onLags, logger, intervalMs = INTERVAL_MS } = options;
-  const ask = async (): Promise<void> => onLags((await positionsOf(admin, groupId, assigned())).map(lagOf));
+  const { admin, groupId, assigned, onLags, logger, nowMs, intervalMs = INTERVAL_MS } = options;
+  const waits = createWaitingTimes();
+  const ask = async (): Promise<void> => {
+    const positions = await positionsOf(admin, groupId, assigned());
+    const waitsMs = waits.at(positions, nowMs());
+    onLags(positions.map((position, index) => ({ ...lagOf(position), waitsMs: waitsMs[index] ?? 0 })));
+  };
   const onFailure = (error: unknown): void => {
     logger.info({ group: groupId, err: error }, 'lag not measured');
     onLags([]);
@@ -45,6 +52,32 @@ export function watchLag(options: LagWatchOptions): () => void {
  */
 export function lagOf({ topic, partition, low, high, committed }: Position) {
   return { topic, partition, records: Math.max(0, high - Math.max(low, committed ?? low)) };
+}
+
+/** Ends of a partition that are remembered at the most; then every second one is forgotten. */
+const ENDS_MAX = 64;
+
+/**
+ * For how long the oldest record that a group has still to take has been waiting, by when a partition's end was first seen
+ * behind it: at least so long, as nothing is known of the time before the process began to look. No broker is asked for it.
+ */
+export function createWaitingTimes() {
+  let ends = new Map<string, { atMs: number; high: number }[]>();
+  return {
+    /** Milliseconds for each position; of partitions that are missing everything is forgotten. */
+    at(positions: readonly Position[], nowMs: number): number[] {
+      const before = ends;
+      ends = new Map();
+      return positions.map(({ topic, partition, low, high, committed }) => {
+        const key = `${topic}/${partition}`;
+        const next = Math.max(low, committed ?? low);
+        const seen = (before.get(key) ?? []).filter((end) => end.high > next && end.high <= high);
+        if (high > next && high !== seen.at(-1)?.high) seen.push({ atMs: nowMs, high });
+        ends.set(key, seen.length > ENDS_MAX ? seen.filter((_, index) => index % 2 === 0) : seen);
+        return nowMs - (seen[0]?.atMs ?? nowMs);
+      });
+    },
+  };
 }
 
 async function positionsOf(admin: Admin, groupId: string, of: readonly TopicPartition[]): Promise<Position[]> {

@@ -17,6 +17,8 @@ interface PoisonPillGuardOptions {
   processSearched(batch: InBatch, kind: ProcessingStep['kind']): Promise<Deferral | undefined>;
   /** Makes a dead letter of the one record of a batch and commits it. Absent: such a record is tried for ever. */
   deadLetter?: ((batch: InBatch) => Promise<Deferral | undefined>) | undefined;
+  /** Told when a search begins in a partition, and when it is over. */
+  onSearch?: ((at: TopicPartition, isOn: boolean) => void) | undefined;
   logger: Logger;
 }
 
@@ -29,7 +31,7 @@ export type PoisonPillGuard = ReturnType<typeof createPoisonPillGuard>;
  * then, where it died in a group, one by one, and in the end makes a dead letter of the record at which it always died.
  */
 export function createPoisonPillGuard(options: PoisonPillGuardOptions) {
-  const { commitMetadata, process, processSearched, deadLetter, logger } = options;
+  const { commitMetadata, process, processSearched, deadLetter, onSearch, logger } = options;
   /** The step of each partition from whose committed offset this process has not taken the records yet. */
   const searches = new Map<string, SearchStep>();
   const known = new Set<string>();
@@ -53,6 +55,7 @@ export function createPoisonPillGuard(options: PoisonPillGuardOptions) {
     if (step.kind === 'batch') return processNoted(piece, first, step);
     const facts = { topic: batch.topic, partition: batch.partition, offset: first, last: records.at(-1)?.offset };
     logger.warn({ ...facts, step: step.kind }, 'the process died here before, searching for the poison pill');
+    onSearch?.(batch, true);
     return alone.run(async () => {
       if (step.kind !== 'dead_letter') return processNoted(piece, first, step);
       const leave = await deadLetter?.(piece);
@@ -69,6 +72,7 @@ export function createPoisonPillGuard(options: PoisonPillGuardOptions) {
       if (leave !== undefined) return leave;
     }
     searches.delete(nameOf(batch));
+    if (step.kind !== 'batch') onSearch?.(batch, false);
     const others = batch.records.filter(({ offset }) => offset > step.last);
     return others.length === 0 ? undefined : process({ ...batch, records: others });
   }

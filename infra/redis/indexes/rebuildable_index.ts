@@ -89,6 +89,8 @@ export function createRebuildableIndex(options: RebuildableIndexOptions) {
   }
 
   return {
+    /** Whether it was whole when it was used last. */
+    isWhole: (): boolean => whole,
     isReady: (): boolean => whole && redis.status === 'ready',
     /** As `ensure`, trying again for as long as Redis or what it is rebuilt from does not answer. */
     async await(): Promise<void> {

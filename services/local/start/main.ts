@@ -119,7 +119,7 @@ async function start(): Promise<void> {
   const supervisor = createSupervisor({
     logDir,
     onSpawn: (pid) => registerChild(pid, 'service'),
-    onReady: () => void (ready !== null && !stopping && writeReadyFile(dataDir, ready())),
+    onChange: () => void (ready !== null && !stopping && writeReadyFile(dataDir, ready())),
     say,
     nowMs: Date.now,
   });

@@ -106,10 +106,11 @@ export function readyFile(
     serverKey: demo.shop.serverKey,
     /** The demo sites, the platforms they deliver to, and the pages of the shop, on which the tag can be tried. */
     demo: { ...demo, metaStandin: standins.meta, webhookStandin: standins.webhook, pages: shop },
-    /** Pid and metrics address of each process as they were at the start. */
+    /** Pid, metrics address and last deaths of each process, as they were when one was last ready or died. */
     processes: Object.fromEntries(
-      states.map(({ name, pid = null, metricsPort: port }) => {
-        return [name, { pid, metrics: port === undefined ? null : `http://${HOST}:${port}/metrics` }];
+      states.map(({ name, pid = null, metricsPort: port, diedMs }) => {
+        const metrics = port === undefined ? null : `http://${HOST}:${port}/metrics`;
+        return [name, { pid, metrics, died_ms: diedMs }];
       }),
     ),
   };

@@ -18,8 +18,8 @@ export interface SupervisorOptions {
   logDir: string;
   /** Called with each child's pid, so that it can be ended if we die without a word. */
   onSpawn(pid: number): void;
-  /** A process is ready, for the first time or again. */
-  onReady?: () => void;
+  /** A process is ready, for the first time or again, or has died. */
+  onChange?: () => void;
   /** What happens, for a person. */
   say(line: string): void;
   nowMs(): number;
@@ -30,6 +30,8 @@ export interface ProcessState {
   pid: number | undefined;
   ready: boolean;
   restarts: number;
+  /** When it died last, the oldest first, in milliseconds since 1970 UTC. */
+  diedMs: readonly number[];
   metricsPort: number | undefined;
   facts: Record<string, string | number>;
 }
@@ -41,6 +43,8 @@ const BACKOFF_MS = 250;
 const BACKOFF_MS_MAX = 10_000;
 /** A process that lived this long starts again without delay. */
 const STEADY_MS = 30_000;
+/** Deaths that are remembered of a process. */
+const DEATHS_MAX = 10;
 const STOP_GRACE_MS = 25_000;
 
 interface Kept {
@@ -52,7 +56,7 @@ interface Kept {
 }
 
 /** Keeps processes running: starts again what dies, with growing delays, and says so. */
-export function createSupervisor({ logDir, onSpawn, onReady, say, nowMs }: SupervisorOptions) {
+export function createSupervisor({ logDir, onSpawn, onChange, say, nowMs }: SupervisorOptions) {
   const kept: Kept[] = [];
   let stopping = false;
 
@@ -75,7 +79,7 @@ export function createSupervisor({ logDir, onSpawn, onReady, say, nowMs }: Super
       Object.assign(state, { ready: true, metricsPort: metricsPort ?? undefined, facts });
       if (state.restarts > 0) say(`${name} is ready again (pid ${state.pid})`);
       onFirstReady();
-      onReady?.();
+      onChange?.();
     });
     child.on('exit', (code, signal) => {
       one.child = null;
@@ -84,6 +88,8 @@ export function createSupervisor({ logDir, onSpawn, onReady, say, nowMs }: Super
       one.failures = nowMs() - startedMs > STEADY_MS ? 0 : one.failures + 1;
       const delayMs = one.failures === 0 ? 0 : Math.min(BACKOFF_MS * 2 ** (one.failures - 1), BACKOFF_MS_MAX);
       state.restarts++;
+      state.diedMs = [...state.diedMs, nowMs()].slice(-DEATHS_MAX);
+      onChange?.();
       say(`${name} died (${signal ?? `exit code ${code}`}); starting it again in ${delayMs / 1000} s`);
       one.timer = setTimeout(() => launch(one, onFirstReady), delayMs);
     });
@@ -91,7 +97,7 @@ export function createSupervisor({ logDir, onSpawn, onReady, say, nowMs }: Super
 
   function keep(spec: ProcessSpec): Promise<void> {
     const { name } = spec;
-    const state = { name, pid: undefined, ready: false, restarts: 0, metricsPort: undefined, facts: {} };
+    const state = { name, pid: undefined, ready: false, restarts: 0, diedMs: [], metricsPort: undefined, facts: {} };
     const one: Kept = { spec, child: null, state, failures: 0, timer: undefined };
     kept.push(one);
     return new Promise((resolve) => launch(one, resolve));

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { dropAgedOfSites, dropAgedWeekly, keepDays } from '#infra/clickhouse/retention.ts';
+import { readServerHealth, watchServerHealth } from '#infra/clickhouse/server_health.ts';
+import { createMetrics } from '#infra/metrics/metrics.ts';
 import { eventRow } from '#test/harness/event_row.ts';
+import { until } from '#test/harness/until.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
 
@@ -44,6 +47,41 @@ test('rows older than a table keeps them go, until it keeps them for ever again'
   for (const table of others) await keepDays(warehouse, table, 400);
   // Tests behind this one have the same tables, and rows of any time.
   for (const table of others) await keepDays(warehouse, table, 0);
+});
+
+test('the parts of the fullest partition and the free space are read, and told once where they cannot be', async () => {
+  const { warehouse } = await create.migrated();
+  await warehouse.command({ query: 'SYSTEM STOP MERGES repeat_checks' });
+  for (const place of ['a', 'b', 'c']) {
+    await warehouse.insert({
+      table: 'repeat_checks',
+      values: [{ place, checked_below: '0', checked_at: 0 }],
+      format: 'JSONEachRow',
+    });
+  }
+  const { parts, disks } = await readServerHealth(warehouse, null);
+  expect(parts.find(({ table }) => table === 'repeat_checks')?.parts).toBeGreaterThanOrEqual(3);
+  expect(disks.map(({ free }) => free > 0 && free <= 1)).toContain(true);
+  await warehouse.command({ query: 'SYSTEM START MERGES repeat_checks' });
+
+  const metrics = createMetrics('warehouse');
+  const stop = watchServerHealth(warehouse, null, metrics, { warn: () => undefined } as never);
+  await until(
+    'the parts to be told',
+    () => metrics.text(),
+    (text) => /svc_clickhouse_parts\{table="\w+",/.test(text),
+  );
+  expect(await metrics.text()).toMatch(/svc_clickhouse_disk_free_ratio\{disk="\w+",stage="warehouse"\} 0\.\d+/);
+  stop();
+
+  const lines: string[] = [];
+  const refusing = { query: () => Promise.reject(new Error('no rights')) };
+  const refused = watchServerHealth(refusing as never, null, createMetrics('warehouse'), {
+    warn: (_: object, line: string) => void lines.push(line),
+  } as never);
+  await until('it to be logged', () => lines.length);
+  refused();
+  expect(lines).toEqual(['parts and disks of ClickHouse not read']);
 });
 
 test('a rule that is so already changes nothing', async () => {

@@ -53,12 +53,15 @@ export async function installation(asks?: RunQuery): Promise<Shop> {
     svc: (words) =>
       runCli(typeof words === 'string' ? words.split(' ') : words, {
         openContext: async () => contextOf(shop),
-        status: {
+        openStatus: () => ({
           readReadyFile: () => null,
           fetched: async () => null,
-          readStages: async () => null,
+          askControl: null,
+          edgeUrl: null,
+          readDisk: async () => null,
+          nowMs: () => shop.nowMs,
           isTerminal: false,
-        },
+        }),
       }),
   };
   return shop;

@@ -46,15 +46,11 @@ describe('help', () => {
     checkAll(
       Object.values(COMMANDS).flatMap(({ examples = [] }) => examples),
       async (example) => {
-        const ports = {
-          openContext: () => Promise.reject(new Error('reached')),
-          status: { readReadyFile: () => null, fetched: () => Promise.resolve(null), isTerminal: false },
+        const reached = () => Promise.reject(new Error('reached'));
+        const openStatus = () => {
+          throw new Error('not of this command');
         };
-        const readStages = () => Promise.resolve(null);
-        const running = runCli(wordsOf(example.replace(/ <.*/, '')), {
-          ...ports,
-          status: { ...ports.status, readStages },
-        });
+        const running = runCli(wordsOf(example.replace(/ <.*/, '')), { openContext: reached, openStatus });
         await expect(running).rejects.toThrow('reached');
       },
     ));

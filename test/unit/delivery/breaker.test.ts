@@ -6,6 +6,7 @@ import {
   CLOSED,
   createBreakers,
   type Health,
+  openBreakers,
   report,
 } from '#pipelines/delivery/breaker.ts';
 
@@ -108,5 +109,18 @@ describe('the table of breakers', () => {
     for (const site of ['x', 'y', 'z']) breakers.of('meta', site).report(WELL);
     breakers.of('meta', 'c').report(WELL);
     expect(breakers.list().map(({ siteId }) => siteId)).toEqual(['b', 'd']);
+  });
+
+  it('counts by cause the sites that are not called, and none that nobody has probed for long', () => {
+    const clock = { ms: 0 };
+    const breakers = createBreakers({ ...CONFIG, failuresMax: 1 }, 10, () => clock.ms);
+    for (const site of ['a', 'b']) breakers.of('meta', site).report(FAILING);
+    breakers.of('meta', 'c').report({ kind: 'credentials_broken', reason: 'http_401' });
+    breakers.of('meta', 'd').report({ kind: 'throttled', reason: 'throttled', retryAfterMs: 200_000 });
+    breakers.of('meta', 'e').report(WELL);
+    const counts = () => Object.fromEntries(openBreakers(breakers));
+    expect(counts()).toEqual({ failing: 2, throttled: 1, credentials_broken: 1 });
+    clock.ms = 180_000;
+    expect(counts()).toEqual({ failing: 0, throttled: 1, credentials_broken: 0 });
   });
 });

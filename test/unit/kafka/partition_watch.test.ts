@@ -63,6 +63,7 @@ it('lacks none where a topic has more, and logs it once', async () => {
   const watched = await watch();
   await vi.advanceTimersByTimeAsync(3 * LOOK_MS);
   expect([watched.lacking(), logged.length]).toEqual([[], 1]);
+  expect(watched.mismatches()).toEqual([{ topic: 'events.raw', configured: 12, found: 24 }]);
   watched.stop();
 });
 

@@ -30,6 +30,7 @@ function guardThat(fails: Partial<Record<'metadata' | 'deadLetter', number>>, me
     process: async (batch) => step('process', `process ${offsetsOf(batch)}`),
     processSearched: async (batch) => step('search', `search ${offsetsOf(batch)}`),
     deadLetter: async (batch) => step('deadLetter', `dead letter ${offsetsOf(batch)}`),
+    onSearch: ({ partition }, isOn) => steps.push(`${isOn ? 'begin' : 'end'} ${partition}`),
     logger: pino({ level: 'silent' }),
   });
   guard.acquired(AT, metadata);
@@ -55,7 +56,7 @@ test('a dead letter that fails is written by the batch that comes next', async (
   await expect(guard.process(batchOf(3, 4))).rejects.toBe(refused);
   await guard.process(batchOf(3, 4));
   await guard.process(batchOf(5));
-  expect(steps).toEqual(['dead letter 3', 'process 4', 'process 5']);
+  expect(steps).toEqual(['begin 0', 'begin 0', 'dead letter 3', 'end 0', 'process 4', 'process 5']);
 });
 
 test('what lies behind the searched records is processed as always', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { monthSpan } from '#pipelines/quota/month.ts';
-import { usageByDay } from '#pipelines/quota/usage.ts';
+import { nearAllowance, usageByDay } from '#pipelines/quota/usage.ts';
 
 const of = (site_id: string, day: string, events: number) => ({ site_id, day, events });
 
@@ -21,4 +21,18 @@ it('ends with the day that is now, and is empty before the month begins', () => 
 
 it('knows where a month begins and ends, also the last one of a year', () => {
   expect(monthSpan('2026-12')).toEqual({ from: Date.UTC(2026, 11, 1), to: Date.UTC(2027, 0, 1) });
+});
+
+it.each([
+  ['nobody, where nothing was used', { a: 0, b: 0 }, { '80%': 0, '100%': 0 }],
+  ['who has used eight tenths', { a: 79, b: 80 }, { '80%': 1, '100%': 0 }],
+  ['who has used all of it under both', { a: 100, b: 121 }, { '80%': 2, '100%': 2 }],
+  ['not those of whom it is not known', { a: null, b: 90 }, { '80%': 1, '100%': 0 }],
+  ['who has used some of an allowance of nothing', { none: 1 }, { '80%': 1, '100%': 1 }],
+])('counts as near their allowance %s', (_, used: Record<string, number | null>, expected) => {
+  const accounts = Object.keys(used).map((account_id) => ({
+    account_id,
+    monthly_allowance: account_id === 'none' ? 0 : 100,
+  }));
+  expect(Object.fromEntries(nearAllowance(accounts, (id) => used[id] ?? null))).toEqual(expected);
 });

@@ -34,10 +34,12 @@ test('a part that goes is logged once, and once when it returns, however often i
   expect(lines).toEqual([]);
   isWell = false;
   look();
+  expect(Object.keys(parts.since())).toEqual(['kafka']);
   expect(await metrics.text()).toContain('svc_part_up{part="kafka",stage="test"} 0');
   clock.ms = 61_400;
   isWell = true;
   look();
+  expect(parts.since()).toEqual({});
   expect(lines).toEqual([
     ['warn', { part: 'kafka', waits: true }, 'dependency unavailable'],
     ['info', { part: 'kafka', seconds: 61 }, 'dependency available again'],

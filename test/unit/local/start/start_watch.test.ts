@@ -22,6 +22,7 @@ const state = (name: string, ready: boolean, restarts = 0) => ({
   pid: 1,
   ready,
   restarts,
+  diedMs: [],
   metricsPort: undefined,
   facts: {},
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { statusReport } from '#services/cli/status.ts';
+import { type StatusPorts, statusReport } from '#services/cli/status/status.ts';
 
 const READY = {
   edge: 'http://127.0.0.1:8080',
@@ -10,16 +10,31 @@ const READY = {
 };
 const HEALTHY = { status: 200, body: '{"ok":true,"ratelimit":"redis"}' };
 
+const NOW_MS = Date.UTC(2027, 0, 5, 12);
+
+function portsOf(some: Partial<StatusPorts>): StatusPorts {
+  return {
+    readReadyFile: () => null,
+    fetched: async () => null,
+    askControl: null,
+    edgeUrl: null,
+    readDisk: async () => null,
+    nowMs: () => NOW_MS,
+    isTerminal: false,
+    ...some,
+  };
+}
+
 function report(ready: string | null, health: { status: number; body: string } | null, json = false) {
   const asked: string[] = [];
   const fetched = async (url: string) => {
     asked.push(url);
     return health;
   };
-  return statusReport(
-    { readReadyFile: () => ready, fetched, readStages: async () => null, isTerminal: false },
-    json,
-  ).then((result) => ({ ...result, asked }));
+  return statusReport(portsOf({ readReadyFile: () => ready, fetched }), { json, metrics: [] }).then((result) => ({
+    ...result,
+    asked,
+  }));
 }
 
 describe('status', () => {
@@ -27,6 +42,8 @@ describe('status', () => {
     const result = await report(JSON.stringify(READY), HEALTHY);
     expect(result.stdout).toBe(
       [
+        'Nothing is wrong.',
+        '',
         'WHAT            WHERE',
         'edge            http://127.0.0.1:8080',
         'kafka           127.0.0.1:9092',
@@ -58,7 +75,7 @@ describe('status', () => {
 
   it('says of each process whether it can do its work, and how far it is behind', async () => {
     const processes = {
-      dedup: { pid: 1, metrics: 'http://127.0.0.1:9001/metrics' },
+      dedup: { pid: 1, metrics: 'http://127.0.0.1:9001/metrics', died_ms: [] },
       warehouse: { pid: 2, metrics: 'http://127.0.0.1:9002/metrics' },
       quota: { pid: 3, metrics: 'http://127.0.0.1:9003/metrics' },
       standin: { pid: 4, metrics: null },
@@ -72,7 +89,7 @@ describe('status', () => {
       },
       'http://127.0.0.1:9002/ready': {
         status: 503,
-        body: '{"ready":false,"waiting_for":["kafka","clickhouse"],"away":["registry"]}',
+        body: `{"ready":false,"waiting_for":["kafka","clickhouse"],"away":["registry"],"since":{"kafka":${NOW_MS - 600_000}}}`,
       },
       'http://127.0.0.1:9002/metrics': {
         status: 200,
@@ -80,20 +97,30 @@ describe('status', () => {
       },
     };
     const result = await statusReport(
-      {
+      portsOf({
         readReadyFile: () => JSON.stringify({ edge: READY.edge, processes }),
         fetched: async (url) => answers[url] ?? null,
-        readStages: async () => null,
-        isTerminal: true,
-      },
-      false,
+      }),
+      { json: false, metrics: [] },
     );
     expect(result.exitCode).toBe(1);
-    expect(result.stdout).toContain('dedup                        ready, 1 record behind\n');
-    expect(result.stdout).toContain(
-      'warehouse                    waiting for kafka, clickhouse, no answer from registry, 42 records behind\n',
+    expect(result.stdout).toBe(
+      `critical  Kafka does not answer: warehouse waits for it (since 2027-01-05T11:50:00Z, 10 min)
+          -> look at the broker's log (a full disk ends it) and start it again: docs/operations.md#disks-and-parts
+critical  ClickHouse does not answer: warehouse waits for it
+          -> look at ClickHouse's log, start it again; rows wait in Kafka for nine days: docs/operations.md#disks-and-parts
+critical  quota does not answer: it hangs, was killed, or cannot be reached from here
+          -> look at its log; kill it where it hangs, whatever supervises it starts it again: docs/operations.md#logs
+warning   The registry does not answer: warehouse goes on without it
+          -> start the schema registry again; processes that start now wait for it: docs/operations.md#logs
+
+WHAT       WHERE
+health     the edge accepts events; its limits are kept in redis
+dedup      ready, 1 record behind
+warehouse  waiting for kafka, clickhouse, no answer from registry, 42 records behind
+quota      does not answer
+`,
     );
-    expect(result.stdout).toContain('quota                        does not answer\n');
   });
 
   it.each([true, false])('shows secrets to a person alone (%s)', async (isTerminal) => {
@@ -106,8 +133,8 @@ describe('status', () => {
     };
     for (const json of [true, false]) {
       const fetched = async () => HEALTHY;
-      const ports = { readReadyFile: () => JSON.stringify(ready), fetched, readStages: async () => null, isTerminal };
-      const { stdout } = await statusReport(ports, json);
+      const ports = portsOf({ readReadyFile: () => JSON.stringify(ready), fetched, isTerminal });
+      const { stdout } = await statusReport(ports, { json, metrics: [] });
       for (const secret of ['s3cret', 'svc_sk_x', 'svc_sk_y']) expect(stdout.includes(secret)).toBe(isTerminal);
       expect(stdout).toContain('.local/admin_token');
       if (!isTerminal) expect(stdout).toContain('http://svc:(in ready.json)@127.0.0.1:8123/svc');
@@ -119,16 +146,45 @@ describe('status', () => {
     [0, 1],
   ])('of an installation elsewhere says how far its stages are, with %i at work', async (consumers, exitCode) => {
     const stage = { stage: 'dedup', consumers, lag: 12, waits_longer_than_ms: 10_000, on_lanes: 0, rate: null };
-    const ports = {
-      readReadyFile: () => null,
-      fetched: async () => null,
-      readStages: async () => ({ items: [stage], as_of: '2026-11-27T10:00:00.000Z', not_seen: [] }) as never,
-      isTerminal: false,
-    };
-    const result = await statusReport(ports, false);
+    const askControl = async (path: string) =>
+      path === '/stages' ? { kind: 'item', item: { items: [stage] } } : { kind: 'refused', isUnknown: false };
+    const ports = portsOf({ askControl: askControl as never });
+    const result = await statusReport(ports, { json: false, metrics: [] });
     const says = consumers === 0 ? 'no consumers' : 'consumers: 1';
-    expect(result.stdout).toBe(`STAGE  STATE\ndedup  ${says}, 12 records behind, the oldest for more than 10 s\n`);
+    expect(result.stdout).toContain(`STATE\ndedup  ${says}, 12 records behind, the oldest for more than 10 s\n`);
     expect(result.exitCode).toBe(exitCode);
+  });
+
+  it('asks processes elsewhere by the addresses of their metrics, and each stage that gave events up for open letters', async () => {
+    const asked: string[] = [];
+    const fetched = async (url: string) =>
+      url.endsWith('/ready')
+        ? { status: 200, body: '{"ready":true,"waiting_for":[],"away":[]}' }
+        : { status: 200, body: 'svc_events_dead_total{reason="wire_null",stage="dedup"} 2\n' };
+    const askControl = async (path: string, query: object = {}) => {
+      asked.push(`${path} ${JSON.stringify(query)}`);
+      return { kind: 'item', item: { items: path === '/dead-letters' ? [{}] : [] } };
+    };
+    const ports = portsOf({ fetched, askControl: askControl as never });
+    const result = await statusReport(ports, {
+      json: false,
+      metrics: ['http://a:9464/metrics', 'http://b:9464/metrics'],
+    });
+    expect(asked.at(-1)).toBe('/dead-letters {"stage":"dedup","state":"open","limit":"1"}');
+    expect(asked).toHaveLength(4);
+    expect(result.exitCode).toBe(1);
+    expect(result.stdout).toContain('warning   dedup@a:9464 gave events up since it started: wire_null 2\n');
+    expect(result.stdout).toContain('dedup@b:9464  ready\n');
+  });
+
+  it.each([
+    ['unavailable', { kind: 'unavailable', isSilent: true }, 'control does not answer'],
+    ['unknown to', { kind: 'refused', isUnknown: true }, 'refuses the admin token'],
+  ])('is not well where it is %s the control service', async (_, answer, says) => {
+    const ports = portsOf({ askControl: (async () => answer) as never });
+    const result = await statusReport(ports, { json: false, metrics: [] });
+    expect(result.exitCode).toBe(1);
+    expect(result.stdout).toContain(says);
   });
 
   it('knows when there is no edge', async () => {

@@ -1,0 +1,43 @@
+// How full Redis is, and whether it stores what it is told: what it says of itself, for metrics.
+import { repeat } from '#infra/concurrency/time_limits.ts';
+import type { Metrics } from '#infra/metrics/metrics.ts';
+import { asked, type Redis } from './client.ts';
+
+const READ_MS = 30_000;
+
+/**
+ * Reads what INFO answers: memory used of what it may have, or of the machine's where it has no limit; and whether the last
+ * writes to the append-only file and the last snapshot were stored, as on a full disk they are not. Null where it does not say.
+ */
+export function readServerHealth(info: string): { memoryRatio: number | null; isStoring: boolean | null } {
+  const fields = new Map([...info.matchAll(/^(\w+):(\S+)\s*$/gm)].map(([, name = '', value = '']) => [name, value]));
+  const used = Number(fields.get('used_memory') ?? Number.NaN);
+  const limit = Number(fields.get('maxmemory') ?? 0) || Number(fields.get('total_system_memory') ?? 0);
+  const writes = ['aof_last_write_status', 'rdb_last_bgsave_status'].flatMap((name) => fields.get(name) ?? []);
+  return {
+    memoryRatio: Number.isNaN(used) || limit === 0 ? null : used / limit,
+    isStoring: writes.length === 0 ? null : writes.every((status) => status === 'ok'),
+  };
+}
+
+/** Asks Redis every half minute until it is stopped; while it does not answer nothing is told of it. Returns what stops it. */
+export function watchServerHealth(redis: Pick<Redis, 'info'>, metrics: Pick<Metrics, 'read'>): () => void {
+  let health: ReturnType<typeof readServerHealth> | null = null;
+  const memoryHelp = 'Memory of Redis, as a share of maxmemory or else of the memory of its machine';
+  metrics.read('svc_redis_memory_ratio', memoryHelp, [], () => told(health?.memoryRatio));
+  metrics.read('svc_redis_storing', 'Whether Redis stored its last writes on disk', [], () =>
+    told(health?.isStoring === undefined || health.isStoring === null ? null : Number(health.isStoring)),
+  );
+  async function read(): Promise<void> {
+    health = readServerHealth(await asked(redis.info()));
+  }
+  // That it is away is told by whoever waits for it.
+  const away = (): void => {
+    health = null;
+  };
+  void read().catch(away);
+  return repeat(read, () => READ_MS, away);
+}
+
+const told = (value: number | null | undefined): [Record<string, string>, number][] =>
+  value === null || value === undefined ? [] : [[{}, value]];
