@@ -53,8 +53,8 @@ const ONE_BY_ONE = { fileParallelism: false, maxWorkers: 1 };
 /** Unit tests that watch a module which other files have too where they share a process. */
 const WITH_OWN_PROCESS = ['test/unit/intake/phone_reads.test.ts'];
 
-/** Of `test/kill`, what kills processes of the one service. */
-const KILLING_THE_SERVICE = ['test/kill/operate/killed_process.test.ts'];
+/** Of `test/kill`, what kills processes of the one service, or those that send to it. */
+const KILLING_THE_SERVICE = ['test/kill/operate/{killed_import,killed_process}.test.ts'];
 
 /** What draws its cases by a seed: a few in the runs that have these files, and many others in `npm run test:fuzz`. */
 const DRAWING = [
