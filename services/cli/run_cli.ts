@@ -16,6 +16,7 @@ import {
 } from './command.ts';
 import { definitionCommands } from './definitions.ts';
 import { destinationCommands } from './destinations.ts';
+import { exportCommands } from './export/export_commands.ts';
 import { importCommands } from './import/import_commands.ts';
 import { keyCommands } from './keys.ts';
 import { personCommands, queryCommands } from './query.ts';
@@ -43,6 +44,7 @@ export const COMMANDS: Commands = {
   ...definitionCommands,
   ...tagCommands,
   ...importCommands,
+  ...exportCommands,
   ...replayCommands,
   ...deadCommands,
   ...queryCommands,

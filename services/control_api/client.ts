@@ -10,7 +10,7 @@ interface ControlRequest {
 }
 
 /** Carries a request to the control service. @throws ControlUnavailableError when there is no answer. */
-export type Transport = (request: ControlRequest) => Promise<{ status: number; body: string }>;
+export type Transport = (request: ControlRequest) => Promise<{ status: number; body: string; bytes: Uint8Array }>;
 
 /** The control API, as programs call it. Paths begin after /v1/admin. */
 export interface ControlClient {
@@ -31,6 +31,8 @@ export interface ControlClient {
   answerOf<Answer>(siteId: string, questionId: string): Promise<Answer>;
   /** What is asked of the events of a site. @throws ControlRefusal */
   query<Answer>(siteId: string, name: string, query: object): Promise<Answer>;
+  /** The same as a file of another format. @throws ControlRefusal */
+  queryFile(siteId: string, name: string, query: object, format: 'csv' | 'parquet'): Promise<Uint8Array>;
   /** What became of one event of a site. @throws ControlRefusal */
   event<Answer>(siteId: string, eventId: string): Promise<Answer>;
 }
@@ -86,7 +88,7 @@ export function createControlClient(transport: Transport, token: string): Contro
     };
     const request = { method, path: prefix + path, headers, body: body === undefined ? null : JSON.stringify(body) };
     const answer = await transport(request);
-    return { status: answer.status, body: parsed(answer.body) };
+    return { status: answer.status, body: parsed(answer.body), bytes: answer.bytes };
   }
 
   const ask = (path: string): Promise<Answer> => call('GET', path, null, undefined, QUERIES);
@@ -109,6 +111,10 @@ export function createControlClient(transport: Transport, token: string): Contro
     },
     send: async (method, path, version, body) => taken(await call(method, path, version, body)),
     query: async (siteId, name, query) => taken(await call('POST', pathOf(siteId, name), null, query, QUERIES)),
+    async queryFile(siteId, name, query, format) {
+      const answer = await call('POST', `${pathOf(siteId, name)}?format=${format}`, null, query, QUERIES);
+      return answer.status < 300 ? answer.bytes : taken(answer);
+    },
     answerOf: async (siteId, id) => taken(await ask(pathOf(siteId, 'questions', id))),
     event: async (siteId, id) => taken(await ask(pathOf(siteId, 'events', id))),
   };
@@ -118,6 +124,7 @@ export function createControlClient(transport: Transport, token: string): Contro
 interface Answer {
   status: number;
   body: unknown;
+  bytes: Uint8Array;
 }
 
 interface Page<Item> {
@@ -125,7 +132,7 @@ interface Page<Item> {
   next: string | null;
 }
 
-function taken<Item>({ status, body }: Answer): Item {
+function taken<Item>({ status, body }: Omit<Answer, 'bytes'>): Item {
   if (status < 300) return body as Item;
   const { error, problems = [] } = body as { error?: { code: string; message: string }; problems?: Problem[] };
   if (status >= 500 || error === undefined) {
@@ -161,7 +168,8 @@ export function httpTransport(baseUrl: string, timeoutMs = TIMEOUT_MS): Transpor
     try {
       const signal = AbortSignal.timeout(timeoutMs);
       const response = await fetch(new URL(path, baseUrl), { method, headers, body, signal });
-      return { status: response.status, body: await response.text() };
+      const bytes = Buffer.from(await response.arrayBuffer());
+      return { status: response.status, body: bytes.toString('utf8'), bytes };
     } catch (error) {
       // The cause may quote the request, which may hold a secret: only where it went is said.
       const reason = error instanceof Error && error.name === 'TimeoutError' ? 'in time' : 'at all';

@@ -16,7 +16,7 @@ test('the mapping file of the page can be read', () => {
 });
 
 test('the options of the page are those of the commands', () => {
-  const options = ['import run <FILE>', 'import watch <FOLDER>', 'site create <SITE>'].flatMap(
+  const options = ['import run <FILE>', 'import watch <FOLDER>', 'export run', 'site create <SITE>'].flatMap(
     (usage) => COMMANDS[usage]?.options ?? [],
   );
   const known = new Set(options.map(({ long }) => long));

@@ -62,6 +62,6 @@ export function injected(app: HttpServer): Transport {
   return async ({ method, path, headers, body }) => {
     const payload = body === null ? {} : { payload: body };
     const response = await app.inject({ method: method as 'GET', url: path, headers, ...payload });
-    return { status: response.statusCode, body: response.body };
+    return { status: response.statusCode, body: response.body, bytes: response.rawPayload };
   };
 }

@@ -94,7 +94,7 @@ export const importCommands: Commands = {
       'import orders.ndjson --site shop --source phone_call --key-file key.txt',
     ],
     async run(args, context) {
-      const plan = await planOf(args.subject, args, context);
+      const plan = await planOf(args.subject, wantedOf(args, context), args);
       if (args.flag('dry-run')) return shownPreview(plan, await previewFile(plan, Date.now()));
       return shownImport(plan, await importFile(plan, await portsOf(args, context)));
     },
@@ -109,6 +109,7 @@ export const importCommands: Commands = {
     ],
     examples: ['import watch /var/sales --site shop --zone Europe/Berlin --mapping till.json'],
     async run(args, context) {
+      const wanted = wantedOf(args, context);
       const ports = await portsOf(args, context);
       const counts = await watchFolder(args.subject, {
         everyMs: readCount(args.text('every') ?? EVERY_S, 'every') * 1000,
@@ -116,7 +117,7 @@ export const importCommands: Commands = {
         say: ports.say,
         sleep: ports.sleep,
         importOne: async (path) => {
-          const plan = await planOf(path, args, context);
+          const plan = await planOf(path, wanted, args);
           const imported = await importFile({ ...plan, folder: args.subject }, ports);
           ports.say(shownImport(plan, imported).text);
           return imported;
@@ -129,8 +130,7 @@ export const importCommands: Commands = {
 };
 
 /** What an import of a file is to do. @throws UsageError */
-async function planOf(path: string, args: Arguments, context: Context): Promise<ImportPlan> {
-  const wanted = wantedOf(args, context);
+async function planOf(path: string, wanted: WantedMapping, args: Arguments): Promise<ImportPlan> {
   const form = await formOf(path, args);
   const zone = wanted.zone ?? form.zone;
   if (zone !== null && !isZone(zone)) throw new UsageError('zone_unknown', `there is no time zone ${zone}`);

@@ -68,8 +68,8 @@ function createJudge(context: RowContext, seen: SeenRows): (row: SourceRow) => J
     const found = seen.note(outcome.key, cells, line);
     if (found.kind === 'again') return { kind: 'repeated' };
     if (found.kind === 'other_contents') {
-      const { code, reason } = { code: 'order_repeated', reason: ROW_PROBLEMS.order_repeated } as const;
-      return { kind: 'failed', code, reason: `line ${found.line}: ${reason}` };
+      const reason = `line ${found.line}: ${ROW_PROBLEMS.order_repeated}`;
+      return { kind: 'failed', code: 'order_repeated', reason };
     }
     const event = completeEvent(outcome.event, eventId(outcome.key, found.number));
     const bytes = Buffer.byteLength(JSON.stringify(event)) + 1;

@@ -51,7 +51,9 @@ export interface WantedForm {
 /** In our own files of errors, and no part of a row's contents. */
 export const ERROR_COLUMNS = ['import_line', 'import_error', 'import_reason'] as const;
 
-const PIECE_BYTES = 1024 * 1024;
+const PIECE_BYTES = 256 * 1024;
+/** Of a file's beginning, for its form. */
+const HEAD_BYTES = 1024 * 1024;
 const JSON_ROWS_LOOKED_AT = 100;
 const UTF8_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
@@ -86,12 +88,12 @@ export async function readForm(path: string, wanted: WantedForm): Promise<Source
   const format = wanted.format ?? formatOf(path);
   const file = await open(path);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(PIECE_BYTES), 0, PIECE_BYTES, 0);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     const bytes = buffer.subarray(0, bytesRead);
     if (bytes[0] === 0xff || bytes[0] === 0xfe) {
       throw new UsageError('encoding_unsupported', `${path} is UTF-16: save it as UTF-8 or Windows-1252`);
     }
-    const isWhole = bytesRead < PIECE_BYTES;
+    const isWhole = bytesRead < HEAD_BYTES;
     return format === 'csv' ? csvForm(path, bytes, isWhole, wanted) : jsonForm(bytes, isWhole, wanted);
   } finally {
     await file.close();
@@ -217,8 +219,9 @@ interface Piece {
 async function* pieces(file: FileHandle, offset: number): AsyncGenerator<Piece> {
   let rest = Buffer.alloc(0);
   let position = offset;
+  const buffer = Buffer.allocUnsafe(PIECE_BYTES);
   for (let isLast = false; !isLast; ) {
-    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(PIECE_BYTES), 0, PIECE_BYTES, position);
+    const { bytesRead } = await file.read(buffer, 0, PIECE_BYTES, position);
     position += bytesRead;
     isLast = bytesRead === 0;
     const bytes = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);

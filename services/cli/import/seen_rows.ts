@@ -13,7 +13,7 @@ export interface SeenRows {
   close(): void;
 }
 
-const CACHE_KIB = 32 * 1024;
+const CACHE_KIB = 16 * 1024;
 const DIGEST_BYTES = 16;
 
 /** Memory is bounded by the cache; a row takes about 60 bytes of the folder for temporary files. */
