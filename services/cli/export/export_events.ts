@@ -150,8 +150,8 @@ async function lastOf(site: string, page: Page, rowsMax: number, ports: ExportPo
   const sql = `SELECT count(), toUnixTimestamp64Milli(max(timestamp)), argMax(event_id, (timestamp, event_id)) FROM (
   SELECT timestamp, event_id FROM events WHERE ${wanted(page)} ORDER BY timestamp, event_id LIMIT ${rowsMax})`;
   const { rows } = await retried(() => ports.client.query<SqlAnswer>(site, 'sql', { sql }), ports);
-  const [count, timeMs, eventId] = rows[0] ?? [];
-  return { rows: Number(count ?? 0), last: { timeMs: Number(timeMs ?? 0), eventId: String(eventId ?? '') } };
+  const [count = 0, timeMs = 0, eventId = ''] = (rows[0] ?? []) as [number?, number?, string?];
+  return { rows: Number(count), last: { timeMs: Number(timeMs), eventId } };
 }
 
 async function partOf(
