@@ -12,6 +12,8 @@ interface Argument {
   to: number;
 }
 
+const PENDING_MAX = 500;
+
 const { url, key, folder, from, to } = JSON.parse(process.argv[2] ?? '') as Argument;
 const client = new Client({
   url,
@@ -26,6 +28,8 @@ const client = new Client({
   },
 });
 for (let sale = from; sale < to; sale += 1) {
+  // Sales are slower than a loop: the queue would be full.
+  if (client.pending >= PENDING_MAX) await client.flush({ deadlineMs: 600_000 });
   const tracked = client.trackOffline({
     event: 'purchase',
     actionSource: 'physical_store',

@@ -26,9 +26,14 @@ test('the client needs nothing of Node, and the journal only its files', () => {
   expect(foreign('journal.ts')).toEqual(['node:fs', 'node:os', 'node:path']);
 });
 
-test('the package has no dependency', () => {
-  const manifest = JSON.parse(readFileSync(`${PACKAGE}package.json`, 'utf8')) as object;
+const manifestOf = (folder: string) =>
+  JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
+
+test('the package has no dependency, and the version of the service', () => {
+  const manifest = manifestOf(PACKAGE);
   expect(Object.keys(manifest).filter((key) => /dependencies/i.test(key))).toEqual([]);
+  expect(manifest.version).toBe(manifestOf(join(PACKAGE, '../..')).version);
+  expect(readFileSync(join(PACKAGE, 'README.md'), 'utf8')).toContain(`event-ingest-client-${manifest.version}.tgz`);
 });
 
 test('README.md names every code with its message', () => {
