@@ -10,6 +10,7 @@ import { dictionaryFigures, reloadPersons } from '#infra/clickhouse/person_dicti
 import { keepDays } from '#infra/clickhouse/retention.ts';
 import { createRunningQueries } from '#infra/clickhouse/running_queries.ts';
 import { createRowEstimates } from '#infra/clickhouse/select_rows.ts';
+import { readServerHealth } from '#infra/clickhouse/server_health.ts';
 import { partsConfig } from '#infra/config/service_config.ts';
 import { createKafka, type Kafka } from '#infra/kafka/client.ts';
 import { explicitPartitioner, openFencedProducer } from '#infra/kafka/producers.ts';
@@ -137,7 +138,7 @@ test.for([
   ['control', 'DROP TABLE event_rows'],
   ['replay', 'SELECT count() FROM event_rows'],
   ['warehouse', 'DROP TABLE event_rows'],
-  ['warehouse', 'ALTER TABLE event_rows DELETE WHERE 1'],
+  ['warehouse', 'ALTER TABLE person_links DELETE WHERE 1'],
   ['warehouse', 'SELECT count() FROM quota_usage'],
   ['warehouse', "INSERT INTO schema_migrations (name) VALUES ('x')"],
   ['warehouse', 'CREATE TABLE mine (x UInt8) ENGINE = Memory'],
@@ -155,6 +156,11 @@ test('the warehouse may look after its tables', async () => {
     'merged_persons_base',
     'merged_persons_recent',
   ]);
+  const check = { place: 'nowhere', checked_below: '0', checked_at: 0 };
+  await warehouse.insert({ table: 'repeat_checks', values: [check], format: 'JSONEachRow' });
+  const { parts, disks } = await readServerHealth(warehouse, null);
+  expect(parts.map(({ table }) => table)).toContain('repeat_checks');
+  expect(disks.length).toBeGreaterThan(0);
   await checkDuplicates(warehouse);
   expect(await mergeNightly(warehouse)).toMatchObject({ daysForgotten: 0 });
 });
