@@ -36,6 +36,8 @@ export const FAILPOINTS = {
   'stage.after_send': ['dedup', 'identity', 'delivery'],
   'stage.after_offsets': ['dedup', 'identity', 'delivery'],
   'stage.after_commit': ['dedup', 'identity', 'delivery'],
+  // Nobody passes here but while a person is erased.
+  'erasure.step': [],
   'quota.after_settle': ['quota'],
   'quota.after_usage': ['quota'],
   'quota.after_commit': ['quota'],

@@ -96,6 +96,21 @@ export function decodeIdentityPart(bytes: Buffer): IdentityPart {
   return identityPart.type.fromBuffer(bytes, identityPart.resolver) as IdentityPart;
 }
 
+/** When an event happened, without reading the rest: it stands behind the head and the name. Throws where the bytes are damaged. */
+export function readTimestamp(eventBytes: Buffer): number {
+  const cursor: Cursor = { buffer: eventBytes, at: 0 };
+  const skipString = (): void => {
+    const length = readLong(cursor);
+    cursor.at += length;
+  };
+  skipString();
+  skipString();
+  skipString();
+  readLong(cursor);
+  skipString();
+  return readLong(cursor);
+}
+
 const namePart = projection(eventType, ['event']);
 
 /** Decodes only the name of an event; null where it is damaged. */

@@ -241,3 +241,32 @@ export const replayProgress = record('svc.delivery.ReplayProgress', 'How far a r
 });
 export type ReplayProgress = ValueOf<typeof replayProgress>;
 export type ReplayPhase = ReplayProgress['phase'];
+
+const erasedCount = record('ErasedCount', 'What was erased in one place.', {
+  place: string('A table of ClickHouse, redis, or identity.links.'),
+  count: long('Rows, keys or records.'),
+});
+/**
+ * The record key is its id. It is all that is known of an erasure: what suppresses events of the person, how far it is, and the
+ * receipt. Keyed hashes are of nothing else, so that they are found nowhere else.
+ */
+export const erasure = record('svc.persons.Erasure', 'The erasure of one person of a site.', {
+  erasure_id: string(),
+  site_id: string(),
+  phase: symbols('ErasurePhase', ['suppressing', 'draining', 'deleting', 'done']),
+  detail: string('Stable code of how far it is in the phase, or what it waits for; else empty.'),
+  batch: string('Erasures that are carried out together have the same; empty: it waits for its turn.'),
+  round: int('From 1; one more where rows had come after they were deleted.'),
+  asked_by: string('Label of the admin token, or user:ID of a user.'),
+  asked_at: long('Milliseconds since 1970 UTC; what says an identifier of the person and happened later is kept.'),
+  persons: list(string(), 'Keyed hashes of persons as derived from distinct ids; events of these are dropped.'),
+  identifiers: list(string(), 'Keyed hashes of identifiers; older events that say one are dropped.'),
+  suppressed_at: long('When the last of them was added.'),
+  sealed: nullable(string(), 'What is to be erased, sealed; null once it is.'),
+  erased: list(erasedCount, 'The receipt.'),
+  destinations: list(string(), 'Kinds of destinations of the site when it was asked for; they may have the data.'),
+  updated_at: long(),
+  done_at: nullable(long()),
+});
+export type Erasure = ValueOf<typeof erasure>;
+export type ErasurePhase = Erasure['phase'];

@@ -19,6 +19,7 @@ const SCHEMAS = {
   inventory: records.inventory,
   duplicates: records.duplicates,
   data_read: records.dataRead,
+  erasure: records.erasure,
 };
 export type SchemaName = keyof typeof SCHEMAS;
 

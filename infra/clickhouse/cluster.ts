@@ -12,6 +12,7 @@ const SHARDED_BY: Record<string, string> = {
   duplicates: 'cityHash64(site_id, event_id)',
   repeat_checks: 'cityHash64(place)',
   repeated_events: 'cityHash64(site_id, event_hash)',
+  erasing: 'cityHash64(erasure_id)',
   schema_migrations: 'cityHash64(name)',
   // A view on each shard fills it from what is inserted there.
   event_hours: 'rand()',

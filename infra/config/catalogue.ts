@@ -13,7 +13,15 @@ import {
   variablesOf,
 } from './environment.ts';
 import { COMMAND_LINE, deliveriesSettings, LOCAL, TOOLS } from './local_config.ts';
-import { CLICKHOUSE_PROCESS, FAILPOINT, PARTS, PROCESS, REDIS_PROCESS, SECRETS } from './service_config.ts';
+import {
+  ERASURE_PROCESS,
+  FAILPOINT,
+  PARTS,
+  PROCESS,
+  REDIS_PROCESS,
+  REPLAY_PROCESS,
+  SECRETS,
+} from './service_config.ts';
 import {
   DEDUP,
   DEDUP_PROCESS,
@@ -51,7 +59,17 @@ export function settingGroups(destinations: readonly string[]): Record<string, V
 }
 
 /** The kinds of processes that the service is made of; each delivery is one of its own. */
-export const PROCESSES = ['edge', 'control', 'dedup', 'identity', 'quota', 'warehouse', 'delivery', 'replay'] as const;
+export const PROCESSES = [
+  'edge',
+  'control',
+  'dedup',
+  'identity',
+  'quota',
+  'warehouse',
+  'delivery',
+  'replay',
+  'erasure',
+] as const;
 export type ProcessKind = (typeof PROCESSES)[number];
 
 /** The variables that a process reads; `destination` is that of a delivery. */
@@ -64,7 +82,8 @@ export function readBy(kind: ProcessKind, destinations: readonly string[], desti
     quota: () => REDIS_PROCESS.properties,
     warehouse: () => WAREHOUSE_PROCESS.properties,
     delivery: () => deliveryProcess(destination, destinations).properties,
-    replay: () => CLICKHOUSE_PROCESS.properties,
+    replay: () => REPLAY_PROCESS.properties,
+    erasure: () => ERASURE_PROCESS.properties,
   };
   return variablesOf(schemas[kind]());
 }

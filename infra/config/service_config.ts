@@ -111,7 +111,8 @@ const REDIS = {
   redisUrl: text('REDIS_URL', {
     pattern: '^rediss?://.',
     allowed: 'a redis:// or rediss:// URL',
-    description: 'Address of Redis, with the credentials; read by the edge, dedup, identity, quota and control.',
+    description:
+      'Address of Redis, with the credentials; read by the edge, dedup, identity, quota, control and erasure.',
   }),
   redisCluster: flag('REDIS_CLUSTER', {
     default: false,
@@ -124,7 +125,7 @@ const CLICKHOUSE = {
   clickhouseUrl: text('CLICKHOUSE_URL', {
     ...HTTP_URL,
     description:
-      'Address of ClickHouse, as `http(s)://user:password@host:port/database`; the database must exist. Read by the warehouse, control, replay and provisioning.',
+      'Address of ClickHouse, as `http(s)://user:password@host:port/database`; the database must exist. Read by the warehouse, control, replay, erasure and provisioning.',
   }),
   clickhouseCluster: optionalText('CLICKHOUSE_CLUSTER', {
     allowed: 'the name of a cluster',
@@ -202,7 +203,7 @@ export const SECRETS = {
     allowed: 'id:base64 with 32 bytes each, several with different ids separated by commas',
     startDefault: "the data folder's `secrets.keys`",
     description:
-      "Keys for destinations' secrets and for users' passwords and second factors, read by control and delivery: the first one seals them, and all of them open what they sealed. Control seals anew at its start what another than the first has sealed.",
+      "Keys for destinations' secrets and for users' passwords and second factors, read by control, delivery and erasure: the first one seals them, and all of them open what they sealed. Control seals anew at its start what another than the first has sealed.",
   }),
   identitySecret: Type.Decode(
     text('IDENTITY_SECRET', {
@@ -210,7 +211,7 @@ export const SECRETS = {
       allowed: `base64 of ${IDENTITY_SECRET_BYTES_MIN} bytes or more`,
       startDefault: "the data folder's `identity.secret`",
       description:
-        'Key of the HMAC over the identifiers that people are joined on, and by which rows have phone numbers, read by the edge, identity, the warehouse and control; another secret makes new people of known ones.',
+        'Key of the HMAC over the identifiers that people are joined on, by which rows have phone numbers, and over the ids of erased persons; read by all but quota. Another secret makes new people of known ones, and lets events of erased ones pass.',
     }),
     (base64) => Buffer.from(base64, 'base64'),
   ),
@@ -225,6 +226,17 @@ export const SECRETS = {
     (each) => each.map((base64) => Buffer.from(base64, 'base64')),
   ),
 };
+
+export const REPLAY_PROCESS = Type.Object({
+  ...CLICKHOUSE_PROCESS.properties,
+  identitySecret: SECRETS.identitySecret,
+});
+
+export const ERASURE_PROCESS = Type.Object({
+  ...ANY_PROCESS.properties,
+  secretsKeys: SECRETS.secretsKeys,
+  identitySecret: SECRETS.identitySecret,
+});
 
 function isKeyRing(value: string): boolean {
   try {
@@ -243,9 +255,11 @@ export type RedisParts = Pick<PartsConfig, 'redisUrl' | 'redisCluster'>;
 export type ClickhouseParts = Pick<PartsConfig, 'clickhouseUrl' | 'clickhouseCluster'>;
 export type ProvisionParts = Omit<PartsConfig, keyof RedisParts>;
 export type QuotaConfig = StaticDecode<typeof REDIS_PROCESS>;
-export type ReplayConfig = StaticDecode<typeof CLICKHOUSE_PROCESS>;
+export type ErasureConfig = StaticDecode<typeof ERASURE_PROCESS>;
+export type ReplayConfig = StaticDecode<typeof REPLAY_PROCESS>;
 
 export const partsConfig = (env: Environment): PartsConfig => readSettings(PARTS, env);
 export const quotaConfig = (env: Environment): QuotaConfig => readSettings(REDIS_PROCESS, env);
-export const replayConfig = (env: Environment): ReplayConfig => readSettings(CLICKHOUSE_PROCESS, env);
+export const replayConfig = (env: Environment): ReplayConfig => readSettings(REPLAY_PROCESS, env);
+export const erasureConfig = (env: Environment): ErasureConfig => readSettings(ERASURE_PROCESS, env);
 export const provisionConfig = (env: Environment): StaticDecode<typeof PROVISION> => readSettings(PROVISION, env);

@@ -108,7 +108,11 @@ export function deliverySettings(name: string, names: readonly string[]) {
   });
 }
 
-export const DEDUP_PROCESS = Type.Object({ ...REDIS_PROCESS.properties, ...DEDUP.properties });
+export const DEDUP_PROCESS = Type.Object({
+  ...REDIS_PROCESS.properties,
+  ...DEDUP.properties,
+  identitySecret: SECRETS.identitySecret,
+});
 export const IDENTITY_PROCESS = Type.Object({ ...REDIS_PROCESS.properties, identitySecret: SECRETS.identitySecret });
 export const WAREHOUSE_PROCESS = Type.Object({
   ...CLICKHOUSE_PROCESS.properties,
@@ -123,6 +127,7 @@ export function deliveryProcess(name: string, names: readonly string[]) {
     ...deliverySettings(name, names).properties,
     ...EGRESS.properties,
     secretsKeys: SECRETS.secretsKeys,
+    identitySecret: SECRETS.identitySecret,
   });
 }
 

@@ -48,6 +48,8 @@ export const TOPICS = {
   /** Who read the data of people: apart, so that many reads push no change out. */
   dataReads: 'audit.reads',
   replays: 'delivery.replays',
+  /** Whose events are dropped, and how far their erasure is. */
+  erasures: 'person.erasures',
   inventory: 'inventory',
   /** Events of dead letters that only this stage is to take again. */
   redeliverIdentity: 'again.identity',
@@ -69,6 +71,16 @@ export const SMALL_PARTITIONS = 2;
 
 /** How long the topics that events pass through keep them; nothing can be redelivered or remembered anew for longer. */
 export const EVENT_TOPIC_DAYS = 9;
+
+/** What was written over, or erased, is gone by then: a broker's own choice may leave it for years. */
+const COMPACTED_SOON = { 'max.compaction.lag.ms': String(EVENT_TOPIC_DAYS * DAY_MS) };
+
+/** Kafka deletes whole segments, which it closes after a week. */
+const SEGMENT_DAYS = 7;
+
+/** How many days a record may stand on the topics that events pass through, and on those of dead letters. */
+export const EVENT_RECORD_DAYS = EVENT_TOPIC_DAYS + SEGMENT_DAYS;
+export const DEAD_LETTER_DAYS = DEAD_DAYS + SEGMENT_DAYS;
 
 /**
  * A topic of a transactional stage's offsets. Read whole when a stage starts: brokers take no smaller segments than of 1 MiB,
@@ -97,9 +109,14 @@ export function declareTopics(
     ...{ name, partitions, schema },
     config: { 'cleanup.policy': 'delete', 'retention.ms': String(days * DAY_MS), ...SHARED_CONFIG },
   });
-  const compacted = (name: string, partitions: number, schema: SchemaName): TopicDeclaration => ({
+  const compacted = (
+    name: string,
+    partitions: number,
+    schema: SchemaName,
+    config: Record<string, string> = {},
+  ): TopicDeclaration => ({
     ...{ name, partitions, schema },
-    config: { 'cleanup.policy': 'compact', ...SHARED_CONFIG },
+    config: { 'cleanup.policy': 'compact', ...config, ...SHARED_CONFIG },
   });
   const event = (name: string, schema: SchemaName = 'event_batch'): TopicDeclaration =>
     kept(name, eventPartitions, EVENT_TOPIC_DAYS, schema);
@@ -110,7 +127,7 @@ export function declareTopics(
     event(TOPICS.unique),
     event(TOPICS.identified),
     event(TOPICS.outcomes, 'delivery'),
-    compacted(TOPICS.links, SMALL_PARTITIONS, 'identity_link'),
+    compacted(TOPICS.links, SMALL_PARTITIONS, 'identity_link', COMPACTED_SOON),
     event(TOPICS.counts, 'quota_counts'),
     event(TOPICS.duplicates, 'duplicates'),
     compacted(TOPICS.usage, SMALL_PARTITIONS, 'quota_usage'),
@@ -118,6 +135,7 @@ export function declareTopics(
     kept(TOPICS.audit, 1, auditDays, 'setting'),
     kept(TOPICS.dataReads, 1, auditDays, 'data_read'),
     compacted(TOPICS.replays, 1, 'replay_progress'),
+    compacted(TOPICS.erasures, 1, 'erasure', COMPACTED_SOON),
     event(TOPICS.inventory, 'inventory'),
     small(TOPICS.redeliverIdentity, EVENT_TOPIC_DAYS, 'event_batch'),
     small(TOPICS.redeliverWarehouse, EVENT_TOPIC_DAYS, 'event_batch'),

@@ -6,6 +6,7 @@ import { SMALL_PARTITIONS, STAGES, type Stage, TOPICS } from '#infra/kafka/topic
 import type { Logger } from '#infra/log/logger.ts';
 import { createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
+import type { SuppressionList } from '#pipelines/erasure/suppression.ts';
 import {
   type DeadLetterPosition,
   deadLetterId,
@@ -72,6 +73,16 @@ interface DeadLettersPage {
   next: DeadLetterPosition | null;
 }
 
+function withoutErased(reader: EventBatchReader, suppressed: Pick<SuppressionList, 'kept'>): EventBatchReader {
+  return {
+    ...reader,
+    async read(value) {
+      const read = await reader.read(value);
+      return read.ok ? { ok: true, value: [...suppressed.kept(read.value, (view) => view)] } : read;
+    },
+  };
+}
+
 /** Dead letters, oldest first by stage and partition. */
 export interface DeadLetterStore {
   list(query: ListQuery): Promise<DeadLettersPage>;
@@ -114,12 +125,14 @@ const TAKEN_AGAIN: Record<ResendingStage, string> = {
  * while the registry is away.
  *
  * @param nowMs Milliseconds since 1970 UTC.
+ * @param suppressed Whose events are neither shown nor sent in again, as if a letter did not hold them.
  */
 export function createDeadLetterStore(
   session: KafkaSession,
   registry: Registry,
   logger: Logger,
   nowMs: () => number,
+  suppressed: Pick<SuppressionList, 'kept'> = { kept: (events) => events },
 ): DeadLetterStore {
   const mutex = createMutex();
   let opened: StoreWorld | null = null;
@@ -128,7 +141,7 @@ export function createDeadLetterStore(
       ...{ session, logger, nowMs },
       codec: await createCodec<DeadLetter>(registry, TOPICS.resent, 'dead_letter', 'left_out'),
       resolutions: await createCodec<DeadResolution>(registry, TOPICS.resolved, 'dead_resolution', 'left_out'),
-      reader: await createEventBatchReader(registry, TOPICS.raw),
+      reader: withoutErased(await createEventBatchReader(registry, TOPICS.raw), suppressed),
     };
     return opened;
   }

@@ -126,11 +126,24 @@ export async function hasReached(
 ): Promise<boolean> {
   const ends = await topicOffsets(session.admin, topic);
   for (;;) {
-    const left = (await leftOf(session, groupId, topic, ends)).filter(({ first, end }) => first < end);
-    if (!left.some(mayHoldMore) && !(await holdRecords(session, topic, left))) return true;
+    if (await hasPassed(session, groupId, topic, ends)) return true;
     if (nowMs() >= untilMs) return false;
     await sleep(POLL_MS);
   }
+}
+
+/** The ends of the partitions of a topic at one moment. */
+export type TopicEnds = Awaited<ReturnType<typeof topicOffsets>>;
+
+/** Whether a group has done all that stands before the ends of a topic. */
+export async function hasPassed(
+  session: KafkaSession,
+  groupId: string,
+  topic: string,
+  ends: TopicEnds,
+): Promise<boolean> {
+  const left = (await leftOf(session, groupId, topic, ends)).filter(({ first, end }) => first < end);
+  return !left.some(mayHoldMore) && !(await holdRecords(session, topic, left));
 }
 
 /** Whether ranges of a topic hold any record, not only transaction markers. */
@@ -158,7 +171,7 @@ async function leftOf(
   session: KafkaSession,
   groupId: string,
   topic: string,
-  known?: Awaited<ReturnType<typeof topicOffsets>>,
+  known?: TopicEnds,
 ): Promise<ReplayPartition[]> {
   const ends = known ?? (await topicOffsets(session.admin, topic));
   const reached = await committedOf(session, groupId, topic);

@@ -54,6 +54,7 @@ export const REDIS_COMMANDS = ['eval', 'evalsha', 'info', 'ping', 'select', 'tim
 const INDEX_COMMANDS = ['get', 'set', 'del', 'hset', 'hgetall', 'pexpire'];
 
 const DICTIONARIES = ['merged_persons_base', 'merged_persons_recent'];
+const PERSON_TABLES = 'person_links person_splits merged_persons';
 const AGING = ['event_rows', 'event_hours', 'delivery_outcomes', 'inventory', 'duplicates'];
 
 /** The rights of a process at the installation that delivers to `destinations`; `destination` is that of a delivery. */
@@ -63,7 +64,8 @@ export const rightsOf = (kind: ProcessKind, destinations: readonly string[], des
 const words = (text: string): string[] => text.split(' ');
 
 const { raw, unique, identified, outcomes, links, counts, duplicates, usage, inventory, settings } = TOPICS;
-const { audit, dataReads, replays, resent, resolved, redeliverIdentity, redeliverWarehouse, stageOffsets } = TOPICS;
+const { audit, dataReads, replays, resent, resolved, redeliverIdentity, redeliverWarehouse, stageOffsets, erasures } =
+  TOPICS;
 
 const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination: string) => ProcessRights> = {
   edge: () => ({
@@ -82,13 +84,13 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   }),
   control: (destinations) => ({
     kafka: {
-      // Links say by which evidence people are one, to split them.
+      // Links say by which evidence people are one, to split or erase them.
       reads: [
-        ...[settings, dataReads, replays, resent, resolved, outcomes, links],
+        ...[settings, dataReads, replays, resent, resolved, outcomes, links, erasures],
         ...[...STAGES.map(deadTopic), ...destinations.map(replayTopic)],
       ],
       writes: [
-        ...[settings, links, audit, dataReads, resent, resolved, raw, redeliverIdentity, redeliverWarehouse],
+        ...[settings, links, erasures, audit, dataReads, resent, resolved, raw, redeliverIdentity, redeliverWarehouse],
         ...destinations.map(replayTopic),
       ],
       // How far the stages are.
@@ -118,9 +120,9 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   }),
   dedup: () => ({
     kafka: {
-      reads: [raw, unique, stageOffsets],
+      reads: [raw, unique, stageOffsets, erasures],
       writes: [unique, counts, duplicates, deadTopic('dedup'), stageOffsets],
-      groups: ['dedup', ONCE],
+      groups: ['dedup', TABLE, ONCE],
       transactionalIds: ['dedup'],
     },
     redis: { keys: ['d:*'], commands: [...INDEX_COMMANDS, ...words('hget hdel hsetnx scan unlink')] },
@@ -128,9 +130,9 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   }),
   identity: () => ({
     kafka: {
-      reads: [unique, redeliverIdentity, links, identified, stageOffsets],
+      reads: [unique, redeliverIdentity, links, identified, stageOffsets, erasures],
       writes: [identified, links, deadTopic('identity'), stageOffsets],
-      groups: ['identity', ONCE],
+      groups: ['identity', TABLE, ONCE],
       transactionalIds: ['identity'],
     },
     redis: {
@@ -154,7 +156,18 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   }),
   warehouse: () => ({
     kafka: {
-      reads: [settings, identified, redeliverWarehouse, links, usage, outcomes, inventory, duplicates, stageOffsets],
+      reads: [
+        settings,
+        identified,
+        redeliverWarehouse,
+        links,
+        usage,
+        outcomes,
+        inventory,
+        duplicates,
+        stageOffsets,
+        erasures,
+      ],
       writes: [deadTopic('warehouse'), stageOffsets],
       groups: ['warehouse', TABLE],
     },
@@ -188,7 +201,7 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   }),
   delivery: (_, destination) => ({
     kafka: {
-      reads: [settings, identified, ...topicsOf(destination), stageOffsets],
+      reads: [settings, identified, ...topicsOf(destination), stageOffsets, erasures],
       writes: [outcomes, deadTopic('delivery'), ...topicsOf(destination), stageOffsets],
       groups: [`delivery.${destination}`, TABLE],
       transactionalIds: [`delivery.${destination}`],
@@ -198,7 +211,15 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   }),
   replay: (destinations) => ({
     kafka: {
-      reads: [settings, replays, identified, outcomes, deadTopic('delivery'), ...destinations.map(replayTopic)],
+      reads: [
+        settings,
+        erasures,
+        replays,
+        identified,
+        outcomes,
+        deadTopic('delivery'),
+        ...destinations.map(replayTopic),
+      ],
       writes: [replays, ...destinations.map(replayTopic)],
       groups: ['replay', TABLE, ONCE],
       groupsDescribed: ['delivery', 'warehouse'],
@@ -207,6 +228,28 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
     },
     redis: null,
     clickhouse: [{ privileges: ['SELECT'], on: ['delivery_outcomes'] }],
+  }),
+  erasure: () => ({
+    kafka: {
+      // What stages have yet to pass is read to its end.
+      reads: [erasures, links, unique, identified, outcomes, duplicates, redeliverIdentity, redeliverWarehouse],
+      writes: [erasures, links],
+      groups: ['erasure', TABLE, ONCE],
+      groupsDescribed: words('identity warehouse'),
+      transactionalIds: ['erasure'],
+    },
+    redis: { keys: words('i:* engage:*'), commands: words('get set del hkeys hgetall srem') },
+    clickhouse: [
+      { privileges: ['SELECT', 'dictGet'], on: ['*'] },
+      { privileges: ['SELECT'], on: words('system.mutations system.dictionaries') },
+      { privileges: ['INSERT'], on: words('erasing event_hours') },
+      { privileges: ['TRUNCATE'], on: ['erasing'] },
+      {
+        privileges: ['ALTER DELETE'],
+        on: words(`event_rows delivery_outcomes duplicates repeated_events ${PERSON_TABLES}`),
+      },
+      { privileges: ['SYSTEM RELOAD DICTIONARY'], on: [] },
+    ],
   }),
 };
 

@@ -1,7 +1,7 @@
 // Proofs that come with a submission: the token of what was shown, and a solved challenge.
 
 import { hash, timingSafeEqual } from 'node:crypto';
-import { hmacSha256 } from '#pipelines/privacy/hash_identifiers.ts';
+import { hmacSha256 } from '#pipelines/privacy/keyed_hash.ts';
 import type { Proof } from './engage_request.ts';
 import type { ItemName } from './visitor_memory.ts';
 

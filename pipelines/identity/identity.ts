@@ -1,6 +1,7 @@
 // Identity: which person an event is of, how persons are linked, split and restored.
 
-import { createHmac, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { hmacSha256 } from '#pipelines/privacy/keyed_hash.ts';
 import { memoize } from '#pipelines/stage.ts';
 import type { Identifiers, Person, SourcePosition } from '#schemas/event.ts';
 import { decodeIdentityPart, type EncodedEvent, type IdentityPart } from '#schemas/event_batch.ts';
@@ -30,8 +31,9 @@ export async function identify(
   views: readonly EncodedEvent[],
   store: IdentityStore,
   secret: Buffer,
+  isErased: IsErasedPerson = () => false,
 ): Promise<Identified> {
-  const questions = allLookups(views, secret);
+  const questions = allLookups(views, secret, isErased);
   const personOf = memoize(
     ({ personId, identifiers }: IdentityAnswer): Person => ({ person_id: personId, identifiers }),
   );
@@ -63,15 +65,25 @@ interface EventQuestion {
   question: IdentityLookup;
 }
 
+/** Whether a person of a site, as derived from a distinct id, was erased: events that name the id join nobody to it. */
+type IsErasedPerson = (siteId: string, personId: string) => boolean;
+
 /** What identity asks of events, in their order. */
-export function allLookups(views: readonly EncodedEvent[], secret: Buffer): EventQuestion[] {
+export function allLookups(
+  views: readonly EncodedEvent[],
+  secret: Buffer,
+  isErased: IsErasedPerson = () => false,
+): EventQuestion[] {
   const persons = memoize((siteId: string) => memoize((distinctId: string) => basePersonId(siteId, distinctId)));
   const all: EventQuestion[] = [];
   views.forEach((view, index) => {
     const { siteId, distinctId, receivedAtMs } = view;
     const visitor = persons(siteId)(distinctId);
     const event = { siteId, distinctId, basePersonId: visitor, receivedAtMs, coordinate: coordinateOf(view) };
-    const questions = lookupsOf(secret, event, decodeIdentityPart(view.eventBytes));
+    const part = decodeIdentityPart(view.eventBytes);
+    const previousId = part.previous_distinct_id;
+    const isForgotten = previousId !== null && isErased(siteId, basePersonId(siteId, previousId));
+    const questions = lookupsOf(secret, event, isForgotten ? { ...part, previous_distinct_id: null } : part);
     questions.forEach((question, at) => {
       all.push({ index, isOfVisitor: at === questions.length - 1, question });
     });
@@ -136,7 +148,7 @@ export interface IdentityStore {
 }
 
 /** Identifiers that join people. Names do not. */
-const JOINING = ['email', 'phone', 'external_id'] as const;
+export const JOINING = ['email', 'phone', 'external_id'] as const;
 
 /** By identifier of a question the node that it links by. */
 export function statedNodes({ identifiers, nodes }: IdentityLookup): Partial<Record<keyof Identifiers, string>> {
@@ -149,7 +161,7 @@ const USER_NODE = 'u:';
 
 /** Bare hashes of phones can be enumerated; joined on an HMAC they are worth nothing outside. */
 export function nodeOf(secret: Buffer, siteId: string, kind: string, hashed: string): string {
-  return createHmac('sha256', secret).update(`${siteId}\n${kind}\n${hashed}`).digest('base64url').slice(0, 32);
+  return hmacSha256(secret, `${siteId}\n${kind}\n${hashed}`).toString('base64url').slice(0, 32);
 }
 
 /**

@@ -1,7 +1,8 @@
 // The id of an event: the sender's, or a digest of what it says.
 import type { Found } from '#pipelines/privacy/collect_identifiers.ts';
-import { hmacSha256, pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
+import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
+import { hmacSha256 } from '#pipelines/privacy/keyed_hash.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import { idWorkBudget, type WorkBudget } from '#pipelines/privacy/work_budget.ts';
 import type { Event } from '#schemas/event.ts';

@@ -24,6 +24,7 @@ export const PERMISSIONS = [
   'query.aggregates',
   'query.events',
   'query.persons',
+  'persons.erase',
   'query.sql',
   'queries.manage',
   'tokens.manage',

@@ -19,6 +19,7 @@ import { destinationCommands } from './destinations.ts';
 import { exportCommands } from './export/export_commands.ts';
 import { importCommands } from './import/import_commands.ts';
 import { keyCommands } from './keys.ts';
+import { accessCommands } from './persons.ts';
 import { personCommands, queryCommands } from './query.ts';
 import { deadCommands, replayCommands } from './redelivery.ts';
 import { scaffoldCommands } from './scaffold.ts';
@@ -49,6 +50,7 @@ export const COMMANDS: Commands = {
   ...deadCommands,
   ...queryCommands,
   ...personCommands,
+  ...accessCommands,
   ...analystCommands,
   ...tokenCommands,
   ...userCommands,

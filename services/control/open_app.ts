@@ -16,6 +16,9 @@ import type { HttpServer } from '#infra/http/http_server.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createProviderClient } from '#infra/oidc/provider_client.ts';
+import { createErasureRequests } from '#infra/persons/erasure_requests.ts';
+import { followErasures } from '#infra/persons/erasure_topic.ts';
+import { createPersonData } from '#infra/persons/person_data.ts';
 import { createPersonSplits } from '#infra/persons/person_splits.ts';
 import { createDeadLetterStore } from '#infra/redelivery/dead_letter_store.ts';
 import { followReplays } from '#infra/redelivery/replay_topics.ts';
@@ -30,6 +33,7 @@ import { createRecordSeal, parseKeyRing, sealSecret } from '#infra/secrets/seal.
 import { openDataReadLog } from '#infra/settings/data_read_log.ts';
 import { openSettingsJournal } from '#infra/settings/journal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+import { readSubject } from '#pipelines/erasure/subject.ts';
 import { nodeOf, phoneHmac, visitorNode } from '#pipelines/identity/identity.ts';
 import { isRole } from '#pipelines/settings/access.ts';
 import { createControlApp } from './app.ts';
@@ -98,6 +102,25 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   onStop(async () => redis.disconnect());
   const replays = await followReplays(session, registry, logger, fatal);
   onStop(() => replays.stop());
+  const erasures = await followErasures(session, registry, logger, fatal, config.identitySecret);
+  onStop(() => erasures.stop());
+  const personRows = createWarehouse(config.parts.clickhouseUrl);
+  onStop(() => personRows.close());
+  const persons = createPersonData({
+    session,
+    registry,
+    redis,
+    warehouse: personRows,
+    identitySecret: config.identitySecret,
+  });
+  const erasing = {
+    session,
+    erasures,
+    seal: recordSeal,
+    identitySecret: config.identitySecret,
+    logger,
+    nowMs: Date.now,
+  };
   const queries = openQueries({
     clickhouseUrl: config.parts.clickhouseUrl,
     cluster: config.parts.clickhouseCluster,
@@ -108,8 +131,6 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     logger,
   });
   onStop(() => queries.close());
-  const splitRows = createWarehouse(config.parts.clickhouseUrl);
-  onStop(() => splitRows.close());
   const egress = createEgress({
     ...EGRESS_DEFAULTS,
     allowHttp: config.allowLoopback,
@@ -139,7 +160,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     analysts: queries.analysts,
     stages: createStageView({ admin: session.admin, groupOf: session.groupOf, nowMs: Date.now }),
     sendTest: createTestSender({ ring, egress, baseUrls: config.deliveryBaseUrls, nowMs: Date.now, monotonicMs }),
-    deadLetters: limitDeadLetterReads(createDeadLetterStore(session, registry, logger, Date.now)),
+    deadLetters: limitDeadLetterReads(createDeadLetterStore(session, registry, logger, Date.now, erasures.list)),
     dataReads: { read: dataReads.read, list: gateDataReads(dataReadLog) },
     replayProgress: (id) => replays.states.get(id),
     replaysNow: replays.readAllNow,
@@ -152,8 +173,12 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     visitorNode: (siteId, distinctId) => visitorNode(config.identitySecret, siteId, distinctId),
     splits: createPersonSplits({
       ...{ session, registry, redis, logger, nowMs: Date.now },
-      ...{ warehouse: splitRows, cluster: config.parts.clickhouseCluster },
+      ...{ warehouse: personRows, cluster: config.parts.clickhouseCluster },
     }),
+    readSubject: (typed, site) => readSubject(typed, site, [config.identitySecret, ...config.formerIdentitySecrets]),
+    persons,
+    erasures: erasures.all,
+    eraseRequests: createErasureRequests(erasing),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,
     dns,

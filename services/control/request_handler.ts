@@ -280,9 +280,9 @@ function refuseLate(call: KnownCall, { code, problems }: Refused): HttpReply {
 export interface ControlOptions
   extends SignInParts,
     Pick<RequestContext, 'adapters' | 'domainRules' | 'edgeUrl' | 'isAddressAllowed' | 'replayProgress' | 'seal'>,
-    Pick<RequestContext, 'keyedIdentifier' | 'phoneHmacs' | 'visitorNode'>,
+    Pick<RequestContext, 'keyedIdentifier' | 'phoneHmacs' | 'readSubject' | 'visitorNode'>,
     Pick<ControlServices, 'analysts' | 'queries' | 'readSiteRejections' | 'readTagRecord' | 'replaysNow' | 'running'>,
-    Pick<ControlServices, 'sendTest' | 'splits' | 'stages'> {
+    Pick<ControlServices, 'eraseRequests' | 'erasures' | 'persons' | 'sendTest' | 'splits' | 'stages'> {
   keyUse: KeyUseView;
   monthUse: MonthUseView;
   deadLetters: DeadLettersFor;

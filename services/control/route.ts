@@ -6,12 +6,15 @@ import { Compile, type Validator } from 'typebox/compile';
 import type { AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
 import type { QueryCaller, RunningQueries } from '#infra/clickhouse/running_queries.ts';
 import type { Span } from '#infra/clickhouse/select_rows.ts';
+import type { ErasureRequests } from '#infra/persons/erasure_requests.ts';
+import type { PersonData } from '#infra/persons/person_data.ts';
 import type { PersonSplits } from '#infra/persons/person_splits.ts';
 import type { DeadLetterStore } from '#infra/redelivery/dead_letter_store.ts';
 import type { RejectionRecord, TagRecord } from '#infra/redis/edge_reports.ts';
 import type { DataReadLog } from '#infra/settings/data_read_log.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
+import type { PersonSubject, TypedSubject } from '#pipelines/erasure/subject.ts';
 import type { Permission, Place, Principal } from '#pipelines/settings/access.ts';
 import { behind, issuerKey } from '#pipelines/settings/admin_tokens.ts';
 import { accountOfGrants } from '#pipelines/settings/audit.ts';
@@ -28,8 +31,8 @@ import {
 import type { Problem } from '#pipelines/settings/problems.ts';
 import type { RandomBytes } from '#pipelines/settings/secrets.ts';
 import { changesMadeKey } from '#pipelines/settings/table.ts';
-import type { ReplayProgress } from '#schemas/records.ts';
-import type { ChangesMade, Setting } from '#schemas/setting.ts';
+import type { Erasure, ReplayProgress } from '#schemas/records.ts';
+import type { ChangesMade, Setting, Site } from '#schemas/setting.ts';
 import { type Meta, nothing, PAGE_ITEMS, problemsOfErrors, type SchemaError } from '#services/control_api/fields.ts';
 import type { Access, Caller, Input, Judge, SignInPlace } from './auth.ts';
 import type { SendTest } from './destinations/test_sender.ts';
@@ -74,6 +77,8 @@ export interface RequestContext {
   phoneHmacs(siteId: string, sha256: string): readonly string[];
   /** By what people of a site are joined who have said an identifier, given as its SHA-256. */
   keyedIdentifier(siteId: string, identifier: 'email' | 'phone' | 'external_id', sha256: string): string;
+  /** Whom what was typed in means, of a site; null where events could not have it. */
+  readSubject(typed: TypedSubject, site: Site): PersonSubject | null;
   /** By what other ids of a site are a distinct id's. */
   visitorNode(siteId: string, distinctId: string): string;
   seal(place: { siteId: string; destination: string; field: string }, value: string): string;
@@ -159,6 +164,10 @@ export interface ControlServices {
   /** Null: this installation makes no users of ClickHouse. */
   analysts: AnalystUsers | null;
   splits: PersonSplits;
+  persons: PersonData;
+  eraseRequests: ErasureRequests;
+  /** Erasures by their ids, kept current. */
+  erasures: ReadonlyMap<string, Erasure>;
   stages: StageView;
   sendTest: SendTest;
   /** How far each replay is at this moment, by replay id. */

@@ -5,6 +5,7 @@ import { type Codec, createCodec, createEventBatchReader, type EventBatchReader 
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import type { Place, Source } from '#pipelines/delivery/delivery_run.ts';
 import { delayOfTopic, pollRetryTopic, replayTopic } from '#pipelines/delivery/retry_topics.ts';
+import type { SuppressionList } from '#pipelines/erasure/suppression.ts';
 import { createDeadLetter } from '#pipelines/redelivery/dead_letter.ts';
 import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeliveryJobRecord } from '#schemas/records.ts';
@@ -34,6 +35,8 @@ export interface SiteJob {
 export interface TakenJobs {
   jobs: SiteJob[];
   dead: DeadLetter[];
+  /** How many events were left out as their persons were erased. */
+  erased: number;
   /** Records of a lane that make way for those behind them, with the offsets they had. */
   moved: { offset: number; record: OutRecord }[];
   /** Set where records of a lane are not due yet. */
@@ -49,7 +52,12 @@ interface RetryTopicWatch {
 }
 
 /** Reads the main topic and the lanes of one destination into jobs. */
-export async function createJobReader(registry: Registry, destination: string, retryTopics: RetryTopicWatch) {
+export async function createJobReader(
+  registry: Registry,
+  destination: string,
+  retryTopics: RetryTopicWatch,
+  suppressed: Pick<SuppressionList, 'kept'>,
+) {
   const reader = await createEventBatchReader(registry, TOPICS.identified);
   const jobs = await createCodec<DeliveryJobRecord>(registry, replayTopic(destination), 'delivery_job');
   return {
@@ -60,14 +68,27 @@ export async function createJobReader(registry: Registry, destination: string, r
       return job.ok ? viewsIn(await reader.read(job.value.batch)) : null;
     },
     async take(batch: InBatch, nowMs: number): Promise<TakenJobs> {
-      if (batch.topic === TOPICS.identified) return fromEvents(batch, reader, nowMs);
+      if (batch.topic === TOPICS.identified) return withoutErased(await fromEvents(batch, reader, nowMs), suppressed);
       const read = await Promise.all(batch.records.map((record) => readJob(batch, record, jobs, reader, nowMs)));
-      return fromRetryTopic(batch, read, delayOfTopic(destination, batch.topic), retryTopics, nowMs);
+      const taken = fromRetryTopic(batch, read, delayOfTopic(destination, batch.topic), retryTopics, nowMs);
+      return withoutErased(taken, suppressed);
     },
   };
 }
 
-async function fromEvents(batch: InBatch, reader: EventBatchReader, nowMs: number): Promise<TakenJobs> {
+type ReadJobs = Omit<TakenJobs, 'erased'>;
+
+function withoutErased(read: ReadJobs, suppressed: Pick<SuppressionList, 'kept'>): TakenJobs {
+  let erased = 0;
+  const jobs = read.jobs.flatMap((job) => {
+    const events = suppressed.kept(job.events, ({ view }) => view);
+    erased += job.events.length - events.length;
+    return events.length === 0 ? [] : [{ ...job, events: [...events] }];
+  });
+  return { ...read, jobs, erased };
+}
+
+async function fromEvents(batch: InBatch, reader: EventBatchReader, nowMs: number): Promise<ReadJobs> {
   const read = await readRecords('delivery', batch, batch.records, reader, nowMs);
   const sites = new Map<string, SiteJob>();
   for (const event of read.records.flatMap(({ offset, views }) => eventsAt(offset, views))) {
@@ -95,7 +116,7 @@ function fromRetryTopic(
   delayMs: number,
   { releases, scans }: RetryTopicWatch,
   nowMs: number,
-): TakenJobs {
+): ReadJobs {
   const duesMs = read.map((one) => dueMsOf(one, releases));
   const skipCount = scans.skipCount(batch, delayMs, nowMs);
   const look = pollRetryTopic({ duesMs, nowMs, delayMs, isMoreBehind: batch.lag > 0, skipCount });

@@ -7,7 +7,7 @@ import { DESTINATIONS, destinationNamed } from '#pipelines/delivery/registry.ts'
 import { topicsOf } from '#pipelines/delivery/retry_topics.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { deadLetterResult } from '#services/stage/batches.ts';
-import { openSettings } from '#services/stage/runtime.ts';
+import { openSettings, openSuppressionList } from '#services/stage/runtime.ts';
 import { consumerOptions, runStage } from '#services/stage/stage.ts';
 import { openDeliveries } from './attempts.ts';
 import { createJobReader } from './job_reader.ts';
@@ -53,7 +53,8 @@ runStage(
       scans,
       beganMs: Date.now(),
     });
-    const jobs = await createJobReader(registry, adapter.name, { releases, scans });
+    const suppressed = await openSuppressionList(runtime, config.identitySecret);
+    const jobs = await createJobReader(registry, adapter.name, { releases, scans }, suppressed);
     const schemaId = await registry.idOf(TOPICS.identified, 'event_batch');
     const transform = createTransform({
       ...{ settings, attempts, watch, uncommitted, metrics, jobs, schemaId },

@@ -4,8 +4,9 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import type { TransformResult } from '#infra/kafka/transactional_stage.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { isHandedOver, type UncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
+import { ERASED } from '#pipelines/erasure/suppression.ts';
 import type { DeadLetter } from '#schemas/records.ts';
-import { isolatePoisonPills, publishBatchCounts } from '#services/stage/batches.ts';
+import { count, isolatePoisonPills, publishBatchCounts } from '#services/stage/batches.ts';
 import type { Attempted, Attempts } from './attempts.ts';
 import type { OutageWatch } from './delivery_ports.ts';
 import type { JobReader, TakenJobs } from './job_reader.ts';
@@ -64,6 +65,8 @@ async function attempt(options: TransformOptions, batch: InBatch, isProbe: boole
   }
   const { attempted, unreadable, thrown, moved, leave } = resolveBatch(work, batch, nowMs());
   const { outputs, tally, committed } = output.write(attempted, [...unreadable, ...thrown], nowMs());
+  tally.in += taken.erased;
+  if (taken.erased > 0) count(tally.dropped, ERASED, taken.erased);
   return {
     outputs: [...outputs, ...moved.map(({ record }) => record)],
     ...(leave === undefined ? {} : { leave }),

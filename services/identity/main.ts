@@ -19,31 +19,35 @@ const LINGER_MS = 200;
  * its person on `events.identified`, new links on `identity.links`, and the offset; a record that cannot be read goes to
  * `dead.identity` in the same transaction.
  */
-runEventStage<IdentityConfig, StageEvent, Identified>('identity', identityConfig, async (runtime, config) => {
-  const { registry, metrics, session } = runtime;
-  // Reads event batches of any topic, and has the schema id under which those of events.identified are written.
-  const reader = await createEventBatchReader(registry, TOPICS.identified);
-  const links = await createCodec<IdentityLink>(registry, TOPICS.links, 'identity_link');
-  const persons = await openPersons(runtime, config, reader, links);
-  const capped = metrics.counter(
-    'svc_identity_capped_total',
-    'Identifiers left unjoined: at the cap on distinct ids of a person, or where a distinct id is another user’s',
-    [],
-  );
-  return {
-    reads: [TOPICS.unique, TOPICS.redeliverIdentity],
-    reader,
-    lingerMs: LINGER_MS,
-    eventsOf: uniqueEvents,
-    decide: persons.identify,
-    write: (decisions) => [
-      ...identifiedEvents(decisions, reader.schemaId, session.config.eventPartitions),
-      ...linkRecords(decisions, links),
-    ],
-    count: (decisions) => ({ passed: decisions.reduce((sum, { entries }) => sum + entries.length, 0) }),
-    committed: (decisions) => capped.inc(decisions.reduce((sum, decision) => sum + decision.capped, 0)),
-  };
-});
+runEventStage<IdentityConfig, StageEvent, Identified>(
+  'identity',
+  identityConfig,
+  async (runtime, config, suppressed) => {
+    const { registry, metrics, session } = runtime;
+    // Reads event batches of any topic, and has the schema id under which those of events.identified are written.
+    const reader = await createEventBatchReader(registry, TOPICS.identified);
+    const links = await createCodec<IdentityLink>(registry, TOPICS.links, 'identity_link');
+    const persons = await openPersons(runtime, config, reader, links, suppressed);
+    const capped = metrics.counter(
+      'svc_identity_capped_total',
+      'Identifiers left unjoined: at the cap on distinct ids of a person, or where a distinct id is another user’s',
+      [],
+    );
+    return {
+      reads: [TOPICS.unique, TOPICS.redeliverIdentity],
+      reader,
+      lingerMs: LINGER_MS,
+      eventsOf: uniqueEvents,
+      decide: persons.identify,
+      write: (decisions) => [
+        ...identifiedEvents(decisions, reader.schemaId, session.config.eventPartitions),
+        ...linkRecords(decisions, links),
+      ],
+      count: (decisions) => ({ passed: decisions.reduce((sum, { entries }) => sum + entries.length, 0) }),
+      committed: (decisions) => capped.inc(decisions.reduce((sum, decision) => sum + decision.capped, 0)),
+    };
+  },
+);
 
 /** The events of a record of events.unique, with the coordinates that dedup gave them. */
 function uniqueEvents({ views }: ReadRecord): StageEvent[] {

@@ -6,6 +6,7 @@ import type { InRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createIdentityStore, type IdentityIndex } from '#infra/redis/indexes/identity_index.ts';
 import type { Codec, EventBatchReader } from '#infra/registry/codec.ts';
+import type { SuppressionList } from '#pipelines/erasure/suppression.ts';
 import {
   allLookups,
   type Identified,
@@ -25,12 +26,16 @@ type RestoreItem =
   | { siteId: string; link: IdentityLink; question?: never }
   | { siteId: string; question: IdentityLookup; link?: never };
 
-/** Who belongs together, in Redis, made again from `identity.links` where Redis has lost it: resolves when it is whole. */
+/**
+ * Who belongs together, in Redis, made again from `identity.links` where Redis has lost it: resolves when it is whole. What the topics
+ * still hold of erased persons is not taught again.
+ */
 export async function openPersons(
   runtime: Runtime,
   { parts, identitySecret: secret }: Pick<IdentityConfig, 'parts' | 'identitySecret'>,
   reader: EventBatchReader,
   links: Codec<IdentityLink>,
+  suppressed: Pick<SuppressionList, 'isErasedPerson' | 'kept'>,
 ) {
   const { index, use } = await openStageIndex<IdentityIndex>(runtime, parts, {
     name: 'identity',
@@ -65,7 +70,7 @@ export async function openPersons(
       undecided = 0;
       await readAll(TOPICS.links, async ({ value }) => {
         const link = await links.decode(value);
-        if (!link.ok) return [];
+        if (!link.ok || suppressed.isErasedPerson(link.value.site_id, link.value.person_id)) return [];
         if (isUndecided(link.value)) undecided++;
         return isOfPass(link.value) ? [{ siteId: link.value.site_id, link: link.value }] : [];
       });
@@ -73,7 +78,8 @@ export async function openPersons(
     await readAll(TOPICS.identified, async ({ value }) => {
       const batch = await reader.read(value);
       if (!batch.ok) return [];
-      return allLookups(batch.value, secret).flatMap(({ question }) =>
+      const views = suppressed.kept(batch.value, (view) => view);
+      return allLookups(views, secret, suppressed.isErasedPerson).flatMap(({ question }) =>
         question.identifiers === null ? [] : [{ siteId: question.siteId, question }],
       );
     });
@@ -83,7 +89,7 @@ export async function openPersons(
     /** Says who each event belongs to, and learns from the events that may stitch. */
     async identify(events: readonly StageEvent[]): Promise<Identified> {
       const views = events.map(({ view }) => view);
-      const identified = await use(() => identify(views, index, secret));
+      const identified = await use(() => identify(views, index, secret, suppressed.isErasedPerson));
       failpoint('identity.after_resolve');
       return identified;
     },

@@ -6,7 +6,7 @@ import { type FollowedReplays, followReplays } from '#infra/redelivery/replay_to
 import { createCodec } from '#infra/registry/codec.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
 import type { DeliveryJobRecord } from '#schemas/records.ts';
-import { openSettings, type Runtime, runProcess } from '#services/stage/runtime.ts';
+import { openSettings, openSuppressionList, type Runtime, runProcess } from '#services/stage/runtime.ts';
 import { createReplayRunner, joinLeaderElection } from './replay_runner.ts';
 import type { ReplayContext } from './replay_source.ts';
 
@@ -18,7 +18,8 @@ runProcess('replay', replayConfig, async (runtime, config) => {
   const { table } = await openSettings(runtime);
   const replays = await followReplays(session, registry, logger, fatal);
   onStop(() => replays.stop());
-  const context = await openContext(runtime, config.parts, table, replays);
+  const suppressed = await openSuppressionList(runtime, config.identitySecret);
+  const context = await openContext(runtime, config.parts, { table, suppressed }, replays);
   const leaders = await joinLeaderElection(session, logger, fatal);
   onStop(() => leaders.stop());
   let stopping = false;
@@ -48,7 +49,7 @@ runProcess('replay', replayConfig, async (runtime, config) => {
 async function openContext(
   { session, registry, logger, onStop }: Runtime,
   { clickhouseUrl }: Pick<ClickhouseParts, 'clickhouseUrl'>,
-  table: ReplayContext['table'],
+  followed: Pick<ReplayContext, 'table' | 'suppressed'>,
   replays: Pick<FollowedReplays, 'codec'>,
 ): Promise<ReplayContext> {
   const warehouse = createWarehouse(clickhouseUrl);
@@ -57,7 +58,7 @@ async function openContext(
     session,
     registry,
     warehouse,
-    table,
+    ...followed,
     progress: replays.codec,
     jobsOf: (destination) => createCodec<DeliveryJobRecord>(registry, replayTopic(destination), 'delivery_job'),
     eventSchemaId: await registry.idOf(TOPICS.identified, 'event_batch'),

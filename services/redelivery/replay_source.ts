@@ -13,6 +13,7 @@ import { holdRecords, isCaughtUp, mayHoldMore, partitionFacts } from '#infra/red
 import { type Codec, createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
+import type { SuppressionList } from '#pipelines/erasure/suppression.ts';
 import { createPassed, gapsOf, type Range, rangeOf } from '#pipelines/redelivery/replay.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { EncodedEvent } from '#schemas/event_batch.ts';
@@ -24,6 +25,8 @@ export interface ReplayContext {
   registry: Registry;
   warehouse: Warehouse;
   table: SettingsTable;
+  /** Whose events are left out, as if they were not there. */
+  suppressed: Pick<SuppressionList, 'kept'>;
   progress: Codec<ReplayProgress>;
   /** Writes the jobs that delivery reads, whatever the destination: they share a schema, not an id. */
   jobsOf(destination: string): Promise<Codec<DeliveryJobRecord>>;

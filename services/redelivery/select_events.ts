@@ -46,8 +46,8 @@ export function createSelector(
 
   return async ({ records }, done) => {
     const { past = [], fresh = [] } = Object.groupBy(records, ({ offset }) => (offset < done ? 'past' : 'fresh'));
-    remember((await readViews(source, past)).views);
-    const { views, unreadable } = await readViews(source, fresh);
+    remember((await readViews(context, source, past)).views);
+    const { views, unreadable } = await readViews(context, source, fresh);
     const meant = firstOfEach(
       views.filter(({ siteId }) => isMeant(replay, siteId, hasDestination)),
       places,
@@ -61,11 +61,13 @@ export function createSelector(
 }
 
 async function readViews(
+  { suppressed }: Pick<ReplayContext, 'suppressed'>,
   source: Source,
   records: Slice['records'],
 ): Promise<{ views: EncodedEvent[]; unreadable: number }> {
   const read = await Promise.all(records.map((record) => source.read(record)));
-  return { views: read.flatMap(({ views }) => views), unreadable: read.filter(({ unreadable }) => unreadable).length };
+  const views = read.flatMap((one) => suppressed.kept(one.views, (view) => view));
+  return { views, unreadable: read.filter(({ unreadable }) => unreadable).length };
 }
 
 /** The first of each event, where it did not come before. */

@@ -5,6 +5,7 @@ import type { OutRecord } from '#infra/kafka/record.ts';
 import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import { runTransactionalStage, type TransformResult } from '#infra/kafka/transactional_stage.ts';
 import { createCodec, type EventBatchReader } from '#infra/registry/codec.ts';
+import { ERASED, type SuppressionList } from '#pipelines/erasure/suppression.ts';
 import type { SourcePosition } from '#schemas/event.ts';
 import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
@@ -21,7 +22,7 @@ import {
   readRecords,
   viewsIn,
 } from './batches.ts';
-import type { Runtime } from './runtime.ts';
+import { openSuppressionList, type Runtime } from './runtime.ts';
 import { consumerOptions, runStage } from './stage.ts';
 
 /** An event as a stage works on it. */
@@ -59,23 +60,25 @@ export interface EventStage<Event extends StageEvent, Decision> {
 }
 
 /**
- * Runs a stage over events: read, isolate poison, decide, write and commit in one transaction, count. A record that cannot be
- * read, and an event that makes the decision throw, become dead letters, and their neighbours pass.
+ * Runs a stage over events: read, drop those of erased persons, isolate poison, decide, write and commit in one transaction, count.
+ * A record that cannot be read, and an event that makes the decision throw, become dead letters, and their neighbours pass.
  */
-export function runEventStage<C extends ProcessConfig, Event extends StageEvent, Decision>(
+export function runEventStage<C extends ProcessConfig & { identitySecret: Buffer }, Event extends StageEvent, Decision>(
   name: 'dedup' | 'identity',
   read: (env: Environment) => C,
-  define: (runtime: Runtime, config: C) => Promise<EventStage<Event, Decision>>,
+  define: (runtime: Runtime, config: C, suppressed: SuppressionList) => Promise<EventStage<Event, Decision>>,
 ): void {
   runStage(name, read, async (runtime, config) => {
     const { metrics, registry, session } = runtime;
-    const stage = await define(runtime, config);
+    const suppressed = await openSuppressionList(runtime, config.identitySecret);
+    const stage = await define(runtime, config, suppressed);
     const dead = await createCodec<DeadLetter>(registry, deadTopic(name), 'dead_letter');
 
     async function transform(batch: InBatch): Promise<TransformResult> {
       const startedMs = Date.now();
       const read = await readRecords(name, batch, batch.records, stage.reader, startedMs);
-      const events = read.records.flatMap((record) => stage.eventsOf(record, batch));
+      const all = read.records.flatMap((record) => stage.eventsOf(record, batch));
+      const events = suppressed.kept(all, ({ view }) => view);
       const work = { stage: name, batch, schemaId: stage.reader.schemaId, nowMs: startedMs };
       const decided = await isolatePoisonPills(
         work,
@@ -84,6 +87,9 @@ export function runEventStage<C extends ProcessConfig, Event extends StageEvent,
         (some) => stage.decide(some),
       );
       const tally = tallyOf(stage.count(decided.results), events, decided.dead.length);
+      const erased = all.length - events.length;
+      tally.in += erased;
+      if (erased > 0) count(tally.dropped, ERASED, erased);
       const outputs = await stage.write(decided.results, { batch, records: read.records });
       outputs.push(...deadRecords(name, [...read.dead, ...decided.dead], dead, tally, SMALL_PARTITIONS));
       return {

@@ -11,6 +11,7 @@ import { createKeyedProducer, type KeyedProducer } from '#infra/kafka/producers.
 import { declareTopics } from '#infra/kafka/topics.ts';
 import { createLogger, type Logger } from '#infra/log/logger.ts';
 import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
+import { followErasures } from '#infra/persons/erasure_topic.ts';
 import { createRedis, type Redis } from '#infra/redis/client.ts';
 import {
   createPatientRegistry,
@@ -19,6 +20,7 @@ import {
   watchRegistry,
 } from '#infra/registry/schema_registry.ts';
 import { type FollowedSettings, followSettings } from '#infra/settings/follow_settings.ts';
+import type { SuppressionList } from '#pipelines/erasure/suppression.ts';
 
 export interface Runtime {
   stage: string;
@@ -268,6 +270,16 @@ export async function openSettings({ session, registry, logger, fatal, onStop }:
   const settings = await followSettings(session, registry, logger, fatal);
   onStop(() => settings.stop());
   return settings;
+}
+
+/** Whose events are dropped as they were erased: the list follows its topic until the process stops. */
+export async function openSuppressionList(
+  { session, registry, logger, fatal, onStop }: Runtime,
+  identitySecret: Buffer,
+): Promise<SuppressionList> {
+  const erasures = await followErasures(session, registry, logger, fatal, identitySecret);
+  onStop(() => erasures.stop());
+  return erasures.list;
 }
 
 /** A producer for records with a partition of their own, which ends with the process. */

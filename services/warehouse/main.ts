@@ -6,7 +6,7 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import { createEventBatchReader } from '#infra/registry/codec.ts';
 import { phoneHmac } from '#pipelines/identity/identity.ts';
 import { viewsIn } from '#services/stage/batches.ts';
-import { openProducer } from '#services/stage/runtime.ts';
+import { openProducer, openSuppressionList } from '#services/stage/runtime.ts';
 import { consumerOptions, runStage } from '#services/stage/stage.ts';
 import { openDeadLetters } from './dead_letters.ts';
 import { createInsert, createTableWaits } from './insert.ts';
@@ -25,7 +25,12 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
   const { session, registry, metrics, logger } = runtime;
   const { warehouse, personReloader } = await openWarehouse(runtime, config);
   const { identitySecret } = config;
-  const tables = await createTables(registry, (siteId, sha256) => phoneHmac(identitySecret, siteId, sha256));
+  const tables = await createTables(
+    registry,
+    (siteId, sha256) => phoneHmac(identitySecret, siteId, sha256),
+    await openSuppressionList(runtime, identitySecret),
+    metrics.dropped,
+  );
   const deadLetters = await openDeadLetters(registry, await openProducer(runtime), metrics);
   const waits = createTableWaits(metrics, logger, monotonicMs);
   runtime.parts.needs('tables', waits.areNone);

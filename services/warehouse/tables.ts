@@ -6,6 +6,7 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { createCodec, createEventBatchReader, type Decoded } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
+import { ERASED, type SuppressionList } from '#pipelines/erasure/suppression.ts';
 import { inventoryRows, outcomeRows } from '#pipelines/warehouse/block.ts';
 import type { EncodedEvent } from '#schemas/event_batch.ts';
 import {
@@ -34,7 +35,15 @@ interface Source {
 
 export type Tables = Awaited<ReturnType<typeof createTables>>;
 
-export async function createTables(registry: Registry, phoneHmac: PhoneHmac) {
+/**
+ * @param suppressed Whose events make no rows, as they were erased; `dropped` is told how many.
+ */
+export async function createTables(
+  registry: Registry,
+  phoneHmac: PhoneHmac,
+  suppressed: Pick<SuppressionList, 'isErasedPerson' | 'kept'>,
+  dropped: (reason: string, events: number) => void,
+) {
   const sources = new Map<string, Source>();
   for (const topic of [TOPICS.identified, TOPICS.redeliverWarehouse]) {
     const reader = await createEventBatchReader(registry, TOPICS.identified);
@@ -42,7 +51,10 @@ export async function createTables(registry: Registry, phoneHmac: PhoneHmac) {
       table: 'event_rows',
       async rowsOf(value) {
         const read = await reader.read(value);
-        return read.ok ? { ok: true, value: columnarEvents(read.value, phoneHmac) } : read;
+        if (!read.ok) return read;
+        const kept = suppressed.kept(read.value, (view) => view);
+        if (kept.length < read.value.length) dropped(ERASED, read.value.length - kept.length);
+        return { ok: true, value: columnarEvents(kept, phoneHmac) };
       },
     });
   }
@@ -56,13 +68,15 @@ export async function createTables(registry: Registry, phoneHmac: PhoneHmac) {
     sources.set(topic, {
       table,
       async rowsOf(value) {
+        // A tombstone of a compacted topic.
+        if (value === null) return { ok: true, value: { rows: [], poisonPills: [] } };
         const decoded = await codec.decode(value);
         return decoded.ok ? { ok: true, value: { rows: rows(decoded.value), poisonPills: [] } } : decoded;
       },
     });
   }
   await add<IdentityLink>(TOPICS.links, 'identity_link', 'person_links', (link) => {
-    if (isOfNode(link)) return [];
+    if (isOfNode(link) || suppressed.isErasedPerson(link.site_id, link.person_id)) return [];
     const { site_id, person_id, target, first_seen, version } = link;
     return [{ site_id, person_id, target, first_seen, version }];
   });

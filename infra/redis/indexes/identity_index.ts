@@ -38,8 +38,8 @@ export type IdentityIndex = ReturnType<typeof createIdentityStore>;
 /** Items of one script call at most, as every other command waits while a script runs. */
 const QUESTIONS_PER_SCRIPT = 500;
 /** Before the keys of the index, and after it a site's own in braces: what must lie in their slot begins with these too. */
-const PREFIX = 'i:';
-export const personsPrefix = (siteId: string): string => `${PREFIX}{${siteId}}:`;
+export const IDENTITY_PREFIX = 'i:';
+export const personsPrefix = (siteId: string): string => `${IDENTITY_PREFIX}{${siteId}}:`;
 const RESTORING = 1;
 const RESOLVING = 0;
 const SPLITTING = 2;
@@ -49,7 +49,7 @@ export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_
   const script = createIndexScript(redis, 'indexes/identity.lua');
   const askSites = (calls: readonly SiteCall[], mode: number): Promise<unknown[]> =>
     script.run(
-      [PREFIX, ...calls.map(({ siteId }) => personsPrefix(siteId))],
+      [IDENTITY_PREFIX, ...calls.map(({ siteId }) => personsPrefix(siteId))],
       [personsMax, mode, ...calls.map(({ questions }) => JSON.stringify(questions))],
     ) as Promise<unknown[]>;
   const resolveSite = sharedScripts((calls) => askSites(calls, RESOLVING));
@@ -64,7 +64,7 @@ export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_
   }
 
   return {
-    epoch: createIndexEpoch(redis, [PREFIX]),
+    epoch: createIndexEpoch(redis, [IDENTITY_PREFIX]),
     async resolve(siteId: string, questions: readonly IdentityLookup[]): Promise<IdentityAnswer[]> {
       const answers: IdentityAnswer[] = [];
       for (let at = 0; at < questions.length; at += QUESTIONS_PER_SCRIPT) {

@@ -5,8 +5,9 @@ import { type PartsConfig, partsConfig } from '#infra/config/service_config.ts';
 import { createKafka, openKafka } from '#infra/kafka/client.ts';
 import { applyAcls } from '#infra/kafka/provision.ts';
 import { createLogger, type Logger } from '#infra/log/logger.ts';
+import { type FollowedErasures, followErasures } from '#infra/persons/erasure_topic.ts';
 import { createRegistry } from '#infra/registry/schema_registry.ts';
-import { type FollowedSettings, followSettings } from '#infra/settings/follow_settings.ts';
+import { followSettings } from '#infra/settings/follow_settings.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { createControlClient, httpTransport } from '#services/control_api/client.ts';
@@ -23,6 +24,7 @@ import {
   controlSpec,
   createDeliveries,
   deliverySpecs,
+  erasureSpec,
   processEnvironment,
   processSpecs,
   replaySpec,
@@ -138,7 +140,7 @@ async function start(): Promise<void> {
       return demo;
     }),
     run(processSpecs(env, chosen, dataDir)),
-    follow(config, logger).then(({ table }) => startAsNeeded(table, env, run)),
+    follow(config, env, logger).then((followed) => startAsNeeded(followed, env, run)),
   ]);
   const [demo] = await watchStart(started, { states: () => supervisor.states(), logDir, say });
   ready = () => readyFile(dataDir, { edge, control, shop }, parts.addresses, demo, standins, supervisor.states());
@@ -150,7 +152,7 @@ async function start(): Promise<void> {
 
 /** Starts what the settings ask for, now and whenever they ask for more. */
 async function startAsNeeded(
-  table: SettingsTable,
+  { table, erasures }: Followed,
   env: Readonly<Record<string, string>>,
   run: (specs: readonly ProcessSpec[]) => Promise<void>,
 ): Promise<void> {
@@ -159,24 +161,46 @@ async function startAsNeeded(
     run(deliverySpecs(env, names)),
   );
   await startConfigured();
-  let replaying = false;
+  // A process that nobody has asked for takes no memory on a small machine.
+  const waiting = [
+    { spec: replaySpec(env), isAsked: () => table.replays().length > 0 },
+    { spec: erasureSpec(env), isAsked: () => erasures.size > 0 },
+  ];
   setInterval(() => {
     void startConfigured();
-    // A process that nobody has asked for takes no memory on a small machine.
-    if (replaying || table.replays().length === 0) return;
-    replaying = true;
-    void run([replaySpec(env)]);
+    for (const one of waiting.filter(({ isAsked }) => isAsked())) {
+      waiting.splice(waiting.indexOf(one), 1);
+      void run([one.spec]);
+    }
   }, SETTINGS_POLL_MS);
 }
 
-async function follow(config: PartsConfig, logger: Logger): Promise<FollowedSettings> {
+/** What says which processes are needed. */
+interface Followed {
+  table: SettingsTable;
+  erasures: FollowedErasures['all'];
+}
+
+async function follow(
+  config: PartsConfig,
+  { IDENTITY_SECRET: secret = '' }: Readonly<Record<string, string>>,
+  logger: Logger,
+): Promise<Followed> {
   const session = await openKafka(config.kafka, 'svc.start', logger);
-  const followed = await followSettings(session, createRegistry(config.registryUrl), logger, (error) => {
+  const registry = createRegistry(config.registryUrl);
+  const onLost = (error: unknown): void => {
     process.stderr.write(`lost the connection to the settings: ${String(error)}\n`);
     void stop('settings lost', 1);
-  });
-  running.stopSettings = () => followed.stop().then(() => session.stop());
-  return followed;
+  };
+  const [settings, erasures] = await Promise.all([
+    followSettings(session, registry, logger, onLost),
+    followErasures(session, registry, logger, onLost, Buffer.from(secret, 'base64')),
+  ]);
+  running.stopSettings = async () => {
+    await Promise.all([settings.stop(), erasures.stop()]);
+    await session.stop();
+  };
+  return { table: settings.table, erasures: erasures.all };
 }
 
 // A start that waits for something which nothing in this process waits for must not look like one that went well.

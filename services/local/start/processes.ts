@@ -64,6 +64,10 @@ export function replaySpec(env: Variables): ProcessSpec {
   return { name: 'replay', file: 'services/redelivery/main.ts', env };
 }
 
+export function erasureSpec(env: Variables): ProcessSpec {
+  return { name: 'erasure', file: 'services/erasure/main.ts', env };
+}
+
 export function deliverySpecs(env: Variables, destinations: readonly string[]): ProcessSpec[] {
   return destinations.map((destination) => ({
     name: `delivery.${destination}`,

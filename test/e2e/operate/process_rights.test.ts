@@ -137,6 +137,8 @@ test.for([
   ['control', 'ALTER TABLE event_rows DELETE WHERE 1'],
   ['control', 'DROP TABLE event_rows'],
   ['replay', 'SELECT count() FROM event_rows'],
+  ['erasure', 'DROP TABLE event_rows'],
+  ['erasure', 'INSERT INTO event_rows (site_id) VALUES ()'],
   ['warehouse', 'DROP TABLE event_rows'],
   ['warehouse', 'ALTER TABLE person_links DELETE WHERE 1'],
   ['warehouse', 'SELECT count() FROM quota_usage'],

@@ -25,6 +25,7 @@ const SERVICE_IN_EVERY_RUN = [
   'test/e2e/6_fan_out_once.test.ts',
   'test/e2e/8_limits.test.ts',
   'test/e2e/9_versioning.test.ts',
+  'test/e2e/operate/person_erase.test.ts',
   'test/e2e/operate/process_rights.test.ts',
   // Of the parts, but beside the one service that uses them.
   'test/integration/control/service.test.ts',
@@ -54,7 +55,7 @@ const ONE_BY_ONE = { fileParallelism: false, maxWorkers: 1 };
 const WITH_OWN_PROCESS = ['test/unit/intake/phone_reads.test.ts'];
 
 /** Of `test/kill`, what kills processes of the one service, or those that send to it. */
-const KILLING_THE_SERVICE = ['test/kill/operate/{killed_import,killed_process}.test.ts'];
+const KILLING_THE_SERVICE = ['test/kill/operate/{erased_persons,killed_import,killed_process}.test.ts'];
 
 /** What draws its cases by a seed: a few in the runs that have these files, and many others in `npm run test:fuzz`. */
 const DRAWING = [

@@ -47,6 +47,7 @@ test('each table is replicated on each shard under the window of its tokens, and
     'delivery_outcomes',
     'quota_usage',
     'inventory',
+    'erasing',
   ]);
   for (const [index, name] of names.entries()) {
     expect(replicated[index]).toMatch(/ replicated_deduplication_window = \d+/);

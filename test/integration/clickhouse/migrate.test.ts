@@ -7,7 +7,7 @@ import { migrate, statementsOf } from '#infra/clickhouse/migrate.ts';
 import { rowsOf, useClickhouse } from './warehouse_world.ts';
 
 const BASELINE = '0001_baseline.sql';
-const ALL = [BASELINE, '0002_names_of_copies.sql'];
+const ALL = [BASELINE, '0002_names_of_copies.sql', '0003_erasing.sql'];
 const create = useClickhouse();
 
 /** A folder of a test's own migrations; more can be put into it. */

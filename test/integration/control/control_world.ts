@@ -24,7 +24,7 @@ export function controlEnvironment(addresses: LocalAddresses): Record<string, st
   };
 }
 
-const FOLLOWED: readonly string[] = [TOPICS.settings, TOPICS.audit, TOPICS.dataReads, TOPICS.replays];
+const FOLLOWED: readonly string[] = [TOPICS.settings, TOPICS.audit, TOPICS.dataReads, TOPICS.replays, TOPICS.erasures];
 
 /** Makes the topics that a control service follows, with their schemas. */
 export async function provisionFollowed(env: Record<string, string>): Promise<void> {

@@ -24,6 +24,9 @@ const BODIES: Record<string, object> = {
   resolveDeadLetters: { ids: ['dedup-0-0'], note: 'Known.' },
   reopenDeadLetters: { ids: ['dedup-0-0'] },
   splitPerson: { distinct_ids: ['till-7'] },
+  findPerson: { distinct_id: 'till-7' },
+  exportPerson: { distinct_id: 'till-7' },
+  erasePerson: { distinct_id: 'till-7' },
   makeAnalyst: { analyst_id: 'ada', site_ids: ['shop'] },
   issueToken: { label: 'new', grants: [{ role: 'viewer', site_id: 'shop' }] },
 };

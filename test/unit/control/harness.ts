@@ -49,6 +49,7 @@ import { memoryDns } from '#test/harness/memory_dns.ts';
 import { undocumented } from './documented.ts';
 import { memoryAnalysts } from './memory_analysts.ts';
 import { type MemoryDeadLetters, memoryDeadLetters } from './memory_letters.ts';
+import { type MemoryPersons, memoryPersons } from './memory_persons.ts';
 import { type MemorySessions, memoryLimits, memoryNotes, memorySessions } from './memory_sessions.ts';
 
 export const NOW_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
@@ -136,6 +137,8 @@ export interface Control {
   analysts: { users: Map<string, AnalystUser & { passwordSha256: string }> | null };
   /** Who is one person, by which edges, and what was split of them. */
   splits: { group: GroupedPerson[]; edges: IdentityLink[]; made: PlannedSplit[]; isAsPlanned: boolean };
+  /** What is known of persons, and which erasures were asked for. */
+  persons: MemoryPersons;
   /** Providers at which people sign in. */
   providers: ProviderClient[];
   /** Roles that take a second factor; none at first. */
@@ -184,6 +187,7 @@ export async function control(
   const running: RunningQuery[] = [];
   const analysts: Control['analysts'] = { users: new Map() };
   const splits: Control['splits'] = { group: [], edges: [], made: [], isAsPlanned: true };
+  const persons = memoryPersons(() => clock.nowMs);
   const providers: ProviderClient[] = [];
   const secondFactorRoles: Role[] = [];
   const tried: TestSend[] = [];
@@ -284,6 +288,7 @@ export async function control(
       },
     },
     phoneHmacs: (siteId, sha256) => [testPhoneHmac(siteId, sha256)],
+    ...persons.ports,
     dns,
     domainRules: DOMAIN_RULES,
     edgeUrl: 'https://edge.example',
@@ -310,6 +315,7 @@ export async function control(
     running,
     analysts,
     splits,
+    persons,
     providers,
     secondFactorRoles,
     sessions,

@@ -146,6 +146,7 @@ test('routes that take a proof say so in the document, with a status of its own'
       'issueToken',
       'makeAnalyst',
       'splitPerson',
+      'erasePerson',
       'startLink',
     ].sort(),
   );

@@ -89,7 +89,7 @@ async function world(isDown: (siteId: string) => boolean, isAlone = true) {
     ...{ attempts, uncommitted, schemaId: 1, nowMs, metrics: createMetrics('delivery.webhook') },
     settings: { isCurrent: () => true },
     watch: { ask: () => ({ kind: 'go' as const }), probed: () => undefined, awayUntilMs: () => null },
-    jobs: await createJobReader(registry, 'webhook', { releases, scans }),
+    jobs: await createJobReader(registry, 'webhook', { releases, scans }, { kept: (events) => events }),
     output: await createDeliveryOutput(
       registry,
       webhook,

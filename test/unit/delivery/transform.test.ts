@@ -75,7 +75,7 @@ function world(given: { awayUntilMs?: () => number | null; moved?: (offset: numb
         const jobs = records.flatMap(({ offset }) => (isMoved(offset) ? [] : [jobAt(offset)]));
         const events = jobs.flatMap((job) => job.events);
         const moved = records.filter(({ offset }) => isMoved(offset)).map(({ offset }) => ({ offset, record: RECORD }));
-        return { jobs: [{ ...mainJob('site_1', []), events }], dead: [], moved };
+        return { jobs: [{ ...mainJob('site_1', []), events }], dead: [], erased: 0, moved };
       },
     },
     output: {

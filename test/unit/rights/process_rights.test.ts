@@ -78,9 +78,16 @@ test('a file of users of Redis lets nobody in without a password, and holds none
   const passwords = Object.fromEntries(['svc', ...USERS.map(({ user }) => user)].map((user) => [user, 'hidden']));
   const lines = aclFile('svc', USERS, passwords, { tellsReading: true }).trimEnd().split('\n');
   expect(lines.map((line) => line.split(' ').slice(0, 3).join(' '))).toEqual(
-    ['default off', 'svc on', 'svc_edge on', 'svc_control on', 'svc_dedup on', 'svc_identity on', 'svc_quota on'].map(
-      (user) => expect.stringMatching(`^user ${user}`),
-    ),
+    [
+      'default off',
+      'svc on',
+      'svc_edge on',
+      'svc_control on',
+      'svc_dedup on',
+      'svc_identity on',
+      'svc_quota on',
+      'svc_erasure on',
+    ].map((user) => expect.stringMatching(`^user ${user}`)),
   );
   expect(lines.join()).not.toContain('hidden');
   expect(lines.find((line) => line.startsWith('user svc_edge'))).toContain(' %R~i:* ');

@@ -21,11 +21,12 @@ const rest = (name: string): string[] =>
 
 test.for([
   ['edge', ['LOG_LEVEL', 'KAFKA_BROKERS', 'REDIS_URL', 'IDENTITY_SECRET']],
-  ['dedup', ['LOG_LEVEL', 'KAFKA_BROKERS', 'REDIS_URL']],
+  ['dedup', ['LOG_LEVEL', 'KAFKA_BROKERS', 'REDIS_URL', 'IDENTITY_SECRET']],
   ['warehouse', ['LOG_LEVEL', 'KAFKA_BROKERS', 'CLICKHOUSE_URL', 'IDENTITY_SECRET', 'PERSON_MERGE_HOUR']],
-  ['delivery.meta', ['LOG_LEVEL', 'KAFKA_BROKERS', 'SECRETS_KEYS', 'DELIVERY_META_BASE_URL']],
-  ['delivery.webhook', ['LOG_LEVEL', 'KAFKA_BROKERS', 'SECRETS_KEYS']],
-  ['replay', ['LOG_LEVEL', 'KAFKA_BROKERS', 'CLICKHOUSE_URL']],
+  ['delivery.meta', ['LOG_LEVEL', 'KAFKA_BROKERS', 'SECRETS_KEYS', 'IDENTITY_SECRET', 'DELIVERY_META_BASE_URL']],
+  ['delivery.webhook', ['LOG_LEVEL', 'KAFKA_BROKERS', 'SECRETS_KEYS', 'IDENTITY_SECRET']],
+  ['replay', ['LOG_LEVEL', 'KAFKA_BROKERS', 'CLICKHOUSE_URL', 'IDENTITY_SECRET']],
+  ['erasure', ['LOG_LEVEL', 'KAFKA_BROKERS', 'CLICKHOUSE_URL', 'REDIS_URL', 'IDENTITY_SECRET', 'SECRETS_KEYS']],
   ['shop', []],
   ['standin', []],
 ] as const)('%s gets the variables that it reads', ([name, variables]) => {

@@ -1,0 +1,171 @@
+// Deletes the rows of persons, and what was counted of them, from every table.
+
+import { insertBlock, run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
+import { alteredTable, localTable } from './cluster.ts';
+import { reloadPersons } from './person_dictionaries.ts';
+
+/** The columns of event_rows that say whose a row is. */
+const COLUMN_OF = {
+  person: 'arrived_person_id',
+  email: 'email_sha256',
+  phone: 'phone_hmac',
+  external_id: 'external_id_sha256',
+} as const;
+
+type SubjectKind = keyof typeof COLUMN_OF;
+
+/** Something that rows have of a person who is to be erased. */
+export interface ErasedSubject {
+  erasure_id: string;
+  site_id: string;
+  kind: SubjectKind;
+  /** As the rows have it: SHA-256 in hex, of a phone number the keyed hash. */
+  value: string;
+  /** Rows that only say an identifier are theirs where they happened or arrived by then; milliseconds since 1970 UTC. */
+  until: number;
+}
+
+/** What was found of one erasure in one table. */
+export interface ErasedRows {
+  erasure_id: string;
+  place: string;
+  count: number;
+}
+
+export type PersonEraser = ReturnType<typeof createPersonEraser>;
+
+/**
+ * Erases one batch of persons after the other. Each step may be repeated, also by another process: `begin` forgets what an earlier one
+ * has begun, and event_rows, by which all else is found, is the last table that is deleted from. Everything throws WarehouseError.
+ */
+export function createPersonEraser(warehouse: Warehouse, cluster: string | null) {
+  const selectLong = <Row>(query: string): Promise<Row[]> => select(warehouse, query, {}, SIGNS_OF_LIFE);
+  const runLong = (query: string): Promise<void> => run(warehouse, query, {}, SIGNS_OF_LIFE);
+
+  async function forget(): Promise<void> {
+    await runLong(`TRUNCATE TABLE ${alteredTable('erasing', cluster)}`);
+  }
+
+  /** Notes whom it is about, and the events that are theirs. */
+  async function begin(subjects: readonly ErasedSubject[]): Promise<void> {
+    await forget();
+    // What is said by nobody is empty in the rows: it is nobody's.
+    const named = subjects.filter(({ value }) => value !== '');
+    await insertBlock(warehouse, 'erasing', 'subjects', named);
+    for (const [kind, column] of Object.entries(COLUMN_OF)) {
+      const limit = kind === 'person' ? '' : 'AND least(timestamp, received_at) <= until';
+      await runLong(`INSERT INTO erasing (site_id, erasure_id, kind, value, until)
+        SELECT DISTINCT site_id, erasure_id, 'event', toString(event_hash), until FROM event_rows
+        GLOBAL INNER JOIN (SELECT site_id, value AS ${column}, erasure_id, until FROM erasing WHERE kind = '${kind}') AS subjects
+        USING (site_id, ${column})
+        WHERE (site_id, ${column}) GLOBAL IN (SELECT site_id, value FROM erasing WHERE kind = '${kind}') ${limit}`);
+    }
+  }
+
+  /** How many events and other rows there are of each. */
+  async function count(): Promise<ErasedRows[]> {
+    const events = `SELECT erasure_id, 'event_rows' AS place, toUInt32(uniqExact(value)) AS count FROM erasing
+      WHERE kind = 'event' GROUP BY erasure_id`;
+    const byEvent = ['delivery_outcomes', 'duplicates'].map(
+      (table) => `SELECT erasure_id, '${table}' AS place, toUInt32(count()) AS count FROM ${table}
+      GLOBAL INNER JOIN (SELECT DISTINCT site_id, toUInt64(value) AS hash, erasure_id FROM erasing WHERE kind = 'event') AS found
+      ON found.site_id = ${table}.site_id AND found.hash = cityHash64(${table}.event_id) GROUP BY erasure_id`,
+    );
+    const links = `SELECT erasure_id, 'person_links' AS place, toUInt32(count()) AS count FROM person_links FINAL
+      GLOBAL INNER JOIN (SELECT site_id, value AS person_id, erasure_id FROM erasing WHERE kind = 'person') AS persons
+      USING (site_id, person_id) GROUP BY erasure_id`;
+    const found = await Promise.all([events, ...byEvent, links].map((query) => selectLong<ErasedRows>(query)));
+    return found.flat();
+  }
+
+  /**
+   * Takes their events out of the hourly counts; events are unsigned there, and wrap when they are added up.
+   *
+   * @param token Of the batch and round: the same again is dropped.
+   */
+  async function subtractHours(token: string): Promise<void> {
+    const rows =
+      await selectLong<object>(`SELECT site_id, toUnixTimestamp(toStartOfHour(toDateTime(timestamp, 'UTC'))) AS hour, event,
+        action_source, country, toString(toUInt64(-toInt64(count()))) AS events, -sum(ifNull(value, 0)) AS value
+      FROM event_rows WHERE (site_id, event_hash) GLOBAL IN (SELECT site_id, toUInt64(value) FROM erasing WHERE kind = 'event')
+      GROUP BY site_id, hour, event, action_source, country`);
+    // Else the rows would be spread otherwise the second time, past the tokens of the shards.
+    const pinned = cluster === null ? {} : { insert_shard_id: '1' };
+    await insertBlock(warehouse, 'event_hours', token, rows, pinned);
+  }
+
+  /** Begins to delete from a table, where there is anything and nothing of the kind is under way. */
+  async function beginDelete(table: ErasedTable, database: string): Promise<void> {
+    const condition = DELETED[table](database);
+    const [found] = await selectLong<{ rows: number }>(
+      `SELECT toUInt32(count()) AS rows FROM ${table} WHERE ${condition.replaceAll(' IN (', ' GLOBAL IN (')}`,
+    );
+    if ((found?.rows ?? 0) === 0 || (await underWay()).has(table)) return;
+    // The server does not know that the table does not change while this goes on.
+    await runLong(`ALTER TABLE ${alteredTable(table, cluster)} DELETE WHERE ${condition}
+      SETTINGS mutations_sync = 0, allow_nondeterministic_mutations = 1`);
+  }
+
+  /** The tables from which rows are still being deleted, on any server, each with whether that fails. */
+  async function underWay(): Promise<Map<ErasedTable, 'runs' | 'fails'>> {
+    const mutations = cluster === null ? 'system.mutations' : `clusterAllReplicas('${cluster}', system.mutations)`;
+    const rows = await selectLong<{ name: string; fails: number }>(
+      `SELECT table AS name, max(latest_fail_reason != '') AS fails FROM ${mutations}
+       WHERE database = currentDatabase() AND NOT is_done AND NOT is_killed AND command LIKE '%erasing%' GROUP BY name`,
+    );
+    const tableOf = new Map(TABLES.map((table) => [localTable(table, cluster), table]));
+    return new Map(
+      rows.flatMap(({ name, fails }) => {
+        const table = tableOf.get(name);
+        return table === undefined ? [] : [[table, fails ? 'fails' : 'runs'] as const];
+      }),
+    );
+  }
+
+  async function databaseName(): Promise<string> {
+    const [row] = await selectLong<{ name: string }>('SELECT currentDatabase() AS name');
+    return row?.name ?? 'default';
+  }
+
+  return {
+    begin,
+    count,
+    subtractHours,
+    /** Begins to delete everything but the events themselves. */
+    async deleteBesides(): Promise<void> {
+      const database = await databaseName();
+      for (const table of TABLES) if (table !== 'event_rows') await beginDelete(table, database);
+    },
+    /** Begins to delete the events; only when nothing else is under way. */
+    deleteEvents: async (): Promise<void> => beginDelete('event_rows', await databaseName()),
+    underWay,
+    /** Forgets whom it was about, and loads the persons again that queries resolve by. */
+    async end(): Promise<void> {
+      await reloadPersons(warehouse, cluster);
+      await forget();
+    },
+  };
+}
+
+const persons = (database: string): string => `SELECT site_id, value FROM ${database}.erasing WHERE kind = 'person'`;
+const events = (database: string): string =>
+  `SELECT site_id, toUInt64(value) FROM ${database}.erasing WHERE kind = 'event'`;
+
+/** Which rows of each table are those of the persons. */
+const DELETED = {
+  delivery_outcomes: (database) => `(site_id, cityHash64(event_id)) IN (${events(database)})`,
+  duplicates: (database) => `(site_id, cityHash64(event_id)) IN (${events(database)})`,
+  repeated_events: (database) => `(site_id, event_hash) IN (${events(database)})`,
+  person_links: (database) =>
+    `(site_id, person_id) IN (${persons(database)}) OR (site_id, target) IN (${persons(database)})`,
+  person_splits: (database) =>
+    `hasAny(arrayConcat(moved, stayed), (SELECT groupArray(value) FROM ${database}.erasing WHERE kind = 'person'))`,
+  merged_persons: (database) =>
+    `key IN (SELECT cityHash64(site_id, cityHash64(value)) FROM ${database}.erasing WHERE kind = 'person')
+       OR actor IN (SELECT cityHash64(value) FROM ${database}.erasing WHERE kind = 'person')`,
+  event_rows: (database) =>
+    `(site_id, arrived_person_id) IN (${persons(database)}) OR (site_id, event_hash) IN (${events(database)})`,
+} as const satisfies Record<string, (database: string) => string>;
+
+type ErasedTable = keyof typeof DELETED;
+const TABLES = Object.keys(DELETED) as ErasedTable[];

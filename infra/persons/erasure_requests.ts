@@ -1,0 +1,78 @@
+import { createKafka, type KafkaSession } from '#infra/kafka/client.ts';
+import { createKeyedProducer } from '#infra/kafka/producers.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import type { RecordSeal } from '#infra/secrets/seal.ts';
+import { ERASURES_MAX, newErasure, SEALED_AS } from '#pipelines/erasure/erasure.ts';
+import type { PersonSubject } from '#pipelines/erasure/subject.ts';
+import { erasedPerson } from '#pipelines/erasure/suppression.ts';
+import type { Erasure } from '#schemas/records.ts';
+import type { FollowedErasures } from './erasure_topic.ts';
+
+/** Who asks for an erasure, of what. */
+export interface ErasureRequest {
+  erasureId: string;
+  siteId: string;
+  subject: PersonSubject;
+  askedBy: string;
+  /** Kinds of destinations that may have the data. */
+  destinations: string[];
+}
+
+/** It cannot be said whether it was written; asking again finds it where it was. */
+class ErasureNotStoredError extends Error {
+  readonly code = 'settings_not_stored';
+}
+
+export type ErasureRequests = ReturnType<typeof createErasureRequests>;
+
+interface RequestParts {
+  session: KafkaSession;
+  erasures: Pick<FollowedErasures, 'codec' | 'readNow'>;
+  seal: RecordSeal;
+  identitySecret: Buffer;
+  logger: Logger;
+  nowMs(): number;
+}
+
+const WRITE_RETRIES = 8;
+
+export function createErasureRequests(parts: RequestParts) {
+  const { session, erasures, seal, identitySecret, logger, nowMs } = parts;
+  return {
+    /** What stands of an erasure on the topic at this moment. */
+    read: async (erasureId: string): Promise<Erasure | undefined> => (await erasures.readNow()).get(erasureId),
+    /**
+     * Has events of the person dropped from now on, and everything erased soon. Answers the erasure of the same person that is under
+     * way, where there is one; null where there are as many as there may be. @throws ErasureNotStoredError
+     */
+    async request({ erasureId, siteId, subject, askedBy, destinations }: ErasureRequest): Promise<Erasure | null> {
+      const sealed = seal.seal(SEALED_AS, erasureId, JSON.stringify(subject));
+      const asked = { erasure_id: erasureId, site_id: siteId, asked_by: askedBy, destinations, sealed };
+      const producer = await createKeyedProducer(
+        createKafka(session.config, 'svc.control.erasure', logger, WRITE_RETRIES),
+      ).catch(notStored);
+      try {
+        const all = await erasures.readNow();
+        const hashes = new Set(subject.persons.map((person) => erasedPerson(identitySecret, siteId, person)));
+        const isSame = (one: Erasure): boolean =>
+          one.site_id === siteId && one.phase !== 'done' && one.persons.some((hash) => hashes.has(hash));
+        const underWay = [...all.values()].find(isSame);
+        if (underWay !== undefined) return underWay;
+        if (all.size >= ERASURES_MAX) return null;
+        const erasure = newErasure(asked, identitySecret, subject, nowMs());
+        const value = erasures.codec.encode(erasure);
+        await producer.send([{ topic: TOPICS.erasures, partition: 0, key: erasureId, value }]);
+        return erasure;
+      } catch (error) {
+        return notStored(error);
+      } finally {
+        await producer.stop();
+      }
+    },
+  };
+}
+
+function notStored(error: unknown): never {
+  throw new ErasureNotStoredError('the erasure may not have been stored', { cause: error });
+}

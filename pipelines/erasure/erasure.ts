@@ -1,0 +1,95 @@
+// An erasure from request to receipt: its phases, and for how long what of it is kept.
+
+import type { Erasure, ErasurePhase } from '#schemas/records.ts';
+import type { PersonSubject } from './subject.ts';
+import { erasedIdentifier, erasedPerson } from './suppression.ts';
+
+const DAY_MS = 86_400_000;
+
+/**
+ * For how long events of an erased person are dropped after the erasure. Longer than anything of them can be read again: a dead letter
+ * stands for 37 days, and what is sent in again of it for 16 on the topics of events.
+ */
+export const SUPPRESSED_DAYS = 60;
+
+/** For how long the receipt is kept: as the audit. */
+export const RECEIPT_DAYS = 400;
+
+/** How long it takes at most until every process has read what was written to a topic of settings. */
+export const KNOWN_EVERYWHERE_MS = 10_000;
+
+/** Under which kind what is to be erased is sealed. */
+export const SEALED_AS = 'person.erasure';
+
+/** Erasures that are carried out together: each statement that deletes rows rewrites whole parts of a table. */
+export const BATCH_MAX = 500;
+
+/** Erasures and receipts of all sites at the most: every process holds them. */
+export const ERASURES_MAX = 100_000;
+
+/** What an erasure is made of when it is asked for. */
+interface NewErasure {
+  erasure_id: string;
+  site_id: string;
+  asked_by: string;
+  destinations: string[];
+  sealed: string;
+}
+
+/** An erasure that suppresses the events of a person from now on, and waits for its turn. */
+export function newErasure(asked: NewErasure, secret: Buffer, subject: PersonSubject, nowMs: number): Erasure {
+  return {
+    ...asked,
+    ...{ phase: 'suppressing', detail: '', batch: '', round: 1, asked_at: nowMs, erased: [] },
+    ...{ updated_at: nowMs, done_at: null },
+    ...suppressing(secret, asked.site_id, subject, nowMs),
+  };
+}
+
+/** What suppresses the events of a person. */
+export function suppressing(
+  secret: Buffer,
+  siteId: string,
+  { persons, identifiers }: PersonSubject,
+  nowMs: number,
+): Pick<Erasure, 'persons' | 'identifiers' | 'suppressed_at'> {
+  return {
+    persons: persons.map((person) => erasedPerson(secret, siteId, person)),
+    identifiers: [...new Set(identifiers.map(({ node }) => erasedIdentifier(secret, siteId, node)))],
+    suppressed_at: nowMs,
+  };
+}
+
+/** The next batch: one that was begun goes on; else those that wait, the oldest first. Empty where there is nothing to do. */
+export function nextBatch(all: Iterable<Erasure>): Erasure[] {
+  const open = [...all].filter(({ phase }) => phase !== 'done').toSorted((a, b) => a.asked_at - b.asked_at);
+  const begun = open.find(({ batch }) => batch !== '');
+  if (begun !== undefined) return open.filter(({ batch }) => batch === begun.batch);
+  const [first] = open;
+  return open.slice(0, BATCH_MAX).map((erasure) => ({ ...erasure, batch: first?.erasure_id ?? '' }));
+}
+
+export function inPhase(erasure: Erasure, phase: ErasurePhase, detail: string, nowMs: number): Erasure {
+  return { ...erasure, phase, detail, updated_at: nowMs };
+}
+
+/** Adds to the receipt what was found in a place; a part that is counted again after it was begun to be deleted counts once. */
+export function withErased(erasure: Erasure, found: readonly { place: string; count: number }[]): Erasure {
+  const counts = new Map(erasure.erased.map(({ place, count }) => [place, count]));
+  for (const { place, count } of found) counts.set(place, Math.max(counts.get(place) ?? 0, count));
+  return { ...erasure, erased: [...counts].map(([place, count]) => ({ place, count })) };
+}
+
+/** The receipt: nothing is kept of whom it was, but what suppresses their events. */
+export function finished(erasure: Erasure, nowMs: number): Erasure {
+  return { ...inPhase(erasure, 'done', '', nowMs), sealed: null, done_at: nowMs };
+}
+
+/** What is to be kept of an erasure that is over: it as it is, without what suppresses events, or null for nothing of it. */
+export function keptOf(erasure: Erasure, nowMs: number): Erasure | null {
+  const { done_at, persons, identifiers } = erasure;
+  if (done_at === null) return erasure;
+  if (nowMs - done_at > RECEIPT_DAYS * DAY_MS) return null;
+  const isOver = nowMs - done_at > SUPPRESSED_DAYS * DAY_MS && persons.length + identifiers.length > 0;
+  return isOver ? { ...erasure, persons: [], identifiers: [], updated_at: nowMs } : erasure;
+}

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { basePersonId } from '#pipelines/identity/identity.ts';
+import { sha256Hex } from '#pipelines/privacy/hash_identifiers.ts';
+import type { ErasureItem, PersonFound } from '#services/control_api/persons.ts';
+import { select } from '#test/harness/clickhouse.ts';
+import { newEvent, postEvents, type SentEvent } from '#test/harness/ingest.ts';
+import { readMetrics, total } from '#test/harness/metrics.ts';
+import { readyProcess } from '#test/harness/service_process.ts';
+import { sharedService } from '#test/harness/shared_service.ts';
+import { makeSite, type TestSite } from '#test/harness/test_site.ts';
+import { until } from '#test/harness/until.ts';
+
+const service = sharedService();
+const { edge, clickhouse } = service.ready;
+const EMAIL = 'jane.roe@example.com';
+
+let site: TestSite;
+beforeAll(async () => {
+  site = await makeSite(service);
+});
+afterAll(() => site.close());
+
+async function send(...events: SentEvent[]): Promise<void> {
+  for (const event of events) {
+    expect(await postEvents(edge, site.serverKey, [event])).toMatchObject({ body: { accepted: 1 } });
+  }
+}
+
+async function rowsBy(): Promise<Record<string, number>> {
+  const query = `SELECT distinct_id, toInt32(count()) AS events FROM event_rows WHERE site_id = {site:String} GROUP BY distinct_id`;
+  const rows = await select<{ distinct_id: string; events: number }>(clickhouse, query, { site: site.site });
+  return Object.fromEntries(rows.map(({ distinct_id, events }) => [distinct_id, events]));
+}
+
+async function dropped(): Promise<number> {
+  const { metricsUrl } = await readyProcess(service, 'dedup');
+  return total(await readMetrics(metricsUrl), 'svc_events_dropped_total', { reason: 'erased' });
+}
+
+const person = <T>(verb: string, ...words: string[]): Promise<T> =>
+  site.settings.run<T>('person', verb, '--site', site.site, ...words);
+
+test('who is erased by e-mail is gone from the tables, comes back by no late event, and is somebody new when they return', {
+  timeout: 120_000,
+}, async () => {
+  const says = (distinct_id: string, email: string) =>
+    newEvent({ event: 'purchase', distinct_id, properties: { email, value: 5, currency: 'EUR' } });
+  await send(
+    newEvent({ distinct_id: 'laptop' }),
+    says('laptop', EMAIL),
+    says('phone', EMAIL),
+    says('other', 'x@y.example'),
+  );
+  await until('all rows', rowsBy, (seen) => seen['laptop'] === 2 && seen['phone'] === 1 && seen['other'] === 1);
+
+  const found = await person<PersonFound>('find', '--email', ` ${EMAIL.toUpperCase()}`);
+  expect(found).toMatchObject({ distinct_ids: 2, identifiers: 1 });
+  expect(found.tables).toContainEqual({ table: 'event_rows', rows: 3 });
+  const lines = await person<{ event?: { distinct_id: string } }[]>('export', '--distinct-id', 'phone');
+  expect(lines.flatMap(({ event }) => (event === undefined ? [] : [event.distinct_id])).sort()).toEqual([
+    'laptop',
+    'laptop',
+    'phone',
+  ]);
+
+  const receipt = await person<ErasureItem>('erase', '--email', EMAIL);
+  expect(receipt).toMatchObject({ phase: 'done', erased: expect.arrayContaining([{ place: 'event_rows', count: 3 }]) });
+  expect(JSON.stringify(receipt)).not.toContain(sha256Hex(EMAIL));
+  expect(await rowsBy()).toEqual({ other: 1 });
+  const hours = 'SELECT toInt32(sum(events)) AS events FROM event_hours WHERE site_id = {site:String}';
+  expect(await select(clickhouse, hours, { site: site.site })).toEqual([{ events: 1 }]);
+
+  const before = await dropped();
+  await send(newEvent({ distinct_id: 'laptop' }), says('phone', EMAIL), says('account-2', EMAIL));
+  const after = await until('the new row', rowsBy, (seen) => seen['account-2'] === 1);
+  expect(after).toEqual({ other: 1, 'account-2': 1 });
+  await until('both counted', dropped, (count) => count === before + 2);
+  const [row] = await select<{ person: string }>(
+    clickhouse,
+    `SELECT person_id AS person FROM events WHERE site_id = {site:String} AND distinct_id = 'account-2'`,
+    { site: site.site },
+  );
+  expect(row?.person).toBe(basePersonId(site.site, 'account-2'));
+});

@@ -1,0 +1,110 @@
+import { expect, test } from 'vitest';
+import { insertBlock } from '#infra/clickhouse/client.ts';
+import { createPersonEraser, type ErasedSubject, type PersonEraser } from '#infra/clickhouse/erase_persons.ts';
+import { noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';
+import { eventRow } from '#test/harness/event_row.ts';
+import { until } from '#test/harness/until.ts';
+import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
+import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
+
+const create = useClickhouse();
+const AT_MS = Date.UTC(2026, 9, 5, 12);
+const UNTIL_MS = AT_MS + 3_600_000;
+const P = (letter: string): string => `p_${letter.repeat(32)}`;
+
+function row(event_id: string, person_id: string, more: Parameters<typeof sampleEvent>[0] = {}) {
+  return eventRow({
+    coordinate: { partition: 0, offset: 0, index: 0 },
+    person: { person_id, identifiers: null },
+    event: sampleEvent({ event_id, timestamp: AT_MS, received_at: AT_MS, value: 2, ...more }),
+  });
+}
+
+const subject = (kind: ErasedSubject['kind'], value: string): ErasedSubject => ({
+  ...{ erasure_id: 'e1', site_id: sampleEvent().site_id, kind, value, until: UNTIL_MS },
+});
+
+async function deleteAll(eraser: PersonEraser): Promise<void> {
+  const isOver = (running: Map<string, unknown>): boolean => running.size === 0;
+  await eraser.deleteBesides();
+  await until('the other tables', eraser.underWay, isOver);
+  await eraser.deleteEvents();
+  await until('the events', eraser.underWay, isOver);
+  await eraser.end();
+}
+
+async function hours(database: Database): Promise<unknown> {
+  return rowsOf(database, 'SELECT toUInt32(sum(events)) AS events, sum(value) AS value FROM event_hours');
+}
+
+const idsIn = async (database: Database, table: string): Promise<string[]> =>
+  (await rowsOf<{ event_id: string }>(database, `SELECT event_id FROM ${table} ORDER BY event_id`)).map(
+    ({ event_id }) => event_id,
+  );
+
+test('rows of a person go from every table and out of the counts, and those of others stay', async () => {
+  const database = await create.migrated();
+  const { warehouse } = database;
+  const { site_id } = sampleEvent();
+  const email = 'e'.repeat(64);
+  const says = { identifiers: { ...noIdentifiers(), email } };
+  await insertBlock(warehouse, 'event_rows', 'rows', [
+    row('theirs', P('a')),
+    row('theirs-merged', P('b')),
+    row('says-theirs', P('c'), { ...says, received_at: UNTIL_MS + 1 }),
+    row('says-theirs-later', P('c'), { ...says, timestamp: UNTIL_MS + 1, received_at: UNTIL_MS + 1 }),
+    row('other-site', P('a'), { site_id: 'elsewhere' }),
+    row('another', P('d')),
+  ]);
+  const outcome = (event_id: string) => ({
+    ...{ site_id, destination: 'meta', event_id, event: 'purchase', coordinate_partition: 0, coordinate_offset: 0 },
+    ...{ coordinate_index: 0, outcome: 'delivered', reason: '', attempt: 1, received_at: AT_MS, attempted_at: AT_MS },
+    ...{ took_ms: 1, answer_status: 200, answer: '' },
+  });
+  await insertBlock(warehouse, 'delivery_outcomes', 'outcomes', [outcome('theirs'), outcome('another')]);
+  const link = (person_id: string, target: string) => ({ site_id, person_id, target, first_seen: AT_MS, version: 1 });
+  await insertBlock(warehouse, 'person_links', 'links', [link(P('b'), P('a')), link(P('e'), P('d'))]);
+  await insertBlock(warehouse, 'person_splits', 'splits', [
+    {
+      ...{ site_id, moved: [P('a')], stayed: [P('f')], person_id: P('a'), former_person_id: P('f') },
+      ...{ version: 1, split_at: Date.now() },
+    },
+  ]);
+  expect(await hours(database)).toEqual([{ events: 6, value: 12 }]);
+
+  const eraser = createPersonEraser(warehouse, null);
+  const subjects = [
+    subject('person', P('a')),
+    subject('person', P('b')),
+    subject('email', email),
+    subject('phone', ''),
+  ];
+  await eraser.begin(subjects);
+  const counted = await eraser.count();
+  expect(counted.toSorted((one, other) => (one.place < other.place ? -1 : 1))).toEqual([
+    { erasure_id: 'e1', place: 'delivery_outcomes', count: 1 },
+    { erasure_id: 'e1', place: 'event_rows', count: 3 },
+    { erasure_id: 'e1', place: 'person_links', count: 1 },
+  ]);
+  await eraser.subtractHours('e1/1');
+  await eraser.deleteBesides();
+  // Who was killed here begins anew: nothing is subtracted twice, and what is left is found by the events.
+  await eraser.begin(subjects);
+  await eraser.subtractHours('e1/1');
+  await deleteAll(eraser);
+
+  expect(await idsIn(database, 'event_rows')).toEqual(['another', 'other-site', 'says-theirs-later']);
+  expect(await idsIn(database, 'delivery_outcomes')).toEqual(['another']);
+  expect(await rowsOf(database, 'SELECT person_id FROM person_links')).toEqual([{ person_id: P('e') }]);
+  expect(await rowsOf(database, 'SELECT lower(hex(person)) AS person FROM merged_persons')).toEqual([
+    { person: 'd'.repeat(32) },
+  ]);
+  expect(await rowsOf(database, 'SELECT site_id FROM person_splits')).toEqual([]);
+  expect(await rowsOf(database, 'SELECT site_id FROM erasing')).toEqual([]);
+  expect(await hours(database)).toEqual([{ events: 3, value: 6 }]);
+  const [first] = await rowsOf<{ statements: string }>(
+    database,
+    'SELECT arrayStringConcat(groupArray(command)) AS statements FROM system.mutations WHERE database = currentDatabase()',
+  );
+  expect(first?.statements).not.toMatch(new RegExp(`${P('a')}|${email}`));
+});

@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { createVisitorStateStore } from '#infra/redis/engage/engage.ts';
+import { createPersonIndexEraser } from '#infra/redis/indexes/erase_persons.ts';
+import { createIdentityStore } from '#infra/redis/indexes/identity_index.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
+import { NO_IDENTIFIERS, question } from '#test/contract/identity/questions.ts';
+import { beginIncarnation, useRedis } from '#test/harness/redis.ts';
+
+const redis = useRedis();
+
+const keysOf = async (site: string): Promise<string[]> =>
+  [...(await redis().keys(`i:{${site}}:*`)), ...(await redis().keys(`engage:{${site}}:*`))].filter(
+    (key) => !key.endsWith(':v'),
+  );
+
+test('nothing of erased persons is left, what others have stays, and who has become one with others is not erased', async () => {
+  const store = createIdentityStore(redis());
+  await beginIncarnation(store.epoch);
+  const eraser = createPersonIndexEraser(redis());
+  const site = randomUUID();
+  const [laptop, phone, other] = ['laptop', 'phone', 'other'].map((id) => basePersonId(site, id)) as [
+    string,
+    string,
+    string,
+  ];
+  const said = { ...NO_IDENTIFIERS, email: 'a'.repeat(64) };
+  await store.resolve(site, [
+    question(site, laptop, { nodes: ['theirs'], identifiers: said }),
+    question(site, phone, { nodes: ['theirs'], identifiers: said }),
+    question(site, other, { nodes: ['others'], identifiers: { ...said, email: 'b'.repeat(64) } }),
+  ]);
+  await createVisitorStateStore(redis()).note(site, 'phone', [{ kind: 'done', name: 'survey:nps' }], 1);
+  const before = await keysOf(site);
+
+  expect(await eraser.holdersOf(site, ['theirs', 'nobodys'])).toEqual([laptop, null]);
+  expect(await eraser.erase(site, [laptop], ['theirs'])).toEqual({ ok: false, others: [phone] });
+  expect((await keysOf(site)).sort()).toEqual(before.sort());
+
+  const erased = await eraser.erase(site, [laptop, phone], ['theirs', 'others']);
+  const left = await keysOf(site);
+  expect(left.filter((key) => key.includes(laptop) || key.includes(phone) || key.endsWith('theirs'))).toEqual([]);
+  expect(erased).toEqual({ ok: true, keys: before.length - left.length });
+  expect(await eraser.holdersOf(site, ['others'])).toEqual([other]);
+  expect(await eraser.erase(site, [laptop, phone], ['theirs'])).toEqual({ ok: true, keys: 0 });
+});

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { DEAD_LETTER_DAYS, EVENT_RECORD_DAYS } from '#infra/kafka/topics.ts';
+import {
+  BATCH_MAX,
+  finished,
+  keptOf,
+  newErasure,
+  nextBatch,
+  RECEIPT_DAYS,
+  SUPPRESSED_DAYS,
+  withErased,
+} from '#pipelines/erasure/erasure.ts';
+import type { Erasure } from '#schemas/records.ts';
+
+const DAY_MS = 86_400_000;
+
+function erasure(erasure_id: string, atMs: number, changes: Partial<Erasure> = {}): Erasure {
+  const asked = { erasure_id, site_id: 'shop', asked_by: 'tester', destinations: [], sealed: 'sealed' };
+  return { ...newErasure(asked, Buffer.alloc(32), { persons: ['p'], identifiers: [] }, atMs), ...changes };
+}
+
+const idsOf = (batch: readonly Erasure[]): string[] => batch.map(({ erasure_id }) => erasure_id);
+
+test('erasures that wait go together, the oldest first; a batch that was begun goes on without those that came since', () => {
+  const waiting = nextBatch([erasure('b', 2), erasure('a', 1), erasure('c', 3, { phase: 'done' })]);
+  expect(idsOf(waiting)).toEqual(['a', 'b']);
+  expect(nextBatch([...waiting, erasure('d', 0)])).toEqual(waiting);
+  const many = Array.from({ length: BATCH_MAX + 1 }, (_, at) => erasure(`e${at}`, at));
+  expect(nextBatch(many)).toHaveLength(BATCH_MAX);
+  expect(nextBatch([])).toEqual([]);
+});
+
+test('a receipt keeps the most that was found in a place, as it is counted again after a part of it was deleted', () => {
+  const counted = withErased(erasure('a', 1), [{ place: 'event_rows', count: 7 }]);
+  const again = withErased(counted, [
+    { place: 'event_rows', count: 2 },
+    { place: 'redis', count: 1 },
+  ]);
+  expect(again.erased).toEqual([
+    { place: 'event_rows', count: 7 },
+    { place: 'redis', count: 1 },
+  ]);
+});
+
+test('a receipt has nothing of whom it was but what suppresses, that goes after its days, and the receipt after its own', () => {
+  const done = finished(erasure('a', 1), 10);
+  expect(done).toMatchObject({ sealed: null, phase: 'done', done_at: 10 });
+  expect(keptOf(done, 10 + SUPPRESSED_DAYS * DAY_MS)).toBe(done);
+  expect(keptOf(done, 11 + SUPPRESSED_DAYS * DAY_MS)).toMatchObject({ persons: [], identifiers: [], phase: 'done' });
+  expect(keptOf(done, 11 + RECEIPT_DAYS * DAY_MS)).toBeNull();
+  const open = erasure('a', 1);
+  expect(keptOf(open, RECEIPT_DAYS * DAY_MS * 2)).toBe(open);
+});
+
+test('events are dropped for longer than anything could bring them back: a dead letter that is sent in again last', () => {
+  expect(SUPPRESSED_DAYS).toBeGreaterThan(DEAD_LETTER_DAYS + EVENT_RECORD_DAYS);
+});
