@@ -12,7 +12,7 @@ export const COMMANDS = {
     ['test/fault/main.ts', '--seed', '1'],
     ['test/fault/main.ts', '--seed', '1', '--broken'],
   ],
-  outside: [['test/outside/main.ts']],
+  outside: [['test/outside/main.ts'], ['test/outside/deploy.ts']],
 } as const;
 
 export type CommandName = keyof typeof COMMANDS;
