@@ -19,6 +19,13 @@ interface SiteErasures {
   newestMs: number;
 }
 
+/** What is held of a site beside what an erasure of it says. */
+const pairsOf = (site: SiteErasures, erasure: Pick<Erasure, 'persons' | 'identifiers'>) =>
+  [
+    [site.persons, erasure.persons],
+    [site.identifiers, erasure.identifiers],
+  ] as const;
+
 /** By which a person, as derived from a distinct id, is known to have been erased. */
 export const erasedPerson = (secret: Buffer, siteId: string, personId: string): string =>
   nodeOf(secret, siteId, 'erased_person', personId);
@@ -45,10 +52,7 @@ export function createSuppressionList(secret: Buffer) {
     const site = erasure && sites.get(erasure.site_id);
     if (erasure === undefined || site === undefined) return;
     erasures.delete(erasureId);
-    for (const [held, hashes] of [
-      [site.persons, erasure.persons],
-      [site.identifiers, erasure.identifiers],
-    ] as const) {
+    for (const [held, hashes] of pairsOf(site, erasure)) {
       for (const hash of hashes) if (held.get(hash) === erasure.asked_at) held.delete(hash);
     }
     if (site.persons.size + site.identifiers.size === 0) sites.delete(erasure.site_id);
@@ -61,10 +65,7 @@ export function createSuppressionList(secret: Buffer) {
     const site = sites.get(site_id) ?? { persons: new Map(), identifiers: new Map(), newestMs: 0 };
     sites.set(site_id, site);
     site.newestMs = Math.max(site.newestMs, asked_at);
-    for (const [held, hashes] of [
-      [site.persons, persons],
-      [site.identifiers, identifiers],
-    ] as const) {
+    for (const [held, hashes] of pairsOf(site, erasure)) {
       for (const hash of hashes) held.set(hash, Math.max(held.get(hash) ?? 0, asked_at));
     }
   }

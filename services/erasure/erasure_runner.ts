@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ErasedSubject, PersonEraser } from '#infra/clickhouse/erase_persons.ts';
 import { failpoint } from '#infra/failpoint.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';
-import { consume } from '#infra/kafka/consumer/consume.ts';
 import { topicOffsets } from '#infra/kafka/offsets.ts';
 import { type FencedProducer, openFencedProducer, type PartitionRecords } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
@@ -27,6 +26,7 @@ import {
 import { type PersonSubject, sizeOf, together } from '#pipelines/erasure/subject.ts';
 import type { Erasure } from '#schemas/records.ts';
 import { isOfNode } from '#schemas/records.ts';
+import { joinLeaderElection } from '#services/stage/leader_election.ts';
 
 export interface ErasureParts {
   session: KafkaSession;
@@ -67,18 +67,8 @@ export async function runErasures(
 ): Promise<() => Promise<void>> {
   const { session, erasures, logger, nowMs } = parts;
   let isStopping = false;
-  const election = await consume({
-    kafka: session.kafka,
-    groupId: session.groupOf('erasure'),
-    topics: [TOPICS.erasures],
-    sessionTimeoutMs: session.config.sessionTimeoutMs,
-    concurrency: 1,
-    // The records are read elsewhere: only to whom the partition belongs counts.
-    handlers: { acquire: async () => null, process: async () => undefined },
-    logger,
-    onFatal,
-  });
-  const leads = (): boolean => !isStopping && election.assigned().length > 0;
+  const election = await joinLeaderElection({ session, logger, fatal: onFatal }, 'erasure', TOPICS.erasures);
+  const leads = (): boolean => !isStopping && election.isLeader();
   const isDue = (): boolean => [...erasures.all.values()].some((one) => isOpen(one) || keptOf(one, nowMs()) !== one);
 
   async function work(): Promise<void> {
@@ -284,8 +274,17 @@ function linksOf(links: readonly FoundLink[], siteId: string, { persons }: Perso
   return links.filter(({ link }) => link.site_id === siteId && (own.has(link.person_id) || own.has(link.target)));
 }
 
+/** Waits a moment, and writes down what for where that is not known yet. */
+async function waitFor({ parts, log, batch }: Work, phase: Erasure['phase'], detail: string): Promise<void> {
+  const others = batch().filter((one) => one.detail !== detail);
+  const waiting = others.map((one) => inPhase(one, phase, detail, parts.nowMs()));
+  if (waiting.length > 0) await save(log, waiting);
+  await sleep(POLL_MS);
+}
+
 /** Waits until what was under way before every process dropped their events has come to the tables. */
-async function drain({ parts, log, batch, leads }: Work): Promise<void> {
+async function drain(work: Work): Promise<void> {
+  const { parts, log, batch, leads } = work;
   const { session, nowMs } = parts;
   const marks: [group: string, topic: string, ends: TopicEnds][] = [];
   for (const [group, topic] of READERS) {
@@ -294,13 +293,7 @@ async function drain({ parts, log, batch, leads }: Work): Promise<void> {
   for (const [group, topic, ends] of marks) {
     while (!(await hasPassed(session, group, topic, ends))) {
       if (!leads()) return;
-      const waits = batch().filter(({ detail }) => detail !== topic);
-      if (waits.length > 0)
-        await save(
-          log,
-          waits.map((one) => inPhase(one, 'draining', topic, nowMs())),
-        );
-      await sleep(POLL_MS);
+      await waitFor(work, 'draining', topic);
     }
   }
   await save(
@@ -361,18 +354,13 @@ function subjectsOf(
 }
 
 /** Waits until nothing is deleted any more; false where another one leads. */
-async function areDeleted({ parts, log, batch, leads }: Work): Promise<boolean> {
+async function areDeleted(work: Work): Promise<boolean> {
+  const { parts, leads } = work;
   for (;;) {
     const running = await parts.rows.underWay();
     if (running.size === 0) return true;
     if (!leads()) return false;
     const detail = [...running.values()].includes('fails') ? 'mutation_fails' : 'rows';
-    const others = batch().filter((one) => one.detail !== detail);
-    if (others.length > 0)
-      await save(
-        log,
-        others.map((one) => inPhase(one, 'deleting', detail, parts.nowMs())),
-      );
-    await sleep(POLL_MS);
+    await waitFor(work, 'deleting', detail);
   }
 }

@@ -6,8 +6,9 @@ import { type FollowedReplays, followReplays } from '#infra/redelivery/replay_to
 import { createCodec } from '#infra/registry/codec.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
 import type { DeliveryJobRecord } from '#schemas/records.ts';
+import { joinLeaderElection } from '#services/stage/leader_election.ts';
 import { openSettings, openSuppressionList, type Runtime, runProcess } from '#services/stage/runtime.ts';
-import { createReplayRunner, joinLeaderElection } from './replay_runner.ts';
+import { createReplayRunner } from './replay_runner.ts';
 import type { ReplayContext } from './replay_source.ts';
 
 const POLL_MS = 250;
@@ -20,7 +21,7 @@ runProcess('replay', replayConfig, async (runtime, config) => {
   onStop(() => replays.stop());
   const suppressed = await openSuppressionList(runtime, config.identitySecret);
   const context = await openContext(runtime, config.parts, { table, suppressed }, replays);
-  const leaders = await joinLeaderElection(session, logger, fatal);
+  const leaders = await joinLeaderElection(runtime, 'replay', TOPICS.replays);
   onStop(() => leaders.stop());
   let stopping = false;
   const leads = (): boolean => !stopping && leaders.isLeader();

@@ -1,9 +1,6 @@
 // Which replay runs next, on one leader at a time.
-import type { KafkaSession } from '#infra/kafka/client.ts';
-import { consume } from '#infra/kafka/consumer/consume.ts';
 import { openFencedProducer } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import type { Logger } from '#infra/log/logger.ts';
 import type { FollowedReplays } from '#infra/redelivery/replay_topics.ts';
 import { isOver, newProgress, nextTurn, type OpenReplay, shouldYield } from '#pipelines/redelivery/replay.ts';
 import type { ReplayPhase, ReplayProgress } from '#schemas/records.ts';
@@ -140,28 +137,4 @@ function createReplayTurns(
       return shouldYield(accountOf(replay), next(replay.destination), nowMs() - beganMs);
     },
   };
-}
-
-/**
- * Joins those that may lead, each of which may ask whether it does. The group gives the one partition of delivery.replays
- * to one of its members; that one leads. What an earlier leader has under way is fenced when a replay is taken up, so that
- * it need not know it lost.
- */
-export async function joinLeaderElection(
-  session: KafkaSession,
-  logger: Logger,
-  onFatal: (error: unknown) => void,
-): Promise<{ isLeader(): boolean; stop(): Promise<void> }> {
-  const consumption = await consume({
-    kafka: session.kafka,
-    groupId: session.groupOf('replay'),
-    topics: [TOPICS.replays],
-    sessionTimeoutMs: session.config.sessionTimeoutMs,
-    concurrency: 1,
-    // The records are read elsewhere: only to whom the partition belongs counts.
-    handlers: { acquire: async () => null, process: async () => undefined },
-    logger,
-    onFatal,
-  });
-  return { isLeader: () => consumption.assigned().length > 0, stop: () => consumption.stop() };
 }
