@@ -28,7 +28,7 @@ import {
 import { nameOf, type TopicPartition } from './consumer/partition_state.ts';
 import { createPoisonPillGuard, type PoisonPillGuard, type ProcessingStep } from './consumer/poison_pill_guard.ts';
 import { type OffsetLog, openOffsetLog } from './offset_log.ts';
-import { createGroupOffsets, type GroupOffsets, openTopicIds, type TopicIds } from './offsets.ts';
+import { createGroupOffsets, type GroupOffsets, openTopicIds } from './offsets.ts';
 import { createKeyedProducer, type KeyedProducer } from './producers.ts';
 import { readRanges } from './read_topic.ts';
 import type { InRecord } from './record.ts';
@@ -44,10 +44,10 @@ const LOOK_MS_MIN = 25;
  * inserts it under the same token, which the table drops if it has it already. Only then it goes on behind its range.
  */
 export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumption> {
-  const logs = await openTopicIds(options.kafka);
-  const log = await openOffsetLog(options, logs);
+  const ids = await openTopicIds(options.kafka);
+  const log = await openOffsetLog(options, ids);
   const producer = await createKeyedProducer(options.kafka, options.watchdogMs);
-  const sink = new BlockSink(options, logs, log, producer);
+  const sink = new BlockSink(options, log, producer);
   const running = await consume({
     ...options,
     handlers: {
@@ -63,7 +63,7 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
     async stop() {
       clearInterval(timer);
       await running.stop();
-      await Promise.all([producer.stop(), log.close(), logs.close()]);
+      await Promise.all([producer.stop(), log.close(), ids.close()]);
     },
   };
 }
@@ -107,9 +107,6 @@ class BlockSink<Row> {
   private readonly log: OffsetLog;
   private readonly producer: KeyedProducer;
   private readonly watchdog: Watchdog;
-  private readonly logs: TopicIds;
-  /** The id of each topic, as it was when one of its partitions was acquired last. */
-  private readonly topicIdOf = new Map<string, string>();
   /** Rows of each partition that are not written yet, by its name. */
   private readonly open = new Map<string, PendingRows<Row>>();
   /** The block of each topic that is being written, with its partitions by name: they rest until it is done. */
@@ -126,10 +123,9 @@ class BlockSink<Row> {
   private readonly started = Promise.withResolvers<Consumption>();
   private consumption: Consumption | null = null;
 
-  constructor(options: SinkOptions<Row>, logs: TopicIds, log: OffsetLog, producer: KeyedProducer) {
+  constructor(options: SinkOptions<Row>, log: OffsetLog, producer: KeyedProducer) {
     const { admin, groupId, watchdogMs, onFatal, deadLetter, logger } = options;
     this.options = options;
-    this.logs = logs;
     this.log = log;
     this.producer = producer;
     this.offsets = createGroupOffsets(admin, groupId, log, logger);
@@ -164,14 +160,13 @@ class BlockSink<Row> {
    */
   async resume(at: TopicPartition, progressed: () => void): Promise<number | null> {
     this.open.delete(nameOf(at));
-    const log = await this.logs.of(at.topic);
-    this.topicIdOf.set(at.topic, log);
     const found = await this.offsets.of(at);
     this.guard.acquired(at, found?.metadata ?? '');
     if (found === null) return null;
     const planned = topicIdOfPlan(found.metadata);
+    const id = this.log.topicId(at.topic);
     // What was planned of a topic that was there before under the name is gone with it.
-    const isOurs = planned === '' || log === '' || planned === log;
+    const isOurs = planned === '' || id === '' || planned === id;
     const plan = isOurs ? readPlan(found.metadata) : null;
     const own = plan?.get(at.partition);
     if (plan === null || own === undefined) return found.offset;
@@ -296,13 +291,13 @@ class BlockSink<Row> {
 
   /** Writes the plan into the metadata of each partition's committed offset, which stays where it is. */
   private async announce(topic: string, plan: BlockPlan): Promise<void> {
-    const metadata = writePlan(plan, this.topicIdOf.get(topic));
+    const metadata = writePlan(plan, this.log.topicId(topic));
     await this.commitAll([...plan].map(([partition, { first }]) => ({ topic, partition, offset: first, metadata })));
     failpoint('sink.after_plan');
   }
 
   private async insert(topic: string, plan: BlockPlan, parts: ReadonlyMap<number, PendingRows<Row>>): Promise<void> {
-    const token = dedupToken(topic, plan, this.topicIdOf.get(topic));
+    const token = dedupToken(topic, plan, this.log.topicId(topic));
     const rows = rowsOf(plan, (partition) => parts.get(partition)?.rows ?? []);
     await this.watchdog.watch('an insert', (progressed) => this.options.insert(topic, token, rows, false, progressed));
   }

@@ -26,8 +26,8 @@ export async function openOffsetLog(
 ) {
   const cluster = await openCluster(kafka);
   await cluster.addTargetTopic(offsetsTopic);
-  /** The cluster's id of each topic, as it was when one of its partitions was acquired last. */
   const idOf = new Map<string, string>();
+  const topicId = (topic: string): string => idOf.get(topic) ?? '';
   const keyOf = ({ topic, partition }: TopicPartition): string => JSON.stringify([groupId, topic, partition]);
   const turn = createMutex();
   const log = createCommittedValues();
@@ -61,9 +61,11 @@ export async function openOffsetLog(
   return {
     /** What goes out with a commit. */
     recordOf(at: TopicPartition, { offset, metadata }: Committed): OutRecord {
-      const value = JSON.stringify({ offset, metadata, topic_id: idOf.get(at.topic) ?? '' });
+      const value = JSON.stringify({ offset, metadata, topic_id: topicId(at.topic) });
       return { topic: offsetsTopic, partition: PARTITION, key: keyOf(at), value: Buffer.from(value) };
     },
+    /** The cluster's id of a topic, as it was when one of its partitions was acquired last; empty where none is known. */
+    topicId,
     /**
      * What was committed last of a partition of this very topic; null where nothing was. The open transactions of others are
      * not waited for; those that wrote of this partition ended when its transactional id was taken.
