@@ -12,8 +12,8 @@ import {
 import { oneLine } from '#services/stage/terminal.ts';
 import { type Context, UsageError } from './command.ts';
 import { controlAddress, localFolder, readLocalFile, readReadyFile } from './control_address.ts';
+import { objectIn } from './read.ts';
 import { type CliPorts, runCli } from './run_cli.ts';
-import { readObject } from './status/findings.ts';
 import type { StatusPorts } from './status/status.ts';
 
 /** Of each read; at most two follow each other, and all ends within ten seconds. */
@@ -68,7 +68,7 @@ function openStatus(): StatusPorts {
 function controlAsker(env: Environment, readyText: string | null): StatusPorts['askControl'] {
   let address: ReturnType<typeof controlAddress>;
   try {
-    address = controlAddress(env, readObject(readyText ?? '') === null ? null : readyText, (path) =>
+    address = controlAddress(env, objectIn(readyText ?? '') === null ? null : readyText, (path) =>
       readFileSync(path, 'utf8'),
     );
   } catch (error) {

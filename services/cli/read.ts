@@ -89,6 +89,17 @@ export function readObject(text: string, code: string, path: string): Record<str
   throw new UsageError(code, `${path} does not hold a JSON object`);
 }
 
+/** An object in JSON that somebody else wrote; null where the text is none. */
+export function objectIn(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
 /** @throws UsageError when there is no such fact. */
 export function known<T>(fact: T | undefined, kind: string, id: string): T {
   if (fact === undefined) throw new UsageError(`${kind}_unknown`, `there is no ${kind} ${id}`);

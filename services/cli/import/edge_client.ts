@@ -1,5 +1,6 @@
 // Sends batches of events to the edge until it has answered each, and says what became of them.
 
+import { objectIn } from '../read.ts';
 import type { OutgoingEvent } from './row_event.ts';
 
 /** What the edge takes in a request: docs/sending.md. */
@@ -48,7 +49,7 @@ type Verdict =
 export function readAnswer(answer: EdgeAnswer | null): Verdict {
   if (answer === null) return { kind: 'again', afterMs: null, code: 'edge_unavailable' };
   const { status, retryAfter } = answer;
-  const body = parsed(answer.body);
+  const body = objectIn(answer.body) ?? {};
   const code = codeOf(body) ?? `status_${status}`;
   if (status === 200 && typeof body['accepted'] === 'number') {
     const { accepted, dropped = 0 } = body as { accepted: number; dropped?: number };
@@ -62,16 +63,6 @@ export function readAnswer(answer: EdgeAnswer | null): Verdict {
     return { kind: 'again', afterMs: Number.isNaN(seconds) ? null : Math.max(0, seconds * 1000), code };
   }
   return { kind: 'refused', code };
-}
-
-function parsed(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch (error) {
-    if (error instanceof SyntaxError) return {};
-    throw error;
-  }
 }
 
 function codeOf({ error }: Record<string, unknown>): string | null {

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { TextDecoder } from 'node:util';
 import { UsageError } from '../command.ts';
+import { objectIn } from '../read.ts';
 import { nextRecord, RECORD_BYTES_MAX, separatorOf, splitFields } from './csv.ts';
 import type { Cell, Cells, RowProblem } from './row_event.ts';
 
@@ -273,14 +274,8 @@ const isErrorColumn = (column: string): boolean => (ERROR_COLUMNS as readonly st
 
 /** Values of an object by their path, as `properties.value`; null for what is no object. */
 function jsonCells(raw: Buffer): Cells | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(raw.toString('utf8'));
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  const value = objectIn(raw.toString('utf8'));
+  if (value === null) return null;
   const cells: Record<string, Cell> = Object.create(null);
   flatten(value, '', cells, 0);
   return cells;

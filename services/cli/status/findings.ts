@@ -4,6 +4,7 @@ import type { HealthItem } from '#services/control_api/destinations.ts';
 import type { StageItem } from '#services/control_api/operations.ts';
 import type { AccountItem } from '#services/control_api/sites.ts';
 import { renderNumber } from '#services/stage/terminal.ts';
+import { objectIn } from '../read.ts';
 import { type ReadMetric, readMetrics } from './metrics_text.ts';
 
 /** critical: events do not flow, or are lost; warning: they will be, or some of them; notice: nothing is wrong yet. */
@@ -100,7 +101,7 @@ const NOTHING_ANSWERS: Finding = {
 
 /** @param text Of its metrics. */
 function readingOf(name: string, ready: HttpAnswer, text: string): Reading {
-  const body = readObject(ready.body) ?? {};
+  const body = objectIn(ready.body) ?? {};
   const names = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
   const since = Object.entries(typeof body['since'] === 'object' ? { ...body['since'] } : {});
   const waitingFor = names(body['waiting_for']);
@@ -111,17 +112,6 @@ function readingOf(name: string, ready: HttpAnswer, text: string): Reading {
     since: Object.fromEntries(since.map(([part, sinceMs]) => [part, Number(sinceMs)])),
     metric: readMetrics(text),
   };
-}
-
-/** An object in JSON; null where the text is none. */
-export function readObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
 }
 
 /** In the order in which one explains the others. */
@@ -166,7 +156,7 @@ function diskFindings({ observed: { disk } }: Context): Finding[] {
 function edgeFindings({ observed: { edge }, readings }: Context): Finding[] {
   if (edge === null) return [];
   const { answer } = edge;
-  const isWell = answer?.status === 200 && readObject(answer.body)?.['ok'] === true;
+  const isWell = answer?.status === 200 && objectIn(answer.body)?.['ok'] === true;
   if (isWell) return [];
   const since = readings.filter(({ name }) => isNamed(name, 'edge')).flatMap((one) => one.since['kafka'] ?? []);
   return [

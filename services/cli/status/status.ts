@@ -4,15 +4,8 @@ import type { StageItem, StagesAnswer } from '#services/control_api/operations.t
 import type { AccountItem } from '#services/control_api/sites.ts';
 import { renderTable, renderTime, withoutSecrets } from '#services/stage/terminal.ts';
 import type { CliResult } from '../command.ts';
-import {
-  type Finding,
-  findingsOf,
-  type HttpAnswer,
-  type Observed,
-  readObject,
-  spanText,
-  stageOfDeadLetters,
-} from './findings.ts';
+import { objectIn } from '../read.ts';
+import { type Finding, findingsOf, type HttpAnswer, type Observed, spanText, stageOfDeadLetters } from './findings.ts';
 import { readMetrics } from './metrics_text.ts';
 
 /** How an item or a list of the control service came. */
@@ -55,7 +48,7 @@ type ObservedProcesses = Observed['processes'];
  */
 export async function statusReport(ports: StatusPorts, options: StatusOptions): Promise<CliResult> {
   const file = ports.readReadyFile();
-  const ready = file === null ? {} : readObject(file);
+  const ready = file === null ? {} : objectIn(file);
   if (ready === null) return failed('ready_malformed', 'ready.json is not a JSON object; npm start writes it anew');
   if (file === null && ports.askControl === null && options.metrics.length === 0) {
     const advice =
@@ -200,7 +193,7 @@ function healthOf({ edge }: Observed): { ok: boolean; says: string } {
   if (edge === null) return { ok: false, says: 'no address is known' };
   const { answer } = edge;
   if (answer === null) return { ok: false, says: 'the edge does not answer' };
-  const body = readObject(answer.body) ?? {};
+  const body = objectIn(answer.body) ?? {};
   if (answer.status !== 200 || body['ok'] !== true) {
     return { ok: false, says: `the edge answers ${answer.status} and accepts nothing` };
   }
@@ -221,7 +214,7 @@ function stateOf({ name, ready: answer, metrics }: ObservedProcesses[number]): P
   const isReady = answer.status === 200;
   const lagRecords = metrics?.status === 200 ? lagOf(metrics.body) : null;
   const words = (list: unknown): string | null => (Array.isArray(list) && list.length > 0 ? list.join(', ') : null);
-  const parts = readObject(answer.body) ?? {};
+  const parts = objectIn(answer.body) ?? {};
   const [waitingFor, away] = [words(parts['waiting_for']), words(parts['away'])];
   const ability = isReady ? 'ready' : `waiting for ${waitingFor ?? 'an unknown part'}`;
   const state = away === null ? ability : `${ability}, no answer from ${away}`;
