@@ -96,7 +96,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   if (userId !== null && passwordHash !== null) {
     await ensureFirstUser(journal, userSecrets, { userId, passwordHash }, Date.now());
   }
-  await resealSecrets(journal, { ring, userSecrets, randomBytes }, logger, Date.now);
+  await resealSecrets(journal, ring, randomBytes, logger, Date.now);
   warnOfUnopened(journal.view().table.users(), userSecrets, logger);
   const redis = createRedis(config.parts.redisUrl, logger);
   onStop(async () => redis.disconnect());

@@ -1,79 +1,82 @@
 // Seals secrets anew after SECRETS_KEYS has changed.
 import type { Logger } from '#infra/log/logger.ts';
-import { type KeyRing, openSecret, sealSecret } from '#infra/secrets/seal.ts';
+import { type KeyRing, openSecret, type SecretPlace, sealSecret } from '#infra/secrets/seal.ts';
 import { CONFIGURATION } from '#pipelines/settings/dashboard_users.ts';
-import { auditedRecords, type Fact, type SettingsJournal, type SettingsView } from '#pipelines/settings/journal.ts';
+import { auditedRecords, type Fact, type SettingsJournal } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/secrets.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Destination, User } from '#schemas/setting.ts';
-import type { UserSecrets } from './users/sign_in.ts';
+import { userSecretPlace } from './users/sign_in.ts';
 
 const USER_FIELDS = ['password', 'totp'] as const;
 
 /**
  * Seals with the ring's first key what another one has sealed, so that the other can be taken out of the ring. What does not open
- * stays as it is, and is logged. One change for each destination and user: another control service may do the same. Resolves to
+ * stays as it is, and is counted. One change for each destination and user: another control service may do the same. Resolves to
  * how many secrets were sealed anew, and how many do not open. @throws JournalError
  */
 export async function resealSecrets(
   journal: SettingsJournal,
-  { ring, userSecrets, randomBytes }: { ring: KeyRing; userSecrets: UserSecrets; randomBytes: RandomBytes },
+  ring: KeyRing,
+  randomBytes: RandomBytes,
   logger: Pick<Logger, 'info' | 'error'>,
   nowMs: () => number,
 ): Promise<{ resealed: number; unopened: number }> {
-  const isOld = (sealed: string): boolean => !sealed.startsWith(`${ring.first.keyId}.`);
-  const counts = { resealed: 0, unopened: 0 };
+  const isOld = (sealed: string | null): sealed is string =>
+    sealed !== null && !sealed.startsWith(`${ring.first.keyId}.`);
+
+  function anew(place: SecretPlace, sealed: string): string {
+    const opened = isOld(sealed) ? openSecret(ring, place, sealed) : null;
+    return opened?.ok ? sealSecret(ring, place, opened.value, randomBytes) : sealed;
+  }
 
   function destinationAnew(destination: Destination): Destination {
+    const { site_id: siteId, name } = destination;
     const entries = Object.entries(destination.secrets).map(([field, sealed]): [string, string] => {
-      const place = { siteId: destination.site_id, destination: destination.name, field };
-      const opened = isOld(sealed) ? openSecret(ring, place, sealed) : null;
-      return [field, opened?.ok ? sealSecret(ring, place, opened.value, randomBytes) : sealed];
+      return [field, anew({ siteId, destination: name, field }, sealed)];
     });
     return { ...destination, secrets: Object.fromEntries(entries) };
   }
 
   function userAnew(user: User): User {
-    const anew = { ...user };
+    const after = { ...user };
     for (const field of USER_FIELDS) {
       const sealed = user[field];
-      const opened = sealed !== null && isOld(sealed) ? userSecrets.open(user.user_id, field, sealed) : null;
-      if (opened !== null) anew[field] = userSecrets.seal(user.user_id, field, opened);
+      if (sealed !== null) after[field] = anew(userSecretPlace(user.user_id, field), sealed);
     }
-    return anew;
+    return after;
   }
 
-  const change = (factOf: (view: SettingsView) => Fact[]): Promise<void> =>
+  const oldOf = {
+    destination: ({ secrets }: Destination): number => Object.values(secrets).filter(isOld).length,
+    user: (user: User): number => USER_FIELDS.filter((field) => isOld(user[field])).length,
+  };
+  const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);
+  const oldIn = (table: SettingsTable): number =>
+    sum(table.destinations().map(oldOf.destination)) + sum(table.users().map(oldOf.user));
+  const change = (factOf: (table: SettingsTable) => Fact[]): Promise<void> =>
     journal.change((view) => ({
-      records: auditedRecords(view, factOf(view), CONFIGURATION, nowMs()),
+      records: auditedRecords(view, factOf(view.table), CONFIGURATION, nowMs()),
       result: undefined,
     }));
-  const oldIn = (secrets: readonly (string | null)[]): number =>
-    secrets.filter((sealed) => sealed !== null && isOld(sealed)).length;
-  const count = (before: number, after: number): void => {
-    counts.resealed += before - after;
-    counts.unopened += after;
-  };
 
-  for (const { site_id, name, secrets } of journal.view().table.destinations()) {
-    const before = oldIn(Object.values(secrets));
-    if (before === 0) continue;
-    await change(({ table }) => {
-      const now = table.destination(site_id, name);
-      return now === undefined ? [] : [{ body: { destination: destinationAnew(now) } }];
+  const { table } = journal.view();
+  const before = oldIn(table);
+  for (const { site_id, name } of table.destinations().filter(oldOf.destination)) {
+    await change((now) => {
+      const destination = now.destination(site_id, name);
+      return destination === undefined ? [] : [{ body: { destination: destinationAnew(destination) } }];
     });
-    count(before, oldIn(Object.values(journal.view().table.destination(site_id, name)?.secrets ?? {})));
   }
-  for (const { user_id, password, totp } of journal.view().table.users()) {
-    const before = oldIn([password, totp]);
-    if (before === 0) continue;
-    await change(({ table }) => {
-      const now = table.user(user_id);
-      return now === undefined ? [] : [{ body: { user: userAnew(now) } }];
+  for (const { user_id } of table.users().filter(oldOf.user)) {
+    await change((now) => {
+      const user = now.user(user_id);
+      return user === undefined ? [] : [{ body: { user: userAnew(user) } }];
     });
-    const now = journal.view().table.user(user_id);
-    count(before, oldIn([now?.password ?? null, now?.totp ?? null]));
   }
+  const unopened = oldIn(journal.view().table);
+  const counts = { resealed: before - unopened, unopened };
   if (counts.resealed > 0) logger.info({ ...counts, key: ring.first.keyId }, 'secrets were sealed anew');
-  if (counts.unopened > 0) logger.error(counts, 'secrets cannot be decrypted with SECRETS_KEYS');
+  if (unopened > 0) logger.error(counts, 'secrets cannot be decrypted with SECRETS_KEYS');
   return counts;
 }

@@ -273,9 +273,9 @@ export async function reached<T>(asked: Promise<T>): Promise<T> {
  */
 export function createUserSecrets(ring: KeyRing, randomBytes: RandomBytes, logger: Pick<Logger, 'error'>): UserSecrets {
   return {
-    seal: (userId, field, value) => sealSecret(ring, placeOf(userId, field), value, randomBytes),
+    seal: (userId, field, value) => sealSecret(ring, userSecretPlace(userId, field), value, randomBytes),
     open(userId, field, sealed) {
-      const opened = openSecret(ring, placeOf(userId, field), sealed);
+      const opened = openSecret(ring, userSecretPlace(userId, field), sealed);
       if (opened.ok) return opened.value;
       logger.error({ user: userId, field, code: opened.code }, "a user's secret cannot be decrypted with SECRETS_KEYS");
       return null;
@@ -284,7 +284,7 @@ export function createUserSecrets(ring: KeyRing, randomBytes: RandomBytes, logge
 }
 
 /** No site has an empty id, so no secret of a destination opens as one of a user. */
-function placeOf(userId: string, field: string): SecretPlace {
+export function userSecretPlace(userId: string, field: string): SecretPlace {
   return { siteId: '', destination: 'user', field: `${userId}/${field}` };
 }
 

@@ -32,8 +32,8 @@ it('seals anew what another key has sealed, and leaves and counts what does not 
   const facts = [{ body: { destination } }, { body: { user: ada } }, { body: { user: bob } }];
   for (const { key, setting } of auditedRecords(view, facts, 'tester', 0)) view.apply(key, setting);
 
-  const parts = { ring: both, userSecrets: users(both), randomBytes };
-  expect(await resealSecrets(journal, parts, logger, () => 1)).toEqual({ resealed: 2, unopened: 1 });
+  const reseal = (atMs: number) => resealSecrets(journal, both, randomBytes, logger, () => atMs);
+  expect(await reseal(1)).toEqual({ resealed: 2, unopened: 1 });
   const only = parseKeyRing(keyOf('k2', 2));
   const now = view.table.destination('shop', 'meta');
   expect(now).toMatchObject({ settings: { pixel_id: '1' }, secrets: { test_code: secrets.test_code } });
@@ -43,6 +43,6 @@ it('seals anew what another key has sealed, and leaves and counts what does not 
   });
   expect(users(only).open('ada', 'password', view.table.user('ada')?.password ?? '')).toBe('a hash');
   expect(view.table.user('bob')).toEqual(bob);
-  expect(await resealSecrets(journal, parts, logger, () => 2)).toEqual({ resealed: 0, unopened: 1 });
+  expect(await reseal(2)).toEqual({ resealed: 0, unopened: 1 });
   expect(JSON.stringify(lines)).not.toMatch(/a hash|the access_token/);
 });
