@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { select } from '#test/harness/clickhouse.ts';
 import { type Command, startCommand } from '#test/harness/command.ts';
 import { testSeed } from '#test/harness/environment.ts';
+import { chanceOf } from '#test/harness/hostile/random.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
 import { until } from '#test/harness/until.ts';
@@ -29,17 +30,6 @@ afterAll(async () => {
   await site.close();
   rmSync(folder, { recursive: true, force: true });
 });
-
-/** Mulberry32. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const DAY_MS = 86_400_000;
 const dayOf = (daysAgo: number): string =>
@@ -123,7 +113,7 @@ async function stored(): Promise<Stored> {
 test('a large file that is killed again and again is stored once, and its errors name the rows that fail and no other', {
   timeout: IMPORT_MS,
 }, async () => {
-  const random = randomOf(testSeed());
+  const random = chanceOf(testSeed()).next;
   const bad = await writeFile(random);
   const ends = Array.from({ length: KILLS }, () => Math.floor(random() * ROWS * 0.9)).sort((a, b) => a - b);
   let peak = 0;
