@@ -9,12 +9,10 @@ import { COMMANDS, type CommandName, runCommand } from './harness/run/commands.t
 import type { SuiteName } from './harness/run/projects.ts';
 import { makeScratch, type Scratch } from './harness/run/scratch.ts';
 import { runSuite } from './harness/run/suites.ts';
-import { add, type BatchCounts, failed, NOTHING, slowest, summary, tooLong } from './harness/run/tally.ts';
+import { add, type BatchCounts, failed, NOTHING, slowest, summary } from './harness/run/tally.ts';
 import { endSharedParts } from './harness/shared_parts.ts';
 
 const INTERRUPTED = 130;
-/** Of a file of the default run. */
-const FILE_MS_MAX = 20_000;
 const RECORDS = '.local/test';
 /** The suites in the order in which `npm run test:all` runs them. */
 const ORDER = ['default', 'e2e', 'clients', 'browser', 'kill', 'fault', 'perf', 'fuzz', 'docs', 'outside'] as const;
@@ -78,7 +76,6 @@ async function runWhole(name: SuiteName | CommandName): Promise<BatchCounts> {
   let ran = name === 'default' ? runChecks() : NOTHING;
   ran = add(ran, isCommand(name) ? await runCommand(name) : await runSuite(name, onStart));
   await endSharedParts();
-  if (name === 'default') ran = add(ran, tooLong(ran, FILE_MS_MAX));
   const seconds = Math.round((performance.now() - startedMs) / 1_000);
   mkdirSync(RECORDS, { recursive: true });
   const record = { suite: name, seconds, passed: ran.passed, failed: ran.failed, files: ran.files };

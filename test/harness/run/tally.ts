@@ -35,12 +35,6 @@ export function add(first: BatchCounts, second: BatchCounts): BatchCounts {
   };
 }
 
-/** Files that took longer than they may, as failures: what makes every run long is found by the run that it made long. */
-export function tooLong({ files }: BatchCounts, msMax: number): BatchCounts {
-  const over = files.filter(({ ms }) => ms > msMax);
-  return failed(over.map(({ path, ms }) => `${path}: took ${seconds(ms)} s, and ${seconds(msMax)} are the most`));
-}
-
 /** The slowest files, a line each. */
 export function slowest({ files }: BatchCounts): string[] {
   return files
