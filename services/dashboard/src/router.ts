@@ -24,9 +24,7 @@ export function setRoutes(known: readonly string[]): void {
   patterns = known;
 }
 
-export function hasRoute(path: string): boolean {
-  return patterns.some((pattern) => matchPath(pattern, path) !== null);
-}
+export const hasRoute = (path: string): boolean => patterns.some((pattern) => matchPath(pattern, path) !== null);
 
 export function addressOf(path: string, query: URLSearchParams | null = null): string {
   const text = query?.toString() ?? '';

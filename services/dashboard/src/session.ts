@@ -122,9 +122,8 @@ export const readProviders = (signal?: AbortSignal): Promise<ApiResult<Providers
   request('GET', OIDC_PATH, signal === undefined ? {} : { signal });
 
 /** Goes to a provider to sign in; answers only where that cannot be begun. */
-export function signInAt(provider: string, invitation: string | null): Promise<ApiResult<Started>> {
-  return leave(`${OIDC_PATH}/start`, { provider, ...(invitation !== null && { invitation }) });
-}
+export const signInAt = (provider: string, invitation: string | null): Promise<ApiResult<Started>> =>
+  leave(`${OIDC_PATH}/start`, { provider, ...(invitation !== null && { invitation }) });
 
 /** Signs in at a provider in a new tab, so that this page stays as it is, and has it ask who it is. */
 export async function signInBeside(provider: string): Promise<ApiResult<Started>> {
@@ -140,9 +139,8 @@ export async function signInBeside(provider: string): Promise<ApiResult<Started>
   return started;
 }
 
-export function linkAt(provider: string, proof: { password?: string; code?: string }): Promise<ApiResult<Started>> {
-  return leave(`${OIDC_PATH}/link/start`, { provider, ...proof });
-}
+export const linkAt = (provider: string, proof: { password?: string; code?: string }): Promise<ApiResult<Started>> =>
+  leave(`${OIDC_PATH}/link/start`, { provider, ...proof });
 
 async function leave(path: string, body: object): Promise<ApiResult<Started>> {
   const started = await request<Started>('POST', path, { body });

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { ComponentType, VNode } from 'preact';
+import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ApiError } from './api/request.ts';
 import { type Theme, theme } from './browser_storage.ts';
@@ -17,7 +17,7 @@ import { Empty, FailureNote, Loading } from './ui/panel.tsx';
 import { Menu, PeriodPicker } from './ui/period_picker.tsx';
 
 /** Everything on the page: the sign-in page, or navigation, bar and the page that the address names. */
-export function Shell(): VNode {
+export function Shell() {
   const now = session.value;
   if (now.state === 'unknown') return <Loading label="Loading" />;
   if (now.state === 'failed') return <FailureNote failure={now.failure} again={() => void readSession()} />;
@@ -33,7 +33,7 @@ export function Shell(): VNode {
   );
 }
 
-function LeaveDialog({ leave }: { leave(): void }): VNode {
+function LeaveDialog({ leave }: { leave(): void }) {
   const stay = (): void => {
     pendingLeave.value = null;
   };
@@ -54,7 +54,7 @@ function LeaveDialog({ leave }: { leave(): void }): VNode {
 }
 
 /** @param isHidden nobody is signed in, and the page keeps what was typed on it. */
-function SignedIn({ isHidden }: { isHidden: boolean }): VNode {
+function SignedIn({ isHidden }: { isHidden: boolean }) {
   const isConfined = currentUser.value?.second_factor_required === true;
   useEffect(() => {
     if (!isConfined) void readSites();
@@ -95,7 +95,7 @@ export function fetchPageCode(): void {
 const goToSite = (siteId: string): void =>
   navigate(addressOf(`/sites/${encodeURIComponent(siteId)}/overview`), 'replace');
 
-function Nowhere({ path }: { path: string }): VNode {
+function Nowhere({ path }: { path: string }) {
   useEffect(() => {
     document.title = 'Dashboard';
   }, []);
@@ -107,7 +107,7 @@ function Nowhere({ path }: { path: string }): VNode {
   );
 }
 
-function NowhereText({ path }: { path: string }): VNode {
+function NowhereText({ path }: { path: string }) {
   if (path !== '/') return <Empty title="Page not found">Choose a page in the navigation.</Empty>;
   if (sites.value === null) return <Loading />;
   return (
@@ -124,7 +124,7 @@ function NowhereText({ path }: { path: string }): VNode {
 }
 
 /** The page where the person's roles have it, with the focus on its heading. Where they have not, nothing of it is asked for. */
-function PageOfRole(found: FoundPage): VNode {
+function PageOfRole(found: FoundPage) {
   const { page, params } = found;
   const opens = pageAccess(found);
   useEffect(() => {
@@ -154,7 +154,7 @@ const CHUNK_MISSING: ApiError = {
 };
 
 /** Fetches the code of a page where that was not done yet, and shows it. */
-function LoadedPage({ page, params }: FoundPage): VNode {
+function LoadedPage({ page, params }: FoundPage) {
   const [Content, setContent] = useState<ComponentType<PageProps> | null>(() => loaded.get(page.path) ?? null);
   const [isMissing, setMissing] = useState(false);
   useEffect(() => {
@@ -183,30 +183,28 @@ function focusHeading(): void {
   isFirstPage = false;
 }
 
-function TopBar({ page }: { page: Page | null }): VNode {
-  return (
-    <header class="top-bar">
-      <button
-        type="button"
-        class="button icon-only unfold"
-        aria-label="Pages"
-        aria-expanded={isUnfolded.value}
-        aria-controls="navigation"
-        onClick={() => {
-          isUnfolded.value = !isUnfolded.value;
-        }}
-      >
-        <Icon name={isUnfolded.value ? 'close' : 'menu'} />
-      </button>
-      <SiteSwitcher />
-      <span class="top-bar-space" />
-      {page?.hasPeriod === true && <PeriodPicker />}
-      <AccountMenu />
-    </header>
-  );
-}
+const TopBar = ({ page }: { page: Page | null }) => (
+  <header class="top-bar">
+    <button
+      type="button"
+      class="button icon-only unfold"
+      aria-label="Pages"
+      aria-expanded={isUnfolded.value}
+      aria-controls="navigation"
+      onClick={() => {
+        isUnfolded.value = !isUnfolded.value;
+      }}
+    >
+      <Icon name={isUnfolded.value ? 'close' : 'menu'} />
+    </button>
+    <SiteSwitcher />
+    <span class="top-bar-space" />
+    {page?.hasPeriod === true && <PeriodPicker />}
+    <AccountMenu />
+  </header>
+);
 
-function SiteSwitcher(): VNode | null {
+function SiteSwitcher() {
   const known = sites.value;
   const site = chosenSite.value;
   if (known === null || site === null) return <div class="site-switcher" />;
@@ -239,7 +237,7 @@ const THEMES: readonly { value: Theme; label: string }[] = [
   { value: 'dark', label: 'Dark' },
 ];
 
-function AccountMenu(): VNode {
+function AccountMenu() {
   const name = currentUser.value?.name ?? '';
   const leave = async (): Promise<void> => {
     const answer = await signOut();
@@ -296,7 +294,7 @@ const GROUPS = ['Analyse', 'Deliver', 'Site', 'Account'] as const;
 const isUnfolded = signal(false);
 
 /** The pages that the person may see, at the left, or folded away where the screen is narrow. */
-function Navigation({ current }: { current: Page | null }): VNode {
+function Navigation({ current }: { current: Page | null }) {
   const { path } = currentLocation.value;
   // It folds whenever the person went somewhere.
   useEffect(() => {
@@ -337,13 +335,8 @@ function Navigation({ current }: { current: Page | null }): VNode {
   );
 }
 
-function isListed(page: Page, site: string | null): boolean {
-  return (site !== null || !page.path.startsWith('/sites/:site/')) && canView(page, site);
-}
+const isListed = (page: Page, site: string | null): boolean =>
+  (site !== null || !page.path.startsWith('/sites/:site/')) && canView(page, site);
 
-function linkTo({ path, hasPeriod }: Page, site: string | null): string {
-  return addressOf(
-    path.replace(':site', encodeURIComponent(site ?? '')),
-    hasPeriod === true ? storedPeriod.value : null,
-  );
-}
+const linkTo = ({ path, hasPeriod }: Page, site: string | null): string =>
+  addressOf(path.replace(':site', encodeURIComponent(site ?? '')), hasPeriod === true ? storedPeriod.value : null);

@@ -37,12 +37,11 @@ export function whenReauthNeeded(ask: () => Promise<boolean>): void {
 }
 
 /** Sends a request of the documented API. Refusals are values; only an abort by the caller is thrown. */
-export function request<Value>(method: Method, path: string, options: RequestOptions = {}): Promise<ApiResult<Value>> {
-  return sent(method, path, options, async (response) => {
+export const request = <Value>(method: Method, path: string, options: RequestOptions = {}): Promise<ApiResult<Value>> =>
+  sent(method, path, options, async (response) => {
     const text = await response.text();
     return (text === '' ? null : JSON.parse(text)) as Value;
   });
-}
 
 /** How often a question is asked that others are in the way of, and how long to wait before the next time, at the least. */
 const BUSY_TRIES_MAX = 4;
@@ -193,9 +192,8 @@ export function sentenceOf({ code, message }: ApiError): string {
 }
 
 /** Whether asking again without a change may come to something else. */
-export function mayPass({ status, code }: ApiError): boolean {
-  return status === 0 || status === 429 || status >= 500 || code === 'query_too_heavy';
-}
+export const mayPass = ({ status, code }: ApiError): boolean =>
+  status === 0 || status === 429 || status >= 500 || code === 'query_too_heavy';
 
 interface Page<Item> {
   items: Item[];

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { intervalStart } from '../format.ts';
 import { timeZone } from '../period.ts';
 import { FigureLink } from '../ui/button.tsx';
@@ -14,7 +13,7 @@ interface ChartTableProps {
 }
 
 /** The numbers of a chart as a table, for whoever does not see it or wants to know exactly. */
-export function ChartTable({ caption, interval, timeZone, starts, series, format, onCell }: ChartTableProps): VNode {
+export function ChartTable({ caption, interval, timeZone, starts, series, format, onCell }: ChartTableProps) {
   const named = starts.map((start) => intervalStart(start, interval, timeZone));
   return (
     <details class="chart-table">
@@ -72,7 +71,7 @@ export function colourOf(series: readonly Series[], at: number): string {
 }
 
 /** Says in which zone the intervals of an answer begin, where that is not the zone of whoever looks. */
-export function ZoneNote({ zone }: { zone: string }): VNode | null {
+export function ZoneNote({ zone }: { zone: string }) {
   if (zone === timeZone()) return null;
   return <p class="muted small">Days and hours are in {zone}, the time zone of the query.</p>;
 }

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { theme } from '../browser_storage.ts';
 import { intervalStart, number } from '../format.ts';
@@ -21,7 +20,7 @@ interface TimeSeriesProps {
 const HEIGHT_PX = 240;
 
 /** Lines over time, with the same numbers as a table below. The code that draws is fetched with the first chart. */
-export function TimeSeries(props: TimeSeriesProps): VNode {
+export function TimeSeries(props: TimeSeriesProps) {
   const { title, starts, interval, timeZone, series, format = number, heightPx = HEIGHT_PX, onPoint } = props;
   const host = useRef<HTMLDivElement>(null);
   const [draw, setDraw] = useState<{ chart(host: HTMLElement, drawing: Drawing): () => void } | null>(null);
@@ -74,7 +73,7 @@ const WIDTH = 120;
 const HEIGHT = 32;
 
 /** How a number went, without axes; the number itself stands beside it. */
-export function Sparkline({ values }: { values: readonly number[] }): VNode {
+export function Sparkline({ values }: { values: readonly number[] }) {
   const max = Math.max(...values, 1);
   const step = WIDTH / Math.max(1, values.length - 1);
   const points = values.map(

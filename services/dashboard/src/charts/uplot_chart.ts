@@ -38,9 +38,10 @@ export function drawChart(host: HTMLElement, drawing: Drawing): () => void {
   };
 }
 
-function dataOf({ starts, series }: Drawing): uPlot.AlignedData {
-  return [starts.map((start) => start / 1000), ...series.map(({ values }) => [...values])];
-}
+const dataOf = ({ starts, series }: Drawing): uPlot.AlignedData => [
+  starts.map((start) => start / 1000),
+  ...series.map(({ values }) => [...values]),
+];
 
 function optionsOf(host: HTMLElement, drawing: Drawing): uPlot.Options {
   const { series, heightPx, starts } = drawing;
@@ -93,9 +94,8 @@ function resolved(host: HTMLElement, name: string): string {
   return color;
 }
 
-function translucent(colour: string): string {
-  return colour.replace(/^rgb\((.*)\)$/, (_all, parts: string) => `rgba(${parts}, 0.08)`);
-}
+const translucent = (colour: string): string =>
+  colour.replace(/^rgb\((.*)\)$/, (_all, parts: string) => `rgba(${parts}, 0.08)`);
 
 function tipPlugin({ starts, series, format, labelOf }: Drawing): uPlot.Plugin {
   const tip = document.createElement('div');
@@ -121,25 +121,23 @@ function tipPlugin({ starts, series, format, labelOf }: Drawing): uPlot.Plugin {
   };
 }
 
-function clickPlugin({ series }: Drawing, onPoint: (series: number, interval: number) => void): uPlot.Plugin {
-  return {
-    hooks: {
-      init: (plot) => {
-        plot.over.classList.add('chart-clickable');
-        plot.over.addEventListener('click', () => {
-          const { idx, top = 0 } = plot.cursor;
-          if (typeof idx !== 'number') return;
-          const distance = (at: number): number => {
-            const value = series[at]?.values[idx];
-            return typeof value === 'number' ? Math.abs(plot.valToPos(value, 'y') - top) : Number.POSITIVE_INFINITY;
-          };
-          const nearest = series.map((_, at) => at).sort((a, b) => distance(a) - distance(b))[0];
-          if (nearest !== undefined) onPoint(nearest, idx);
-        });
-      },
+const clickPlugin = ({ series }: Drawing, onPoint: (series: number, interval: number) => void): uPlot.Plugin => ({
+  hooks: {
+    init: (plot) => {
+      plot.over.classList.add('chart-clickable');
+      plot.over.addEventListener('click', () => {
+        const { idx, top = 0 } = plot.cursor;
+        if (typeof idx !== 'number') return;
+        const distance = (at: number): number => {
+          const value = series[at]?.values[idx];
+          return typeof value === 'number' ? Math.abs(plot.valToPos(value, 'y') - top) : Number.POSITIVE_INFINITY;
+        };
+        const nearest = series.map((_, at) => at).sort((a, b) => distance(a) - distance(b))[0];
+        if (nearest !== undefined) onPoint(nearest, idx);
+      });
     },
-  };
-}
+  },
+});
 
 function titleOf(text: string): HTMLElement {
   const title = document.createElement('strong');

@@ -1,4 +1,4 @@
-import type { ComponentChildren, VNode } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Meta } from '#services/control_api/fields.ts';
 import type { ApiError, ApiResult } from '../api/request.ts';
@@ -227,13 +227,12 @@ interface ConflictProps {
  * Lets somebody choose between what they want and what somebody else has made of it meanwhile; nothing where there is no
  * conflict.
  */
-export function ConflictDialog({ saving: { conflict, isBusy }, ...rest }: ConflictProps): VNode | null {
-  return conflict === null ? null : <Choice conflict={conflict} isBusy={isBusy} {...rest} />;
-}
+export const ConflictDialog = ({ saving: { conflict, isBusy }, ...rest }: ConflictProps) =>
+  conflict === null ? null : <Choice conflict={conflict} isBusy={isBusy} {...rest} />;
 
 type ChoiceProps = Omit<ConflictProps, 'saving'> & { conflict: Conflict; isBusy: boolean };
 
-function Choice({ conflict, isBusy, what, names = {}, textOf = factText }: ChoiceProps): VNode {
+function Choice({ conflict, isBusy, what, names = {}, textOf = factText }: ChoiceProps) {
   const { theirs, found, replaced, isRemoval, keep, take, leave } = conflict;
   return (
     <Dialog title="Changed by someone else" onClose={leave}>
@@ -273,34 +272,32 @@ interface FoundTableProps extends Required<Pick<ChoiceProps, 'names' | 'textOf'>
   isRemoval: boolean;
 }
 
-function FoundTable({ found, isRemoval, names, textOf }: FoundTableProps): VNode {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
-    <section class="table-scroll conflict" aria-label="Their changes" tabIndex={0}>
-      <table>
-        <caption class="hidden">Their changes</caption>
-        <thead>
-          <tr>
-            <th scope="col">Field</th>
-            <th scope="col">When you opened it</th>
-            <th scope="col">Theirs</th>
-            {!isRemoval && <th scope="col">If you overwrite</th>}
+const FoundTable = ({ found, isRemoval, names, textOf }: FoundTableProps) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+  <section class="table-scroll conflict" aria-label="Their changes" tabIndex={0}>
+    <table>
+      <caption class="hidden">Their changes</caption>
+      <thead>
+        <tr>
+          <th scope="col">Field</th>
+          <th scope="col">When you opened it</th>
+          <th scope="col">Theirs</th>
+          {!isRemoval && <th scope="col">If you overwrite</th>}
+        </tr>
+      </thead>
+      <tbody>
+        {found.map(({ name, was, theirs, kept }) => (
+          <tr key={name}>
+            <th scope="row">{names[name] ?? capital(name.replaceAll('_', ' '))}</th>
+            <td>{textOf(was, name)}</td>
+            <td>{textOf(theirs, name)}</td>
+            {!isRemoval && <td>{textOf(kept, name)}</td>}
           </tr>
-        </thead>
-        <tbody>
-          {found.map(({ name, was, theirs, kept }) => (
-            <tr key={name}>
-              <th scope="row">{names[name] ?? capital(name.replaceAll('_', ' '))}</th>
-              <td>{textOf(was, name)}</td>
-              <td>{textOf(theirs, name)}</td>
-              {!isRemoval && <td>{textOf(kept, name)}</td>}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
+        ))}
+      </tbody>
+    </table>
+  </section>
+);
 
 const USER = 'user:';
 
@@ -332,7 +329,7 @@ export function EditForm({
   more,
   children,
   ...conflict
-}: EditFormProps): VNode {
+}: EditFormProps) {
   const disabled = form.isBusy || !(form.isChanged || mayBeUnchanged);
   return (
     <form class={looks} onSubmit={submitHandler(() => form.save())}>
@@ -365,7 +362,7 @@ interface RemoveButtonProps<Item extends Meta> {
 }
 
 /** Removes something after asking, and asks again where somebody else has changed it meanwhile. */
-export function RemoveButton<Item extends Meta>(props: RemoveButtonProps<Item>): VNode {
+export function RemoveButton<Item extends Meta>(props: RemoveButtonProps<Item>) {
   const { item, name, what, names = {}, factsOf, read, remove, onRemoved, onTheirs, children } = props;
   const [asks, setAsks] = useState(false);
   const saving = useSave();

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/query.ts';
 import type { Questions } from '#pipelines/analytics/questions.ts';
@@ -29,7 +28,7 @@ export interface AnswerViewProps<Name extends keyof Questions> {
 const PAGE = 200;
 
 /** Lists who is in a part of a chart, page by page, at the right edge of the page. */
-export function ActorDialog({ siteId, part, onClose }: { siteId: string; part: ListedPart; onClose(): void }): VNode {
+export function ActorDialog({ siteId, part, onClose }: { siteId: string; part: ListedPart; onClose(): void }) {
   const first = useQuery(JSON.stringify(part.of), (signal) =>
     ask(siteId, 'actors', { of: part.of, limit: PAGE }, signal),
   );
@@ -78,7 +77,7 @@ interface ListedCountProps {
 }
 
 /** How many there are. The list may be longer than the screen, so that the way to the others stands above it too. */
-function ListedCount({ total, shown, further }: ListedCountProps): VNode {
+function ListedCount({ total, shown, further }: ListedCountProps) {
   if (further === undefined) {
     return (
       <p>

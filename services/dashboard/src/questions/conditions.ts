@@ -152,15 +152,14 @@ export function selectionIn(value: unknown): SelectionDraft {
 export const textsIn = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((text) => typeof text === 'string') : [];
 
-export function filtersIn(value: unknown): FilterDraft[] {
-  return objectsIn(value).flatMap((filter): FilterDraft[] => {
+export const filtersIn = (value: unknown): FilterDraft[] =>
+  objectsIn(value).flatMap((filter): FilterDraft[] => {
     if (Array.isArray(filter['all'])) return [{ all: filtersIn(filter['all']) }];
     if (Array.isArray(filter['any'])) return [{ any: filtersIn(filter['any']) }];
     return isField(filter['field']) && OPERATORS.some(({ is }) => is === filter['is'])
       ? [filter as unknown as ConditionDraft]
       : [];
   });
-}
 
 /** Whether something out of an address can be shown as a field. */
 export function isField(value: unknown): value is FilteredField {
@@ -266,9 +265,8 @@ export function fieldNotes(events: Listing['events']): (field: Field) => string 
 }
 
 /** The properties as fields, and behind an address the part of it that people mean. */
-export function propertyFields(properties: readonly string[][]): Field[] {
-  return properties.flatMap((property) => [
+export const propertyFields = (properties: readonly string[][]): Field[] =>
+  properties.flatMap((property) => [
     { property },
     ...ADDRESSES.filter((address) => address.property[0] === property[0] && property.length === 1),
   ]);
-}

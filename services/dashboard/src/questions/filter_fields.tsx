@@ -1,4 +1,4 @@
-import type { ComponentChildren, VNode } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Field } from '#pipelines/analytics/filters.ts';
 import { Button, Icon, IconButton } from '../ui/button.tsx';
@@ -27,7 +27,7 @@ interface FilterListProps {
   onFilters(filters: FilterDraft[]): void;
 }
 
-export function FilterList({ what, filters = [], events, onFilters }: FilterListProps): VNode | null {
+export function FilterList({ what, filters = [], events, onFilters }: FilterListProps) {
   if (filters.length === 0) return null;
   return (
     <ul class="filters" aria-label={`${what}: filters`}>
@@ -60,17 +60,15 @@ export function FilterList({ what, filters = [], events, onFilters }: FilterList
 
 const newCondition = (): ConditionDraft => ({ field: { property: [] }, is: 'equal', to: [] });
 
-export function AddFilter({ what, filters = [], onFilters }: Omit<FilterListProps, 'events'>): VNode {
-  return (
-    <Button
-      kind="small quiet"
-      icon="plus"
-      label="Filter"
-      aria-label={`${what}: add a filter`}
-      onClick={() => onFilters([...filters, newCondition()])}
-    />
-  );
-}
+export const AddFilter = ({ what, filters = [], onFilters }: Omit<FilterListProps, 'events'>) => (
+  <Button
+    kind="small quiet"
+    icon="plus"
+    label="Filter"
+    aria-label={`${what}: add a filter`}
+    onClick={() => onFilters([...filters, newCondition()])}
+  />
+);
 
 interface ConditionRowProps {
   name: string;
@@ -79,7 +77,7 @@ interface ConditionRowProps {
   onCondition(condition: ConditionDraft): void;
 }
 
-function ConditionRow({ name, condition, events, onCondition }: ConditionRowProps): VNode {
+function ConditionRow({ name, condition, events, onCondition }: ConditionRowProps) {
   const { filtered } = useNames();
   const { field, is } = condition;
   const isEmpty = 'property' in field && field.property.length === 0;
@@ -127,7 +125,7 @@ function compared({ field, to }: ConditionDraft, is: ConditionDraft['is']): Cond
   return first === '' || Number.isNaN(Number(first)) ? { field, is } : { field, is, to: Number(first) };
 }
 
-function ConditionValue({ name, condition, events, onCondition }: ConditionRowProps): VNode {
+function ConditionValue({ name, condition, events, onCondition }: ConditionRowProps) {
   const { field, is, to } = condition;
   const values = useFieldValues(field, events);
   const takes = takenBy(is);
@@ -167,7 +165,7 @@ interface NumberValueProps {
   onNumber(number: number | null): void;
 }
 
-function NumberValue({ label, number, onNumber }: NumberValueProps): VNode {
+function NumberValue({ label, number, onNumber }: NumberValueProps) {
   const typed = useTypedText(number, (one) => String(one ?? ''));
   return (
     <div class="field">
@@ -200,7 +198,7 @@ interface EventPickerProps {
 }
 
 /** Chooses the names of events: any of them counts, and without one every event does. */
-export function EventPicker({ what, events = [], onEvents, max = 50 }: EventPickerProps): VNode {
+export function EventPicker({ what, events = [], onEvents, max = 50 }: EventPickerProps) {
   const { events: known } = useNames();
   const chosen = events.length === 0 ? [''] : events;
   const change = (at: number, name: string): void => onEvents(chosen.map((one, index) => (index === at ? name : one)));
@@ -254,7 +252,7 @@ interface SelectionFieldsProps<Selection extends SelectionDraft> {
 }
 
 /** The events of a step, a series and such, and the conditions that they must meet. */
-export function SelectionFields<Selection extends SelectionDraft>(props: SelectionFieldsProps<Selection>): VNode {
+export function SelectionFields<Selection extends SelectionDraft>(props: SelectionFieldsProps<Selection>) {
   const { what, selection, problem, onSelection, before, after, isFirst = false } = props;
   const { events, filters } = selection;
   const filtered = {
@@ -286,7 +284,7 @@ interface ChoiceFieldProps<Text extends string> {
   onChoice(value: Text): void;
 }
 
-export function ChoiceField<Text extends string>({ labels, onChoice, ...field }: ChoiceFieldProps<Text>): VNode {
+export function ChoiceField<Text extends string>({ labels, onChoice, ...field }: ChoiceFieldProps<Text>) {
   const options = Object.entries<string>(labels).map(([value, label]) => ({ value, label }));
   return <SelectField {...field} options={options} onValue={(value) => onChoice(value as Text)} />;
 }
@@ -299,7 +297,7 @@ interface NumberChoiceProps {
   onNumber(value: number): void;
 }
 
-export function NumberChoice({ label, from = 1, to, value, onNumber }: NumberChoiceProps): VNode {
+export function NumberChoice({ label, from = 1, to, value, onNumber }: NumberChoiceProps) {
   const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => String(from + at));
   return (
     <SelectField
@@ -321,7 +319,7 @@ interface FieldPickerProps {
 }
 
 /** Chooses a column or a property; another property can be typed, its parts apart by dots. */
-export function FieldPicker({ label, field, none, hidesLabel = false, onField }: FieldPickerProps): VNode {
+export function FieldPicker({ label, field, none, hidesLabel = false, onField }: FieldPickerProps) {
   const { fields } = useNames();
   const key = field === null ? '' : fieldKey(field);
   const isKnown = field === null || fields.some(({ value }) => value === key);
@@ -352,7 +350,7 @@ interface TokenFieldProps {
 }
 
 /** Several values, each with a button that takes it away, and a field that adds one. */
-function TokenField({ label, values, options, onValues }: TokenFieldProps): VNode {
+function TokenField({ label, values, options, onValues }: TokenFieldProps) {
   const left = options.filter(({ value }) => !values.includes(value));
   return (
     <div class="row tokens">
@@ -401,7 +399,7 @@ const UNITS = [
 /** The greatest unit of which a span of time is a whole number. */
 const unitOf = (ms: number): number => UNITS.find((unit) => ms % unit.ms === 0)?.ms ?? 1_000;
 
-export function SpanField({ label, ms, problem = '', onMs }: SpanFieldProps): VNode {
+export function SpanField({ label, ms, problem = '', onMs }: SpanFieldProps) {
   const [unit, setUnit] = useState(() => unitOf(ms));
   // Another question may have a span that is no whole number of the unit that was chosen.
   const fitting = ms % unit === 0 ? unit : unitOf(ms);

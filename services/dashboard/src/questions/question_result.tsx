@@ -86,7 +86,7 @@ interface QuestionPageProps<Name extends keyof Questions> {
 }
 
 /** A question, its answer, what can be done with it, and the list of who is in a part of it. */
-export function QuestionPage<Name extends keyof Questions>(props: QuestionPageProps<Name>): VNode {
+export function QuestionPage<Name extends keyof Questions>(props: QuestionPageProps<Name>) {
   const { siteId, name, period, question, title, fields, lines = 10, table, children } = props;
   const asked = useQuestion(siteId, name, question, period);
   const names = useSiteNames(siteId);
@@ -129,12 +129,12 @@ interface QuestionActionsProps<Name extends keyof Questions> {
   table: (() => AnswerTable) | null;
 }
 
-function Opened({ siteId, id }: { siteId: string; id: string }): VNode | null {
+function Opened({ siteId, id }: { siteId: string; id: string }) {
   const asked = useGet<SavedQuestion>(questionsPath(siteId, id));
   return asked.value === null ? null : <span class="muted small">Saved query “{asked.value.name}”</span>;
 }
 
-function QuestionActions<Name extends keyof Questions>(props: QuestionActionsProps<Name>): VNode {
+function QuestionActions<Name extends keyof Questions>(props: QuestionActionsProps<Name>) {
   const { siteId, name, query, asOf, table } = props;
   const [saves, setSaves] = useState(false);
   const savedId = savedQueryId();
@@ -183,7 +183,7 @@ const NO_BOARD = '';
 const NEW_BOARD = ' new';
 
 /** Saves a question under a name, over the saved one that is open or as a new one, and puts it on a board where one is chosen. */
-function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps): VNode {
+function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps) {
   const [typed, setName] = useState<string | null>(null);
   const [how, setHow] = useState<string>(OVER);
   const [board, setBoard] = useState(NO_BOARD);

@@ -66,13 +66,11 @@ export async function saveQuestion(siteId: string, saved: NewQuestion): Promise<
   return request('POST', questionsPath(siteId), { body: { id: idNamed(saved.name, ids), ...saved } });
 }
 
-export function replaceQuestion(
+export const replaceQuestion = (
   siteId: string,
   { id, version }: Pick<SavedQuestion, 'id' | 'version'>,
   saved: NewQuestion,
-): Promise<ApiResult<SavedQuestion>> {
-  return request('PUT', questionsPath(siteId, id), { version, body: { id, ...saved } });
-}
+): Promise<ApiResult<SavedQuestion>> => request('PUT', questionsPath(siteId, id), { version, body: { id, ...saved } });
 
 /** Puts a question at the end of a board, or on a new one of a name. */
 export async function putOnBoard(
@@ -106,9 +104,7 @@ export async function putOnBoard(
 export const readBoard = (siteId: string, id: string, signal?: AbortSignal): Promise<ApiResult<Board>> =>
   request('GET', boardsPath(siteId, id), signal === undefined ? {} : { signal });
 
-export function replaceBoard(
+export const replaceBoard = (
   siteId: string,
   { id, name, version, questions }: Pick<Board, 'id' | 'name' | 'version' | 'questions'>,
-): Promise<ApiResult<Board>> {
-  return request('PUT', boardsPath(siteId, id), { version, body: { id, name, questions } });
-}
+): Promise<ApiResult<Board>> => request('PUT', boardsPath(siteId, id), { version, body: { id, name, questions } });

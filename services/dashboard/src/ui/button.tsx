@@ -1,5 +1,3 @@
-import type { VNode } from 'preact';
-
 /** Outlines on a grid of 24, drawn in the colour of the text. */
 const PATHS = {
   gauge: 'M4 18a8 8 0 1 1 16 0M12 18l4-6',
@@ -41,13 +39,11 @@ const PATHS = {
 export type IconName = keyof typeof PATHS;
 
 /** A picture beside a text that says the same; those who listen do not hear it. */
-export function Icon({ name }: { name: IconName }): VNode {
-  return (
-    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
-      <path d={PATHS[name]} />
-    </svg>
-  );
-}
+export const Icon = ({ name }: { name: IconName }) => (
+  <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+    <path d={PATHS[name]} />
+  </svg>
+);
 
 interface IconButtonProps {
   icon: IconName;
@@ -59,21 +55,19 @@ interface IconButtonProps {
 }
 
 /** A button that shows an icon alone. The icon's name is also in `data-name`, where the focus is moved to the same button of another row. */
-export function IconButton({ icon, label, isSmall = false, disabled = false, onClick }: IconButtonProps): VNode {
-  return (
-    <button
-      type="button"
-      class={isSmall ? 'button icon-only small' : 'button icon-only'}
-      data-name={icon}
-      aria-label={label}
-      title={label}
-      disabled={disabled}
-      onClick={onClick}
-    >
-      <Icon name={icon} />
-    </button>
-  );
-}
+export const IconButton = ({ icon, label, isSmall = false, disabled = false, onClick }: IconButtonProps) => (
+  <button
+    type="button"
+    class={isSmall ? 'button icon-only small' : 'button icon-only'}
+    data-name={icon}
+    aria-label={label}
+    title={label}
+    disabled={disabled}
+    onClick={onClick}
+  >
+    <Icon name={icon} />
+  </button>
+);
 
 /** How a button looks; null: like most. */
 export type ButtonKind =
@@ -92,14 +86,12 @@ interface ButtonProps {
   onClick?(): unknown;
 }
 
-export function Button({ label, icon, kind = null, type = 'button', ...rest }: ButtonProps): VNode {
-  return (
-    <button type={type} class={kind === null ? 'button' : `button ${kind}`} {...rest}>
-      {icon !== undefined && <Icon name={icon} />}
-      {label}
-    </button>
-  );
-}
+export const Button = ({ label, icon, kind = null, type = 'button', ...rest }: ButtonProps) => (
+  <button type={type} class={kind === null ? 'button' : `button ${kind}`} {...rest}>
+    {icon !== undefined && <Icon name={icon} />}
+    {label}
+  </button>
+);
 
 interface FigureLinkProps {
   text: string;
@@ -109,7 +101,7 @@ interface FigureLinkProps {
 }
 
 /** A figure that opens what it counts. */
-export function FigureLink({ text, label, act }: FigureLinkProps): VNode {
+export function FigureLink({ text, label, act }: FigureLinkProps) {
   if (act === undefined) return <>{text}</>;
   return (
     <button type="button" class="figure-link" aria-label={label} onClick={act}>

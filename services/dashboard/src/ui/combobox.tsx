@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Icon } from './button.tsx';
 
@@ -32,7 +31,7 @@ const SHOWN_MAX = 50;
 const OF_GROUP_MAX = 30;
 
 /** A text field that offers values (ARIA's combobox with a list): arrows choose, Enter takes, Escape closes. */
-export function Combobox(props: ComboboxProps): VNode {
+export function Combobox(props: ComboboxProps) {
   const { label, value, options, onValue, takesOthers = false, takesFirst = false, hidesLabel = false } = props;
   const { placeholder, unknown } = props;
   const id = useId();
@@ -131,7 +130,7 @@ interface OptionsProps {
   onTake(value: string): void;
 }
 
-function Options({ id, label, found, active, isOpen, onTake }: OptionsProps): VNode {
+function Options({ id, label, found, active, isOpen, onTake }: OptionsProps) {
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
     list.current?.querySelectorAll('[role=option]')[active]?.scrollIntoView({ block: 'nearest' });
@@ -178,28 +177,26 @@ interface OptionProps {
   onTake(value: string): void;
 }
 
-function Option({ id, choice: { value, label = value, note }, isActive, onTake }: OptionProps): VNode {
-  return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keyboard.
-    <div
-      id={id}
-      role="option"
-      tabIndex={-1}
-      aria-selected={isActive}
-      class={isActive ? 'active' : ''}
-      {...(note !== undefined && { 'aria-description': note })}
-      onPointerDown={(event) => event.preventDefault()}
-      onClick={() => onTake(value)}
-    >
-      {label}
-      {note !== undefined && (
-        <span class="muted small combobox-note" aria-hidden="true">
-          {note}
-        </span>
-      )}
-    </div>
-  );
-}
+const Option = ({ id, choice: { value, label = value, note }, isActive, onTake }: OptionProps) => (
+  // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keyboard.
+  <div
+    id={id}
+    role="option"
+    tabIndex={-1}
+    aria-selected={isActive}
+    class={isActive ? 'active' : ''}
+    {...(note !== undefined && { 'aria-description': note })}
+    onPointerDown={(event) => event.preventDefault()}
+    onClick={() => onTake(value)}
+  >
+    {label}
+    {note !== undefined && (
+      <span class="muted small combobox-note" aria-hidden="true">
+        {note}
+      </span>
+    )}
+  </div>
+);
 
 interface Group {
   name: string | undefined;
@@ -226,11 +223,8 @@ function firstFor(found: readonly Choice[], text: string): Choice | undefined {
   return found.find(isNamed) ?? found[0];
 }
 
-function few(choices: readonly Choice[]): Choice[] {
-  return groupsOf(choices).flatMap((group) =>
-    group.choices.slice(0, group.name === undefined ? SHOWN_MAX : OF_GROUP_MAX),
-  );
-}
+const few = (choices: readonly Choice[]): Choice[] =>
+  groupsOf(choices).flatMap((group) => group.choices.slice(0, group.name === undefined ? SHOWN_MAX : OF_GROUP_MAX));
 
 function matching(options: ComboboxProps['options'], text: string): ComboboxProps['options'] {
   const wanted = text.trim().toLowerCase();

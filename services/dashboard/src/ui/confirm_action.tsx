@@ -17,7 +17,7 @@ interface CreateDialogProps<Value> extends Omit<ActionFormProps<Value>, 'onDone'
 }
 
 /** Makes something with a secret, and then shows that. */
-export function CreateDialog<Value>({ title, isChanged, onMade, issued, ...form }: CreateDialogProps<Value>): VNode {
+export function CreateDialog<Value>({ title, isChanged, onMade, issued, ...form }: CreateDialogProps<Value>) {
   const [made, setMade] = useState<{ value: Value } | null>(null);
   if (made !== null) return issued(made.value);
   const onDone = (value: Value): void => {
@@ -43,7 +43,7 @@ interface ConfirmActionProps {
 }
 
 /** Asks whether something shall be taken away, and does it. */
-export function ConfirmAction({ run, said, onDone, children, ...confirm }: ConfirmActionProps): VNode {
+export function ConfirmAction({ run, said, onDone, children, ...confirm }: ConfirmActionProps) {
   const { isBusy, failure, run: send } = useMutation();
   const done = (): void => {
     if (said !== undefined) toast(said);
@@ -61,7 +61,7 @@ export function ConfirmAction({ run, said, onDone, children, ...confirm }: Confi
 type ConfirmButtonProps = Omit<ConfirmActionProps, 'onClose'> & { kind?: ButtonKind };
 
 /** A button that does something after asking. */
-export function ConfirmButton({ kind = 'danger', ...asked }: ConfirmButtonProps): VNode {
+export function ConfirmButton({ kind = 'danger', ...asked }: ConfirmButtonProps) {
   const [asks, setAsks] = useState(false);
   return (
     <>

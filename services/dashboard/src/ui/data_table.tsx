@@ -1,4 +1,4 @@
-import type { ComponentChildren, RefObject, VNode } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { type AnswerTable, csvOf } from '#pipelines/analytics/answer_table.ts';
 import type { Asked } from '../api/use_answer.ts';
@@ -145,7 +145,7 @@ interface DataTableProps<Row> {
 const HEIGHT_PX = 560;
 
 /** A table with a header that stays in sight, sorting by any column that has values, and as many rows as there are. */
-export function DataTable<Row>(props: DataTableProps<Row>): VNode {
+export function DataTable<Row>(props: DataTableProps<Row>) {
   const { caption, rows, keyOf, csvName, emptyText = 'No data yet', more, onRow } = props;
   const { heightPx = HEIGHT_PX } = props;
   const [sorting, setSorting] = useState<Sorting | null>(props.sortedBy ?? null);
@@ -213,26 +213,22 @@ interface AskedTableProps<Row> extends Omit<DataTableProps<Row>, 'rows'> {
 }
 
 /** A list of the service as a table, once it is there. */
-export function AskedTable<Row>({ asked, lines = 3, ...table }: AskedTableProps<Row>): VNode {
-  return (
-    <Shown asked={asked} lines={lines}>
-      {({ items }) => <DataTable {...table} rows={items} />}
-    </Shown>
-  );
-}
+export const AskedTable = <Row,>({ asked, lines = 3, ...table }: AskedTableProps<Row>) => (
+  <Shown asked={asked} lines={lines}>
+    {({ items }) => <DataTable {...table} rows={items} />}
+  </Shown>
+);
 
 const extra = (isExtra = false): string => (isExtra ? 'extra' : '');
 
 /** A click on what has an act of its own, or that ends a selection of text, is none on the row. */
-function rowAct(act: () => void): { class: string; onClick(event: MouseEvent): void } {
-  return {
-    class: 'row-act',
-    onClick({ target }) {
-      const isOwn = target instanceof Element && target.closest('a, button, input, select, label') !== null;
-      if (!isOwn && (getSelection()?.isCollapsed ?? true)) act();
-    },
-  };
-}
+const rowAct = (act: () => void): { class: string; onClick(event: MouseEvent): void } => ({
+  class: 'row-act',
+  onClick({ target }) {
+    const isOwn = target instanceof Element && target.closest('a, button, input, select, label') !== null;
+    if (!isOwn && (getSelection()?.isCollapsed ?? true)) act();
+  },
+});
 
 function fixedWidth<Row>(columns: readonly Column<Row>[]): { class: string; style: { minWidth: string } } | null {
   const widths = columns.flatMap(({ widthPx }) => widthPx ?? []);
@@ -241,7 +237,7 @@ function fixedWidth<Row>(columns: readonly Column<Row>[]): { class: string; styl
 }
 
 /** Room for rows that are out of sight. */
-function Gap({ px, columns }: { px: number; columns: number }): VNode | null {
+function Gap({ px, columns }: { px: number; columns: number }) {
   if (px <= 0) return null;
   return (
     <tr class="gap">
@@ -256,7 +252,7 @@ interface HeadingProps<Row> {
   onSorting(sorting: Sorting): void;
 }
 
-function Heading<Row>({ column, sorting, onSorting }: HeadingProps<Row>): VNode {
+function Heading<Row>({ column, sorting, onSorting }: HeadingProps<Row>) {
   const { id, title, value, align = 'start', isExtra } = column;
   const isChosen = sorting?.column === id;
   const direction = isChosen ? (sorting.isDescending ? 'descending' : 'ascending') : 'none';
@@ -311,9 +307,9 @@ function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]) {
 export const saveCsv = (name: string, table: AnswerTable): void =>
   saveFile(new Blob([csvOf(table)], { type: 'text/csv' }), `${name}.csv`);
 
-function CsvButton({ name, table }: { name: string; table: () => AnswerTable }): VNode {
-  return <Button kind="small quiet" icon="download" label="CSV" onClick={() => saveCsv(name, table())} />;
-}
+const CsvButton = ({ name, table }: { name: string; table: () => AnswerTable }) => (
+  <Button kind="small quiet" icon="download" label="CSV" onClick={() => saveCsv(name, table())} />
+);
 
 export function saveFile(content: Blob, name: string): void {
   const url = URL.createObjectURL(content);

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { type ComponentChildren, createContext, type JSX, type VNode } from 'preact';
+import { type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { setNavigationGuard } from '../router.ts';
 import { Button, Icon, IconButton } from './button.tsx';
@@ -20,7 +20,7 @@ interface DialogProps {
  * A dialog over the page, open for as long as it is part of it. Escape and a click beside it close it, after asking where
  * something was changed.
  */
-export function Dialog(props: DialogProps): VNode {
+export function Dialog(props: DialogProps) {
   const { title, kind = 'middle', isChanged = false, staysOpen = false, onClose, children } = props;
   const id = useId();
   const unsaved = useRef(new Set<object>()).current;
@@ -108,7 +108,7 @@ interface ConfirmProps {
   children: ComponentChildren;
 }
 
-export function Confirm(props: ConfirmProps): VNode {
+export function Confirm(props: ConfirmProps) {
   const { title, action, isDangerous = false, isBusy = false, onConfirm, onClose, children } = props;
   return (
     <Dialog title={title} onClose={onClose}>
@@ -211,7 +211,7 @@ export function dropToasts(): void {
 }
 
 /** Where toasts appear while a dialog, or none where it is null, is on top; those who listen hear them. */
-export function Toasts({ dialog }: { dialog: object | null }): VNode {
+export function Toasts({ dialog }: { dialog: object | null }) {
   const isOnTop = (dialogs.value.at(-1) ?? null) === dialog;
   return (
     <div class="toasts" role="status" aria-live="polite">

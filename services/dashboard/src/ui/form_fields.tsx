@@ -21,7 +21,7 @@ export const submitHandler =
   };
 
 /** What is wrong with what was given, told to those who listen; nothing where the text is empty. */
-export function Problem({ text }: { text: string }): VNode | null {
+export function Problem({ text }: { text: string }) {
   if (text === '') return null;
   return (
     <p class="problem" role="alert">
@@ -51,7 +51,7 @@ interface Described {
 }
 
 /** A label, a field that it draws by `children`, its hint and what is wrong with it, told to those who listen. */
-export function LabelledField(props: FieldProps & { children: (described: Described) => VNode }): VNode {
+export function LabelledField(props: FieldProps & { children: (described: Described) => VNode }) {
   const { label, hint, problem = '', children } = props;
   const id = useId();
   const about = [...(hint === undefined ? [] : [`${id}h`]), ...(problem === '' ? [] : [`${id}p`])];
@@ -90,7 +90,7 @@ interface TextFieldProps extends FieldProps {
   lines?: number;
 }
 
-export function TextField(props: TextFieldProps): VNode {
+export function TextField(props: TextFieldProps) {
   const { label, hint, problem, value, onValue, lines = 1, type = 'text', ...rest } = props;
   return (
     <LabelledField label={label} hint={hint} {...(problem !== undefined && { problem })}>
@@ -118,7 +118,7 @@ export function TextField(props: TextFieldProps): VNode {
   );
 }
 
-export const PasswordField = (props: Omit<TextFieldProps, 'label'> & { label?: string }): VNode => (
+export const PasswordField = (props: Omit<TextFieldProps, 'label'> & { label?: string }) => (
   <TextField label="Your password" type="password" autocomplete="current-password" required {...props} />
 );
 
@@ -129,21 +129,19 @@ interface SelectFieldProps extends FieldProps {
 }
 
 /** A field for one of a few values; where there are many a Combobox is better. */
-export function SelectField({ label, hint, problem, value, onValue, options }: SelectFieldProps): VNode {
-  return (
-    <LabelledField label={label} hint={hint} {...(problem !== undefined && { problem })}>
-      {(described) => (
-        <select {...described} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
-          {options.map((option) => (
-            <option key={option.value} value={option.value}>
-              {option.label}
-            </option>
-          ))}
-        </select>
-      )}
-    </LabelledField>
-  );
-}
+export const SelectField = ({ label, hint, problem, value, onValue, options }: SelectFieldProps) => (
+  <LabelledField label={label} hint={hint} {...(problem !== undefined && { problem })}>
+    {(described) => (
+      <select {...described} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
+        {options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+    )}
+  </LabelledField>
+);
 
 interface CheckFieldProps {
   label: string;
@@ -152,7 +150,7 @@ interface CheckFieldProps {
   hint?: ComponentChildren;
 }
 
-export function CheckField({ label, checked, onChecked, hint }: CheckFieldProps): VNode {
+export function CheckField({ label, checked, onChecked, hint }: CheckFieldProps) {
   const id = useId();
   return (
     <div class="field field-check">
@@ -182,14 +180,12 @@ interface FormActionsProps {
 }
 
 /** The buttons of a form: to leave it, where it is in a dialog, and to send it. */
-export function FormActions({ action, kind = 'primary', disabled, onClose }: FormActionsProps): VNode {
-  return (
-    <div class="actions">
-      {onClose !== undefined && <Button label="Cancel" onClick={onClose} />}
-      <Button type="submit" kind={kind} label={action} disabled={disabled} />
-    </div>
-  );
-}
+export const FormActions = ({ action, kind = 'primary', disabled, onClose }: FormActionsProps) => (
+  <div class="actions">
+    {onClose !== undefined && <Button label="Cancel" onClick={onClose} />}
+    <Button type="submit" kind={kind} label={action} disabled={disabled} />
+  </div>
+);
 
 interface TypedText<Value> {
   text: string;
@@ -253,7 +249,7 @@ export interface ActionFormProps<Value> {
 }
 
 /** A form that asks the service for something, and says why that was refused. */
-export function ActionForm<Value>(props: ActionFormProps<Value>): VNode {
+export function ActionForm<Value>(props: ActionFormProps<Value>) {
   const { run, onDone, isReady = true, class: looks = 'stack', children, ...actions } = props;
   const { isBusy, failure, run: send } = useMutation();
   return (

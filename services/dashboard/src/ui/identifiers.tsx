@@ -1,7 +1,7 @@
 import { Button, IconButton } from './button.tsx';
 // Ids and secrets as pages show them: as links, shortened, to copy, and what is shown once.
 
-import type { ComponentChildren, VNode } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { OUR_NAMES } from '#pipelines/analytics/event_names.ts';
 import { addressOf } from '../router.ts';
 import { mayAt } from '../session.ts';
@@ -25,9 +25,8 @@ interface LinkWhereProps {
 }
 
 /** A link for those who may follow it, and the same words for the others. */
-export function LinkWhere({ isAllowed, href, children }: LinkWhereProps): VNode {
-  return isAllowed ? <a href={href}>{children}</a> : <span>{children}</span>;
-}
+export const LinkWhere = ({ isAllowed, href, children }: LinkWhereProps) =>
+  isAllowed ? <a href={href}>{children}</a> : <span>{children}</span>;
 
 interface EventLinkProps {
   siteId: string;
@@ -36,14 +35,14 @@ interface EventLinkProps {
 }
 
 /** A link to what became of an event; only its text for who may not see single events of the site. */
-export const EventLink = ({ siteId, eventId, children }: EventLinkProps): VNode => (
+export const EventLink = ({ siteId, eventId, children }: EventLinkProps) => (
   <LinkWhere isAllowed={mayAt('query.events', siteId)} href={eventAddress(siteId, eventId)}>
     {children}
   </LinkWhere>
 );
 
 /** The name under which questions count an event that was sent under another; nothing where it is the same. */
-export function CanonicalName({ event }: { event: string }): VNode | null {
+export function CanonicalName({ event }: { event: string }) {
   const name = OUR_NAMES.get(event);
   return name === undefined ? null : <span class="muted small"> counted as {name}</span>;
 }
@@ -52,7 +51,7 @@ const BEGIN = 8;
 const END = 6;
 
 /** An id without its middle, which tells nobody anything; its title has all of it. */
-export function ShortId({ id }: { id: string }): VNode {
+export function ShortId({ id }: { id: string }) {
   const isShort = id.length <= BEGIN + END + 1;
   return (
     <span class="mono" title={id}>
@@ -62,7 +61,7 @@ export function ShortId({ id }: { id: string }): VNode {
 }
 
 /** Copies a text. `what` names it: "Copy event id". */
-export function CopyButton({ text, what }: { text: string; what: string }): VNode {
+export function CopyButton({ text, what }: { text: string; what: string }) {
   const copy = (): void => {
     navigator.clipboard.writeText(text).then(
       () => toast(`Copied the ${what}`),
@@ -73,7 +72,7 @@ export function CopyButton({ text, what }: { text: string; what: string }): VNod
 }
 
 /** A secret that is shown this once, to be copied. `what` names it: "key". */
-function OneTimeSecret({ secret, what }: { secret: string; what: string }): VNode {
+function OneTimeSecret({ secret, what }: { secret: string; what: string }) {
   useLoss(true);
   return (
     <div class="stack">
@@ -98,7 +97,7 @@ interface IssuedSecretProps {
 }
 
 /** The dialog in which a secret that was just issued is shown; only its button closes it. */
-export function IssuedSecret(props: IssuedSecretProps): VNode {
+export function IssuedSecret(props: IssuedSecretProps) {
   const { secret, what, title = `The ${what} was issued`, onClose, children } = props;
   return (
     <Dialog title={title} staysOpen onClose={onClose}>

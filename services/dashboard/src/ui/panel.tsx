@@ -1,4 +1,4 @@
-import { type ComponentChildren, Fragment, type VNode } from 'preact';
+import { type ComponentChildren, Fragment } from 'preact';
 import { useId, useRef } from 'preact/hooks';
 import { type ApiError, mayPass, sentenceOf } from '../api/request.ts';
 import type { Asked } from '../api/use_answer.ts';
@@ -14,7 +14,7 @@ interface PanelProps {
   children: ComponentChildren;
 }
 
-export function Panel({ title, actions, note, children }: PanelProps): VNode {
+export function Panel({ title, actions, note, children }: PanelProps) {
   const id = useId();
   return (
     <section class="panel" aria-labelledby={id}>
@@ -44,7 +44,7 @@ interface TabsProps {
 }
 
 /** Several views of one thing, of which one is shown. The arrow keys choose among them. */
-export function Tabs({ label, tabs, chosen, onChosen }: TabsProps): VNode {
+export function Tabs({ label, tabs, chosen, onChosen }: TabsProps) {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
   const at = Math.max(
@@ -103,25 +103,21 @@ export function Tabs({ label, tabs, chosen, onChosen }: TabsProps): VNode {
   );
 }
 
-export function Loading({ lines = 3, label = 'Loading' }: { lines?: number; label?: string }): VNode {
-  return (
-    <div class="loading" role="status" aria-label={label}>
-      {Array.from({ length: lines }, (_, at) => (
-        <span class="skeleton" key={at} />
-      ))}
-    </div>
-  );
-}
+export const Loading = ({ lines = 3, label = 'Loading' }: { lines?: number; label?: string }) => (
+  <div class="loading" role="status" aria-label={label}>
+    {Array.from({ length: lines }, (_, at) => (
+      <span class="skeleton" key={at} />
+    ))}
+  </div>
+);
 
 /** Says that there is nothing, and what would change that. */
-export function Empty({ title, children }: { title: string; children?: ComponentChildren }): VNode {
-  return (
-    <div class="empty">
-      <p class="empty-title">{title}</p>
-      {children !== undefined && <div class="muted">{children}</div>}
-    </div>
-  );
-}
+export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }) => (
+  <div class="empty">
+    <p class="empty-title">{title}</p>
+    {children !== undefined && <div class="muted">{children}</div>}
+  </div>
+);
 
 interface FailureNoteProps {
   /** Null: nothing did. */
@@ -130,7 +126,7 @@ interface FailureNoteProps {
 }
 
 /** Says what failed, and offers to ask again where that may help. */
-export function FailureNote({ failure, again }: FailureNoteProps): VNode | null {
+export function FailureNote({ failure, again }: FailureNoteProps) {
   if (failure === null) return null;
   return (
     <div class="note note-bad" role="alert">
@@ -162,7 +158,7 @@ interface ShownProps<Value> {
 }
 
 /** Shows an answer, room for it while it is awaited, or why there is none; an older answer stays beside the reason. */
-export function Shown<Value>({ asked, lines = 3, children }: ShownProps<Value>): VNode {
+export function Shown<Value>({ asked, lines = 3, children }: ShownProps<Value>) {
   const { value, failure, again } = asked;
   return (
     <div aria-busy={asked.asks} class={asked.isOld ? 'old' : ''}>
@@ -178,30 +174,28 @@ export type BadgeKind = 'plain' | 'good' | 'warn' | 'bad';
 export type StateLook = { label: string; badge: BadgeKind };
 
 /** A state in a word; its colour says no more than the word does. */
-export function Badge({ kind = 'plain', children }: { kind?: BadgeKind; children: ComponentChildren }): VNode {
-  return <span class={kind === 'plain' ? 'badge' : `badge badge-${kind}`}>{children}</span>;
-}
+export const Badge = ({ kind = 'plain', children }: { kind?: BadgeKind; children: ComponentChildren }) => (
+  <span class={kind === 'plain' ? 'badge' : `badge badge-${kind}`}>{children}</span>
+);
 
-export const StateBadge = ({ of: { label, badge } }: { of: StateLook }): VNode => <Badge kind={badge}>{label}</Badge>;
+export const StateBadge = ({ of: { label, badge } }: { of: StateLook }) => <Badge kind={badge}>{label}</Badge>;
 
 /** A fact and what it is called; one that is not known or does not apply may stand among others as false or null. */
 export type Fact = readonly [name: string, text: ComponentChildren] | false | null;
 
-export function Facts({ facts, class: more = '' }: { facts: readonly Fact[]; class?: string }): VNode {
-  return (
-    <dl class={`facts ${more}`}>
-      {facts.map(
-        (fact) =>
-          fact && (
-            <Fragment key={fact[0]}>
-              <dt>{fact[0]}</dt>
-              <dd>{fact[1]}</dd>
-            </Fragment>
-          ),
-      )}
-    </dl>
-  );
-}
+export const Facts = ({ facts, class: more = '' }: { facts: readonly Fact[]; class?: string }) => (
+  <dl class={`facts ${more}`}>
+    {facts.map(
+      (fact) =>
+        fact && (
+          <Fragment key={fact[0]}>
+            <dt>{fact[0]}</dt>
+            <dd>{fact[1]}</dd>
+          </Fragment>
+        ),
+    )}
+  </dl>
+);
 
 interface Bar {
   key: string;
@@ -211,15 +205,13 @@ interface Bar {
   count: number;
 }
 
-export function Bars({ bars, class: more = '' }: { bars: readonly Bar[]; class?: string }): VNode {
-  return (
-    <ol class={`bars ${more}`}>
-      {bars.map(({ key, name, share, count }) => (
-        <li key={key} style={{ '--share': `${(share * 100).toFixed(1)}%` }}>
-          {name}
-          <span>{number(count)}</span>
-        </li>
-      ))}
-    </ol>
-  );
-}
+export const Bars = ({ bars, class: more = '' }: { bars: readonly Bar[]; class?: string }) => (
+  <ol class={`bars ${more}`}>
+    {bars.map(({ key, name, share, count }) => (
+      <li key={key} style={{ '--share': `${(share * 100).toFixed(1)}%` }}>
+        {name}
+        <span>{number(count)}</span>
+      </li>
+    ))}
+  </ol>
+);

@@ -1,4 +1,4 @@
-import type { ComponentChildren, VNode } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { PRESETS, readPeriod } from '../period.ts';
 import { currentLocation, setQuery } from '../router.ts';
@@ -6,7 +6,7 @@ import { Button, Icon } from './button.tsx';
 import { submitHandler, TextField } from './form_fields.tsx';
 
 /** Chooses the time that the page is about; the address keeps it. */
-export function PeriodPicker(): VNode {
+export function PeriodPicker() {
   const { query } = currentLocation.value;
   const period = readPeriod(query, Date.now());
   const label = (
@@ -59,7 +59,7 @@ interface DateRangeProps {
 }
 
 /** Two days, the first and the last, both meant. */
-function DateRange({ firstDay, lastDay, onRange }: DateRangeProps): VNode {
+function DateRange({ firstDay, lastDay, onRange }: DateRangeProps) {
   const [first, setFirst] = useState(firstDay);
   const [last, setLast] = useState(lastDay);
   const isWrong = first === '' || last === '' || first > last;
@@ -92,7 +92,7 @@ interface MenuProps {
 }
 
 /** A button and what opens below it. Escape, a click elsewhere and leaving it by keyboard close it. */
-export function Menu({ label, name, align = 'start', children }: MenuProps): VNode {
+export function Menu({ label, name, align = 'start', children }: MenuProps) {
   const [isOpen, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { PASSWORD_RULE } from '#pipelines/settings/secrets.ts';
 import type { SessionList } from '#services/control_api/users.ts';
 import { request } from '../../api/request.ts';
@@ -20,7 +19,7 @@ import { proofBody, SecondFactorField } from '../sign_in/sign_in.tsx';
 import { SecondFactor } from './second_factor_page.tsx';
 import { Usage } from './usage.tsx';
 
-export default function AccountPage(_props: PageProps): VNode {
+export default function AccountPage(_props: PageProps) {
   const tabs = [
     {
       id: 'usage',
@@ -42,14 +41,12 @@ export default function AccountPage(_props: PageProps): VNode {
   );
 }
 
-function Access(): VNode {
-  return (
-    <div class="stack">
-      <Tokens />
-      <Analysts />
-    </div>
-  );
-}
+const Access = () => (
+  <div class="stack">
+    <Tokens />
+    <Analysts />
+  </div>
+);
 
 const USAGE_ELSEWHERE = (
   <Empty title="Usage is shown per account">
@@ -63,7 +60,7 @@ const FOR_MANAGERS = (
   </Empty>
 );
 
-function OwnSignIn(): VNode {
+function OwnSignIn() {
   const me = currentUser.value;
   if (me === null) return <Empty title="Not signed in" />;
   return (
@@ -85,7 +82,7 @@ function OwnSignIn(): VNode {
   );
 }
 
-function OwnSessions(): VNode {
+function OwnSessions() {
   const asked = useGet<SessionList>('/v1/sessions');
   const action = useMutation();
   const end = ({ id }: SessionList['items'][number]) =>
@@ -108,7 +105,7 @@ function OwnSessions(): VNode {
   );
 }
 
-function OwnPassword(): VNode {
+function OwnPassword() {
   const { draft, field, reset } = useDraft({ password: '', code: '', fresh: '' });
   const body = { ...proofBody(draft.password, draft.code), new_password: draft.fresh };
   return (
@@ -142,7 +139,7 @@ function OwnPassword(): VNode {
 }
 
 /** Accounts at providers that sign the person in; nothing where there are neither providers nor links. */
-function ProviderLinks(): VNode | null {
+function ProviderLinks() {
   const asked = useQuery('providers', readProviders);
   const { draft, field, reset } = useDraft({ password: '', code: '' });
   const action = useMutation();

@@ -1,4 +1,4 @@
-import type { ComponentType, VNode } from 'preact';
+import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { request } from '../../api/request.ts';
 import { useMutation } from '../../api/use_answer.ts';
@@ -10,7 +10,7 @@ import { CopyButton } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
 
 /** All that somebody sees whose role takes a second factor, until they have one. */
-export default function SecondFactorPage(): VNode {
+export default function SecondFactorPage() {
   return (
     <div class="stack">
       <p>Your role requires two-factor authentication. Set up an authenticator app to continue.</p>
@@ -25,7 +25,7 @@ interface NewFactor {
 }
 
 /** Sets up the codes of an authenticator app beside the password, or removes them. */
-export function SecondFactor(): VNode {
+export function SecondFactor() {
   const [begun, setBegun] = useState<NewFactor | null>(null);
   const [codes, setCodes] = useState<readonly string[] | null>(null);
   const action = useMutation();
@@ -64,7 +64,7 @@ interface ConfirmingProps {
 
 const NOTHING = { code: '', password: '' };
 
-function Confirming({ begun, onCodes, onClose }: ConfirmingProps): VNode {
+function Confirming({ begun, onCodes, onClose }: ConfirmingProps) {
   const { draft, field } = useDraft(NOTHING);
   const body = { ...draft, code: draft.code.trim() };
   return (
@@ -93,7 +93,7 @@ function Confirming({ begun, onCodes, onClose }: ConfirmingProps): VNode {
   );
 }
 
-function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose(): void }): VNode {
+function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose(): void }) {
   useLoss(true);
   return (
     <Dialog title="Your recovery codes" staysOpen onClose={onClose}>
@@ -107,7 +107,7 @@ function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose()
   );
 }
 
-function Removing(): VNode {
+function Removing() {
   const { draft, field } = useDraft(NOTHING);
   const body = { ...draft, code: draft.code.trim() };
   return (
@@ -143,7 +143,7 @@ interface CodeProps {
 }
 
 /** A QR code whose code is fetched with it. Where that fails there is none: the text stands beside it. */
-function LazyQrCode(props: CodeProps): VNode {
+function LazyQrCode(props: CodeProps) {
   const [Code, setCode] = useState<ComponentType<CodeProps> | null>(null);
   useEffect(() => {
     import('./qr_code.tsx').then(

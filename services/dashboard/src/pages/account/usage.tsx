@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { AccountItem, UsageAnswer } from '#services/control_api/sites.ts';
 import { apiPath } from '../../api/request.ts';
@@ -22,7 +21,7 @@ const STATES: Readonly<Record<AllowanceState, StateLook>> = {
   dropping: { label: 'Events are dropped', badge: 'bad' },
 };
 
-export function Usage(): VNode {
+export function Usage() {
   const asked = useList<AccountItem>('/v1/admin/accounts', {}, EVERY_MS);
   return (
     <Shown asked={asked}>
@@ -41,7 +40,7 @@ export function Usage(): VNode {
   );
 }
 
-function OneAccount({ account, isUnfolded }: { account: AccountItem; isUnfolded: boolean }): VNode {
+function OneAccount({ account, isUnfolded }: { account: AccountItem; isUnfolded: boolean }) {
   const [showsDays, setShowsDays] = useState(isUnfolded);
   const { account_id, name, monthly_allowance: allowance, used_this_month: used } = account;
   const nowMs = Date.now();
@@ -91,7 +90,7 @@ function OneAccount({ account, isUnfolded }: { account: AccountItem; isUnfolded:
 }
 const HEIGHT_PX = 200;
 
-function UsageByDay({ accountId, allowance }: { accountId: string; allowance: number }): VNode {
+function UsageByDay({ accountId, allowance }: { accountId: string; allowance: number }) {
   const months = monthsUntil(Date.now());
   const [chosen, setChosen] = useState<string | null>(null);
   const month = chosen ?? months[0] ?? '';
@@ -114,7 +113,7 @@ function UsageByDay({ accountId, allowance }: { accountId: string; allowance: nu
   );
 }
 
-function Days({ usage, allowance }: { usage: UsageAnswer; allowance: number }): VNode {
+function Days({ usage, allowance }: { usage: UsageAnswer; allowance: number }) {
   const { starts, series } = useMemo(() => usageLines(usage, allowance), [usage, allowance]);
   const title = `Events by day, ${monthName(usage.month)}`;
   return (

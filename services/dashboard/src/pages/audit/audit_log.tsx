@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { AuditItem, AuditPage } from '#services/control_api/audit.ts';
 import { type ApiResult, type Parameters, request } from '../../api/request.ts';
@@ -15,7 +14,7 @@ import { auditSentence } from './audit_sentence.ts';
 
 const PAGE = 200;
 
-export function AuditList(): VNode {
+export function AuditList() {
   const { query } = currentLocation.value;
   const filter = auditFilter(query);
   const about = JSON.stringify(filter);
@@ -83,7 +82,7 @@ function shortKey(settingKey: string): string {
   return settingKey.replace(/[0-9a-f]{64}$/, (hash) => `${hash.slice(0, 8)}…`);
 }
 
-function ChangeDialog({ change }: { change: AuditItem }): VNode {
+function ChangeDialog({ change }: { change: AuditItem }) {
   const { setting_key, changed_at, before, after, secrets_changed } = change;
   return (
     <Dialog title={shortKey(setting_key)} kind="side" onClose={() => setQuery({ change: null }, 'push')}>
@@ -99,7 +98,7 @@ function ChangeDialog({ change }: { change: AuditItem }): VNode {
   );
 }
 
-function Side({ title, fields }: { title: string; fields: AuditItem['before'] }): VNode | null {
+function Side({ title, fields }: { title: string; fields: AuditItem['before'] }) {
   if (fields === null) return null;
   return (
     <section class="stack-small">
@@ -119,19 +118,17 @@ const KINDS = [
   { value: 'refusal', label: 'Denials' },
 ];
 
-function auditFilter(query: URLSearchParams): Record<string, string | number | null> {
-  return {
-    ...{ setting_key: query.get('setting'), changed_by: query.get('by'), kind: query.get('kind') },
-    ...{ since: dayStartOf(query.get('since')), until: dayEnd(query.get('until')) },
-  };
-}
+const auditFilter = (query: URLSearchParams): Record<string, string | number | null> => ({
+  ...{ setting_key: query.get('setting'), changed_by: query.get('by'), kind: query.get('kind') },
+  ...{ since: dayStartOf(query.get('since')), until: dayEnd(query.get('until')) },
+});
 
 const NAMES = ['setting', 'by', 'kind', 'since', 'until'] as const;
 
 const fieldsIn = (query: URLSearchParams) =>
   Object.fromEntries(NAMES.map((name) => [name, query.get(name) ?? ''])) as Record<(typeof NAMES)[number], string>;
 
-function AuditFilter(): VNode {
+function AuditFilter() {
   const { query } = currentLocation.value;
   const inAddress = JSON.stringify(fieldsIn(query));
   const [typed, setTyped] = useState(() => fieldsIn(query));

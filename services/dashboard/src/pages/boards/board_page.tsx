@@ -1,4 +1,4 @@
-import type { ComponentType, VNode } from 'preact';
+import type { ComponentType } from 'preact';
 import { useState } from 'preact/hooks';
 import { type AnswerTable, answerTable, type Cell } from '#pipelines/analytics/answer_table.ts';
 import type { Questions } from '#pipelines/analytics/questions.ts';
@@ -42,7 +42,7 @@ async function readContent(siteId: string, id: string, signal: AbortSignal): Pro
   return { ok: true, value: { board: board.value, questions }, version: board.version };
 }
 
-export default function BoardPage({ params }: PageProps): VNode {
+export default function BoardPage({ params }: PageProps) {
   const [siteId, id] = [params['site'] ?? '', params['board'] ?? ''];
   const period = readPeriod(currentLocation.value.query, Date.now());
   const asked = useQuery(`${siteId} ${id}`, (signal) => readContent(siteId, id, signal));
@@ -104,7 +104,7 @@ interface QuestionPanelProps {
   onPlace: ((to: number | null) => void) | null;
 }
 
-function QuestionPanel({ siteId, saved, period, onPart, at, onPlace }: QuestionPanelProps): VNode {
+function QuestionPanel({ siteId, saved, period, onPart, at, onPlace }: QuestionPanelProps) {
   const { from, to, lastDay } = period;
   const key = `${siteId} ${saved.id} ${saved.version} ${from} ${lastDay}`;
   const asked = useQuery(key, async (signal) => {
@@ -176,7 +176,7 @@ interface SavedAnswerProps {
   onPart: ((part: ListedPart) => void) | undefined;
 }
 
-function SavedAnswer({ kind, ...shown }: SavedAnswerProps): VNode {
+function SavedAnswer({ kind, ...shown }: SavedAnswerProps) {
   const table = <AnswerRows answer={shown.answer} name={kind} />;
   if (kind === 'sql') {
     return (
@@ -192,7 +192,7 @@ function SavedAnswer({ kind, ...shown }: SavedAnswerProps): VNode {
 }
 
 /** An answer of any kind as its table: of SQL its own columns, of others those that CSV has. */
-function AnswerRows({ answer, name }: { answer: object; name: string }): VNode {
+function AnswerRows({ answer, name }: { answer: object; name: string }) {
   const { columns, rows } = name === 'sql' ? sqlTable(answer) : answerTable(answer);
   return (
     <DataTable

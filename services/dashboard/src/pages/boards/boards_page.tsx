@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { request } from '../../api/request.ts';
 import { useList } from '../../api/use_answer.ts';
@@ -14,7 +13,7 @@ import { FailureNote, Panel } from '../../ui/panel.tsx';
 
 type Removed = { kind: 'board' | 'query'; path: string; item: Board | SavedQuestion };
 
-export default function BoardsPage({ params }: PageProps): VNode {
+export default function BoardsPage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
   const boards = useList<Board>(boardsPath(siteId));
   const questions = useList<SavedQuestion>(questionsPath(siteId));
@@ -69,7 +68,7 @@ interface RemoveDialogProps {
   onDone(): void;
 }
 
-function RemoveDialog({ removed: { kind, path, item }, onClose, onDone }: RemoveDialogProps): VNode {
+function RemoveDialog({ removed: { kind, path, item }, onClose, onDone }: RemoveDialogProps) {
   const saving = useSave();
   const one = `${path}/${encodeURIComponent(item.id)}`;
   const remove = (): Promise<void> =>

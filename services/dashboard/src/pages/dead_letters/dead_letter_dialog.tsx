@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AttemptItem } from '#services/control_api/destinations.ts';
 import type {
@@ -20,15 +19,7 @@ import { Badge, Facts, FailureNote, Shown } from '../../ui/panel.tsx';
 import { ATTEMPT_COLUMNS } from '../destinations/delivery_attempts.tsx';
 import { deadLetterCount, isAllSettled, isOpen, portions, resentSentence, stateOf } from './dead_letter_groups.ts';
 
-export function DeadLetterDialog({
-  id,
-  onChanged,
-  onClose,
-}: {
-  id: string;
-  onChanged(): void;
-  onClose(): void;
-}): VNode {
+export function DeadLetterDialog({ id, onChanged, onClose }: { id: string; onChanged(): void; onClose(): void }) {
   const path = apiPath('admin', 'dead-letters', id);
   const asked = useGet<DeadLetterDetails>(path);
   const onDone = (): void => {
@@ -51,7 +42,7 @@ export function DeadLetterDialog({
   );
 }
 
-function Steps({ deadLetter, onDone }: { deadLetter: DeadLetterItem; onDone(): void }): VNode {
+function Steps({ deadLetter, onDone }: { deadLetter: DeadLetterItem; onDone(): void }) {
   const action = useMutation();
   const mayChange = mayChangeDeadLetter(deadLetter);
   const ids = [deadLetter.id];
@@ -100,7 +91,7 @@ function Steps({ deadLetter, onDone }: { deadLetter: DeadLetterItem; onDone(): v
   );
 }
 
-function DeadLetterFacts({ deadLetter }: { deadLetter: DeadLetterItem }): VNode {
+function DeadLetterFacts({ deadLetter }: { deadLetter: DeadLetterItem }) {
   const { stage, destination, reason, detail, topic, partition, offset, index, died_at, cut, resent_at } = deadLetter;
   return (
     <Facts
@@ -128,7 +119,7 @@ function DeadLetterFacts({ deadLetter }: { deadLetter: DeadLetterItem }): VNode 
   );
 }
 
-export function DeadLetterEvent({ deadLetter: { event, site_ids } }: { deadLetter: DeadLetterItem }): VNode {
+export function DeadLetterEvent({ deadLetter: { event, site_ids } }: { deadLetter: DeadLetterItem }) {
   if (event === null) return <>–</>;
   return (
     <EventLink siteId={site_ids[0] ?? ''} eventId={event.event_id}>
@@ -137,7 +128,7 @@ export function DeadLetterEvent({ deadLetter: { event, site_ids } }: { deadLette
   );
 }
 
-function Attempts({ attempts }: Pick<DeadLetterDetails, 'attempts'>): VNode | null {
+function Attempts({ attempts }: Pick<DeadLetterDetails, 'attempts'>) {
   if (attempts === null || attempts.length === 0) return null;
   return (
     <section aria-labelledby="letter-attempts">
@@ -155,7 +146,7 @@ function Attempts({ attempts }: Pick<DeadLetterDetails, 'attempts'>): VNode | nu
 
 type Content = NonNullable<DeadLetterDetails['contents']>[number];
 
-function Contents({ details }: { details: DeadLetterDetails }): VNode {
+function Contents({ details }: { details: DeadLetterDetails }) {
   const { contents, sha256 } = details;
   if (contents === null) {
     return (
@@ -201,7 +192,7 @@ const LETTER_ATTEMPTS: readonly Column<AttemptItem>[] = [
   ATTEMPT_COLUMNS.answer,
 ];
 
-export function DeadLetterState({ deadLetter }: { deadLetter: DeadLetterItem }): VNode {
+export function DeadLetterState({ deadLetter }: { deadLetter: DeadLetterItem }) {
   const kind = !isOpen(deadLetter) ? 'good' : deadLetter.resendable ? 'warn' : 'plain';
   return <Badge kind={kind}>{stateOf(deadLetter)}</Badge>;
 }
@@ -239,13 +230,7 @@ function tellResent(outcomes: Outcomes): void {
   toast(resentSentence(outcomes), isAllSettled(outcomes) ? 'good' : 'bad');
 }
 
-export function ResendAll({
-  deadLetters,
-  onDone,
-}: {
-  deadLetters: readonly DeadLetterItem[];
-  onDone(): void;
-}): VNode | null {
+export function ResendAll({ deadLetters, onDone }: { deadLetters: readonly DeadLetterItem[]; onDone(): void }) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const action = useMutation();
   if (deadLetters.length === 0) return null;
@@ -295,7 +280,7 @@ interface ResolveDeadLettersProps {
 }
 
 /** A button that asks why nothing more is to be done about letters that the person may change, and notes it with who said so. */
-export function ResolveDeadLetters({ ids, label, onDone }: ResolveDeadLettersProps): VNode | null {
+export function ResolveDeadLetters({ ids, label, onDone }: ResolveDeadLettersProps) {
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [note, setNote] = useState('');
   if (ids.length === 0) return null;

@@ -58,11 +58,10 @@ export const resendable = (deadLetters: readonly DeadLetterItem[]): DeadLetterIt
 /** Requests may name so many letters at once. */
 const AT_ONCE_MAX = 100;
 
-export function portions(ids: readonly string[]): string[][] {
-  return Array.from({ length: Math.ceil(ids.length / AT_ONCE_MAX) }, (_, at) =>
+export const portions = (ids: readonly string[]): string[][] =>
+  Array.from({ length: Math.ceil(ids.length / AT_ONCE_MAX) }, (_, at) =>
     ids.slice(at * AT_ONCE_MAX, (at + 1) * AT_ONCE_MAX),
   );
-}
 
 /** What the page of letters is asked with for all that are open and hold events of a site: as long as any is kept. */
 export const openDeadLettersQuery = (siteId: string | null): Record<string, string> => ({

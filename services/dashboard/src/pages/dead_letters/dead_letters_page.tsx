@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import { useList } from '../../api/use_answer.ts';
@@ -32,7 +31,7 @@ import {
 
 const LETTERS_MAX = 5_000;
 
-export default function DeadLettersPage(): VNode {
+export default function DeadLettersPage() {
   const { query } = currentLocation.value;
   const period = readPeriod(query, Date.now());
   const [site, destination] = [query.get('site'), query.get('destination')];
@@ -85,22 +84,20 @@ export default function DeadLettersPage(): VNode {
   );
 }
 
-function FilterField({ chosen, deadLetters }: { chosen: string; deadLetters: readonly DeadLetterItem[] }): VNode {
-  return (
-    <SelectField
-      label="Status"
-      value={chosen}
-      onValue={(value) => setQuery({ state: value === 'open' ? null : value, stage: null, reason: null }, 'push')}
-      options={DEAD_LETTER_FILTERS.map(({ value, label, takes }) => ({
-        value,
-        label: `${label} (${number(deadLetters.filter(takes).length)})`,
-      }))}
-    />
-  );
-}
+const FilterField = ({ chosen, deadLetters }: { chosen: string; deadLetters: readonly DeadLetterItem[] }) => (
+  <SelectField
+    label="Status"
+    value={chosen}
+    onValue={(value) => setQuery({ state: value === 'open' ? null : value, stage: null, reason: null }, 'push')}
+    options={DEAD_LETTER_FILTERS.map(({ value, label, takes }) => ({
+      value,
+      label: `${label} (${number(deadLetters.filter(takes).length)})`,
+    }))}
+  />
+);
 
 /** Narrows the letters to those of a site; what cannot be read is of none. */
-function SiteField({ chosen }: { chosen: string | null }): VNode {
+function SiteField({ chosen }: { chosen: string | null }) {
   const seen = (sites.value ?? []).map(({ site_id }) => site_id).filter((id) => mayAt('dead_letters.read', id));
   const known = chosen === null || seen.includes(chosen) ? seen : [chosen, ...seen];
   return (
@@ -113,7 +110,7 @@ function SiteField({ chosen }: { chosen: string | null }): VNode {
   );
 }
 
-function DeadLetters({ deadLetters, onDone }: { deadLetters: readonly DeadLetterItem[]; onDone(): void }): VNode {
+function DeadLetters({ deadLetters, onDone }: { deadLetters: readonly DeadLetterItem[]; onDone(): void }) {
   const { query } = currentLocation.value;
   const [stage, reason] = [query.get('stage'), query.get('reason')];
   const shown = useMemo(
@@ -164,7 +161,7 @@ interface GroupsProps {
   isEmpty: boolean;
 }
 
-function Groups({ groups, from, to, isCut, isEmpty }: GroupsProps): VNode {
+function Groups({ groups, from, to, isCut, isEmpty }: GroupsProps) {
   if (isEmpty) return <Empty title="No dead letters in this period">Every accepted event was processed.</Empty>;
   if (groups.length === 0) return <Empty title="No matching dead letters" />;
   return (

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
 import { matchesUrl } from '#pipelines/settings/url_pattern.ts';
@@ -34,7 +33,7 @@ interface DefinitionDialogProps {
   onClose(): void;
 }
 
-export function DefinitionDialog(props: DefinitionDialogProps): VNode {
+export function DefinitionDialog(props: DefinitionDialogProps) {
   const { siteId, definition, version, destinations, onChanged, onClose } = props;
   const item: VersionedDefinition = { definition, version: version ?? '', changed_at: 0, changed_by: '' };
   const editing = useEditForm<VersionedDefinition, DefinitionDraft>({
@@ -51,7 +50,7 @@ export function DefinitionDialog(props: DefinitionDialogProps): VNode {
   const { draft } = editing;
   const [view, setView] = useState('says');
   const mayChange = mayAt('definitions.change', siteId);
-  const form = (): VNode => (
+  const form = () => (
     <EditForm
       form={editing}
       mayChange={mayChange}
@@ -94,26 +93,24 @@ interface RemoveDefinitionProps extends Pick<DefinitionDialogProps, 'siteId' | '
   definition: EventDefinition;
 }
 
-function RemoveDefinition({ siteId, item, definition, onChanged, onClose }: RemoveDefinitionProps): VNode {
-  return (
-    <RemoveButton
-      item={item}
-      name={definition.name}
-      what="this definition"
-      names={DRAFT_NAMES}
-      factsOf={(one) => ({ ...draftOfDefinition(one.definition) })}
-      read={() => readDefinition(siteId, definition.id)}
-      remove={(base) => removeDefinition(siteId, definition.id, base)}
-      onRemoved={() => {
-        onChanged();
-        onClose();
-      }}
-      onTheirs={onChanged}
-    >
-      It stops firing. Events that it already fired are kept.
-    </RemoveButton>
-  );
-}
+const RemoveDefinition = ({ siteId, item, definition, onChanged, onClose }: RemoveDefinitionProps) => (
+  <RemoveButton
+    item={item}
+    name={definition.name}
+    what="this definition"
+    names={DRAFT_NAMES}
+    factsOf={(one) => ({ ...draftOfDefinition(one.definition) })}
+    read={() => readDefinition(siteId, definition.id)}
+    remove={(base) => removeDefinition(siteId, definition.id, base)}
+    onRemoved={() => {
+      onChanged();
+      onClose();
+    }}
+    onTheirs={onChanged}
+  >
+    It stops firing. Events that it already fired are kept.
+  </RemoveButton>
+);
 
 interface DefinitionFieldsProps {
   draft: DefinitionDraft;
@@ -123,7 +120,7 @@ interface DefinitionFieldsProps {
   onDraft(change: Partial<DefinitionDraft>): void;
 }
 
-function DefinitionFields({ draft, isNew, destinations, failure, onDraft }: DefinitionFieldsProps): VNode {
+function DefinitionFields({ draft, isNew, destinations, failure, onDraft }: DefinitionFieldsProps) {
   const kind = triggerOf(draft.trigger);
   const number = kind?.number;
   const field = textFields(draft, onDraft, failure);
@@ -201,7 +198,7 @@ function DefinitionFields({ draft, isNew, destinations, failure, onDraft }: Defi
   );
 }
 
-function LeftOut({ draft, destinations, onDraft }: Omit<DefinitionFieldsProps, 'isNew' | 'failure'>): VNode {
+function LeftOut({ draft, destinations, onDraft }: Omit<DefinitionFieldsProps, 'isNew' | 'failure'>) {
   const { leftOut } = draft;
   return (
     <fieldset class="stack-small">
@@ -265,7 +262,7 @@ const removeDefinition = (siteId: string, id: string, base: Meta): Promise<ApiRe
   request('DELETE', pathOf(siteId, id), stillAt(base));
 
 /** Tries a definition on addresses and on the HTML of a page, both pasted; nothing of it leaves the browser. */
-function DefinitionTester({ draft }: { draft: DefinitionDraft }): VNode {
+function DefinitionTester({ draft }: { draft: DefinitionDraft }) {
   const [addresses, setAddresses] = useState('');
   const [html, setHtml] = useState('');
   const lines = addresses.split('\n').filter((line) => line.trim() !== '');
@@ -311,7 +308,7 @@ function DefinitionTester({ draft }: { draft: DefinitionDraft }): VNode {
   );
 }
 
-function Found({ matched }: { matched: Matched | null }): VNode {
+function Found({ matched }: { matched: Matched | null }) {
   if (matched === null) return <p class="problem">This is not a valid CSS selector.</p>;
   const { count, samples } = matched;
   return (

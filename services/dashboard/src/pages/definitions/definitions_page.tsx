@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
 import type { DestinationItem } from '#services/control_api/destinations.ts';
@@ -22,7 +21,7 @@ interface Row {
   health: DefinitionHealth | null;
 }
 
-export default function DefinitionsPage({ params }: PageProps): VNode {
+export default function DefinitionsPage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
   const asked = useGet<{ items: EventDefinition[] }>(sitePath(siteId, 'event-definitions'));
   const health = useGet<TagHealthItem>(sitePath(siteId, 'tag-health'), {}, HEALTH_EVERY_MS);
@@ -107,7 +106,7 @@ const COLUMNS: readonly Column<Row>[] = [
   numberColumn('fired', 'Fired', ({ health }) => health?.fired ?? null),
 ];
 
-function LastFired({ health }: { health: DefinitionHealth | null }): VNode | string {
+function LastFired({ health }: { health: DefinitionHealth | null }) {
   if (health === null || health.last_fired_at === null) return '–';
   const { last_fired_at, usual_gap_ms } = health;
   const usual = usual_gap_ms === null ? '' : `, usually every ${span(usual_gap_ms)}`;

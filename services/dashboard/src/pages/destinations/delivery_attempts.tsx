@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AttemptItem, TestAnswer } from '#services/control_api/destinations.ts';
 import { request, sitePath } from '../../api/request.ts';
@@ -30,7 +29,7 @@ const FILTERS = [
   ...Object.entries(attemptOutcomes).map(([value, { label }]) => ({ value, label })),
 ];
 
-export function DestinationAttempts({ siteId, row }: DestinationDialogProps): VNode {
+export function DestinationAttempts({ siteId, row }: DestinationDialogProps) {
   const [outcome, setOutcome] = useState('');
   const path = `${destinationPath(siteId, row.item.name)}/attempts`;
   const query = { outcome: outcome === '' ? null : outcome, limit: SHOWN };
@@ -96,7 +95,7 @@ interface SendTestProps extends DestinationDialogProps {
 }
 
 /** Sends one event that is marked as a test, and shows what the platform answered. */
-export function SendTest({ siteId, row, kind, isUnsaved }: SendTestProps): VNode {
+export function SendTest({ siteId, row, kind, isUnsaved }: SendTestProps) {
   const [event, setEvent] = useState('page_view');
   const [code, setCode] = useState('');
   const [answer, setAnswer] = useState<TestAnswer | null>(null);
@@ -142,7 +141,7 @@ const OUTCOMES = {
   paused: { label: 'Not sent: settings rejected', badge: 'bad' },
 } as const;
 
-function Outcome({ answer }: { answer: TestAnswer }): VNode {
+function Outcome({ answer }: { answer: TestAnswer }) {
   const { event_id, outcome, reason, detail, took_ms, answer: said } = answer;
   return (
     <div class="stack">

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { RETRY_DELAYS } from '#pipelines/delivery/retry_topics.ts';
 import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
@@ -23,7 +22,7 @@ import {
 import { adviceFor, failedText, STATES, skippedTotal, stateSentence } from './destination_rows.ts';
 import { changeOf, type Draft, draftOf, type Kind, type SettingField, settingFields } from './setting_form.ts';
 
-export function DestinationDialog(props: DestinationDialogProps): VNode {
+export function DestinationDialog(props: DestinationDialogProps) {
   const { row, onClose } = props;
   const view = currentLocation.value.query.get('view') ?? 'health';
   const [isUnsaved, setUnsaved] = useState(false);
@@ -70,7 +69,7 @@ interface SettingsTabProps extends DestinationDialogProps {
   onUnsaved(isUnsaved: boolean): void;
 }
 
-function SettingsForm(props: SettingsTabProps & { kind: Kind }): VNode {
+function SettingsForm(props: SettingsTabProps & { kind: Kind }) {
   const { siteId, row, kind, mayChange, onChanged, onUnsaved } = props;
   const { item } = row;
   const fields = settingFields(kind);
@@ -106,7 +105,7 @@ function SettingsForm(props: SettingsTabProps & { kind: Kind }): VNode {
   );
 }
 
-function SwitchAndRemove(props: Pick<DestinationDialogProps, 'siteId' | 'row' | 'onChanged'>): VNode {
+function SwitchAndRemove(props: Pick<DestinationDialogProps, 'siteId' | 'row' | 'onChanged'>) {
   const { siteId, row, onChanged } = props;
   const { item, title } = row;
   const [asks, setAsks] = useState(false);
@@ -177,7 +176,7 @@ function waitingText(waiting: number, waitsForSettings: boolean): string {
 }
 
 /** How a destination did in the last 24 hours, what is wrong, and what somebody can do about it. */
-function DestinationHealth({ siteId, row }: DestinationDialogProps): VNode {
+function DestinationHealth({ siteId, row }: DestinationDialogProps) {
   const { health, lacks, state, item } = row;
   if (health === null) return <p class="muted">{STATES[lacks].sentence}</p>;
   const isWrong = state === 'failing' || state === 'waits_for_settings';
@@ -215,7 +214,7 @@ function DestinationHealth({ siteId, row }: DestinationDialogProps): VNode {
   );
 }
 
-function Failed({ siteId, name, health }: { siteId: string; name: string; health: HealthItem }): VNode {
+function Failed({ siteId, name, health }: { siteId: string; name: string; health: HealthItem }) {
   const hasFailed = health.failed > 0;
   return (
     <>
@@ -244,7 +243,7 @@ const WHY_SKIPPED: Readonly<Record<string, string>> = {
   routed_in_browser: 'sent by the browser',
 };
 
-function Skipped({ skipped, total }: { skipped: Readonly<Record<string, number>>; total: number }): VNode | null {
+function Skipped({ skipped, total }: { skipped: Readonly<Record<string, number>>; total: number }) {
   if (total === 0) return null;
   const reasons = Object.entries(skipped).sort(([, a], [, b]) => b - a);
   return (
@@ -276,7 +275,7 @@ interface SettingFieldsProps {
 }
 
 /** The fields of a destination's settings: what must be given first, and the rest folded away. */
-export function SettingFields({ fields, ...rest }: SettingFieldsProps): VNode {
+export function SettingFields({ fields, ...rest }: SettingFieldsProps) {
   const first = fields.filter(({ isNeeded }) => isNeeded);
   const others = fields.filter(({ isNeeded }) => !isNeeded);
   const hasProblem = others.some(({ name }) => problemOf(rest.failure, name) !== '');
@@ -299,7 +298,7 @@ export function SettingFields({ fields, ...rest }: SettingFieldsProps): VNode {
   );
 }
 
-function OneField(props: Omit<SettingFieldsProps, 'fields'> & { field: SettingField }): VNode {
+function OneField(props: Omit<SettingFieldsProps, 'fields'> & { field: SettingField }) {
   const { field, draft, stored, failure, onDraft } = props;
   const { name, title, description, choices, isSecret, isNeeded, usual, isLong } = field;
   const isStored = stored.includes(name);

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
 import { request, sitePath } from '../../api/request.ts';
@@ -18,7 +17,7 @@ import { changeOf, draftOf, type Kind, settingFields } from './setting_form.ts';
 
 const EVERY_MS = 10_000;
 
-export default function DestinationsPage({ params }: PageProps): VNode {
+export default function DestinationsPage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
   const list = useList<DestinationItem>('/v1/admin/destinations', { site_id: siteId });
   const kinds = useGet<{ items: Kind[] }>('/v1/admin/destination-kinds');
@@ -129,7 +128,7 @@ interface AddDestinationProps {
   onClose(): void;
 }
 
-function AddDestination({ siteId, kinds, onAdded, onClose }: AddDestinationProps): VNode {
+function AddDestination({ siteId, kinds, onAdded, onClose }: AddDestinationProps) {
   const [name, setName] = useState(kinds[0]?.name ?? '');
   const kind = kinds.find((one) => one.name === name);
   return (
@@ -152,7 +151,7 @@ function AddDestination({ siteId, kinds, onAdded, onClose }: AddDestinationProps
   );
 }
 
-function NewSettings({ siteId, kind, onAdded, onClose }: Omit<AddDestinationProps, 'kinds'> & { kind: Kind }): VNode {
+function NewSettings({ siteId, kind, onAdded, onClose }: Omit<AddDestinationProps, 'kinds'> & { kind: Kind }) {
   const fields = settingFields(kind);
   const [draft, setDraft] = useState(() => draftOf(fields, null));
   const [enabled, setEnabled] = useState(false);

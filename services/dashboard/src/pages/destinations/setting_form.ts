@@ -48,14 +48,13 @@ export function settingFields({ schema }: Kind): SettingField[] {
   return [...fields.filter(({ isNeeded }) => isNeeded), ...fields.filter(({ isNeeded }) => !isNeeded)];
 }
 
-export function draftOf(fields: readonly SettingField[], item: Pick<DestinationItem, 'settings'> | null): Draft {
-  return Object.fromEntries(
+export const draftOf = (fields: readonly SettingField[], item: Pick<DestinationItem, 'settings'> | null): Draft =>
+  Object.fromEntries(
     fields.map(({ name, isSecret, usual, choices }) => [
       name,
       isSecret ? '' : (item?.settings[name] ?? (choices === null ? '' : usual)),
     ]),
   );
-}
 
 export interface SettingChange {
   settings?: Record<string, string | null>;

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import type { EngageView } from '#services/control_api/engage.ts';
 import { request } from '../../api/request.ts';
 import { type Editing, RemoveButton } from '../../editing/editing.tsx';
@@ -11,7 +10,7 @@ interface DefinitionActionsProps extends DefinitionTabProps {
 }
 
 /** The buttons below a definition: to remove it, to start or pause it, and to save it. */
-export function DefinitionActions(props: DefinitionActionsProps): VNode | null {
+export function DefinitionActions(props: DefinitionActionsProps) {
   const { siteId, spec, item, path, form, onRemoved, onChanged, onSave } = props;
   if (!mayAt('engage.change', siteId)) return null;
   const read = readObject(form.draft.text);
@@ -39,21 +38,19 @@ interface RemoveItemProps extends Pick<DefinitionTabProps, 'spec' | 'path' | 'on
   onTheirs(): void;
 }
 
-function RemoveItem({ spec, item, path, ...rest }: RemoveItemProps): VNode {
-  return (
-    <RemoveButton<EngageView>
-      item={item}
-      name={item.name}
-      what={`this ${spec.one}`}
-      factsOf={(of) => definitionFacts(definitionText(of))}
-      read={() => request('GET', path)}
-      remove={({ version }) => request('DELETE', path, { version })}
-      {...rest}
-    >
-      It is no longer shown. Collected answers are kept.
-    </RemoveButton>
-  );
-}
+const RemoveItem = ({ spec, item, path, ...rest }: RemoveItemProps) => (
+  <RemoveButton<EngageView>
+    item={item}
+    name={item.name}
+    what={`this ${spec.one}`}
+    factsOf={(of) => definitionFacts(definitionText(of))}
+    read={() => request('GET', path)}
+    remove={({ version }) => request('DELETE', path, { version })}
+    {...rest}
+  >
+    It is no longer shown. Collected answers are kept.
+  </RemoveButton>
+);
 
 export interface EngageDialogProps {
   siteId: string;

@@ -1,4 +1,4 @@
-import type { FunctionComponent, VNode } from 'preact';
+import type { FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { FormResults, PromoResults, SurveyResults } from '#pipelines/analytics/engage_results.ts';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
@@ -33,7 +33,7 @@ import {
 } from './engage_item.ts';
 
 /** One survey, promo or form: what came of it, what it says with a preview, and the same in JSON. */
-export function EngageDialog(props: EngageDialogProps): VNode {
+export function EngageDialog(props: EngageDialogProps) {
   const { spec, item, onClose } = props;
   return (
     <Dialog title={item === null ? `New ${spec.one}` : item.name} kind="wide" onClose={onClose}>
@@ -42,7 +42,7 @@ export function EngageDialog(props: EngageDialogProps): VNode {
   );
 }
 
-function Views({ siteId, spec, path, item, onChanged, onClose }: EngageDialogProps): VNode {
+function Views({ siteId, spec, path, item, onChanged, onClose }: EngageDialogProps) {
   const [view, setView] = useState(item === null ? 'edit' : 'results');
   const one = item === null ? path : `${path}/${encodeURIComponent(item.id)}`;
   const finish = (): void => {
@@ -112,7 +112,7 @@ const definitionsIn = ([loaded, mine, theirs]: Three<{ text: string }>): Three<o
 ];
 
 /** A definition in JSON, for what the form beside it does not have. */
-function AdvancedDefinition(props: DefinitionTabProps): VNode {
+function AdvancedDefinition(props: DefinitionTabProps) {
   const { form } = props;
   const { text } = form.draft;
   const typed = readObject(text);
@@ -138,7 +138,7 @@ function AdvancedDefinition(props: DefinitionTabProps): VNode {
 }
 
 /** The form, whose code is fetched when the first one is opened: it brings the API's shapes and the tag's panels. */
-function LoadedForm(props: DefinitionFormProps): VNode {
+function LoadedForm(props: DefinitionFormProps) {
   const [Form, setForm] = useState<FunctionComponent<DefinitionFormProps> | null>(null);
   const [isAway, setAway] = useState(false);
   useEffect(() => {
@@ -160,7 +160,7 @@ interface EngageResultsProps {
 }
 
 /** What came of an item in the period that the page has. */
-function EngageResults({ siteId, kind, item }: EngageResultsProps): VNode {
+function EngageResults({ siteId, kind, item }: EngageResultsProps) {
   const period = readPeriod(currentLocation.value.query, Date.now());
   const path = `/v1/query/${encodeURIComponent(siteId)}/${kind}`;
   const body = { from: period.from, to: period.to, id: item.id };
@@ -219,23 +219,21 @@ function figuresOf(results: Results): readonly (readonly [name: string, text: st
   ];
 }
 
-function Questions({ questions, item }: Pick<SurveyResults, 'questions'> & { item: EngageView }): VNode {
-  return (
-    <>
-      {asAsked(questions, item).map(({ id, answers, average, values }) => {
-        const words = questionWords(item, id);
-        return (
-          <Ranked
-            key={id}
-            title={`${words.text}: ${number(answers)} ${answers === 1 ? 'answer' : 'answers'}${average === null ? '' : `, on average ${number(average)}`}`}
-            rows={values.map(({ value, times }) => ({ value: words.choices.get(value) ?? value, times }))}
-            empty="No text"
-          />
-        );
-      })}
-    </>
-  );
-}
+const Questions = ({ questions, item }: Pick<SurveyResults, 'questions'> & { item: EngageView }) => (
+  <>
+    {asAsked(questions, item).map(({ id, answers, average, values }) => {
+      const words = questionWords(item, id);
+      return (
+        <Ranked
+          key={id}
+          title={`${words.text}: ${number(answers)} ${answers === 1 ? 'answer' : 'answers'}${average === null ? '' : `, on average ${number(average)}`}`}
+          rows={values.map(({ value, times }) => ({ value: words.choices.get(value) ?? value, times }))}
+          empty="No text"
+        />
+      );
+    })}
+  </>
+);
 
 interface RankedProps {
   title: string;
@@ -244,7 +242,7 @@ interface RankedProps {
   empty: string;
 }
 
-function Ranked({ title, rows, empty }: RankedProps): VNode {
+function Ranked({ title, rows, empty }: RankedProps) {
   const most = Math.max(1, ...rows.map(({ times }) => times));
   return (
     <section class="stack-small">

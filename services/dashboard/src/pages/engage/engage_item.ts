@@ -128,13 +128,12 @@ export const pathName = (path: Path): string =>
   );
 
 /** What stands at a place; undefined where there is no such place. */
-export function valueAt(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>(
+export const valueAt = (value: unknown, path: Path): unknown =>
+  path.reduce<unknown>(
     (at, part) =>
       typeof at === 'object' && at !== null && Object.hasOwn(at, part) ? Reflect.get(at, part) : undefined,
     value,
   );
-}
 
 /** The list at a place; what is none is an empty one. */
 export function listAt(value: unknown, path: Path): readonly unknown[] {
@@ -182,14 +181,13 @@ const LINES: readonly Path[] = [
 ];
 
 /** What is sent of a definition as it was typed: without empty lines and what stands about texts in them. */
-export function sentDefinition(typed: object): object {
-  return LINES.reduce<object>((definition, path) => {
+export const sentDefinition = (typed: object): object =>
+  LINES.reduce<object>((definition, path) => {
     const list = valueAt(definition, path);
     if (!Array.isArray(list)) return definition;
     const full = list.map((line) => (typeof line === 'string' ? line.trim() : line)).filter((line) => line !== '');
     return withValue(definition, path, full) as object;
   }, typed);
-}
 
 const nameOf = (item: unknown): string => (isObject(item) ? itemName(item) : '');
 

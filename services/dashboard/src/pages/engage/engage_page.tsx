@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import type { EngageView } from '#services/control_api/engage.ts';
 import { listAll } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
@@ -12,7 +11,7 @@ import { EngageDialog } from './engage_dialog.tsx';
 import { KINDS, type KindSpec, shownState } from './engage_item.ts';
 
 /** Surveys, promos and forms of a site, and what came of them. */
-export default function EngagePage({ params }: PageProps): VNode {
+export default function EngagePage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
   return (
     <Tabs
@@ -28,7 +27,7 @@ export default function EngagePage({ params }: PageProps): VNode {
   );
 }
 
-function OneKind({ siteId, spec }: { siteId: string; spec: KindSpec }): VNode {
+function OneKind({ siteId, spec }: { siteId: string; spec: KindSpec }) {
   const path = `/v1/admin/sites/${encodeURIComponent(siteId)}/${spec.path}`;
   const asked = useQuery(`${siteId} ${spec.kind}`, (signal) => listAll<EngageView>(path, {}, 1_000, signal));
   const chosen = currentLocation.value.query.get('item');

@@ -1,4 +1,4 @@
-import { type ComponentChildren, createContext, type VNode } from 'preact';
+import { type ComponentChildren, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { OUR_NAMES } from '#pipelines/analytics/event_names.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
@@ -17,7 +17,7 @@ const HeadingLevel = createContext<'h2' | 'h3'>('h2');
 const EVERY_MS = 5_000;
 
 /** The whole way of one event, at an address of its own. */
-export default function EventPage({ params }: PageProps): VNode {
+export default function EventPage({ params }: PageProps) {
   return <EventTraceView siteId={params['site'] ?? ''} eventId={params['event'] ?? ''} />;
 }
 
@@ -29,7 +29,7 @@ interface EventWayProps {
 }
 
 /** What became of an event: accepted, a duplicate or not, whose it is, its row, and what each destination said. */
-export function EventTraceView({ siteId, eventId, heading = 'h2' }: EventWayProps): VNode {
+export function EventTraceView({ siteId, eventId, heading = 'h2' }: EventWayProps) {
   const path = queryPath(siteId, 'events', eventId);
   const asked = useGet<EventTrace>(path, {}, EVERY_MS);
   return (
@@ -49,7 +49,7 @@ export function EventTraceView({ siteId, eventId, heading = 'h2' }: EventWayProp
   );
 }
 
-function Way({ siteId, trace }: { siteId: string; trace: EventTrace }): VNode {
+function Way({ siteId, trace }: { siteId: string; trace: EventTrace }) {
   const { accepted, duplicates, person, row, rows_stored, destinations, dead_letters } = trace;
   return (
     <ol class="way">
@@ -125,7 +125,7 @@ interface TraceStepProps {
   children: ComponentChildren;
 }
 
-function TraceStep({ title, state, children }: TraceStepProps): VNode {
+function TraceStep({ title, state, children }: TraceStepProps) {
   const Heading = useContext(HeadingLevel);
   return (
     <li class={`station station-${state}`}>
@@ -135,7 +135,7 @@ function TraceStep({ title, state, children }: TraceStepProps): VNode {
   );
 }
 
-function KeyLink({ siteId, known: key }: { siteId: string; known: NonNullable<EventTrace['accepted']>['key'] }): VNode {
+function KeyLink({ siteId, known: key }: { siteId: string; known: NonNullable<EventTrace['accepted']>['key'] }) {
   if (key === null) return <>an unknown key</>;
   if (key.shown_prefix === null) return <>a deleted key, {key.key_id}…</>;
   return (
@@ -145,7 +145,7 @@ function KeyLink({ siteId, known: key }: { siteId: string; known: NonNullable<Ev
   );
 }
 
-function Accepted({ siteId, accepted }: OfSite<{ accepted: NonNullable<EventTrace['accepted']> }>): VNode {
+function Accepted({ siteId, accepted }: OfSite<{ accepted: NonNullable<EventTrace['accepted']> }>) {
   const { partition, offset, index } = accepted.coordinate;
   return (
     <>
@@ -164,7 +164,7 @@ function Accepted({ siteId, accepted }: OfSite<{ accepted: NonNullable<EventTrac
   );
 }
 
-function Duplicates({ siteId, duplicates }: OfSite<{ duplicates: EventTrace['duplicates'] }>): VNode {
+function Duplicates({ siteId, duplicates }: OfSite<{ duplicates: EventTrace['duplicates'] }>) {
   if (duplicates.seen === 0) return <p>None.</p>;
   return (
     <>
@@ -184,7 +184,7 @@ function Duplicates({ siteId, duplicates }: OfSite<{ duplicates: EventTrace['dup
   );
 }
 
-function Person({ siteId, person }: OfSite<{ person: NonNullable<EventTrace['person']> }>): VNode {
+function Person({ siteId, person }: OfSite<{ person: NonNullable<EventTrace['person']> }>) {
   const { person_id, distinct_person_id, links, identified_by } = person;
   const link = links.find((one) => one.person_id === distinct_person_id) ?? links[0];
   return (
@@ -213,7 +213,7 @@ function Person({ siteId, person }: OfSite<{ person: NonNullable<EventTrace['per
   );
 }
 
-function DestinationSteps({ siteId, destination: item }: { siteId: string; destination: Destination }): VNode {
+function DestinationSteps({ siteId, destination: item }: { siteId: string; destination: Destination }) {
   const { destination, state, reason, attempts } = item;
   return (
     <>
@@ -249,7 +249,7 @@ function DestinationSteps({ siteId, destination: item }: { siteId: string; desti
 type Row = NonNullable<EventTrace['row']>;
 
 /** What a row says, its properties as they are stored. What is empty is left out. */
-function EventProperties({ siteId, row }: { siteId: string; row: Row }): VNode {
+function EventProperties({ siteId, row }: { siteId: string; row: Row }) {
   const maySearch = mayAt('query.persons', siteId);
   const properties = JSON.stringify(row.properties, null, 2);
   const facts = factsOf(row).filter(([, text]) => text !== '');

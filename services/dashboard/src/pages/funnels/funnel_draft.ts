@@ -108,9 +108,8 @@ function placed(exclusion: ExclusionDraft, steps: number, order: FunnelDraft['or
   return { ...rest, after_step: Math.min(Math.max(1, after_step), before - 1), before_step: before };
 }
 
-function withStep({ step = 1, ...breakdown }: BreakdownDraft, steps: number): BreakdownDraft {
-  return breakdown.at === 'step' ? { ...breakdown, step: Math.min(step, steps) } : breakdown;
-}
+const withStep = ({ step = 1, ...breakdown }: BreakdownDraft, steps: number): BreakdownDraft =>
+  breakdown.at === 'step' ? { ...breakdown, step: Math.min(step, steps) } : breakdown;
 
 export function movedStep(steps: readonly StepDraft[], from: number, to: number): StepDraft[] {
   const moved = steps[from];

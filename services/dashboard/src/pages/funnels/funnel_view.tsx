@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import type { FunnelAnswer, FunnelStep } from '#pipelines/analytics/funnels/query.ts';
 import { number, percent, span } from '../../format.ts';
 import type { AnswerViewProps } from '../../questions/actor_dialog.tsx';
@@ -10,7 +9,7 @@ import { stepName } from './funnel_draft.ts';
 type FunnelViewProps = AnswerViewProps<'funnel'>;
 
 /** The answer to a funnel: bars, the same as a table, its values side by side, and how long it took. */
-export function FunnelView({ query, answer, onPart }: FunnelViewProps): VNode {
+export function FunnelView({ query, answer, onPart }: FunnelViewProps) {
   const names = query.steps.map((step) => stepName(step));
   const steps = answer.steps.map((step, at) => ({
     ...{ ...step, at, name: names[at] ?? '' },
@@ -73,7 +72,7 @@ interface ValueRow {
   steps: readonly FunnelStep[];
 }
 
-function Values({ query, answer, names, onPart }: FunnelViewProps & { names: readonly string[] }): VNode {
+function Values({ query, answer, names, onPart }: FunnelViewProps & { names: readonly string[] }) {
   const { breakdown, other } = answer;
   const rows: ValueRow[] = [
     ...breakdown.map(({ value, steps }) => ({ name: value === '' ? '(none)' : value, part: { value }, steps })),
@@ -119,7 +118,7 @@ function Values({ query, answer, names, onPart }: FunnelViewProps & { names: rea
   );
 }
 
-function Times({ classes }: { classes: FunnelAnswer['time_to_convert'] }): VNode | null {
+function Times({ classes }: { classes: FunnelAnswer['time_to_convert'] }) {
   const most = Math.max(...classes.map(({ reached }) => reached));
   if (most <= 0) return null;
   const first = classes.findIndex(({ reached }) => reached > 0);
@@ -151,7 +150,7 @@ interface FunnelChartProps {
 }
 
 /** The steps of a funnel as bars, with what each has of the first and of the one before it. It reads as a list. */
-function FunnelChart({ steps, onActors }: FunnelChartProps): VNode {
+function FunnelChart({ steps, onActors }: FunnelChartProps) {
   const first = steps[0]?.reached ?? 0;
   return (
     <ol class="funnel" aria-label="Steps">
@@ -198,6 +197,5 @@ function FunnelChart({ steps, onActors }: FunnelChartProps): VNode {
 }
 
 /** The last step before one that may not be left out; -1 for the first step. */
-function comparedWith(steps: readonly StepRow[], at: number): number {
-  return steps.findLastIndex((step, index) => index < at && !step.isOptional);
-}
+const comparedWith = (steps: readonly StepRow[], at: number): number =>
+  steps.findLastIndex((step, index) => index < at && !step.isOptional);

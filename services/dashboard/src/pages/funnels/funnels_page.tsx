@@ -36,7 +36,7 @@ import {
 } from './funnel_draft.ts';
 import { FunnelView } from './funnel_view.tsx';
 
-export default function FunnelsPage({ params }: PageProps): VNode {
+export default function FunnelsPage({ params }: PageProps) {
   const draft = readFunnel(queryFromAddress());
   const change = (changed: FunnelDraft): void => setQueryInAddress(withoutMisplaced(changed));
   return (
@@ -74,7 +74,7 @@ interface StepsBuilderProps {
 }
 
 /** The steps of a funnel: add, remove, filter, and move them by buttons, by Alt with the arrow keys, or by dragging. */
-function StepsBuilder({ steps, mayBeOptional, failure, onSteps }: StepsBuilderProps): VNode {
+function StepsBuilder({ steps, mayBeOptional, failure, onSteps }: StepsBuilderProps) {
   const list = useRef<HTMLOListElement>(null);
   const [dragged, setDragged] = useState<number | null>(null);
   const [target, setTarget] = useState<number | null>(null);
@@ -145,63 +145,54 @@ interface MovableStepProps {
   children: VNode;
 }
 
-function MovableStep({ at, last, dropClass, drag, onMove, onRemove, children }: MovableStepProps): VNode {
-  return (
-    <li
-      class={`step ${dropClass}`}
-      aria-label={`Step ${at + 1}`}
-      onDragOver={(event) => {
-        if (drag.onOver === null) return;
-        event.preventDefault();
-        drag.onOver();
-      }}
-      onDrop={(event) => event.preventDefault()}
-      onKeyDown={(event) => {
-        if (!event.altKey || (event.key !== 'ArrowUp' && event.key !== 'ArrowDown')) return;
-        event.preventDefault();
-        if (event.key === 'ArrowUp') onMove(at - 1, 'up');
-        else onMove(at + 1, 'down');
-      }}
-    >
-      <Grip onStart={drag.onStart} onEnd={drag.onEnd} />
-      {children}
-      <span class="step-buttons">
-        <IconButton
-          icon="up"
-          label={`Move step ${at + 1} up`}
-          disabled={at === 0}
-          onClick={() => onMove(at - 1, 'up')}
-        />
-        <IconButton
-          icon="down"
-          label={`Move step ${at + 1} down`}
-          disabled={at === last}
-          onClick={() => onMove(at + 1, 'down')}
-        />
-        <IconButton icon="close" label={`Remove step ${at + 1}`} disabled={last < STEPS_MIN} onClick={onRemove} />
-      </span>
-    </li>
-  );
-}
+const MovableStep = ({ at, last, dropClass, drag, onMove, onRemove, children }: MovableStepProps) => (
+  <li
+    class={`step ${dropClass}`}
+    aria-label={`Step ${at + 1}`}
+    onDragOver={(event) => {
+      if (drag.onOver === null) return;
+      event.preventDefault();
+      drag.onOver();
+    }}
+    onDrop={(event) => event.preventDefault()}
+    onKeyDown={(event) => {
+      if (!event.altKey || (event.key !== 'ArrowUp' && event.key !== 'ArrowDown')) return;
+      event.preventDefault();
+      if (event.key === 'ArrowUp') onMove(at - 1, 'up');
+      else onMove(at + 1, 'down');
+    }}
+  >
+    <Grip onStart={drag.onStart} onEnd={drag.onEnd} />
+    {children}
+    <span class="step-buttons">
+      <IconButton icon="up" label={`Move step ${at + 1} up`} disabled={at === 0} onClick={() => onMove(at - 1, 'up')} />
+      <IconButton
+        icon="down"
+        label={`Move step ${at + 1} down`}
+        disabled={at === last}
+        onClick={() => onMove(at + 1, 'down')}
+      />
+      <IconButton icon="close" label={`Remove step ${at + 1}`} disabled={last < STEPS_MIN} onClick={onRemove} />
+    </span>
+  </li>
+);
 
 /** What the pointer drags a step by; the buttons and keys do the same. */
-function Grip({ onStart, onEnd }: { onStart: () => void; onEnd: () => void }): VNode {
-  return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the buttons beside it do the same by keyboard.
-    <span
-      class="grip"
-      title="Drag to move"
-      draggable
-      onDragStart={(event) => {
-        event.dataTransfer?.setData('text/plain', '');
-        onStart();
-      }}
-      onDragEnd={onEnd}
-    >
-      <Icon name="grip" />
-    </span>
-  );
-}
+const Grip = ({ onStart, onEnd }: { onStart: () => void; onEnd: () => void }) => (
+  // biome-ignore lint/a11y/noStaticElementInteractions: the buttons beside it do the same by keyboard.
+  <span
+    class="grip"
+    title="Drag to move"
+    draggable
+    onDragStart={(event) => {
+      event.dataTransfer?.setData('text/plain', '');
+      onStart();
+    }}
+    onDragEnd={onEnd}
+  >
+    <Icon name="grip" />
+  </span>
+);
 
 interface StepRowProps {
   step: StepDraft;
@@ -211,7 +202,7 @@ interface StepRowProps {
   onStep(step: StepDraft): void;
 }
 
-function StepRow({ step, number, mayBeOptional, problem, onStep }: StepRowProps): VNode {
+function StepRow({ step, number, mayBeOptional, problem, onStep }: StepRowProps) {
   const what = `Step ${number}`;
   return (
     <SelectionFields
@@ -248,7 +239,7 @@ const AT_HINTS = {
   last_touch: 'The last value of any event, up to the last step reached.',
 };
 
-function FunnelOptions({ draft, failure, onDraft }: DraftProps<FunnelDraft>): VNode {
+function FunnelOptions({ draft, failure, onDraft }: DraftProps<FunnelDraft>) {
   const { breakdown } = draft;
   return (
     <div class="options">
@@ -300,7 +291,7 @@ function FunnelOptions({ draft, failure, onDraft }: DraftProps<FunnelDraft>): VN
   );
 }
 
-function Exclusions({ draft, failure, onDraft }: DraftProps<FunnelDraft>): VNode {
+function Exclusions({ draft, failure, onDraft }: DraftProps<FunnelDraft>) {
   const { exclusions = [], steps } = draft;
   const change = (changed: ExclusionDraft[]): void => onDraft({ ...draft, exclusions: changed });
   const filtered = {
@@ -342,7 +333,7 @@ interface ExclusionRowProps {
   onExclusion(exclusion: ExclusionDraft | null): void;
 }
 
-function ExclusionRow({ exclusion, number, steps, problem, onExclusion }: ExclusionRowProps): VNode {
+function ExclusionRow({ exclusion, number, steps, problem, onExclusion }: ExclusionRowProps) {
   const what = `Exclusion ${number}`;
   const { after_step = 1, before_step = steps ?? 2, ends = 'way' } = exclusion;
   return (

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { DomainItem, Installation, IssuedKeyItem, KeyItem } from '#services/control_api/sites.ts';
@@ -28,7 +27,7 @@ import {
   type Watched,
 } from './snippet.ts';
 
-export default function InstallPage({ params }: PageProps): VNode {
+export default function InstallPage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
   const [key, setKey] = useState('');
   const [ownEdge, setOwnEdge] = useState<string | null>(null);
@@ -93,7 +92,7 @@ interface ChooseKeyProps {
 }
 
 /** A browser key for the line: one that is pasted, as keys are shown once, or a new one. */
-function ChooseKey({ siteId, value, origins, onValue }: ChooseKeyProps): VNode {
+function ChooseKey({ siteId, value, origins, onValue }: ChooseKeyProps) {
   const [isAsked, setAsked] = useState(false);
   const [issued, setIssued] = useState<string | null>(null);
   const mayRead = mayAt('keys.read', siteId);
@@ -145,20 +144,18 @@ function problemOfKey(given: string, issued: string | null, keys: readonly KeyIt
   return isOfSite ? '' : 'This is not an active browser key of this site.';
 }
 
-function Existing({ keys }: { keys: readonly KeyItem[] }): VNode {
-  return (
-    <div class="stack-small">
-      <p>{keys.length === 1 ? 'Existing key' : 'Existing keys'}:</p>
-      <ul class="stack-small">
-        {keys.map(({ key_hash, shown_prefix, label }) => (
-          <li key={key_hash} class="wraps">
-            <code>{shown_prefix}…</code> {label}
-          </li>
-        ))}
-      </ul>
-    </div>
-  );
-}
+const Existing = ({ keys }: { keys: readonly KeyItem[] }) => (
+  <div class="stack-small">
+    <p>{keys.length === 1 ? 'Existing key' : 'Existing keys'}:</p>
+    <ul class="stack-small">
+      {keys.map(({ key_hash, shown_prefix, label }) => (
+        <li key={key_hash} class="wraps">
+          <code>{shown_prefix}…</code> {label}
+        </li>
+      ))}
+    </ul>
+  </div>
+);
 
 interface IssueHereProps {
   siteId: string;
@@ -167,7 +164,7 @@ interface IssueHereProps {
   onClose(): void;
 }
 
-function IssueHere({ siteId, offered, onIssued, onClose }: IssueHereProps): VNode {
+function IssueHere({ siteId, offered, onIssued, onClose }: IssueHereProps) {
   const { draft, isChanged, field } = useDraft({ origins: '' });
   const allowed_origins = originLines(draft.origins);
   const body = { site_id: siteId, caller: 'browser', label: 'Web pages', allowed_origins };
@@ -189,7 +186,7 @@ const EVERY_MS = 2_000;
 /** How far back it is looked for events of browsers when the page is opened: a short time first, which costs little. */
 const LOOKS_BACK_MS = [600_000, 7 * 86_400_000];
 
-function FirstEvent({ siteId }: { siteId: string }): VNode {
+function FirstEvent({ siteId }: { siteId: string }) {
   const [watched, setWatched] = useState<Watched | null>(null);
   const isThere = watched !== null && cameSince(watched);
   const asked = useQuery(
@@ -250,7 +247,7 @@ interface ArrivedProps {
   isNew: boolean;
 }
 
-function Arrived({ siteId, event, isNew }: ArrivedProps): VNode {
+function Arrived({ siteId, event, isNew }: ArrivedProps) {
   const page = pageOf(event);
   const from = page === '' ? ', without a page URL' : ' from ';
   return (

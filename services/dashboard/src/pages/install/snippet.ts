@@ -19,9 +19,8 @@ export function edgeOrigin(text: string): string | null {
 }
 
 /** What is put into the head of every page; both have been checked, so that nothing in them ends the attribute. */
-export function snippet(edge: string, key: string): string {
-  return `<script async src="${edge}/svc.min.js" data-key="${key}"></script>`;
-}
+export const snippet = (edge: string, key: string): string =>
+  `<script async src="${edge}/svc.min.js" data-key="${key}"></script>`;
 
 /** Origins of pages that are likely the site's: of the name that its domains are below, and of all names there. */
 export function likelyOrigins(domains: readonly { domain: string }[]): string[] {

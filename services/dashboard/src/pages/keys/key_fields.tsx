@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import type { KeyItem } from '#services/control_api/sites.ts';
 import type { ApiError } from '../../api/request.ts';
 import { Button } from '../../ui/button.tsx';
@@ -12,7 +11,7 @@ interface KeyFieldsProps {
   edit(change: Partial<KeyDraft>): void;
 }
 
-export function KeyFields({ caller, draft, failure, edit }: KeyFieldsProps): VNode {
+export function KeyFields({ caller, draft, failure, edit }: KeyFieldsProps) {
   const field = textFields(draft, edit, failure);
   return (
     <>
@@ -31,7 +30,7 @@ interface OriginsFieldProps {
 }
 
 /** On which pages a browser key may be used; without any it says what that means. */
-export function OriginsField({ offered = [], ...field }: OriginsFieldProps): VNode {
+export function OriginsField({ offered = [], ...field }: OriginsFieldProps) {
   const given = originLines(field.value);
   const left = offered.filter((origin) => !given.includes(origin));
   return (

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { IssuedKeyItem, KeyItem, RotatedKeyItem } from '#services/control_api/sites.ts';
 import { request } from '../../api/request.ts';
@@ -20,7 +19,7 @@ import { bodyOfKey, draftOfKey, EMPTY_KEY, isSameKey, KEY_NAMES, type KeyDraft, 
 
 const EVERY_MS = 30_000;
 
-export default function KeysPage({ params }: PageProps): VNode {
+export default function KeysPage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
   const asked = useList<KeyItem>('/v1/admin/keys', { site_id: siteId }, EVERY_MS);
   const { query } = currentLocation.value;
@@ -94,7 +93,7 @@ function bodyFor(draft: KeyDraft, caller: KeyItem['caller']): object {
   return { ...rest, ...(caller === 'browser' && { allowed_origins }) };
 }
 
-function IssueKey({ siteId, onIssued, onClose }: { siteId: string; onIssued(): void; onClose(): void }): VNode {
+function IssueKey({ siteId, onIssued, onClose }: { siteId: string; onIssued(): void; onClose(): void }) {
   const [caller, setCaller] = useState<KeyItem['caller']>('browser');
   const { draft, edit } = useDraft<KeyDraft>(EMPTY_KEY);
   const body = { site_id: siteId, caller, ...bodyFor(draft, caller) };
@@ -132,7 +131,7 @@ interface KeyDialogProps {
 
 const keyPath = (hash: string, what = ''): string => `/v1/admin/keys/${hash}${what}`;
 
-function KeyDialog({ item, mayChange, onChanged, onClose }: KeyDialogProps): VNode {
+function KeyDialog({ item, mayChange, onChanged, onClose }: KeyDialogProps) {
   const [secret, setSecret] = useState<string | null>(null);
   const isActive = item.state === 'active';
   return (
@@ -163,7 +162,7 @@ function KeyDialog({ item, mayChange, onChanged, onClose }: KeyDialogProps): VNo
   );
 }
 
-function KeyFacts({ item }: { item: KeyItem }): VNode {
+function KeyFacts({ item }: { item: KeyItem }) {
   const { label, created_at, last_used_at, expires_at, revoked_at } = item;
   return (
     <Facts
@@ -180,7 +179,7 @@ function KeyFacts({ item }: { item: KeyItem }): VNode {
   );
 }
 
-function ChangeKey({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged'>): VNode {
+function ChangeKey({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged'>) {
   const path = keyPath(item.key_hash);
   const form = useEditForm<KeyItem, KeyDraft>({
     item,
@@ -198,7 +197,7 @@ function ChangeKey({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged
   );
 }
 
-function RotateKey({ item, onRotated }: { item: KeyItem; onRotated(rotated: RotatedKeyItem): void }): VNode {
+function RotateKey({ item, onRotated }: { item: KeyItem; onRotated(rotated: RotatedKeyItem): void }) {
   const [overlap, setOverlap] = useState<string>(OVERLAPS[0].value);
   const action = useMutation();
   const body = { overlap_ms: Number(overlap) };
@@ -221,22 +220,20 @@ function RotateKey({ item, onRotated }: { item: KeyItem; onRotated(rotated: Rota
   );
 }
 
-function RevokeKey({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged'>): VNode {
-  return (
-    <div class="actions spread">
-      <ConfirmButton
-        title="Revoke the key?"
-        action="Revoke"
-        run={() => request<KeyItem>('POST', keyPath(item.key_hash, '/revoke'))}
-        said="The key was revoked"
-        onDone={onChanged}
-      >
-        It stops working immediately and permanently.
-        {item.last_used_at !== null && ` It was last used ${ago(item.last_used_at, Date.now())}.`}
-      </ConfirmButton>
-    </div>
-  );
-}
+const RevokeKey = ({ item, onChanged }: Pick<KeyDialogProps, 'item' | 'onChanged'>) => (
+  <div class="actions spread">
+    <ConfirmButton
+      title="Revoke the key?"
+      action="Revoke"
+      run={() => request<KeyItem>('POST', keyPath(item.key_hash, '/revoke'))}
+      said="The key was revoked"
+      onDone={onChanged}
+    >
+      It stops working immediately and permanently.
+      {item.last_used_at !== null && ` It was last used ${ago(item.last_used_at, Date.now())}.`}
+    </ConfirmButton>
+  </div>
+);
 
 const STATES: Readonly<Record<KeyItem['state'], StateLook>> = {
   active: { label: 'Active', badge: 'good' },
@@ -244,7 +241,7 @@ const STATES: Readonly<Record<KeyItem['state'], StateLook>> = {
   revoked: { label: 'Revoked', badge: 'bad' },
 };
 
-function KeyState({ item }: { item: KeyItem }): VNode {
+function KeyState({ item }: { item: KeyItem }) {
   const { state, expires_at } = item;
   return (
     <>

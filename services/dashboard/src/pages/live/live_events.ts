@@ -171,9 +171,12 @@ export function readFilters(query: URLSearchParams): LiveFilters {
   return { event: text('event'), distinctId: text('distinct_id'), property: text('property'), value: text('value') };
 }
 
-export function filterParameters({ event, distinctId, property, value }: LiveFilters): Record<string, string | null> {
-  return { event, distinct_id: distinctId, property, value };
-}
+export const filterParameters = ({
+  event,
+  distinctId,
+  property,
+  value,
+}: LiveFilters): Record<string, string | null> => ({ event, distinct_id: distinctId, property, value });
 
 export function liveQuestion(
   filters: LiveFilters,

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ApiError, ask } from '../../api/request.ts';
 import { poll, useQuery } from '../../api/use_answer.ts';
@@ -31,7 +30,7 @@ import {
 const EVERY_MS = 1_000;
 const OPEN = 'open';
 
-export default function LivePage({ params }: PageProps): VNode {
+export default function LivePage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
   const filters = readFilters(currentLocation.value.query);
   const opened = currentLocation.value.query.get(OPEN);
@@ -86,7 +85,7 @@ export default function LivePage({ params }: PageProps): VNode {
   );
 }
 
-function Waiting({ isAsked }: { isAsked: boolean }): VNode {
+function Waiting({ isAsked }: { isAsked: boolean }) {
   if (!isAsked) return <Loading lines={8} />;
   return (
     <Empty title="No matching events in the last 10 minutes">
@@ -95,7 +94,7 @@ function Waiting({ isAsked }: { isAsked: boolean }): VNode {
   );
 }
 
-function LiveCount({ ring, older, isPaused }: { ring: Ring; older: number; isPaused: boolean }): VNode {
+function LiveCount({ ring, older, isPaused }: { ring: Ring; older: number; isPaused: boolean }) {
   const missing = notShown(ring, older);
   const rate = ring.rate < 10 ? ring.rate.toFixed(1) : Math.round(ring.rate).toLocaleString('en-GB');
   return (
@@ -177,16 +176,14 @@ const COLUMNS: readonly Column<ListedEvent>[] = [
   },
 ];
 
-function shortAddress(value: unknown): string {
-  return typeof value === 'string' ? value.replace(/^https?:\/\//, '') : '';
-}
+const shortAddress = (value: unknown): string => (typeof value === 'string' ? value.replace(/^https?:\/\//, '') : '');
 
 const NAMES_MAX = 200;
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
 /** Chooses which events are looked at; the address keeps it. The names of the last day are offered. */
-function FilterBar({ siteId, filters }: { siteId: string; filters: LiveFilters }): VNode {
+function FilterBar({ siteId, filters }: { siteId: string; filters: LiveFilters }) {
   const [typed, setTyped] = useState(filters);
   const applied = useRef(filters);
   // The way back and forward changes them too; what was applied here comes back while more may have been typed.

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { IssuedTokenItem, TokenItem, UserItem } from '#services/control_api/users.ts';
 import { type ApiResult, listAll, request } from '../../api/request.ts';
@@ -22,7 +21,7 @@ const STATES = {
   revoked: { label: 'Revoked', badge: 'bad' },
 } as const;
 
-export function Tokens(): VNode {
+export function Tokens() {
   const asked = useList<TokenItem>('/v1/admin/tokens');
   const [issues, setIssues] = useState(false);
   const [revoked, setRevoked] = useState<TokenItem | null>(null);
@@ -79,7 +78,7 @@ const begin = (prefix: string): string => `${prefix}…`;
 
 const EMPTY: TokenDraft = { label: '', isAll: false, grants: [], days: DAYS };
 
-function IssueToken({ onIssued, onClose }: { onIssued(): void; onClose(): void }): VNode {
+function IssueToken({ onIssued, onClose }: { onIssued(): void; onClose(): void }) {
   const { draft, edit, isChanged, field } = useDraft(EMPTY);
   const mayGiveAll = isGivable(
     currentUser.value?.grants ?? [],
@@ -158,25 +157,23 @@ export async function revokeAll<Item>(
   return answers.find((answer) => !answer.ok) ?? { ok: true, value: null, version: null };
 }
 
-export function TokenLines({ tokens }: { tokens: readonly TokenItem[] }): VNode {
-  return (
-    <>
-      <ul class="lines">
-        {tokens.map(({ token_hash, label, shown_prefix, grants, created_at }) => (
-          <li key={token_hash}>
-            <span>
-              {label} <code>{shown_prefix}…</code>
-            </span>
-            <span class="muted small">
-              {tokenMayText(grants)}, issued {dateTime(created_at)}
-            </span>
-          </li>
-        ))}
-      </ul>
-      {!mayEverywhere('tokens.manage') && <p class="muted small">Tokens that you do not manage are not listed.</p>}
-    </>
-  );
-}
+export const TokenLines = ({ tokens }: { tokens: readonly TokenItem[] }) => (
+  <>
+    <ul class="lines">
+      {tokens.map(({ token_hash, label, shown_prefix, grants, created_at }) => (
+        <li key={token_hash}>
+          <span>
+            {label} <code>{shown_prefix}…</code>
+          </span>
+          <span class="muted small">
+            {tokenMayText(grants)}, issued {dateTime(created_at)}
+          </span>
+        </li>
+      ))}
+    </ul>
+    {!mayEverywhere('tokens.manage') && <p class="muted small">Tokens that you do not manage are not listed.</p>}
+  </>
+);
 
 interface MemberTokensProps {
   member: UserItem;
@@ -184,7 +181,7 @@ interface MemberTokensProps {
 }
 
 /** What a user has issued and goes on working without them. */
-export function MemberTokens({ member: { user_id, disabled_at }, issued }: MemberTokensProps): VNode {
+export function MemberTokens({ member: { user_id, disabled_at }, issued }: MemberTokensProps) {
   const action = useMutation();
   const revoke = async (tokens: readonly TokenItem[]): Promise<void> => {
     const said = `The tokens that ${user_id} issued were revoked`;

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AnalystItem, AnalystsAnswer, MadeAnalyst } from '#services/control_api/queries.ts';
 import type { UserItem } from '#services/control_api/users.ts';
@@ -20,7 +19,7 @@ import { DAYS, endAfter, LIFETIMES } from './grants.ts';
 const base = '/v1/admin/analysts';
 const NOT_SET_UP = 'analysts_not_set_up';
 
-export function Analysts(): VNode {
+export function Analysts() {
   const asked = useGet<AnalystsAnswer>(base);
   const [makes, setMakes] = useState(false);
   const [revoked, setRevoked] = useState<AnalystItem | null>(null);
@@ -84,7 +83,7 @@ const revokeAnalyst = ({ analyst_id }: AnalystItem): Promise<ApiResult<AnalystIt
 
 const NEW = { analyst_id: '', site_ids: [] as readonly string[], days: DAYS };
 
-function MakeAnalyst({ onMade, onClose }: { onMade(): void; onClose(): void }): VNode {
+function MakeAnalyst({ onMade, onClose }: { onMade(): void; onClose(): void }) {
   const { draft, edit, isChanged, field } = useDraft(NEW);
   const { analyst_id, site_ids, days } = draft;
   const mine = (sites.value ?? []).filter(({ site_id }) => mayAt('tokens.manage', site_id));
@@ -135,7 +134,7 @@ function MakeAnalyst({ onMade, onClose }: { onMade(): void; onClose(): void }): 
 }
 
 /** The users of ClickHouse that a user made, whose passwords they may know: those log in whoever is disabled. */
-export function MemberAnalysts({ member: { user_id, disabled_at } }: { member: UserItem }): VNode | null {
+export function MemberAnalysts({ member: { user_id, disabled_at } }: { member: UserItem }) {
   const managesTokens = mayAt('tokens.manage', null);
   const asked = useQuery(
     // What was issued may end with who is disabled.

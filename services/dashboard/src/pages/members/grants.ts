@@ -74,17 +74,16 @@ export function placeOptions(
   return all.filter(({ value }) => isGivable(giver, grantAt('viewer', value), permission, sites));
 }
 
-export function roleOptions(
+export const roleOptions = (
   giver: readonly GrantItem[],
   place: string,
   permission: Managing,
   sites: readonly PlacedSite[],
-): Option[] {
-  return LEAST_FIRST.filter((role) => isGivable(giver, grantAt(role, place), permission, sites)).map((role) => ({
+): Option[] =>
+  LEAST_FIRST.filter((role) => isGivable(giver, grantAt(role, place), permission, sites)).map((role) => ({
     value: role,
     label: ROLE_TEXTS[role],
   }));
-}
 
 export const isSame = (one: GrantItem, other: GrantItem): boolean =>
   one.role === other.role && placeValue(one) === placeValue(other);
@@ -122,13 +121,11 @@ export const LIFETIMES = [
 export const endAfter = (days: string, nowMs: number): number | null =>
   days === '' ? null : nowMs + Number(days) * DAY_MS;
 
-export function tokenBody({ label, isAll, grants, days }: TokenDraft, nowMs: number): object {
-  return {
-    label: label.trim(),
-    ...(!isAll && { grants }),
-    expires_at: endAfter(days, nowMs),
-  };
-}
+export const tokenBody = ({ label, isAll, grants, days }: TokenDraft, nowMs: number): object => ({
+  label: label.trim(),
+  ...(!isAll && { grants }),
+  expires_at: endAfter(days, nowMs),
+});
 
 /** What is so of a user, as people read it: roles one on a line. */
 export function memberText(value: unknown, name: string): string {

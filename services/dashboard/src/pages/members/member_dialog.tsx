@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { randomPassword } from '#pipelines/settings/secrets.ts';
 import type {
@@ -41,7 +40,7 @@ interface MemberProps {
   onChanged(): void;
 }
 
-export function MemberDialog({ member, onChanged, onClose }: MemberProps & { onClose(): void }): VNode {
+export function MemberDialog({ member, onChanged, onClose }: MemberProps & { onClose(): void }) {
   const { user_id, name, disabled_at, created_at, second_factor } = member;
   const issued = useIssuedTokens(user_id);
   const giver = currentUser.value?.grants ?? [];
@@ -92,7 +91,7 @@ const signsInBy = ({ has_password, provider_links: links }: UserItem): string =>
   [...(has_password ? ['a password'] : []), ...(links > 0 ? [`${links} linked at a provider`] : [])].join(', ') ||
   'not set up';
 
-function Roles({ member, onChanged }: MemberProps): VNode {
+function Roles({ member, onChanged }: MemberProps) {
   const form = useEditForm<UserItem, { roles: GrantItem[] }>({
     item: member,
     draftOf: ({ grants }) => ({ roles: grants }),
@@ -125,7 +124,7 @@ function Roles({ member, onChanged }: MemberProps): VNode {
   );
 }
 
-function Name({ member, onChanged }: MemberProps): VNode {
+function Name({ member, onChanged }: MemberProps) {
   const form = useEditForm<UserItem, { name: string }>({
     item: member,
     draftOf: ({ name }) => ({ name }),
@@ -147,7 +146,7 @@ function Name({ member, onChanged }: MemberProps): VNode {
   );
 }
 
-function Sessions({ member, onChanged }: MemberProps): VNode {
+function Sessions({ member, onChanged }: MemberProps) {
   const asked = useGet<SessionList>(userPath(member.user_id, 'sessions'));
   const action = useMutation();
   const end = () =>
@@ -180,7 +179,7 @@ function Sessions({ member, onChanged }: MemberProps): VNode {
 }
 
 /** Makes an address by which a user links their account at a provider, once; nothing where there are no providers. */
-function InviteMember({ userId }: { userId: string }): VNode | null {
+function InviteMember({ userId }: { userId: string }) {
   const asked = useQuery('providers', readProviders);
   const [made, setMade] = useState<Invitation | null>(null);
   const action = useMutation();
@@ -249,7 +248,7 @@ const QUESTIONS = {
 } as const;
 
 /** Whether and how somebody signs in: a new password, no second factor any more, disabling and enabling. */
-function MemberSignIn({ member, issued, onChanged }: MemberSignInProps): VNode {
+function MemberSignIn({ member, issued, onChanged }: MemberSignInProps) {
   const [asks, setAsks] = useState<keyof typeof QUESTIONS | null>(null);
   const [password, setPassword] = useState<string | null>(null);
   const { saving, change } = useSignInChange({ member, onChanged });
@@ -301,7 +300,7 @@ function MemberSignIn({ member, issued, onChanged }: MemberSignInProps): VNode {
 }
 
 /** Disables a user, and with them, unless it is not wanted, what they issued: that would go on working. */
-function DisableMember({ member, issued, onChanged }: MemberSignInProps): VNode {
+function DisableMember({ member, issued, onChanged }: MemberSignInProps) {
   const [asks, setAsks] = useState(false);
   const [revokes, setRevokes] = useState(true);
   const { saving, change } = useSignInChange({ member, onChanged });

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { SessionList, UserItem } from '#services/control_api/users.ts';
 import { type ApiResult, apiPath, request } from '../../api/request.ts';
@@ -28,7 +27,7 @@ interface GrantListProps {
   onGrants(grants: GrantItem[]): void;
 }
 
-export function GrantList({ label, permission, grants, onGrants }: GrantListProps): VNode {
+export function GrantList({ label, permission, grants, onGrants }: GrantListProps) {
   const id = useId();
   const giver = currentUser.value?.grants ?? [];
   const known = sites.value ?? [];
@@ -93,7 +92,7 @@ interface SessionTableProps {
   isBusy?: boolean;
 }
 
-export function SessionTable({ sessions, onEnd, isBusy = false }: SessionTableProps): VNode {
+export function SessionTable({ sessions, onEnd, isBusy = false }: SessionTableProps) {
   const ending =
     onEnd !== undefined &&
     actionColumn<SessionItem>({
@@ -135,15 +134,13 @@ interface HandoverNoteProps {
   onClose(): void;
 }
 
-export function HandoverNote({ title, userId, password, onClose }: HandoverNoteProps): VNode {
-  return (
-    <IssuedSecret title={title} secret={password} what="password" onClose={onClose}>
-      <p>
-        Give it to <code>{userId}</code>, who can change it under Account, You.
-      </p>
-    </IssuedSecret>
-  );
-}
+export const HandoverNote = ({ title, userId, password, onClose }: HandoverNoteProps) => (
+  <IssuedSecret title={title} secret={password} what="password" onClose={onClose}>
+    <p>
+      Give it to <code>{userId}</code>, who can change it under Account, You.
+    </p>
+  </IssuedSecret>
+);
 
 export const browserBytes = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
 
@@ -161,6 +158,5 @@ export interface MemberChange {
 
 export const readMember = (userId: string): Promise<ApiResult<UserItem>> => request('GET', userPath(userId));
 
-export function changeMember({ user_id, version }: UserItem, body: MemberChange): Promise<ApiResult<UserItem>> {
-  return request('PATCH', userPath(user_id), { body, version });
-}
+export const changeMember = ({ user_id, version }: UserItem, body: MemberChange): Promise<ApiResult<UserItem>> =>
+  request('PATCH', userPath(user_id), { body, version });

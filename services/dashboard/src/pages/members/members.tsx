@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { randomPassword } from '#pipelines/settings/secrets.ts';
 import type { UserItem } from '#services/control_api/users.ts';
@@ -18,7 +17,7 @@ import { browserBytes, GrantList, HandoverNote } from './member_grants.tsx';
 
 const ANYWHERE = 'anywhere';
 
-export function Members(): VNode {
+export function Members() {
   const asked = useList<UserItem>('/v1/admin/users');
   const [adds, setAdds] = useState(false);
   const { query } = currentLocation.value;
@@ -55,7 +54,7 @@ export function Members(): VNode {
   );
 }
 
-function MemberTable({ items, at }: { items: readonly UserItem[]; at: string }): VNode {
+function MemberTable({ items, at }: { items: readonly UserItem[]; at: string }) {
   const known = sites.value ?? [];
   const there = items
     .map((item) => ({ item, grants: at === ANYWHERE ? item.grants : grantsAt(item.grants, at, known) }))
@@ -95,7 +94,7 @@ const COLUMNS: readonly Column<UserItem>[] = [
 const NEW = { userId: '', name: '', grants: [] as GrantItem[] };
 
 /** Makes a user with a password of random letters and digits, which is shown once. */
-function NewMember({ onMade, onClose }: { onMade(): void; onClose(): void }): VNode {
+function NewMember({ onMade, onClose }: { onMade(): void; onClose(): void }) {
   const { draft, edit, isChanged, field } = useDraft(NEW);
   const { grants } = draft;
   const [id, name] = [draft.userId.trim(), draft.name.trim()];

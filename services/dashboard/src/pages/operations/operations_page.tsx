@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { StageItem, StagesAnswer } from '#services/control_api/operations.ts';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
@@ -30,7 +29,7 @@ interface Row {
   errors: Died | null;
 }
 
-export default function OperationsPage(): VNode {
+export default function OperationsPage() {
   const asked = useGet<StagesAnswer>('/v1/admin/stages', {}, EVERY_MS);
   const deadLetters = useQuery('letters', (signal) => diedSince(Date.now() - DAY_MS, signal), LETTERS_EVERY_MS);
   const rows = useMemo(
@@ -103,7 +102,7 @@ const OPEN_LETTERS_EVERY_MS = 300_000;
 const LETTERS_MAX = 5_000;
 
 /** The dead letters that are open, by the site whose events they hold: each site's overview has only its own. */
-function OpenDeadLetters(): VNode {
+function OpenDeadLetters() {
   const asked = useList<DeadLetterItem>(
     '/v1/admin/dead-letters',
     { state: 'open' },

@@ -17,8 +17,8 @@ export interface Alert {
   query?: Readonly<Record<string, string>>;
 }
 
-export function deliveryAlerts(siteId: string, items: readonly HealthItem[], nowMs: number): Alert[] {
-  return items.flatMap((item): Alert[] => {
+export const deliveryAlerts = (siteId: string, items: readonly HealthItem[], nowMs: number): Alert[] =>
+  items.flatMap((item): Alert[] => {
     const { destination, state, reason, failed, delivered_at } = item;
     const lost = undeliveredSentences(item);
     const common = { path: `/sites/${encodeURIComponent(siteId)}/destinations`, query: { destination } };
@@ -39,7 +39,6 @@ export function deliveryAlerts(siteId: string, items: readonly HealthItem[], now
     const advice = 'Check why, and replay them once that is fixed.';
     return [{ ...common, id: `dead ${destination}`, severity: 'warn', title, advice }];
   });
-}
 
 export function tagAlerts(siteId: string, tag: TagHealthItem, nowMs: number): Alert[] {
   const site = `/sites/${encodeURIComponent(siteId)}`;
@@ -90,9 +89,8 @@ export interface DayOfRejections {
 }
 
 /** Whether so much of a day was not accepted that how many events there were has to be known. */
-export function needsEvents(totals: RejectionsItem['totals']): boolean {
-  return rejectedOf(totals) >= REFUSED_MIN || foreignOf(totals) >= REFUSED_MIN;
-}
+export const needsEvents = (totals: RejectionsItem['totals']): boolean =>
+  rejectedOf(totals) >= REFUSED_MIN || foreignOf(totals) >= REFUSED_MIN;
 
 const rejectedOf = (totals: RejectionsItem['totals']): number =>
   totals.reduce((sum, { kind, count }) => sum + (kind === 'rejected' ? count : 0), 0);

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import type { HealthItem } from '#services/control_api/destinations.ts';
 import type { RejectionsItem, TagHealthItem } from '#services/control_api/operations.ts';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
@@ -38,7 +37,7 @@ interface Check {
   alerts: Alert[];
 }
 
-export function AlertsPanel({ siteId, site }: AlertsPanelProps): VNode {
+export function AlertsPanel({ siteId, site }: AlertsPanelProps) {
   const all = useChecks(siteId, site?.account_id ?? null);
   const checks = all.filter(({ isAllowed }) => isAllowed);
   const hidden = all.filter(({ isAllowed }) => !isAllowed).map(({ name }) => name);
@@ -139,11 +138,9 @@ async function queryRejections(siteId: string, signal: AbortSignal): Promise<Api
   return day.ok ? { ...refused, value: { totals, events: day.value.series[0]?.events ?? 0 } } : day;
 }
 
-function checkOf<Value>(
+const checkOf = <Value,>(
   name: string,
   isAllowed: boolean,
   asked: Asked<Value | null>,
   alertsOf: (value: Value) => Alert[],
-): Check {
-  return { name, isAllowed, asked, alerts: asked.value === null ? [] : alertsOf(asked.value) };
-}
+): Check => ({ name, isAllowed, asked, alerts: asked.value === null ? [] : alertsOf(asked.value) });

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { TopAnswer } from '#pipelines/analytics/top.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
@@ -37,7 +36,7 @@ import {
 
 const NOW_EVERY_MS = 10_000;
 
-export default function OverviewPage({ params }: PageProps): VNode {
+export default function OverviewPage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
   const period = readPeriod(currentLocation.value.query, Date.now());
   const site = sites.value?.find(({ site_id }) => site_id === siteId);
@@ -51,7 +50,7 @@ export default function OverviewPage({ params }: PageProps): VNode {
   );
 }
 
-function VisitorsNow({ siteId }: { siteId: string }): VNode {
+function VisitorsNow({ siteId }: { siteId: string }) {
   const asked = useQuery(siteId, (signal) => ask(siteId, 'trends', nowQuestion(Date.now()), signal), NOW_EVERY_MS);
   // What was counted minutes ago is not who is there now.
   const count = asked.failure === null ? (asked.value?.series[0]?.persons ?? null) : null;
@@ -70,7 +69,7 @@ interface PartProps {
   period: Period;
 }
 
-function Counts({ siteId, site, period }: PartProps): VNode {
+function Counts({ siteId, site, period }: PartProps) {
   const chosen = currentLocation.value.query.get('figure');
   const conversions = conversionsOf(site);
   const key = `${siteId} ${period.from} ${period.lastDay} ${conversions.join()}`;
@@ -121,7 +120,7 @@ const WAITING: readonly Figure[] = ['Visitors', 'Events', CONVERSIONS].map(noFig
 const NO_REVENUE = noFigure('Revenue');
 
 /** Which events count as conversions, leading to how many there are of each. */
-function ConversionsNote({ siteId, conversions }: { siteId: string; conversions: string[] }): VNode {
+function ConversionsNote({ siteId, conversions }: { siteId: string; conversions: string[] }) {
   const address = addressOf(`/sites/${encodeURIComponent(siteId)}/trends`, queryAsking(conversionTrends(conversions)));
   const names = conversions.join(', ');
   return (
@@ -131,7 +130,7 @@ function ConversionsNote({ siteId, conversions }: { siteId: string; conversions:
   );
 }
 
-function Course({ figure, starts, interval }: { figure: Figure; starts: readonly number[]; interval: string }): VNode {
+function Course({ figure, starts, interval }: { figure: Figure; starts: readonly number[]; interval: string }) {
   const series = useMemo(
     () => [
       { name: figure.name, values: figure.values },
@@ -155,7 +154,7 @@ function Course({ figure, starts, interval }: { figure: Figure; starts: readonly
   );
 }
 
-function FigureText({ figure: { name, total, before, values, currency } }: { figure: Figure }): VNode {
+function FigureText({ figure: { name, total, before, values, currency } }: { figure: Figure }) {
   const write = (value: number): string => (currency === null ? compact(value) : money(value, currency));
   const changed = total === null || before === null ? null : change(total, before);
   return (
@@ -176,7 +175,7 @@ function FigureText({ figure: { name, total, before, values, currency } }: { fig
 
 const SHOWN_MAX = 10;
 
-function Rankings(props: PartProps): VNode {
+function Rankings(props: PartProps) {
   const [source, setSource] = useState('referrers');
   const [pages, otherPages] = [
     useViews(props, { property: '$current_url', part: 'page' }),
@@ -234,7 +233,7 @@ function useDirect({ siteId, period }: PartProps): Asked<TopAnswer> {
 const valueName = (value: string): string | null => value || null;
 
 /** The campaigns by page views, asked when somebody looks, and the way to what the people whom they brought bought. */
-function Campaigns(props: PartProps): VNode {
+function Campaigns(props: PartProps) {
   const { siteId } = props;
   const asked = useViews(props, { property: 'utm_campaign' });
   const names = ranked(asked.value === null ? [] : [asked.value], valueName).map(({ name }) => name);
@@ -262,7 +261,7 @@ interface RankingProps {
   empty: string;
 }
 
-function Ranking({ what, asked, nameOf, empty }: RankingProps): VNode {
+function Ranking({ what, asked, nameOf, empty }: RankingProps) {
   const answers = asked.flatMap(({ value }) => value ?? []);
   const rows = useMemo(() => ranked(answers, nameOf).slice(0, SHOWN_MAX), [nameOf, ...answers]);
   // Half of the views would make another ranking: whichever answer is not there says why.
@@ -275,9 +274,9 @@ function Ranking({ what, asked, nameOf, empty }: RankingProps): VNode {
   );
 }
 
-function RankedBars({ what, rows }: { what: string; rows: readonly Ranked[] }): VNode {
+function RankedBars({ what, rows }: { what: string; rows: readonly Ranked[] }) {
   const most = rows[0]?.views ?? 1;
-  const nameOf = (name: string): VNode => (
+  const nameOf = (name: string) => (
     <span class="cut" title={name}>
       {name}
     </span>

@@ -59,15 +59,22 @@ export function campaignRevenue(campaigns: readonly string[]): object {
   return { series, breakdown: { fields: [{ column: 'currency' }], limit: CURRENCIES_MAX } };
 }
 
-export function nowQuestion(nowMs: number): TrendsQuery {
-  return { from: nowMs - NOW_MS, to: nowMs, interval: 'hour', series: [{}], fresh: true };
-}
+export const nowQuestion = (nowMs: number): TrendsQuery => ({
+  from: nowMs - NOW_MS,
+  to: nowMs,
+  interval: 'hour',
+  series: [{}],
+  fresh: true,
+});
 
 const DAY_MS = 86_400_000;
 
-export function dayQuestion(nowMs: number): TrendsQuery {
-  return { from: nowMs - DAY_MS, to: nowMs, interval: 'day', series: [{}] };
-}
+export const dayQuestion = (nowMs: number): TrendsQuery => ({
+  from: nowMs - DAY_MS,
+  to: nowMs,
+  interval: 'day',
+  series: [{}],
+});
 
 export interface ViewsBy {
   property: string;
@@ -102,12 +109,12 @@ export function directQuestion({ from, to }: Period): TopQuery {
 }
 
 /** What a host, or no referrer, is called among the sources; null for one of the site's own domains. */
-export function sourceName(domains: readonly string[]): (value: string) => string | null {
-  return (value) => {
+export const sourceName =
+  (domains: readonly string[]): ((value: string) => string | null) =>
+  (value) => {
     if (value === '' || value === NO_REFERRER) return DIRECT;
     return domains.some((domain) => value === domain || value.endsWith(`.${domain}`)) ? null : value;
   };
-}
 
 /** A figure of the overview: over the whole period, by interval, and of the time before. */
 export interface Figure {

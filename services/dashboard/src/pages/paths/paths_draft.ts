@@ -33,15 +33,13 @@ export function readPaths(given: unknown): PathsDraft {
 }
 
 /** The question of a draft: an anchor without a text is none. */
-export function pathsQuestion({ anchor, by, windowMs, steps, top, filters }: PathsDraft): object {
-  return {
-    ...(anchor !== null && anchor.text !== '' && { [anchor.kind]: anchor.text }),
-    ...(by !== null && { by }),
-    ...(windowMs !== null && { window_ms: windowMs }),
-    ...(filters.length > 0 && { filters }),
-    ...{ steps, top },
-  };
-}
+export const pathsQuestion = ({ anchor, by, windowMs, steps, top, filters }: PathsDraft): object => ({
+  ...(anchor !== null && anchor.text !== '' && { [anchor.kind]: anchor.text }),
+  ...(by !== null && { by }),
+  ...(windowMs !== null && { window_ms: windowMs }),
+  ...(filters.length > 0 && { filters }),
+  ...{ steps, top },
+});
 
 export interface PathNode {
   place: number;

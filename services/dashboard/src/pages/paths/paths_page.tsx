@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import type { PageProps } from '../../page_spec.ts';
 import { readPeriod } from '../../period.ts';
 import type { FilterDraft } from '../../questions/conditions.ts';
@@ -19,7 +18,7 @@ import type { DraftProps } from '../../ui/form_fields.tsx';
 import { ANCHORS, type PathsDraft, pathsQuestion, readPaths } from './paths_draft.ts';
 import { PathsView } from './paths_view.tsx';
 
-export default function PathsPage({ params }: PageProps): VNode {
+export default function PathsPage({ params }: PageProps) {
   const draft = readPaths(queryFromAddress());
   const change = (changed: PathsDraft): void => setQueryInAddress(pathsQuestion(changed));
   return (
@@ -46,7 +45,7 @@ export default function PathsPage({ params }: PageProps): VNode {
 const HOUR_MS = 3_600_000;
 const PATH_TYPES = { session: 'Session', person: 'Person, within …' };
 
-function PathFields({ draft, failure, onDraft }: DraftProps<PathsDraft>): VNode {
+function PathFields({ draft, failure, onDraft }: DraftProps<PathsDraft>) {
   const { anchor, by, windowMs } = draft;
   const { events } = useNames();
   const values = useFieldValues(by, undefined);

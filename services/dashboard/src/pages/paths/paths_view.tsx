@@ -1,4 +1,4 @@
-import type { ComponentChildren, VNode } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { PathsAnswer } from '#pipelines/analytics/paths.ts';
 import { number, percent } from '../../format.ts';
@@ -13,7 +13,7 @@ interface PathsViewProps extends AnswerViewProps<'paths'> {
   onFrom?: (value: string) => void;
 }
 
-export function PathsView({ query, answer, onFrom, onPart }: PathsViewProps): VNode {
+export function PathsView({ query, answer, onFrom, onPart }: PathsViewProps) {
   const layout = useMemo(() => pathLayout(answer), [answer]);
   const list =
     onPart &&
@@ -60,7 +60,7 @@ interface PathsChartProps {
   onWay: ListWay | undefined;
 }
 
-function PathsChart({ layout, all, onFrom, onWay }: PathsChartProps): VNode {
+function PathsChart({ layout, all, onFrom, onWay }: PathsChartProps) {
   const [chosen, setChosen] = useState<ChosenWay | null>(null);
   const may = { list: onWay !== undefined, begin: onFrom !== undefined };
   const chooseOf: ChooseOf = (way) => (hasChoice(way, may) ? setChosen : undefined);
@@ -85,7 +85,7 @@ function PathsChart({ layout, all, onFrom, onWay }: PathsChartProps): VNode {
   );
 }
 
-function PathLinks({ layout, chooseOf }: { layout: PathLayout; chooseOf: ChooseOf }): VNode {
+function PathLinks({ layout, chooseOf }: { layout: PathLayout; chooseOf: ChooseOf }) {
   const { links, width, height } = layout;
   const size = { viewBox: `0 0 ${width} ${height}`, width, height };
   const shapes = links.map((link) => <LinkShape key={keyOf(link)} link={link} choose={chooseOf(wayOf(link))} />);
@@ -104,7 +104,7 @@ function PathLinks({ layout, chooseOf }: { layout: PathLayout; chooseOf: ChooseO
   );
 }
 
-function LinkShape({ link, choose }: { link: PathLink; choose: Choose | undefined }): VNode {
+function LinkShape({ link, choose }: { link: PathLink; choose: Choose | undefined }) {
   const name = linkName(link);
   if (choose === undefined) {
     return (
@@ -146,7 +146,7 @@ const shown = (value: string | null): string => (value === null ? 'Others' : val
 const wayName = (way: readonly (string | null)[]): string => way.map(shown).join(' → ');
 const linkName = ({ from, to, paths }: PathLink): string => `${wayName([from.value, to.value])}: ${number(paths)}`;
 
-function PathNodeBox({ node, all, choose }: { node: PathNode; all: number; choose: Choose | undefined }): VNode {
+function PathNodeBox({ node, all, choose }: { node: PathNode; all: number; choose: Choose | undefined }) {
   const { place, value, paths, ends, goesOn, x, y } = node;
   const style = { '--x': `${x}px`, '--y': `${y}px`, '--height': `${node.height}px`, '--width': `${NODE_PX}px` };
   const text = (
@@ -224,7 +224,7 @@ interface PathMenuProps {
 const MENU_PX = 224;
 
 /** What can be done with a node or a link of paths. Escape and leaving it close it. */
-function PathMenu({ chosen, onWho, onFrom, onClose }: PathMenuProps): VNode {
+function PathMenu({ chosen, onWho, onFrom, onClose }: PathMenuProps) {
   const { way, paths, x, y, by } = chosen;
   const root = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => root.current?.querySelector('button')?.focus(), [by]);
@@ -279,7 +279,7 @@ interface ScrollAreaProps {
 }
 
 /** A region that scrolls to the side, by keyboard as well, with a shadow at an edge behind which there is more. */
-function ScrollArea({ label, children }: ScrollAreaProps): VNode {
+function ScrollArea({ label, children }: ScrollAreaProps) {
   const region = useRef<HTMLElement>(null);
   const [more, setMore] = useState({ before: false, after: false });
   const look = (): void => {

@@ -96,15 +96,13 @@ export function pageText(properties: Readonly<Record<string, unknown>>): string 
   return [path, title].filter((part) => part !== '').join(' · ');
 }
 
-export function boughtQuestion(personId: string, nowMs: number): TrendsQuery {
-  return {
-    ...lifeRange(nowMs),
-    interval: 'month',
-    series: [{ events: ['purchase'], measure: { of: 'sum', field: { column: 'value' } } }],
-    breakdown: { field: { column: 'currency' }, limit: CURRENCIES_MAX },
-    filters: [{ field: { column: 'person_id' }, is: 'equal', to: [personId] }],
-  };
-}
+export const boughtQuestion = (personId: string, nowMs: number): TrendsQuery => ({
+  ...lifeRange(nowMs),
+  interval: 'month',
+  series: [{ events: ['purchase'], measure: { of: 'sum', field: { column: 'value' } } }],
+  breakdown: { field: { column: 'currency' }, limit: CURRENCIES_MAX },
+  filters: [{ field: { column: 'person_id' }, is: 'equal', to: [personId] }],
+});
 
 interface Bought {
   purchases: number;
@@ -121,9 +119,10 @@ export function boughtOf({ series: [all] }: TrendsAnswer): Bought {
 }
 
 /** What arrived last, to know who was there. By the minute, so that equal questions share an answer. */
-export function newestQuestion(nowMs: number): RecentEventsQuery {
-  return { received_after: Math.floor((nowMs - DAY_MS) / MINUTE_MS) * MINUTE_MS, limit: LOOKED_MAX };
-}
+export const newestQuestion = (nowMs: number): RecentEventsQuery => ({
+  received_after: Math.floor((nowMs - DAY_MS) / MINUTE_MS) * MINUTE_MS,
+  limit: LOOKED_MAX,
+});
 
 /** Somebody by the newest event of theirs. */
 export interface Seen {
@@ -133,14 +132,13 @@ export interface Seen {
   events: number;
 }
 
-export function seenLast(events: readonly ListedEvent[]): Seen[] {
-  return [...Map.groupBy(events, ({ person_id }) => person_id)]
+export const seenLast = (events: readonly ListedEvent[]): Seen[] =>
+  [...Map.groupBy(events, ({ person_id }) => person_id)]
     .flatMap(([personId, own]) => {
       const [last] = own.toSorted((a, b) => b.timestamp - a.timestamp);
       return last === undefined ? [] : [{ personId, last, events: own.length }];
     })
     .sort((a, b) => b.last.timestamp - a.last.timestamp);
-}
 
 /** The first that a user agent names is meant: each of them names those after it as well. */
 const PROGRAMS: readonly [pattern: RegExp, name: string][] = [

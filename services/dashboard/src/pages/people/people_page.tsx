@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { TopAnswer } from '#pipelines/analytics/top.ts';
 import { type ApiError, type ApiResult, ask } from '../../api/request.ts';
@@ -27,7 +26,7 @@ const NOT_HASHED: ApiError = {
  * Finds people by an id, also one of an order, an e-mail address or a phone number. What was typed stays in the browser and
  * out of the address bar.
  */
-export default function PeoplePage({ params }: PageProps): VNode {
+export default function PeoplePage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
   // A search stands in the address, so that it is there on the way back; of an e-mail address or a phone number its hash does.
   const [text, setText] = useState(currentLocation.value.query.get('id') ?? '');
@@ -87,7 +86,7 @@ const columnsOf = (siteId: string): Column<Found>[] => [
   numberColumn('events', 'Matching events', ({ events }) => events),
 ];
 
-function SeenLast({ siteId }: { siteId: string }): VNode {
+function SeenLast({ siteId }: { siteId: string }) {
   const asked = useQuery(siteId, (signal) => ask(siteId, 'live', newestQuestion(Date.now()), signal));
   return (
     <Panel title="Recently seen">

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
@@ -14,7 +13,7 @@ import { boughtOf, boughtQuestion, deviceName, lifeRange, ofPerson, pageText } f
 
 const EVENTS_MAX = 1_000;
 
-export default function PersonPage({ params }: PageProps): VNode {
+export default function PersonPage({ params }: PageProps) {
   const [siteId, personId] = [params['site'] ?? '', params['person'] ?? ''];
   const [tab, setTab] = useState('timeline');
   const asked = useQuery(`${siteId} ${personId}`, (signal) =>
@@ -61,7 +60,7 @@ interface PersonFactsProps extends TimelineProps {
   now: string;
 }
 
-function PersonFacts({ siteId, personId, now, events }: PersonFactsProps): VNode {
+function PersonFacts({ siteId, personId, now, events }: PersonFactsProps) {
   const asked = useQuery(`${siteId} ${now}`, (signal) =>
     ask(siteId, 'trends', boughtQuestion(now, Date.now()), signal),
   );
@@ -100,7 +99,7 @@ const DEVICE_COLUMNS: Column<Device>[] = [
   numberColumn('events', 'Events', ({ events }) => events),
 ];
 
-function Devices({ siteId, personId }: { siteId: string; personId: string }): VNode {
+function Devices({ siteId, personId }: { siteId: string; personId: string }) {
   const asked = useQuery(`${siteId} ${personId}`, (signal) =>
     ask(siteId, 'top', ofPerson(personId, 'client_user_agent', Date.now()), signal),
   );
@@ -129,7 +128,7 @@ interface TimelineProps {
   events: readonly ListedEvent[];
 }
 
-function Timeline({ siteId, events }: TimelineProps): VNode {
+function Timeline({ siteId, events }: TimelineProps) {
   const [shown, setShown] = useState(SHOWN);
   const days = Map.groupBy(events.slice(0, shown), ({ timestamp }) => day.format(timestamp));
   return (
@@ -151,7 +150,7 @@ function Timeline({ siteId, events }: TimelineProps): VNode {
   );
 }
 
-function TimelineEvent({ siteId, event }: { siteId: string; event: ListedEvent }): VNode {
+function TimelineEvent({ siteId, event }: { siteId: string; event: ListedEvent }) {
   const { event_id, timestamp, value, currency, action_source, distinct_id, properties } = event;
   const page = pageText(properties);
   return (
@@ -191,7 +190,7 @@ interface OwnId {
 const TRACED_MAX = 20;
 
 /** The distinct ids of a person, the identifiers by which they said who it is, and what was merged when. */
-function Merges({ siteId, events }: { siteId: string; events: Listing['events'] }): VNode {
+function Merges({ siteId, events }: { siteId: string; events: Listing['events'] }) {
   const ids = [...Map.groupBy(events, ({ distinct_id }) => distinct_id)].slice(0, TRACED_MAX);
   const asked = useQuery(
     `${siteId} ${ids.map(([id]) => id).join(' ')}`,

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { RejectionSampleItem, RejectionsItem } from '#services/control_api/operations.ts';
 import { request, sitePath } from '../../api/request.ts';
@@ -14,7 +13,7 @@ import { KINDS, keptPart, reasonText, rejectionChart } from './rejection_reasons
 
 const EVERY_MS = 30_000;
 
-export default function RejectionsPage({ params }: PageProps): VNode {
+export default function RejectionsPage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
   const nowMs = Date.now();
   const period = readPeriod(currentLocation.value.query, nowMs);
@@ -39,7 +38,7 @@ interface ViewProps {
   period: Period;
 }
 
-function RejectionsView({ siteId, rejections, period }: ViewProps): VNode {
+function RejectionsView({ siteId, rejections, period }: ViewProps) {
   if (rejections.totals.length === 0) return <NothingFound rejections={rejections} />;
   return (
     <div class="stack">
@@ -59,7 +58,7 @@ function RejectionsView({ siteId, rejections, period }: ViewProps): VNode {
 }
 
 /** That nothing was found is good only where it was looked for. */
-function NothingFound({ rejections }: Pick<ViewProps, 'rejections'>): VNode {
+function NothingFound({ rejections }: Pick<ViewProps, 'rejections'>) {
   if (rejections.from >= rejections.to) return <Empty title="Rejected events are kept for 7 days" />;
   if (rejections.known_since === null) return <Empty title="No data yet" />;
   return (
@@ -69,12 +68,12 @@ function NothingFound({ rejections }: Pick<ViewProps, 'rejections'>): VNode {
   );
 }
 
-function KnownSince({ rejections: { known_since, from } }: Pick<ViewProps, 'rejections'>): VNode {
+function KnownSince({ rejections: { known_since, from } }: Pick<ViewProps, 'rejections'>) {
   const since = dateTime(Math.max(known_since ?? from, from));
   return <>Events and whole requests since {since}. They are kept for 7 days.</>;
 }
 
-function Course({ rejections, interval }: { rejections: RejectionsItem; interval: 'hour' | 'day' }): VNode {
+function Course({ rejections, interval }: { rejections: RejectionsItem; interval: 'hour' | 'day' }) {
   const zone = timeZone();
   const { starts, series } = useMemo(() => rejectionChart(rejections, interval, zone), [rejections, interval, zone]);
   return (
@@ -111,27 +110,25 @@ interface SamplesProps {
 }
 
 /** Some of what was not accepted: names alone, which strangers chose. */
-function RejectionSamples({ siteId, samples }: SamplesProps): VNode {
-  return (
-    <Panel
-      title="Samples"
-      note="The newest of each reason, at most 100. Names are cleaned of e-mail addresses and phone numbers; values are not kept."
-    >
-      {samples === null ? (
-        <p class="muted">Your role cannot see samples.</p>
-      ) : (
-        <DataTable
-          caption="Samples of rejected events"
-          columns={SAMPLE_COLUMNS}
-          rows={samples.map((sample, place) => ({ ...sample, place }))}
-          keyOf={({ at, place }) => `${at} ${place}`}
-          csvName={`rejected-event-samples-${siteId}`}
-          emptyText="No samples in this period"
-        />
-      )}
-    </Panel>
-  );
-}
+const RejectionSamples = ({ siteId, samples }: SamplesProps) => (
+  <Panel
+    title="Samples"
+    note="The newest of each reason, at most 100. Names are cleaned of e-mail addresses and phone numbers; values are not kept."
+  >
+    {samples === null ? (
+      <p class="muted">Your role cannot see samples.</p>
+    ) : (
+      <DataTable
+        caption="Samples of rejected events"
+        columns={SAMPLE_COLUMNS}
+        rows={samples.map((sample, place) => ({ ...sample, place }))}
+        keyOf={({ at, place }) => `${at} ${place}`}
+        csvName={`rejected-event-samples-${siteId}`}
+        emptyText="No samples in this period"
+      />
+    )}
+  </Panel>
+);
 
 type Row = RejectionSampleItem & { place: number };
 

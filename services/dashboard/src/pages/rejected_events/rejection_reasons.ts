@@ -120,9 +120,10 @@ interface RejectionChart {
 }
 
 /** What of a period is kept: it ends now at the latest, and begins no longer ago than is kept. */
-export function keptPart({ from, to }: { from: number; to: number }, nowMs: number): { from: number; to: number } {
-  return { from: Math.max(from, nowMs - KEPT_MS), to };
-}
+export const keptPart = ({ from, to }: { from: number; to: number }, nowMs: number): { from: number; to: number } => ({
+  from: Math.max(from, nowMs - KEPT_MS),
+  to,
+});
 
 /** A line for each kind, by hour where that is asked for, else by day of a zone, which hours of the answer are summed to. */
 export function rejectionChart(

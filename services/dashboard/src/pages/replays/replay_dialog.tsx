@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ReplayItem } from '#services/control_api/redelivery.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
@@ -52,7 +51,7 @@ interface Counted {
 const COUNTING_EVERY_MS = 700;
 
 /** Asks what to send again, counts it first, and sends it when the person has seen how much it is. */
-export function NewReplay({ kinds, onStarted, onClose }: NewReplayProps): VNode {
+export function NewReplay({ kinds, onStarted, onClose }: NewReplayProps) {
   const [offered] = useState<ReplayDraft>(() => draftIn(currentLocation.value.query, kinds));
   const [draft, setDraft] = useState(offered);
   const [counted, setCounted] = useState<Counted | null>(null);
@@ -87,14 +86,12 @@ export function NewReplay({ kinds, onStarted, onClose }: NewReplayProps): VNode 
   );
 }
 
-function draftIn(query: URLSearchParams, kinds: readonly Kind[]): ReplayDraft {
-  return {
-    destination: query.get('destination') ?? kinds[0]?.name ?? '',
-    site: query.get('site') ?? usualSite(),
-    ...rangeOfSource(query.get('source') === 'dead_letters' ? 'dead_letters' : 'events'),
-    ...{ from: '', to: '', rate: '', force: false },
-  };
-}
+const draftIn = (query: URLSearchParams, kinds: readonly Kind[]): ReplayDraft => ({
+  destination: query.get('destination') ?? kinds[0]?.name ?? '',
+  site: query.get('site') ?? usualSite(),
+  ...rangeOfSource(query.get('source') === 'dead_letters' ? 'dead_letters' : 'events'),
+  ...{ from: '', to: '', rate: '', force: false },
+});
 
 /** The site that was looked at last; a replay of every site is for those who may replay everywhere. */
 function usualSite(): string {
@@ -110,7 +107,7 @@ function isRange(draft: ReplayDraft): boolean {
 
 const replayedSites = (): SiteItem[] => (sites.value ?? []).filter(({ site_id }) => mayAt('replays.change', site_id));
 
-function DraftFields({ draft, kinds, failure, onDraft }: DraftProps<ReplayDraft> & { kinds: readonly Kind[] }): VNode {
+function DraftFields({ draft, kinds, failure, onDraft }: DraftProps<ReplayDraft> & { kinds: readonly Kind[] }) {
   const allSites = mayEverywhere('replays.change') ? [{ value: '', label: 'All sites that have it' }] : [];
   const field = textFields(draft, (change) => onDraft({ ...draft, ...change }), failure);
   const problems = rangeProblems(draft, Date.now());
@@ -175,7 +172,7 @@ function DraftFields({ draft, kinds, failure, onDraft }: DraftProps<ReplayDraft>
   );
 }
 
-function Found({ counted, onStarted, onClose }: { counted: Counted } & Omit<NewReplayProps, 'kinds'>): VNode {
+function Found({ counted, onStarted, onClose }: { counted: Counted } & Omit<NewReplayProps, 'kinds'>) {
   const asked = useGet<ReplayItem>(replayPath(counted.id), {}, (found) =>
     found !== null && isOver(found) ? null : COUNTING_EVERY_MS,
   );
@@ -235,7 +232,7 @@ interface ReplayDialogProps {
 
 const replayPath = (id: string): string => apiPath('admin', 'replays', id);
 
-export function ReplayDialog({ replay, title, mayChange, onChanged, onClose }: ReplayDialogProps): VNode {
+export function ReplayDialog({ replay, title, mayChange, onChanged, onClose }: ReplayDialogProps) {
   const share = shareDone(replay);
   return (
     <Dialog title={`Replay to ${title}`} kind="side" onClose={onClose}>
@@ -261,7 +258,7 @@ export function ReplayDialog({ replay, title, mayChange, onChanged, onClose }: R
   );
 }
 
-function ReplayFacts({ replay }: { replay: ReplayItem }): VNode {
+function ReplayFacts({ replay }: { replay: ReplayItem }) {
   const { site_id, source, from, to, rate, force, dry_run, chosen, created_at, changed_by } = replay;
   return (
     <Facts
@@ -279,7 +276,7 @@ function ReplayFacts({ replay }: { replay: ReplayItem }): VNode {
   );
 }
 
-function Steering({ replay, onChanged }: Pick<ReplayDialogProps, 'replay' | 'onChanged'>): VNode {
+function Steering({ replay, onChanged }: Pick<ReplayDialogProps, 'replay' | 'onChanged'>) {
   const action = useMutation();
   const want = (wanted: ReplayItem['wanted']) =>
     request<ReplayItem>('PATCH', replayPath(replay.replay_id), { body: { wanted } });

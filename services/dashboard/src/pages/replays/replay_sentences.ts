@@ -66,9 +66,10 @@ export function rangesFor(source: ReplayDraft['source']): { value: string; label
 }
 
 /** What is replayed, with the range that is usual for that: dead letters are taken whenever they died. */
-export function rangeOfSource(source: ReplayDraft['source']): Pick<ReplayDraft, 'source' | 'range'> {
-  return { source, range: source === 'dead_letters' ? KEPT_RANGE.value : '24h' };
-}
+export const rangeOfSource = (source: ReplayDraft['source']): Pick<ReplayDraft, 'source' | 'range'> => ({
+  source,
+  range: source === 'dead_letters' ? KEPT_RANGE.value : '24h',
+});
 
 export interface ReplayDraft {
   destination: string;

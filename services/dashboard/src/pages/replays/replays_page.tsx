@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import type { ReplayItem } from '#services/control_api/redelivery.ts';
 import { useGet, useList } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
@@ -16,7 +15,7 @@ const IDLE_EVERY_MS = 10_000;
 const REPLAYS_MAX = 1_000;
 const NEW = { new: null, destination: null, site: null, source: null };
 
-export default function ReplaysPage(): VNode {
+export default function ReplaysPage() {
   const asked = useList<ReplayItem>(
     '/v1/admin/replays',
     {},
@@ -85,7 +84,7 @@ const columnsOf = (titleOf: (name: string) => string): readonly Column<ReplayIte
   { id: 'by', title: 'Changed by', value: ({ changed_by }) => changed_by },
 ];
 
-function Progress({ replay }: { replay: ReplayItem }): VNode | string {
+function Progress({ replay }: { replay: ReplayItem }) {
   const share = shareDone(replay);
   if (share === null) return '–';
   return (

@@ -52,18 +52,17 @@ interface ShownCohort {
 }
 
 /** Who came back, cohort by cohort, for each interval that has begun before the question's end. */
-export function shownCohorts(
+export const shownCohorts = (
   { cohorts }: RetentionAnswer,
   { interval, to, time_zone: timeZone }: { interval: RetentionInterval; to: number; time_zone: string },
-): ShownCohort[] {
-  return cohorts
+): ShownCohort[] =>
+  cohorts
     .toSorted((a, b) => a.from - b.from)
     .map(({ from, persons, returned }) => {
       const back: number[] = [];
       while (laterStart(from, interval, back.length, timeZone) < to) back.push(returned[back.length] ?? 0);
       return { from, persons, back };
     });
-}
 
 /** What part of all cohorts that have an interval came back in it, by intervals since. */
 export function overall(cohorts: readonly ShownCohort[]): { persons: number; back: number }[] {

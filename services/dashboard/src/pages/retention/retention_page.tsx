@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import type { ApiError } from '../../api/request.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { readPeriod, timeZone } from '../../period.ts';
@@ -10,7 +9,7 @@ import { currentLocation } from '../../router.ts';
 import { MODES, RETENTION_INTERVALS, type RetentionDraft, readRetention } from './retention_draft.ts';
 import { RetentionView } from './retention_view.tsx';
 
-export default function RetentionPage({ params }: PageProps): VNode {
+export default function RetentionPage({ params }: PageProps) {
   const draft = readRetention(queryFromAddress());
   return (
     <QuestionPage
@@ -31,7 +30,7 @@ const SELECTIONS = [
   { name: 'back', what: 'Return' },
 ] as const;
 
-function RetentionFields({ draft, failure }: { draft: RetentionDraft; failure: ApiError | null }): VNode {
+function RetentionFields({ draft, failure }: { draft: RetentionDraft; failure: ApiError | null }) {
   const filtered = {
     ...{ what: 'All events', filters: draft.filters },
     onFilters: (filters: FilterDraft[]) => setQueryInAddress({ ...draft, filters }),

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { ZoneNote } from '../../charts/chart_table.tsx';
 import { capital, intervalStart, number, percent } from '../../format.ts';
 import { API_ZONE } from '../../period.ts';
@@ -8,7 +7,7 @@ import { Empty } from '../../ui/panel.tsx';
 import { overall, shownCohorts } from './retention_draft.ts';
 
 /** Cohorts below each other, and all of them together; the more came back, the stronger the colour. */
-export function RetentionView({ query, answer, onPart }: AnswerViewProps<'retention'>): VNode {
+export function RetentionView({ query, answer, onPart }: AnswerViewProps<'retention'>) {
   const { interval, time_zone: zone = API_ZONE } = query;
   const cohorts = shownCohorts(answer, { ...query, time_zone: zone });
   if (cohorts.length === 0) {
@@ -86,7 +85,7 @@ interface CellProps {
   act: (() => void) | undefined;
 }
 
-function Cell({ size, back, what, act }: CellProps): VNode {
+function Cell({ size, back, what, act }: CellProps) {
   if (back === undefined || size === 0) return <td />;
   const share = back / size;
   return (

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Providers, Who } from '#services/control_api/users.ts';
 import { type ApiError, request } from '../../api/request.ts';
@@ -20,7 +19,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { ActionForm, FormActions, PasswordField, submitHandler, TextField, useDraft } from '../../ui/form_fields.tsx';
 import { FailureNote, Shown } from '../../ui/panel.tsx';
 
-export function SignInPage(): VNode {
+export function SignInPage() {
   const [failure, setFailure] = useState<ApiError | null>(null);
   useEffect(() => {
     document.title = 'Sign in · Dashboard';
@@ -59,7 +58,7 @@ interface SignInFormProps {
 }
 
 /** Asks for the password, and for the code of the second factor where the user has one. */
-function SignInForm({ user, said }: SignInFormProps): VNode {
+function SignInForm({ user, said }: SignInFormProps) {
   const [userId, setUserId] = useState(user ?? '');
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
@@ -106,7 +105,7 @@ function SignInForm({ user, said }: SignInFormProps): VNode {
 }
 
 /** The providers at which people sign in in place of a password. An invitation stands in the address, after its #. */
-function ProviderButtons({ onFailure }: { onFailure(failure: ApiError): void }): VNode | null {
+function ProviderButtons({ onFailure }: { onFailure(failure: ApiError): void }) {
   const [providers, setProviders] = useState<Providers['items']>([]);
   const [isBusy, setBusy] = useState(false);
   useEffect(() => {
@@ -135,18 +134,16 @@ function ProviderButtons({ onFailure }: { onFailure(failure: ApiError): void }):
 }
 
 /** Asks whoever was signed in for their password over the page, which keeps what they typed. */
-export function SessionExpiredDialog({ who }: { who: Who }): VNode {
-  return (
-    <Dialog title="Session expired" staysOpen onClose={giveUpSession}>
-      <p>
-        The session of {who.name} has expired. Sign in with your password to continue where you left off; a provider or
-        another user starts over.
-      </p>
-      <SignInForm user={who.id} said={null} />
-      <Button kind="quiet wide" label="Sign in as another user" onClick={giveUpSession} />
-    </Dialog>
-  );
-}
+export const SessionExpiredDialog = ({ who }: { who: Who }) => (
+  <Dialog title="Session expired" staysOpen onClose={giveUpSession}>
+    <p>
+      The session of {who.name} has expired. Sign in with your password to continue where you left off; a provider or
+      another user starts over.
+    </p>
+    <SignInForm user={who.id} said={null} />
+    <Button kind="quiet wide" label="Sign in as another user" onClick={giveUpSession} />
+  </Dialog>
+);
 
 interface ProofProps {
   /** Hears whether they have proven it; then what they wanted is done. */
@@ -154,7 +151,7 @@ interface ProofProps {
 }
 
 /** Asks whoever is signed in to prove that it is them, over a page that keeps what they typed. */
-export function ReauthDialog({ onSettled }: ProofProps): VNode {
+export function ReauthDialog({ onSettled }: ProofProps) {
   const hasPassword = currentUser.value?.has_password !== false;
   return (
     <Dialog title="Confirm your identity" onClose={() => onSettled(false)}>
@@ -169,7 +166,7 @@ export function ReauthDialog({ onSettled }: ProofProps): VNode {
   );
 }
 
-function ByPassword({ onSettled }: ProofProps): VNode {
+function ByPassword({ onSettled }: ProofProps) {
   const { draft, field } = useDraft({ password: '', code: '' });
   const body = proofBody(draft.password, draft.code);
   return (
@@ -192,7 +189,7 @@ function ByPassword({ onSettled }: ProofProps): VNode {
 }
 
 /** Signing in anew is the proof of who has no password. Another tab does it, so that this page stays. */
-function ByProvider({ onSettled }: ProofProps): VNode {
+function ByProvider({ onSettled }: ProofProps) {
   const asked = useQuery('providers', readProviders);
   const action = useMutation();
   return (
@@ -219,7 +216,7 @@ function ByProvider({ onSettled }: ProofProps): VNode {
   );
 }
 
-export function SecondFactorField(field: { value: string; onValue(code: string): void }): VNode | null {
+export function SecondFactorField(field: { value: string; onValue(code: string): void }) {
   if (currentUser.value?.second_factor !== true) return null;
   return (
     <TextField
@@ -233,6 +230,5 @@ export function SecondFactorField(field: { value: string; onValue(code: string):
   );
 }
 
-export function proofBody(password: string, code: string): { password: string; code?: string } {
-  return currentUser.value?.second_factor === true ? { password, code: code.trim() } : { password };
-}
+export const proofBody = (password: string, code: string): { password: string; code?: string } =>
+  currentUser.value?.second_factor === true ? { password, code: code.trim() } : { password };

@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ApiError } from '../../api/request.ts';
 import type { PageProps } from '../../page_spec.ts';
@@ -8,7 +7,7 @@ import { toast } from '../../ui/dialog.tsx';
 import { FailureNote, Loading } from '../../ui/panel.tsx';
 
 /** Where a provider sends the browser of somebody back to who is signed in already: to link an account, or anew. */
-export default function SignedInPage({ params }: PageProps): VNode {
+export default function SignedInPage({ params }: PageProps) {
   const [failure, setFailure] = useState<ApiError | null>(null);
   useEffect(() => {
     void finish(params['provider'] ?? '', setFailure);

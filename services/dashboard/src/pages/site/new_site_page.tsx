@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import type { AccountItem, SiteItem } from '#services/control_api/sites.ts';
 import { type ApiResult, request } from '../../api/request.ts';
 import { useList } from '../../api/use_answer.ts';
@@ -14,7 +13,7 @@ import { ALLOWANCE_USUAL, accountsWith, type SiteDraft, siteIdOf } from './site_
 const NEW_ACCOUNT = { value: '', label: 'A new account' };
 
 /** Makes a site, and its account where there is none yet; the next step is its key and the line for its pages. */
-export default function NewSitePage(): VNode {
+export default function NewSitePage() {
   const asked = useList<AccountItem>('/v1/admin/accounts');
   return (
     <Panel title="Site details" note="A site has its own events, keys and destinations.">
@@ -23,7 +22,7 @@ export default function NewSitePage(): VNode {
   );
 }
 
-function SiteForm({ accounts, onAccountMade }: { accounts: readonly AccountItem[]; onAccountMade(): void }): VNode {
+function SiteForm({ accounts, onAccountMade }: { accounts: readonly AccountItem[]; onAccountMade(): void }) {
   const own = accountsWith('site.create', accounts, currentUser.value?.grants ?? []).map(({ account_id, name }) => ({
     value: account_id,
     label: name === account_id ? name : `${name} (${account_id})`,

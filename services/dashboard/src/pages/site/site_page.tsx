@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { DomainItem, SiteItem } from '#services/control_api/sites.ts';
 import { request, sitePath } from '../../api/request.ts';
@@ -16,7 +15,7 @@ import { CopyButton } from '../../ui/identifiers.tsx';
 import { Empty, Facts, FailureNote, Panel, Shown, StateBadge, type StateLook, Tabs } from '../../ui/panel.tsx';
 import { BlockRules, ConsentForm, GeneralForm, type SitePartProps } from './site_settings.tsx';
 
-export default function SitePage({ params }: PageProps): VNode {
+export default function SitePage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
   const asked = useGet<SiteItem>(sitePath(siteId));
   const onChanged = (): void => {
@@ -54,7 +53,7 @@ const STATES: Readonly<Record<DomainItem['state'], StateLook>> = {
 const EVERY_MS = 15_000;
 
 /** First-party domains of the site: the DNS record that proves each, and whether it was found. */
-function Domains({ site, onChanged }: SitePartProps): VNode {
+function Domains({ site, onChanged }: SitePartProps) {
   const siteId = site.site_id;
   const asked = useList<DomainItem>('/v1/admin/domains', { site_id: siteId }, EVERY_MS);
   const again = (): void => {
@@ -80,7 +79,7 @@ function Domains({ site, onChanged }: SitePartProps): VNode {
   );
 }
 
-function ClaimDomain({ siteId, onClaimed }: { siteId: string; onClaimed(): void }): VNode {
+function ClaimDomain({ siteId, onClaimed }: { siteId: string; onClaimed(): void }) {
   const [domain, setDomain] = useState('');
   return (
     <ActionForm
@@ -103,7 +102,7 @@ interface OneDomainProps {
   onChanged(): void;
 }
 
-function OneDomain({ item, mayChange, onChanged }: OneDomainProps): VNode {
+function OneDomain({ item, mayChange, onChanged }: OneDomainProps) {
   const { domain, state, records, verified_at, lapses_at } = item;
   const needsRecord = state !== 'verified';
   return (
@@ -137,27 +136,25 @@ function withoutAlias({ domain, records }: DomainItem): string {
     : `Where ${domain} cannot have a CNAME record, as at the top of a zone, set the TXT record, and beside it ${address}.`;
 }
 
-function DnsRecord({ type, name, value }: { type: string; name: string; value: string }): VNode {
-  return (
-    <Facts
-      class="dns-record"
-      facts={[
-        ['Type', type],
-        ['Name', <Copied text={name} what={`name of the ${type} record`} />],
-        ['Value', <Copied text={value} what={`value of the ${type} record`} />],
-      ]}
-    />
-  );
-}
+const DnsRecord = ({ type, name, value }: { type: string; name: string; value: string }) => (
+  <Facts
+    class="dns-record"
+    facts={[
+      ['Type', type],
+      ['Name', <Copied text={name} what={`name of the ${type} record`} />],
+      ['Value', <Copied text={value} what={`value of the ${type} record`} />],
+    ]}
+  />
+);
 
-const Copied = ({ text, what }: { text: string; what: string }): VNode => (
+const Copied = ({ text, what }: { text: string; what: string }) => (
   <div class="secret">
     <code>{text}</code>
     <CopyButton text={text} what={what} />
   </div>
 );
 
-function DomainActions({ item, onChanged }: Pick<OneDomainProps, 'item' | 'onChanged'>): VNode {
+function DomainActions({ item, onChanged }: Pick<OneDomainProps, 'item' | 'onChanged'>) {
   const { site_id, domain } = item;
   const path = sitePath(site_id, 'domains', domain);
   const action = useMutation();

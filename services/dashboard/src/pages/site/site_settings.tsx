@@ -1,4 +1,4 @@
-import type { ComponentChildren, VNode } from 'preact';
+import type { ComponentChildren } from 'preact';
 import type { SiteChange, SiteItem } from '#services/control_api/sites.ts';
 import { type ApiResult, request, sitePath } from '../../api/request.ts';
 import { ConflictDialog, EditForm, type Editing, type Saving, useEditForm, useSave } from '../../editing/editing.tsx';
@@ -37,7 +37,7 @@ const NAMES: Readonly<Record<keyof GeneralDraft, string>> = {
   outcomeDays: 'Days delivery outcomes are kept',
 };
 
-export function GeneralForm(props: SitePartProps): VNode {
+export function GeneralForm(props: SitePartProps) {
   const { site_id, account_id } = props.site;
   return (
     <Panel title="General settings" note={`Site ${site_id} of account ${account_id}`}>
@@ -48,53 +48,51 @@ export function GeneralForm(props: SitePartProps): VNode {
   );
 }
 
-function GeneralFields({ field }: { field: ReturnType<typeof textFields<GeneralDraft>> }): VNode {
-  return (
-    <>
-      <TextField label={NAMES.name} required {...field('name')} />
-      <SelectField
-        label={NAMES.mode}
-        options={MODES}
-        hint="In offline mode no identifying data leaves the edge, from the next event on."
-        {...field('mode')}
-      />
-      <div class="form-row">
-        <SelectField label={NAMES.category} options={CATEGORIES} {...field('category', 'business_category')} />
-        <TextField
-          label={`${NAMES.country} (optional)`}
-          placeholder="AT"
-          hint="Two letters, for phone numbers without a country code."
-          {...field('country', 'default_country')}
-        />
-      </div>
+const GeneralFields = ({ field }: { field: ReturnType<typeof textFields<GeneralDraft>> }) => (
+  <>
+    <TextField label={NAMES.name} required {...field('name')} />
+    <SelectField
+      label={NAMES.mode}
+      options={MODES}
+      hint="In offline mode no identifying data leaves the edge, from the next event on."
+      {...field('mode')}
+    />
+    <div class="form-row">
+      <SelectField label={NAMES.category} options={CATEGORIES} {...field('category', 'business_category')} />
       <TextField
-        label={`${NAMES.identifyEvents} (optional)`}
-        lines={3}
-        hint="One per line. Empty: the default list."
-        {...field('identifyEvents', 'identify_events')}
+        label={`${NAMES.country} (optional)`}
+        placeholder="AT"
+        hint="Two letters, for phone numbers without a country code."
+        {...field('country', 'default_country')}
       />
-      <div class="form-row">
-        <TextField label={`${NAMES.clarity} (optional)`} {...field('clarity', 'clarity_project_id')} />
-        <TextField label={`${NAMES.gtm} (optional)`} placeholder="GTM-ABC123" {...field('gtm', 'gtm_container_id')} />
-      </div>
+    </div>
+    <TextField
+      label={`${NAMES.identifyEvents} (optional)`}
+      lines={3}
+      hint="One per line. Empty: the default list."
+      {...field('identifyEvents', 'identify_events')}
+    />
+    <div class="form-row">
+      <TextField label={`${NAMES.clarity} (optional)`} {...field('clarity', 'clarity_project_id')} />
+      <TextField label={`${NAMES.gtm} (optional)`} placeholder="GTM-ABC123" {...field('gtm', 'gtm_container_id')} />
+    </div>
+    <TextField
+      label={`${NAMES.consentDefaults} (optional)`}
+      lines={3}
+      placeholder={'EEA denied\nelse granted'}
+      hint="Where an event says nothing: a country, EEA or else, and granted or denied, one per line."
+      {...field('consentDefaults', 'consent_defaults')}
+    />
+    <div class="form-row">
       <TextField
-        label={`${NAMES.consentDefaults} (optional)`}
-        lines={3}
-        placeholder={'EEA denied\nelse granted'}
-        hint="Where an event says nothing: a country, EEA or else, and granted or denied, one per line."
-        {...field('consentDefaults', 'consent_defaults')}
+        label={`${NAMES.eventDays} (optional)`}
+        hint="Older events are deleted within about a week. Empty: as long as the installation keeps them."
+        {...field('eventDays', 'event_days')}
       />
-      <div class="form-row">
-        <TextField
-          label={`${NAMES.eventDays} (optional)`}
-          hint="Older events are deleted within about a week. Empty: as long as the installation keeps them."
-          {...field('eventDays', 'event_days')}
-        />
-        <TextField label={`${NAMES.outcomeDays} (optional)`} {...field('outcomeDays', 'outcome_days')} />
-      </div>
-    </>
-  );
-}
+      <TextField label={`${NAMES.outcomeDays} (optional)`} {...field('outcomeDays', 'outcome_days')} />
+    </div>
+  </>
+);
 
 type Tag = SiteItem['tag'];
 
@@ -130,31 +128,29 @@ function tagChange(draft: Tag, { tag }: SiteItem): SiteChange {
   return { tag: Object.fromEntries(changed.map(({ name }) => [name, draft[name]])) };
 }
 
-export function ConsentForm(props: SitePartProps): VNode {
-  return (
-    <Panel title="Tag settings" note="Browsers pick up changes within minutes.">
-      <SiteForm
-        {...props}
-        draftOf={({ tag }): Tag => tag}
-        changeOf={tagChange}
-        said="Saved the tag settings"
-        names={CONSENT_NAMES}
-      >
-        {({ draft, edit }) =>
-          CHOICES.map(({ name, label, hint }) => (
-            <CheckField
-              key={name}
-              label={label}
-              hint={hint}
-              checked={draft[name]}
-              onChecked={(checked) => edit({ [name]: checked })}
-            />
-          ))
-        }
-      </SiteForm>
-    </Panel>
-  );
-}
+export const ConsentForm = (props: SitePartProps) => (
+  <Panel title="Tag settings" note="Browsers pick up changes within minutes.">
+    <SiteForm
+      {...props}
+      draftOf={({ tag }): Tag => tag}
+      changeOf={tagChange}
+      said="Saved the tag settings"
+      names={CONSENT_NAMES}
+    >
+      {({ draft, edit }) =>
+        CHOICES.map(({ name, label, hint }) => (
+          <CheckField
+            key={name}
+            label={label}
+            hint={hint}
+            checked={draft[name]}
+            onChecked={(checked) => edit({ [name]: checked })}
+          />
+        ))
+      }
+    </SiteForm>
+  </Panel>
+);
 
 type Rule = SiteItem['block_rules'][number];
 
@@ -194,7 +190,7 @@ function useRules({ site, onChanged }: SitePartProps): Saving & {
   };
 }
 
-export function BlockRules(props: SitePartProps): VNode {
+export function BlockRules(props: SitePartProps) {
   const { site } = props;
   const rules = useRules(props);
   const mayChange = mayAt('block_rules.change', site.site_id);
@@ -234,7 +230,7 @@ const COLUMNS: readonly Column<Rule>[] = [
   { id: 'value', title: 'Value', value: ({ value }) => value },
 ];
 
-function NewRule(props: SitePartProps): VNode {
+function NewRule(props: SitePartProps) {
   const rules = useRules(props);
   const { draft, edit, field } = useDraft<Rule & { property: string }>({ kind: 'ip', value: '', property: '' });
   const isOfProperty = draft.kind === 'property';
@@ -279,7 +275,7 @@ interface SiteFormProps<Draft extends object> extends SitePartProps {
 }
 
 /** A form over some fields of the site, which only those who may change can edit. */
-function SiteForm<Draft extends object>(props: SiteFormProps<Draft>): VNode {
+function SiteForm<Draft extends object>(props: SiteFormProps<Draft>) {
   const { site, onChanged, draftOf, changeOf, said, names, children } = props;
   const form = useEditForm<SiteItem, Draft>({
     item: site,

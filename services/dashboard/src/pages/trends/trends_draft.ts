@@ -198,12 +198,10 @@ function linesOf(
   return [...values, lineOf(`${names.value}${rest}`, group.other, part && { ...part, other: true })];
 }
 
-function lineOf(name: string, { measured, intervals, before }: Figures, part: LinePart | null): TrendLine {
-  return {
-    ...{ name, part, total: measured, before: before?.measured ?? null },
-    values: intervals.map(pointOf),
-    valuesBefore: before?.intervals.map(pointOf) ?? null,
-  };
-}
+const lineOf = (name: string, { measured, intervals, before }: Figures, part: LinePart | null): TrendLine => ({
+  ...{ name, part, total: measured, before: before?.measured ?? null },
+  values: intervals.map(pointOf),
+  valuesBefore: before?.intervals.map(pointOf) ?? null,
+});
 
 const pointOf = ({ measured, rolling }: Point): number | null => (rolling === undefined ? measured : rolling);

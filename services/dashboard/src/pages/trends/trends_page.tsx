@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import type { Field } from '#pipelines/analytics/filters.ts';
 import type { Interval } from '#pipelines/analytics/question.ts';
 import type { ApiError } from '../../api/request.ts';
@@ -28,7 +27,7 @@ import {
 } from './trends_draft.ts';
 import { TrendsView } from './trends_view.tsx';
 
-export default function TrendsPage({ params }: PageProps): VNode {
+export default function TrendsPage({ params }: PageProps) {
   const period = readPeriod(currentLocation.value.query, Date.now());
   const draft = readTrends(queryFromAddress());
   return (
@@ -61,33 +60,31 @@ interface SeriesListProps {
   onSeries(series: SeriesDraft[]): void;
 }
 
-function SeriesList({ series, failure, onSeries }: SeriesListProps): VNode {
-  return (
-    <div>
-      <ol class="steps" aria-label="Series">
-        {series.map((one, at) => (
-          <li class="step" key={at} aria-label={`Series ${letterOf(at)}`}>
-            <SeriesRow
-              series={one}
-              letter={letterOf(at)}
-              problem={problemsAt(failure, `series[${at}]`)}
-              onSeries={(changed) => onSeries(series.map((other, index) => (index === at ? changed : other)))}
-            />
-            <IconButton
-              icon="close"
-              label={`Remove series ${letterOf(at)}`}
-              disabled={series.length === 1}
-              onClick={() => onSeries(series.filter((_, index) => index !== at))}
-            />
-          </li>
-        ))}
-      </ol>
-      {series.length < SERIES_MAX && (
-        <Button kind="small" icon="plus" label="Add a series" onClick={() => onSeries([...series, {}])} />
-      )}
-    </div>
-  );
-}
+const SeriesList = ({ series, failure, onSeries }: SeriesListProps) => (
+  <div>
+    <ol class="steps" aria-label="Series">
+      {series.map((one, at) => (
+        <li class="step" key={at} aria-label={`Series ${letterOf(at)}`}>
+          <SeriesRow
+            series={one}
+            letter={letterOf(at)}
+            problem={problemsAt(failure, `series[${at}]`)}
+            onSeries={(changed) => onSeries(series.map((other, index) => (index === at ? changed : other)))}
+          />
+          <IconButton
+            icon="close"
+            label={`Remove series ${letterOf(at)}`}
+            disabled={series.length === 1}
+            onClick={() => onSeries(series.filter((_, index) => index !== at))}
+          />
+        </li>
+      ))}
+    </ol>
+    {series.length < SERIES_MAX && (
+      <Button kind="small" icon="plus" label="Add a series" onClick={() => onSeries([...series, {}])} />
+    )}
+  </div>
+);
 
 interface SeriesRowProps {
   series: SeriesDraft;
@@ -96,7 +93,7 @@ interface SeriesRowProps {
   onSeries(series: SeriesDraft): void;
 }
 
-function SeriesRow({ series, letter, problem, onSeries }: SeriesRowProps): VNode {
+function SeriesRow({ series, letter, problem, onSeries }: SeriesRowProps) {
   const what = `Series ${letter}`;
   const { measure = { of: 'events' } } = series;
   return (
@@ -148,7 +145,7 @@ interface TrendsOptionsProps extends DraftProps<TrendsDraft> {
 
 const ROLLING = [2, 3, 7, 14, 28];
 
-function TrendsOptions({ draft, interval, failure, onDraft }: TrendsOptionsProps): VNode {
+function TrendsOptions({ draft, interval, failure, onDraft }: TrendsOptionsProps) {
   const { formulas = [], rolling, compare } = draft;
   const filtered = {
     ...{ what: 'All series', filters: draft.filters },
@@ -195,7 +192,7 @@ function TrendsOptions({ draft, interval, failure, onDraft }: TrendsOptionsProps
   );
 }
 
-function Breakdown({ draft, onDraft }: Pick<TrendsOptionsProps, 'draft' | 'onDraft'>): VNode {
+function Breakdown({ draft, onDraft }: Pick<TrendsOptionsProps, 'draft' | 'onDraft'>) {
   const fields = draft.breakdown?.fields ?? [];
   const change = (at: number, field: Field | null): void => {
     const changed = [...fields.slice(0, at), ...(field === null ? [] : [field]), ...fields.slice(at + 1)];

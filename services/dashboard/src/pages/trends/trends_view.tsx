@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { COLOURS, ZoneNote } from '../../charts/chart_table.tsx';
@@ -10,7 +9,7 @@ import { FigureLink } from '../../ui/button.tsx';
 import { type Column, DataTable, numberColumn } from '../../ui/data_table.tsx';
 import { startsOf, type TrendLine, trendLines } from './trends_draft.ts';
 
-export function TrendsView({ query, answer, onPart }: AnswerViewProps<'trends'>): VNode {
+export function TrendsView({ query, answer, onPart }: AnswerViewProps<'trends'>) {
   const lines = useMemo(() => trendLines(query, answer), [query, answer]);
   const starts = useMemo(() => startsOf(answer), [answer]);
   const drawn = useMemo(() => lines.slice(0, COLOURS).flatMap(drawnOf), [lines]);
@@ -74,7 +73,7 @@ function columnsOf(
   { compare }: TrendsQuery,
   list: ((line: TrendLine, isBefore: boolean, start: number | null) => void) | null,
 ): Column<TrendLine>[] {
-  const figure = (line: TrendLine, value: number | null, isBefore: boolean): VNode => (
+  const figure = (line: TrendLine, value: number | null, isBefore: boolean) => (
     <FigureLink
       text={number(value)}
       label={`${number(value)}: show people, ${line.name}${isBefore ? ', previous period' : ''}`}

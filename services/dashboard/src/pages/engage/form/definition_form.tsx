@@ -1,4 +1,3 @@
-import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { DEFINITION_SCHEMAS, type Definition } from '#pipelines/engage/definition_problems.ts';
@@ -28,7 +27,7 @@ import { checkDefinition, languagesOf, previewItem } from './definition_values.t
 import { DefinitionContext } from './field_at.tsx';
 
 /** A definition as a form, and beside it what visitors see. */
-export function DefinitionForm(props: DefinitionFormProps): VNode {
+export function DefinitionForm(props: DefinitionFormProps) {
   const read = readObject(props.form.draft.text);
   const used = useUsedNames(props.item, read.ok ? read.value : null);
   if (read.ok) return <Fields {...props} typed={read.value} used={used} />;
@@ -40,7 +39,7 @@ interface FieldsProps extends DefinitionFormProps {
   used: ReadonlySet<string>;
 }
 
-function Fields({ typed, used, ...props }: FieldsProps): VNode {
+function Fields({ typed, used, ...props }: FieldsProps) {
   const { siteId, spec, item, form, isSeen } = props;
   const [isTried, setTried] = useState(false);
   const [look, setLook] = useState<Look>({ at: 0, times: 0 });
@@ -150,7 +149,7 @@ interface Look {
 }
 
 /** What a visitor sees of a definition, drawn by the code that draws it for visitors. */
-function Preview({ kind, drawable, look: { at, times }, onRestart }: PreviewProps): VNode {
+function Preview({ kind, drawable, look: { at, times }, onRestart }: PreviewProps) {
   const pane = useRef<HTMLDivElement>(null);
   const last = useRef(drawable);
   if (drawable !== null) last.current = drawable;

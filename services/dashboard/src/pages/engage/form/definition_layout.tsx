@@ -1,4 +1,4 @@
-import type { ComponentChildren, VNode } from 'preact';
+import type { ComponentChildren } from 'preact';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { stepsOf } from '#services/engage_panels/panels.ts';
 import { timeZone } from '../../../period.ts';
@@ -10,16 +10,14 @@ import { FieldAt, OrderedList, ProblemAt, usePlace } from './field_at.tsx';
 type Make = (free: (prefix: string) => string) => object;
 
 /** A part of the form that is folded away, as most have no need of it. */
-function Section({ title, children }: { title: string; children: ComponentChildren }): VNode {
-  return (
-    <details class="form-section">
-      <summary>
-        <h3>{title}</h3>
-      </summary>
-      <div class="stack">{children}</div>
-    </details>
-  );
-}
+const Section = ({ title, children }: { title: string; children: ComponentChildren }) => (
+  <details class="form-section">
+    <summary>
+      <h3>{title}</h3>
+    </summary>
+    <div class="stack">{children}</div>
+  </details>
+);
 
 interface DefinitionFieldsProps {
   kind: EngageKind;
@@ -29,23 +27,21 @@ interface DefinitionFieldsProps {
 }
 
 /** The fields of a definition: what it is called, what its kind has, and what all have. */
-export function DefinitionFields({ kind, isNew, onLook }: DefinitionFieldsProps): VNode {
-  return (
-    <>
-      <div class="form-row">
-        <FieldAt at="name" label="Name" hint="Internal; not shown to visitors." />
-        {isNew && <FieldAt at="id" label="Id" hint="Used in events and results. Cannot be changed later." />}
-      </div>
-      {kind === 'survey' && <SurveyFields onLook={onLook} />}
-      {kind === 'promo' && <PromoFields />}
-      {kind === 'form' && <FormFields />}
-      <AppearanceFields />
-      <TargetingFields />
-      <FrequencyFields />
-      <ScheduleFields />
-    </>
-  );
-}
+export const DefinitionFields = ({ kind, isNew, onLook }: DefinitionFieldsProps) => (
+  <>
+    <div class="form-row">
+      <FieldAt at="name" label="Name" hint="Internal; not shown to visitors." />
+      {isNew && <FieldAt at="id" label="Id" hint="Used in events and results. Cannot be changed later." />}
+    </div>
+    {kind === 'survey' && <SurveyFields onLook={onLook} />}
+    {kind === 'promo' && <PromoFields />}
+    {kind === 'form' && <FormFields />}
+    <AppearanceFields />
+    <TargetingFields />
+    <FrequencyFields />
+    <ScheduleFields />
+  </>
+);
 
 const PLACES = optionsOf({ popover: 'Corner', banner: 'Bottom bar', modal: 'Modal', inline: 'Inside an element' });
 const TRIGGERS = optionsOf({
@@ -57,41 +53,39 @@ const TRIGGERS = optionsOf({
 });
 
 /** Where it appears, when, and how it looks. The usual colours are those of services/engage_panels/panel_frame.ts. */
-function AppearanceFields(): VNode {
-  return (
-    <Section title="Appearance">
-      <div class="form-row">
-        <FieldAt at="place" label="Placement" options={PLACES} />
-        <FieldAt only={['place', 'inline']} at="mount" label="Element selector" placeholder="#offers" />
-      </div>
-      <div class="form-row">
-        <FieldAt at="show.on" label="Trigger" options={TRIGGERS} />
-        <FieldAt only={['show.on', 'scroll']} at="show.scroll_percent" label="Scroll depth, in percent" />
-        <FieldAt only={['show.on', 'click']} at="show.selector" label="Click selector" placeholder=".help" />
-        <FieldAt only={['show.on', 'event']} at="show.event" as="event" label="Event name" />
-        <FieldAt at="show.after_ms" as="seconds" label="Delay, in seconds" placeholder="0" />
-      </div>
-      <div class="form-row">
-        <FieldAt at="theme.accent" as="colour" label="Buttons" placeholder="#1f4fd8" />
-        <FieldAt at="theme.on_accent" as="colour" label="Text on buttons" placeholder="#ffffff" />
-        <FieldAt at="theme.background" as="colour" label="Background" placeholder="#ffffff" />
-        <FieldAt at="theme.text" as="colour" label="Text" placeholder="#1c1c1e" />
-        <FieldAt at="theme.border" as="colour" label="Borders" placeholder="#767676" />
-      </div>
-      <div class="form-row">
-        <FieldAt at="theme.radius" label="Corner radius" placeholder="8px" />
-        <FieldAt at="theme.font_size" label="Font size" placeholder="16px" />
-        <FieldAt at="theme.width" label="Width" placeholder="360px" />
-      </div>
-      <FieldAt
-        at="locale"
-        label="Default language"
-        placeholder="en"
-        hint="Such as en or de-AT. Other languages are translations under Advanced."
-      />
-    </Section>
-  );
-}
+const AppearanceFields = () => (
+  <Section title="Appearance">
+    <div class="form-row">
+      <FieldAt at="place" label="Placement" options={PLACES} />
+      <FieldAt only={['place', 'inline']} at="mount" label="Element selector" placeholder="#offers" />
+    </div>
+    <div class="form-row">
+      <FieldAt at="show.on" label="Trigger" options={TRIGGERS} />
+      <FieldAt only={['show.on', 'scroll']} at="show.scroll_percent" label="Scroll depth, in percent" />
+      <FieldAt only={['show.on', 'click']} at="show.selector" label="Click selector" placeholder=".help" />
+      <FieldAt only={['show.on', 'event']} at="show.event" as="event" label="Event name" />
+      <FieldAt at="show.after_ms" as="seconds" label="Delay, in seconds" placeholder="0" />
+    </div>
+    <div class="form-row">
+      <FieldAt at="theme.accent" as="colour" label="Buttons" placeholder="#1f4fd8" />
+      <FieldAt at="theme.on_accent" as="colour" label="Text on buttons" placeholder="#ffffff" />
+      <FieldAt at="theme.background" as="colour" label="Background" placeholder="#ffffff" />
+      <FieldAt at="theme.text" as="colour" label="Text" placeholder="#1c1c1e" />
+      <FieldAt at="theme.border" as="colour" label="Borders" placeholder="#767676" />
+    </div>
+    <div class="form-row">
+      <FieldAt at="theme.radius" label="Corner radius" placeholder="8px" />
+      <FieldAt at="theme.font_size" label="Font size" placeholder="16px" />
+      <FieldAt at="theme.width" label="Width" placeholder="360px" />
+    </div>
+    <FieldAt
+      at="locale"
+      label="Default language"
+      placeholder="en"
+      hint="Such as en or de-AT. Other languages are translations under Advanced."
+    />
+  </Section>
+);
 
 const DEVICES = optionsOf({ mobile: 'Phones', tablet: 'Tablets', desktop: 'Computers' });
 const CONSENTS = optionsOf({ none: 'None', analytics: 'Analytics', ads: 'Ads' });
@@ -102,7 +96,7 @@ const DID = [
 const newCondition: Make = () => ({ event: '', did: true, times: 1, within_days: 30 });
 
 /** Who sees it, on which pages. */
-function TargetingFields(): VNode {
+function TargetingFields() {
   const pages = 'One per line, * matches any text. Empty: all pages.';
   const languages = 'One per line, such as de or de-AT. Empty: all languages.';
   const countries = 'One two-letter code per line. Empty: all countries.';
@@ -137,7 +131,7 @@ function TargetingFields(): VNode {
 
 const AFTER_DONE_DAYS = 30;
 
-function FrequencyFields(): VNode {
+function FrequencyFields() {
   const { value, change } = usePlace('frequency.after_done');
   return (
     <Section title="Frequency">
@@ -167,7 +161,7 @@ function FrequencyFields(): VNode {
 }
 
 /** When it begins and ends, and what it comes before. */
-function ScheduleFields(): VNode {
+function ScheduleFields() {
   const hint = `In your time zone, ${timeZone()}.`;
   return (
     <Section title="Schedule and share">
@@ -184,30 +178,28 @@ function ScheduleFields(): VNode {
 }
 
 /** What a promo says and where it leads. */
-function PromoFields(): VNode {
-  return (
-    <>
-      <FieldAt at="title" label="Heading" />
-      <FieldAt at="body" label="Text (optional)" lines={3} />
+const PromoFields = () => (
+  <>
+    <FieldAt at="title" label="Heading" />
+    <FieldAt at="body" label="Text (optional)" lines={3} />
+    <div class="form-row">
+      <FieldAt at="button.text" label="Button text (optional)" placeholder="See it" />
+      <FieldAt at="button.url" label="Button URL (optional)" placeholder="/sale" />
+    </div>
+    <ProblemAt at="button" />
+    <div class="form-row">
+      <FieldAt at="image_url" label="Image URL (optional)" placeholder="https://shop.example/sale.webp" />
+      <FieldAt at="image_alt" label="Image description" hint="For screen readers." />
+    </div>
+    <FieldAt at="code" label="Coupon code (optional)" placeholder="WINTER20" />
+    <Section title="Event properties">
       <div class="form-row">
-        <FieldAt at="button.text" label="Button text (optional)" placeholder="See it" />
-        <FieldAt at="button.url" label="Button URL (optional)" placeholder="/sale" />
+        <FieldAt at="creative" label="Creative (optional)" hint="Names the text or image in reports." />
+        <FieldAt at="slot" label="Slot (optional)" hint="Names the position on the page in reports." />
       </div>
-      <ProblemAt at="button" />
-      <div class="form-row">
-        <FieldAt at="image_url" label="Image URL (optional)" placeholder="https://shop.example/sale.webp" />
-        <FieldAt at="image_alt" label="Image description" hint="For screen readers." />
-      </div>
-      <FieldAt at="code" label="Coupon code (optional)" placeholder="WINTER20" />
-      <Section title="Event properties">
-        <div class="form-row">
-          <FieldAt at="creative" label="Creative (optional)" hint="Names the text or image in reports." />
-          <FieldAt at="slot" label="Slot (optional)" hint="Names the position on the page in reports." />
-        </div>
-      </Section>
-    </>
-  );
-}
+    </Section>
+  </>
+);
 
 const FIELD_TYPES = optionsOf({
   text: 'Text',
@@ -239,117 +231,109 @@ const CHALLENGES = optionsOf({ off: 'Never', auto: 'When suspicious', always: 'A
 const newField: Make = (free) => ({ name: free('field'), type: 'text', label: '', required: false });
 
 /** What a form asks for, what visitors agree to, and what becomes of it. */
-function FormFields(): VNode {
-  return (
-    <>
-      <FieldAt at="title" label="Heading (optional)" />
-      <FieldAt at="body" label="Text above the fields (optional)" lines={2} />
-      <OrderedList at="fields" one="Field" make={newField}>
-        {(index) => <LeadField index={index} />}
-      </OrderedList>
-      <div class="form-row">
-        <FieldAt at="button" label="Button text (optional)" placeholder="Send" />
-        <FieldAt at="message" label="Confirmation (optional)" placeholder="Thank you" />
-      </div>
-      <Section title="Consent">
-        <FieldAt at="consent_text" label="Consent to processing (optional)" lines={2} />
-        <FieldAt at="consent_required" label="Consent is required" />
-        <FieldAt at="marketing_text" label="Consent to marketing (optional)" lines={2} />
-        <FieldAt at="consent_version" label="Consent text version (optional)" placeholder="2026-11" />
-      </Section>
-      <Section title="Lead handling">
-        <div class="form-row">
-          <FieldAt at="conversion_event" as="event" label="Conversion event" />
-          <FieldAt at="value" label="Lead value (optional)" />
-          <FieldAt at="currency" label="Currency (optional)" placeholder="EUR" />
-        </div>
-        <div class="form-row">
-          <FieldAt
-            at="redirect"
-            label="Thank-you page URL (optional)"
-            hint="For forms without JavaScript."
-            placeholder="https://shop.example/thanks"
-          />
-          <FieldAt at="redirect_invalid" label="Error page URL (optional)" />
-        </div>
-      </Section>
-      <Section title="Spam protection">
-        <div class="form-row">
-          <FieldAt at="spam.challenge" label="Proof-of-work challenge" options={CHALLENGES} />
-          <FieldAt at="spam.min_ms" label="Minimum time to fill in, in ms" />
-          <FieldAt at="spam.links_max" label="Max links in texts" />
-        </div>
-        <FieldAt
-          at="spam.domains_blocked"
-          label="Blocked e-mail domains"
-          hint="One per line."
-          placeholder="mail.example"
-        />
-        <FieldAt at="spam.without_script" label="Accept plain HTML forms" hint="They cannot send a token." />
-        <FieldAt at="spam.honeypot" label="Honeypot field name" />
-      </Section>
-    </>
-  );
-}
-
-function LeadField({ index }: { index: number }): VNode {
-  return (
-    <div class="stack-small">
-      <div class="form-row">
-        <FieldAt at="label" label="Label" />
-        <FieldAt at="type" label="Field type" options={FIELD_TYPES} />
-      </div>
-      {usePlace().textIn('type') === 'select' && <Choices at="options" one="Option" />}
-      <div class="form-row">
-        <FieldAt at="map" label="Maps to" options={MAPS} />
-        <FieldAt only={['map', '']} at="store" label="Stored as" options={STORES} />
-      </div>
-      <FieldAt at="required" label="Required" />
-      <details>
-        <summary>More options of field {index + 1}</summary>
-        <div class="form-row">
-          <FieldAt at="name" label="Field name" />
-          <FieldAt at="placeholder" label="Placeholder (optional)" />
-          <FieldAt at="max_length" label="Max characters" />
-        </div>
-      </details>
+const FormFields = () => (
+  <>
+    <FieldAt at="title" label="Heading (optional)" />
+    <FieldAt at="body" label="Text above the fields (optional)" lines={2} />
+    <OrderedList at="fields" one="Field" make={newField}>
+      {(index) => <LeadField index={index} />}
+    </OrderedList>
+    <div class="form-row">
+      <FieldAt at="button" label="Button text (optional)" placeholder="Send" />
+      <FieldAt at="message" label="Confirmation (optional)" placeholder="Thank you" />
     </div>
-  );
-}
+    <Section title="Consent">
+      <FieldAt at="consent_text" label="Consent to processing (optional)" lines={2} />
+      <FieldAt at="consent_required" label="Consent is required" />
+      <FieldAt at="marketing_text" label="Consent to marketing (optional)" lines={2} />
+      <FieldAt at="consent_version" label="Consent text version (optional)" placeholder="2026-11" />
+    </Section>
+    <Section title="Lead handling">
+      <div class="form-row">
+        <FieldAt at="conversion_event" as="event" label="Conversion event" />
+        <FieldAt at="value" label="Lead value (optional)" />
+        <FieldAt at="currency" label="Currency (optional)" placeholder="EUR" />
+      </div>
+      <div class="form-row">
+        <FieldAt
+          at="redirect"
+          label="Thank-you page URL (optional)"
+          hint="For forms without JavaScript."
+          placeholder="https://shop.example/thanks"
+        />
+        <FieldAt at="redirect_invalid" label="Error page URL (optional)" />
+      </div>
+    </Section>
+    <Section title="Spam protection">
+      <div class="form-row">
+        <FieldAt at="spam.challenge" label="Proof-of-work challenge" options={CHALLENGES} />
+        <FieldAt at="spam.min_ms" label="Minimum time to fill in, in ms" />
+        <FieldAt at="spam.links_max" label="Max links in texts" />
+      </div>
+      <FieldAt
+        at="spam.domains_blocked"
+        label="Blocked e-mail domains"
+        hint="One per line."
+        placeholder="mail.example"
+      />
+      <FieldAt at="spam.without_script" label="Accept plain HTML forms" hint="They cannot send a token." />
+      <FieldAt at="spam.honeypot" label="Honeypot field name" />
+    </Section>
+  </>
+);
+
+const LeadField = ({ index }: { index: number }) => (
+  <div class="stack-small">
+    <div class="form-row">
+      <FieldAt at="label" label="Label" />
+      <FieldAt at="type" label="Field type" options={FIELD_TYPES} />
+    </div>
+    {usePlace().textIn('type') === 'select' && <Choices at="options" one="Option" />}
+    <div class="form-row">
+      <FieldAt at="map" label="Maps to" options={MAPS} />
+      <FieldAt only={['map', '']} at="store" label="Stored as" options={STORES} />
+    </div>
+    <FieldAt at="required" label="Required" />
+    <details>
+      <summary>More options of field {index + 1}</summary>
+      <div class="form-row">
+        <FieldAt at="name" label="Field name" />
+        <FieldAt at="placeholder" label="Placeholder (optional)" />
+        <FieldAt at="max_length" label="Max characters" />
+      </div>
+    </details>
+  </div>
+);
 
 const newChoice: Make = (free) => ({ id: free('c'), label: '' });
 
 /** What may be chosen: what visitors read, and the id that is sent. */
-function Choices({ at, one }: { at: string; one: string }): VNode {
-  return (
-    <OrderedList at={at} one={one} make={newChoice}>
-      {(index) => (
-        <div class="form-row">
-          <FieldAt at="label" label={`${one} ${index + 1}`} />
-          <FieldAt at="id" label="Id" />
-        </div>
-      )}
-    </OrderedList>
-  );
-}
+const Choices = ({ at, one }: { at: string; one: string }) => (
+  <OrderedList at={at} one={one} make={newChoice}>
+    {(index) => (
+      <div class="form-row">
+        <FieldAt at="label" label={`${one} ${index + 1}`} />
+        <FieldAt at="id" label="Id" />
+      </div>
+    )}
+  </OrderedList>
+);
 
 const newQuestion: Make = (free) => ({ id: free('q'), type: 'open', text: '' });
 
 /** What a survey says, from its heading to its last words. */
-function SurveyFields({ onLook }: Pick<DefinitionFieldsProps, 'onLook'>): VNode {
-  return (
-    <>
-      <FieldAt at="title" label="Heading (optional)" />
-      <OrderedList at="questions" one="Question" make={newQuestion} onLook={onLook}>
-        {(index) => <Question index={index} />}
-      </OrderedList>
-      <Section title="Thank-you message">
-        <FieldAt at="thanks.title" label="Heading at the end (optional)" placeholder="Thank you" />
-        <FieldAt at="thanks.text" label="Text at the end (optional)" lines={2} />
-      </Section>
-    </>
-  );
-}
+const SurveyFields = ({ onLook }: Pick<DefinitionFieldsProps, 'onLook'>) => (
+  <>
+    <FieldAt at="title" label="Heading (optional)" />
+    <OrderedList at="questions" one="Question" make={newQuestion} onLook={onLook}>
+      {(index) => <Question index={index} />}
+    </OrderedList>
+    <Section title="Thank-you message">
+      <FieldAt at="thanks.title" label="Heading at the end (optional)" placeholder="Thank you" />
+      <FieldAt at="thanks.text" label="Text at the end (optional)" lines={2} />
+    </Section>
+  </>
+);
 
 const ANSWER_TYPES = optionsOf({
   open: 'Open text',
@@ -364,7 +348,7 @@ const SCALES = [2, 3, 5, 7, 10, 11].map((value) => ({
 }));
 const DISPLAYS = optionsOf({ number: 'Numbers', emoji: 'Faces', star: 'Stars' });
 
-function Question({ index }: { index: number }): VNode {
+function Question({ index }: { index: number }) {
   const type = usePlace().textIn('type');
   const hasChoices = type === 'single' || type === 'multiple';
   return (
@@ -413,7 +397,7 @@ const COMPARISONS: Readonly<Record<string, Option[]>> = {
 const SCALE_MAX = 11;
 
 /** What comes after a question: by its answer, and otherwise. */
-function Branching({ index }: { index: number }): VNode {
+function Branching({ index }: { index: number }) {
   const { filled, value: question, textIn } = usePlace();
   const others = listAt(filled, ['questions']).flatMap((other, place) =>
     place === index ? [] : [{ value: textAt(other, ['id']), label: `Question ${place + 1}` }],
@@ -438,7 +422,7 @@ interface RuleProps {
   targets: readonly Option[];
 }
 
-function Rule({ comparisons, answers, targets }: RuleProps): VNode {
+function Rule({ comparisons, answers, targets }: RuleProps) {
   const { value: rule, textIn, change } = usePlace();
   const is = textIn('is');
   const isNumeric = is === 'at_most' || is === 'at_least';

@@ -1,4 +1,4 @@
-import { type ComponentChildren, createContext, type VNode } from 'preact';
+import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useRef, useState } from 'preact/hooks';
 import type { FieldProblem } from '../../../api/request.ts';
 import { useNames } from '../../../questions/site_names.ts';
@@ -75,7 +75,7 @@ function problemAt(problems: readonly FieldProblem[], path: Path, isWhole: boole
 }
 
 /** Says what is wrong with something that has no field of its own to say it beside. */
-export function ProblemAt({ at = '', isWhole = false }: { at?: string; isWhole?: boolean }): VNode | null {
+export function ProblemAt({ at = '', isWhole = false }: { at?: string; isWhole?: boolean }) {
   const problem = usePlace(at).problem(isWhole);
   if (problem === '') return null;
   return (
@@ -88,12 +88,8 @@ export function ProblemAt({ at = '', isWhole = false }: { at?: string; isWhole?:
 
 const sentence = (message: string): string => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
 
-function schemaAt(schema: FieldSchema, path: Path): FieldSchema {
-  return path.reduce<FieldSchema>(
-    (at, part) => (typeof part === 'number' ? at.items : at.properties?.[part]) ?? {},
-    schema,
-  );
-}
+const schemaAt = (schema: FieldSchema, path: Path): FieldSchema =>
+  path.reduce<FieldSchema>((at, part) => (typeof part === 'number' ? at.items : at.properties?.[part]) ?? {}, schema);
 
 interface FieldAtProps {
   /** Its place in the item, as `targeting.device`. */
@@ -111,7 +107,7 @@ interface FieldAtProps {
 }
 
 /** A field of a definition, which is filled in as its schema says. */
-export function FieldAt({ only: [beside = '', ...values] = [''], ...props }: FieldAtProps): VNode | null {
+export function FieldAt({ only: [beside = '', ...values] = [''], ...props }: FieldAtProps) {
   const { schema, path } = usePlace(props.at);
   const { textIn } = usePlace(beside);
   if (beside !== '' && !values.includes(textIn())) return null;
@@ -142,7 +138,7 @@ function codecOf({ type, anyOf = [], items }: FieldSchema, as: FieldAtProps['as'
 }
 
 /** A field for a text, for several on a line each, for a number, or for a moment in the zone of whoever looks. */
-function TypedAt({ at, as, ...rest }: FieldAtProps): VNode {
+function TypedAt({ at, as, ...rest }: FieldAtProps) {
   const { schema, path, value, change, problem } = usePlace(at);
   const own = schemaAt(schema, path);
   const isOptional = schemaAt(schema, path.slice(0, -1)).required?.includes(String(path.at(-1))) !== true;
@@ -168,7 +164,7 @@ function TypedAt({ at, as, ...rest }: FieldAtProps): VNode {
 }
 
 /** A field for the name of an event, which offers those of the site. */
-function EventAt({ at, label }: FieldAtProps): VNode {
+function EventAt({ at, label }: FieldAtProps) {
   const { textIn, change } = usePlace(at);
   const { events } = useNames();
   return (
@@ -180,7 +176,7 @@ function EventAt({ at, label }: FieldAtProps): VNode {
 }
 
 /** A list of what may be chosen. What it does not have stays what it is until something else is chosen. */
-function SelectAt({ at, label, hint, options = [] }: FieldAtProps): VNode {
+function SelectAt({ at, label, hint, options = [] }: FieldAtProps) {
   const { value, textIn, change, problem } = usePlace(at);
   const text = typeof value === 'boolean' ? String(value) : textIn();
   const texts = options.map((option) => ({ ...option, value: String(option.value) }));
@@ -197,7 +193,7 @@ function SelectAt({ at, label, hint, options = [] }: FieldAtProps): VNode {
   );
 }
 
-function CheckAt({ at, label, hint }: FieldAtProps): VNode {
+function CheckAt({ at, label, hint }: FieldAtProps) {
   const { value, change } = usePlace(at);
   return (
     <div>
@@ -208,7 +204,7 @@ function CheckAt({ at, label, hint }: FieldAtProps): VNode {
 }
 
 /** Some of a few values, each a box to tick. */
-function BoxesAt({ at, label, options = [] }: FieldAtProps): VNode {
+function BoxesAt({ at, label, options = [] }: FieldAtProps) {
   const { value, change } = usePlace(at);
   const chosen = listAt(value, []);
   return (
@@ -230,7 +226,7 @@ function BoxesAt({ at, label, options = [] }: FieldAtProps): VNode {
 const WHOLE_COLOUR = /^#[0-9a-f]{6}$/i;
 
 /** A colour, typed or chosen. @param placeholder The usual one. */
-function ColourAt({ at, label, placeholder: usual = '' }: FieldAtProps): VNode {
+function ColourAt({ at, label, placeholder: usual = '' }: FieldAtProps) {
   const { textIn, change } = usePlace(at);
   return (
     <div class="colour-field">
@@ -258,7 +254,7 @@ interface OrderedListProps {
 }
 
 /** A list whose items are added, removed and moved by buttons. */
-export function OrderedList({ at, one, make, onLook, children }: OrderedListProps): VNode {
+export function OrderedList({ at, one, make, onLook, children }: OrderedListProps) {
   const { schema, filled, used, path, value, change } = usePlace(at);
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schemaAt(schema, path);
   const rows = useRef<HTMLOListElement>(null);
