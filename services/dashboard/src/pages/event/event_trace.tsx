@@ -104,7 +104,7 @@ function Way({ siteId, trace }: { siteId: string; trace: EventTrace }) {
 }
 
 const deadLetterAddress = (id: string): string =>
-  addressOf('/dead-letters', new URLSearchParams({ state: 'all', deadLetter: id }));
+  addressOf('/dead-letters', new URLSearchParams({ state: 'all', letter: id }));
 
 type OfSite<Props> = Props & { siteId: string };
 
