@@ -33,6 +33,9 @@ interface Source {
   rowsOf(value: Buffer | null): Promise<Decoded<Rows>>;
 }
 
+/** Where a record without a value is a tombstone; on any other topic it is one that cannot be read. */
+const COMPACTED: ReadonlySet<string> = new Set([TOPICS.links, TOPICS.usage]);
+
 export type Tables = Awaited<ReturnType<typeof createTables>>;
 
 /**
@@ -68,8 +71,7 @@ export async function createTables(
     sources.set(topic, {
       table,
       async rowsOf(value) {
-        // A tombstone of a compacted topic.
-        if (value === null) return { ok: true, value: { rows: [], poisonPills: [] } };
+        if (value === null && COMPACTED.has(topic)) return { ok: true, value: { rows: [], poisonPills: [] } };
         const decoded = await codec.decode(value);
         return decoded.ok ? { ok: true, value: { rows: rows(decoded.value), poisonPills: [] } } : decoded;
       },
