@@ -27,12 +27,12 @@ const FIRST_TOKEN = Type.Object({
     pattern: '^[0-9a-f]{64}$',
     allowed: 'a SHA-256 in lower-case hex',
     startDefault: "that of the data folder's `admin.token`",
-    description: 'Hash of an admin token that is registered at start unless it is known already.',
+    description: 'An admin token that is registered at start.',
   }),
   label: text('CONTROL_FIRST_TOKEN_LABEL', {
     default: 'first',
     startDefault: '`local`',
-    description: 'Label of that admin token.',
+    description: 'Its label.',
   }),
 });
 
@@ -41,14 +41,13 @@ const FIRST_USER = Type.Object({
     pattern: '^[a-z0-9_-]{1,64}$',
     allowed: 'up to 64 of a-z, 0-9, _ and -',
     startDefault: '`admin`',
-    description:
-      'A user who owns the installation and is made at start unless there is one of this id; not without `CONTROL_FIRST_PASSWORD_HASH`.',
+    description: 'Owner of the installation who is made at start; with `CONTROL_FIRST_PASSWORD_HASH`.',
   }),
   passwordHash: optionalText('CONTROL_FIRST_PASSWORD_HASH', {
     check: isPasswordHash,
     allowed: 'what `npm run svc -- user hash` prints',
     startDefault: "that of the data folder's `admin.password`",
-    description: 'Hash of the password of that user.',
+    description: "That user's password.",
   }),
 });
 
@@ -59,18 +58,18 @@ const DOMAINS = Type.Object({
   checkMs: integer('CONTROL_DOMAIN_CHECK_MS', {
     default: 10 * MINUTE_MS,
     range: [100, 24 * HOUR_MS],
-    description: 'How long after one look for the DNS records of all claimed domains the next begins.',
+    description: 'Pause between checks of DNS records.',
   }),
   graceMs: scaled('CONTROL_DOMAIN_GRACE_HOURS', HOUR_MS, {
     default: 72,
     maximum: 24 * 90,
-    description: 'How long a verified domain is served though its DNS record is gone.',
+    description: 'How long a domain is served after its record is gone.',
   }),
   cnameTarget: optionalText('CONTROL_DOMAIN_CNAME_TARGET', {
     check: isDomainName,
     allowed: 'a domain name in lower case',
-    defaultText: 'none: domains are proven by TXT records alone',
-    description: 'A name below which every name leads to the edge; a claimed domain may be an alias of one of them.',
+    defaultText: 'none: TXT records only',
+    description: 'Name whose subdomains all lead to the edge, as targets of CNAME records.',
   }),
 });
 
@@ -79,12 +78,13 @@ const DNS = Type.Object({
     check: isAddressWithPort,
     allowed: 'IP addresses, each with a port or without, separated by commas',
     default: [],
-    description: 'Name servers that are asked for the records of claimed domains; none: those of the system.',
+    defaultText: "the system's",
+    description: 'Name servers for these checks.',
   }),
   timeoutMs: integer('CONTROL_DNS_TIMEOUT_MS', {
     default: 2_000,
     range: [50, 30_000],
-    description: 'The longest that one try to ask a name server may take; each question is tried twice.',
+    description: 'Timeout of a DNS query; each is tried twice.',
   }),
 });
 
@@ -92,13 +92,12 @@ const QUERIES = Type.Object({
   atOnce: integer('CONTROL_QUERIES_AT_ONCE', {
     default: 8,
     range: [1, 1_000],
-    description:
-      'How many queries of all sites this process has ClickHouse work on at once; others wait up to 8 seconds.',
+    description: 'Queries that this process runs at once; others wait up to 8 seconds.',
   }),
   siteAtOnce: integer('CONTROL_SITE_QUERIES_AT_ONCE', {
     default: 3,
     range: [1, 1_000],
-    description: 'How many of them may be of one site.',
+    description: 'Of these, queries of one site.',
   }),
 });
 
@@ -126,8 +125,7 @@ const OIDC_PROVIDERS = Type.Decode(
     check: areProviders,
     allowed:
       'a JSON array of up to 5 objects with id, label, issuer, client_id, client_secret and maybe auth_time_optional',
-    description:
-      'Providers of OpenID Connect at which people sign in to the dashboard ([dashboard.md](dashboard.md)); an issuer is an https URL, or an http one of this machine.',
+    description: '[Providers of OpenID Connect](dashboard.md#signing-in-at-a-provider).',
   }),
   (json) =>
     (JSON.parse(json) as Static<typeof PROVIDERS>).map((provider) => {
@@ -146,45 +144,42 @@ export const CONTROL = Type.Object({
   }),
   publicUrl: optionalText('CONTROL_PUBLIC_URL', {
     ...PUBLIC_URL,
-    defaultText: 'none: people reach it on this machine alone',
-    description: 'Where people reach the dashboard, and sign in.',
+    defaultText: 'none: this machine only',
+    description: 'Address of the dashboard for people.',
   }),
   hosts: list('CONTROL_HOSTS', {
     check: isHostName,
     allowed: 'names or addresses, each with a port or without, separated by commas',
     default: [],
-    description: 'Further hosts that programs ask it under with an admin token; it answers no others.',
+    description: 'Further accepted Host headers.',
   }),
   edgeUrl: optionalText('CONTROL_EDGE_URL', {
     ...PUBLIC_URL,
-    defaultText: 'none: whoever installs the tag types it',
-    startDefault: 'that of the local edge',
-    description:
-      'Where browsers reach the edge: what the dashboard has the tag loaded from on sites without a domain of their own.',
+    startDefault: 'the local edge',
+    description: 'Address of the edge for browsers, which Install shows for sites without a domain.',
   }),
   domains: DOMAINS,
   dns: DNS,
   queries: QUERIES,
   sqlUrl: optionalText('CONTROL_SQL_URL', {
     ...HTTP_URL,
-    defaultText: 'none: SQL is not taken',
-    startDefault: 'that of the local ClickHouse',
+    defaultText: 'none: no SQL',
+    startDefault: 'the local ClickHouse',
     description:
-      'Address of ClickHouse with the user that the SQL of analysts is asked as (analytics.md), and its database `sql_views`; not together with `CLICKHOUSE_CLUSTER`.',
+      'ClickHouse with the user of [SQL over the API](analytics.md#sql-over-the-api) and its database `sql_views`; not with `CLICKHOUSE_CLUSTER`.',
   }),
   analystsUrl: optionalText('CONTROL_ANALYSTS_URL', {
     ...HTTP_URL,
-    defaultText: 'none: users of analysts are made by hand',
+    defaultText: 'none: users are made by hand',
     description:
-      'Address of ClickHouse with the user that makes and revokes users of analysts (analytics.md); not together with `CLICKHOUSE_CLUSTER`.',
+      'ClickHouse with the user that makes [users of analysts](analytics.md#users-of-clickhouse-over-the-api); not with `CLICKHOUSE_CLUSTER`.',
   }),
   secondFactorRoles: list('CONTROL_REQUIRE_SECOND_FACTOR', {
     check: (role) => HELD_ROLES.includes(role),
-    allowed: `roles, separated by commas, of ${HELD_ROLES.join(', ')}`,
+    allowed: `roles of ${HELD_ROLES.join(', ')}, separated by commas`,
     default: [],
     defaultText: 'none',
-    description:
-      'Roles whose holders may do nothing before they have set up a second factor; who has no password has the provider’s.',
+    description: 'Roles that require a second factor.',
   }),
   firstUser: FIRST_USER,
   oidcProviders: OIDC_PROVIDERS,

@@ -35,7 +35,7 @@ const LOADERS = Type.Object({
   timeoutMs: integer('EDGE_LOADER_TIMEOUT_MS', {
     default: 5_000,
     range: [100, 30_000],
-    description: "The longest that a vendor's script may take to come.",
+    description: 'Timeout for these scripts.',
   }),
 });
 
@@ -52,56 +52,52 @@ export const EDGE = Type.Object({
     default: [],
     startDefault: 'loopback',
     description:
-      'Proxies whose `X-Forwarded-For` and `X-Forwarded-Host` are believed, so that they must write both themselves; the addresses in the former may have ports.',
+      'Proxies whose `X-Forwarded-For` and `X-Forwarded-Host` are believed ([rules](operations.md#behind-proxies)).',
   }),
   acknowledgeMs: integer('EDGE_ACKNOWLEDGE_MS', {
     default: 5_000,
     range: [100, 60_000],
-    description: "The longest a request waits for Kafka's acknowledgement before it gets a 503.",
+    description: "Wait for Kafka's acknowledgement; then 503.",
   }),
   queuedBytesMax: integer('EDGE_QUEUED_BYTES', {
     default: 64 * MIB,
     minimum: MIB,
-    description: 'Bytes that may wait for Kafka; requests beyond that get a 503.',
+    description: 'Bytes that may wait for Kafka; beyond 503.',
   }),
   openRequestsMax: integer('EDGE_OPEN_REQUESTS', {
     default: 10_000,
     minimum: 1,
     description:
-      'Requests with a body that may be open at a time; more get a 503. One /24 or /64 has a quarter of them, and of all whose key is not known yet a quarter, one /24 or /64 a sixteenth.',
+      'Open requests with a body; beyond 503. A /24 or /64 has a quarter; without a known key all have a quarter, a /24 or /64 a sixteenth.',
   }),
   openBytesMax: integer('EDGE_OPEN_BYTES', {
     default: 128 * MIB,
     minimum: 8 * MIB,
-    description:
-      'Bytes of request bodies that may be in memory at a time; requests beyond that get a 503. They are shared as the requests are.',
+    description: 'Bytes of their bodies in memory, shared likewise; beyond 503.',
   }),
   requestsPerIp: integer('RATE_LIMIT_IP', {
     default: 200,
-    description: 'Requests in 10 seconds from one address, or from one /64 of IPv6; more get a 429. `0` sets no limit.',
+    description: 'Requests in 10 seconds from an address (IPv6: /64); beyond 429. `0`: no limit, here and below.',
   }),
   requestsPerKey: integer('RATE_LIMIT_KEY', {
     default: 1_000,
-    description: 'Requests in 10 seconds with a key that has no limit of its own; more get a 429. `0` sets no limit.',
+    description: 'The same with a key that has no limit of its own.',
   }),
   requestsWithoutKey: integer('RATE_LIMIT_WITHOUT_KEY', {
     default: 50,
-    description:
-      'Requests in 10 seconds from one address whose body was searched for a key and held no valid one; more get a 429 before their body is searched. Each edge counts for itself. `0` sets no limit.',
+    description: 'The same from an address, with no valid key in query, header or body; each edge counts alone.',
   }),
   ipExempt: list('RATE_LIMIT_IP_EXEMPT', {
     ...RANGES,
     default: [],
     startDefault: 'loopback',
-    description:
-      'Addresses to which the limit per address does not apply, such as that of a server that sends for many shoppers.',
+    description: 'Addresses without that limit, such as servers that send for many shoppers.',
   }),
   loaders: LOADERS,
   leaseMs: integer('EDGE_LEASE_MS', {
     default: 30_000,
     range: [5_000, 600_000],
-    description:
-      'How long an edge may go without renewing its lease before it counts as dead and what it reserved but never produced is given back.',
+    description: 'How long an edge may leave its lease unrenewed before its reservations are released.',
   }),
 });
 
@@ -109,8 +105,7 @@ export const EDGE = Type.Object({
 export const HTTP = Type.Object({
   requestErrorsMax: integer('REQUEST_ERRORS_MAX', {
     default: 100,
-    description:
-      'Requests that may fail in a row for unknown reasons, over at least a minute, before the process ends so that it is started anew. `0` never ends it.',
+    description: 'Unknown errors in a row, over a minute or more, after which the process exits; `0`: never.',
   }),
 });
 

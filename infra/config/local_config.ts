@@ -9,8 +9,7 @@ export const LOCAL = Type.Object({
   localDir: optionalText('LOCAL_DIR', {
     allowed: 'the path of a folder',
     defaultText: '`.local`',
-    description:
-      'Data folder of `npm start`, in which `npm run svc` looks for what runs; `npm run demo` takes `--ready PATH` instead.',
+    description: 'Data folder of `npm start` and `npm run svc`; `npm run demo` takes `--ready PATH`.',
   }),
 });
 
@@ -22,8 +21,7 @@ export function deliveriesSettings(names: readonly string[]) {
         check: (name) => names.includes(name),
         allowed: 'names of destinations, separated by commas',
         defaultText: 'all',
-        description:
-          'Destinations whose delivery may run; each one starts when the first site has a destination of that name.',
+        description: 'Deliveries that may run; each starts with the first site that has the destination.',
       }),
     ),
   });
@@ -59,7 +57,7 @@ export const COMMAND_LINE = Type.Object({
   }),
   adminToken: optionalText('SVC_ADMIN_TOKEN', {
     defaultText: 'the local token',
-    description: 'An admin token; required where `SVC_CONTROL_URL` is the address of another service.',
+    description: 'Admin token; required for another control service.',
   }),
   edgeUrl: optionalText('SVC_EDGE_URL', {
     ...HTTP_URL,
@@ -83,17 +81,17 @@ export const TOOLS = Type.Object({
   javaHome: optionalText('JAVA_HOME', {
     allowed: 'the path of a folder',
     defaultText: 'none',
-    description: 'A Java that is looked at before those on the path, and used if it is new enough.',
+    description: 'Java to prefer if it is new enough.',
   }),
   path: text('PATH', {
     default: '',
     allowed: 'folders, separated by colons',
     defaultText: "the system's",
-    description: 'Folders in which `java`, `mvn`, `redis-server` and `python3` are looked for.',
+    description: 'Where `java`, `mvn`, `redis-server` and `python3` are found.',
   }),
   noColor: optionalText('NO_COLOR', {
     defaultText: 'none',
-    description: "Set to anything, it keeps colours out of the demo's output.",
+    description: "Keeps colours out of the demo's output.",
   }),
 });
 

@@ -19,10 +19,10 @@ import {
 const SASL = Type.Object({
   mechanism: choice('KAFKA_SASL_MECHANISM', ['none', 'plain', 'scram-sha-256', 'scram-sha-512'], {
     default: 'none',
-    description: 'How clients say who they are to the brokers.',
+    description: 'SASL mechanism for the brokers.',
   }),
-  username: optionalText('KAFKA_SASL_USERNAME', { description: 'The user name; required with a SASL mechanism.' }),
-  password: optionalText('KAFKA_SASL_PASSWORD', { description: 'The password; required with a SASL mechanism.' }),
+  username: optionalText('KAFKA_SASL_USERNAME', { description: 'User name; required with a mechanism.' }),
+  password: optionalText('KAFKA_SASL_PASSWORD', { description: 'Password; required with a mechanism.' }),
 });
 
 type Sasl = StaticDecode<typeof SASL>;
@@ -46,13 +46,13 @@ const KAFKA = Type.Object({
     check: isHostAndPort,
     minItems: 1,
     allowed: 'host:port, several separated by commas',
-    description: 'Brokers that clients connect to first.',
+    description: 'Bootstrap brokers.',
   }),
-  tls: flag('KAFKA_TLS', { default: false, description: 'Whether connections to the brokers use TLS.' }),
+  tls: flag('KAFKA_TLS', { default: false, description: 'TLS to the brokers.' }),
   tlsCaFile: optionalText('KAFKA_TLS_CA_FILE', {
     allowed: 'the path of a PEM file',
     defaultText: "the system's authorities",
-    description: "The certificate authority that signed the brokers' certificates.",
+    description: "Authority of the brokers' certificates.",
   }),
   sasl: Type.Decode(WHOLE_SASL, ({ mechanism, username, password }) =>
     mechanism === 'none' ? null : { mechanism, username: username ?? '', password: password ?? '' },
@@ -61,49 +61,44 @@ const KAFKA = Type.Object({
     default: 12,
     range: [1, 10_000],
     startDefault: 'what the topics have, else `2`',
-    description:
-      'Partitions of each events topic; every process must have the same number, and it must be what the topics have.',
+    description: 'Partitions of each events topic, as the topics have them; the same for every process.',
   }),
   partitionGroupSize: integer('TRANSACTION_PARTITION_GROUP_SIZE', {
     default: 4,
     range: [1, 6],
     description:
-      'Event partitions that are assigned together to one dedup or identity process, which passes their events on in one transaction; every process must have the same number.',
+      'Event partitions that one dedup or identity process takes together, in one transaction; the same for every process.',
   }),
   replicationFactor: integer('KAFKA_REPLICATION_FACTOR', {
     default: 1,
     range: [1, 10],
-    description:
-      'Replication factor of the topics that provisioning creates; from 3 on they get `min.insync.replicas` 2.',
+    description: 'Of the topics that provisioning creates; from 3 on `min.insync.replicas` is 2.',
   }),
   auditDays: integer('AUDIT_DAYS', {
     default: 400,
     range: [1, 36_500],
-    description:
-      'How many days the topics `audit` and `audit.reads`, which provisioning creates, keep every entry of the audit.',
+    description: 'Days for which the topics `audit` and `audit.reads` keep entries.',
   }),
   sessionTimeoutMs: integer('KAFKA_SESSION_TIMEOUT_MS', {
     default: 10_000,
     range: [6_000, 300_000],
-    description: 'How long a consumer that sends no heartbeat keeps its partitions.',
+    description: 'Session timeout of consumers.',
   }),
   watchdogMs: integer('KAFKA_WATCHDOG_MS', {
     default: 300_000,
     range: [10_000, 3_600_000],
-    description:
-      'The longest that a transaction, a commit, an insert or a produce request may take before its process ends.',
+    description: 'Longest transaction, commit, insert or produce request; then the process exits.',
   }),
   prefix: text('KAFKA_GROUP_PREFIX', {
     default: 'svc',
-    description:
-      "A prefix for consumer groups and transactional ids, so that several installations can share a cluster; the topics' names are fixed.",
+    description: 'Prefix of consumer groups and transactional ids; names of topics are fixed.',
   }),
 });
 
 const REGISTRY = {
   registryUrl: text('SCHEMA_REGISTRY_URL', {
     ...HTTP_URL,
-    description: "Base URL of the schema registry's Confluent API, such as `http://127.0.0.1:8081/apis/ccompat/v7`.",
+    description: "The schema registry's Confluent API, such as `http://127.0.0.1:8081/apis/ccompat/v7`.",
   }),
 };
 
@@ -111,13 +106,12 @@ const REDIS = {
   redisUrl: text('REDIS_URL', {
     pattern: '^rediss?://.',
     allowed: 'a redis:// or rediss:// URL',
-    description:
-      'Address of Redis, with the credentials; read by the edge, dedup, identity, quota, control and erasure.',
+    description: 'Redis with credentials; for edge, dedup, identity, quota, control and erasure.',
   }),
   redisCluster: flag('REDIS_CLUSTER', {
     default: false,
     description:
-      'Whether claims are spread over hash slots; connections still go to one node, so a Redis Cluster is not supported yet.',
+      'Spreads dedup keys over hash slots; connections still go to one node: a Redis Cluster is not supported yet.',
   }),
 };
 
@@ -125,12 +119,11 @@ const CLICKHOUSE = {
   clickhouseUrl: text('CLICKHOUSE_URL', {
     ...HTTP_URL,
     description:
-      'Address of ClickHouse, as `http(s)://user:password@host:port/database`; the database must exist. Read by the warehouse, control, replay, erasure and provisioning.',
+      '`http(s)://user:password@host:port/database`, which must exist; for warehouse, control, replay, erasure and provisioning.',
   }),
   clickhouseCluster: optionalText('CLICKHOUSE_CLUSTER', {
     allowed: 'the name of a cluster',
-    description:
-      'Cluster on which provisioning makes replicated and distributed tables, by the macros `shard` and `replica`.',
+    description: 'Cluster for replicated and distributed tables, by the macros `shard` and `replica`.',
   }),
 };
 
@@ -143,17 +136,17 @@ export const PARTS = Type.Object({ ...REGISTRY, ...REDIS, ...CLICKHOUSE, kafka: 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const LOG_LEVEL = {
   defaultText: '`info`; provisioning: `warn`',
-  description: 'The least severe messages that are logged.',
+  description: 'Lowest level that is logged.',
 };
 
 export const PROCESS = Type.Object({
   logLevel: choice('LOG_LEVEL', LOG_LEVELS, { ...LOG_LEVEL, default: 'info' }),
-  metricsHost: listenHost('METRICS_HOST', 'Address on which `/metrics` and `/ready` are served.'),
+  metricsHost: listenHost('METRICS_HOST', 'Listening address of `/metrics` and `/ready`.'),
   metricsPort: integer('METRICS_PORT', {
     default: 0,
     maximum: 65_535,
     description:
-      'Port on which `/metrics` and `/ready` are served; `0` takes any free port, which the log line `ready` names. Do not set it with `npm start`, whose processes would all want the same port.',
+      'Port of `/metrics` and `/ready`; `0`: any free one, which the log line `ready` names. Not with `npm start`.',
   }),
 });
 
@@ -162,11 +155,11 @@ const FAILPOINT_SETTINGS = Type.Object({
     check: (value) => parseFailpoint(value) !== null,
     allowed: 'NAME, NAME:n or NAME:n:stall, with a name of infra/failpoint.ts',
     description:
-      'A place in the code at whose n-th pass, the first by default, the process kills itself; with `:stall` it stops there until it is sent SIGCONT.',
+      'Where in the code the process kills itself, at the n-th pass (the first); with `:stall` it stops until SIGCONT.',
   }),
   allowed: flag('FAILPOINTS_ALLOWED', {
     default: false,
-    description: 'Says that this is a test; a process with a failpoint does not start without it.',
+    description: 'Must be set with a failpoint.',
   }),
 });
 
@@ -203,7 +196,7 @@ export const SECRETS = {
     allowed: 'id:base64 with 32 bytes each, several with different ids separated by commas',
     startDefault: "the data folder's `secrets.keys`",
     description:
-      "Keys for destinations' secrets and for users' passwords and second factors, read by control, delivery and erasure: the first one seals them, and all of them open what they sealed. Control seals anew at its start what another than the first has sealed.",
+      "Keys that seal destinations' secrets, password hashes and second factors; for control, delivery and erasure. The first seals, all open ([changing them](operations.md#changing-the-sealing-keys)).",
   }),
   identitySecret: Type.Decode(
     text('IDENTITY_SECRET', {
@@ -211,7 +204,7 @@ export const SECRETS = {
       allowed: `base64 of ${IDENTITY_SECRET_BYTES_MIN} bytes or more`,
       startDefault: "the data folder's `identity.secret`",
       description:
-        'Key of the HMAC over the identifiers that people are joined on, by which rows have phone numbers, and over the ids of erased persons; read by all but quota. Another secret makes new people of known ones, and lets events of erased ones pass.',
+        'Key of the HMAC over identifiers, stored phone numbers and ids of erased persons; for all but quota. Another secret makes new people of known ones and lets events of erased ones pass.',
     }),
     (base64) => Buffer.from(base64, 'base64'),
   ),
@@ -220,8 +213,7 @@ export const SECRETS = {
       check: isBase64Of(IDENTITY_SECRET_BYTES_MIN),
       allowed: `base64 of ${IDENTITY_SECRET_BYTES_MIN} bytes or more each, separated by commas`,
       default: [],
-      description:
-        'What `IDENTITY_SECRET` was before, read by control: rows that were stored then are found by their phone numbers still.',
+      description: 'Earlier values, for control: rows of that time are still found by phone number.',
     }),
     (each) => each.map((base64) => Buffer.from(base64, 'base64')),
   ),

@@ -26,7 +26,7 @@ const DEDUP_WINDOW = Type.Object({
     default: 192,
     range: [DEDUP_WINDOW_HOURS_MIN, 24 * EVENT_TOPIC_DAYS],
     description:
-      'How long an event id stays claimed at least, 8 days by default; dedup and the warehouse must have the same. After a change, and where Redis lost them, claims are made anew from `events.unique`, which is kept for 9 days: the window cannot be longer. Events that arrive later than the window less 49 hours are looked for in ClickHouse before they are inserted: with less than 3 days that would be nearly all.',
+      'How long an event id is remembered at least; the same for dedup and warehouse. A change [rebuilds dedup keys](operations.md#rebuilding-dedup-keys). Events later than the window less 49 hours are looked up in ClickHouse before they are inserted.',
   }),
 });
 
@@ -36,7 +36,7 @@ export const DEDUP = Type.Object({
     default: 3,
     range: [1, 5],
     description:
-      "Characters of an event id's hash that choose a claim's bucket: 3 suit up to about 100 million claims in the window, and each one more 64 times as many. After a change all claims are made anew.",
+      'Characters of the hash that choose a bucket: 3 suit 100 million ids in the window, each more 64 times as many. A change rebuilds dedup keys.',
   }),
 });
 
@@ -44,36 +44,33 @@ export const WAREHOUSE = Type.Object({
   blockRowsMax: integer('WAREHOUSE_BLOCK_ROWS', {
     default: 100_000,
     range: [1, 1_000_000],
-    description: 'Rows at which a block is inserted.',
+    description: 'Rows of a block at which it is inserted.',
   }),
   blockBytesMax: scaled('WAREHOUSE_BLOCK_MIB', MIB, {
     default: 64,
     range: [1, 128],
-    description: 'MiB of records at which a block is inserted; its rows take a few times that in memory.',
+    description: 'MiB of records at which it is inserted; a few times that in memory.',
   }),
   flushIntervalMs: integer('WAREHOUSE_FLUSH_INTERVAL_MS', {
     default: 1_050,
     range: [50, 60_000],
-    description:
-      'The least time between two inserts of blocks that reach neither size: such a block is inserted with the first records that come after that time, or, if none come, after another quarter of it.',
+    description: 'Least time between inserts of smaller blocks.',
   }),
   eventDays: integer('WAREHOUSE_EVENT_DAYS', {
     default: KEPT_DAYS,
     maximum: DAYS_MAX,
     description:
-      'Days for which events are kept from when they happened, or came where that is later, and two years more their hourly counts; `0` keeps them for ever. Those that are older go within about a week.',
+      'Days for which events are kept, and two years more their hourly counts; `0`: for ever ([retention](operations.md#retention)).',
   }),
   outcomeDays: integer('WAREHOUSE_OUTCOME_DAYS', {
     default: KEPT_DAYS,
     maximum: DAYS_MAX,
-    description:
-      'Days for which delivery outcomes and inventory are kept, and duplicates where it is less than 30; `0` keeps outcomes and inventory for ever. Those that are older go within about a week.',
+    description: 'The same for delivery outcomes and inventory, and for duplicates below 30.',
   }),
   personMergeHour: integer('PERSON_MERGE_HOUR', {
     default: 3,
     maximum: 23,
-    description:
-      'Hour of the day, in UTC, at which the warehouse writes the persons that were merged since into the stored rows.',
+    description: 'Hour (UTC) at which merged persons are written into the rows, and old rows deleted.',
   }),
 });
 
@@ -82,8 +79,7 @@ export const EGRESS = Type.Object({
   allowLoopback: flag('EGRESS_ALLOW_LOOPBACK', {
     default: false,
     startDefault: '`true`',
-    description:
-      "Whether a site's URLs may be `http` and lead to loopback, for development only; read by control, which saves them, and delivery, which calls them.",
+    description: "Lets sites' URLs be `http` and lead to loopback, for development; for control and delivery.",
   }),
 });
 
@@ -91,8 +87,7 @@ const baseUrlSetting = (name: string) =>
   optionalText(`DELIVERY_${name.toUpperCase()}_BASE_URL`, {
     ...HTTP_URL,
     defaultText: "the platform's own",
-    description:
-      'Another address for a destination, as in `DELIVERY_META_BASE_URL`; control reads it too, for test events.',
+    description: "Another address of a platform (`DELIVERY_META_BASE_URL`); also for control's test events.",
   });
 
 export const deliveryBaseUrls = (names: readonly string[]) =>
@@ -102,7 +97,7 @@ export const deliveryBaseUrls = (names: readonly string[]) =>
 export function deliverySettings(name: string, names: readonly string[]) {
   return Type.Object({
     destination: choice('DELIVERY_DESTINATION', [...names], {
-      description: 'Destination that this delivery process sends to.',
+      description: 'What this process delivers to.',
     }),
     baseUrl: baseUrlSetting(name),
   });

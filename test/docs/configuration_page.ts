@@ -32,7 +32,16 @@ function table(rows: readonly string[][]): string {
 
 function row({ facts, nullable }: Variable): string[] {
   const { variable, allowed, description } = facts;
-  return [`\`${variable}\``, defaultOf(facts, nullable), allowed, description];
+  return [`\`${variable}\``, defaultOf(facts, nullable), shortened(allowed), description];
+}
+
+/** What a value may be, without the words that only complete a sentence of a fault. */
+function shortened(allowed: string): string {
+  return allowed
+    .replace(/^a whole number from (\d+)$/, '$1 or more')
+    .replace(/^a whole number from /, '')
+    .replace(/^an? (?!whole)/, '')
+    .replace(/,( several)?( with different ids)? separated by commas/, ', ...');
 }
 
 function defaultOf(facts: VariableFacts, nullable: boolean): string {
