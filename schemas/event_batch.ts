@@ -188,6 +188,50 @@ function readPersonBytes(cursor: Cursor): Buffer {
   return cursor.buffer.subarray(start, cursor.at);
 }
 
+/** Bytes of a block's head where the event takes the usual two bytes to say its size: count, size, and two null branches. */
+const BLOCK_HEAD_BYTES = 5;
+const HEAD_BYTES_MAX = 16;
+
+/**
+ * Encodes events, with nothing attached yet, as one record value (wire header and batch) under a registered schema id: from
+ * `from` on until it has `eventsMax` of them or is longer than `bytesMax`, and one at least. All are written into one buffer that
+ * is used again, and copied once.
+ */
+export function encodeEvents(
+  schemaId: number,
+  events: readonly Event[],
+  from: number,
+  eventsMax: number,
+  bytesMax: number,
+): { count: number; value: Buffer } {
+  scratch[0] = 0;
+  scratch.writeInt32BE(schemaId, 1);
+  let at = WIRE_HEADER_BYTES;
+  let next = from;
+  while (next < events.length && next - from < eventsMax && at < bytesMax) at = writeBlock(at, events[next++] as Event);
+  scratch[at++] = 0;
+  return { count: next - from, value: Buffer.from(scratch.subarray(0, at)) };
+}
+
+/** An event as an array block of its own. Its size stands before it and is known behind it: where that is unusual, the event moves. */
+function writeBlock(at: number, event: Event): number {
+  const start = at + BLOCK_HEAD_BYTES;
+  const bound = start + eventBytesBound(event) + HEAD_BYTES_MAX;
+  if (bound > scratch.length) {
+    const grown = Buffer.allocUnsafeSlow(bound * 2);
+    scratch.copy(grown, 0, 0, at);
+    scratch = grown;
+  }
+  const size = writeEvent(scratch, start, event) - start;
+  const headEnd = at + 3 + longBytes(size + 2);
+  if (headEnd !== start) scratch.copyWithin(headEnd, start, start + size);
+  let head = writeLong(scratch, at, -1);
+  head = writeLong(scratch, head, size + 2);
+  scratch[head++] = 0;
+  scratch[head] = 0;
+  return headEnd + size;
+}
+
 /** Collects entries of one batch under a registered schema id; the bytes of an event are copied once, at the end of the buffer. */
 export function createBatchWriter(schemaId: number, initialBytes = 4096) {
   let buffer = Buffer.allocUnsafe(Math.max(initialBytes, WIRE_HEADER_BYTES + 1));
@@ -209,17 +253,6 @@ export function createBatchWriter(schemaId: number, initialBytes = 4096) {
     },
     get byteLength(): number {
       return at + 1;
-    },
-    /** Encodes an event straight into the batch, with nothing attached yet. */
-    addEvent(event: Event): void {
-      const size = encodeEventToScratch(event);
-      reserve(size + 16);
-      at = writeLong(buffer, at, -1);
-      at = writeLong(buffer, at, size + 2);
-      buffer[at++] = 0;
-      buffer[at++] = 0;
-      at += scratch.copy(buffer, at, 0, size);
-      count++;
     },
     /** Adds an event that was encoded before, with what the stage attaches. */
     add(coordinate: SourcePosition | null, personBytes: Buffer, eventBytes: Buffer): void {

@@ -242,7 +242,7 @@ function isOfflineReport({ actionSource, isSourceStated }: SentEvent): boolean {
 
 /** An address that a server reports and that is nobody's on the internet gives way to the server's own. */
 function addressOf(device: Device, { peer }: IntakeRequest): string | null {
-  if (device.ip === null || peer.ip === null || isReachableAddress(device.ip)) return device.ip;
+  if (device === peer || device.ip === null || peer.ip === null || isReachableAddress(device.ip)) return device.ip;
   return isReachableAddress(peer.ip) ? peer.ip : device.ip;
 }
 

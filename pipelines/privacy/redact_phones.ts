@@ -444,6 +444,7 @@ const STEPS = 20;
  */
 function readPhone(text: string, country: string | null, budget: WorkBudget): PhoneNumber | null | 'unread' {
   const key = `${country ?? ''} ${text}`;
+  budget.phones ??= new Map();
   const known = budget.phones.get(key);
   if (known !== undefined) return known;
   if (!spend(budget, STEPS)) return 'unread';

@@ -70,7 +70,8 @@ export function redactText(
 
 /** Whether an id or a name holds a raw e-mail address, a phone number that is written as one, or a secret. */
 export function holdsPersonalText(text: string, countries: readonly string[] = NOWHERE, budget?: WorkBudget): boolean {
-  return redactText(text, false, countries, budget, 'id') !== text.toWellFormed();
+  const clean = redactText(text, false, countries, budget, 'id');
+  return clean !== text && clean !== text.toWellFormed();
 }
 
 interface Redaction {

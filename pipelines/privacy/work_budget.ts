@@ -21,8 +21,8 @@ export interface WorkBudget {
   readonly made: { steps: number };
   /** Values that were walked through, which cost about a step each whatever they are; they take nothing from what is left. */
   readonly walked: { values: number };
-  /** By country and text: what repeats among the events of a request is read once. Gone with the request. */
-  readonly phones: Map<string, PhoneNumber | null>;
+  /** By country and text: what repeats among the events of a request is read once; null: nothing yet. Gone with the request. */
+  phones: Map<string, PhoneNumber | null> | null;
 }
 
 /**
@@ -32,7 +32,7 @@ export interface WorkBudget {
  */
 export function createWorkBudget(parts = 1): WorkBudget {
   const allowed = REQUEST_STEPS_MAX * parts;
-  return { allowed, left: allowed, made: { steps: 0 }, walked: { values: 0 }, phones: new Map() };
+  return { allowed, left: allowed, made: { steps: 0 }, walked: { values: 0 }, phones: null };
 }
 
 /**
@@ -40,7 +40,7 @@ export function createWorkBudget(parts = 1): WorkBudget {
  * another, as events would be counted twice.
  */
 export function idWorkBudget({ allowed, made, walked }: WorkBudget = createWorkBudget()): WorkBudget {
-  return { allowed, left: ID_STEPS_MAX, made, walked, phones: new Map() };
+  return { allowed, left: ID_STEPS_MAX, made, walked, phones: null };
 }
 
 export function startEvent(budget: WorkBudget): void {

@@ -176,6 +176,7 @@ export interface Signs {
 }
 
 const PAGE_CHARACTERS_MAX = 200;
+const PAGE_KEY = '"$current_url":"';
 const PAGE_URL = /"\$current_url":"((?:[^"\\]|\\.)*)"/;
 const DEFINITION = /"\$definition_id":"((?:[^"\\]|\\.)*)"/;
 
@@ -186,10 +187,23 @@ const DEFINITION = /"\$definition_id":"((?:[^"\\]|\\.)*)"/;
  */
 export function signsOf(event: string, properties: string): Signs {
   return {
-    page: pageOf(textAt(PAGE_URL, properties)),
+    page: pageIn(properties),
     definition: properties.includes('"$definition_id"') ? textAt(DEFINITION, properties) : null,
     reported: event === REPORT_EVENT ? reportedIn(properties) : null,
   };
+}
+
+/** The address read last, and its page: the events of a request mostly share them. */
+let lastPage: { address: string; page: string | null } = { address: '', page: null };
+
+function pageIn(properties: string): string | null {
+  const start = properties.indexOf(PAGE_KEY) + PAGE_KEY.length;
+  const end = start < PAGE_KEY.length ? -1 : properties.indexOf('"', start);
+  if (end < 0) return null;
+  const address = properties.slice(start, end);
+  if (address.includes('\\')) return pageOf(textAt(PAGE_URL, properties));
+  if (address !== lastPage.address) lastPage = { address, page: pageOf(address) };
+  return lastPage.page;
 }
 
 function textAt(pattern: RegExp, json: string): string | null {

@@ -10,7 +10,7 @@ import { processBatchInSlices, type Rejection, type Yielder } from '#pipelines/i
 import type { Limited, RateState } from '#pipelines/limits/rate_limits.ts';
 import { keyIdOf } from '#pipelines/settings/callers.ts';
 import type { Event } from '#schemas/event.ts';
-import { createBatchWriter } from '#schemas/event_batch.ts';
+import { encodeEvents } from '#schemas/event_batch.ts';
 import type { Account, ApiKey, Site } from '#schemas/setting.ts';
 import { reservedHeaders, visitorPartition } from '#schemas/wire.ts';
 import type { RateLimiter, Reservation } from './admission.ts';
@@ -22,7 +22,6 @@ import type { AnsweredEvents, MappedFrom, RejectionRecorder, Sender } from './si
 export const EVENTS_MAX = 50;
 /** A record beyond this is cut, whatever the number of its events. */
 const RECORD_BYTES_MAX = 512 * 1024;
-const EVENT_BYTES_USUAL = 512;
 
 export interface AcceptOptions {
   sender: PartitionSender;
@@ -223,11 +222,10 @@ function recordsOf(events: readonly Event[], { schemaId, partitions }: AcceptOpt
   const records: RawRecord[] = [];
   for (let from = 0; from < events.length; ) {
     const first = events[from] as Event;
-    const writer = createBatchWriter(schemaId, EVENT_BYTES_USUAL * Math.min(EVENTS_MAX, events.length - from) + 64);
-    do writer.addEvent(events[from++] as Event);
-    while (from < events.length && writer.count < EVENTS_MAX && writer.byteLength <= RECORD_BYTES_MAX);
+    const { count, value } = encodeEvents(schemaId, events, from, EVENTS_MAX, RECORD_BYTES_MAX);
     const partition = visitorPartition(first.site_id, first.distinct_id, partitions);
-    records.push({ partition, events: writer.count, value: writer.finish() });
+    records.push({ partition, events: count, value });
+    from += count;
   }
   return records;
 }

@@ -28,7 +28,7 @@ export function newIds(count: number): string[] {
 /** A record of events.raw that holds these events. */
 export async function rawRecord({ registry }: StageWorld, taken: readonly Event[]): Promise<Buffer> {
   const writer = createBatchWriter(await registry.idOf(TOPICS.raw, 'event_batch'));
-  for (const event of taken) writer.addEvent(event);
+  for (const event of taken) writer.add(null, noPerson(), encodeEvent(event));
   return writer.finish();
 }
 

@@ -6,7 +6,7 @@ import type { Registry } from '#infra/registry/schema_registry.ts';
 import { DEAD_BYTES_MAX, poisonPillDeadLetters } from '#pipelines/redelivery/dead_letter.ts';
 import { mayHoldEvents, refusedAsIs, sourcePosition } from '#pipelines/redelivery/resend.ts';
 import type { SourcePosition } from '#schemas/event.ts';
-import { createBatchWriter, type EncodedEvent, readBatch } from '#schemas/event_batch.ts';
+import { createBatchWriter, type EncodedEvent, encodeEvent, readBatch } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import { deadLetterResult } from '#services/stage/batches.ts';
@@ -23,7 +23,7 @@ function record(events: number, from: SourcePosition | null, bytes = 0): { value
   const plain = createBatchWriter(1);
   for (let index = 0; index < events; index++) {
     const properties = index === 0 ? JSON.stringify({ text: 'x'.repeat(bytes) }) : '{}';
-    plain.addEvent(sampleEvent({ event_id: `e${index}`, properties }));
+    plain.add(null, noPerson, encodeEvent(sampleEvent({ event_id: `e${index}`, properties })));
   }
   for (const [index, { eventBytes }] of readBatch(plain.finish().subarray(WIRE_HEADER_BYTES)).entries()) {
     writer.add(from && { ...from, index: from.index + index }, noPerson, eventBytes);

@@ -6,7 +6,7 @@ import { createSiteConcurrencyLimiter, createSlowSites } from '#pipelines/delive
 import { createUncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
-import { createBatchWriter, readBatch } from '#schemas/event_batch.ts';
+import { createBatchWriter, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
 import { type Destination, type Setting, type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import { createAttempts } from '#services/delivery/attempts.ts';
@@ -59,7 +59,8 @@ async function outcomes(destination: Partial<Destination>, isMain: boolean): Pro
     monotonicMs: () => CREATED_AT,
   });
   const writer = createBatchWriter(1);
-  for (const after of [-1, 0, 1]) writer.addEvent(sampleEvent({ site_id: 'site_1', received_at: CREATED_AT + after }));
+  for (const after of [-1, 0, 1])
+    writer.add(null, noPerson(), encodeEvent(sampleEvent({ site_id: 'site_1', received_at: CREATED_AT + after })));
   const views = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
   const results = await attempts.make(mainJob('site_1', views, { isMain }), () => false);
   return results.map(({ outcome }) => (outcome.outcome === 'skipped' ? outcome.reason : 'attempted'));

@@ -5,7 +5,7 @@ import type { Registry } from '#infra/registry/schema_registry.ts';
 import type { EntryOutcome } from '#pipelines/delivery/contract.ts';
 import { diverted, paused, skipped } from '#pipelines/delivery/delivery_run.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
-import { createBatchWriter, readBatch } from '#schemas/event_batch.ts';
+import { createBatchWriter, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeliveryJobRecord, DeliveryOutcomes } from '#schemas/records.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import type { Attempted } from '#services/delivery/attempts.ts';
@@ -19,7 +19,7 @@ const registry: Registry = { register: async () => 1, idOf: async () => 1, typeO
 function attempted(outcome: EntryOutcome, hours: number, isMain = false): Attempted {
   const writer = createBatchWriter(1);
   const entry = { ...entryOf(), coordinate: { partition: 3, offset: 8, index: 0 } };
-  writer.addEvent(entry.event);
+  writer.add(null, noPerson(), encodeEvent(entry.event));
   const [view] = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
   if (view === undefined) throw new Error('no event');
   return {

@@ -11,7 +11,7 @@ import { createSiteConcurrencyLimiter, createSlowSites } from '#pipelines/delive
 import { createUncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
-import { createBatchWriter } from '#schemas/event_batch.ts';
+import { createBatchWriter, encodeEvent, noPerson } from '#schemas/event_batch.ts';
 import type { DeliveryJobRecord, DeliveryOutcomes } from '#schemas/records.ts';
 import type { Setting } from '#schemas/setting.ts';
 import { createAttempts } from '#services/delivery/attempts.ts';
@@ -127,7 +127,7 @@ async function world(isDown: (siteId: string) => boolean, isAlone = true) {
     for (let index = from; index < from + count; index++) {
       const writer = createBatchWriter(1);
       const event_id = `${siteId}-${index}`;
-      writer.addEvent(entryOf({ site_id: siteId, event_id, received_at: time.nowMs }).event);
+      writer.add(null, noPerson(), encodeEvent(entryOf({ site_id: siteId, event_id, received_at: time.nowMs }).event));
       await append({ topic: MAIN, partition: 0, value: writer.finish() });
     }
   }

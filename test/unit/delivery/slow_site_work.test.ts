@@ -8,7 +8,7 @@ import { createUncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { slowTopic } from '#pipelines/delivery/retry_topics.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
-import { createBatchWriter, readBatch } from '#schemas/event_batch.ts';
+import { createBatchWriter, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
 import type { Setting } from '#schemas/setting.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import { createAttempts } from '#services/delivery/attempts.ts';
@@ -53,7 +53,11 @@ function world({ tookMs, isAlone = false }: { tookMs: number; isAlone?: boolean 
   async function make(source: { topic: string; partition: number }, stopping = false): Promise<Record<string, number>> {
     const writer = createBatchWriter(1);
     for (let index = 0; index < EVENTS; index++) {
-      writer.addEvent(entryOf({ site_id: 'site_1', event_id: `${time.nowMs}-${index}` }).event);
+      writer.add(
+        null,
+        noPerson(),
+        encodeEvent(entryOf({ site_id: 'site_1', event_id: `${time.nowMs}-${index}` }).event),
+      );
     }
     const views = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
     const made = await attempts.make(

@@ -11,7 +11,7 @@ import type { Answer } from '#pipelines/delivery/contract.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import { ga4 } from '#pipelines/delivery/destinations/ga4/adapter.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
-import { createBatchWriter, readBatch } from '#schemas/event_batch.ts';
+import { createBatchWriter, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
 import type { Setting } from '#schemas/setting.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import { type Attempted, createAttempts } from '#services/delivery/attempts.ts';
@@ -111,7 +111,11 @@ const nameAt = (offset: number): string => `event_${offset}`;
 function jobAt(offset: number) {
   const writer = createBatchWriter(1);
   const name = nameAt(offset);
-  writer.addEvent(entryOf({ site_id: 'site_1', event_id: name, event: name, distinct_id: `v${offset}` }).event);
+  writer.add(
+    null,
+    noPerson(),
+    encodeEvent(entryOf({ site_id: 'site_1', event_id: name, event: name, distinct_id: `v${offset}` }).event),
+  );
   return mainJob('site_1', readBatch(writer.finish().subarray(WIRE_HEADER_BYTES)), {}, offset);
 }
 

@@ -13,7 +13,7 @@ import type { Answer } from '#pipelines/delivery/contract.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import { meta } from '#pipelines/delivery/destinations/meta/adapter.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
-import { createBatchWriter, readBatch } from '#schemas/event_batch.ts';
+import { createBatchWriter, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
 import type { Setting } from '#schemas/setting.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import { createAttempts } from '#services/delivery/attempts.ts';
@@ -70,7 +70,7 @@ function world() {
   /** Attempts one event of a site and says what became of it. */
   async function attempt(siteId: string, isMain = true): Promise<string> {
     const writer = createBatchWriter(1);
-    writer.addEvent(entryOf({ site_id: siteId }).event);
+    writer.add(null, noPerson(), encodeEvent(entryOf({ site_id: siteId }).event));
     const views = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
     const [one] = await attempts.make(mainJob(siteId, views, { isMain }, offset++), () => false);
     return `${one?.outcome.outcome} ${one?.outcome.reason}`.trim();

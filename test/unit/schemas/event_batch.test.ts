@@ -7,6 +7,7 @@ import {
   decodeEventName,
   decodeIdentityPart,
   encodeEvent,
+  encodeEvents,
   encodePerson,
   eventBatchType,
   noPerson,
@@ -71,6 +72,23 @@ describe('EventBatch', () => {
   it('is read when another writer wrote one plain block', () => {
     const views = readBatch(eventBatchType.toBuffer({ events: entries }));
     expect(views.map(decodeEntry)).toEqual(entries);
+  });
+
+  it.each([0, 1, 20, 500, 9_000, 70_000, 300_000])('encodes events of %i characters as the writer does', (length) => {
+    const events = ['a', 'é'].map((one) => sampleEvent({ properties: one.repeat(length) }));
+    const { count, value } = encodeEvents(7, events, 0, 50, 2 ** 20);
+    const expected = written(events.map((event) => ({ coordinate: null, person: null, event })));
+    expect(count).toBe(2);
+    expect(Buffer.compare(value, expected)).toBe(0);
+  });
+
+  it('encodes as many events as a record may have, from one on', () => {
+    const events = ['a', 'b', 'c', 'd'].map((event_id) => sampleEvent({ event_id }));
+    const idsOf = (...limits: [from: number, eventsMax: number, bytesMax: number]): string[] =>
+      readBatch(bodyOf(encodeEvents(7, events, ...limits).value)).map(({ eventId }) => eventId);
+    expect(idsOf(1, 2, 2 ** 20)).toEqual(['b', 'c']);
+    expect(idsOf(1, 50, 2 ** 20)).toEqual(['b', 'c', 'd']);
+    expect(idsOf(0, 50, 10)).toEqual(['a']);
   });
 
   it('passes the bytes of an event on unchanged', () => {

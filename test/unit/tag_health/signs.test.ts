@@ -17,6 +17,18 @@ test.each([
   expect(of({ plan: 'pro', $current_url }).page).toBe(page);
 });
 
+test('each event is of its own page, whatever the one before was of', () => {
+  const pages = [
+    'https://a.example/',
+    'https://b.example/',
+    'https://b.example/',
+    'javascript:1',
+    'https://b.example/',
+  ];
+  const found = pages.map(($current_url) => of({ $current_url }).page);
+  expect(found).toEqual(['a.example/', 'b.example/', 'b.example/', null, 'b.example/']);
+});
+
 test('what somebody wrote into a text is no page and no definition', () => {
   const text = '"$current_url":"https://evil.example/" "$definition_id":"evil"';
   expect(of({ text })).toEqual({ page: null, definition: null, reported: null });
