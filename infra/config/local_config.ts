@@ -68,6 +68,11 @@ export const COMMAND_LINE = Type.Object({
     defaultText: 'the local key',
     description: 'A server key of the site, for `svc import`.',
   }),
+  clickhouse: optionalText('SVC_CLICKHOUSE', {
+    allowed: 'program',
+    defaultText: 'the package chdb',
+    description: "ClickHouse's program (`clickhouse`), by which `svc import` reads Parquet.",
+  }),
 });
 
 const COMMAND_LINE_AND_FOLDER = Type.Object({ ...LOCAL.properties, ...COMMAND_LINE.properties });

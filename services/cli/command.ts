@@ -28,6 +28,8 @@ export interface Context {
   readStdin(): string;
   /** The edge and a server key for it, as the environment names them. */
   edge: { url: string | null; key: string | null };
+  /** The program that reads Parquet; null: the embedded one. */
+  clickhouse: string | null;
   /** A file of the folder that holds everything local; null where there is none. */
   readLocal(name: string): string | null;
   /** For commands that wait for something: lines that are no part of the outcome, and pauses. */

@@ -32,6 +32,9 @@ async function openContext(): Promise<Context> {
       const { edgeUrl, serverKey } = commandLineConfig(env);
       return { url: edgeUrl, key: serverKey };
     },
+    get clickhouse() {
+      return commandLineConfig(env).clickhouse;
+    },
     nowMs: Date.now(),
     readFile: (path) => readFileSync(path, 'utf8'),
     readStdin: () => readFileSync(STDIN, 'utf8'),

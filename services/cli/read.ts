@@ -89,10 +89,13 @@ export function readObject(text: string, code: string, path: string): Record<str
   throw new UsageError(code, `${path} does not hold a JSON object`);
 }
 
+/** With the text that a number or other single value was read from. */
+export type JsonReviver = (name: string, value: unknown, context: { source?: string }) => unknown;
+
 /** An object in JSON that somebody else wrote; null where the text is none. */
-export function objectIn(text: string): Record<string, unknown> | null {
+export function objectIn(text: string, reviver?: JsonReviver): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(text, reviver as Parameters<typeof JSON.parse>[1]);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : null;
   } catch (error) {
     if (error instanceof SyntaxError) return null;

@@ -27,6 +27,7 @@ export async function openSettings({ ready }: ControlledService): Promise<Settin
       readFile: (path) => readFileSync(path, 'utf8'),
       readStdin: () => '',
       edge: { url: null, key: null },
+      clickhouse: null,
       readLocal: () => null,
       watch: { say: () => undefined, sleep },
     }),

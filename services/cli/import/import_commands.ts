@@ -81,7 +81,7 @@ export const importCommands: Commands = {
   'import run <FILE>': {
     isDefault: true,
     summary: 'Send the sales in a file as offline conversions; the verb may be left out',
-    subject: '.csv, .tsv, .txt, .ndjson or .jsonl',
+    subject: '.csv, .tsv, .txt, .ndjson, .jsonl or .parquet',
     options: [
       ...OPTIONS,
       option('dry-run', 'Send nothing; show the mapping, the first events and the first errors'),
@@ -94,7 +94,7 @@ export const importCommands: Commands = {
       'import orders.ndjson --site shop --source phone_call --key-file key.txt',
     ],
     async run(args, context) {
-      const plan = await planOf(args.subject, wantedOf(args, context), args);
+      const plan = await planOf(args.subject, wantedOf(args, context), args, context);
       if (args.flag('dry-run')) return shownPreview(plan, await previewFile(plan, Date.now()));
       return shownImport(plan, await importFile(plan, await portsOf(args, context)));
     },
@@ -117,7 +117,7 @@ export const importCommands: Commands = {
         say: ports.say,
         sleep: ports.sleep,
         importOne: async (path) => {
-          const plan = await planOf(path, wanted, args);
+          const plan = await planOf(path, wanted, args, context);
           const imported = await importFile({ ...plan, folder: args.subject }, ports);
           ports.say(shownImport(plan, imported).text);
           return imported;
@@ -130,8 +130,13 @@ export const importCommands: Commands = {
 };
 
 /** What an import of a file is to do. @throws UsageError */
-async function planOf(path: string, wanted: WantedMapping, args: Arguments): Promise<ImportPlan> {
-  const form = await formOf(path, args);
+async function planOf(
+  path: string,
+  wanted: WantedMapping,
+  args: Arguments,
+  { clickhouse }: Context,
+): Promise<ImportPlan> {
+  const form = await formOf(path, args, clickhouse);
   const zone = wanted.zone ?? form.zone;
   if (zone !== null && !isZone(zone)) throw new UsageError('zone_unknown', `there is no time zone ${zone}`);
   const mapping = resolveMapping({ ...wanted, zone }, form.columns, !args.flag('only-mapped'));
@@ -139,6 +144,7 @@ async function planOf(path: string, wanted: WantedMapping, args: Arguments): Pro
     path,
     site: args.required('site'),
     form,
+    clickhouse,
     mapping,
     folder: args.text('folder') ?? dirname(path),
     isAgain: args.flag('again'),
@@ -166,7 +172,7 @@ function wantedOf(args: Arguments, context: Context): WantedMapping {
   };
 }
 
-async function formOf(path: string, args: Arguments): Promise<SourceForm> {
+async function formOf(path: string, args: Arguments, clickhouse: string | null): Promise<SourceForm> {
   const separator = args.text('separator');
   const sign = separator === 'tab' ? '\t' : (separator ?? null);
   if (sign !== null && !/^[\t\u0020-\u007e]$/.test(sign)) {
@@ -177,6 +183,7 @@ async function formOf(path: string, args: Arguments): Promise<SourceForm> {
     encoding: (args.text('encoding') as Encoding | undefined) ?? 'utf-8',
     separator: sign,
     columns: args.text('columns')?.split(',') ?? null,
+    clickhouse,
   };
   try {
     return await readForm(path, wanted);

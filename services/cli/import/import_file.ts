@@ -14,6 +14,8 @@ export interface ImportPlan {
   path: string;
   site: string;
   form: SourceForm;
+  /** The program that reads Parquet; null: the embedded one. */
+  clickhouse: string | null;
   mapping: Mapping;
   /** Where progress and errors are kept. */
   folder: string;
@@ -109,7 +111,7 @@ async function* batchesOf(plan: ImportPlan, context: RowContext, rowsDone: numbe
     const judge = createJudge(context, seen);
     let batch = emptyBatch();
     let number = 0;
-    for await (const rows of readRows(plan.path, plan.form)) {
+    for await (const rows of readRows(plan.path, plan.form, plan.clickhouse)) {
       for (const row of rows) {
         const judged = judge(row);
         number++;
@@ -178,7 +180,8 @@ async function sendFile(plan: ImportPlan, progress: Progress, bytes: number, por
   const startedAtMs = ports.nowMs();
   const context = { site: plan.site, mapping: plan.mapping, offsets: createZoneOffsets(), nowMs: startedAtMs };
   if (counts.rows > 0) ports.say(`goes on behind row ${counts.rows.toLocaleString('en-US')}`);
-  const report = createReport(ports, counts, bytes, startedAtMs);
+  const whole = plan.form.parquet?.rows ?? bytes;
+  const report = createReport(ports, counts, { whole, isRows: plan.form.parquet !== null }, startedAtMs);
   const underWay: { batch: Batch; done: Promise<Outcome> }[] = [];
   let savedAtMs = startedAtMs;
 
@@ -237,7 +240,12 @@ async function settle(batch: Batch, sent: Sent, { counts, fail }: Progress): Pro
 }
 
 /** Says how far it is now and then, and once that sales are reported late. */
-function createReport(ports: ImportPorts, counts: Counts, bytes: number, startedAtMs: number): (batch: Batch) => void {
+function createReport(
+  ports: ImportPorts,
+  counts: Counts,
+  { whole, isRows }: { whole: number; isRows: boolean },
+  startedAtMs: number,
+): (batch: Batch) => void {
   let [saidAtMs, read, rows] = [startedAtMs, 0, 0];
   let hasWarned = false;
   return (batch) => {
@@ -251,7 +259,7 @@ function createReport(ports: ImportPorts, counts: Counts, bytes: number, started
     if (nowMs - saidAtMs < SAID_EVERY_MS) return;
     saidAtMs = nowMs;
     const rate = Math.round(rows / ((nowMs - startedAtMs) / 1000));
-    const percent = Math.min(99, Math.floor((read / bytes) * 100));
+    const percent = Math.min(99, Math.floor(((isRows ? rows : read) / whole) * 100));
     const failed = Object.values(counts.failed).reduce((sum, count) => sum + count, 0);
     const figures = [`${percent} % of this run`, `${counts.rows} rows`, `${rate} a second`, `${failed} with errors`];
     ports.say(figures.join(', '));

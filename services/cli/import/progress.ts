@@ -55,9 +55,11 @@ export interface Progress {
 export function importPaths(path: string, folder: string = dirname(path)): { progress: string; errors: string } {
   const name = basename(path);
   const kind = extname(name);
+  // Rows of Parquet are written as the JSON that they were read as.
+  const errorsKind = kind.toLowerCase() === '.parquet' ? '.ndjson' : kind;
   return {
     progress: join(folder, `${name}.progress.json`),
-    errors: join(folder, `${name.slice(0, name.length - kind.length)}.errors${kind}`),
+    errors: join(folder, `${name.slice(0, name.length - kind.length)}.errors${errorsKind}`),
   };
 }
 
@@ -138,7 +140,7 @@ const MARK_BYTES = 3;
 
 /** The header of the file with our columns before it, so that what was corrected can be imported as it stands. */
 function errorsHeader(form: SourceForm): Buffer {
-  if (form.format === 'ndjson') return Buffer.alloc(0);
+  if (form.format !== 'csv') return Buffer.alloc(0);
   const own = encoded(`${ERROR_COLUMNS.join(form.separator)}${form.separator}`, form);
   const { header } = form;
   if (header === null) {
@@ -151,7 +153,7 @@ function errorsHeader(form: SourceForm): Buffer {
 }
 
 function errorsRow({ line, code, reason, raw }: FailedRow, form: SourceForm): Buffer {
-  if (form.format === 'ndjson') return Buffer.from(`${jsonError(line, code, reason, raw.toString('utf8'))}\n`);
+  if (form.format !== 'csv') return Buffer.from(`${jsonError(line, code, reason, raw.toString('utf8'))}\n`);
   const { separator } = form;
   const own = [String(line), code, reason].map((text) => csvField(text, separator)).join(separator);
   // Its quotation marks would take the rows below it for a part of it, wherever the file of errors is opened.

@@ -1,21 +1,22 @@
-// The rows of a file, a piece of it at a time: CSV or newline-delimited JSON.
+// The rows of a file, a piece of it at a time: CSV, newline-delimited JSON, or Parquet as such JSON.
 
 import { createHash } from 'node:crypto';
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { TextDecoder } from 'node:util';
 import { UsageError } from '../command.ts';
-import { objectIn } from '../read.ts';
+import { type JsonReviver, objectIn } from '../read.ts';
 import { nextRecord, RECORD_BYTES_MAX, separatorOf, splitFields } from './csv.ts';
+import { type ParquetForm, parquetLines, readParquetForm } from './parquet.ts';
 import type { Cell, Cells, RowProblem } from './row_event.ts';
 
 export const ENCODINGS = ['utf-8', 'windows-1252'] as const;
 export type Encoding = (typeof ENCODINGS)[number];
-export const FORMATS = ['csv', 'ndjson'] as const;
+export const FORMATS = ['csv', 'ndjson', 'parquet'] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** A row as it was, and what it holds or why that cannot be said. */
 export interface SourceRow {
-  /** The first line of it, from 1 on. */
+  /** The first line of it, from 1 on; of Parquet its number. */
   line: number;
   /** Without its line break. */
   raw: Buffer;
@@ -38,6 +39,7 @@ export interface SourceForm {
   /** Where the rows begin. */
   offset: number;
   line: number;
+  parquet: ParquetForm | null;
 }
 
 /** What was said of a file's form; null: its name and its beginning tell. */
@@ -47,6 +49,8 @@ export interface WantedForm {
   separator: string | null;
   /** Names of the columns of a file without a header. */
   columns: readonly string[] | null;
+  /** The program that reads Parquet; null: the embedded one. */
+  clickhouse: string | null;
 }
 
 /** In our own files of errors, and no part of a row's contents. */
@@ -77,10 +81,10 @@ export async function digestFile(path: string): Promise<{ sha256: string; bytes:
 function formatOf(path: string): Format {
   if (/\.(?:ndjson|jsonl)$/i.test(path)) return 'ndjson';
   if (/\.(?:csv|tsv|txt)$/i.test(path)) return 'csv';
-  const hint = /\.parquet$/i.test(path) ? '; docs/imports.md says how Parquet becomes NDJSON' : '';
+  if (/\.parquet$/i.test(path)) return 'parquet';
   throw new UsageError(
     'format_unknown',
-    `${path} is neither .csv, .tsv, .txt, .ndjson nor .jsonl: say --format${hint}`,
+    `${path} is neither .csv, .tsv, .txt, .ndjson, .jsonl nor .parquet: say --format`,
   );
 }
 
@@ -89,6 +93,7 @@ export async function readForm(path: string, wanted: WantedForm): Promise<Source
   const format = wanted.format ?? formatOf(path);
   const file = await open(path);
   try {
+    if (format === 'parquet') return await parquetForm(path, wanted);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     const bytes = buffer.subarray(0, bytesRead);
     if (bytes[0] === 0xff || bytes[0] === 0xfe) {
@@ -127,7 +132,7 @@ function csvForm(path: string, bytes: Buffer, isWhole: boolean, wanted: WantedFo
   let line = 1;
   let { separator } = wanted;
   let zone: string | null = null;
-  const begin = { format: 'csv', encoding: wanted.encoding } as const;
+  const begin = { format: 'csv', encoding: wanted.encoding, parquet: null } as const;
   for (;;) {
     const first = nextRecord(bytes, offset, 0, isWhole);
     const text = first === null ? null : decoded(bytes.subarray(offset, first.end), wanted.encoding);
@@ -179,16 +184,31 @@ function jsonForm(bytes: Buffer, isWhole: boolean, { encoding }: WantedForm): So
     for (const column of Object.keys(jsonCells(bytes.subarray(at, record.end)) ?? {})) columns.add(column);
     at = record.next;
   }
-  const form = { format: 'ndjson', encoding, separator: '', header: null, zone: null } as const;
+  const form = { format: 'ndjson', encoding, separator: '', header: null, zone: null, parquet: null } as const;
   return { ...form, columns: [...columns], offset: start, line: 1 };
 }
 
+async function parquetForm(path: string, wanted: WantedForm): Promise<SourceForm> {
+  const parquet = await readParquetForm(wanted.clickhouse, path);
+  const lines: Buffer[] = [];
+  for await (const piece of parquetLines(wanted.clickhouse, path, parquet, JSON_ROWS_LOOKED_AT)) lines.push(piece);
+  return { ...jsonForm(Buffer.concat(lines), true, { ...wanted, encoding: 'utf-8' }), format: 'parquet', parquet };
+}
+
 /** The rows of a file behind its header, some at a time. No more of it is in memory than a piece and a row. */
-export async function* readRows(path: string, form: SourceForm): AsyncGenerator<SourceRow[]> {
+export async function* readRows(
+  path: string,
+  form: SourceForm,
+  clickhouse: string | null,
+): AsyncGenerator<SourceRow[]> {
   const file = await open(path);
   try {
     let line = form.line;
-    for await (const { bytes, isLast, take } of pieces(file, form.offset)) {
+    const chunks =
+      form.parquet === null
+        ? file.createReadStream({ start: form.offset, highWaterMark: PIECE_BYTES, autoClose: false })
+        : parquetLines(clickhouse, path, form.parquet);
+    for await (const { bytes, isLast, take } of pieces(chunks)) {
       const rows: SourceRow[] = [];
       let at = 0;
       while (at < bytes.length) {
@@ -217,22 +237,16 @@ interface Piece {
   take(bytes: number): void;
 }
 
-async function* pieces(file: FileHandle, offset: number): AsyncGenerator<Piece> {
-  let rest = Buffer.alloc(0);
-  let position = offset;
-  const buffer = Buffer.allocUnsafe(PIECE_BYTES);
-  for (let isLast = false; !isLast; ) {
-    const { bytesRead } = await file.read(buffer, 0, PIECE_BYTES, position);
-    position += bytesRead;
-    isLast = bytesRead === 0;
-    const bytes = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
-    let taken = 0;
-    const take = (count: number): void => {
-      taken = count;
-    };
-    yield { bytes, isLast, take };
-    rest = bytes.subarray(taken);
+async function* pieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Piece> {
+  let bytes = Buffer.alloc(0);
+  const take = (count: number): void => {
+    bytes = bytes.subarray(count);
+  };
+  for await (const chunk of chunks) {
+    bytes = Buffer.concat([bytes, chunk]);
+    yield { bytes, isLast: false, take };
   }
+  yield { bytes, isLast: true, take };
 }
 
 function nextLine(bytes: Buffer, start: number, isLast: boolean) {
@@ -248,7 +262,7 @@ function nextLine(bytes: Buffer, start: number, isLast: boolean) {
 function rowOf(raw: Buffer, line: number, problem: RowProblem | null, form: SourceForm): SourceRow | null {
   const bad = (found: RowProblem): SourceRow => ({ line, raw, cells: null, problem: found });
   if (problem !== null) return bad(problem);
-  if (form.format === 'ndjson') {
+  if (form.format !== 'csv') {
     if (raw.toString('latin1').trim() === '') return null;
     const cells = jsonCells(raw);
     return cells === null ? bad('row_unreadable') : { line, raw, cells, problem: null };
@@ -274,12 +288,21 @@ const isErrorColumn = (column: string): boolean => (ERROR_COLUMNS as readonly st
 
 /** Values of an object by their path, as `properties.value`; null for what is no object. */
 function jsonCells(raw: Buffer): Cells | null {
-  const value = objectIn(raw.toString('utf8'));
+  const text = raw.toString('utf8');
+  const value = objectIn(text, LONG_NUMBER.test(text) ? exactNumber : undefined);
   if (value === null) return null;
   const cells: Record<string, Cell> = Object.create(null);
   flatten(value, '', cells, 0);
   return cells;
 }
+
+const LONG_NUMBER = /\d{16}/;
+
+/** A whole number that would be rounded stays the text that it is. */
+const exactNumber: JsonReviver = (_name, value, { source }) =>
+  typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '')
+    ? source
+    : value;
 
 const DEPTH_MAX = 8;
 

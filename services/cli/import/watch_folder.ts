@@ -36,7 +36,7 @@ interface Watched {
   waiting: number;
 }
 
-const FILE = /\.(?:csv|tsv|txt|ndjson|jsonl)$/i;
+const FILE = /\.(?:csv|tsv|txt|ndjson|jsonl|parquet)$/i;
 /** Ours, and what is not whole yet. */
 const OTHERS = /^\.|\.errors\.\w+$|\.(?:part|tmp|filepart|crdownload)$/i;
 const LOCK = '.import.lock';

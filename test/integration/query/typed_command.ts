@@ -18,6 +18,7 @@ export function commandLine(
         readFile: (path) => files[path] ?? '',
         readStdin: () => '',
         edge: { url: null, key: null },
+        clickhouse: null,
         readLocal: () => null,
         watch: { say: () => undefined, sleep: async () => undefined },
       }),

@@ -26,7 +26,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   avsc: ['schemas'],
   esbuild: ['infra/bundler'],
   preact: ['services/dashboard'],
-  chdb: ['services/local'],
+  chdb: ['services/cli/import', 'services/local'],
 };
 
 interface Import {

@@ -87,6 +87,7 @@ function contextOf(shop: Shop) {
   return {
     client: createControlClient(shop.control.transport, TOKEN),
     edge: { url: null, key: null },
+    clickhouse: null,
     nowMs: shop.nowMs,
     readFile(path: string) {
       const text = shop.files.get(path);

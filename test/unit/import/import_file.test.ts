@@ -1,6 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { SendError } from '#services/cli/import/edge_client.ts';
 import { type ImportPlan, importFile, previewFile } from '#services/cli/import/import_file.ts';
@@ -13,7 +14,7 @@ const NOW_MS = Date.UTC(2026, 10, 27, 12);
 const folder = mkdtempSync(join(tmpdir(), 'import-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const FORM: WantedForm = { format: null, encoding: 'utf-8', separator: null, columns: null };
+const FORM: WantedForm = { format: null, encoding: 'utf-8', separator: null, columns: null, clickhouse: null };
 const WANTED: WantedMapping = {
   columns: {},
   constants: { $action_source: 'physical_store' },
@@ -29,6 +30,7 @@ interface Given {
   form?: Partial<WantedForm>;
   wanted?: Partial<WantedMapping>;
   isAgain?: boolean;
+  clickhouse?: string | null;
 }
 
 let files = 0;
@@ -40,10 +42,13 @@ function written(content: string | Buffer, kind = 'csv'): string {
   return path;
 }
 
-async function planOf(path: string, { form: said, wanted, isAgain = false }: Given = {}): Promise<ImportPlan> {
+async function planOf(
+  path: string,
+  { form: said, wanted, isAgain = false, clickhouse = null }: Given = {},
+): Promise<ImportPlan> {
   const form = await readForm(path, { ...FORM, ...said });
   const mapping = resolveMapping({ ...WANTED, zone: form.zone ?? WANTED.zone, ...wanted }, form.columns, true);
-  return { path, site: 'shop', form, mapping, folder, isAgain };
+  return { path, site: 'shop', form, clickhouse, mapping, folder, isAgain };
 }
 
 /** What an edge got; it answers as the function says, by default that it took everything. */
@@ -127,7 +132,8 @@ test('a form that cannot be told is refused by a code', () =>
       [Buffer.from('Bon;Währung\n', 'latin1'), 'encoding_invalid'],
       ['', 'header_missing'],
       ['a;b,c\n', 'separator_ambiguous'],
-      ['PAR1', 'format_unknown', 'parquet'],
+      ['PK', 'format_unknown', 'xlsx'],
+      ['PAR1', 'file_unreadable', 'parquet'],
     ],
     async ([content, code, kind]) => {
       await expect(planOf(written(content, kind))).rejects.toMatchObject({ code });
@@ -190,6 +196,31 @@ test('rows of JSON that fail keep what they held', async () => {
     { import_line: 3, import_row: 'not JSON' },
     { import_line: 4, import_error: 'time_missing' },
   ]);
+});
+
+test('Parquet is read by ClickHouse: embedded, or the program that is named', async () => {
+  const path = join(folder, 'till.parquet');
+  // Written by pyarrow: groups of two rows, times with and without a zone, an index column of pandas.
+  copyFileSync(fileURLToPath(new URL('./fixtures/sales.parquet', import.meta.url)), path);
+  const embedded = fileURLToPath(new URL('../../../services/cli/import/embedded_clickhouse.ts', import.meta.url));
+  const program = join(folder, 'clickhouse');
+  writeFileSync(program, `#!/bin/sh\ntest "$1" = local && exec '${process.execPath}' '${embedded}' "$@"\n`, {
+    mode: 0o700,
+  });
+  const columns = { time: 'Datum', plz: 'kunde.plz', seen: 'seen', clock: 'Uhrzeit' };
+  const { got, counts, errorsPath, errors } = await imported(path, { wanted: { columns }, clickhouse: program });
+  const at = { timestamp: '2026-11-26T09:00:00.500Z' };
+  const shared = { plz: '01067', seen: '2026-11-26T10:00:00.500Z', clock: '10:30:00.000000' };
+  expect(got).toMatchObject([
+    { ...at, properties: { ...shared, order_id: '1', value: 1.5, email: 'jane@example.com' } },
+    { ...at, properties: { ...shared, order_id: '2', value: 1.234 } },
+    { ...at, properties: { ...shared, order_id: '1152921504606846977', value: 1000 } },
+  ]);
+  expect(counts).toMatchObject({ rows: 5, accepted: 3, repeated: 1, failed: { time_missing: 1 } });
+  expect(errorsPath).toBe(join(folder, 'till.errors.ndjson'));
+  expect(JSON.parse(errors)).toMatchObject({ import_line: 3, Bon: 3, Betrag: 2 });
+  const missing = readForm(path, { ...FORM, clickhouse: join(folder, 'none') });
+  await expect(missing).rejects.toMatchObject({ code: 'clickhouse_missing' });
 });
 
 const many = (count: number): string =>
