@@ -10,7 +10,7 @@ SELECT toDate(timestamp) AS day, uniqExact(person_id) AS people FROM events
 WHERE site_id = 'shop' AND timestamp >= now() - INTERVAL 30 DAY AND timestamp < now()
 GROUP BY day ORDER BY day;
 
--- 3. How many events an hour, from the roll-up?
+-- 3. How many events an hour?
 SELECT hour, sum(events) AS events FROM event_hours
 WHERE site_id = 'shop' AND hour >= now() - INTERVAL 7 DAY AND hour < now()
 GROUP BY hour ORDER BY hour;

@@ -75,7 +75,6 @@ export async function insertBlock(
   table: string,
   token: string,
   rows: readonly object[],
-  further: ClickHouseSettings = {},
 ): Promise<void> {
   const [first] = rows;
   if (first === undefined) return;
@@ -99,7 +98,7 @@ export async function insertBlock(
       columns: listed(fields) as [string, ...string[]],
       values: rows.map((row) => valuesOf(row, fields)),
       format: 'JSONCompactEachRow',
-      clickhouse_settings: { ...settingsOf(token), ...further },
+      clickhouse_settings: settingsOf(token),
     });
   } catch (error) {
     throw readError(error);

@@ -14,7 +14,6 @@ const SHARDED_BY: Record<string, string> = {
   repeated_events: 'cityHash64(site_id, event_hash)',
   erasing: 'cityHash64(erasure_id)',
   schema_migrations: 'cityHash64(name)',
-  // A view on each shard fills it from what is inserted there.
   event_hours: 'rand()',
 };
 
@@ -38,7 +37,7 @@ export class NotShardedError extends Error {
 export function onCluster(statements: readonly string[], cluster: string, database: string): string[] {
   return statements.flatMap((statement) => {
     const [, kind = '', name = ''] =
-      /^(CREATE TABLE IF NOT EXISTS|ALTER TABLE|CREATE MATERIALIZED VIEW IF NOT EXISTS|CREATE (?:OR REPLACE )?(?:VIEW|DICTIONARY)(?: IF NOT EXISTS)?) (\w+)/.exec(
+      /^(CREATE TABLE IF NOT EXISTS|ALTER TABLE|DROP TABLE IF EXISTS|CREATE MATERIALIZED VIEW IF NOT EXISTS|CREATE (?:OR REPLACE )?(?:VIEW|DICTIONARY)(?: IF NOT EXISTS)?) (\w+)/.exec(
         statement,
       ) ?? [];
     const rest = statement.slice(kind.length + 1 + name.length);
@@ -46,6 +45,8 @@ export function onCluster(statements: readonly string[], cluster: string, databa
     if (kind === '') return [statement];
     if (kind.startsWith('CREATE TABLE')) return tables(kind, name, rest, cluster, database);
     if (kind.startsWith('ALTER')) return altered(name, rest, cluster);
+    // A view has no second one; that it is not there is no error.
+    if (kind.startsWith('DROP')) return [made, `${kind} ${name}_local ON CLUSTER '${cluster}'${rest}`];
     return [kind.includes('MATERIALIZED') ? onShards(made) : made];
   });
 }

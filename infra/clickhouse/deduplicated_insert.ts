@@ -36,10 +36,7 @@ export async function retryInsert(
   }
   const found = await storedRows(warehouse, table, rows, progressed);
   const sentAgain = found.elsewhere.length;
-  // While the table knows the token, it drops the rows it has, and a view that lacks them still gets them.
-  const [known] = found.there;
-  const whole = known !== undefined && (await knowsToken(warehouse, table, known));
-  await insertBlock(warehouse, table, token, whole ? without(rows, found.elsewhere) : found.missing);
+  await insertBlock(warehouse, table, token, found.missing);
   let { missing } = await storedRows(warehouse, table, found.missing, progressed);
   for (let tries = 1; tries <= TRIES_MAX && missing.length > 0; tries++) {
     // The digest makes two processes that find the same rows missing insert them once.
@@ -70,28 +67,6 @@ export async function insertBlockFirst(
 function without(rows: readonly Row[], some: readonly Row[]): Row[] {
   const left = new Set(some);
   return rows.filter((row) => !left.has(row));
-}
-
-interface Tokens {
-  engine: string;
-  kept: number;
-  newest: number | string;
-}
-
-/**
- * Whether the table certainly knows the token of a row it has, and will in a moment: fewer blocks came since than half of the
- * tokens that it keeps. A part is named by its first and its last block, so a row in a merged part seems older than it is.
- * Tables of a cluster keep tokens for as long as there can be plans (`cluster.ts`).
- */
-async function knowsToken(warehouse: Warehouse, table: string, row: Row): Promise<boolean> {
-  const query = `SELECT engine, toUInt32OrZero(extract(engine_full, 'non_replicated_deduplication_window = (\\d+)')) AS kept,
-      (SELECT max(max_block_number) FROM system.parts WHERE database = currentDatabase() AND table = {table:String} AND active) AS newest
-    FROM system.tables WHERE database = currentDatabase() AND name = {table:String}`;
-  const [tokens] = await select<Tokens>(warehouse, query, { table });
-  if (tokens === undefined) return false;
-  if (!tokens.engine.endsWith('MergeTree') || tokens.engine.startsWith('Replicated')) return true;
-  const [, block] = /^[^_]+_(\d+)_/.exec((await partOf(warehouse, table, row)) ?? '') ?? [];
-  return block !== undefined && 2 * (Number(tokens.newest) - Number(block)) < tokens.kept;
 }
 
 type Row = object;
@@ -213,14 +188,6 @@ async function keysThere(warehouse: Warehouse, table: string, identity: Identity
   const key = `[toString(site_id), toString(toUInt16(toDate(${time}))), ${texts(columns.map(([sql]) => sql))}] AS key`;
   const from = `arrayStringConcat([${texts(origin)}]::Array(String), ':') AS origin`;
   return ask<{ key: string[]; origin: string }>(warehouse, table, identity, rows, `${key}, ${from}`);
-}
-
-/** The name of the part that holds a row; null if none does. */
-async function partOf(warehouse: Warehouse, table: string, row: Row): Promise<string | null> {
-  const identity = IDENTITIES[table];
-  if (identity === undefined) return null;
-  const [found] = await ask<{ part: string }>(warehouse, table, identity, [row], '_part AS part');
-  return found?.part ?? null;
 }
 
 async function ask<Answer>(

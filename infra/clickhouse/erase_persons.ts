@@ -1,4 +1,4 @@
-// Deletes the rows of persons, and what was counted of them, from every table.
+// Deletes the rows of persons from every table.
 
 import { insertBlock, run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
 import { alteredTable, localTable } from './cluster.ts';
@@ -78,22 +78,6 @@ export function createPersonEraser(warehouse: Warehouse, cluster: string | null)
     return found.flat();
   }
 
-  /**
-   * Takes their events out of the hourly counts; events are unsigned there, and wrap when they are added up.
-   *
-   * @param token Of the batch and round: the same again is dropped.
-   */
-  async function subtractHours(token: string): Promise<void> {
-    const rows =
-      await selectLong<object>(`SELECT site_id, toUnixTimestamp(toStartOfHour(toDateTime(timestamp, 'UTC'))) AS hour, event,
-        action_source, country, toString(toUInt64(-toInt64(count()))) AS events, -sum(ifNull(value, 0)) AS value
-      FROM event_rows WHERE (site_id, event_hash) GLOBAL IN (SELECT site_id, toUInt64(value) FROM erasing WHERE kind = 'event')
-      GROUP BY site_id, hour, event, action_source, country`);
-    // Else the rows would be spread otherwise the second time, past the tokens of the shards.
-    const pinned = cluster === null ? {} : { insert_shard_id: '1' };
-    await insertBlock(warehouse, 'event_hours', token, rows, pinned);
-  }
-
   /** Begins to delete from a table, where there is anything and nothing of the kind is under way. */
   async function beginDelete(table: ErasedTable, database: string): Promise<void> {
     const condition = DELETED[table](database);
@@ -130,7 +114,6 @@ export function createPersonEraser(warehouse: Warehouse, cluster: string | null)
   return {
     begin,
     count,
-    subtractHours,
     /** Begins to delete everything but the events themselves. */
     async deleteBesides(): Promise<void> {
       const database = await databaseName();

@@ -5,7 +5,6 @@ import { listed } from './merge_persons.ts';
 /** A row's age: that of an event which came late is from when it came, as what was accepted is to be found. */
 const AGED_BY = {
   event_rows: 'greatest(timestamp, received_at)',
-  event_hours: 'hour',
   delivery_outcomes: 'attempted_at',
   inventory: 'received_at',
   duplicates: 'received_at',

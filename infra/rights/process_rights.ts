@@ -55,7 +55,7 @@ const INDEX_COMMANDS = ['get', 'set', 'del', 'hset', 'hgetall', 'pexpire'];
 
 const DICTIONARIES = ['merged_persons_base', 'merged_persons_recent'];
 const PERSON_TABLES = 'person_links person_splits merged_persons';
-const AGING = ['event_rows', 'event_hours', 'delivery_outcomes', 'inventory', 'duplicates'];
+const AGING = ['event_rows', 'delivery_outcomes', 'inventory', 'duplicates'];
 
 /** The rights of a process at the installation that delivers to `destinations`; `destination` is that of a delivery. */
 export const rightsOf = (kind: ProcessKind, destinations: readonly string[], destination = ''): ProcessRights =>
@@ -191,7 +191,7 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
       { privileges: ['ALTER UPDATE'], on: ['event_rows'] },
       { privileges: ['ALTER DELETE'], on: ['merged_persons', ...AGING] },
       // Those in whose partitions rows of a site are too old.
-      { privileges: ['SELECT'], on: ['event_hours', 'inventory', 'duplicates'] },
+      { privileges: ['SELECT'], on: ['inventory', 'duplicates'] },
       { privileges: ['SYSTEM RELOAD DICTIONARY'], on: [] },
       {
         privileges: ['SELECT'],
@@ -242,7 +242,7 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
     clickhouse: [
       { privileges: ['SELECT', 'dictGet'], on: ['*'] },
       { privileges: ['SELECT'], on: words('system.mutations system.dictionaries') },
-      { privileges: ['INSERT'], on: words('erasing event_hours') },
+      { privileges: ['INSERT'], on: ['erasing'] },
       { privileges: ['TRUNCATE'], on: ['erasing'] },
       {
         privileges: ['ALTER DELETE'],

@@ -317,9 +317,6 @@ async function deleteRows(work: Work): Promise<void> {
     log,
     batch().map((one) => withErased(inPhase(one, 'deleting', 'rows', nowMs()), ofErasure(one.erasure_id))),
   );
-  const [first] = batch();
-  if (first === undefined) return;
-  await rows.subtractHours(`erasure/${first.batch}/${first.round}`);
   failpoint('erasure.step');
   await rows.deleteBesides();
   if (!(await areDeleted(work))) return;

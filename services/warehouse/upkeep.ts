@@ -61,11 +61,6 @@ const CHECK_SECONDS = [0.05, 0.1, 0.5, 1, 5, 10, 60, 300];
 
 /** Copies are for the trace of an event, which few look at later. */
 const DUPLICATE_DAYS_MAX = 30;
-/**
- * So late an event may come (pipelines/intake/timestamp.ts); counts of an hour do not say when theirs came, and nothing of
- * persons.
- */
-const LATE_DAYS_MAX = 731;
 
 /** Sets how long tables keep their rows, in days; 0: for ever. @throws WarehouseError */
 async function applyRetention(
@@ -76,7 +71,6 @@ async function applyRetention(
   const duplicateDays = outcomeDays === 0 ? DUPLICATE_DAYS_MAX : Math.min(outcomeDays, DUPLICATE_DAYS_MAX);
   for (const [table, days] of [
     ['event_rows', eventDays],
-    ['event_hours', eventDays === 0 ? 0 : eventDays + LATE_DAYS_MAX],
     ['delivery_outcomes', outcomeDays],
     ['inventory', outcomeDays],
     ['duplicates', duplicateDays],
@@ -88,14 +82,13 @@ async function applyRetention(
 
 /** Which rows are older than their site keeps them, by table. */
 export function siteRetention(sites: readonly Pick<Site, 'site_id' | 'event_days' | 'outcome_days'>[]) {
-  const daysOf = (of: 'event_days' | 'outcome_days', more = 0): SiteDays[] =>
+  const daysOf = (of: 'event_days' | 'outcome_days'): SiteDays[] =>
     sites.flatMap((site) => {
       const days = site[of] ?? null;
-      return days === null ? [] : [{ siteId: site.site_id, days: days + more }];
+      return days === null ? [] : [{ siteId: site.site_id, days }];
     });
   return new Map<AgingTable, SiteDays[]>([
     ['event_rows', daysOf('event_days')],
-    ['event_hours', daysOf('event_days', LATE_DAYS_MAX)],
     ['delivery_outcomes', daysOf('outcome_days')],
     ['inventory', daysOf('outcome_days')],
     ['duplicates', daysOf('outcome_days')],

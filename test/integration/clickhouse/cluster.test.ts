@@ -24,9 +24,9 @@ test('every migration is SQL for a cluster too, as ClickHouse reads it', async (
   for (const statement of statements) {
     // Not query(), whose FORMAT at the end belongs to no such statement.
     const { stream } = await database.warehouse.exec({ query: `EXPLAIN AST ${statement}` });
-    expect(await text(stream), statement).toMatch(/^(CreateQuery|AlterQuery|InsertQuery)/);
+    expect(await text(stream), statement).toMatch(/^(CreateQuery|AlterQuery|DropQuery|InsertQuery)/);
   }
-  const made = statements.filter((statement) => /^(CREATE|ALTER)/.test(statement));
+  const made = statements.filter((statement) => /^(CREATE|ALTER|DROP)/.test(statement));
   expect(made.filter((statement) => !statement.includes(" ON CLUSTER 'main'"))).toEqual([]);
 });
 
@@ -112,7 +112,7 @@ test('migrations, ages and the rewriting of persons go to the whole cluster', as
   const { applied } = await migrate(warehouse, 'http://127.0.0.1/svc', 'main');
   expect(applied).toEqual(readdirSync(FOLDER).sort());
   expect(commands[0]).toContain('TABLE IF NOT EXISTS schema_migrations_local');
-  const changes = commands.filter((query) => /^(CREATE|ALTER)/.test(query));
+  const changes = commands.filter((query) => /^(CREATE|ALTER|DROP)/.test(query));
   expect(changes.filter((query) => !query.includes(" ON CLUSTER 'main'"))).toEqual([]);
 
   commands.length = 0;

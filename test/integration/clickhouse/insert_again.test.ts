@@ -117,12 +117,6 @@ test.for(Object.entries(ROWS))('a block of %s whose token is there without its r
   expect(await countIn(database, table)).toBe(2 * COUNT);
 });
 
-/** Events of the roll-up; it is filled by what is inserted. */
-async function countInHours(database: Database): Promise<number> {
-  const [found] = (await rowsOf(database, 'SELECT sum(events) AS events FROM event_hours')) as { events: number }[];
-  return Number(found?.events ?? 0);
-}
-
 test.for(Object.entries(ROWS))('a block of %s goes in once though its token is forgotten', async ([table, rows]) => {
   const database = await withTable(table);
   const { warehouse, topic } = database;
@@ -141,21 +135,9 @@ test.for(Object.entries(ROWS))('a block of %s goes in once though its token is f
   for (const other of [2, 3, 4, 5, 6]) await insertBlock(warehouse, table, `${topic}/1/${other}-${other}`, rows(other));
   for (let times = 0; times < 2; times++) await retryInsert(warehouse, table, `${topic}/0/1-1`, rows(1));
   expect(await countIn(database, table)).toBe(6 * COUNT);
-  if (table === 'event_rows') expect(await countInHours(database)).toBe(6 * COUNT);
 });
 
-test('what a roll-up lacks of a block that is there goes in while its token is known', async () => {
-  const database = await withTable('event_rows');
-  const { warehouse, topic } = database;
-  const rows = ROWS['event_rows']?.(1) ?? [];
-  await warehouse.command({ query: 'DETACH TABLE event_hours_filled' });
-  await insertBlock(warehouse, 'event_rows', `${topic}/0/1-1`, rows);
-  await warehouse.command({ query: 'ATTACH TABLE event_hours_filled' });
-  for (let times = 0; times < 2; times++) await retryInsert(warehouse, 'event_rows', `${topic}/0/1-1`, rows);
-  expect([await countIn(database, 'event_rows'), await countInHours(database)]).toEqual([COUNT, COUNT]);
-});
-
-/** The first of an event stays, before and after merges, in the rows and in the roll-up. */
+/** The first of an event stays, before and after merges, in the rows and in the counts of hours. */
 test('an event that is sent again after its claim is forgotten changes nothing', async () => {
   const database = await withTable('event_rows');
   const { warehouse, topic } = database;

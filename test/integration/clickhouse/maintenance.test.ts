@@ -43,7 +43,7 @@ test('rows older than a table keeps them go, until it keeps them for ever again'
   await insert('two');
   await warehouse.command({ query: 'OPTIMIZE TABLE event_rows FINAL' });
   expect(await ids()).toEqual(['one-late', 'one-new', 'two-late', 'two-new', 'two-old']);
-  const others = ['event_hours', 'delivery_outcomes', 'inventory'] as const;
+  const others = ['delivery_outcomes', 'inventory'] as const;
   for (const table of others) await keepDays(warehouse, table, 400);
   // Tests behind this one have the same tables, and rows of any time.
   for (const table of others) await keepDays(warehouse, table, 0);
@@ -125,8 +125,8 @@ test('rows that a site keeps no longer are deleted once some are a week too old,
   const kept = (await ids()).filter((id) => id !== 'few-32');
   expect(kept).toEqual(['all-99', 'few-1', 'few-late', 'other-32']);
   expect(await drop()).toBe(0);
-  const others = ['event_hours', 'delivery_outcomes', 'inventory', 'duplicates'] as const;
+  const others = ['delivery_outcomes', 'inventory', 'duplicates'] as const;
   const dropped: number[] = [];
   for (const table of others) dropped.push(await dropAgedOfSites(warehouse, table, [few]));
-  expect(dropped).toEqual([3, 0, 0, 0]);
+  expect(dropped).toEqual([0, 0, 0]);
 });

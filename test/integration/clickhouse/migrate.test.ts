@@ -3,11 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
+import { insertBlock } from '#infra/clickhouse/client.ts';
 import { migrate, statementsOf } from '#infra/clickhouse/migrate.ts';
+import { eventRow } from '#test/harness/event_row.ts';
+import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { rowsOf, useClickhouse } from './warehouse_world.ts';
 
 const BASELINE = '0001_baseline.sql';
-const ALL = [BASELINE, '0002_names_of_copies.sql', '0003_erasing.sql'];
+const HOURS = '0004_counts_by_query.sql';
+const ALL = [BASELINE, '0002_names_of_copies.sql', '0003_erasing.sql', HOURS];
+const textOf = (name: string): string =>
+  readFileSync(new URL(`../../../infra/clickhouse/migrations/${name}`, import.meta.url), 'utf8');
 const create = useClickhouse();
 
 /** A folder of a test's own migrations; more can be put into it. */
@@ -28,8 +34,8 @@ test('each migration is applied once', async () => {
   );
 });
 
-test('a baseline that stopped after any statement is finished by the next run', { timeout: 60_000 }, async () => {
-  const text = readFileSync(new URL(`../../../infra/clickhouse/migrations/${BASELINE}`, import.meta.url), 'utf8');
+test('a baseline that stopped after any statement is finished by the next run', { timeout: 120_000 }, async () => {
+  const text = textOf(BASELINE);
   const whole = await create();
   await migrate(whole.warehouse, whole.url);
   const tables = 'SELECT name, engine FROM system.tables WHERE database = currentDatabase() ORDER BY name';
@@ -41,6 +47,22 @@ test('a baseline that stopped after any statement is finished by the next run', 
     expect((await migrate(database.warehouse, database.url)).applied).toEqual(ALL);
     expect(await rowsOf(database, tables)).toEqual(await rowsOf(whole, tables));
   }
+});
+
+test('hours are counted from the rows there were, though that change stopped half way', async () => {
+  const database = await create();
+  const { warehouse, url } = database;
+  const before = ALL.filter((name) => name !== HOURS);
+  const folder = folderWith(Object.fromEntries(before.map((name) => [name, textOf(name)])));
+  await migrate(warehouse, url, null, folder.url);
+  const event = sampleEvent({ value: 2, timestamp: Date.UTC(2026, 9, 5, 12, 30) });
+  await insertBlock(warehouse, 'event_rows', 'before', [eventRow({ coordinate: null, person: null, event })]);
+  const hours = () => rowsOf(database, 'SELECT * FROM event_hours');
+  const counted = await hours();
+  expect(counted).toMatchObject([{ site_id: 'shop', hour: '2026-10-05 12:00:00', event: 'page_view', value: 2 }]);
+  for (const query of statementsOf(textOf(HOURS), url)) await warehouse.command({ query });
+  await migrate(warehouse, url);
+  expect(await hours()).toEqual(counted);
 });
 
 const THINGS = `-- Things; with a semicolon at the end of a comment;

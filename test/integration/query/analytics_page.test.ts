@@ -131,7 +131,7 @@ test('a session ends with a pause of more than 30 minutes', async () => {
   expect(rows).toEqual([{ sessions, events: ledger.length }]);
 });
 
-test('the roll-up counts each event once, though its block comes again', async () => {
+test('counts of hours have each event once, though its block comes again', async () => {
   const world = await create();
   const { ledger, blocks } = makeWorld(2, 500);
   const unique = [...new Map(blocks.flat().map((row) => [`${row.site_id}/${row.event_id}`, row])).values()];
@@ -145,7 +145,7 @@ test('every column of every table and view says what it is', async () => {
   const bare = await rowsOf(
     database,
     `SELECT table, name FROM system.columns
-     WHERE database = currentDatabase() AND comment = '' AND table NOT IN ('schema_migrations', 'merged_persons_base', 'merged_persons_recent', 'event_hours_filled', 'merged_persons_filled')`,
+     WHERE database = currentDatabase() AND comment = '' AND table NOT IN ('schema_migrations', 'merged_persons_base', 'merged_persons_recent', 'merged_persons_filled')`,
   );
   expect(bare).toEqual([]);
 });

@@ -12,7 +12,7 @@ test.for([
   expect(untilHourMs(Date.UTC(2026, 10, 21, now), 3)).toBe(hours * HOUR_MS);
 });
 
-test('only sites that keep fewer days are looked at, and counts of hours stay for as long as an event may be late', () => {
+test('only sites that keep fewer days are looked at', () => {
   const site = (site_id: string, event_days: number | null, outcome_days: number | null) => ({
     site_id,
     event_days,
@@ -24,10 +24,6 @@ test('only sites that keep fewer days are looked at, and counts of hours stay fo
     event_rows: [
       { siteId: 'few', days: 30 },
       { siteId: 'both', days: 7 },
-    ],
-    event_hours: [
-      { siteId: 'few', days: 761 },
-      { siteId: 'both', days: 738 },
     ],
     ...{ delivery_outcomes: outcomes, inventory: outcomes, duplicates: outcomes },
   });
