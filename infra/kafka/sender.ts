@@ -1,6 +1,7 @@
-import type { Kafka } from 'kafkajs';
+import type { Kafka, Producer } from 'kafkajs';
 import { createWatchdog } from '#infra/concurrency/time_limits.ts';
 import { COMPRESSION } from './client.ts';
+import { openLeaders } from './partition_leaders.ts';
 import { explicitPartitioner } from './producers.ts';
 
 export interface SenderOptions {
@@ -41,8 +42,6 @@ interface PartitionQueue {
   waiting: Waiting[];
   /** The records of the open produce request, until Kafka or the client has answered for them. */
   inFlight: Waiting[];
-  /** Whether the loop that sends from the queue runs. */
-  pumping: boolean;
 }
 
 /** While more than half of the capacity is taken, a partition whose oldest record is older takes no more. */
@@ -51,27 +50,37 @@ const AGE_MS_MAX = 1_000;
 const AGE_SHARE_OF_DEADLINE = 0.5;
 const SWEEP_MS = 50;
 /**
- * Least time between two requests to a partition while records wait: a request costs the client the same whether it
- * holds one record or ten. A record that finds its partition idle never waits.
+ * Least time between two moments at which requests are made: one costs client and broker nearly the same whether it holds
+ * one record or ten. A record that comes later than that after the last one never waits.
  */
-const REQUEST_INTERVAL_MS = 5;
+const REQUEST_INTERVAL_MS = 20;
 const NOT_ACKNOWLEDGED: SendResult = { ok: false, code: 'not_acknowledged' };
 
 /**
- * One produce request per partition is in flight at a time; what arrives meanwhile goes in the next one. At rest a record
- * goes at once, under load requests grow by themselves. A request never spans partitions: kafkajs can report a partition as
- * written that it never wrote when a leader moves during such a request.
+ * One produce request holds what waits for the partitions that a broker leads, and a partition is in one open request at a
+ * time: what arrives meanwhile goes into a later one. At rest a record goes at once, under load requests grow by themselves.
  *
- * A request that outlives the deadline keeps its partition and its bytes until the client gives it up: what is held in
+ * A request of several partitions is sent once, as kafkajs can report a partition as written that it never wrote when it
+ * retries such a request after a leader has moved. Where it fails each of its partitions is sent by itself, with the client's
+ * retries; what it had written then stands twice, and dedup drops it.
+ *
+ * A request that outlives the deadline keeps its partitions and its bytes until the client gives it up: what is held in
  * memory is always counted, and a partition that does not answer is not asked again and again.
  */
 export async function createSender(options: SenderOptions) {
   const { kafka, topic, requestBytesMax, queuedBytesMax, deadlineMs, watchdogMs, isClusterAlive, onFatal } = options;
-  const producer = kafka.producer({ allowAutoTopicCreation: false, createPartitioner: explicitPartitioner });
-  await producer.connect();
+  const plain = { allowAutoTopicCreation: false, createPartitioner: explicitPartitioner };
+  const retrying = kafka.producer(plain);
+  const once = kafka.producer({ ...plain, retry: { retries: 0 } });
+  await Promise.all([retrying.connect(), once.connect()]);
+  const leaders = await openLeaders(kafka);
+  await leaders.learn([topic]);
   const watchdog = createWatchdog({ limitMs: watchdogMs, onFatal, counts: isClusterAlive });
   const queues = new Map<number, PartitionQueue>();
   let queuedBytes = 0;
+  let madeMs = Number.NEGATIVE_INFINITY;
+  let pause: NodeJS.Timeout | null = null;
+  let isLearning = false;
 
   function refusalOf(queue: PartitionQueue, bytes: number): SendRefusal | null {
     if (queuedBytes + bytes > queuedBytesMax) return { code: 'queue_full' };
@@ -80,25 +89,59 @@ export async function createSender(options: SenderOptions) {
     return ageMs > ageMsMax ? { code: 'queue_old' } : null;
   }
 
-  /** Sends a partition's records, one request after the other, until its queue is empty. */
-  async function pump(partition: number, queue: PartitionQueue): Promise<void> {
-    queue.pumping = true;
-    while (queue.waiting.length > 0) {
-      const batch = takeBatch(queue, requestBytesMax);
-      queue.inFlight = batch;
-      const startedMs = options.nowMs();
-      const result = await watchdog.watch('a produce request', () => produce(partition, batch));
-      release(batch);
-      for (const entry of batch) settle(entry, result);
-      queue.inFlight = [];
-      const pauseMs = startedMs + REQUEST_INTERVAL_MS - options.nowMs();
-      if (queue.waiting.length > 0 && pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  /** Makes requests of what waits, now or when the interval is over. */
+  function schedule(): void {
+    if (pause !== null || ![...queues.values()].some(isReady)) return;
+    const pauseMs = madeMs + REQUEST_INTERVAL_MS - options.nowMs();
+    if (pauseMs <= 0) makeRequests();
+    else {
+      pause = setTimeout(() => {
+        pause = null;
+        makeRequests();
+      }, pauseMs);
     }
-    queue.pumping = false;
   }
 
-  async function produce(partition: number, batch: readonly Waiting[]): Promise<SendResult> {
-    const messages = batch.map(({ value, headers }) => ({ partition, value, ...(headers && { headers }) }));
+  function makeRequests(): void {
+    madeMs = options.nowMs();
+    const ready = [...queues].filter(([, queue]) => isReady(queue));
+    for (const [, queue] of ready) queue.inFlight = takeBatch(queue, requestBytesMax);
+    for (const [leader, parts] of Map.groupBy(ready, ([partition]) => leaders.of(topic, partition))) {
+      if (leader === undefined) learnLeaders();
+      // Of no known leader, each by itself.
+      for (const request of packed(parts, leader === undefined ? 0 : requestBytesMax)) void sendTogether(request);
+    }
+  }
+
+  function learnLeaders(): void {
+    if (isLearning) return;
+    isLearning = true;
+    const learnt = leaders.learn([topic]).catch(() => undefined);
+    void learnt.finally(() => {
+      isLearning = false;
+    });
+  }
+
+  async function sendTogether(parts: readonly Part[]): Promise<void> {
+    if (parts.length === 1) return sendAlone(parts[0] as Part);
+    const result = await watchdog.watch('a produce request', () => produce(once, parts));
+    if (!result.ok) leaders.forget();
+    for (const part of parts) {
+      // What nobody waits for any more is not sent again.
+      const isGivenUp = part[1].inFlight.every((entry) => entry.settle === null);
+      if (result.ok || isGivenUp) finish(part, result);
+      else void sendAlone(part);
+    }
+  }
+
+  async function sendAlone(part: Part): Promise<void> {
+    finish(part, await watchdog.watch('a produce request', () => produce(retrying, [part])));
+  }
+
+  async function produce(producer: Producer, parts: readonly Part[]): Promise<SendResult> {
+    const messages = parts.flatMap(([partition, { inFlight }]) =>
+      inFlight.map(({ value, headers }) => ({ partition, value, ...(headers && { headers }) })),
+    );
     try {
       await producer.send({ topic, acks: -1, compression: COMPRESSION, timeout: deadlineMs, messages });
       return { ok: true };
@@ -106,6 +149,13 @@ export async function createSender(options: SenderOptions) {
       // Whether Kafka holds them is unknown: the sender of the request still has the events, and dedup drops what comes twice.
       return NOT_ACKNOWLEDGED;
     }
+  }
+
+  function finish([, queue]: Part, result: SendResult): void {
+    release(queue.inFlight);
+    for (const entry of queue.inFlight) settle(entry, result);
+    queue.inFlight = [];
+    schedule();
   }
 
   function release(batch: readonly Waiting[]): void {
@@ -128,14 +178,14 @@ export async function createSender(options: SenderOptions) {
   return {
     /** Resolves when Kafka holds the record, or when it cannot be said that it does. Never rejects. */
     async send(partition: number, value: Buffer, headers?: Record<string, string>): Promise<SendResult> {
-      const queue = queues.get(partition) ?? { waiting: [], inFlight: [], pumping: false };
+      const queue = queues.get(partition) ?? { waiting: [], inFlight: [] };
       queues.set(partition, queue);
       const refusal = refusalOf(queue, value.length);
       if (refusal !== null) return { ok: false, ...refusal };
       queuedBytes += value.length;
       const { promise, resolve } = Promise.withResolvers<SendResult>();
       queue.waiting.push({ value, headers, since: options.nowMs(), settle: resolve });
-      if (!queue.pumping) void pump(partition, queue);
+      schedule();
       return promise;
     },
     queuedBytes: (): number => queuedBytes,
@@ -143,9 +193,32 @@ export async function createSender(options: SenderOptions) {
     oldestMs: (): number => Math.max(0, options.nowMs() - Math.min(...[...queues.values()].map(sinceOf))),
     async stop(): Promise<void> {
       clearInterval(timer);
-      await producer.disconnect();
+      await Promise.all([retrying.disconnect(), once.disconnect(), leaders.close()]);
     },
   };
+}
+
+/** A partition, and its queue. */
+type Part = readonly [partition: number, queue: PartitionQueue];
+
+/** Parts that share a request while they are small: what is much would only hold up the others. */
+function packed(parts: readonly Part[], bytesMax: number): Part[][] {
+  const requests: Part[][] = [];
+  let room = 0;
+  for (const part of parts) {
+    const bytes = part[1].inFlight.reduce((sum, { value }) => sum + value.length, 0);
+    if (requests.length === 0 || bytes > room) {
+      requests.push([]);
+      room = bytesMax;
+    }
+    requests.at(-1)?.push(part);
+    room -= bytes;
+  }
+  return requests;
+}
+
+function isReady({ waiting, inFlight }: PartitionQueue): boolean {
+  return waiting.length > 0 && inFlight.length === 0;
 }
 
 function settle(entry: Waiting, result: SendResult): void {

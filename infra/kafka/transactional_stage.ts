@@ -1,7 +1,7 @@
 // A stage that consumes, produces and commits its offsets in one Kafka transaction, one producer for each group of partitions.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Admin, Kafka, Producer, TopicMessages, Transaction } from 'kafkajs';
+import type { Admin, Producer, TopicMessages, Transaction } from 'kafkajs';
 import { createMutex } from '#infra/concurrency/gates.ts';
 import { createWatchdog, WATCHDOG_MS, type Watchdog } from '#infra/concurrency/time_limits.ts';
 import { PartitionLostError } from '#infra/errors.ts';
@@ -15,6 +15,7 @@ import { nameOf, type TopicPartition } from './consumer/partition_state.ts';
 import { createPoisonPillGuard } from './consumer/poison_pill_guard.ts';
 import { type OffsetLog, openOffsetLog } from './offset_log.ts';
 import { type Committed, createGroupOffsets, type GroupOffsets, openTopicIds } from './offsets.ts';
+import { openLeaders, type PartitionLeaders } from './partition_leaders.ts';
 import { explicitPartitioner } from './producers.ts';
 import type { OutRecord } from './record.ts';
 
@@ -228,7 +229,9 @@ async function transact(stage: Stage, producer: Producer, parts: readonly Part[]
   const { leaders, log, offsets, options } = stage;
   const moved = parts.filter(({ metadata }) => metadata === '');
   const noted = moved.map(({ batch, next }) => log.recordOf(batch, { offset: next, metadata: '' }));
-  const requests = await leaders.requestsOf([...moved.flatMap(({ outputs }) => outputs), ...noted]);
+  const records = [...moved.flatMap(({ outputs }) => outputs), ...noted];
+  await leaders.learn([...new Set(records.map(({ topic }) => topic))]);
+  const requests = requestsByLeader(records, leaders.of);
   const transaction = await producer.transaction();
   // A transaction that only writes metadata sends nothing, and passes no failpoint.
   const at = moved.length > 0 ? failpoint : () => undefined;
@@ -336,39 +339,6 @@ export function createGather<Item>(flush: (items: readonly Item[]) => Promise<(E
       void flushAll();
       await flushed.promise;
     },
-  };
-}
-
-type PartitionLeaders = Awaited<ReturnType<typeof openLeaders>>;
-
-/**
- * Which broker leads each partition, as it was when it was last asked. Opens an admin client of its own: asked for the
- * metadata of some topics, the client forgets that of all others, which those may be in the middle of using that share it
- * (BrokerPool.refreshMetadata, kafkajs 2.2.4).
- */
-async function openLeaders(kafka: Kafka) {
-  const admin = kafka.admin();
-  await admin.connect();
-  const known = new Map<string, ReadonlyMap<number, number>>();
-
-  async function learn(topics: readonly string[]): Promise<void> {
-    const unknown = topics.filter((topic) => !known.has(topic));
-    if (unknown.length === 0) return;
-    const { topics: found } = await admin.fetchTopicMetadata({ topics: unknown });
-    for (const { name, partitions } of found) {
-      known.set(name, new Map(partitions.map(({ partitionId, leader }) => [partitionId, leader])));
-    }
-  }
-
-  return {
-    /** What is to be sent, as one request for each broker, or several in this order where one partition gets much. */
-    async requestsOf(records: readonly OutRecord[]): Promise<TopicMessages[][]> {
-      await learn([...new Set(records.map(({ topic }) => topic))]);
-      return requestsByLeader(records, (topic, partition) => known.get(topic)?.get(partition));
-    },
-    /** A request failed, perhaps as a leader has moved: who leads is asked anew. */
-    forget: (): void => known.clear(),
-    close: (): Promise<void> => admin.disconnect(),
   };
 }
 

@@ -7,23 +7,30 @@ const WATCHDOG_MS = 60_000;
 
 interface Broker {
   kafka: SenderOptions['kafka'];
-  /** Open produce requests, oldest first: each is answered by calling it. */
-  open: { partition: number; acknowledge(): void; fail(): void }[];
+  /** Open produce requests, oldest first: each is answered by calling it. `once`: the client does not try it again. */
+  open: { partitions: number[]; once: boolean; acknowledge(): void; fail(): void }[];
 }
 
-/** A broker that answers only when told to. */
+const PARTITIONS = [0, 1, 2, 3];
+/** The brokers that lead them. */
+const LEADERS = [7, 7, 8, 7];
+
+/** Brokers that answer only when told to. */
 function silentBroker(): Broker {
   const open: Broker['open'] = [];
-  const producer = {
-    connect: async () => undefined,
-    disconnect: async () => undefined,
+  const connection = { connect: async () => undefined, disconnect: async () => undefined };
+  const producer = ({ retry }: { retry?: { retries: number } }) => ({
+    ...connection,
     send: ({ messages }: { messages: { partition: number }[] }) =>
       new Promise<void>((resolve, reject) => {
-        const partition = messages[0]?.partition ?? -1;
-        open.push({ partition, acknowledge: resolve, fail: () => reject(new Error('broker')) });
+        const partitions = [...new Set(messages.map(({ partition }) => partition))];
+        const once = retry?.retries === 0;
+        open.push({ partitions, once, acknowledge: resolve, fail: () => reject(new Error('broker')) });
       }),
-  };
-  return { open, kafka: { producer: () => producer } as unknown as SenderOptions['kafka'] };
+  });
+  const partitions = PARTITIONS.map((partitionId) => ({ partitionId, leader: LEADERS[partitionId] }));
+  const admin = () => ({ ...connection, fetchTopicMetadata: async () => ({ topics: [{ name: 't', partitions }] }) });
+  return { open, kafka: { producer, admin } as unknown as SenderOptions['kafka'] };
 }
 
 let sender: PartitionSender | undefined;
@@ -87,7 +94,7 @@ test('a partition whose oldest record is old takes no more, and no other suffers
   await vi.advanceTimersByTimeAsync(200);
   expect(await sender.send(0, bytes(10))).toEqual(REFUSED('queue_old'));
   const other = answerOf(sender.send(1, bytes(10)));
-  open.find(({ partition }) => partition === 1)?.acknowledge();
+  open.find(({ partitions }) => partitions.includes(1))?.acknowledge();
   await vi.advanceTimersByTimeAsync(10);
   expect(other()).toEqual({ ok: true });
 });
@@ -133,6 +140,75 @@ test('records that come while a request is open go together in the next one, up 
   open[1]?.acknowledge();
   await vi.advanceTimersByTimeAsync(20);
   expect(sent.map((answer) => answer()?.ok)).toEqual([true, true, true, undefined]);
+  expect(open).toHaveLength(3);
+});
+
+test('what waits for the partitions of a broker is one request, and a request of several is not tried again', async () => {
+  const { sender, open } = await start();
+  for (const partition of [0, 1, 2, 3, 1]) void sender.send(partition, bytes(10));
+  await vi.advanceTimersByTimeAsync(20);
+  expect(open.map(({ partitions, once }) => [partitions, once])).toEqual([
+    [[0], false],
+    [[1, 3], true],
+    [[2], false],
+  ]);
+});
+
+test('much for one partition does not hold up the others of its broker', async () => {
+  const { sender, open } = await start();
+  void sender.send(2, bytes(10));
+  for (const [partition, size] of [
+    [0, 450],
+    [1, 100],
+    [3, 100],
+  ] as const) {
+    void sender.send(partition, bytes(size));
+  }
+  await vi.advanceTimersByTimeAsync(20);
+  expect(open.map(({ partitions }) => partitions)).toEqual([[2], [0], [1, 3]]);
+});
+
+test('of a request of several partitions that fails each is sent by itself', async () => {
+  const { sender, open } = await start();
+  void sender.send(2, bytes(10));
+  const [zero, one] = [0, 1].map((partition) => answerOf(sender.send(partition, bytes(10))));
+  await vi.advanceTimersByTimeAsync(20);
+  open[1]?.fail();
+  await vi.advanceTimersByTimeAsync(20);
+  expect([zero?.(), one?.()]).toEqual([undefined, undefined]);
+  expect(open.slice(2).map(({ partitions, once }) => [partitions, once])).toEqual([
+    [[0], false],
+    [[1], false],
+  ]);
+  open[2]?.acknowledge();
+  open[3]?.fail();
+  await vi.advanceTimersByTimeAsync(20);
+  expect([zero?.(), one?.(), sender.queuedBytes()]).toEqual([{ ok: true }, REFUSED('not_acknowledged'), 10]);
+});
+
+test('what nobody waits for any more is not sent again', async () => {
+  const { sender, open } = await start();
+  void sender.send(2, bytes(10));
+  for (const partition of [0, 1]) void sender.send(partition, bytes(10));
+  await vi.advanceTimersByTimeAsync(2 * DEADLINE_MS);
+  open[1]?.fail();
+  await vi.advanceTimersByTimeAsync(20);
+  expect([open.length, sender.queuedBytes()]).toEqual([2, 10]);
+});
+
+test('records that come one after the other share a request, and one that comes late goes at once', async () => {
+  const { sender, open } = await start();
+  for (let sent = 0; sent < 4; sent++) {
+    void sender.send(0, bytes(10));
+    open.at(-1)?.acknowledge();
+    await vi.advanceTimersByTimeAsync(2);
+  }
+  expect(open).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(open).toHaveLength(2);
+  open[1]?.acknowledge();
+  await vi.advanceTimersByTimeAsync(20);
+  void sender.send(0, bytes(10));
   expect(open).toHaveLength(3);
 });
 
