@@ -1,6 +1,7 @@
 import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import { type QuotaConfig, quotaConfig } from '#infra/config/service_config.ts';
 import { consume } from '#infra/kafka/consumer/consume.ts';
+import { FETCH_BYTES_MIN } from '#infra/kafka/consumer/consumption.ts';
 import { committedOffset } from '#infra/kafka/offsets.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import { createMonthUseView, createQuotaStore } from '#infra/redis/quota/quota.ts';
@@ -15,6 +16,7 @@ import { startUsageUpkeep } from './usage_upkeep.ts';
 
 /** Nothing waits for a settlement: what an edge reserved counts against the month until it is settled. */
 const LINGER_MS = 1_000;
+const FETCH_WAIT_MS = 500;
 
 /**
  * Reads `quota.counts`, settles each batch in Redis, then writes usage to `quota.usage` and each record that cannot be read to
@@ -46,6 +48,8 @@ runStage<QuotaConfig>('quota', quotaConfig, async (runtime, config) => {
     ...options,
     topics: [TOPICS.counts],
     lingerMs: LINGER_MS,
+    fetchBytesMin: FETCH_BYTES_MIN,
+    fetchWaitMs: FETCH_WAIT_MS,
     handlers: {
       async acquire(at, _generation, progressed) {
         // The offset before the usage: what another process settles between the two is in the usage, and counts once.

@@ -52,8 +52,10 @@ export interface ConsumeOptions {
    * merged into one batch (default 4 MiB). What arrives within `lingerMs` must fit, or the queue of fetches is always full.
    */
   bytesPerPartitionMax?: number;
-  /** Bytes that a fetch waits for, for a tenth of a second at most. Default 1: whatever is there. */
+  /** Bytes that a fetch waits for. Default 1: whatever is there. */
   fetchBytesMin?: number;
+  /** The longest that it waits for them, in milliseconds. Default 100. A consumer that stops or joins waits for it, too. */
+  fetchWaitMs?: number;
   /** Least time between the starts of two batches, in milliseconds; what arrives meanwhile goes into one batch. */
   lingerMs?: number;
   /** Partitions of a topic in one partition group, which one member has as a whole. Default 1. */

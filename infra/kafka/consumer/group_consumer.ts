@@ -7,7 +7,6 @@ import { drainingAssigner, type GroupListener } from '../kafkajs_patches/group_p
 import type { ConsumeOptions } from './consumption.ts';
 import type { TopicPartition } from './partition_state.ts';
 
-/** The longest that a fetch waits for its least bytes. */
 const FETCH_WAIT_MS = 100;
 /** Partitions that were added to a topic are read after this long: the client looks for them when it renews its metadata. */
 const METADATA_MS_MAX = 10_000;
@@ -23,7 +22,7 @@ export function createGroupConsumer(options: Omit<ConsumeOptions, 'handlers'>, l
     rebalanceTimeout: 30_000,
     heartbeatInterval: Math.floor(options.sessionTimeoutMs / 6),
     minBytes: options.fetchBytesMin ?? 1,
-    maxWaitTimeInMs: FETCH_WAIT_MS,
+    maxWaitTimeInMs: options.fetchWaitMs ?? FETCH_WAIT_MS,
     maxBytesPerPartition: options.bytesPerPartitionMax ?? PARTITION_BYTES_MAX,
     maxBytes: 16 * 1024 * 1024,
     readUncommitted: false,
