@@ -73,6 +73,17 @@ export const COMMAND_LINE = Type.Object({
     defaultText: 'the package chdb',
     description: "ClickHouse's program (`clickhouse`), by which `svc import` reads Parquet.",
   }),
+  s3: Type.Object({
+    endpoint: optionalText('AWS_ENDPOINT_URL_S3', {
+      ...HTTP_URL,
+      defaultText: "AWS's of the region",
+      description: 'Of another provider, for `svc import watch s3://…`.',
+    }),
+    region: text('AWS_REGION', { default: 'us-east-1', allowed: 'region', description: 'Of the bucket.' }),
+    accessKeyId: optionalText('AWS_ACCESS_KEY_ID', { defaultText: 'none', description: 'May list and get objects.' }),
+    secretAccessKey: optionalText('AWS_SECRET_ACCESS_KEY', { defaultText: 'none', description: 'Its secret.' }),
+    sessionToken: optionalText('AWS_SESSION_TOKEN', { defaultText: 'none', description: 'Of temporary keys.' }),
+  }),
 });
 
 const COMMAND_LINE_AND_FOLDER = Type.Object({ ...LOCAL.properties, ...COMMAND_LINE.properties });

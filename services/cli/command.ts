@@ -1,6 +1,7 @@
 // What a command is, its options, and the table that a list or a resource is printed as.
 
 import { Option } from 'commander';
+import type { CommandLineConfig } from '#infra/config/local_config.ts';
 import { type ControlClient, pathOf, type Query } from '#services/control_api/client.ts';
 import type { Meta } from '#services/control_api/fields.ts';
 import { renderList, renderTable, renderTime } from '#services/stage/terminal.ts';
@@ -30,6 +31,8 @@ export interface Context {
   edge: { url: string | null; key: string | null };
   /** The program that reads Parquet; null: the embedded one. */
   clickhouse: string | null;
+  /** Where buckets are, and keys for them. */
+  s3: CommandLineConfig['s3'];
   /** A file of the folder that holds everything local; null where there is none. */
   readLocal(name: string): string | null;
   /** For commands that wait for something: lines that are no part of the outcome, and pauses. */

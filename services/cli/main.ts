@@ -35,6 +35,9 @@ async function openContext(): Promise<Context> {
     get clickhouse() {
       return commandLineConfig(env).clickhouse;
     },
+    get s3() {
+      return commandLineConfig(env).s3;
+    },
     nowMs: Date.now(),
     readFile: (path) => readFileSync(path, 'utf8'),
     readStdin: () => readFileSync(STDIN, 'utf8'),

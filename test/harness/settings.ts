@@ -28,6 +28,7 @@ export async function openSettings({ ready }: ControlledService): Promise<Settin
       readStdin: () => '',
       edge: { url: null, key: null },
       clickhouse: null,
+      s3: { endpoint: null, region: 'us-east-1', accessKeyId: null, secretAccessKey: null, sessionToken: null },
       readLocal: () => null,
       watch: { say: () => undefined, sleep },
     }),

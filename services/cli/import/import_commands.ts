@@ -1,5 +1,6 @@
 // Commands that import sales from files: offline conversions of tills and back offices.
 
+import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { hashKey, isKeyFormat } from '#pipelines/settings/callers.ts';
 import { ControlRefusal, ControlUnavailableError, pathOf } from '#services/control_api/client.ts';
@@ -16,6 +17,7 @@ import {
   UsageError,
 } from '../command.ts';
 import { readCount, readObject, readText } from '../read.ts';
+import { createBucketInbox, readBucketAddress } from './bucket_inbox.ts';
 import { httpEdge } from './edge_client.ts';
 import {
   type Imported,
@@ -100,25 +102,32 @@ export const importCommands: Commands = {
     },
   },
   'import watch <FOLDER>': {
-    summary: 'Import the files that come into a folder, one at a time, until it is ended',
-    subject: 'files go to done or failed in it once they are imported or cannot be',
+    summary: 'Import the files that come into a folder or bucket, one at a time, until it is ended',
+    subject: 'files go to done or failed in it once they are imported or cannot be; or s3://bucket/prefix',
     options: [
       ...OPTIONS,
+      option('folder <FOLDER>', 'Of a bucket: where its files are fetched to, with progress and errors'),
       option('every <SECONDS>', `How often to look; a file is taken when it has not grown meanwhile (${EVERY_S})`),
       option('once', 'End when there are no more files'),
     ],
-    examples: ['import watch /var/sales --site shop --zone Europe/Berlin --mapping till.json'],
+    examples: [
+      'import watch /var/sales --site shop --zone Europe/Berlin --mapping till.json',
+      'import watch s3://sales/tills/ --folder /var/lib/sales --site shop --zone Europe/Berlin',
+    ],
     async run(args, context) {
       const wanted = wantedOf(args, context);
+      const { folder, fetchNew } = inboxOf(args, context);
       const ports = await portsOf(args, context);
-      const counts = await watchFolder(args.subject, {
+      const counts = await watchFolder(folder, {
+        fetchNew: fetchNew ?? (async () => ({ hasMore: false, left: 0 })),
+        keepsDone: fetchNew === null,
         everyMs: readCount(args.text('every') ?? EVERY_S, 'every') * 1000,
         isOnce: args.flag('once'),
         say: ports.say,
         sleep: ports.sleep,
         importOne: async (path) => {
           const plan = await planOf(path, wanted, args, context);
-          const imported = await importFile({ ...plan, folder: args.subject }, ports);
+          const imported = await importFile({ ...plan, folder }, ports);
           ports.say(shownImport(plan, imported).text);
           return imported;
         },
@@ -128,6 +137,22 @@ export const importCommands: Commands = {
     },
   },
 };
+
+/** The folder that is watched, and how files come into it; null: by others. @throws UsageError */
+function inboxOf(args: Arguments, { s3, watch }: Context) {
+  const folder = args.text('folder');
+  if (!args.subject.startsWith('s3://')) return { folder: args.subject, fetchNew: null };
+  const address = readBucketAddress(args.subject);
+  if (address === null) throw new UsageError('bucket_malformed', 'a bucket is s3://name or s3://name/prefix');
+  if (folder === undefined) throw new UsageError('flag_missing', '--folder is missing: where files are fetched to');
+  const { accessKeyId, secretAccessKey, sessionToken, region, endpoint } = s3;
+  if (accessKeyId === null || secretAccessKey === null) {
+    throw new UsageError('bucket_keys_missing', 'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
+  }
+  mkdirSync(folder, { recursive: true });
+  const bucket = { name: address.name, endpoint, credentials: { accessKeyId, secretAccessKey, sessionToken, region } };
+  return { folder, fetchNew: createBucketInbox(bucket, address.prefix, folder, watch.say) };
+}
 
 /** What an import of a file is to do. @throws UsageError */
 async function planOf(

@@ -25,6 +25,10 @@ export interface WatchPorts {
   isOnce: boolean;
   say(line: string): void;
   sleep(ms: number): Promise<void>;
+  /** Brings in further files; those that are left now. @throws UsageError; SendError where they can be had later */
+  fetchNew(): Promise<{ hasMore: boolean; left: number }>;
+  /** What was imported is kept in `done`. */
+  keepsDone: boolean;
   /** Imports a file whole. @throws UsageError for one that cannot be imported; SendError for one that can be later */
   importOne(path: string): Promise<Imported>;
 }
@@ -41,6 +45,9 @@ const FILE = /\.(?:csv|tsv|txt|ndjson|jsonl|parquet)$/i;
 const OTHERS = /^\.|\.errors\.\w+$|\.(?:part|tmp|filepart|crdownload)$/i;
 const LOCK = '.import.lock';
 
+/** Whether a file of this name is taken. */
+export const isImportName = (name: string): boolean => FILE.test(name) && !OTHERS.test(name);
+
 /**
  * Looks again and again for files that have stopped growing, and imports them in the order of their names. What was not finished
  * when the process ended goes on at its next start. A file that the edge does not take now stays, and is tried again.
@@ -56,6 +63,7 @@ export async function watchFolder(folder: string, ports: WatchPorts): Promise<Wa
   try {
     for (const name of ['done', 'failed']) mkdirSync(join(folder, name), { recursive: true });
     dropLeftovers(folder);
+    let { hasMore, left } = await fetched(ports);
     let before = sizesOf(folder);
     for (;;) {
       await ports.sleep(ports.everyMs);
@@ -64,10 +72,21 @@ export async function watchFolder(folder: string, ports: WatchPorts): Promise<Wa
       const isHalted = await takeAll(folder, ready.sort(), counts, ports);
       before = now;
       const waiting = sizesOf(folder).size;
-      if (ports.isOnce && (isHalted || waiting === 0)) return { ...counts, waiting };
+      if (ports.isOnce && (isHalted || (waiting === 0 && !hasMore))) return { ...counts, waiting: waiting + left };
+      if (waiting === 0) ({ hasMore, left } = await fetched(ports));
     }
   } finally {
     rmSync(join(folder, LOCK), { force: true });
+  }
+}
+
+async function fetched({ fetchNew, say }: WatchPorts): Promise<{ hasMore: boolean; left: number }> {
+  try {
+    return await fetchNew();
+  } catch (error) {
+    if (!(error instanceof SendError)) throw error;
+    say(`${error.code}: ${error.message}; tried again`);
+    return { hasMore: false, left: 1 };
   }
 }
 
@@ -76,7 +95,7 @@ async function takeAll(
   folder: string,
   names: readonly string[],
   counts: Watched,
-  { importOne, say }: WatchPorts,
+  { importOne, keepsDone, say }: WatchPorts,
 ): Promise<boolean> {
   for (const name of names) {
     const path = join(folder, name);
@@ -84,7 +103,8 @@ async function takeAll(
       const { errorsPath } = await importOne(path);
       // The file itself last: while it is here, what is missing is done at the next start.
       if (errorsPath !== null && existsSync(errorsPath)) move(errorsPath, join(folder, 'done'));
-      move(path, join(folder, 'done'));
+      if (keepsDone) move(path, join(folder, 'done'));
+      else rmSync(path);
       counts.imported++;
     } catch (error) {
       if (error instanceof SendError) {
@@ -106,7 +126,7 @@ async function takeAll(
 function sizesOf(folder: string): Map<string, string> {
   const sizes = new Map<string, string>();
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    if (!entry.isFile() || !FILE.test(entry.name) || OTHERS.test(entry.name)) continue;
+    if (!entry.isFile() || !isImportName(entry.name)) continue;
     const found = statSync(join(folder, entry.name), { throwIfNoEntry: false });
     if (found !== undefined) sizes.set(entry.name, `${found.size} ${found.mtimeMs}`);
   }

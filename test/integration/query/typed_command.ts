@@ -19,6 +19,7 @@ export function commandLine(
         readStdin: () => '',
         edge: { url: null, key: null },
         clickhouse: null,
+        s3: { endpoint: null, region: 'us-east-1', accessKeyId: null, secretAccessKey: null, sessionToken: null },
         readLocal: () => null,
         watch: { say: () => undefined, sleep: async () => undefined },
       }),

@@ -88,6 +88,7 @@ function contextOf(shop: Shop) {
     client: createControlClient(shop.control.transport, TOKEN),
     edge: { url: null, key: null },
     clickhouse: null,
+    s3: { endpoint: null, region: 'us-east-1', accessKeyId: null, secretAccessKey: null, sessionToken: null },
     nowMs: shop.nowMs,
     readFile(path: string) {
       const text = shop.files.get(path);

@@ -23,7 +23,10 @@ test('a variable that is read, and one that is empty, give no warning', () => {
 });
 
 /** Names whose beginnings are everybody's. */
-const SHARED = ['LOG_LEVEL', 'LOCAL_DIR', 'JAVA_HOME', 'PATH', 'NO_COLOR'];
+const SHARED = [
+  ...['LOG_LEVEL', 'LOCAL_DIR', 'JAVA_HOME', 'PATH', 'NO_COLOR'],
+  ...['AWS_ACCESS_KEY_ID', 'AWS_ENDPOINT_URL_S3', 'AWS_REGION', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
+];
 
 test('a misspelt end of any variable of ours is noticed', () => {
   const names = Object.values(settingGroups([])).flatMap((group) => group.map(({ facts }) => facts.variable));

@@ -36,6 +36,8 @@ async function watched(
   const counts = await watchFolder(folder, {
     everyMs: 1,
     isOnce: true,
+    keepsDone: true,
+    fetchNew: async () => ({ hasMore: false, left: 0 }),
     say: (line) => void said.push(line),
     sleep: async () => onLook(++looks),
     async importOne(path) {
