@@ -68,7 +68,7 @@ export const COMMAND_LINE = Type.Object({
     defaultText: 'the local key',
     description: 'A server key of the site, for `svc import`.',
   }),
-  clickhouse: optionalText('SVC_CLICKHOUSE', {
+  clickhouse: optionalText('SVC_CLICKHOUSE_PROGRAM', {
     allowed: 'program',
     defaultText: 'the package chdb',
     description: "ClickHouse's program (`clickhouse`), by which `svc import` reads Parquet.",

@@ -1,7 +1,7 @@
 // A process of its own: `clickhouse local --query SQL` by the chdb package, whose library would stay in the importer's memory.
 
 import { once } from 'node:events';
-import { NOT_INSTALLED } from './parquet.ts';
+import { FINISHED, NOT_INSTALLED } from './parquet.ts';
 
 /** Of Node, and of chdb where it has no build for this platform. */
 const MISSING = new Set(['ERR_MODULE_NOT_FOUND', 'CHDB_PLATFORM']);
@@ -14,6 +14,9 @@ try {
   for await (const chunk of new Session().queryStream(process.argv.at(-1) ?? '')) {
     if (!process.stdout.write(chunk.raw())) await once(process.stdout, 'drain');
   }
+  // Writes to pipes are over when they return. The library's own clean-up at exit may crash while its threads run.
+  process.stderr.write(FINISHED);
+  process.kill(process.pid, 'SIGKILL');
 } catch (error) {
   process.stderr.write(`${String(error)}\n`);
   process.exitCode = isMissing(error) ? NOT_INSTALLED : 1;

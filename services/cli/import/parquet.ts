@@ -10,6 +10,8 @@ import { UsageError } from '../command.ts';
 const EMBEDDED = fileURLToPath(new URL('./embedded_clickhouse.ts', import.meta.url));
 /** Exit status of the embedded one where its package is not installed. */
 export const NOT_INSTALLED = 3;
+/** What the embedded one says last when it has written all rows, however it ends then. */
+export const FINISHED = 'finished\n';
 const STDERR_CHARACTERS_MAX = 16 * 1024;
 /** Of pandas: the number of the row in its file, by which equal sales of two files would differ. */
 const INDEX_COLUMN = /^__index_level_\d+__$/;
@@ -94,9 +96,9 @@ async function* run(program: string | null, path: string, query: string): AsyncG
   try {
     yield* child.stdout as AsyncIterable<Buffer>;
     const end = await ended;
-    if (end === 0) return;
+    if (end === 0 || complaint.endsWith(FINISHED)) return;
     if (end instanceof Error || end === NOT_INSTALLED) {
-      const hint = 'name its program in SVC_CLICKHOUSE, or install the npm package chdb';
+      const hint = 'name its program in SVC_CLICKHOUSE_PROGRAM, or install the npm package chdb';
       throw new UsageError('clickhouse_missing', `Parquet is read by ClickHouse, which is not here: ${hint}`);
     }
     // Its messages may quote rows; the names of its errors do not.
