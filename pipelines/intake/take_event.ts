@@ -1,11 +1,9 @@
 // From the body of a request to events as they are stored.
 import { cleanProperties, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { Found } from '#pipelines/privacy/collect_identifiers.ts';
-import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { isReachableAddress } from '#pipelines/privacy/ip_addresses.ts';
-import { isPlaceholderId, isRounded, numberId } from '#pipelines/privacy/placeholder_ids.ts';
-import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
-import { idWorkBudget, startEvent, type WorkBudget } from '#pipelines/privacy/work_budget.ts';
+import { isRounded } from '#pipelines/privacy/placeholder_ids.ts';
+import { startEvent, type WorkBudget } from '#pipelines/privacy/work_budget.ts';
 import type { Event } from '#schemas/event.ts';
 import {
   beginRequest,
@@ -21,9 +19,12 @@ import {
   type Visitor,
   visitorOf,
 } from './call.ts';
+import { type Columns, propertiesText, readColumns } from './columns.ts';
 import { eventIdOf, isIndistinct } from './event_id.ts';
-import { cleanEventName, REJECTIONS, type RejectionCode, readShortText } from './rejections.ts';
-import { own, readSentEvent } from './sent_event.ts';
+import { ScannedEvent } from './fast_path/scan_body.ts';
+import { takeScanned } from './fast_path/take_scanned.ts';
+import { cleanEventName, REJECTIONS, type RejectionCode } from './rejections.ts';
+import { readSentEvent } from './sent_event.ts';
 import { isIdentifyName } from './site_rules.ts';
 import { readSentAt } from './timestamp.ts';
 
@@ -106,6 +107,11 @@ type EventOutcome =
 function processEvent(sent: unknown, call: IntakeRequest): EventOutcome {
   if (call.dropAll !== null) return { kind: 'dropped', reason: call.dropAll };
   startEvent(call.budget);
+  if (sent instanceof ScannedEvent) return takeScanned(sent, call) ?? processParsed(sent.parsed(), call);
+  return processParsed(sent, call);
+}
+
+function processParsed(sent: unknown, call: IntakeRequest): EventOutcome {
   const read = readSentEvent(sent, call.context, call.countries, call.budget);
   if (!read.ok) return reject(read.code);
   const { countries, name } = read.event;
@@ -260,105 +266,6 @@ function anonymousEvent(read: ReadEvent, device: Device, visitor: Visitor, call:
 
 function reject(code: RejectionCode): EventOutcome {
   return { kind: 'rejected', code, message: REJECTIONS[code] };
-}
-
-/** Without a leading plus: that is rather a phone number in the wrong field. */
-const DECIMAL = /^-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
-const CURRENCY = /^[A-Za-z]{3}$/;
-const NUMBER_CHARACTERS_MAX = 40;
-
-/** The business fields that have columns of their own, and the properties that do not stay beside their column. */
-interface Columns {
-  value: number | null;
-  currency: string | null;
-  order_id: string | null;
-  lifted: ReadonlySet<string>;
-}
-
-const NOTHING_LIFTED: ReadonlySet<string> = new Set();
-const ACTION_SOURCE_LIFTED: ReadonlySet<string> = new Set(['$action_source']);
-
-/**
- * Reads value, currency and order_id. They stay among the properties too, so that nothing a sender measured is lost to a
- * typing mistake, and so that the properties of most events are passed on without being copied.
- */
-function readColumns(
-  properties: Readonly<Record<string, unknown>>,
-  secret: Buffer,
-  countries: readonly string[],
-  budget?: WorkBudget,
-): Columns {
-  const value = readValue(own(properties, 'value'));
-  const currency = readCurrency(own(properties, 'currency'));
-  const order_id = readOrderId(own(properties, 'order_id'), secret, countries, budget);
-  const lifted = Object.hasOwn(properties, '$action_source') ? ACTION_SOURCE_LIFTED : NOTHING_LIFTED;
-  return { value, currency, order_id, lifted };
-}
-
-function readValue(sent: unknown): number | null {
-  if (typeof sent === 'number') return Number.isFinite(sent) ? sent : null;
-  if (typeof sent !== 'string' || sent.length > NUMBER_CHARACTERS_MAX) return null;
-  const text = sent.trim();
-  const number = DECIMAL.test(text) ? Number(text) : Number.NaN;
-  return Number.isFinite(number) ? number : null;
-}
-
-function readCurrency(sent: unknown): string | null {
-  const text = typeof sent === 'string' ? sent.trim() : '';
-  return CURRENCY.test(text) ? text.toUpperCase() : null;
-}
-
-function readOrderId(sent: unknown, secret: Buffer, countries: readonly string[], budget?: WorkBudget): string | null {
-  const id = readShortText(typeof sent === 'number' && Number.isFinite(sent) ? numberId(sent) : sent);
-  // Platforms count one order by an id once.
-  if (id === null || isPlaceholderId(id)) return null;
-  return holdsPersonalText(id, countries, idWorkBudget(budget)) ? pseudonym(id, secret) : id;
-}
-
-/** A number of so many digits may not fit 64 bits. */
-const DIGITS_DOUBTFUL = 19;
-/** How `JSON.stringify` escapes a surrogate without its other half. */
-const HALF_PAIR = '\\ud';
-const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d{19,}(?=[,\]}])/g;
-const ESCAPES = /\\(?:ud[89a-f][0-9a-f]{2}|.)/g;
-
-const INTEGER_MAX = 2 ** 64;
-const INTEGER_MIN = -(2 ** 63);
-
-/**
- * Properties as the JSON that is kept. ClickHouse reads a whole document as nothing where one number is an integer that does
- * not fit 64 bits, or a text has half a surrogate pair: such a number is written with an exponent, which is the same number,
- * and such a half as U+FFFD.
- */
-export function propertiesText(properties: object): string {
-  const text = JSON.stringify(properties);
-  return hasDigitsInARow(text, DIGITS_DOUBTFUL) || text.includes(HALF_PAIR) ? text.replace(TOKENS, readable) : text;
-}
-
-/** Looks at every `count`th character only, as digits in a row cannot lie between: a regular expression looks at each. */
-function hasDigitsInARow(text: string, count: number): boolean {
-  for (let at = count - 1; at < text.length; at += count) {
-    if (!isDigit(text, at)) continue;
-    let from = at;
-    while (isDigit(text, from - 1)) from -= 1;
-    while (isDigit(text, at + 1)) at += 1;
-    if (at + 1 - from >= count) return true;
-  }
-  return false;
-}
-
-/** False before the text's beginning and behind its end. */
-function isDigit(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
-  return code >= 0x30 && code <= 0x39;
-}
-
-function readable(token: string): string {
-  if (token.startsWith('"')) {
-    return token.replace(ESCAPES, (one) => (one.startsWith('\\ud') ? '\ufffd' : one));
-  }
-  const value = Number(token);
-  return value >= INTEGER_MAX || value <= INTEGER_MIN ? value.toExponential() : token;
 }
 
 type Envelope =

@@ -69,6 +69,9 @@ export function keyMeaning(key: string, budget?: WorkBudget): KeyMeaning {
   return found;
 }
 
+/** What a name says where that is known already, of one that is held in memory; else undefined. */
+export const knownMeaning = (key: string): KeyMeaning | undefined => cache.get(key);
+
 /** The others of a request, which go with it. */
 const judged = new WeakMap<WorkBudget, Map<string, KeyMeaning>>();
 

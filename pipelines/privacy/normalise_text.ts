@@ -33,11 +33,11 @@ export const HOLDS_SECRET = 32768;
 /** For a text that has not been scanned. */
 export const EVERYTHING = 65535;
 
-const NUMBER_DIGITS_MIN = 7;
+export const NUMBER_DIGITS_MIN = 7;
 const LONG_NUMBER_DIGITS_MIN = 12;
-const SECRET_CHARACTERS_MIN = 20;
-/** The beginnings of what `redact_secrets.ts` looks for. */
-const SECRET_MARK =
+export const SECRET_CHARACTERS_MIN = 20;
+/** The beginnings of what `redact_secrets.ts` looks for: literal texts, classes and choices alone. */
+export const SECRET_MARK =
   /eyJ|[rs]k_[lt]|whsec_|gh[opsur]_|github_pat|gl(?:pat|dt|rt|ptt|cbt|soat|ft|agent|imt|oas|sa|c)[-_]|xox[abeoprs]-|xapp-|AKIA|ASIA|AIza|ya29\.|GOCSPX|EAA|SG\.|shp(?:at|ca|pa|ss|ua|tka)_|npm_|pypi-|dckr_|hf_|sk-|xkeysib|key-|-us[0-9]|sq0|rzp_|do[opr]_v|dapi|lin_api|PMAK|NRAK|ATATT|dp\.|:AA|pk_|pat-|svc_[as][kt]|PRIVATE KEY|[Bb][Ee][Aa][Rr][Ee][Rr]|[Bb][Aa][Ss][Ii][Cc]/;
 const PERCENT = 0x25;
 const AT = 0x40;

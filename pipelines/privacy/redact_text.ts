@@ -56,9 +56,10 @@ export function redactText(
   budget?: WorkBudget,
   stands: Stands = 'text',
 ): string {
+  if (isUuidText(text)) return text;
   const bits = scanText(text);
   if (anonymous && isIP(text) !== 0) return REDACTED;
-  if (bits === 0 || isUuidText(text) || (stands === 'article' && isArticleNumber(text))) return text;
+  if (bits === 0 || (stands === 'article' && isArticleNumber(text))) return text;
   const how: Redaction = { anonymous, countries, budget: budget ?? createWorkBudget(), stands };
   const readable = redactReadable(text, bits, how);
   if ((bits & HOLDS_PERCENT) === 0) return readable;

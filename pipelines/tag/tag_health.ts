@@ -193,8 +193,10 @@ export function signsOf(event: string, properties: string): Signs {
   };
 }
 
-/** The address read last, and its page: the events of a request mostly share them. */
-let lastPage: { address: string; page: string | null } = { address: '', page: null };
+/** Addresses and their pages: few are sent over and over. */
+const pagesKnown = new Map<string, string | null>();
+const ADDRESSES_MAX = 1024;
+const ADDRESS_CHARACTERS_MAX = 300;
 
 function pageIn(properties: string): string | null {
   const start = properties.indexOf(PAGE_KEY) + PAGE_KEY.length;
@@ -202,8 +204,12 @@ function pageIn(properties: string): string | null {
   if (end < 0) return null;
   const address = properties.slice(start, end);
   if (address.includes('\\')) return pageOf(textAt(PAGE_URL, properties));
-  if (address !== lastPage.address) lastPage = { address, page: pageOf(address) };
-  return lastPage.page;
+  const known = pagesKnown.get(address);
+  if (known !== undefined) return known;
+  const page = pageOf(address);
+  if (pagesKnown.size >= ADDRESSES_MAX) pagesKnown.clear();
+  if (address.length <= ADDRESS_CHARACTERS_MAX) pagesKnown.set(address, page);
+  return page;
 }
 
 function textAt(pattern: RegExp, json: string): string | null {

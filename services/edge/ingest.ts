@@ -1,7 +1,9 @@
 import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
+import { createBodyScanner } from '#pipelines/intake/fast_path/body_scanner.ts';
+import { mayScan } from '#pipelines/intake/fast_path/take_scanned.ts';
 import { readEnvelope } from '#pipelines/intake/take_event.ts';
 import { requestSignals } from './auth.ts';
-import { hasBody, sentJson } from './body.ts';
+import { decoded, hasBody, parseJson, sentBody } from './body.ts';
 import { type EdgeContext, eventScope } from './edge_context.ts';
 import { type Answer, errorAnswer, limitedAnswer, PayloadError, refusal, sendAnswer, withoutBody } from './errors.ts';
 import { type Acceptance, EVENTS_MAX } from './ingest_service.ts';
@@ -12,15 +14,20 @@ import { type Acceptance, EVENTS_MAX } from './ingest_service.ts';
  */
 export function mountIngest(app: HttpServer, context: EdgeContext): void {
   const { ingestService, requireApiKey, limitRate, callerOf } = context;
+  const scanBody = createBodyScanner(EVENTS_MAX);
   const ingest = async (request: HttpRequestIn): Promise<Answer> => {
     if (!hasBody(request)) throw new PayloadError('content_type_unsupported');
-    const read = readEnvelope(sentJson(request), EVENTS_MAX);
+    const body = sentBody(request);
+    const caller = callerOf(request);
+    const signals = requestSignals(request);
+    const scanned = mayScan(caller.site, caller.key, signals.gpc) ? scanBody(body) : null;
+    const read = scanned ?? readEnvelope(decoded(parseJson(body)), EVENTS_MAX);
     if (!read.ok) {
       const { status, code, message } = read;
       return context.refuseCounted(request, { status, body: { error: { code, message } } });
     }
-    const peer = { clientIp: clientAddress(request), sentAtMs: read.sentAtMs, ...requestSignals(request) };
-    return answerOf(await ingestService.accept(read.events, peer, callerOf(request)), read.events.length);
+    const peer = { clientIp: clientAddress(request), sentAtMs: read.sentAtMs, ...signals };
+    return answerOf(await ingestService.accept(read.events, peer, caller), read.events.length);
   };
 
   eventScope(app, context, {}, (scope) => {

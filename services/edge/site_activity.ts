@@ -8,6 +8,7 @@ import {
   type RejectionCounts,
 } from '#pipelines/ingestion_warnings/warnings.ts';
 import type { ReusedId } from '#pipelines/intake/event_id.ts';
+import { ScannedEvent } from '#pipelines/intake/fast_path/scan_body.ts';
 import type { ProcessedBatch } from '#pipelines/intake/take_event.ts';
 import { keyIdOf, type RefusedCaller } from '#pipelines/settings/callers.ts';
 import { definitionsOf } from '#pipelines/settings/event_definitions.ts';
@@ -79,7 +80,7 @@ export function createRejectionRecorder({ note, markCounted, secret, nowMs }: Re
   ): void {
     countRejection(waiting.of(site.site_id), refusal, nowMs(), () => {
       const cleaning = { secret, defaultCountry: site.default_country };
-      const { event, fields } = shownNames(sent, cleaning);
+      const { event, fields } = shownNames(sent instanceof ScannedEvent ? sent.parsed() : sent, cleaning);
       const other = before === null ? null : shownNames({ event: before }, cleaning).event;
       const names = other === null ? event : `${other}, ${event}`;
       return { keyId: keyIdOf(key.key_hash), caller: key.caller, index, event: names, fields };
@@ -208,8 +209,12 @@ export function createTagHealth({ table, note, nowMs }: TagHealthOptions) {
       const notes = waiting.of(siteId);
       const atMs = nowMs();
       const definitions = definitionsOf(siteId);
+      let page: string | null = null;
       for (const { event, properties } of events) {
         const signs = signsOf(event, properties);
+        // It was noted with the event before.
+        if (signs.page === page) signs.page = null;
+        else page = signs.page;
         // Anybody can name a definition that does not exist.
         if (signs.definition !== null && !definitions.has(signs.definition)) signs.definition = null;
         noteEvent(notes, signs, atMs);

@@ -64,6 +64,7 @@ const DRAWING = [
   'test/unit/{identity,limits}/*.test.ts',
   'test/unit/schemas/{event_batch,event_encoder,varint,walk}.test.ts',
   'test/unit/intake/{event_id,outline,personal_data,properties_text,timestamp}.test.ts',
+  'test/unit/intake/fast_path/differential.test.ts',
   'test/unit/intake/ga4/fuzz.test.ts',
   'test/unit/privacy/{keyed_hash,redact_text}.test.ts',
   'test/unit/openapi/public.test.ts',

@@ -1,0 +1,368 @@
+// A body's envelope and events by its bytes: where the fields of usual events stand, and the others parsed.
+
+import { isAscii, isUtf8 } from 'node:buffer';
+import type { Stands } from '#pipelines/privacy/redact_text.ts';
+import { readSentAt } from '../timestamp.ts';
+import { DEPTH_MAX, hashed, holds, type KnownName, knownName } from './known_names.ts';
+import { endOfText, hadFewDigits, QUOTE, wasPlain } from './text_signs.ts';
+
+/** Where a text stands in the body, without its quotes. */
+export interface TextSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A text of the properties that `redactText` has to see. */
+export interface UnclearText extends TextSpan {
+  readonly stands: Stands;
+  readonly hasFewDigits: boolean;
+}
+
+/** An event that is JSON and may be plain: where its fields stand in the body. */
+export class ScannedEvent {
+  event: TextSpan | null = null;
+  uuid: TextSpan | null = null;
+  distinct_id: TextSpan | null = null;
+  timestamp: TextSpan | null = null;
+  /** With the brackets. */
+  properties: TextSpan | null = null;
+  /** White space stands between its tokens. */
+  isSpaced = false;
+  value: TextSpan | null = null;
+  currency: TextSpan | null = null;
+  order_id: TextSpan | null = null;
+  unclear: UnclearText[] | null = null;
+  /** Values within the properties. */
+  values = 0;
+  private readonly text: BodyText;
+  private readonly start: number;
+  private end = 0;
+
+  constructor(text: BodyText, start: number) {
+    this.text = text;
+    this.start = start;
+  }
+
+  endAt(end: number): void {
+    this.end = end;
+  }
+
+  of({ start, end }: TextSpan): string {
+    return this.text.slice(start, end);
+  }
+
+  /** The event as the parser has it. */
+  parsed(): unknown {
+    return JSON.parse(this.text.slice(this.start, this.end));
+  }
+}
+
+/** A body in UTF-8 as texts of its parts. */
+class BodyText {
+  private readonly body: Buffer;
+  private readonly ascii: string | null;
+
+  constructor(body: Buffer) {
+    this.body = body;
+    this.ascii = isAscii(body) ? body.toString('latin1') : null;
+  }
+
+  slice(start: number, end: number): string {
+    return this.ascii === null ? this.body.toString('utf8', start, end) : this.ascii.substring(start, end);
+  }
+}
+
+export interface ScannedBody {
+  ok: true;
+  /** Each a ScannedEvent, or parsed. */
+  events: unknown[];
+  sentAtMs: number | null;
+}
+
+const [TAB, LINE, RETURN, SPACE] = [0x09, 0x0a, 0x0d, 0x20];
+const [COMMA, COLON, MINUS, POINT, ZERO, NINE, BACKSLASH] = [0x2c, 0x3a, 0x2d, 0x2e, 0x30, 0x39, 0x5c];
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+const [TRUE, FALSE, NULL, EVENTS, SENT_AT] = ['true', 'false', 'null', 'events', 'sent_at'].map((word) =>
+  Buffer.from(word),
+) as [Buffer, Buffer, Buffer, Buffer, Buffer];
+const FIELDS = (['event', 'uuid', 'distinct_id', 'timestamp'] as const).map(
+  (name) => [name, Buffer.from(name)] as const,
+);
+const PROPERTIES = Buffer.from('properties');
+/** Beyond it an event is no usual one. */
+const VALUES_MAX = 500;
+/** A number with so many digits is written by JavaScript as it was, and is no card's. */
+const INTEGER_DIGITS_MAX = 12;
+const DECIMAL_DIGITS_MAX = 9;
+const FRACTION_DIGITS_MAX = 6;
+/** Fewer than the least phone number's. */
+const ANSWER_DIGITS_MAX = 6;
+
+/**
+ * Reads a body of `{"sent_at":…,"events":[…]}` with 1 to `eventsMax` events, members in any order; null where it is something
+ * else, or no JSON: that is for the careful path to say. Events that are not usual ones come parsed.
+ */
+export function scanBody(body: Buffer, eventsMax: number): ScannedBody | null {
+  if (!isUtf8(body)) return null;
+  const text = new BodyText(body);
+  let at = skipSpace(body, 0);
+  if (body[at++] !== OPEN_OBJECT) return null;
+  let events: unknown[] | null = null;
+  let sentAt: TextSpan | null = null;
+  for (;;) {
+    at = skipSpace(body, at);
+    if (body[at] !== QUOTE) return null;
+    const name = at + 1;
+    const end = endOfText(body, name);
+    if (end < 0) return null;
+    at = skipSpace(body, end + 1);
+    if (body[at++] !== COLON) return null;
+    at = skipSpace(body, at);
+    if (events === null && holds(body, name, end, EVENTS)) {
+      events = [];
+      at = scanEvents(body, at, text, eventsMax, events);
+    } else if (sentAt === null && holds(body, name, end, SENT_AT)) {
+      const start = at;
+      at = endOfValue(body, at);
+      sentAt = { start, end: at };
+    } else return null;
+    if (at < 0) return null;
+    at = skipSpace(body, at);
+    const next = body[at++];
+    if (next === CLOSE_OBJECT) break;
+    if (next !== COMMA) return null;
+  }
+  if (events === null || skipSpace(body, at) !== body.length) return null;
+  const said = sentAt === null ? undefined : parsedAt(text, sentAt.start, sentAt.end);
+  return said === NOT_JSON ? null : { ok: true, events, sentAtMs: readSentAt(said) };
+}
+
+function scanEvents(body: Buffer, start: number, text: BodyText, eventsMax: number, events: unknown[]): number {
+  if (body[start] !== OPEN_LIST) return -1;
+  let at = start + 1;
+  for (;;) {
+    at = skipSpace(body, at);
+    if (body[at] !== OPEN_OBJECT || events.length === eventsMax) return -1;
+    const event = new ScannedEvent(text, at);
+    let end = scanEvent(body, at, event);
+    if (end < 0) {
+      end = endOfValue(body, at);
+      const parsed = end < 0 ? NOT_JSON : parsedAt(text, at, end);
+      if (parsed === NOT_JSON) return -1;
+      events.push(parsed);
+    } else {
+      event.endAt(end);
+      events.push(event);
+    }
+    at = skipSpace(body, end);
+    const next = body[at++];
+    if (next === CLOSE_LIST) return at;
+    if (next !== COMMA) return -1;
+  }
+}
+
+const NOT_JSON = Symbol('not JSON');
+
+function parsedAt(text: BodyText, start: number, end: number): unknown {
+  try {
+    return JSON.parse(text.slice(start, end));
+  } catch {
+    return NOT_JSON;
+  }
+}
+
+/** Behind the value that begins here by its brackets and quotes alone; -1 where these do not close. */
+function endOfValue(body: Buffer, start: number): number {
+  let depth = 0;
+  for (let at = start; at < body.length; at += 1) {
+    const byte = body[at] as number;
+    if (byte === QUOTE) {
+      for (at += 1; at < body.length && body[at] !== QUOTE; at += 1) if (body[at] === BACKSLASH) at += 1;
+      if (depth === 0) return at < body.length ? at + 1 : -1;
+    } else if (byte === OPEN_OBJECT || byte === OPEN_LIST) depth += 1;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
+      if (depth === 0) return at;
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    } else if (depth === 0 && byte === COMMA) return at;
+  }
+  return -1;
+}
+
+function skipSpace(body: Buffer, start: number): number {
+  let at = start;
+  for (let byte = body[at]; byte === SPACE || byte === LINE || byte === RETURN || byte === TAB; byte = body[at])
+    at += 1;
+  return at;
+}
+
+/** Behind the event that begins here with a bracket; -1 where it is no usual one. */
+function scanEvent(body: Buffer, start: number, event: ScannedEvent): number {
+  let at = start + 1;
+  for (;;) {
+    at = skipSpace(body, at);
+    if (body[at] !== QUOTE) return -1;
+    const name = at + 1;
+    const end = endOfText(body, name);
+    if (end < 0) return -1;
+    at = skipSpace(body, end + 1);
+    if (body[at++] !== COLON) return -1;
+    at = skipSpace(body, at);
+    if (event.properties === null && holds(body, name, end, PROPERTIES)) {
+      const from = at;
+      if (body[at] !== OPEN_OBJECT) return -1;
+      at = scanObject(body, at, 1, event);
+      if (at < 0) return -1;
+      event.properties = { start: from, end: at };
+    } else {
+      const field = fieldAt(body, name, end);
+      if (field === null || event[field] !== null || body[at] !== QUOTE) return -1;
+      const textEnd = endOfText(body, at + 1);
+      if (textEnd < 0) return -1;
+      event[field] = { start: at + 1, end: textEnd };
+      at = textEnd + 1;
+    }
+    at = skipSpace(body, at);
+    const next = body[at++];
+    if (next === CLOSE_OBJECT) return event.properties === null ? -1 : at;
+    if (next !== COMMA) return -1;
+  }
+}
+
+function fieldAt(body: Buffer, start: number, end: number): (typeof FIELDS)[number][0] | null {
+  for (const [name, bytes] of FIELDS) if (holds(body, start, end, bytes)) return name;
+  return null;
+}
+
+/** Tells objects apart, so that a name that stands twice in one is seen. */
+let objects = 0;
+
+/** Behind the object that begins here; -1 where it, or something in it, is no usual one. */
+function scanObject(body: Buffer, start: number, depth: number, event: ScannedEvent): number {
+  if (depth > DEPTH_MAX) return -1;
+  const object = ++objects;
+  let at = behindSpace(body, start + 1, event);
+  if (body[at] === CLOSE_OBJECT) return at + 1;
+  for (;;) {
+    if (body[at] !== QUOTE) return -1;
+    const nameStart = at + 1;
+    let hash = 0;
+    for (at = nameStart; ; at += 1) {
+      const byte = body[at];
+      if (byte === QUOTE) break;
+      if (byte === undefined || byte < SPACE || byte > 0x7e || byte === BACKSLASH) return -1;
+      hash = hashed(hash, byte);
+    }
+    const name = knownName(body, nameStart, at, hash);
+    if (name === null || name.seenIn[depth] === object) return -1;
+    name.seenIn[depth] = object;
+    at = behindSpace(body, at + 1, event);
+    if (body[at] !== COLON) return -1;
+    at = scanMember(body, behindSpace(body, at + 1, event), depth, name, event);
+    if (at < 0) return -1;
+    at = behindSpace(body, at, event);
+    const next = body[at];
+    if (next === CLOSE_OBJECT) return at + 1;
+    if (next !== COMMA) return -1;
+    at = behindSpace(body, at + 1, event);
+  }
+}
+
+function behindSpace(body: Buffer, at: number, event: ScannedEvent): number {
+  const byte = body[at] as number;
+  if (byte > SPACE) return at;
+  event.isSpaced = true;
+  return skipSpace(body, at);
+}
+
+function scanMember(body: Buffer, start: number, depth: number, name: KnownName, event: ScannedEvent): number {
+  const byte = body[start];
+  const { kind } = name;
+  if (kind === 'answer' || kind === 'value') {
+    const end = endOfNumber(body, start, ANSWER_DIGITS_MAX);
+    event.values += 1;
+    if (end >= 0 && kind === 'value' && depth === 1) event.value = { start, end };
+    return end;
+  }
+  const end = scanValue(body, start, depth, name.stands, event);
+  if (kind === 'any' || depth > 1 || end < 0) return end;
+  // Of anything else than a text it is for the careful path to say what it means.
+  if (byte !== QUOTE) return -1;
+  event[kind] = { start: start + 1, end: end - 1 };
+  return end;
+}
+
+function scanValue(body: Buffer, start: number, depth: number, stands: Stands, event: ScannedEvent): number {
+  if (++event.values > VALUES_MAX) return -1;
+  switch (body[start] ?? 0) {
+    case QUOTE:
+      return scanText(body, start + 1, stands, event);
+    case OPEN_OBJECT:
+      return scanObject(body, start, depth + 1, event);
+    case OPEN_LIST:
+      return scanList(body, start, depth, stands, event);
+    case TRUE[0]:
+      return endOfWord(body, start, TRUE);
+    case FALSE[0]:
+      return endOfWord(body, start, FALSE);
+    case NULL[0]:
+      return endOfWord(body, start, NULL);
+    default:
+      return endOfNumber(body, start, INTEGER_DIGITS_MAX);
+  }
+}
+
+function scanText(body: Buffer, start: number, stands: Stands, event: ScannedEvent): number {
+  const end = endOfText(body, start);
+  if (end < 0) return -1;
+  if (!wasPlain()) {
+    const first = body[start] as number;
+    // It may be JSON itself.
+    if (first <= SPACE || first === OPEN_OBJECT || first === OPEN_LIST) return -1;
+    event.unclear ??= [];
+    event.unclear.push({ start, end, stands, hasFewDigits: hadFewDigits() });
+  }
+  return end + 1;
+}
+
+/** A list within a list, and a pair that may be a name and a value, are not read. */
+function scanList(body: Buffer, start: number, depth: number, stands: Stands, event: ScannedEvent): number {
+  let at = behindSpace(body, start + 1, event);
+  if (body[at] === CLOSE_LIST) return at + 1;
+  const isTextFirst = body[at] === QUOTE;
+  for (let members = 1; ; members += 1) {
+    if (body[at] === OPEN_LIST) return -1;
+    at = scanValue(body, at, depth, stands, event);
+    if (at < 0) return -1;
+    at = behindSpace(body, at, event);
+    const next = body[at];
+    if (next === CLOSE_LIST) return members === 2 && isTextFirst ? -1 : at + 1;
+    if (next !== COMMA) return -1;
+    at = behindSpace(body, at + 1, event);
+  }
+}
+
+function endOfWord(body: Buffer, start: number, word: Buffer): number {
+  const end = start + word.length;
+  return holds(body, start, end, word) ? end : -1;
+}
+
+/** Behind a number that JavaScript writes as it stands here, with so many digits before its point at the most; else -1. An exponent is not read. */
+function endOfNumber(body: Buffer, start: number, digitsMax: number): number {
+  const isNegative = body[start] === MINUS;
+  const first = isNegative ? start + 1 : start;
+  const pointAt = endOfDigits(body, first);
+  const digits = pointAt - first;
+  if (digits === 0 || digits > digitsMax || (digits > 1 && body[first] === ZERO)) return -1;
+  if (body[pointAt] !== POINT) return isNegative && body[first] === ZERO ? -1 : pointAt;
+  const end = endOfDigits(body, pointAt + 1);
+  const fraction = end - pointAt - 1;
+  const isShort = fraction > 0 && fraction <= FRACTION_DIGITS_MAX && digits <= DECIMAL_DIGITS_MAX;
+  return isShort && body[end - 1] !== ZERO ? end : -1;
+}
+
+function endOfDigits(body: Buffer, start: number): number {
+  let at = start;
+  for (let byte = body[at]; byte !== undefined && byte >= ZERO && byte <= NINE; byte = body[at]) at += 1;
+  return at;
+}

@@ -1,0 +1,150 @@
+// An event of a scanned body, taken by what the careful path would make of it.
+
+import { emptyCollection } from '#pipelines/privacy/collect_identifiers.ts';
+import { isNobodysId, isPlaceholderId } from '#pipelines/privacy/placeholder_ids.ts';
+import { redactText } from '#pipelines/privacy/redact_text.ts';
+import { spend, type WorkBudget } from '#pipelines/privacy/work_budget.ts';
+import type { Event } from '#schemas/event.ts';
+import type { ApiKey, Site } from '#schemas/setting.ts';
+import { type EventWarning, type IntakeRequest, idCountries, type Visitor, visitorOf } from '../call.ts';
+import { propertiesText, readCurrency, readOrderId } from '../columns.ts';
+import { readUuid } from '../event_id.ts';
+import { cleanEventName, readEventName, readShortText } from '../rejections.ts';
+import { isIdentifyName, siteRules } from '../site_rules.ts';
+import { readTimestamp } from '../timestamp.ts';
+import type { ScannedEvent } from './scan_body.ts';
+
+/** Whether a caller's events may be taken by the fast path: it removes nothing that only some sites want gone, and knows no rules. */
+export function mayScan(site: Site, { caller }: ApiKey, gpc: boolean): boolean {
+  return site.mode === 'online' && siteRules(site).blocks.length === 0 && !(gpc && caller === 'browser');
+}
+
+interface Taken {
+  kind: 'taken';
+  event: Event;
+  warnings: readonly EventWarning[];
+}
+
+const NO_WARNINGS: readonly EventWarning[] = [];
+const NOTHING_FOUND = emptyCollection();
+
+/** The event as it is stored; null where it has to go the careful way, and then nothing of the budget is gone. */
+export function takeScanned(scanned: ScannedEvent, call: IntakeRequest): Taken | null {
+  const { budget } = call;
+  const { left } = budget;
+  const { steps } = budget.made;
+  const taken = take(scanned, call);
+  if (taken !== null) {
+    budget.walked.values += scanned.values;
+    return taken;
+  }
+  budget.left = left;
+  budget.made.steps = steps;
+  return null;
+}
+
+function take(scanned: ScannedEvent, call: IntakeRequest): Taken | null {
+  const { context, rules, budget, peer } = call;
+  const { identitySecret, site } = context;
+  if (scanned.event === null || scanned.uuid === null || scanned.properties === null) return null;
+  const sentName = scanned.of(scanned.event);
+  const named = readEventName(sentName);
+  if (!named.ok || named.name !== sentName) return null;
+  const isForServers = rules.serverOnlyNames.size > 0 && isIdentifyName(rules.serverOnlyNames, sentName);
+  if (isForServers && context.caller === 'browser') return null;
+  const sentUuid = scanned.of(scanned.uuid);
+  const countries = idCountries(site);
+  if (isPlaceholderId(sentUuid)) return null;
+  const uuid = readUuid(sentUuid, identitySecret, countries, budget, context.isEngageEvent);
+  if (uuid === null) return null;
+  const sentTime = scanned.timestamp === null ? undefined : scanned.of(scanned.timestamp);
+  const time = readTimestamp(sentTime, context);
+  if (!time.ok) return null;
+  const currency = scanned.currency === null ? null : readCurrency(scanned.of(scanned.currency));
+  const order_id =
+    scanned.order_id === null ? null : readOrderId(scanned.of(scanned.order_id), identitySecret, countries, budget);
+  if (!areClean(scanned, call.countries, budget)) return null;
+  const visitor = visitorIn(call, scanned.distinct_id === null ? null : scanned.of(scanned.distinct_id));
+  if (visitor === null) return null;
+  const event: Event = {
+    site_id: site.site_id,
+    event_id: uuid,
+    distinct_id: visitor.distinctId,
+    received_at: context.receivedAtMs,
+    event: cleanEventName(sentName, identitySecret, call.countries, budget),
+    timestamp: time.timestamp,
+    original_timestamp: time.original,
+    mode: site.mode,
+    action_source: 'website',
+    caller: context.caller,
+    identify: isIdentifyName(rules.identifyNames, sentName),
+    identifiers: null,
+    city: null,
+    state: null,
+    zip: null,
+    country: context.caller === 'browser' ? context.country : null,
+    client_ip: peer.ip,
+    client_user_agent: peer.userAgent,
+    value: scanned.value === null ? null : Number(scanned.of(scanned.value)),
+    currency,
+    order_id,
+    properties: textOf(scanned),
+    previous_distinct_id: null,
+    key_id: context.keyId,
+  };
+  return { kind: 'taken', event, warnings: time.warning === null ? NO_WARNINGS : [time.warning] };
+}
+
+function visitorIn(call: IntakeRequest, sent: string | null): Visitor | null {
+  const { made } = call.budget;
+  const last = call.lastVisitor;
+  if (last !== null && last.sent === sent) {
+    made.steps += last.steps;
+    return last.visitor;
+  }
+  const before = made.steps;
+  const visitor = readVisitor(call, sent);
+  call.lastVisitor = { sent, visitor, steps: made.steps - before };
+  return visitor;
+}
+
+/** Null where the id is none, or that of somebody by an address or a number. */
+function readVisitor(call: IntakeRequest, sent: string | null): Visitor | null {
+  const distinctId = sent === null ? null : readShortText(sent);
+  if (sent !== null && (distinctId === null || isNobodysId(distinctId))) return null;
+  const visitor = visitorOf({ distinctId }, NOTHING_FOUND, call.peer, call);
+  return visitor.identifiers === null ? visitor : null;
+}
+
+function areClean(scanned: ScannedEvent, countries: readonly string[], budget: WorkBudget): boolean {
+  for (const span of scanned.unclear ?? []) {
+    const text = scanned.of(span);
+    const mayKeep =
+      span.hasFewDigits && span.stands === 'text' && text.length <= KEPT_CHARACTERS_MAX && !text.includes('%');
+    const steps = mayKeep ? cleanTexts.get(text) : undefined;
+    if (steps !== undefined && spend(budget, steps)) continue;
+    const before = budget.made.steps;
+    if (redactText(text, false, countries, budget, span.stands) !== text) return false;
+    if (mayKeep) keepClean(text, budget.made.steps - before);
+  }
+  return true;
+}
+
+/**
+ * Texts that hold nothing personal, mostly pages' addresses, and the steps that it took to see it. None that could be read
+ * otherwise for another country, for which it would need more digits or escapes of such.
+ */
+const cleanTexts = new Map<string, number>();
+const KEPT_MAX = 2048;
+const KEPT_CHARACTERS_MAX = 256;
+
+function keepClean(text: string, steps: number): void {
+  if (cleanTexts.size >= KEPT_MAX) cleanTexts.clear();
+  // A copy, as a part of the body would keep the whole.
+  cleanTexts.set(Buffer.from(text).toString(), steps);
+}
+
+function textOf(scanned: ScannedEvent): string {
+  const text = scanned.of(scanned.properties as NonNullable<ScannedEvent['properties']>);
+  return scanned.isSpaced ? propertiesText(JSON.parse(text) as object) : text;
+}

@@ -1,0 +1,154 @@
+// What the bytes of a text say of it without a look at the text: the tables behind `isPlain`.
+
+import { NUMBER_DIGITS_MIN, SECRET_CHARACTERS_MIN, SECRET_MARK } from '#pipelines/privacy/normalise_text.ts';
+
+export const QUOTE = 0x22;
+const COLON = 0x3a;
+const SLASH = 0x2f;
+const HYPHEN = 0x2d;
+
+/** What a byte adds to the signs of its text: 1 for a digit, SPECIAL for what may be part of something; negative: the scan stops. */
+const SPECIAL = 65_536;
+const STOP = -1;
+const SIGNS = new Int32Array(256).fill(0, 0x20, 0x7f).fill(STOP, 0, 0x20).fill(SPECIAL, 0x80);
+for (const sign of "@%+=&[{<'`") SIGNS[sign.charCodeAt(0)] = SPECIAL;
+for (const digit of '0123456789') SIGNS[digit.charCodeAt(0)] = 1;
+for (const sign of ['"', '\\', ':', '\x7f']) SIGNS[sign.charCodeAt(0)] = STOP;
+
+/**
+ * What the text that `endOfText` read last is. Plain: `scanText` would certainly say that it holds nothing to look at, or it is a
+ * UUID. With few digits: too few for a number that countries write differently.
+ */
+let isPlainText = false;
+let hasFewDigits = false;
+export const wasPlain = (): boolean => isPlainText;
+export const hadFewDigits = (): boolean => hasFewDigits;
+
+/**
+ * The position of the quote that ends a text which begins at `start`; -1 where it has an escape or a control character, or
+ * does not end. Says by `wasPlain` what it was.
+ */
+export function endOfText(body: Uint8Array, start: number): number {
+  let signs = 0;
+  let at = start;
+  for (;;) {
+    const byte = body[at] as number;
+    const sign = SIGNS[byte] as number;
+    if (sign >= 0) {
+      signs += sign;
+      at += 1;
+    } else if (byte === COLON) {
+      at += 1;
+      // The colon of an address has a slash behind it; any other may stand behind the name of a secret.
+      if (body[at] !== SLASH) signs += SPECIAL;
+    } else break;
+    if (at >= body.length) return -1;
+  }
+  if (body[at] !== QUOTE) return -1;
+  hasFewDigits = signs % SPECIAL < NUMBER_DIGITS_MIN;
+  isPlainText =
+    signs < NUMBER_DIGITS_MIN
+      ? at - start < SECRET_CHARACTERS_MIN || !mayHoldSecret(body, start, at)
+      : signs < SPECIAL && isUuid(body, start, at);
+  return at;
+}
+
+/** Three characters in a row, as an index: each in 5 bits, small letters as capitals, a digit as any, and all other signs as one. */
+const SHIFT = 5;
+const MASK = 0x7fff;
+const TRIGRAM = 3;
+const FOLDED = new Uint8Array(256).fill(31);
+for (let letter = 1; letter <= 26; letter += 1)
+  FOLDED.fill(letter, 0x60 + letter, 0x61 + letter).fill(letter, 0x40 + letter, 0x41 + letter);
+for (const [at, sign] of ['-', '_', '.'].entries()) FOLDED[sign.charCodeAt(0)] = 27 + at;
+FOLDED.fill(30, 0x30, 0x3a);
+const mixed = (hash: number, byte: number): number => ((hash << SHIFT) | (FOLDED[byte] as number)) & MASK;
+
+/** Of each text that SECRET_MARK matches three characters in a row, the rarest of it. */
+const TRIGRAMS = new Uint8Array(MASK + 1);
+for (const mark of textsOf(SECRET_MARK.source)) TRIGRAMS[[...Buffer.from(rarest(mark))].reduce(mixed, 0)] = 1;
+
+function mayHoldSecret(body: Uint8Array, start: number, end: number): boolean {
+  let hash = mixed(body[start] as number, body[start + 1] as number);
+  for (let at = start + TRIGRAM - 1; at < end; at += 1) {
+    hash = mixed(hash, body[at] as number);
+    if (TRIGRAMS[hash] === 1) return true;
+  }
+  return false;
+}
+
+/** The three characters in a row with the fewest letters, which texts are made of. */
+function rarest(mark: string): string {
+  if (mark.length < TRIGRAM) throw new Error('a mark of a secret is too short');
+  const all = Array.from({ length: mark.length - TRIGRAM + 1 }, (_, at) => mark.slice(at, at + TRIGRAM));
+  const letters = (one: string): number => one.replace(/[^a-z]/gi, '').length;
+  return all.reduce((best, one) => (letters(one) <= letters(best) ? one : best));
+}
+
+/** All texts that an expression of literals, classes and choices matches. Throws where there is something else in it. */
+export function textsOf(source: string): string[] {
+  let at = 0;
+  function choices(): string[] {
+    const all: string[] = [];
+    let texts = [''];
+    for (; at < source.length && source[at] !== ')'; ) {
+      if (source[at] === '|') {
+        at += 1;
+        all.push(...texts);
+        texts = [''];
+      } else {
+        const parts = part();
+        texts = texts.flatMap((text) => parts.map((one) => text + one));
+      }
+    }
+    return [...all, ...texts];
+  }
+  function part(): string[] {
+    if (source.startsWith('(?:', at)) {
+      at += 3;
+      const inner = choices();
+      at += 1;
+      return inner;
+    }
+    if (source[at] === '[') {
+      const end = source.indexOf(']', at);
+      const signs = membersOf(source.slice(at + 1, end));
+      at = end + 1;
+      return signs;
+    }
+    if (source[at] === '\\') at += 1;
+    else if (/[()*+?{}^$.\]]/.test(source[at] ?? '')) throw new Error('no literal, class or choice');
+    return [source[at++] ?? ''];
+  }
+  return choices();
+}
+
+function membersOf(list: string): string[] {
+  if (/^\^|\\/.test(list)) throw new Error('no plain class');
+  return Array.from(list.matchAll(/(.)-(.)|(.)/g)).flatMap(({ 1: from, 2: to, 3: one }) => {
+    if (from === undefined || to === undefined) return [one ?? ''];
+    const first = from.charCodeAt(0);
+    return Array.from({ length: to.charCodeAt(0) - first + 1 }, (_, more) => String.fromCharCode(first + more));
+  });
+}
+
+const UUID_CHARACTERS = 36;
+const HEX = new Uint8Array(256);
+for (const digit of '0123456789abcdefABCDEF') HEX[digit.charCodeAt(0)] = 1;
+const VERSION_AT = 14;
+const VARIANT_AT = 19;
+
+/** Whether a text is a UUID as `isUuidText` has it. */
+function isUuid(body: Uint8Array, start: number, end: number): boolean {
+  if (end - start !== UUID_CHARACTERS) return false;
+  for (let at = 0; at < UUID_CHARACTERS; at += 1) {
+    const byte = body[start + at] as number;
+    const isHyphen = at === 8 || at === 13 || at === 18 || at === 23;
+    if (isHyphen ? byte !== HYPHEN : HEX[byte] !== 1) return false;
+  }
+  const version = body[start + VERSION_AT] as number;
+  const variant = (body[start + VARIANT_AT] as number) | 0x20;
+  return (
+    version >= 0x31 && version <= 0x38 && (variant === 0x38 || variant === 0x39 || variant === 0x61 || variant === 0x62)
+  );
+}

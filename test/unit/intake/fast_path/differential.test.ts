@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+import type { IntakeContext } from '#pipelines/intake/call.ts';
+import { ScannedEvent, scanBody } from '#pipelines/intake/fast_path/scan_body.ts';
+import { processBatch, readEnvelope } from '#pipelines/intake/take_event.ts';
+import * as keyWords from '#pipelines/privacy/key_words.ts';
+import { encodeEvents } from '#schemas/event_batch.ts';
+import { parseJson } from '#services/edge/body.ts';
+import { cases, testSeed } from '#test/harness/environment.ts';
+import { chanceOf } from '#test/harness/hostile/random.ts';
+import { browser, server, siteWith } from '../context.ts';
+import { bodyText, hostileBody, KEYS, NUMBERS, PLAIN, usualEvent } from './bodies.ts';
+
+const EVENTS_MAX = 50;
+const BODIES = 4_000;
+const BODIES_OF_FUZZ = 1_000_000;
+const FUZZ_MS_MAX = 30 * 60_000;
+const isFuzz = cases(1) > 1;
+
+const CONTEXTS: readonly IntakeContext[] = [
+  browser(),
+  browser({ site: siteWith({ default_country: 'DE', server_only_events: ['purchase'] }), country: 'FR' }),
+  server(),
+  server({ site: siteWith({ default_country: null, identify_events: ['view_item'] }), userAgent: null }),
+];
+
+type Read = { ok: true; events: unknown[]; sentAtMs: number | null } | { ok: false; code: string };
+
+function carefully(body: Buffer): Read {
+  const parsed = parseJson(body);
+  return parsed.ok ? readEnvelope(parsed.value, EVENTS_MAX) : parsed;
+}
+
+/** All that comes of a body: what is answered, and the bytes that are stored. */
+function outcome(read: Read, context: IntakeContext) {
+  if (!read.ok) return { code: read.code };
+  const { taken, rejected, dropped, warned } = processBatch(read.events, { ...context, sentAtMs: read.sentAtMs });
+  const record = encodeEvents(1, taken, 0, EVENTS_MAX, 2 ** 20).value.toString('latin1');
+  return { taken, rejected, dropped, warned, record };
+}
+
+/** The careful path goes first: the fast one takes only names that it has met. */
+function expectSame(body: Buffer, context: IntakeContext): void {
+  const expected = outcome(carefully(body), context);
+  const found = outcome(scanBody(body, EVENTS_MAX) ?? carefully(body), context);
+  if (JSON.stringify(found) !== JSON.stringify(expected)) {
+    expect({ body: body.toString('latin1'), ...found }).toEqual({ body: body.toString('latin1'), ...expected });
+  }
+}
+
+test('both paths make the same of hostile bodies', { timeout: FUZZ_MS_MAX }, () => {
+  const chance = chanceOf(testSeed());
+  const all = isFuzz ? BODIES_OF_FUZZ : BODIES;
+  for (let count = 0; count < all; count += 1) expectSame(hostileBody(chance), chance.one(CONTEXTS));
+});
+
+/** Every word that says something of a person or a secret, and others. */
+const WORDS = [...Object.values(keyWords), ...keyWords.SECRET_WORDS.map(([, words]) => words)]
+  .flatMap((one) => (typeof one === 'string' ? one.split(' ') : []))
+  .concat(KEYS, 'item_id plan 0x10 page_type'.split(' '));
+const EVENTS_OF_WORDS = 5;
+
+test('they do so of every name that says something, whatever stands under it', () => {
+  const events = WORDS.flatMap((word, at) => {
+    const value = PLAIN[at % PLAIN.length];
+    return PLAIN.flatMap((one) => [
+      { first: 1, [word]: one },
+      { [word]: value, held: { first: 'x', [word]: one } },
+    ]);
+  }).map((properties) => ({ event: 'seen', uuid: '019a6a5d-ac96-474b-8cce-b302099a8057', properties }));
+  for (let at = 0; at < events.length; at += EVENTS_OF_WORDS) {
+    const body = Buffer.from(JSON.stringify({ events: events.slice(at, at + EVENTS_OF_WORDS) }));
+    expectSame(body, CONTEXTS[(at / EVENTS_OF_WORDS) % CONTEXTS.length] ?? browser());
+  }
+});
+
+test('they do so of every number, however it is written', () => {
+  for (const number of NUMBERS) {
+    const members = [
+      `"plan":${number}`,
+      `"plan":[${number},1,2]`,
+      `"value":${number}`,
+      `"held":{"value":${number}}`,
+      `"plan":1,"42":${number}`,
+    ];
+    for (const member of members) {
+      expectSame(Buffer.from(`{"events":[{"event":"seen","uuid":"a","properties":{${member}}}]}`), browser());
+    }
+  }
+});
+
+test('they do so where most events are usual, and most of these are taken fast', () => {
+  const chance = chanceOf(testSeed() + 1);
+  let fast = 0;
+  let total = 0;
+  for (let count = 0; count < cases(300); count += 1) {
+    const body = Buffer.from(bodyText(chance));
+    expectSame(body, chance.one(CONTEXTS));
+    const events = scanBody(body, EVENTS_MAX)?.events ?? [];
+    total += events.length;
+    fast += events.filter((event) => event instanceof ScannedEvent).length;
+  }
+  expect(total).toBeGreaterThan(0);
+  expect(fast / total).toBeGreaterThan(0.4);
+});
+
+test('an event that is taken fast costs as many steps', () => {
+  const chance = chanceOf(testSeed() + 2);
+  for (let count = 0; count < 200; count += 1) {
+    const body = Buffer.from(JSON.stringify({ events: [usualEvent(chance), usualEvent(chance)] }));
+    const read = carefully(body);
+    if (!read.ok) throw new Error(read.code);
+    processBatch(read.events, browser());
+    const careful = processBatch(read.events, browser()).steps;
+    expect(processBatch(scanBody(body, EVENTS_MAX)?.events ?? [], browser()).steps).toBe(careful);
+  }
+});
