@@ -4,27 +4,15 @@ import type { Field } from '#pipelines/analytics/filters.ts';
 import { Button, Icon, IconButton } from '../ui/button.tsx';
 import { Combobox } from '../ui/combobox.tsx';
 import { LabelledField, Problem, SelectField, useTypedText } from '../ui/form_fields.tsx';
-import {
-  type ConditionDraft,
-  conditionText,
-  type FilterDraft,
-  fieldKey,
-  fieldLabel,
-  fieldNamed,
-  type Labels,
-  OPERATORS,
-  plainFieldNamed,
-  type SelectionDraft,
-  takenBy,
-} from './conditions.ts';
+import * as conditions from './conditions.ts';
 import { type Offered, useFieldValues, useNames } from './site_names.ts';
 
 interface FilterListProps {
   what: string;
-  filters: readonly FilterDraft[] | undefined;
+  filters: readonly conditions.FilterDraft[] | undefined;
   /** Names of the events whose values are offered. */
   events?: readonly string[] | undefined;
-  onFilters(filters: FilterDraft[]): void;
+  onFilters(filters: conditions.FilterDraft[]): void;
 }
 
 export function FilterList({ what, filters = [], events, onFilters }: FilterListProps) {
@@ -44,7 +32,7 @@ export function FilterList({ what, filters = [], events, onFilters }: FilterList
                 onCondition={(changed) => onFilters(filters.map((one, index) => (index === at ? changed : one)))}
               />
             ) : (
-              <span class="wraps">{conditionText(filter)}</span>
+              <span class="wraps">{conditions.conditionText(filter)}</span>
             )}
             <IconButton
               icon="close"
@@ -58,7 +46,7 @@ export function FilterList({ what, filters = [], events, onFilters }: FilterList
   );
 }
 
-const newCondition = (): ConditionDraft => ({ field: { property: [] }, is: 'equal', to: [] });
+const newCondition = (): conditions.ConditionDraft => ({ field: { property: [] }, is: 'equal', to: [] });
 
 export const AddFilter = ({ what, filters = [], onFilters }: Omit<FilterListProps, 'events'>) => (
   <Button
@@ -72,18 +60,18 @@ export const AddFilter = ({ what, filters = [], onFilters }: Omit<FilterListProp
 
 interface ConditionRowProps {
   name: string;
-  condition: ConditionDraft;
+  condition: conditions.ConditionDraft;
   events: readonly string[] | undefined;
-  onCondition(condition: ConditionDraft): void;
+  onCondition(condition: conditions.ConditionDraft): void;
 }
 
 function ConditionRow({ name, condition, events, onCondition }: ConditionRowProps) {
   const { filtered } = useNames();
   const { field, is } = condition;
   const isEmpty = 'property' in field && field.property.length === 0;
-  const key = isEmpty ? '' : fieldKey(field);
+  const key = isEmpty ? '' : conditions.fieldKey(field);
   const isKnown = isEmpty || filtered.some(({ value }) => value === key);
-  const takes = takenBy(is);
+  const takes = conditions.takenBy(is);
   return (
     <>
       <Combobox
@@ -92,16 +80,18 @@ function ConditionRow({ name, condition, events, onCondition }: ConditionRowProp
         takesOthers
         value={key}
         placeholder="Choose a property"
-        options={isKnown ? filtered : [{ value: key, label: fieldLabel(field) }, ...filtered]}
-        onValue={(text) => onCondition({ ...condition, field: fieldNamed(text) })}
+        options={isKnown ? filtered : [{ value: key, label: conditions.fieldLabel(field) }, ...filtered]}
+        onValue={(text) => onCondition({ ...condition, field: conditions.fieldNamed(text) })}
       />
       <select
         class="select"
         aria-label={`${name}: comparison`}
         value={is}
-        onChange={(event) => onCondition(compared(condition, event.currentTarget.value as ConditionDraft['is']))}
+        onChange={(event) =>
+          onCondition(compared(condition, event.currentTarget.value as conditions.ConditionDraft['is']))
+        }
       >
-        {OPERATORS.map((operator) => (
+        {conditions.OPERATORS.map((operator) => (
           <option key={operator.is} value={operator.is}>
             {operator.label}
           </option>
@@ -115,8 +105,11 @@ function ConditionRow({ name, condition, events, onCondition }: ConditionRowProp
 }
 
 /** The same condition by another comparison, with what can be kept of what it compares with. */
-function compared({ field, to }: ConditionDraft, is: ConditionDraft['is']): ConditionDraft {
-  const takes = takenBy(is);
+function compared(
+  { field, to }: conditions.ConditionDraft,
+  is: conditions.ConditionDraft['is'],
+): conditions.ConditionDraft {
+  const takes = conditions.takenBy(is);
   if (takes === 'nothing') return { field, is };
   const texts = (Array.isArray(to) ? to : to === undefined || to === '' ? [] : [to]).map(String);
   if (takes === 'texts') return { field, is, to: texts };
@@ -128,7 +121,7 @@ function compared({ field, to }: ConditionDraft, is: ConditionDraft['is']): Cond
 function ConditionValue({ name, condition, events, onCondition }: ConditionRowProps) {
   const { field, is, to } = condition;
   const values = useFieldValues(field, events);
-  const takes = takenBy(is);
+  const takes = conditions.takenBy(is);
   const label = `${name}: value`;
   if (takes === 'texts') {
     const texts = (Array.isArray(to) ? to : []).map(String);
@@ -240,7 +233,7 @@ export function EventPicker({ what, events = [], onEvents, max = 50 }: EventPick
   );
 }
 
-interface SelectionFieldsProps<Selection extends SelectionDraft> {
+interface SelectionFieldsProps<Selection extends conditions.SelectionDraft> {
   what: string;
   selection: Selection;
   problem: string;
@@ -252,13 +245,13 @@ interface SelectionFieldsProps<Selection extends SelectionDraft> {
 }
 
 /** The events of a step, a series and such, and the conditions that they must meet. */
-export function SelectionFields<Selection extends SelectionDraft>(props: SelectionFieldsProps<Selection>) {
+export function SelectionFields<Selection extends conditions.SelectionDraft>(props: SelectionFieldsProps<Selection>) {
   const { what, selection, problem, onSelection, before, after, isFirst = false } = props;
   const { events, filters } = selection;
   const filtered = {
     what,
     filters,
-    onFilters: (changed: FilterDraft[]) => onSelection({ ...selection, filters: changed }),
+    onFilters: (changed: conditions.FilterDraft[]) => onSelection({ ...selection, filters: changed }),
   };
   return (
     <div class={isFirst ? 'step-body step-body-first' : 'step-body'}>
@@ -278,7 +271,7 @@ interface ChoiceFieldProps<Text extends string> {
   label: string;
   value: Text;
   /** What may be chosen, in its order. */
-  labels: Labels<Text>;
+  labels: conditions.Labels<Text>;
   hint?: string;
   problem?: string;
   onChoice(value: Text): void;
@@ -321,11 +314,11 @@ interface FieldPickerProps {
 /** Chooses a column or a property; another property can be typed, its parts apart by dots. */
 export function FieldPicker({ label, field, none, hidesLabel = false, onField }: FieldPickerProps) {
   const { fields } = useNames();
-  const key = field === null ? '' : fieldKey(field);
+  const key = field === null ? '' : conditions.fieldKey(field);
   const isKnown = field === null || fields.some(({ value }) => value === key);
   const options = [
     ...(none === null ? [] : [{ value: '', label: none }]),
-    ...(isKnown || field === null ? [] : [{ value: key, label: fieldLabel(field) }]),
+    ...(isKnown || field === null ? [] : [{ value: key, label: conditions.fieldLabel(field) }]),
     ...fields,
   ];
   return (
@@ -337,7 +330,7 @@ export function FieldPicker({ label, field, none, hidesLabel = false, onField }:
       value={key}
       options={options}
       placeholder="Choose a property"
-      onValue={(text) => onField(plainFieldNamed(text === none ? '' : text))}
+      onValue={(text) => onField(conditions.plainFieldNamed(text === none ? '' : text))}
     />
   );
 }

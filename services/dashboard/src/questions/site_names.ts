@@ -7,16 +7,7 @@ import { type ApiResult, ask } from '../api/request.ts';
 import { useQuery } from '../api/use_answer.ts';
 import { mayAt } from '../session.ts';
 import type { Choice } from '../ui/combobox.tsx';
-import {
-  COLUMN_FIELDS,
-  type FilteredField,
-  fieldKey,
-  fieldLabel,
-  fieldNotes,
-  otherProperties,
-  propertyFields,
-  propertyNames,
-} from './conditions.ts';
+import * as conditions from './conditions.ts';
 
 export type Offered = Choice;
 
@@ -67,10 +58,13 @@ export function useSiteNames(siteId: string): SiteNames {
     const listed = newest.value?.events ?? [];
     // Those who see figures of many alone may not name what singles persons or events out.
     const mayName = (field: Field): boolean => mayNamePersons || !namesPersons(field);
-    const columns = COLUMN_FIELDS.filter(mayName);
-    const paths = otherProperties(propertyNames(listed.map((event) => event.properties)), columns);
-    const properties = propertyFields(paths).filter(mayName);
-    const noteOf = fieldNotes(listed);
+    const columns = conditions.COLUMN_FIELDS.filter(mayName);
+    const paths = conditions.otherProperties(
+      conditions.propertyNames(listed.map((event) => event.properties)),
+      columns,
+    );
+    const properties = conditions.propertyFields(paths).filter(mayName);
+    const noteOf = conditions.fieldNotes(listed);
     const offer = (group: string, some: readonly Field[]): Offered[] =>
       some.map((field) => ({ ...offered(field, group), ...noted(noteOf(field)) }));
     const fields = [...offer('Event fields', columns), ...offer('Properties', properties)];
@@ -82,13 +76,16 @@ export function useSiteNames(siteId: string): SiteNames {
 }
 
 const NOTHING: ApiResult<Listing> = { ok: true, value: { events: [] }, version: null };
-const offered = (field: FilteredField, group: string): Offered => ({
-  ...{ value: fieldKey(field), label: fieldLabel(field), group },
+const offered = (field: conditions.FilteredField, group: string): Offered => ({
+  ...{ value: conditions.fieldKey(field), label: conditions.fieldLabel(field), group },
 });
 const noted = (note: string | undefined): Pick<Offered, 'note'> => (note === undefined ? {} : { note });
 
 /** The commonest values of a field, of events of some names where there are any. */
-export function useFieldValues(field: FilteredField | null, events: readonly string[] | undefined): readonly Offered[] {
+export function useFieldValues(
+  field: conditions.FilteredField | null,
+  events: readonly string[] | undefined,
+): readonly Offered[] {
   const { siteId } = useNames();
   const own = field !== null && 'person' in field ? field.person : field;
   const isPlain = own !== null && !('each' in own) && !('property' in own && own.property.length === 0);

@@ -9,19 +9,7 @@ import { mayAt } from '../../session.ts';
 import { Dialog, toast } from '../../ui/dialog.tsx';
 import { CheckField, SelectField, TextField, textFields } from '../../ui/form_fields.tsx';
 import { Badge, Tabs } from '../../ui/panel.tsx';
-import {
-  type DefinitionDraft,
-  DRAFT_NAMES,
-  definitionBody,
-  draftOfDefinition,
-  draftProblems,
-  isSelector,
-  lineValue,
-  notSent,
-  TRIGGERS,
-  triggerOf,
-  withLine,
-} from './definition_form.ts';
+import * as definitions from './definition_form.ts';
 
 interface DefinitionDialogProps {
   siteId: string;
@@ -36,9 +24,9 @@ interface DefinitionDialogProps {
 export function DefinitionDialog(props: DefinitionDialogProps) {
   const { siteId, definition, version, destinations, onChanged, onClose } = props;
   const item: VersionedDefinition = { definition, version: version ?? '', changed_at: 0, changed_by: '' };
-  const editing = useEditForm<VersionedDefinition, DefinitionDraft>({
+  const editing = useEditForm<VersionedDefinition, definitions.DefinitionDraft>({
     item,
-    draftOf: (one) => draftOfDefinition(one.definition),
+    draftOf: (one) => definitions.draftOfDefinition(one.definition),
     read: () => readDefinition(siteId, definition?.id ?? ''),
     write: (draft, base) => writeDefinition(siteId, draft, base),
     onSaved({ definition: saved }) {
@@ -57,7 +45,7 @@ export function DefinitionDialog(props: DefinitionDialogProps) {
       mayBeUnchanged
       more={definition === null ? null : <RemoveDefinition {...props} item={item} definition={definition} />}
       what="this definition"
-      names={DRAFT_NAMES}
+      names={definitions.DRAFT_NAMES}
     >
       <DefinitionFields
         draft={draft}
@@ -98,8 +86,8 @@ const RemoveDefinition = ({ siteId, item, definition, onChanged, onClose }: Remo
     item={item}
     name={definition.name}
     what="this definition"
-    names={DRAFT_NAMES}
-    factsOf={(one) => ({ ...draftOfDefinition(one.definition) })}
+    names={definitions.DRAFT_NAMES}
+    factsOf={(one) => ({ ...definitions.draftOfDefinition(one.definition) })}
     read={() => readDefinition(siteId, definition.id)}
     remove={(base) => removeDefinition(siteId, definition.id, base)}
     onRemoved={() => {
@@ -113,15 +101,15 @@ const RemoveDefinition = ({ siteId, item, definition, onChanged, onClose }: Remo
 );
 
 interface DefinitionFieldsProps {
-  draft: DefinitionDraft;
+  draft: definitions.DefinitionDraft;
   isNew: boolean;
   destinations: readonly string[];
   failure: ApiError | null;
-  onDraft(change: Partial<DefinitionDraft>): void;
+  onDraft(change: Partial<definitions.DefinitionDraft>): void;
 }
 
 function DefinitionFields({ draft, isNew, destinations, failure, onDraft }: DefinitionFieldsProps) {
-  const kind = triggerOf(draft.trigger);
+  const kind = definitions.triggerOf(draft.trigger);
   const number = kind?.number;
   const field = textFields(draft, onDraft, failure);
   return (
@@ -130,14 +118,14 @@ function DefinitionFields({ draft, isNew, destinations, failure, onDraft }: Defi
         <TextField label="Id" required placeholder="newsletter" hint="Cannot be changed later." {...field('id')} />
       )}
       <TextField label="Event name" required placeholder="generate_lead" {...field('name')} />
-      <SelectField label="Trigger" options={TRIGGERS} {...field('trigger')} />
+      <SelectField label="Trigger" options={definitions.TRIGGERS} {...field('trigger')} />
       {number !== undefined && (
         <TextField
           label={number.label}
           inputMode="numeric"
           placeholder={number.usual}
-          value={lineValue(draft.properties, number.property)}
-          onValue={(value) => onDraft({ properties: withLine(draft.properties, number.property, value) })}
+          value={definitions.lineValue(draft.properties, number.property)}
+          onValue={(value) => onDraft({ properties: definitions.withLine(draft.properties, number.property, value) })}
         />
       )}
       {kind?.hasElement === true && (
@@ -242,12 +230,12 @@ async function readDefinition(siteId: string, id: string): Promise<ApiResult<Ver
 /** Adds a definition, or replaces one that is still as it was read. */
 async function writeDefinition(
   siteId: string,
-  draft: DefinitionDraft,
+  draft: definitions.DefinitionDraft,
   { definition, ...base }: VersionedDefinition,
 ): Promise<ApiResult<VersionedDefinition>> {
-  const problems = draftProblems(draft, isSelector);
-  if (problems.length > 0) return notSent(problems);
-  const body = definitionBody(draft);
+  const problems = definitions.draftProblems(draft, definitions.isSelector);
+  if (problems.length > 0) return definitions.notSent(problems);
+  const body = definitions.definitionBody(draft);
   const saved = await (definition === null
     ? request<EventDefinition>('POST', pathOf(siteId), { body })
     : request<EventDefinition>('PUT', pathOf(siteId, definition.id), { body, ...stillAt(base) }));
@@ -262,7 +250,7 @@ const removeDefinition = (siteId: string, id: string, base: Meta): Promise<ApiRe
   request('DELETE', pathOf(siteId, id), stillAt(base));
 
 /** Tries a definition on addresses and on the HTML of a page, both pasted; nothing of it leaves the browser. */
-function DefinitionTester({ draft }: { draft: DefinitionDraft }) {
+function DefinitionTester({ draft }: { draft: definitions.DefinitionDraft }) {
   const [addresses, setAddresses] = useState('');
   const [html, setHtml] = useState('');
   const lines = addresses.split('\n').filter((line) => line.trim() !== '');

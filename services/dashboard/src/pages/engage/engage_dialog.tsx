@@ -18,19 +18,7 @@ import {
   type DefinitionTabProps,
   type EngageDialogProps,
 } from './definition_actions.tsx';
-import {
-  asAsked,
-  definitionFacts,
-  definitionText,
-  mergedDefinition,
-  NEW_ITEM,
-  type NewItem,
-  questionWords,
-  readObject,
-  sentDefinition,
-  textOf,
-  textWith,
-} from './engage_item.ts';
+import * as engage from './engage_item.ts';
 
 /** One survey, promo or form: what came of it, what it says with a preview, and the same in JSON. */
 export function EngageDialog(props: EngageDialogProps) {
@@ -49,15 +37,15 @@ function Views({ siteId, spec, path, item, onChanged, onClose }: EngageDialogPro
     onChanged();
     onClose();
   };
-  const form = useEditForm<EngageView | NewItem, { text: string }>({
-    item: item ?? NEW_ITEM,
-    draftOf: (of) => ({ text: 'id' in of ? definitionText(of) : textOf(spec.blank) }),
-    factsOf: ({ text }) => definitionFacts(text),
-    merge: (...drafts) => ({ text: textOf(mergedDefinition(...definitionsIn(drafts)).merged) }),
-    replaced: (...drafts) => mergedDefinition(...definitionsIn(drafts)).replaced,
+  const form = useEditForm<EngageView | engage.NewItem, { text: string }>({
+    item: item ?? engage.NEW_ITEM,
+    draftOf: (of) => ({ text: 'id' in of ? engage.definitionText(of) : engage.textOf(spec.blank) }),
+    factsOf: ({ text }) => engage.definitionFacts(text),
+    merge: (...drafts) => ({ text: engage.textOf(engage.mergedDefinition(...definitionsIn(drafts)).merged) }),
+    replaced: (...drafts) => engage.mergedDefinition(...definitionsIn(drafts)).replaced,
     read: () => request('GET', one),
     write({ text }, base) {
-      const body = sentDefinition(definitionFacts(text));
+      const body = engage.sentDefinition(engage.definitionFacts(text));
       return 'id' in base ? request('PUT', one, { body, version: base.version }) : request('POST', one, { body });
     },
     onSaved(saved) {
@@ -106,18 +94,18 @@ function Views({ siteId, spec, path, item, onChanged, onClose }: EngageDialogPro
 
 type Three<Of> = [loaded: Of, mine: Of, theirs: Of];
 const definitionsIn = ([loaded, mine, theirs]: Three<{ text: string }>): Three<object> => [
-  definitionFacts(loaded.text),
-  definitionFacts(mine.text),
-  definitionFacts(theirs.text),
+  engage.definitionFacts(loaded.text),
+  engage.definitionFacts(mine.text),
+  engage.definitionFacts(theirs.text),
 ];
 
 /** A definition in JSON, for what the form beside it does not have. */
 function AdvancedDefinition(props: DefinitionTabProps) {
   const { form } = props;
   const { text } = form.draft;
-  const typed = readObject(text);
+  const typed = engage.readObject(text);
   const save = (enabled?: boolean): void => {
-    if (typed.ok) void form.save(enabled === undefined ? {} : { text: textWith(text, ['enabled'], enabled) });
+    if (typed.ok) void form.save(enabled === undefined ? {} : { text: engage.textWith(text, ['enabled'], enabled) });
   };
   return (
     <form class="stack code-form" onSubmit={submitHandler(() => save())}>
@@ -221,8 +209,8 @@ function figuresOf(results: Results): readonly (readonly [name: string, text: st
 
 const Questions = ({ questions, item }: Pick<SurveyResults, 'questions'> & { item: EngageView }) => (
   <>
-    {asAsked(questions, item).map(({ id, answers, average, values }) => {
-      const words = questionWords(item, id);
+    {engage.asAsked(questions, item).map(({ id, answers, average, values }) => {
+      const words = engage.questionWords(item, id);
       return (
         <Ranked
           key={id}

@@ -1,20 +1,8 @@
 import type { Field } from '#pipelines/analytics/filters.ts';
-import {
-  choiceIn,
-  type FilterDraft,
-  filtersIn,
-  isField,
-  numberIn,
-  objectIn,
-  objectsIn,
-  oneOf,
-  type SelectionDraft,
-  selectionIn,
-  someOf,
-} from '../../questions/conditions.ts';
+import * as conditions from '../../questions/conditions.ts';
 
-export type StepDraft = SelectionDraft & { optional?: boolean | undefined };
-export type ExclusionDraft = SelectionDraft & {
+export type StepDraft = conditions.SelectionDraft & { optional?: boolean | undefined };
+export type ExclusionDraft = conditions.SelectionDraft & {
   after_step?: number | undefined;
   before_step?: number | undefined;
   ends?: keyof typeof ENDS | undefined;
@@ -32,7 +20,7 @@ export interface FunnelDraft {
   window_ms: number;
   order?: keyof typeof ORDERS | undefined;
   count_by?: keyof typeof COUNTED | undefined;
-  filters?: FilterDraft[] | undefined;
+  filters?: conditions.FilterDraft[] | undefined;
   exclusions?: ExclusionDraft[] | undefined;
   breakdown?: BreakdownDraft | undefined;
 }
@@ -60,31 +48,31 @@ const USUAL: FunnelDraft = {
 
 export function readFunnel(given: unknown): FunnelDraft {
   if (given === undefined) return USUAL;
-  const { steps, window_ms, order, count_by, filters, exclusions, breakdown } = objectIn(given);
-  const read = objectsIn(steps).slice(0, STEPS_MAX).map(stepIn);
-  const { field, at, step } = objectIn(breakdown);
+  const { steps, window_ms, order, count_by, filters, exclusions, breakdown } = conditions.objectIn(given);
+  const read = conditions.objectsIn(steps).slice(0, STEPS_MAX).map(stepIn);
+  const { field, at, step } = conditions.objectIn(breakdown);
   return withoutMisplaced({
     steps: [...read, {}, {}].slice(0, Math.max(STEPS_MIN, read.length)),
-    window_ms: numberIn(window_ms) ?? USUAL.window_ms,
-    order: choiceIn(order, ORDERS),
-    count_by: choiceIn(count_by, COUNTED),
-    filters: someOf(filtersIn(filters)),
-    exclusions: objectsIn(exclusions).slice(0, EXCLUSIONS_MAX).map(exclusionIn),
-    breakdown: isField(field)
-      ? { field: field as Field, at: oneOf(at, ATTRIBUTIONS), step: numberIn(step) }
+    window_ms: conditions.numberIn(window_ms) ?? USUAL.window_ms,
+    order: conditions.choiceIn(order, ORDERS),
+    count_by: conditions.choiceIn(count_by, COUNTED),
+    filters: conditions.someOf(conditions.filtersIn(filters)),
+    exclusions: conditions.objectsIn(exclusions).slice(0, EXCLUSIONS_MAX).map(exclusionIn),
+    breakdown: conditions.isField(field)
+      ? { field: field as Field, at: conditions.oneOf(at, ATTRIBUTIONS), step: conditions.numberIn(step) }
       : undefined,
   });
 }
 
 const stepIn = (given: Readonly<Record<string, unknown>>): StepDraft => ({
-  ...selectionIn(given),
+  ...conditions.selectionIn(given),
   optional: given['optional'] === true || undefined,
 });
 
 const exclusionIn = (given: Readonly<Record<string, unknown>>): ExclusionDraft => ({
-  ...selectionIn(given),
-  after_step: numberIn(given['after_step']),
-  before_step: numberIn(given['before_step']),
+  ...conditions.selectionIn(given),
+  after_step: conditions.numberIn(given['after_step']),
+  before_step: conditions.numberIn(given['before_step']),
   ends: given['ends'] === 'actor' ? 'actor' : undefined,
 });
 
@@ -96,7 +84,7 @@ export function withoutMisplaced(draft: FunnelDraft): FunnelDraft {
   return {
     ...draft,
     steps: steps.map((step, at) => ({ ...step, optional: (step.optional && mayBeOptional(at)) || undefined })),
-    exclusions: someOf(exclusions.map((one) => placed(one, steps.length, order))),
+    exclusions: conditions.someOf(exclusions.map((one) => placed(one, steps.length, order))),
     breakdown: breakdown && withStep(breakdown, steps.length),
   };
 }
@@ -118,5 +106,5 @@ export function movedStep(steps: readonly StepDraft[], from: number, to: number)
   return [...rest.slice(0, to), moved, ...rest.slice(to)];
 }
 
-export const stepName = ({ events = [] }: SelectionDraft): string =>
+export const stepName = ({ events = [] }: conditions.SelectionDraft): string =>
   events.filter((name) => name !== '').join(' or ') || 'Any event';

@@ -19,26 +19,12 @@ import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
 import { currentLocation } from '../../router.ts';
 import { Button, Icon, IconButton } from '../../ui/button.tsx';
 import { type DraftProps, Problem } from '../../ui/form_fields.tsx';
-import {
-  ATTRIBUTIONS,
-  COUNTED,
-  ENDS,
-  EXCLUSIONS_MAX,
-  type ExclusionDraft,
-  type FunnelDraft,
-  movedStep,
-  ORDERS,
-  readFunnel,
-  STEPS_MAX,
-  STEPS_MIN,
-  type StepDraft,
-  withoutMisplaced,
-} from './funnel_draft.ts';
+import * as funnel from './funnel_draft.ts';
 import { FunnelView } from './funnel_view.tsx';
 
 export default function FunnelsPage({ params }: PageProps) {
-  const draft = readFunnel(queryFromAddress());
-  const change = (changed: FunnelDraft): void => setQueryInAddress(withoutMisplaced(changed));
+  const draft = funnel.readFunnel(queryFromAddress());
+  const change = (changed: funnel.FunnelDraft): void => setQueryInAddress(funnel.withoutMisplaced(changed));
   return (
     <QuestionPage
       siteId={params['site'] ?? ''}
@@ -66,11 +52,11 @@ export default function FunnelsPage({ params }: PageProps) {
 }
 
 interface StepsBuilderProps {
-  steps: readonly StepDraft[];
+  steps: readonly funnel.StepDraft[];
   /** Whether steps may be left out, which those without an order may not. */
   mayBeOptional: boolean;
   failure: ApiError | null;
-  onSteps(steps: StepDraft[]): void;
+  onSteps(steps: funnel.StepDraft[]): void;
 }
 
 /** The steps of a funnel: add, remove, filter, and move them by buttons, by Alt with the arrow keys, or by dragging. */
@@ -81,7 +67,7 @@ function StepsBuilder({ steps, mayBeOptional, failure, onSteps }: StepsBuilderPr
   const [said, setSaid] = useState('');
   const move = (from: number, to: number): void => {
     if (from === to || to < 0 || to >= steps.length) return;
-    onSteps(movedStep(steps, from, to));
+    onSteps(funnel.movedStep(steps, from, to));
     setSaid(`Step ${from + 1} is now step ${to + 1}`);
   };
   /** Moves a step and keeps the focus on it, at the button of the same name where that can be pressed. */
@@ -128,7 +114,7 @@ function StepsBuilder({ steps, mayBeOptional, failure, onSteps }: StepsBuilderPr
       <p class="hidden" role="status">
         {said}
       </p>
-      {steps.length < STEPS_MAX && (
+      {steps.length < funnel.STEPS_MAX && (
         <Button kind="small" icon="plus" label="Add a step" onClick={() => onSteps([...steps, {}])} />
       )}
     </div>
@@ -172,7 +158,7 @@ const MovableStep = ({ at, last, dropClass, drag, onMove, onRemove, children }: 
         disabled={at === last}
         onClick={() => onMove(at + 1, 'down')}
       />
-      <IconButton icon="close" label={`Remove step ${at + 1}`} disabled={last < STEPS_MIN} onClick={onRemove} />
+      <IconButton icon="close" label={`Remove step ${at + 1}`} disabled={last < funnel.STEPS_MIN} onClick={onRemove} />
     </span>
   </li>
 );
@@ -195,11 +181,11 @@ const Grip = ({ onStart, onEnd }: { onStart: () => void; onEnd: () => void }) =>
 );
 
 interface StepRowProps {
-  step: StepDraft;
+  step: funnel.StepDraft;
   number: number;
   mayBeOptional: boolean;
   problem: string;
-  onStep(step: StepDraft): void;
+  onStep(step: funnel.StepDraft): void;
 }
 
 function StepRow({ step, number, mayBeOptional, problem, onStep }: StepRowProps) {
@@ -239,7 +225,7 @@ const AT_HINTS = {
   last_touch: 'The last value of any event, up to the last step reached.',
 };
 
-function FunnelOptions({ draft, failure, onDraft }: DraftProps<FunnelDraft>) {
+function FunnelOptions({ draft, failure, onDraft }: DraftProps<funnel.FunnelDraft>) {
   const { breakdown } = draft;
   return (
     <div class="options">
@@ -252,13 +238,13 @@ function FunnelOptions({ draft, failure, onDraft }: DraftProps<FunnelDraft>) {
       <ChoiceField
         label="Step order"
         value={draft.order ?? 'ordered'}
-        labels={ORDERS}
+        labels={funnel.ORDERS}
         onChoice={(order) => onDraft({ ...draft, order })}
       />
       <ChoiceField
         label="Count by"
         value={draft.count_by ?? 'person'}
-        labels={COUNTED}
+        labels={funnel.COUNTED}
         onChoice={(count_by) => onDraft({ ...draft, count_by })}
       />
       <FieldPicker
@@ -274,7 +260,7 @@ function FunnelOptions({ draft, failure, onDraft }: DraftProps<FunnelDraft>) {
           label="Attribution"
           hint={AT_HINTS[breakdown.at]}
           value={breakdown.at}
-          labels={ATTRIBUTIONS}
+          labels={funnel.ATTRIBUTIONS}
           problem={problemsAt(failure, 'breakdown')}
           onChoice={(at) => onDraft({ ...draft, breakdown: { ...breakdown, at } })}
         />
@@ -291,9 +277,9 @@ function FunnelOptions({ draft, failure, onDraft }: DraftProps<FunnelDraft>) {
   );
 }
 
-function Exclusions({ draft, failure, onDraft }: DraftProps<FunnelDraft>) {
+function Exclusions({ draft, failure, onDraft }: DraftProps<funnel.FunnelDraft>) {
   const { exclusions = [], steps } = draft;
-  const change = (changed: ExclusionDraft[]): void => onDraft({ ...draft, exclusions: changed });
+  const change = (changed: funnel.ExclusionDraft[]): void => onDraft({ ...draft, exclusions: changed });
   const filtered = {
     ...{ what: 'All steps', filters: draft.filters },
     onFilters: (filters: FilterDraft[]) => onDraft({ ...draft, filters }),
@@ -313,7 +299,7 @@ function Exclusions({ draft, failure, onDraft }: DraftProps<FunnelDraft>) {
         />
       ))}
       <div class="row">
-        {exclusions.length < EXCLUSIONS_MAX && (
+        {exclusions.length < funnel.EXCLUSIONS_MAX && (
           <Button kind="small quiet" icon="plus" label="Exclude an event" onClick={() => change([...exclusions, {}])} />
         )}
         <AddFilter {...filtered} />
@@ -324,13 +310,13 @@ function Exclusions({ draft, failure, onDraft }: DraftProps<FunnelDraft>) {
 }
 
 interface ExclusionRowProps {
-  exclusion: ExclusionDraft;
+  exclusion: funnel.ExclusionDraft;
   number: number;
   /** How many steps there are; null: they have no order. */
   steps: number | null;
   problem: string;
   /** Null takes it away. */
-  onExclusion(exclusion: ExclusionDraft | null): void;
+  onExclusion(exclusion: funnel.ExclusionDraft | null): void;
 }
 
 function ExclusionRow({ exclusion, number, steps, problem, onExclusion }: ExclusionRowProps) {
@@ -360,7 +346,7 @@ function ExclusionRow({ exclusion, number, steps, problem, onExclusion }: Exclus
       <ChoiceField
         label="Excludes"
         value={ends}
-        labels={ENDS}
+        labels={funnel.ENDS}
         onChoice={(chosen) => onExclusion({ ...exclusion, ends: chosen })}
       />
       <IconButton icon="close" label={`Remove ${what.toLowerCase()}`} onClick={() => onExclusion(null)} />

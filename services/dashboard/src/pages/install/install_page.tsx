@@ -13,19 +13,7 @@ import { CopyButton, siteAddress } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
 import { OriginsField } from '../keys/key_fields.tsx';
 import { originLines } from '../keys/key_form.ts';
-import {
-  askedFrom,
-  browserQuestion,
-  cameSince,
-  edgeOrigin,
-  isBrowserKey,
-  KEY_PLACEHOLDER,
-  likelyOrigins,
-  pageOf,
-  snippet,
-  usualEdge,
-  type Watched,
-} from './snippet.ts';
+import * as tag from './snippet.ts';
 
 export default function InstallPage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
@@ -33,15 +21,20 @@ export default function InstallPage({ params }: PageProps) {
   const [ownEdge, setOwnEdge] = useState<string | null>(null);
   const domains = useList<DomainItem>('/v1/admin/domains', { site_id: siteId });
   const installation = useGet<Installation>('/v1/admin/installation');
-  const edgeText = ownEdge ?? usualEdge(domains.value?.items ?? [], installation.value?.edge_url ?? null);
-  const edge = edgeOrigin(edgeText);
-  const hasKey = isBrowserKey(key.trim());
-  const line = edge === null ? null : snippet(edge, hasKey ? key.trim() : KEY_PLACEHOLDER);
+  const edgeText = ownEdge ?? tag.usualEdge(domains.value?.items ?? [], installation.value?.edge_url ?? null);
+  const edge = tag.edgeOrigin(edgeText);
+  const hasKey = tag.isBrowserKey(key.trim());
+  const line = edge === null ? null : tag.snippet(edge, hasKey ? key.trim() : tag.KEY_PLACEHOLDER);
   return (
     <ol class="stack steps">
       <li>
         <Panel title="1. A key for your pages">
-          <ChooseKey siteId={siteId} value={key} origins={likelyOrigins(domains.value?.items ?? [])} onValue={setKey} />
+          <ChooseKey
+            siteId={siteId}
+            value={key}
+            origins={tag.likelyOrigins(domains.value?.items ?? [])}
+            onValue={setKey}
+          />
         </Panel>
       </li>
       <li>
@@ -66,7 +59,7 @@ export default function InstallPage({ params }: PageProps) {
                 {!hasKey && (
                   <p class="note note-warn">
                     <span>
-                      <code>{KEY_PLACEHOLDER}</code> is a placeholder: paste your key above.
+                      <code>{tag.KEY_PLACEHOLDER}</code> is a placeholder: paste your key above.
                     </span>
                   </p>
                 )}
@@ -139,7 +132,7 @@ function ChooseKey({ siteId, value, origins, onValue }: ChooseKeyProps) {
 
 function problemOfKey(given: string, issued: string | null, keys: readonly KeyItem[] | null): string {
   if (given === '' || given === issued) return '';
-  if (!isBrowserKey(given)) return 'A browser key starts with svc_pk_.';
+  if (!tag.isBrowserKey(given)) return 'A browser key starts with svc_pk_.';
   const isOfSite = keys?.some(({ shown_prefix }) => given.startsWith(shown_prefix)) ?? true;
   return isOfSite ? '' : 'This is not an active browser key of this site.';
 }
@@ -187,8 +180,8 @@ const EVERY_MS = 2_000;
 const LOOKS_BACK_MS = [600_000, 7 * 86_400_000];
 
 function FirstEvent({ siteId }: { siteId: string }) {
-  const [watched, setWatched] = useState<Watched | null>(null);
-  const isThere = watched !== null && cameSince(watched);
+  const [watched, setWatched] = useState<tag.Watched | null>(null);
+  const isThere = watched !== null && tag.cameSince(watched);
   const asked = useQuery(
     siteId,
     async (signal) => {
@@ -224,15 +217,15 @@ function FirstEvent({ siteId }: { siteId: string }) {
 }
 
 /** Looks once: the first time back in time, later for what is newer than what is known. */
-async function look(siteId: string, watched: Watched | null, signal: AbortSignal): Promise<ApiResult<Watched>> {
+async function look(siteId: string, watched: tag.Watched | null, signal: AbortSignal): Promise<ApiResult<tag.Watched>> {
   if (watched !== null) {
-    const answer = await ask(siteId, 'live', browserQuestion(askedFrom(watched)), signal);
+    const answer = await ask(siteId, 'live', tag.browserQuestion(tag.askedFrom(watched)), signal);
     if (!answer.ok) return answer;
     return { ...answer, value: { ...watched, newest: answer.value.events[0] ?? watched.newest } };
   }
   let openedMs: number | null = null;
   for (const backMs of LOOKS_BACK_MS) {
-    const answer = await ask(siteId, 'live', browserQuestion(Date.now() - backMs), signal);
+    const answer = await ask(siteId, 'live', tag.browserQuestion(Date.now() - backMs), signal);
     if (!answer.ok) return answer;
     openedMs ??= answer.value.as_of;
     const [newest] = answer.value.events;
@@ -248,7 +241,7 @@ interface ArrivedProps {
 }
 
 function Arrived({ siteId, event, isNew }: ArrivedProps) {
-  const page = pageOf(event);
+  const page = tag.pageOf(event);
   const from = page === '' ? ', without a page URL' : ' from ';
   return (
     <div class="note note-good">

@@ -12,32 +12,19 @@ import { submitHandler, TextField, textFields } from '../../ui/form_fields.tsx';
 import { CanonicalName, eventAddress, ShortId } from '../../ui/identifiers.tsx';
 import { Empty, FailureNote, Loading } from '../../ui/panel.tsx';
 import { EventTraceView } from '../event/event_trace.tsx';
-import {
-  ANSWER_MAX,
-  askedAfter,
-  EMPTY_RING,
-  filterParameters,
-  type ListedEvent,
-  type LiveFilters,
-  liveQuestion,
-  notShown,
-  type Ring,
-  readFilters,
-  useOlder,
-  withAnswer,
-} from './live_events.ts';
+import * as live from './live_events.ts';
 
 const EVERY_MS = 1_000;
 const OPEN = 'open';
 
 export default function LivePage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
-  const filters = readFilters(currentLocation.value.query);
+  const filters = live.readFilters(currentLocation.value.query);
   const opened = currentLocation.value.query.get(OPEN);
   const [isPaused, setPaused] = useState(false);
   const asked = JSON.stringify(filters);
   const { ring, failure, isAsked } = useRing(siteId, asked, isPaused);
-  const { older, ...further } = useOlder(siteId, filters, ring, `${siteId} ${asked} ${isPaused}`);
+  const { older, ...further } = live.useOlder(siteId, filters, ring, `${siteId} ${asked} ${isPaused}`);
   const failed = failure ?? further.failure;
   const events = isPaused ? [...ring.events, ...older.events] : ring.events;
   return (
@@ -94,8 +81,8 @@ function Waiting({ isAsked }: { isAsked: boolean }) {
   );
 }
 
-function LiveCount({ ring, older, isPaused }: { ring: Ring; older: number; isPaused: boolean }) {
-  const missing = notShown(ring, older);
+function LiveCount({ ring, older, isPaused }: { ring: live.Ring; older: number; isPaused: boolean }) {
+  const missing = live.notShown(ring, older);
   const rate = ring.rate < 10 ? ring.rate.toFixed(1) : Math.round(ring.rate).toLocaleString('en-GB');
   return (
     <p class="muted">
@@ -111,24 +98,24 @@ function useRing(
   siteId: string,
   filters: string,
   isPaused: boolean,
-): { ring: Ring; failure: ApiError | null; isAsked: boolean } {
+): { ring: live.Ring; failure: ApiError | null; isAsked: boolean } {
   const key = `${siteId} ${filters}`;
-  const [state, setState] = useState({ key, ring: EMPTY_RING, failure: null as ApiError | null, isAsked: false });
-  const known = state.key === key ? state : { ring: EMPTY_RING, failure: null, isAsked: false };
+  const [state, setState] = useState({ key, ring: live.EMPTY_RING, failure: null as ApiError | null, isAsked: false });
+  const known = state.key === key ? state : { ring: live.EMPTY_RING, failure: null, isAsked: false };
   useEffect(() => {
     if (isPaused) return undefined;
     const controller = new AbortController();
     let { ring } = known;
     const once = async (): Promise<void> => {
-      const question = liveQuestion(
-        JSON.parse(filters) as ReturnType<typeof readFilters>,
-        askedAfter(ring, Date.now()),
-        ANSWER_MAX,
+      const question = live.liveQuestion(
+        JSON.parse(filters) as ReturnType<typeof live.readFilters>,
+        live.askedAfter(ring, Date.now()),
+        live.ANSWER_MAX,
       );
       try {
         const answer = await ask(siteId, 'live', question, controller.signal);
         if (controller.signal.aborted) return;
-        if (answer.ok) ring = withAnswer(ring, answer.value.events, answer.value.as_of);
+        if (answer.ok) ring = live.withAnswer(ring, answer.value.events, answer.value.as_of);
         setState({ key, ring, failure: answer.ok ? null : answer.failure, isAsked: true });
       } catch (error) {
         if (!controller.signal.aborted) throw error;
@@ -143,7 +130,7 @@ function useRing(
   return known;
 }
 
-const COLUMNS: readonly Column<ListedEvent>[] = [
+const COLUMNS: readonly Column<live.ListedEvent>[] = [
   {
     ...{ id: 'received', widthPx: 96, title: 'Arrived' },
     cell: ({ received_at }) => timeOfDay(received_at),
@@ -183,7 +170,7 @@ const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
 /** Chooses which events are looked at; the address keeps it. The names of the last day are offered. */
-function FilterBar({ siteId, filters }: { siteId: string; filters: LiveFilters }) {
+function FilterBar({ siteId, filters }: { siteId: string; filters: live.LiveFilters }) {
   const [typed, setTyped] = useState(filters);
   const applied = useRef(filters);
   // The way back and forward changes them too; what was applied here comes back while more may have been typed.
@@ -198,10 +185,10 @@ function FilterBar({ siteId, filters }: { siteId: string; filters: LiveFilters }
   });
   const options = (names.value?.values ?? []).map(({ value }) => ({ value }));
   const isFiltered = Object.values(filters).some((text) => text !== '');
-  const apply = (next: LiveFilters): void => {
+  const apply = (next: live.LiveFilters): void => {
     setTyped(next);
     applied.current = next;
-    setQuery(filterParameters(next), 'push');
+    setQuery(live.filterParameters(next), 'push');
   };
   return (
     <form class="filter-bar" onSubmit={submitHandler(() => apply(typed))}>

@@ -9,22 +9,13 @@ import { actionColumn, agoColumn, type Column, DataTable, timeColumn } from '../
 import { SelectField } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
 import { Badge } from '../../ui/panel.tsx';
-import {
-  type GrantItem,
-  grantAt,
-  grantText,
-  isGivable,
-  isSame,
-  placeOptions,
-  placeValue,
-  roleOptions,
-} from './grants.ts';
+import * as access from './grants.ts';
 
 interface GrantListProps {
   label: string;
   permission: 'users.manage' | 'tokens.manage';
-  grants: readonly GrantItem[];
-  onGrants(grants: GrantItem[]): void;
+  grants: readonly access.GrantItem[];
+  onGrants(grants: access.GrantItem[]): void;
 }
 
 export function GrantList({ label, permission, grants, onGrants }: GrantListProps) {
@@ -39,14 +30,14 @@ export function GrantList({ label, permission, grants, onGrants }: GrantListProp
       ) : (
         <ul class="lines">
           {grants.map((grant) => (
-            <li key={`${grant.role} ${placeValue(grant)}`}>
-              <span>{grantText(grant)}</span>
-              {isGivable(giver, grant, permission, known) ? (
+            <li key={`${grant.role} ${access.placeValue(grant)}`}>
+              <span>{access.grantText(grant)}</span>
+              {access.isGivable(giver, grant, permission, known) ? (
                 <Button
                   kind="small quiet"
                   label="Remove"
-                  aria-label={`Remove ${grantText(grant)}`}
-                  onClick={() => onGrants(grants.filter((one) => !isSame(one, grant)))}
+                  aria-label={`Remove ${access.grantText(grant)}`}
+                  onClick={() => onGrants(grants.filter((one) => !access.isSame(one, grant)))}
                 />
               ) : (
                 <span class="muted small">You cannot remove this</span>
@@ -57,27 +48,30 @@ export function GrantList({ label, permission, grants, onGrants }: GrantListProp
       )}
       <OneMore
         permission={permission}
-        onGrant={(grant) => onGrants([...grants.filter((one) => !isSame(one, grant)), grant])}
+        onGrant={(grant) => onGrants([...grants.filter((one) => !access.isSame(one, grant)), grant])}
       />
     </section>
   );
 }
 
-function OneMore({ permission, onGrant }: Pick<GrantListProps, 'permission'> & { onGrant(grant: GrantItem): void }) {
+function OneMore({
+  permission,
+  onGrant,
+}: Pick<GrantListProps, 'permission'> & { onGrant(grant: access.GrantItem): void }) {
   const giver = currentUser.value?.grants ?? [];
   const known = sites.value ?? [];
-  const places = placeOptions(giver, permission, known);
+  const places = access.placeOptions(giver, permission, known);
   const [chosenPlace, setPlace] = useState<string | null>(null);
   const [chosenRole, setRole] = useState('viewer');
   const place = chosenPlace ?? places.at(-1)?.value ?? '';
-  const roles = roleOptions(giver, place, permission, known);
+  const roles = access.roleOptions(giver, place, permission, known);
   const role = roles.some(({ value }) => value === chosenRole) ? chosenRole : (roles[0]?.value ?? '');
   return (
     <div class="form-row">
       <SelectField label="Scope" options={places} value={place} onValue={setPlace} />
       <SelectField label="Role" options={roles} value={role} onValue={setRole} />
       <div class="field-button">
-        <Button label="Add role" disabled={role === ''} onClick={() => onGrant(grantAt(role, place))} />
+        <Button label="Add role" disabled={role === ''} onClick={() => onGrant(access.grantAt(role, place))} />
       </div>
     </div>
   );

@@ -7,31 +7,22 @@ import { addressOf } from '../../router.ts';
 import { type Column, codeColumn, DataTable, linkColumn, numberColumn, stateColumn } from '../../ui/data_table.tsx';
 import { FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { openDeadLettersQuery } from '../dead_letters/dead_letter_groups.ts';
-import {
-  type Died,
-  diedSince,
-  diedText,
-  openBySite,
-  purposeOf,
-  type SiteDeadLetters,
-  stageState,
-  waitText,
-} from './stages.ts';
+import * as lag from './stages.ts';
 
 const EVERY_MS = 5_000;
 const LETTERS_EVERY_MS = 60_000;
 const DAY_MS = 86_400_000;
-const NONE: Died = { count: 0, more: false };
+const NONE: lag.Died = { count: 0, more: false };
 
 interface Row {
   item: StageItem;
   /** Dead letters of the last day; null where they are not known. */
-  errors: Died | null;
+  errors: lag.Died | null;
 }
 
 export default function OperationsPage() {
   const asked = useGet<StagesAnswer>('/v1/admin/stages', {}, EVERY_MS);
-  const deadLetters = useQuery('letters', (signal) => diedSince(Date.now() - DAY_MS, signal), LETTERS_EVERY_MS);
+  const deadLetters = useQuery('letters', (signal) => lag.diedSince(Date.now() - DAY_MS, signal), LETTERS_EVERY_MS);
   const rows = useMemo(
     () =>
       (asked.value?.items ?? []).map((item) => ({
@@ -74,21 +65,21 @@ export default function OperationsPage() {
 /** What is asked first stands first, and is all in sight on a phone. */
 const COLUMNS: readonly Column<Row>[] = [
   codeColumn('stage', 'Stage', ({ item }) => item.stage),
-  { id: 'what', title: 'What it does', value: ({ item }) => purposeOf(item.stage), isExtra: true },
+  { id: 'what', title: 'What it does', value: ({ item }) => lag.purposeOf(item.stage), isExtra: true },
   numberColumn('lag', 'Lag', ({ item }) => item.lag),
   numberColumn('rate', 'Records/s', ({ item }) => item.rate),
   {
     ...{ id: 'age', title: 'Oldest lag', value: ({ item }) => item.waits_longer_than_ms },
-    cell: ({ item }) => waitText(item),
+    cell: ({ item }) => lag.waitText(item),
   },
-  stateColumn('state', 'State', ({ item }) => stageState(item)),
+  stateColumn('state', 'State', ({ item }) => lag.stageState(item)),
   numberColumn('lanes', 'In retry', ({ item }) => item.on_lanes),
   numberColumn(
     'errors',
     'Dead letters, 24 h',
     ({ errors }) => errors?.count ?? null,
     (count, { item, errors }) =>
-      errors === null || errors.count === 0 ? number(count) : <a href={diedAddress(item)}>{diedText(errors)}</a>,
+      errors === null || errors.count === 0 ? number(count) : <a href={diedAddress(item)}>{lag.diedText(errors)}</a>,
   ),
 ];
 
@@ -116,7 +107,7 @@ function OpenDeadLetters() {
           <DataTable
             caption="Open dead letters by site"
             columns={LETTER_COLUMNS}
-            rows={openBySite(items)}
+            rows={lag.openBySite(items)}
             keyOf={({ siteId }) => siteId ?? ''}
             csvName="open-dead-letters"
             emptyText={more ? 'None of those checked' : 'None'}
@@ -127,7 +118,7 @@ function OpenDeadLetters() {
   );
 }
 
-const LETTER_COLUMNS: readonly Column<SiteDeadLetters>[] = [
+const LETTER_COLUMNS: readonly Column<lag.SiteDeadLetters>[] = [
   linkColumn({
     ...{ id: 'site', title: 'Site', value: ({ siteId }) => siteId ?? '' },
     shown: ({ siteId }) => siteId ?? 'Unreadable',

@@ -8,16 +8,7 @@ import { addressOf, hasRoute } from '../../router.ts';
 import { mayAt, mayInAccount } from '../../session.ts';
 import { Icon } from '../../ui/button.tsx';
 import { Loading, Panel } from '../../ui/panel.tsx';
-import {
-  type Alert,
-  type DayOfRejections,
-  deadLetterAlerts,
-  deliveryAlerts,
-  needsEvents,
-  quotaAlerts,
-  rejectionAlerts,
-  tagAlerts,
-} from './alerts.ts';
+import * as rules from './alerts.ts';
 import { dayQuestion, EVERY_MS } from './overview_questions.ts';
 
 interface AlertsPanelProps {
@@ -34,7 +25,7 @@ interface Check {
   name: string;
   isAllowed: boolean;
   asked: Pick<Asked<unknown>, 'waits' | 'failure'>;
-  alerts: Alert[];
+  alerts: rules.Alert[];
 }
 
 export function AlertsPanel({ siteId, site }: AlertsPanelProps) {
@@ -88,7 +79,8 @@ function nothingText(checks: readonly Check[]): string {
   return checks.some(({ asked }) => asked.waits) ? 'No issues so far; still checking.' : 'No issues found.';
 }
 
-const bySeverity = (a: Alert, b: Alert): number => (a.severity === b.severity ? 0 : a.severity === 'bad' ? -1 : 1);
+const bySeverity = (a: rules.Alert, b: rules.Alert): number =>
+  a.severity === b.severity ? 0 : a.severity === 'bad' ? -1 : 1;
 
 function useChecks(siteId: string, accountId: string | null): Check[] {
   const nowMs = Date.now();
@@ -116,16 +108,18 @@ function useChecks(siteId: string, accountId: string | null): Check[] {
     EVERY_MS,
   );
   return [
-    checkOf('Destinations', seesHealth, health, ({ items }) => deliveryAlerts(siteId, items, nowMs)),
-    checkOf('Tag', true, tag, (item) => tagAlerts(siteId, item, nowMs)),
-    checkOf('Rejected events', seesRejections, rejections, (day) => rejectionAlerts(siteId, day)),
-    checkOf('Allowance', accountId === null || seesAccount, account, (item) => quotaAlerts(item, nowMs)),
-    checkOf('Dead letters', seesDeadLetters, deadLetters, ({ items, more }) => deadLetterAlerts(siteId, items, more)),
+    checkOf('Destinations', seesHealth, health, ({ items }) => rules.deliveryAlerts(siteId, items, nowMs)),
+    checkOf('Tag', true, tag, (item) => rules.tagAlerts(siteId, item, nowMs)),
+    checkOf('Rejected events', seesRejections, rejections, (day) => rules.rejectionAlerts(siteId, day)),
+    checkOf('Allowance', accountId === null || seesAccount, account, (item) => rules.quotaAlerts(item, nowMs)),
+    checkOf('Dead letters', seesDeadLetters, deadLetters, ({ items, more }) =>
+      rules.deadLetterAlerts(siteId, items, more),
+    ),
   ];
 }
 
 /** What was not accepted in the last 24 hours; ClickHouse is asked for the events of them only where it matters. */
-async function queryRejections(siteId: string, signal: AbortSignal): Promise<ApiResult<DayOfRejections>> {
+async function queryRejections(siteId: string, signal: AbortSignal): Promise<ApiResult<rules.DayOfRejections>> {
   const nowMs = Date.now();
   const refused = await request<RejectionsItem>('GET', sitePath(siteId, 'refusals'), {
     query: { from: nowMs - DAY_MS, to: nowMs },
@@ -133,7 +127,7 @@ async function queryRejections(siteId: string, signal: AbortSignal): Promise<Api
   });
   if (!refused.ok) return refused;
   const { totals } = refused.value;
-  if (!needsEvents(totals)) return { ...refused, value: { totals, events: null } };
+  if (!rules.needsEvents(totals)) return { ...refused, value: { totals, events: null } };
   const day = await ask(siteId, 'trends', dayQuestion(nowMs), signal);
   return day.ok ? { ...refused, value: { totals, events: day.value.series[0]?.events ?? 0 } } : day;
 }
@@ -142,5 +136,5 @@ const checkOf = <Value,>(
   name: string,
   isAllowed: boolean,
   asked: Asked<Value | null>,
-  alertsOf: (value: Value) => Alert[],
+  alertsOf: (value: Value) => rules.Alert[],
 ): Check => ({ name, isAllowed, asked, alerts: asked.value === null ? [] : alertsOf(asked.value) });

@@ -12,27 +12,7 @@ import { addressOf, currentLocation, setQuery } from '../../router.ts';
 import { sites } from '../../site_list.ts';
 import { Bars, Empty, FailureNote, Loading, Panel, Shown, Tabs } from '../../ui/panel.tsx';
 import { AlertsPanel } from './alerts_panel.tsx';
-import {
-  CONVERSIONS,
-  campaignRevenue,
-  conversionsOf,
-  conversionTrends,
-  countFigures,
-  countsQuestion,
-  directQuestion,
-  EVERY_MS,
-  type Figure,
-  noFigure,
-  nowQuestion,
-  pageName,
-  type Ranked,
-  ranked,
-  revenueFigures,
-  revenueQuestion,
-  sourceName,
-  type ViewsBy,
-  viewsQuestion,
-} from './overview_questions.ts';
+import * as overview from './overview_questions.ts';
 
 const NOW_EVERY_MS = 10_000;
 
@@ -51,7 +31,11 @@ export default function OverviewPage({ params }: PageProps) {
 }
 
 function VisitorsNow({ siteId }: { siteId: string }) {
-  const asked = useQuery(siteId, (signal) => ask(siteId, 'trends', nowQuestion(Date.now()), signal), NOW_EVERY_MS);
+  const asked = useQuery(
+    siteId,
+    (signal) => ask(siteId, 'trends', overview.nowQuestion(Date.now()), signal),
+    NOW_EVERY_MS,
+  );
   // What was counted minutes ago is not who is there now.
   const count = asked.failure === null ? (asked.value?.series[0]?.persons ?? null) : null;
   return (
@@ -71,16 +55,23 @@ interface PartProps {
 
 function Counts({ siteId, site, period }: PartProps) {
   const chosen = currentLocation.value.query.get('figure');
-  const conversions = conversionsOf(site);
+  const conversions = overview.conversionsOf(site);
   const key = `${siteId} ${period.from} ${period.lastDay} ${conversions.join()}`;
   const counts = useQuery(
     key,
-    (signal) => ask(siteId, 'trends', countsQuestion(period, conversions), signal),
-    EVERY_MS,
+    (signal) => ask(siteId, 'trends', overview.countsQuestion(period, conversions), signal),
+    overview.EVERY_MS,
   );
-  const revenue = useQuery(key, (signal) => ask(siteId, 'trends', revenueQuestion(period), signal), EVERY_MS);
-  const counted = useMemo(() => (counts.value === null ? null : countFigures(counts.value)), [counts.value]);
-  const earned = useMemo(() => (revenue.value === null ? null : revenueFigures(revenue.value)), [revenue.value]);
+  const revenue = useQuery(
+    key,
+    (signal) => ask(siteId, 'trends', overview.revenueQuestion(period), signal),
+    overview.EVERY_MS,
+  );
+  const counted = useMemo(() => (counts.value === null ? null : overview.countFigures(counts.value)), [counts.value]);
+  const earned = useMemo(
+    () => (revenue.value === null ? null : overview.revenueFigures(revenue.value)),
+    [revenue.value],
+  );
   const figures = [...(counted ?? WAITING), ...(earned ?? [NO_REVENUE])];
   const shown = figures.find(({ name }) => name === chosen) ?? figures[0] ?? NO_REVENUE;
   const starts = useMemo(() => counts.value?.series[0]?.intervals.map(({ from }) => from) ?? [], [counts.value]);
@@ -101,7 +92,7 @@ function Counts({ siteId, site, period }: PartProps) {
             >
               <FigureText figure={figure} />
             </button>
-            {figure.name === CONVERSIONS && <ConversionsNote siteId={siteId} conversions={conversions} />}
+            {figure.name === overview.CONVERSIONS && <ConversionsNote siteId={siteId} conversions={conversions} />}
           </li>
         ))}
       </ul>
@@ -116,12 +107,15 @@ function Counts({ siteId, site, period }: PartProps) {
   );
 }
 
-const WAITING: readonly Figure[] = ['Visitors', 'Events', CONVERSIONS].map(noFigure);
-const NO_REVENUE = noFigure('Revenue');
+const WAITING: readonly overview.Figure[] = ['Visitors', 'Events', overview.CONVERSIONS].map(overview.noFigure);
+const NO_REVENUE = overview.noFigure('Revenue');
 
 /** Which events count as conversions, leading to how many there are of each. */
 function ConversionsNote({ siteId, conversions }: { siteId: string; conversions: string[] }) {
-  const address = addressOf(`/sites/${encodeURIComponent(siteId)}/trends`, queryAsking(conversionTrends(conversions)));
+  const address = addressOf(
+    `/sites/${encodeURIComponent(siteId)}/trends`,
+    queryAsking(overview.conversionTrends(conversions)),
+  );
   const names = conversions.join(', ');
   return (
     <a class="figure-note small" href={address} title={`Trends of ${names}`} aria-label={`Trends of ${names}`}>
@@ -130,7 +124,15 @@ function ConversionsNote({ siteId, conversions }: { siteId: string; conversions:
   );
 }
 
-function Course({ figure, starts, interval }: { figure: Figure; starts: readonly number[]; interval: string }) {
+function Course({
+  figure,
+  starts,
+  interval,
+}: {
+  figure: overview.Figure;
+  starts: readonly number[];
+  interval: string;
+}) {
   const series = useMemo(
     () => [
       { name: figure.name, values: figure.values },
@@ -154,7 +156,7 @@ function Course({ figure, starts, interval }: { figure: Figure; starts: readonly
   );
 }
 
-function FigureText({ figure: { name, total, before, values, currency } }: { figure: Figure }) {
+function FigureText({ figure: { name, total, before, values, currency } }: { figure: overview.Figure }) {
   const write = (value: number): string => (currency === null ? compact(value) : money(value, currency));
   const changed = total === null || before === null ? null : change(total, before);
   return (
@@ -187,11 +189,16 @@ function Rankings(props: PartProps) {
   ];
   const direct = useDirect(props);
   const domains = props.site?.domains;
-  const nameOfSource = useMemo(() => sourceName(domains ?? []), [domains]);
+  const nameOfSource = useMemo(() => overview.sourceName(domains ?? []), [domains]);
   return (
     <div class="columns">
       <Panel title="Top pages">
-        <Ranking what="Page" asked={[pages, otherPages]} nameOf={pageName} empty="No page views in this period" />
+        <Ranking
+          what="Page"
+          asked={[pages, otherPages]}
+          nameOf={overview.pageName}
+          empty="No page views in this period"
+        />
       </Panel>
       <Panel title="Top sources">
         <Tabs
@@ -219,15 +226,15 @@ function Rankings(props: PartProps) {
   );
 }
 
-function useViews({ siteId, period }: PartProps, by: ViewsBy): Asked<TopAnswer> {
+function useViews({ siteId, period }: PartProps, by: overview.ViewsBy): Asked<TopAnswer> {
   const key = `${siteId} ${period.from} ${period.lastDay} ${by.property}`;
-  return useQuery(key, (signal) => ask(siteId, 'top', viewsQuestion(period, by), signal), EVERY_MS);
+  return useQuery(key, (signal) => ask(siteId, 'top', overview.viewsQuestion(period, by), signal), overview.EVERY_MS);
 }
 
 /** Page views that nothing led to. */
 function useDirect({ siteId, period }: PartProps): Asked<TopAnswer> {
   const key = `${siteId} ${period.from} ${period.lastDay}`;
-  return useQuery(key, (signal) => ask(siteId, 'top', directQuestion(period), signal), EVERY_MS);
+  return useQuery(key, (signal) => ask(siteId, 'top', overview.directQuestion(period), signal), overview.EVERY_MS);
 }
 
 const valueName = (value: string): string | null => value || null;
@@ -236,7 +243,7 @@ const valueName = (value: string): string | null => value || null;
 function Campaigns(props: PartProps) {
   const { siteId } = props;
   const asked = useViews(props, { property: 'utm_campaign' });
-  const names = ranked(asked.value === null ? [] : [asked.value], valueName).map(({ name }) => name);
+  const names = overview.ranked(asked.value === null ? [] : [asked.value], valueName).map(({ name }) => name);
   return (
     <div class="stack">
       <Ranking what="Campaign" asked={[asked]} nameOf={valueName} empty="No page views with utm_campaign" />
@@ -252,7 +259,7 @@ function Campaigns(props: PartProps) {
 }
 
 const revenueAddress = (siteId: string, campaigns: readonly string[]): string =>
-  addressOf(`/sites/${encodeURIComponent(siteId)}/trends`, queryAsking(campaignRevenue(campaigns)));
+  addressOf(`/sites/${encodeURIComponent(siteId)}/trends`, queryAsking(overview.campaignRevenue(campaigns)));
 
 interface RankingProps {
   what: string;
@@ -263,7 +270,7 @@ interface RankingProps {
 
 function Ranking({ what, asked, nameOf, empty }: RankingProps) {
   const answers = asked.flatMap(({ value }) => value ?? []);
-  const rows = useMemo(() => ranked(answers, nameOf).slice(0, SHOWN_MAX), [nameOf, ...answers]);
+  const rows = useMemo(() => overview.ranked(answers, nameOf).slice(0, SHOWN_MAX), [nameOf, ...answers]);
   // Half of the views would make another ranking: whichever answer is not there says why.
   const first = asked.find(({ value, failure }) => value === null || failure !== null) ?? asked[0];
   if (first === undefined) return <Empty title={empty} />;
@@ -274,7 +281,7 @@ function Ranking({ what, asked, nameOf, empty }: RankingProps) {
   );
 }
 
-function RankedBars({ what, rows }: { what: string; rows: readonly Ranked[] }) {
+function RankedBars({ what, rows }: { what: string; rows: readonly overview.Ranked[] }) {
   const most = rows[0]?.views ?? 1;
   const nameOf = (name: string) => (
     <span class="cut" title={name}>

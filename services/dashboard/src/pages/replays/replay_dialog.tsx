@@ -21,20 +21,7 @@ import {
 } from '../../ui/form_fields.tsx';
 import { Facts, FailureNote, StateBadge } from '../../ui/panel.tsx';
 import type { Kind } from '../destinations/setting_form.ts';
-import {
-  countedSentence,
-  isOver,
-  OWN_RANGE,
-  type ReplayAsked,
-  type ReplayDraft,
-  rangeOfSource,
-  rangeProblems,
-  rangesFor,
-  replayBody,
-  sendLabel,
-  shareDone,
-  shownState,
-} from './replay_sentences.ts';
+import * as replays from './replay_sentences.ts';
 
 interface NewReplayProps {
   kinds: readonly Kind[];
@@ -44,7 +31,7 @@ interface NewReplayProps {
 
 /** What was counted: the question, so that the same is sent, and the replay that counts. */
 interface Counted {
-  body: ReplayAsked;
+  body: replays.ReplayAsked;
   id: string;
 }
 
@@ -52,18 +39,18 @@ const COUNTING_EVERY_MS = 700;
 
 /** Asks what to send again, counts it first, and sends it when the person has seen how much it is. */
 export function NewReplay({ kinds, onStarted, onClose }: NewReplayProps) {
-  const [offered] = useState<ReplayDraft>(() => draftIn(currentLocation.value.query, kinds));
+  const [offered] = useState<replays.ReplayDraft>(() => draftIn(currentLocation.value.query, kinds));
   const [draft, setDraft] = useState(offered);
   const [counted, setCounted] = useState<Counted | null>(null);
   const action = useMutation();
   const count = () => {
-    const body = replayBody(draft, Date.now());
+    const body = replays.replayBody(draft, Date.now());
     return action.run(
       () => request<ReplayItem>('POST', '/v1/admin/replays', { body: { ...body, dry_run: true } }),
       ({ replay_id: id }) => setCounted({ body, id }),
     );
   };
-  const change = (next: ReplayDraft): void => {
+  const change = (next: replays.ReplayDraft): void => {
     setDraft(next);
     setCounted(null);
   };
@@ -86,10 +73,10 @@ export function NewReplay({ kinds, onStarted, onClose }: NewReplayProps) {
   );
 }
 
-const draftIn = (query: URLSearchParams, kinds: readonly Kind[]): ReplayDraft => ({
+const draftIn = (query: URLSearchParams, kinds: readonly Kind[]): replays.ReplayDraft => ({
   destination: query.get('destination') ?? kinds[0]?.name ?? '',
   site: query.get('site') ?? usualSite(),
-  ...rangeOfSource(query.get('source') === 'dead_letters' ? 'dead_letters' : 'events'),
+  ...replays.rangeOfSource(query.get('source') === 'dead_letters' ? 'dead_letters' : 'events'),
   ...{ from: '', to: '', rate: '', force: false },
 });
 
@@ -100,17 +87,17 @@ function usualSite(): string {
   return mayEverywhere('replays.change') ? '' : (replayedSites()[0]?.site_id ?? '');
 }
 
-function isRange(draft: ReplayDraft): boolean {
-  const { from, to } = rangeProblems(draft, Date.now());
+function isRange(draft: replays.ReplayDraft): boolean {
+  const { from, to } = replays.rangeProblems(draft, Date.now());
   return from === '' && to === '';
 }
 
 const replayedSites = (): SiteItem[] => (sites.value ?? []).filter(({ site_id }) => mayAt('replays.change', site_id));
 
-function DraftFields({ draft, kinds, failure, onDraft }: DraftProps<ReplayDraft> & { kinds: readonly Kind[] }) {
+function DraftFields({ draft, kinds, failure, onDraft }: DraftProps<replays.ReplayDraft> & { kinds: readonly Kind[] }) {
   const allSites = mayEverywhere('replays.change') ? [{ value: '', label: 'All sites that have it' }] : [];
   const field = textFields(draft, (change) => onDraft({ ...draft, ...change }), failure);
-  const problems = rangeProblems(draft, Date.now());
+  const problems = replays.rangeProblems(draft, Date.now());
   return (
     <>
       <div class="form-row">
@@ -129,15 +116,15 @@ function DraftFields({ draft, kinds, failure, onDraft }: DraftProps<ReplayDraft>
         <SelectField
           label="What"
           value={draft.source}
-          onValue={(source) => onDraft({ ...draft, ...rangeOfSource(source as ReplayDraft['source']) })}
+          onValue={(source) => onDraft({ ...draft, ...replays.rangeOfSource(source as replays.ReplayDraft['source']) })}
           options={[
             { value: 'events', label: 'Undelivered events' },
             { value: 'dead_letters', label: 'Dead letters' },
           ]}
         />
-        <SelectField label="Period" options={rangesFor(draft.source)} {...field('range')} />
+        <SelectField label="Period" options={replays.rangesFor(draft.source)} {...field('range')} />
       </div>
-      {draft.range === OWN_RANGE && (
+      {draft.range === replays.OWN_RANGE && (
         <div class="form-row">
           <TextField
             label="From"
@@ -174,7 +161,7 @@ function DraftFields({ draft, kinds, failure, onDraft }: DraftProps<ReplayDraft>
 
 function Found({ counted, onStarted, onClose }: { counted: Counted } & Omit<NewReplayProps, 'kinds'>) {
   const asked = useGet<ReplayItem>(replayPath(counted.id), {}, (found) =>
-    found !== null && isOver(found) ? null : COUNTING_EVERY_MS,
+    found !== null && replays.isOver(found) ? null : COUNTING_EVERY_MS,
   );
   const action = useMutation();
   const replay = asked.value;
@@ -189,7 +176,7 @@ function Found({ counted, onStarted, onClose }: { counted: Counted } & Omit<NewR
       <div class={`note ${replay?.state === 'failed' ? 'note-bad' : 'note-info'}`} role="status">
         <div>
           {isReady ? (
-            <p>{countedSentence(replay)}.</p>
+            <p>{replays.countedSentence(replay)}.</p>
           ) : replay?.state === 'failed' ? (
             <p>
               Counting failed: <code>{replay.detail}</code>
@@ -200,7 +187,7 @@ function Found({ counted, onStarted, onClose }: { counted: Counted } & Omit<NewR
               <progress
                 class="progress"
                 max={1}
-                value={replay === null ? 0 : (shareDone(replay) ?? 0)}
+                value={replay === null ? 0 : (replays.shareDone(replay) ?? 0)}
                 aria-label="Counted"
               />
             </>
@@ -212,7 +199,7 @@ function Found({ counted, onStarted, onClose }: { counted: Counted } & Omit<NewR
         <Button label={isReady && replay.to_send === 0 ? 'Close' : 'Cancel'} onClick={onClose} />
         <Button
           kind="primary"
-          label={sendLabel(isReady ? replay.to_send : null)}
+          label={replays.sendLabel(isReady ? replay.to_send : null)}
           disabled={!isReady || replay.to_send === 0 || action.isBusy}
           onClick={send}
         />
@@ -233,12 +220,12 @@ interface ReplayDialogProps {
 const replayPath = (id: string): string => apiPath('admin', 'replays', id);
 
 export function ReplayDialog({ replay, title, mayChange, onChanged, onClose }: ReplayDialogProps) {
-  const share = shareDone(replay);
+  const share = replays.shareDone(replay);
   return (
     <Dialog title={`Replay to ${title}`} kind="side" onClose={onClose}>
       <div class="stack">
         <p class="row">
-          <StateBadge of={shownState(replay)} />
+          <StateBadge of={replays.shownState(replay)} />
           {replay.detail !== '' && <code>{replay.detail}</code>}
         </p>
         {share !== null && (
@@ -246,13 +233,13 @@ export function ReplayDialog({ replay, title, mayChange, onChanged, onClose }: R
             <progress class="progress" max={1} value={share} aria-label="Progress" />
             <p class="muted small">
               {percent(share)}
-              {replay.estimate_ms !== null && !isOver(replay) && `, about ${span(replay.estimate_ms)} left`}
+              {replay.estimate_ms !== null && !replays.isOver(replay) && `, about ${span(replay.estimate_ms)} left`}
             </p>
           </div>
         )}
-        {replay.to_send !== null && <p>{countedSentence(replay)}.</p>}
+        {replay.to_send !== null && <p>{replays.countedSentence(replay)}.</p>}
         <ReplayFacts replay={replay} />
-        {mayChange && !isOver(replay) && <Steering replay={replay} onChanged={onChanged} />}
+        {mayChange && !replays.isOver(replay) && <Steering replay={replay} onChanged={onChanged} />}
       </div>
     </Dialog>
   );

@@ -1,15 +1,6 @@
 import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
 import { dayIn, dayStart } from '../../period.ts';
-import {
-  choiceIn,
-  type FilterDraft,
-  filtersIn,
-  objectIn,
-  oneOf,
-  type SelectionDraft,
-  selectionIn,
-  someOf,
-} from '../../questions/conditions.ts';
+import * as conditions from '../../questions/conditions.ts';
 
 export const RETENTION_INTERVALS = { day: 'day', week: 'week', month: 'month' };
 export const MODES = { first: 'First in this period', first_ever: 'First ever', recurring: 'Every one' };
@@ -17,24 +8,24 @@ type RetentionInterval = keyof typeof RETENTION_INTERVALS;
 
 /** Retention as it is being written: what the API takes, without the time. */
 export interface RetentionDraft {
-  start: SelectionDraft;
-  back: SelectionDraft;
+  start: conditions.SelectionDraft;
+  back: conditions.SelectionDraft;
   interval: RetentionInterval;
   mode?: keyof typeof MODES | undefined;
-  filters?: FilterDraft[] | undefined;
+  filters?: conditions.FilterDraft[] | undefined;
 }
 
 const USUAL: RetentionDraft = { start: { events: ['page_view'] }, back: { events: ['page_view'] }, interval: 'day' };
 
 export function readRetention(given: unknown): RetentionDraft {
   if (given === undefined) return USUAL;
-  const { start, back, interval, mode, filters } = objectIn(given);
+  const { start, back, interval, mode, filters } = conditions.objectIn(given);
   return {
-    start: selectionIn(start),
-    back: selectionIn(back),
-    interval: oneOf(interval, RETENTION_INTERVALS),
-    mode: choiceIn(mode, MODES),
-    filters: someOf(filtersIn(filters)),
+    start: conditions.selectionIn(start),
+    back: conditions.selectionIn(back),
+    interval: conditions.oneOf(interval, RETENTION_INTERVALS),
+    mode: conditions.choiceIn(mode, MODES),
+    filters: conditions.someOf(conditions.filtersIn(filters)),
   };
 }
 

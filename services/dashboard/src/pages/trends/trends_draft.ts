@@ -6,22 +6,7 @@ import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { sortableStart } from '../../format.ts';
 import { API_ZONE } from '../../period.ts';
-import {
-  choiceIn,
-  conditionText,
-  type FilterDraft,
-  fieldLabel,
-  filtersIn,
-  isField,
-  numberIn,
-  objectIn,
-  objectsIn,
-  oneOf,
-  type SelectionDraft,
-  selectionIn,
-  someOf,
-  textsIn,
-} from '../../questions/conditions.ts';
+import * as conditions from '../../questions/conditions.ts';
 
 export const MEASURES = {
   events: 'events',
@@ -44,7 +29,9 @@ export const SERIES_MAX = 10;
 export const FIELDS_MAX = 3;
 const LINES = 10;
 
-export type SeriesDraft = SelectionDraft & { measure?: { of: Measure; field?: Field | undefined } | undefined };
+export type SeriesDraft = conditions.SelectionDraft & {
+  measure?: { of: Measure; field?: Field | undefined } | undefined;
+};
 
 /** Trends as they are being written: what the API takes, without the time. */
 export interface TrendsDraft {
@@ -55,35 +42,35 @@ export interface TrendsDraft {
   breakdown?: { fields: Field[]; limit: number } | undefined;
   compare?: 'previous' | undefined;
   rolling?: number | undefined;
-  filters?: FilterDraft[] | undefined;
+  filters?: conditions.FilterDraft[] | undefined;
 }
 
 const USUAL: TrendsDraft = { series: [{ events: ['page_view'] }] };
 
 export function readTrends(given: unknown): TrendsDraft {
   if (given === undefined) return USUAL;
-  const { series, interval, formulas, breakdown, compare, rolling, filters } = objectIn(given);
-  const { field, fields = [field], limit } = objectIn(breakdown);
-  const read = (Array.isArray(fields) ? fields : [field]).filter(isField).slice(0, FIELDS_MAX) as Field[];
+  const { series, interval, formulas, breakdown, compare, rolling, filters } = conditions.objectIn(given);
+  const { field, fields = [field], limit } = conditions.objectIn(breakdown);
+  const read = (Array.isArray(fields) ? fields : [field]).filter(conditions.isField).slice(0, FIELDS_MAX) as Field[];
   return {
-    series: someOf(objectsIn(series).slice(0, SERIES_MAX).map(seriesIn)) ?? USUAL.series,
-    interval: choiceIn(interval, INTERVALS),
-    formulas: someOf(textsIn(formulas)),
-    breakdown: brokenDownBy(read, numberIn(limit)),
+    series: conditions.someOf(conditions.objectsIn(series).slice(0, SERIES_MAX).map(seriesIn)) ?? USUAL.series,
+    interval: conditions.choiceIn(interval, INTERVALS),
+    formulas: conditions.someOf(conditions.textsIn(formulas)),
+    breakdown: brokenDownBy(read, conditions.numberIn(limit)),
     compare: compare === 'previous' ? compare : undefined,
-    rolling: numberIn(rolling),
-    filters: someOf(filtersIn(filters)),
+    rolling: conditions.numberIn(rolling),
+    filters: conditions.someOf(conditions.filtersIn(filters)),
   };
 }
 
 function seriesIn(given: Readonly<Record<string, unknown>>): SeriesDraft {
-  const { of, field } = objectIn(given['measure']);
+  const { of, field } = conditions.objectIn(given['measure']);
   const sum = given['sum'];
-  if (isField(sum)) return { ...selectionIn(given), measure: { of: 'sum', field: sum as Field } };
-  const measured = isField(field) ? (field as Field) : undefined;
+  if (conditions.isField(sum)) return { ...conditions.selectionIn(given), measure: { of: 'sum', field: sum as Field } };
+  const measured = conditions.isField(field) ? (field as Field) : undefined;
   return {
-    ...selectionIn(given),
-    measure: of === undefined ? undefined : { of: oneOf(of, MEASURES), field: measured },
+    ...conditions.selectionIn(given),
+    measure: of === undefined ? undefined : { of: conditions.oneOf(of, MEASURES), field: measured },
   };
 }
 
@@ -136,8 +123,9 @@ function seriesName({ events = [], filters = [], measure, sum }: TrendsQuery['se
   const of = measure?.of ?? (sum === undefined ? 'events' : 'sum');
   const field = measure?.field ?? sum;
   const names = events.join(' or ') || 'Any event';
-  const measured = of === 'events' ? '' : `, ${MEASURES[of]}${field === undefined ? '' : ` ${fieldLabel(field)}`}`;
-  const where = filters.length === 0 ? '' : ` where ${filters.map(conditionText).join(' and ')}`;
+  const measured =
+    of === 'events' ? '' : `, ${MEASURES[of]}${field === undefined ? '' : ` ${conditions.fieldLabel(field)}`}`;
+  const where = filters.length === 0 ? '' : ` where ${filters.map(conditions.conditionText).join(' and ')}`;
   return `${names}${measured}${where}`;
 }
 

@@ -11,31 +11,18 @@ import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
 import { currentLocation } from '../../router.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { CheckField, type DraftProps, SelectField, TextField } from '../../ui/form_fields.tsx';
-import {
-  brokenDownBy,
-  FIELDS_MAX,
-  INTERVALS,
-  letterOf,
-  MEASURES,
-  needsField,
-  readTrends,
-  SERIES_MAX,
-  type SeriesDraft,
-  type TrendsDraft,
-  trendsQuestion,
-  trendTable,
-} from './trends_draft.ts';
+import * as trends from './trends_draft.ts';
 import { TrendsView } from './trends_view.tsx';
 
 export default function TrendsPage({ params }: PageProps) {
   const period = readPeriod(currentLocation.value.query, Date.now());
-  const draft = readTrends(queryFromAddress());
+  const draft = trends.readTrends(queryFromAddress());
   return (
     <QuestionPage
       siteId={params['site'] ?? ''}
       name="trends"
       period={period}
-      question={trendsQuestion(draft, period.interval, timeZone())}
+      question={trends.trendsQuestion(draft, period.interval, timeZone())}
       title="Series"
       fields={(failure) => (
         <>
@@ -47,7 +34,7 @@ export default function TrendsPage({ params }: PageProps) {
           <TrendsOptions draft={draft} interval={period.interval} failure={failure} onDraft={setQueryInAddress} />
         </>
       )}
-      table={({ query, answer }) => trendTable(query, answer)}
+      table={({ query, answer }) => trends.trendTable(query, answer)}
     >
       {({ query, answer }, onPart) => <TrendsView query={query} answer={answer} onPart={onPart} />}
     </QuestionPage>
@@ -55,42 +42,42 @@ export default function TrendsPage({ params }: PageProps) {
 }
 
 interface SeriesListProps {
-  series: readonly SeriesDraft[];
+  series: readonly trends.SeriesDraft[];
   failure: ApiError | null;
-  onSeries(series: SeriesDraft[]): void;
+  onSeries(series: trends.SeriesDraft[]): void;
 }
 
 const SeriesList = ({ series, failure, onSeries }: SeriesListProps) => (
   <div>
     <ol class="steps" aria-label="Series">
       {series.map((one, at) => (
-        <li class="step" key={at} aria-label={`Series ${letterOf(at)}`}>
+        <li class="step" key={at} aria-label={`Series ${trends.letterOf(at)}`}>
           <SeriesRow
             series={one}
-            letter={letterOf(at)}
+            letter={trends.letterOf(at)}
             problem={problemsAt(failure, `series[${at}]`)}
             onSeries={(changed) => onSeries(series.map((other, index) => (index === at ? changed : other)))}
           />
           <IconButton
             icon="close"
-            label={`Remove series ${letterOf(at)}`}
+            label={`Remove series ${trends.letterOf(at)}`}
             disabled={series.length === 1}
             onClick={() => onSeries(series.filter((_, index) => index !== at))}
           />
         </li>
       ))}
     </ol>
-    {series.length < SERIES_MAX && (
+    {series.length < trends.SERIES_MAX && (
       <Button kind="small" icon="plus" label="Add a series" onClick={() => onSeries([...series, {}])} />
     )}
   </div>
 );
 
 interface SeriesRowProps {
-  series: SeriesDraft;
+  series: trends.SeriesDraft;
   letter: string;
   problem: string;
-  onSeries(series: SeriesDraft): void;
+  onSeries(series: trends.SeriesDraft): void;
 }
 
 function SeriesRow({ series, letter, problem, onSeries }: SeriesRowProps) {
@@ -113,16 +100,16 @@ function SeriesRow({ series, letter, problem, onSeries }: SeriesRowProps) {
             aria-label={`${what}: measure`}
             value={measure.of}
             onChange={(event) =>
-              onSeries({ ...series, measure: { ...measure, of: oneOf(event.currentTarget.value, MEASURES) } })
+              onSeries({ ...series, measure: { ...measure, of: oneOf(event.currentTarget.value, trends.MEASURES) } })
             }
           >
-            {Object.entries(MEASURES).map(([of, label]) => (
+            {Object.entries(trends.MEASURES).map(([of, label]) => (
               <option key={of} value={of}>
                 {capital(label)}
               </option>
             ))}
           </select>
-          {needsField(measure.of) && (
+          {trends.needsField(measure.of) && (
             <FieldPicker
               label={`${what}: property to measure`}
               hidesLabel
@@ -138,7 +125,7 @@ function SeriesRow({ series, letter, problem, onSeries }: SeriesRowProps) {
   );
 }
 
-interface TrendsOptionsProps extends DraftProps<TrendsDraft> {
+interface TrendsOptionsProps extends DraftProps<trends.TrendsDraft> {
   /** What the period asks for. */
   interval: Interval;
 }
@@ -161,7 +148,7 @@ function TrendsOptions({ draft, interval, failure, onDraft }: TrendsOptionsProps
         <ChoiceField
           label="By"
           value={draft.interval ?? interval}
-          labels={INTERVALS}
+          labels={trends.INTERVALS}
           problem={problemsAt(failure, 'interval')}
           onChoice={(chosen) => onDraft({ ...draft, interval: chosen })}
         />
@@ -196,9 +183,9 @@ function Breakdown({ draft, onDraft }: Pick<TrendsOptionsProps, 'draft' | 'onDra
   const fields = draft.breakdown?.fields ?? [];
   const change = (at: number, field: Field | null): void => {
     const changed = [...fields.slice(0, at), ...(field === null ? [] : [field]), ...fields.slice(at + 1)];
-    onDraft({ ...draft, breakdown: brokenDownBy(changed) });
+    onDraft({ ...draft, breakdown: trends.brokenDownBy(changed) });
   };
-  const shown = [...fields, ...(fields.length < FIELDS_MAX ? [null] : [])];
+  const shown = [...fields, ...(fields.length < trends.FIELDS_MAX ? [null] : [])];
   return (
     <>
       {shown.map((field, at) => (

@@ -10,25 +10,14 @@ import { SelectField, submitHandler } from '../../../ui/form_fields.tsx';
 import { FailureNote } from '../../../ui/panel.tsx';
 import { idOf } from '../../site/site_form.ts';
 import { DefinitionActions, type DefinitionFormProps, type DefinitionTabProps } from '../definition_actions.tsx';
-import {
-  itemNames,
-  type Path,
-  pathName,
-  readObject,
-  textAt,
-  textOf,
-  textWith,
-  translatedNames,
-  withNames,
-  withValue,
-} from '../engage_item.ts';
+import * as engage from '../engage_item.ts';
 import { DefinitionFields } from './definition_layout.tsx';
 import { checkDefinition, languagesOf, previewItem } from './definition_values.ts';
 import { DefinitionContext } from './field_at.tsx';
 
 /** A definition as a form, and beside it what visitors see. */
 export function DefinitionForm(props: DefinitionFormProps) {
-  const read = readObject(props.form.draft.text);
+  const read = engage.readObject(props.form.draft.text);
   const used = useUsedNames(props.item, read.ok ? read.value : null);
   if (read.ok) return <Fields {...props} typed={read.value} used={used} />;
   return <p class="muted">The JSON under Advanced is invalid: {read.message}</p>;
@@ -53,7 +42,7 @@ function Fields({ typed, used, ...props }: FieldsProps) {
   const save = (enabled?: boolean): void => {
     setTried(checked.problems.length > 0);
     if (checked.problems.length > 0) requestAnimationFrame(() => focusProblem(fields.current));
-    else void form.save(enabled === undefined ? {} : { text: textWith(form.draft.text, ['enabled'], enabled) });
+    else void form.save(enabled === undefined ? {} : { text: engage.textWith(form.draft.text, ['enabled'], enabled) });
   };
   useEffect(() => {
     if (form.failure !== null && isSeen) focusProblem(fields.current);
@@ -107,14 +96,15 @@ function focusProblem(form: HTMLFormElement | null): void {
 /** How fields change a definition. @param typed As it is now. */
 function useSetter({ item, form }: Pick<DefinitionTabProps, 'item' | 'form'>, typed: object) {
   const last = useRef({ name: '', before: typed, text: '' });
-  return (path: Path, value: unknown): void => {
-    const name = pathName(path);
+  return (path: engage.Path, value: unknown): void => {
+    const name = engage.pathName(path);
     // An id may be that of another item on the way to the one that somebody types: its texts go along from where it began.
     const isMore = last.current.name === name && last.current.text === form.draft.text;
     const before = isMore ? last.current.before : typed;
-    const changed = withNames(before, path, value);
-    const follows = item === null && name === 'name' && textAt(typed, ['id']) === idOf(textAt(typed, ['name']));
-    const text = textOf(follows ? withValue(changed, ['id'], idOf(String(value))) : changed);
+    const changed = engage.withNames(before, path, value);
+    const follows =
+      item === null && name === 'name' && engage.textAt(typed, ['id']) === idOf(engage.textAt(typed, ['name']));
+    const text = engage.textOf(follows ? engage.withValue(changed, ['id'], idOf(String(value))) : changed);
     last.current = { name, before, text };
     form.edit({ text });
   };
@@ -128,7 +118,8 @@ function useSetter({ item, form }: Pick<DefinitionTabProps, 'item' | 'form'>, ty
  */
 function useUsedNames(...definitions: readonly unknown[]): ReadonlySet<string> {
   const used = useRef(new Set<string>()).current;
-  for (const one of definitions) for (const name of [...itemNames(one), ...translatedNames(one)]) used.add(name);
+  for (const one of definitions)
+    for (const name of [...engage.itemNames(one), ...engage.translatedNames(one)]) used.add(name);
   return used;
 }
 
