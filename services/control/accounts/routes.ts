@@ -9,16 +9,7 @@ import { accountKey } from '#pipelines/settings/table.ts';
 import { accountProblems } from '#pipelines/settings/validate.ts';
 import type { Account } from '#schemas/setting.ts';
 import { closed, pageFields, pageOf } from '#services/control_api/fields.ts';
-import {
-  type AccountItem,
-  accountChange,
-  accountParams,
-  accountShape,
-  installationShape,
-  newAccount,
-  usageQuery,
-  usageShape,
-} from '#services/control_api/sites.ts';
+import * as api from '#services/control_api/sites.ts';
 import { inAccount, inAll, type Needs, ofListed } from '../auth.ts';
 import {
   checkIfMatch,
@@ -42,8 +33,8 @@ const base = '/v1/admin/accounts';
 const changesAccount: Needs = {
   permission: 'account.change',
   of({ params, body }) {
-    const { account_id } = params as Static<typeof accountParams>;
-    const { monthly_allowance } = body as Static<typeof accountChange>;
+    const { account_id } = params as Static<typeof api.accountParams>;
+    const { monthly_allowance } = body as Static<typeof api.accountChange>;
     return monthly_allowance === undefined ? { account: account_id } : 'installation';
   },
 };
@@ -54,7 +45,7 @@ export const accountRoutes = resource('Accounts', [
     showsMonthUse: true,
     summary: 'List accounts',
     query: closed(pageFields),
-    success: { status: 200, schema: pageOf(accountShape), description: 'Accounts, sorted by id' },
+    success: { status: 200, schema: pageOf(api.accountShape), description: 'Accounts, sorted by id' },
     run: ({ query }, world) => {
       const items = world.view.table
         .accounts()
@@ -66,8 +57,8 @@ export const accountRoutes = resource('Accounts', [
     access: inAll('account.create'),
     showsMonthUse: true,
     summary: 'Create an account',
-    body: newAccount,
-    success: { status: 201, schema: accountShape, description: 'The account' },
+    body: api.newAccount,
+    success: { status: 201, schema: api.accountShape, description: 'The account' },
     errors: ['account_exists', 'limit_reached'],
     run({ body }, world) {
       const { view } = world;
@@ -80,8 +71,8 @@ export const accountRoutes = resource('Accounts', [
     access: inAccount('account.read'),
     showsMonthUse: true,
     summary: 'Read an account',
-    params: accountParams,
-    success: { status: 200, schema: accountShape, description: 'The account' },
+    params: api.accountParams,
+    success: { status: 200, schema: api.accountShape, description: 'The account' },
     errors: ['account_unknown'],
     run({ params: { account_id } }, world) {
       if (world.view.table.account(account_id) === undefined) return refused('account_unknown');
@@ -92,10 +83,10 @@ export const accountRoutes = resource('Accounts', [
     access: changesAccount,
     showsMonthUse: true,
     summary: 'Change the fields of an account that are given',
-    params: accountParams,
-    body: accountChange,
+    params: api.accountParams,
+    body: api.accountChange,
     ifMatch: 'required',
-    success: { status: 200, schema: accountShape, description: 'The account as it is now' },
+    success: { status: 200, schema: api.accountShape, description: 'The account as it is now' },
     errors: ['account_unknown'],
     run({ params: { account_id }, body, ifMatch }, world) {
       const { view } = world;
@@ -110,13 +101,13 @@ export const accountRoutes = resource('Accounts', [
   route('GET', '/v1/admin/accounts/{account_id}/usage', 'getAccountUsage', {
     access: inAccount('account.read'),
     summary: "How many events of the account's sites arrived on each day of a month, by what ClickHouse holds",
-    params: accountParams,
-    query: usageQuery,
-    success: { status: 200, schema: usageShape, description: 'The days of the month up to now' },
+    params: api.accountParams,
+    query: api.usageQuery,
+    success: { status: 200, schema: api.usageShape, description: 'The days of the month up to now' },
     errors: ['account_unknown'],
     prepare({ params, query }, { nowMs, view }) {
-      const { account_id } = params as Static<typeof accountParams>;
-      const { month = monthOf(nowMs) } = query as Static<typeof usageQuery>;
+      const { account_id } = params as Static<typeof api.accountParams>;
+      const { month = monthOf(nowMs) } = query as Static<typeof api.usageQuery>;
       if (view.table.account(account_id) === undefined) return refused('account_unknown');
       const siteIds = view.table.sites().flatMap((site) => (site.account_id === account_id ? [site.site_id] : []));
       return {
@@ -145,7 +136,7 @@ function written(account: Account, before: Account | null, world: RequestContext
 const show = (facts: Fact[], accountId: string, { monthUsed }: RequestContext): Outcome =>
   doneWith(facts, (view) => itemOf(view.table.account(accountId) as Account, { view, monthUsed }));
 
-function itemOf(account: Account, { view, monthUsed }: Pick<RequestContext, 'view' | 'monthUsed'>): AccountItem {
+function itemOf(account: Account, { view, monthUsed }: Pick<RequestContext, 'view' | 'monthUsed'>): api.AccountItem {
   const { account_id } = account;
   return { ...account, used_this_month: monthUsed(account_id), ...metaOf(view, accountKey(account_id)) };
 }
@@ -157,7 +148,7 @@ export const installationRoutes = resource('Sites', [
   route('GET', '/v1/admin/installation', 'getInstallation', {
     access: 'known',
     summary: 'What is the same for every site: where browsers reach the edge',
-    success: { status: 200, schema: installationShape, description: 'The installation' },
+    success: { status: 200, schema: api.installationShape, description: 'The installation' },
     run: (_input, { edgeUrl }) => shown({ edge_url: edgeUrl }),
   }),
 ]);

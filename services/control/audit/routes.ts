@@ -8,16 +8,7 @@ import { actorOf } from '#pipelines/settings/dashboard_users.ts';
 import { parseSettingKey, type SettingsTable } from '#pipelines/settings/table.ts';
 import type { DataRead } from '#schemas/records.ts';
 import type { Grant } from '#schemas/setting.ts';
-import {
-  type AuditItem,
-  type AuditKind,
-  type AuditQuery,
-  auditPage,
-  auditQuery,
-  type DataReadQuery,
-  dataReadPage,
-  dataReadQuery,
-} from '#services/control_api/audit.ts';
+import * as api from '#services/control_api/audit.ts';
 import { ofListed, placeOfSite } from '../auth.ts';
 import { createQueryGate } from '../queries/answers.ts';
 import { resource, route, shown } from '../route.ts';
@@ -28,8 +19,8 @@ export const auditRoutes = resource('Audit', [
     access: ofListed('audit.read'),
     summary:
       'List the newest 5,000 changes and 2,000 sign-ins and refusals of each account, newest first: who changed what, when, from what to what',
-    query: auditQuery,
-    success: { status: 200, schema: auditPage, description: 'Changes; secrets are named, never shown' },
+    query: api.auditQuery,
+    success: { status: 200, schema: api.auditPage, description: 'Changes; secrets are named, never shown' },
     run({ query }, { view, may }) {
       const { limit = LIMIT, before = null } = query;
       const isSeen = (record: AuditRecord) => placesOf(record, view.table).every((place) => may('audit.read', place));
@@ -43,8 +34,12 @@ export const auditRoutes = resource('Audit', [
     access: ofListed('audit.read'),
     summary:
       'List who read data of people, newest first: what, of which site, how often and how many rows, and never what it said; a page may be short and yet not the last',
-    query: dataReadQuery,
-    success: { status: 200, schema: dataReadPage, description: 'Reads; the same again within ten minutes is one more' },
+    query: api.dataReadQuery,
+    success: {
+      status: 200,
+      schema: api.dataReadPage,
+      description: 'Reads; the same again within ten minutes is one more',
+    },
     errors: ['data_reads_unavailable', 'query_busy', 'query_cancelled'],
     async gather({ query }, { listDataReads }, { may }) {
       const asked = query;
@@ -90,7 +85,10 @@ function placeOfKey({ setting_key, before, after }: AuditRecord, table: Settings
 const siteIn = (text: string | null): string | null =>
   text === null ? null : ((JSON.parse(text) as { site_id?: string | null }).site_id ?? null);
 
-function isWanted(record: AuditRecord, { setting_key: key, changed_by: by, kind, since, until }: AuditQuery): boolean {
+function isWanted(
+  record: AuditRecord,
+  { setting_key: key, changed_by: by, kind, since, until }: api.AuditQuery,
+): boolean {
   if (by !== undefined && record.changed_by !== by && record.changed_by !== actorOf(by)) return false;
   if (record.changed_at < (since ?? 0) || record.changed_at >= (until ?? Number.POSITIVE_INFINITY)) return false;
   if (key !== undefined && !(key.endsWith('/') ? record.setting_key.startsWith(key) : record.setting_key === key)) {
@@ -99,7 +97,7 @@ function isWanted(record: AuditRecord, { setting_key: key, changed_by: by, kind,
   return kind === undefined || kindOf(record) === kind;
 }
 
-const KINDS: Readonly<Record<string, AuditKind>> = {
+const KINDS: Readonly<Record<string, api.AuditKind>> = {
   'user.sign_in': 'sign_in',
   'user.code_asked': 'sign_in',
   'user.sign_in_refused': 'refusal',
@@ -107,12 +105,12 @@ const KINDS: Readonly<Record<string, AuditKind>> = {
 };
 
 /** What was done and changed no fact says it by `done`. */
-function kindOf({ before, after }: AuditRecord): AuditKind {
+function kindOf({ before, after }: AuditRecord): api.AuditKind {
   if (before !== '{}') return 'change';
   return KINDS[String(parsed(after)?.['done'])] ?? 'change';
 }
 
-function itemOf(record: AuditRecord): AuditItem {
+function itemOf(record: AuditRecord): api.AuditItem {
   const { seq, changed_at, changed_by, setting_key, action, secrets_changed } = record;
   const sides = { before: parsed(record.before), after: parsed(record.after) };
   return { seq, changed_at, changed_by, setting_key, action, ...sides, secrets_changed };
@@ -122,7 +120,7 @@ function parsed(text: string | null): Record<string, unknown> | null {
   return text === null ? null : JSON.parse(text);
 }
 
-function isReadWanted(read: DataRead, { site_id, read_by: by, kind, since, until }: DataReadQuery): boolean {
+function isReadWanted(read: DataRead, { site_id, read_by: by, kind, since, until }: api.DataReadQuery): boolean {
   if (site_id !== undefined && read.site_id !== site_id) return false;
   if (by !== undefined && read.read_by !== by && read.read_by !== actorOf(by)) return false;
   if (read.last_at < (since ?? 0) || read.first_at >= (until ?? Number.POSITIVE_INFINITY)) return false;

@@ -12,18 +12,7 @@ import type { AttemptRow } from '#pipelines/analytics/event_trace/trace.ts';
 import { TEST_SETTING, testEntry } from '#pipelines/delivery/deliver.ts';
 import { RETRY_AGE_MAX_MS } from '#pipelines/delivery/retry_topics.ts';
 import { destinationKey } from '#pipelines/settings/table.ts';
-import {
-  type AttemptItem,
-  attemptsQuery,
-  attemptsShape,
-  destinationParams,
-  type HealthItem,
-  healthQuery,
-  healthShape,
-  type TestAnswer,
-  testBody,
-  testShape,
-} from '#services/control_api/destinations.ts';
+import * as api from '#services/control_api/destinations.ts';
 import { timeField } from '#services/control_api/fields.ts';
 import { type Input, inSite, ofListed } from '../auth.ts';
 import { type ControlServices, type GatheredAnswer, type RequestContext, refused, resource, route } from '../route.ts';
@@ -36,10 +25,10 @@ export const deliveryRoutes = resource('Destinations', [
   route('GET', '/v1/admin/delivery-health', 'getDeliveryHealth', {
     access: ofListed('destinations.read'),
     summary: 'How each destination of each site has done in the last 24 hours, by its outcomes in ClickHouse',
-    query: healthQuery,
+    query: api.healthQuery,
     success: {
       status: 200,
-      schema: Type.Object({ items: Type.Array(healthShape), as_of: timeField('When ClickHouse was asked') }),
+      schema: Type.Object({ items: Type.Array(api.healthShape), as_of: timeField('When ClickHouse was asked') }),
       description: 'Destinations of which there are outcomes',
     },
     prepare({ query }, { nowMs, may, principal }) {
@@ -73,9 +62,9 @@ export const deliveryRoutes = resource('Destinations', [
   route('GET', '/v1/admin/sites/{site_id}/destinations/{name}/attempts', 'listAttempts', {
     access: inSite('destinations.read'),
     summary: 'The newest attempts to deliver to a destination, with what the platform answered',
-    params: destinationParams,
-    query: attemptsQuery,
-    success: { status: 200, schema: attemptsShape, description: 'Attempts of the last 30 days' },
+    params: api.destinationParams,
+    query: api.attemptsQuery,
+    success: { status: 200, schema: api.attemptsShape, description: 'Attempts of the last 30 days' },
     errors: ['site_unknown'],
     prepare({ params: { site_id: siteId, name: destination }, query }, { nowMs, view }) {
       const { outcome = null, limit = ATTEMPTS_LIMIT } = query;
@@ -98,15 +87,15 @@ export const deliveryRoutes = resource('Destinations', [
   route('POST', '/v1/admin/sites/{site_id}/destinations/{name}/test', 'testDestination', {
     access: inSite('destinations.change'),
     summary: 'Send one event that is marked as a test, as delivery would, and show what the platform answered',
-    params: destinationParams,
-    body: testBody,
-    success: { status: 200, schema: testShape, description: 'What became of it; it is stored nowhere else' },
+    params: api.destinationParams,
+    body: api.testBody,
+    success: { status: 200, schema: api.testShape, description: 'What became of it; it is stored nowhere else' },
     errors: ['site_unknown', 'destination_unknown', 'settings_not_stored'],
     gather: sendTestEvent,
   }),
 ]);
 
-function healthItem(row: HealthRow): HealthItem {
+function healthItem(row: HealthRow): api.HealthItem {
   const { latest: _latest, latest_reason, took_ms, age_ms, delivered_at, failed_at, ...counts } = row;
   const state = healthState(row);
   return {
@@ -130,11 +119,11 @@ interface NewestAttemptRow extends Omit<AttemptRow, 'destination' | 'received'> 
 }
 
 /** An attempt as it is answered. */
-export function attemptItem({ attempted, answer_status, answer, outcome, ...row }: NewestAttemptRow): AttemptItem {
+export function attemptItem({ attempted, answer_status, answer, outcome, ...row }: NewestAttemptRow): api.AttemptItem {
   return {
     ...row,
     attempted_at: attempted,
-    outcome: outcome as AttemptItem['outcome'],
+    outcome: outcome as api.AttemptItem['outcome'],
     answer: answer_status === 0 ? null : { status: answer_status, body: answer },
   };
 }
@@ -143,7 +132,7 @@ const EVENT = 'page_view';
 const ID_BYTES = 8;
 
 async function sendTestEvent(
-  { params, body }: Input<Static<typeof destinationParams>, unknown, Static<typeof testBody>>,
+  { params, body }: Input<Static<typeof api.destinationParams>, unknown, Static<typeof api.testBody>>,
   { sendTest, note }: ControlServices,
   before: RequestContext,
 ): Promise<GatheredAnswer> {
@@ -164,7 +153,7 @@ async function sendTestEvent(
   const { outcome, reason, detail, tookMs, answer = null } = sent;
   const as_test = (settings[TEST_SETTING] ?? '') !== '';
   const took_ms = Math.round(tookMs);
-  const shown: TestAnswer = { event_id: eventId, event, outcome, reason, detail, took_ms, as_test, answer };
+  const shown: api.TestAnswer = { event_id: eventId, event, outcome, reason, detail, took_ms, as_test, answer };
   return { kind: 'answered', body: shown };
 }
 

@@ -9,14 +9,7 @@ import { type Problem, problem } from '#pipelines/settings/problems.ts';
 import { destinationKey } from '#pipelines/settings/table.ts';
 import { destinationProblems } from '#pipelines/settings/validate.ts';
 import type { Destination } from '#schemas/setting.ts';
-import {
-  destinationChange,
-  destinationParams,
-  destinationQuery,
-  destinationShape,
-  kindsShape,
-  newDestination,
-} from '#services/control_api/destinations.ts';
+import * as api from '#services/control_api/destinations.ts';
 import { pageOf } from '#services/control_api/fields.ts';
 import { siteParams } from '#services/control_api/sites.ts';
 import { inSite, ofListed } from '../auth.ts';
@@ -41,14 +34,14 @@ export const destinationRoutes = resource('Destinations', [
   route('GET', '/v1/admin/destination-kinds', 'listDestinationKinds', {
     access: 'known',
     summary: 'List the kinds of destinations, with the settings and secrets that each takes',
-    success: { status: 200, schema: kindsShape, description: 'The kinds; a field with `secret: true` is a secret' },
+    success: { status: 200, schema: api.kindsShape, description: 'The kinds; a field with `secret: true` is a secret' },
     run: (_input, { adapters }) => shown({ items: adapters.map(kindOf) }),
   }),
   route('GET', '/v1/admin/destinations', 'listDestinations', {
     access: ofListed('destinations.read'),
     summary: 'List destinations; of secrets, only the names',
-    query: destinationQuery,
-    success: { status: 200, schema: pageOf(destinationShape), description: 'Destinations, sorted by site' },
+    query: api.destinationQuery,
+    success: { status: 200, schema: pageOf(api.destinationShape), description: 'Destinations, sorted by site' },
     errors: ['site_unknown'],
     run({ query }, { view, may }) {
       const { site_id } = query;
@@ -68,8 +61,8 @@ export const destinationRoutes = resource('Destinations', [
     },
     summary: 'Send the events of a site to a destination; an address of your own takes query.persons',
     params: siteParams,
-    body: newDestination,
-    success: { status: 201, schema: destinationShape, description: 'The destination' },
+    body: api.newDestination,
+    success: { status: 201, schema: api.destinationShape, description: 'The destination' },
     errors: ['site_unknown', 'destination_exists', 'claimed_elsewhere'],
     run({ params: { site_id }, body: { name, enabled = true, ...change } }, world) {
       const { table } = world.view;
@@ -82,8 +75,8 @@ export const destinationRoutes = resource('Destinations', [
   route('GET', `${base}/{name}`, 'getDestination', {
     access: inSite('destinations.read'),
     summary: 'Read a destination; of its secrets, only the names',
-    params: destinationParams,
-    success: { status: 200, schema: destinationShape, description: 'The destination' },
+    params: api.destinationParams,
+    success: { status: 200, schema: api.destinationShape, description: 'The destination' },
     errors: ['site_unknown', 'destination_unknown'],
     run({ params: { site_id, name } }, { view }) {
       const found = find(view, site_id, name);
@@ -99,10 +92,10 @@ export const destinationRoutes = resource('Destinations', [
     },
     summary:
       'Change the settings and secrets that are given, or switch it on or off; the others are kept. Another address takes query.persons',
-    params: destinationParams,
-    body: destinationChange,
+    params: api.destinationParams,
+    body: api.destinationChange,
     ifMatch: 'required',
-    success: { status: 200, schema: destinationShape, description: 'The destination as it is now' },
+    success: { status: 200, schema: api.destinationShape, description: 'The destination as it is now' },
     errors: ['site_unknown', 'destination_unknown', 'claimed_elsewhere'],
     run({ params: { site_id, name }, body, ifMatch }, world) {
       const found = find(world.view, site_id, name);
@@ -119,9 +112,9 @@ export const destinationRoutes = resource('Destinations', [
   route('DELETE', `${base}/{name}`, 'deleteDestination', {
     access: inSite('destinations.change'),
     summary: 'Remove a destination with its settings and secrets',
-    params: destinationParams,
+    params: api.destinationParams,
     ifMatch: 'required',
-    success: { status: 200, schema: destinationShape, description: 'The destination that was removed' },
+    success: { status: 200, schema: api.destinationShape, description: 'The destination that was removed' },
     errors: ['site_unknown', 'destination_unknown'],
     run({ params: { site_id, name }, ifMatch }, { view }) {
       const found = find(view, site_id, name);

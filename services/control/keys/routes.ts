@@ -7,17 +7,7 @@ import { apiKeyKey } from '#pipelines/settings/table.ts';
 import { keyProblems } from '#pipelines/settings/validate.ts';
 import type { ApiKey } from '#schemas/setting.ts';
 import { pageOf } from '#services/control_api/fields.ts';
-import {
-  issuedKeyShape,
-  keyChange,
-  keyParams,
-  keyQuery,
-  keyRotation,
-  keyShape,
-  newKey,
-  OVERLAP_MS,
-  rotatedKeyShape,
-} from '#services/control_api/sites.ts';
+import * as api from '#services/control_api/sites.ts';
 import { inBodySite, inKeySite, ofListed } from '../auth.ts';
 import {
   checkIfMatch,
@@ -43,8 +33,8 @@ export const keyRoutes = resource('Keys', [
     access: ofListed('keys.read'),
     showsKeyUse: true,
     summary: 'List keys; of each only the first characters are known',
-    query: keyQuery,
-    success: { status: 200, schema: pageOf(keyShape), description: 'Keys, sorted by site' },
+    query: api.keyQuery,
+    success: { status: 200, schema: pageOf(api.keyShape), description: 'Keys, sorted by site' },
     errors: ['site_unknown'],
     run({ query }, world) {
       const { site_id, shown_prefix } = query;
@@ -62,8 +52,8 @@ export const keyRoutes = resource('Keys', [
     access: inBodySite('keys.change'),
     showsKeyUse: true,
     summary: 'Issue a key and show it, once',
-    body: newKey,
-    success: { status: 201, schema: issuedKeyShape, description: 'The key' },
+    body: api.newKey,
+    success: { status: 201, schema: api.issuedKeyShape, description: 'The key' },
     errors: ['limit_reached'],
     run({ body }, world) {
       if (isFull(world, body.site_id)) return refused('limit_reached');
@@ -83,8 +73,8 @@ export const keyRoutes = resource('Keys', [
     access: inKeySite('keys.read'),
     showsKeyUse: true,
     summary: 'Read a key',
-    params: keyParams,
-    success: { status: 200, schema: keyShape, description: 'The key' },
+    params: api.keyParams,
+    success: { status: 200, schema: api.keyShape, description: 'The key' },
     errors: ['key_unknown'],
     run({ params: { key_hash } }, world) {
       const key = world.view.table.keyByHash(key_hash);
@@ -95,10 +85,10 @@ export const keyRoutes = resource('Keys', [
     access: inKeySite('keys.change'),
     showsKeyUse: true,
     summary: 'Change the label, the origin allow-list, the expiry or the rate limit of a key',
-    params: keyParams,
-    body: keyChange,
+    params: api.keyParams,
+    body: api.keyChange,
     ifMatch: 'required',
-    success: { status: 200, schema: keyShape, description: 'The key as it is now' },
+    success: { status: 200, schema: api.keyShape, description: 'The key as it is now' },
     errors: ['key_unknown'],
     run({ params: { key_hash }, body, ifMatch }, world) {
       const before = world.view.table.keyByHash(key_hash);
@@ -115,9 +105,9 @@ export const keyRoutes = resource('Keys', [
     access: inKeySite('keys.change'),
     showsKeyUse: true,
     summary: 'Revoke a key, at once and for good; a revoked key stays as it is',
-    params: keyParams,
+    params: api.keyParams,
     ifMatch: 'optional',
-    success: { status: 200, schema: keyShape, description: 'The revoked key' },
+    success: { status: 200, schema: api.keyShape, description: 'The revoked key' },
     errors: ['key_unknown'],
     run({ params: { key_hash }, ifMatch }, world) {
       const before = world.view.table.keyByHash(key_hash);
@@ -130,10 +120,10 @@ export const keyRoutes = resource('Keys', [
     access: inKeySite('keys.change'),
     showsKeyUse: true,
     summary: 'Issue a key in place of another, which goes on working for a while',
-    params: keyParams,
-    body: keyRotation,
+    params: api.keyParams,
+    body: api.keyRotation,
     ifMatch: 'optional',
-    success: { status: 201, schema: rotatedKeyShape, description: 'The new key, and the old one as it is now' },
+    success: { status: 201, schema: api.rotatedKeyShape, description: 'The new key, and the old one as it is now' },
     errors: ['key_unknown', 'key_not_active', 'limit_reached'],
     run({ params: { key_hash }, body, ifMatch }, world) {
       const before = world.view.table.keyByHash(key_hash);
@@ -142,7 +132,7 @@ export const keyRoutes = resource('Keys', [
       if (stale !== null) return stale;
       if (lifetimeRefusal(before, world.nowMs) !== null) return refused('key_not_active');
       if (isFull(world, before.site_id)) return refused('limit_reached');
-      return rotated(before, body.overlap_ms ?? OVERLAP_MS, body.expires_at ?? null, world);
+      return rotated(before, body.overlap_ms ?? api.OVERLAP_MS, body.expires_at ?? null, world);
     },
   }),
 ]);

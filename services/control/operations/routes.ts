@@ -9,21 +9,7 @@ import { definitionsOf, type EventDefinition } from '#pipelines/settings/event_d
 import { definitionState, HOUR_MS, siteVolume } from '#pipelines/tag/tag_health.ts';
 import type { ApiKey, Site } from '#schemas/setting.ts';
 import { closed, idField } from '#services/control_api/fields.ts';
-import {
-  type DefinitionHealth,
-  type RejectionSampleItem,
-  type RejectionsItem,
-  type RunningQueryItem,
-  rejectionQuery,
-  rejectionsShape,
-  runningQueriesShape,
-  runningQueryParams,
-  runningQueryShape,
-  type StagesAnswer,
-  stagesShape,
-  type TagHealthItem,
-  tagHealthShape,
-} from '#services/control_api/operations.ts';
+import * as api from '#services/control_api/operations.ts';
 import { siteParams } from '#services/control_api/sites.ts';
 import { type Input, inAll, inSite, ofListed } from '../auth.ts';
 import { type ControlServices, type GatheredAnswer, type RequestContext, refused, resource, route } from '../route.ts';
@@ -42,7 +28,7 @@ export const stageRoutes = resource('Operations', [
     summary: 'How far each stage is: what it has still to take, how old that is, how quickly it takes it',
     success: {
       status: 200,
-      schema: stagesShape,
+      schema: api.stagesShape,
       description: 'The stages, in the order in which events go through them',
     },
     errors: ['stages_unavailable'],
@@ -50,14 +36,14 @@ export const stageRoutes = resource('Operations', [
       const enabled = view.table.destinations().filter((one) => one.enabled);
       const deliveries = [...new Set(enabled.map(({ name }) => `delivery.${name}`))].sort();
       const items = await stages.read([...STAGES, ...deliveries]);
-      const body: StagesAnswer = { items, as_of: nowMs, not_seen: NOT_SEEN };
+      const body: api.StagesAnswer = { items, as_of: nowMs, not_seen: NOT_SEEN };
       return { kind: 'answered', body };
     },
   }),
 ]);
 
 const runningPath = '/v1/admin/queries';
-type RunningParams = Static<typeof runningQueryParams>;
+type RunningParams = Static<typeof api.runningQueryParams>;
 const listQuery = closed({ site_id: Type.Optional(idField('Only queries about this site')) });
 
 export const runningRoutes = resource('Queries', [
@@ -65,7 +51,7 @@ export const runningRoutes = resource('Queries', [
     access: ofListed('queries.manage'),
     summary: 'The queries that ClickHouse is at work on: whose they are, for how long, and what they take',
     query: listQuery,
-    success: { status: 200, schema: runningQueriesShape, description: 'Queries of every control service' },
+    success: { status: 200, schema: api.runningQueriesShape, description: 'Queries of every control service' },
     errors: ['query_unavailable'],
     async gather({ query: { site_id: siteId } }, { running }, world) {
       const found = (await running.list())
@@ -77,8 +63,8 @@ export const runningRoutes = resource('Queries', [
   route('DELETE', `${runningPath}/{id}`, 'cancelQuery', {
     access: ofListed('queries.manage'),
     summary: 'Cancel a running query; its caller gets query_cancelled',
-    params: runningQueryParams,
-    success: { status: 200, schema: runningQueryShape, description: 'The query, as it was when it was ended' },
+    params: api.runningQueryParams,
+    success: { status: 200, schema: api.runningQueryShape, description: 'The query, as it was when it was ended' },
     errors: ['query_unknown', 'query_unavailable', 'settings_not_stored'],
     async gather({ params }, { running, note }, before) {
       const found = await managedQuery(running, params as RunningParams, before);
@@ -105,7 +91,15 @@ function isManagedQuery({ siteId }: RunningQuery, { may }: RequestContext): bool
   return may('queries.manage', siteId === ALL_SITES ? 'installation' : { site: siteId });
 }
 
-function runningItem({ id, siteId, kind, askedBy, runningMs, rowsRead, memoryBytes }: RunningQuery): RunningQueryItem {
+function runningItem({
+  id,
+  siteId,
+  kind,
+  askedBy,
+  runningMs,
+  rowsRead,
+  memoryBytes,
+}: RunningQuery): api.RunningQueryItem {
   const figures = { running_ms: runningMs, rows_read: rowsRead, memory_bytes: memoryBytes };
   return { id, site_id: siteId === ALL_SITES ? null : siteId, kind, asked_by: askedBy, ...figures };
 }
@@ -115,7 +109,7 @@ export const siteHealthRoutes = resource('Sites', [
     access: inSite('site.read'),
     summary: "How a site's tag does: what pages sent events, how many against the usual, and which definitions fire",
     params: siteParams,
-    success: { status: 200, schema: tagHealthShape, description: 'How it does, by what the edges counted' },
+    success: { status: 200, schema: api.tagHealthShape, description: 'How it does, by what the edges counted' },
     errors: ['site_unknown', 'tag_health_unavailable'],
     async gather({ params: { site_id } }, { readTagRecord }, { view, nowMs }) {
       const site = view.table.site(site_id);
@@ -129,16 +123,20 @@ export const siteHealthRoutes = resource('Sites', [
     summary:
       'What the edge did not accept of a site, by reason, with samples: events rejected or dropped, requests refused',
     params: siteParams,
-    query: rejectionQuery,
-    success: { status: 200, schema: rejectionsShape, description: 'What was not accepted, by what the edges counted' },
+    query: api.rejectionQuery,
+    success: {
+      status: 200,
+      schema: api.rejectionsShape,
+      description: 'What was not accepted, by what the edges counted',
+    },
     errors: ['site_unknown', 'refusals_unavailable'],
     gather: readSiteRejections,
   }),
 ]);
 
-function tagHealth(site: Site, record: TagRecord, nowMs: number): TagHealthItem {
+function tagHealth(site: Site, record: TagRecord, nowMs: number): api.TagHealthItem {
   const { state, lastHour, lastDay } = siteVolume(record.hours, nowMs);
-  const reported = (name: keyof TagHealthItem['reported']): number => record.reported.get(name) ?? 0;
+  const reported = (name: keyof api.TagHealthItem['reported']): number => record.reported.get(name) ?? 0;
   return {
     site_id: site.site_id,
     state,
@@ -159,7 +157,7 @@ function tagHealth(site: Site, record: TagRecord, nowMs: number): TagHealthItem 
   };
 }
 
-function definitionHealth({ id, name }: EventDefinition, { fired }: TagRecord, nowMs: number): DefinitionHealth {
+function definitionHealth({ id, name }: EventDefinition, { fired }: TagRecord, nowMs: number): api.DefinitionHealth {
   const known = fired.get(id);
   return {
     id,
@@ -174,7 +172,7 @@ function definitionHealth({ id, name }: EventDefinition, { fired }: TagRecord, n
 const WEEK_MS = 7 * 86_400_000;
 
 async function readSiteRejections(
-  { params: { site_id: siteId }, query }: Input<Static<typeof siteParams>, Static<typeof rejectionQuery>>,
+  { params: { site_id: siteId }, query }: Input<Static<typeof siteParams>, Static<typeof api.rejectionQuery>>,
   sources: ControlServices,
   world: RequestContext,
 ): Promise<GatheredAnswer> {
@@ -183,7 +181,7 @@ async function readSiteRejections(
   if (world.view.table.site(siteId) === undefined) return refused('site_unknown');
   const record = await sources.readSiteRejections(siteId);
   if (record === null) return refused('refusals_unavailable');
-  const body: RejectionsItem = {
+  const body: api.RejectionsItem = {
     site_id: siteId,
     ...{ from, to, interval },
     known_since: record.sinceMs === null ? null : Math.max(record.sinceMs, world.nowMs - WEEK_MS),
@@ -198,7 +196,7 @@ function samplesOf(
   { from, to }: { from: number; to: number },
   siteId: string,
   { view }: RequestContext,
-): RejectionSampleItem[] {
+): api.RejectionSampleItem[] {
   const keys = new Map([...view.table.keysOfSite(siteId).values()].map((key) => [keyIdOf(key.key_hash), key]));
   return samples.filter(({ atMs }) => atMs >= from && atMs < to).map((sample) => sampleItem(sample, keys));
 }
@@ -206,7 +204,7 @@ function samplesOf(
 function sampleItem(
   { atMs, keyId, kind, code, event, index, fields, caller }: RejectionSample,
   keys: ReadonlyMap<string, ApiKey>,
-): RejectionSampleItem {
+): api.RejectionSampleItem {
   const key = keyId === null ? undefined : keys.get(keyId);
   const shown = { shown_prefix: key?.shown_prefix ?? null, label: key?.label ?? null };
   const known = keyId === null ? null : { key_id: keyId, ...shown };

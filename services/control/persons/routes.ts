@@ -10,22 +10,7 @@ import { randomBase62 } from '#pipelines/settings/secrets.ts';
 import { siteKey } from '#pipelines/settings/table.ts';
 import type { Erasure } from '#schemas/records.ts';
 import { closed, pageFields, pageOf } from '#services/control_api/fields.ts';
-import {
-  DISTINCT_IDS_MAX,
-  type ErasureItem,
-  EXPORT_EVENTS,
-  eraseInput,
-  erasureParams,
-  erasureShape,
-  exportInput,
-  exportShape,
-  foundShape,
-  type PersonExport,
-  type PersonFound,
-  personInput,
-  personsParams,
-  SUBJECT_NAMES,
-} from '#services/control_api/persons.ts';
+import * as api from '#services/control_api/persons.ts';
 import { type Input, inSite } from '../auth.ts';
 import {
   type ControlServices,
@@ -43,24 +28,24 @@ const ERRORS = ['site_unknown', 'person_data_unavailable'] as const;
 const ID_CHARACTERS = 12;
 const DAY_MS = 86_400_000;
 
-type In<Body> = Input<Static<typeof personsParams>, unknown, Body>;
+type In<Body> = Input<Static<typeof api.personsParams>, unknown, Body>;
 
 export const personRoutes = resource('Persons', [
   route('POST', `${base}/find`, 'findPerson', {
     access: inSite('query.persons'),
     summary: 'Say where data of a person is, and how much, across merged persons; not the data itself',
-    params: personsParams,
-    body: personInput,
-    success: { status: 200, schema: foundShape, description: 'Where data of the person is' },
+    params: api.personsParams,
+    body: api.personInput,
+    success: { status: 200, schema: api.foundShape, description: 'Where data of the person is' },
     errors: ERRORS,
     gather: findPerson,
   }),
   route('POST', `${base}/export`, 'exportPerson', {
     access: inSite('query.persons'),
     summary: 'Read all events of a person and how their ids were joined, page by page',
-    params: personsParams,
-    body: exportInput,
-    success: { status: 200, schema: exportShape, description: 'A page of events' },
+    params: api.personsParams,
+    body: api.exportInput,
+    success: { status: 200, schema: api.exportShape, description: 'A page of events' },
     errors: ERRORS,
     gather: exportPerson,
   }),
@@ -68,18 +53,18 @@ export const personRoutes = resource('Persons', [
     access: inSite('persons.erase'),
     requiresReauthentication: () => true,
     summary: 'Erase a person for good: events of theirs are dropped from now on, and what is stored is deleted',
-    params: personsParams,
-    body: eraseInput,
-    success: { status: 201, schema: erasureShape, description: 'The erasure, which goes on by itself' },
+    params: api.personsParams,
+    body: api.eraseInput,
+    success: { status: 201, schema: api.erasureShape, description: 'The erasure, which goes on by itself' },
     errors: [...ERRORS, 'limit_reached', 'settings_not_stored'],
     gather: erasePerson,
   }),
   route('GET', erasures, 'listErasures', {
     access: inSite('persons.erase'),
     summary: 'List erasures, by their ids',
-    params: personsParams,
+    params: api.personsParams,
     query: closed(pageFields),
-    success: { status: 200, schema: pageOf(erasureShape), description: 'Erasures and receipts' },
+    success: { status: 200, schema: pageOf(api.erasureShape), description: 'Erasures and receipts' },
     errors: ['site_unknown'],
     async gather({ params: { site_id }, query: { limit = 100, after = '' } }, { erasures: known }, { view }) {
       if (view.table.site(site_id) === undefined) return refused('site_unknown');
@@ -92,8 +77,8 @@ export const personRoutes = resource('Persons', [
   route('GET', `${erasures}/{erasure_id}`, 'getErasure', {
     access: inSite('persons.erase'),
     summary: 'Read how far an erasure is, or its receipt',
-    params: erasureParams,
-    success: { status: 200, schema: erasureShape, description: 'The erasure' },
+    params: api.erasureParams,
+    success: { status: 200, schema: api.erasureShape, description: 'The erasure' },
     errors: ['erasure_unknown'],
     async gather({ params: { site_id, erasure_id } }, { erasures: known, eraseRequests }) {
       // What was just asked for may not have come here yet.
@@ -113,9 +98,9 @@ async function subjectOf(
 ): Promise<PersonSubject | Refused> {
   const site = view.table.site(siteId);
   if (site === undefined) return refused('site_unknown');
-  const [name, ...others] = SUBJECT_NAMES.filter((each) => body[each] !== undefined);
+  const [name, ...others] = api.SUBJECT_NAMES.filter((each) => body[each] !== undefined);
   if (name === undefined || others.length > 0) {
-    const message = `give exactly one of ${SUBJECT_NAMES.join(', ')}`;
+    const message = `give exactly one of ${api.SUBJECT_NAMES.join(', ')}`;
     return refused('settings_invalid', [problem('field_malformed', others[0] ?? 'distinct_id', message)]);
   }
   const typed = readSubject({ [name]: body[name] }, site);
@@ -126,7 +111,7 @@ async function subjectOf(
 }
 
 async function findPerson(
-  { params: { site_id }, body }: In<Static<typeof personInput>>,
+  { params: { site_id }, body }: In<Static<typeof api.personInput>>,
   services: ControlServices,
   world: RequestContext,
 ): Promise<GatheredAnswer> {
@@ -134,7 +119,7 @@ async function findPerson(
   if ('kind' in subject) return subject;
   const { tables, distinctIds } = await services.persons.countRows(site_id, subject);
   const links = await linksOf(site_id, subject, services);
-  const found: PersonFound = {
+  const found: api.PersonFound = {
     distinct_ids: distinctIds.length,
     persons: subject.persons.length,
     identifiers: subject.identifiers.length,
@@ -147,11 +132,11 @@ async function findPerson(
 }
 
 async function exportPerson(
-  { params: { site_id }, body }: In<Static<typeof exportInput>>,
+  { params: { site_id }, body }: In<Static<typeof api.exportInput>>,
   services: ControlServices,
   world: RequestContext,
 ): Promise<GatheredAnswer> {
-  const { after = null, limit = EXPORT_EVENTS, ...typed } = body;
+  const { after = null, limit = api.EXPORT_EVENTS, ...typed } = body;
   const subject = await subjectOf(site_id, typed, services, world);
   if ('kind' in subject) return subject;
   const { events, next } = await services.persons.events(site_id, subject, after, limit);
@@ -159,16 +144,16 @@ async function exportPerson(
   const now = services.now();
   if ('kind' in now) return now;
   services.wasRead(site_id, 'person', events.length);
-  const page: PersonExport = { events, links, next };
+  const page: api.PersonExport = { events, links, next };
   return { kind: 'answered', body: page };
 }
 
 async function erasePerson(
-  { params: { site_id }, body }: In<Static<typeof eraseInput>>,
+  { params: { site_id }, body }: In<Static<typeof api.eraseInput>>,
   services: ControlServices,
   before: RequestContext,
 ): Promise<GatheredAnswer> {
-  const { distinct_ids_max: most = DISTINCT_IDS_MAX, ...typed } = body;
+  const { distinct_ids_max: most = api.DISTINCT_IDS_MAX, ...typed } = body;
   const subject = await subjectOf(site_id, typed, services, before);
   if ('kind' in subject) return subject;
   const { distinctIds } = await services.persons.countRows(site_id, subject);
@@ -208,7 +193,7 @@ const HOLDING: Readonly<Record<string, number>> = {
   'dead.*': DEAD_LETTER_DAYS,
 };
 
-function itemOf(erasure: Erasure): ErasureItem {
+function itemOf(erasure: Erasure): api.ErasureItem {
   const { erasure_id, site_id, phase, detail, asked_by, asked_at, done_at, erased } = erasure;
   const inDays = (days: number): number | null => (done_at === null ? null : done_at + days * DAY_MS);
   return {

@@ -3,23 +3,7 @@
 import { type Static, Type } from 'typebox';
 import type { DeadLetterView } from '#infra/redelivery/dead_letter_store.ts';
 import { type EventTrace, eventTraceShape } from '#pipelines/analytics/event_trace/answer.ts';
-import {
-  type AttemptRow,
-  attemptsStatement,
-  type DuplicateRow,
-  duplicatesStatement,
-  eventTrace,
-  type IdentifiedRow,
-  identifiedStatement,
-  type LinkRow,
-  linksStatement,
-  personHistory,
-  type StoredEventRow,
-  storedEventStatement,
-  type TracedDeadLetter,
-  type TracedDestination,
-  type TracedKey,
-} from '#pipelines/analytics/event_trace/trace.ts';
+import * as tracing from '#pipelines/analytics/event_trace/trace.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';
 import { sentId } from '#pipelines/intake/event_id.ts';
 import { keyIdOf } from '#pipelines/settings/callers.ts';
@@ -199,22 +183,22 @@ async function gatherTrace(siteId: string, eventId: string, sources: ControlServ
     return rows;
   };
   const [rows, attempts, duplicates] = await Promise.all([
-    run<StoredEventRow>(storedEventStatement(siteId, eventId)),
-    run<AttemptRow>(attemptsStatement(siteId, eventId)),
-    run<DuplicateRow>(duplicatesStatement(siteId, eventId)),
+    run<tracing.StoredEventRow>(tracing.storedEventStatement(siteId, eventId)),
+    run<tracing.AttemptRow>(tracing.attemptsStatement(siteId, eventId)),
+    run<tracing.DuplicateRow>(tracing.duplicatesStatement(siteId, eventId)),
   ]);
   const [first] = rows;
   const found = { siteId, eventId, rows, attempts, duplicates, ...settingsOf(siteId, world) };
   if (first === undefined) {
     const dead = await deadLetters.ofEvent(siteId, eventId);
-    return eventTrace({ ...found, links: [], identified: null, deadLetters: dead.map(deadLetterOf) });
+    return tracing.eventTrace({ ...found, links: [], identified: null, deadLetters: dead.map(deadLetterOf) });
   }
   const [links, identified] = await Promise.all([
-    run<LinkRow>(linksStatement(siteId, personHistory(siteId, first))),
-    rowsOrCode<IdentifiedRow>(identifiedStatement(siteId, first.distinct_id)),
+    run<tracing.LinkRow>(tracing.linksStatement(siteId, tracing.personHistory(siteId, first))),
+    rowsOrCode<tracing.IdentifiedRow>(tracing.identifiedStatement(siteId, first.distinct_id)),
   ]);
   if (identified === 'query_unavailable') throw new SourceRefusal(identified);
-  return eventTrace({
+  return tracing.eventTrace({
     ...found,
     links,
     deadLetters: null,
@@ -226,14 +210,14 @@ function settingsOf(siteId: string, world: RequestContext) {
   return { destinations: destinationsOf(siteId, world), keys: keysOf(siteId, world) };
 }
 
-function destinationsOf(siteId: string, { view }: RequestContext): TracedDestination[] {
+function destinationsOf(siteId: string, { view }: RequestContext): tracing.TracedDestination[] {
   return view.table
     .destinations()
     .filter(({ site_id }) => site_id === siteId)
     .map(({ name, enabled, created_at }) => ({ name, enabled, createdAtMs: created_at ?? null }));
 }
 
-function keysOf(siteId: string, { view }: RequestContext): TracedKey[] {
+function keysOf(siteId: string, { view }: RequestContext): tracing.TracedKey[] {
   return [...view.table.keysOfSite(siteId).values()].map(({ key_hash, shown_prefix, label }) => ({
     keyId: keyIdOf(key_hash),
     shownPrefix: shown_prefix,
@@ -241,7 +225,7 @@ function keysOf(siteId: string, { view }: RequestContext): TracedKey[] {
   }));
 }
 
-function deadLetterOf({ id, deadLetter, resentAtMs }: DeadLetterView): TracedDeadLetter {
+function deadLetterOf({ id, deadLetter, resentAtMs }: DeadLetterView): tracing.TracedDeadLetter {
   const { stage, reason, died_at } = deadLetter;
   return { id, stage, reason, died_at, resent_at: resentAtMs };
 }

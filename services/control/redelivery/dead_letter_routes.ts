@@ -18,31 +18,13 @@ import {
   parseDeadLetterId,
 } from '#pipelines/redelivery/dead_letter.ts';
 import { isReplayed } from '#pipelines/redelivery/replay.ts';
-import {
-  type DeadLetterDelivery,
-  deadLetterDelivery,
-  type EventOutcome,
-  isCut,
-  placeOf,
-  refusedAsIs,
-} from '#pipelines/redelivery/resend.ts';
+import * as resending from '#pipelines/redelivery/resend.ts';
 import type { Permission } from '#pipelines/settings/access.ts';
 import { problem } from '#pipelines/settings/problems.ts';
 import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { AttemptItem } from '#services/control_api/destinations.ts';
 import { pageOf } from '#services/control_api/fields.ts';
-import {
-  type DeadLetterDetails,
-  type DeadLetterItem,
-  deadLetterDetails,
-  deadLetterParams,
-  deadLetterQuery,
-  deadLetterSchema,
-  deadLettersBody,
-  resendShape,
-  resolveBody,
-  resolveShape,
-} from '#services/control_api/redelivery.ts';
+import * as api from '#services/control_api/redelivery.ts';
 import { ofListed } from '../auth.ts';
 import { attemptItem } from '../destinations/delivery.ts';
 import { createQueryGate } from '../queries/answers.ts';
@@ -73,16 +55,16 @@ export const deadLetterRoutes = resource('Dead letters', [
   route('GET', base, 'listDeadLetters', {
     access: ofListed('dead_letters.read'),
     summary: 'List dead letters, by stage and partition, oldest first; a page may be short and yet not the last',
-    query: deadLetterQuery,
-    success: { status: 200, schema: pageOf(deadLetterSchema), description: 'Dead letters, without what they hold' },
+    query: api.deadLetterQuery,
+    success: { status: 200, schema: pageOf(api.deadLetterSchema), description: 'Dead letters, without what they hold' },
     errors: READING_ERRORS,
     gather: ({ query }, sources, world) => listDeadLetters(query, sources, world),
   }),
   route('GET', `${base}/{letter_id}`, 'getDeadLetter', {
     access: ofListed('dead_letters.read'),
     summary: 'Show a dead letter: whose events it holds, or the size and digest of what cannot be read',
-    params: deadLetterParams,
-    success: { status: 200, schema: deadLetterDetails, description: 'The dead letter' },
+    params: api.deadLetterParams,
+    success: { status: 200, schema: api.deadLetterDetails, description: 'The dead letter' },
     errors: ['dead_letter_unknown', ...READING_ERRORS],
     gather: ({ params: { letter_id } }, sources, world) => showDeadLetter(letter_id, sources, world),
   }),
@@ -90,8 +72,8 @@ export const deadLetterRoutes = resource('Dead letters', [
     access: ofListed('dead_letters.change'),
     summary:
       'Send dead letters in again, those of deliveries to their destination: each once, however often it is asked',
-    body: deadLettersBody,
-    success: { status: 200, schema: resendShape, description: 'What became of each' },
+    body: api.deadLettersBody,
+    success: { status: 200, schema: api.resendShape, description: 'What became of each' },
     errors: [...READING_ERRORS, 'settings_not_stored'],
     gather: ({ body }, sources) =>
       changeDeadLetters(body.ids, sources, {
@@ -102,8 +84,8 @@ export const deadLetterRoutes = resource('Dead letters', [
   route('POST', `${base}/resolve`, 'resolveDeadLetters', {
     access: ofListed('dead_letters.change'),
     summary: 'Note why nothing more is to be done about dead letters of any stage, so that they are open no more',
-    body: resolveBody,
-    success: { status: 200, schema: resolveShape, description: 'What became of each' },
+    body: api.resolveBody,
+    success: { status: 200, schema: api.resolveShape, description: 'What became of each' },
     errors: [...READING_ERRORS, 'settings_not_stored'],
     async gather({ body: { ids, note: sent } }, sources) {
       const note = sent.trim();
@@ -120,8 +102,8 @@ export const deadLetterRoutes = resource('Dead letters', [
   route('POST', `${base}/reopen`, 'reopenDeadLetters', {
     access: ofListed('dead_letters.change'),
     summary: 'Reopen resolved dead letters',
-    body: deadLettersBody,
-    success: { status: 200, schema: resolveShape, description: 'What became of each' },
+    body: api.deadLettersBody,
+    success: { status: 200, schema: api.resolveShape, description: 'What became of each' },
     errors: [...READING_ERRORS, 'settings_not_stored'],
     gather: ({ body }, sources) =>
       changeDeadLetters(body.ids, sources, {
@@ -181,7 +163,7 @@ async function showDeadLetter(id: string, sources: ControlServices, world: Reque
 }
 
 async function listDeadLetters(
-  asked: Static<typeof deadLetterQuery>,
+  asked: Static<typeof api.deadLetterQuery>,
   sources: ControlServices,
   world: RequestContext,
 ): Promise<GatheredAnswer> {
@@ -200,14 +182,17 @@ async function listDeadLetters(
 /** Whether a letter is of the site and the destination that a list is asked for. */
 function isAskedFor(
   { deadLetter, views }: DeadLetterView,
-  { site_id, destination }: Static<typeof deadLetterQuery>,
+  { site_id, destination }: Static<typeof api.deadLetterQuery>,
 ): boolean {
   if (destination !== undefined && deadLetter.destination !== destination) return false;
   return site_id === undefined || views?.some(({ siteId }) => siteId === site_id) === true;
 }
 
 /** Whether a letter is in a state as far as its events' deliveries say. */
-function isInState({ delivery }: DeadLetterItem, state: Static<typeof deadLetterQuery>['state'] | null): boolean {
+function isInState(
+  { delivery }: api.DeadLetterItem,
+  state: Static<typeof api.deadLetterQuery>['state'] | null,
+): boolean {
   if (state === 'open') return delivery !== 'delivered';
   return state !== 'delivered' || delivery === 'delivered';
 }
@@ -215,7 +200,7 @@ function isInState({ delivery }: DeadLetterItem, state: Static<typeof deadLetter
 function itemOf(
   { id, deadLetter, resentAtMs, resolution, views }: DeadLetterView,
   deliveries: DeadLetterDeliveries,
-): DeadLetterItem {
+): api.DeadLetterItem {
   const { bytes: _bytes, ...facts } = deadLetter;
   const [only] = views ?? [];
   const delivery = deliveries.get(id) ?? null;
@@ -223,10 +208,10 @@ function itemOf(
   return {
     id,
     ...facts,
-    stage: facts.stage as DeadLetterItem['stage'],
+    stage: facts.stage as api.DeadLetterItem['stage'],
     destination: facts.destination || null,
-    cut: isCut(deadLetter),
-    resendable: refusedAsIs(deadLetter) === null && views !== null && views.length > 0 && !isUnderWay,
+    cut: resending.isCut(deadLetter),
+    resendable: resending.refusedAsIs(deadLetter) === null && views !== null && views.length > 0 && !isUnderWay,
     resent_at: resentAtMs,
     resolved: resolution === null ? null : { at: resolution.atMs, by: resolution.by, note: resolution.note },
     events: views === null ? null : views.length,
@@ -237,7 +222,7 @@ function itemOf(
 }
 
 /** Whose events they are and what they are called, and nothing of what they say. */
-function detailsOf(found: DeadLetterView, deliveries: DeadLetterDeliveries): Omit<DeadLetterDetails, 'attempts'> {
+function detailsOf(found: DeadLetterView, deliveries: DeadLetterDeliveries): Omit<api.DeadLetterDetails, 'attempts'> {
   const shown = found.views?.slice(0, EVENTS_SHOWN_MAX);
   const contents = shown?.map(({ siteId, eventId, name, distinctId, receivedAtMs }) => ({
     site_id: siteId,
@@ -251,7 +236,7 @@ function detailsOf(found: DeadLetterView, deliveries: DeadLetterDeliveries): Omi
 }
 
 /** What is known of letters of deliveries since they died, by their ids; other letters have none. */
-type DeadLetterDeliveries = ReadonlyMap<string, DeadLetterDelivery>;
+type DeadLetterDeliveries = ReadonlyMap<string, resending.DeadLetterDelivery>;
 const ATTEMPTS_SHOWN_MAX = 20;
 
 type Asking = Pick<ControlServices, 'queries' | 'asker'>;
@@ -270,7 +255,7 @@ async function deliveriesOf(deadLetters: readonly DeadLetterView[], sources: Ask
       id,
       known === null
         ? 'unknown'
-        : deadLetterDelivery(
+        : resending.deadLetterDelivery(
             (views ?? []).map((view) => known.get(keyOfEvent(deadLetter.destination ?? '', view))),
             deadLetter.died_at,
           ),
@@ -302,8 +287,8 @@ async function outcomesOf(
   events: readonly AskedEvent[],
   sources: Asking,
   cacheTtlMs: number,
-): Promise<Map<string, EventOutcome> | null> {
-  const known = new Map<string, EventOutcome>();
+): Promise<Map<string, resending.EventOutcome> | null> {
+  const known = new Map<string, resending.EventOutcome>();
   for (let at = 0; at < events.length; at += PLACES_MAX) {
     const some = events.slice(at, at + PLACES_MAX);
     const sinceMs = some.reduce((least, { receivedAtMs }) => Math.min(least, receivedAtMs), Number.POSITIVE_INFINITY);
@@ -356,7 +341,7 @@ function resendRules(sources: ControlServices, world: RequestContext): ResendRul
       if (found === null) return null;
       return new Map(
         views.flatMap((view) => {
-          const [place, outcome] = [placeOf(view), found.get(keyOfEvent(destination, view))];
+          const [place, outcome] = [resending.placeOf(view), found.get(keyOfEvent(destination, view))];
           return place === null || outcome === undefined ? [] : [[place, outcome] as const];
         }),
       );

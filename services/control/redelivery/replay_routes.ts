@@ -10,14 +10,7 @@ import { replayKey } from '#pipelines/settings/table.ts';
 import type { ReplayProgress } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
 import { pageOf } from '#services/control_api/fields.ts';
-import {
-  newReplay,
-  type ReplayItem,
-  replayChange,
-  replayParams,
-  replayQuery,
-  replayShape,
-} from '#services/control_api/redelivery.ts';
+import * as api from '#services/control_api/redelivery.ts';
 import { inBodySite, inReplaySite, ofListed, placeOfSite } from '../auth.ts';
 import { isCalledByAddress } from '../destinations/routes.ts';
 import {
@@ -42,8 +35,8 @@ export const replayRoutes = resource('Replays', [
   route('GET', base, 'listReplays', {
     access: ofListed('replays.read'),
     summary: 'List replays with how far they are, by their ids',
-    query: replayQuery,
-    success: { status: 200, schema: pageOf(replayShape), description: 'Replays' },
+    query: api.replayQuery,
+    success: { status: 200, schema: pageOf(api.replayShape), description: 'Replays' },
     run({ query }, world) {
       const { destination } = query;
       const found = world.view.table
@@ -58,8 +51,8 @@ export const replayRoutes = resource('Replays', [
     access: inBodySite('replays.change'),
     requiresReauthentication: ({ body }, known) => tellsAnAddress(body, known),
     summary: 'Send again what a destination has not taken, of a range of time',
-    body: newReplay,
-    success: { status: 201, schema: replayShape, description: 'The replay, which begins by itself' },
+    body: api.newReplay,
+    success: { status: 201, schema: api.replayShape, description: 'The replay, which begins by itself' },
     errors: ['limit_reached'],
     run({ body }, world) {
       const { destination, site_id = null, from, source = 'events' } = body;
@@ -85,8 +78,8 @@ export const replayRoutes = resource('Replays', [
   route('GET', `${base}/{replay_id}`, 'getReplay', {
     access: inReplaySite('replays.read'),
     summary: 'Read a replay and how far it is',
-    params: replayParams,
-    success: { status: 200, schema: replayShape, description: 'The replay' },
+    params: api.replayParams,
+    success: { status: 200, schema: api.replayShape, description: 'The replay' },
     errors: ['replay_unknown'],
     run({ params: { replay_id } }, world) {
       if (world.view.table.replay(replay_id) === undefined) return refused('replay_unknown');
@@ -96,10 +89,10 @@ export const replayRoutes = resource('Replays', [
   route('PATCH', `${base}/{replay_id}`, 'changeReplay', {
     access: inReplaySite('replays.change'),
     summary: 'Pause, resume or cancel a replay; what is written for delivery is delivered all the same',
-    params: replayParams,
-    body: replayChange,
+    params: api.replayParams,
+    body: api.replayChange,
     ifMatch: 'optional',
-    success: { status: 200, schema: replayShape, description: 'The replay as it is now' },
+    success: { status: 200, schema: api.replayShape, description: 'The replay as it is now' },
     errors: ['replay_unknown', 'replay_over'],
     run({ params: { replay_id }, body, ifMatch }, world) {
       const replay = world.view.table.replay(replay_id);
@@ -118,7 +111,7 @@ function isEnded({ replayProgress }: RequestContext, { replay_id, wanted }: Repl
 
 /** Whether what events say of persons would be sent to an address that somebody has set. */
 function tellsAnAddress(
-  { destination, site_id, dry_run = false }: Static<typeof newReplay>,
+  { destination, site_id, dry_run = false }: Static<typeof api.newReplay>,
   { view, adapters }: Pick<RequestContext, 'view' | 'adapters'>,
 ): boolean {
   const of = [...view.table.destinationsNamed(destination).values()];
@@ -160,7 +153,7 @@ function makeRoom(world: RequestContext, siteId: string | null): Fact[] | null {
 const written = (facts: Fact[], replayId: string, world: RequestContext): Outcome =>
   doneWith(facts, (view) => itemOf(world, view, view.table.replay(replayId) as Replay));
 
-function itemOf({ replayProgress }: RequestContext, view: SettingsView, replay: Replay): ReplayItem {
+function itemOf({ replayProgress }: RequestContext, view: SettingsView, replay: Replay): api.ReplayItem {
   const progress = replayProgress(replay.replay_id);
   return { ...replay, ...progressItem(replay, progress), ...metaOf(view, replayKey(replay.replay_id)) };
 }
@@ -182,7 +175,7 @@ function progressItem(replay: Replay, progress: ReplayProgress | undefined) {
   };
 }
 
-function stateOf({ wanted }: Replay, progress: ReplayProgress | undefined): ReplayItem['state'] {
+function stateOf({ wanted }: Replay, progress: ReplayProgress | undefined): api.ReplayItem['state'] {
   const phase = progress?.phase ?? 'waiting';
   if (isOver(phase)) return phase;
   return wanted === 'running' ? phase : wanted;

@@ -3,16 +3,7 @@
 import { Type } from 'typebox';
 import type { Logger } from '#infra/log/logger.ts';
 import type { AuditRecord } from '#pipelines/settings/audit.ts';
-import {
-  canonicalDomain,
-  type DnsResolver,
-  domainRecords,
-  domainState,
-  findProof,
-  type ProofFinding,
-  proofAfter,
-  unprovenDomain,
-} from '#pipelines/settings/domains.ts';
+import * as names from '#pipelines/settings/domains.ts';
 import {
   auditedRecords,
   type Fact,
@@ -80,7 +71,7 @@ export const domainRoutes = resource('Sites', [
     run({ params: { site_id, domain } }, world) {
       const site = world.view.table.site(site_id);
       if (site === undefined) return refused('site_unknown');
-      const name = canonicalDomain(domain) ?? domain;
+      const name = names.canonicalDomain(domain) ?? domain;
       const claimed = { ...site, domains: [...site.domains.filter((one) => one !== name), name] };
       const after = site.domains.includes(name) ? site : claimed;
       const refusal = refusedFor(siteProblems(after, world.view.table, site, world.domainRules.cnameTarget));
@@ -99,7 +90,7 @@ export const domainRoutes = resource('Sites', [
       if ('code' in found) return refused(found.code);
       if (isTaken(world.view, found)) return refused('claimed_elsewhere', [takenProblem(found)]);
       if (world.proofFinding === null || world.proofFinding === 'unavailable') return refused('dns_unavailable');
-      const after = proofAfter(found, world.proofFinding, world.nowMs, world.domainRules.graceMs);
+      const after = names.proofAfter(found, world.proofFinding, world.nowMs, world.domainRules.graceMs);
       return answered(proofFacts(world.view.table, after), after, world);
     },
   }),
@@ -129,7 +120,7 @@ export function siteFacts(site: Site, table: SettingsTable): Fact[] {
 function foundFacts(
   view: SettingsView,
   claim: { site_id: string; domain: string },
-  finding: ProofFinding,
+  finding: names.ProofFinding,
   nowMs: number,
   graceMs: number,
 ): Fact[] {
@@ -137,7 +128,7 @@ function foundFacts(
   if ('code' in found) return [];
   // Where two were proven at the same moment, one of them is served.
   if (isTaken(view, found)) return found.verified_at === null ? [] : proofFacts(view.table, unproven(found));
-  return proofFacts(view.table, proofAfter(found, finding, nowMs, graceMs));
+  return proofFacts(view.table, names.proofAfter(found, finding, nowMs, graceMs));
 }
 
 /** Whether another site has proven the domain: who does so first has it, until its records are gone for the grace. */
@@ -148,7 +139,7 @@ function isTaken({ table }: SettingsView, { site_id, domain }: DomainProof): boo
 const takenProblem = ({ domain }: DomainProof): Problem =>
   problem('domain_claimed', 'domain', `${domain} is proven to be another site's`);
 
-const unproven = ({ site_id, domain }: DomainProof): DomainProof => unprovenDomain(site_id, domain);
+const unproven = ({ site_id, domain }: DomainProof): DomainProof => names.unprovenDomain(site_id, domain);
 
 const nameOf = ({ domain, site_id }: DomainProof): string => `${domain} ${site_id}`;
 
@@ -164,7 +155,7 @@ function proofFacts(table: SettingsTable, after: DomainProof): Fact[] {
 }
 
 function proofOf(table: SettingsTable, siteId: string, domain: string): DomainProof {
-  return table.domainProofs(siteId).get(domain) ?? unprovenDomain(siteId, domain);
+  return table.domainProofs(siteId).get(domain) ?? names.unprovenDomain(siteId, domain);
 }
 
 type FoundClaim = DomainProof | { code: 'site_unknown' | 'domain_unknown' };
@@ -172,7 +163,7 @@ type FoundClaim = DomainProof | { code: 'site_unknown' | 'domain_unknown' };
 function findClaim({ table }: SettingsView, { site_id, domain }: { site_id: string; domain: string }): FoundClaim {
   const site = table.site(site_id);
   if (site === undefined) return { code: 'site_unknown' };
-  const name = canonicalDomain(domain) ?? domain;
+  const name = names.canonicalDomain(domain) ?? domain;
   return site.domains.includes(name) ? proofOf(table, site_id, name) : { code: 'domain_unknown' };
 }
 
@@ -182,7 +173,7 @@ function answered(facts: Fact[], proof: DomainProof, { domainRules }: RequestCon
 
 function itemOf(proof: DomainProof, { cnameTarget, graceMs }: DomainRules): DomainItem {
   const { site_id, domain, verified_at, failing_since } = proof;
-  const state = domainState(proof);
+  const state = names.domainState(proof);
   return {
     domain,
     site_id,
@@ -190,13 +181,13 @@ function itemOf(proof: DomainProof, { cnameTarget, graceMs }: DomainRules): Doma
     verified_at,
     failing_since,
     lapses_at: state === 'failing' && failing_since !== null ? failing_since + graceMs : null,
-    records: domainRecords(site_id, domain, cnameTarget),
+    records: names.domainRecords(site_id, domain, cnameTarget),
   };
 }
 
 interface DomainWatchOptions {
   journal: SettingsJournal;
-  dns: DnsResolver;
+  dns: names.DnsResolver;
   rules: DomainRules;
   nowMs(): number;
   logger: Pick<Logger, 'warn'>;
@@ -227,7 +218,7 @@ async function checkDomain(
   { journal, dns, rules, nowMs, logger }: DomainWatchOptions,
   claim: { site_id: string; domain: string },
 ): Promise<void> {
-  const finding = await findProof(domainRecords(claim.site_id, claim.domain, rules.cnameTarget), dns);
+  const finding = await names.findProof(names.domainRecords(claim.site_id, claim.domain, rules.cnameTarget), dns);
   const now = nowMs();
   if (foundFacts(journal.view(), claim, finding, now, rules.graceMs).length === 0) return;
   try {

@@ -14,22 +14,7 @@ import { siteKey } from '#pipelines/settings/table.ts';
 import { siteProblems } from '#pipelines/settings/validate.ts';
 import { type AdminToken, type ApiKey, type Grant, type Site, TAG_DEFAULTS, type User } from '#schemas/setting.ts';
 import { closed, idField, pageFields, pageOf } from '#services/control_api/fields.ts';
-import {
-  changedSiteShape,
-  newSite,
-  type SiteAccess,
-  type SiteAccessKind,
-  type SiteChange,
-  type SplitAnswer,
-  type SplitInput,
-  type StillWorks,
-  siteChange,
-  siteParams,
-  siteShape,
-  splitInput,
-  splitParams,
-  splitShape,
-} from '#services/control_api/sites.ts';
+import * as api from '#services/control_api/sites.ts';
 import { type Input, inSite, type Needs, ofListed } from '../auth.ts';
 import {
   type ControlServices,
@@ -55,7 +40,7 @@ const base = '/v1/admin/sites';
 
 const createsSite: Needs = {
   permission: 'site.create',
-  of: ({ body }) => ({ account: (body as Static<typeof newSite>).account_id }),
+  of: ({ body }) => ({ account: (body as Static<typeof api.newSite>).account_id }),
 };
 
 /** Block rules are changed by more people than the rest. */
@@ -63,7 +48,7 @@ const changesSite: Needs = {
   ...inSite('site.change'),
   others: ['block_rules.change'],
   choose({ body }) {
-    const changed = Object.keys(body as SiteChange);
+    const changed = Object.keys(body as api.SiteChange);
     return changed.length > 0 && changed.every((name) => name === 'block_rules') ? 'block_rules.change' : 'site.change';
   },
 };
@@ -73,7 +58,7 @@ export const siteRoutes = resource('Sites', [
     access: ofListed('site.read'),
     summary: 'List sites',
     query: closed({ account_id: Type.Optional(idField('Only sites of this account')), ...pageFields }),
-    success: { status: 200, schema: pageOf(siteShape), description: 'Sites, sorted by id' },
+    success: { status: 200, schema: pageOf(api.siteShape), description: 'Sites, sorted by id' },
     errors: ['account_unknown'],
     run({ query }, { view, may }) {
       const { account_id } = query;
@@ -90,8 +75,8 @@ export const siteRoutes = resource('Sites', [
   route('POST', base, 'createSite', {
     access: createsSite,
     summary: 'Create a site',
-    body: newSite,
-    success: { status: 201, schema: siteShape, description: 'The site' },
+    body: api.newSite,
+    success: { status: 201, schema: api.siteShape, description: 'The site' },
     errors: ['site_exists', 'claimed_elsewhere', 'limit_reached'],
     run({ body: { site_id, ...change } }, world) {
       const { view } = world;
@@ -103,8 +88,8 @@ export const siteRoutes = resource('Sites', [
   route('GET', `${base}/{site_id}`, 'getSite', {
     access: inSite('site.read'),
     summary: 'Read a site',
-    params: siteParams,
-    success: { status: 200, schema: siteShape, description: 'The site' },
+    params: api.siteParams,
+    success: { status: 200, schema: api.siteShape, description: 'The site' },
     errors: ['site_unknown'],
     run({ params: { site_id } }, { view, may }) {
       if (view.table.site(site_id) === undefined) return refused('site_unknown');
@@ -114,12 +99,12 @@ export const siteRoutes = resource('Sites', [
   route('PATCH', `${base}/{site_id}`, 'changeSite', {
     access: changesSite,
     summary: 'Change the fields of a site that are given: mode, category, domains, block rules and the rest',
-    params: siteParams,
-    body: siteChange,
+    params: api.siteParams,
+    body: api.siteChange,
     // Whoever may read the account that it moves to reads its events from then on.
     requiresReauthentication: ({ body }) => body.account_id !== undefined,
     ifMatch: 'required',
-    success: { status: 200, schema: changedSiteShape, description: 'The site as it is now' },
+    success: { status: 200, schema: api.changedSiteShape, description: 'The site as it is now' },
     errors: ['site_unknown', 'claimed_elsewhere', 'limit_reached'],
     run({ params: { site_id }, body: { end_access = [], ...body }, ifMatch }, world) {
       const { view } = world;
@@ -146,7 +131,7 @@ const withFacts = (outcome: Outcome, facts: readonly Fact[]): Outcome =>
  * Who administers a site alone does not decide whose it is: the account that it leaves would lose it, and the other one pay
  * for it. Null: it stays, or may move.
  */
-function refuseMove(before: Site, { account_id: to }: SiteChange, { view, may }: RequestContext): Outcome | null {
+function refuseMove(before: Site, { account_id: to }: api.SiteChange, { view, may }: RequestContext): Outcome | null {
   if (to === undefined || to === before.account_id) return null;
   const isTheirs = may('site.change', { account: before.account_id }) && may('site.create', { account: to });
   if (!isTheirs) return refused('permission_missing');
@@ -185,7 +170,7 @@ function blankSite(siteId: string): Site {
  */
 function changedSite(
   before: Site,
-  change: SiteChange,
+  change: api.SiteChange,
   { view, domainRules }: RequestContext,
   stored: Site | null,
 ): Outcome {
@@ -258,7 +243,7 @@ function givenIn(siteId: string, { table }: SettingsView, nowMs: number): Given 
 }
 
 /** Facts that end what is given in a site, as far as who asks may take it back: a token ends with all that it may elsewhere. */
-function endedAccess(siteId: string, kinds: readonly SiteAccessKind[], world: RequestContext): Fact[] {
+function endedAccess(siteId: string, kinds: readonly api.SiteAccessKind[], world: RequestContext): Fact[] {
   const { view, nowMs, principal, may } = world;
   const { users, tokens, keys } = givenIn(siteId, view, nowMs);
   const isTakenBack = (grants: readonly Grant[], permission: 'users.manage' | 'tokens.manage'): boolean =>
@@ -281,11 +266,13 @@ function endedAccess(siteId: string, kinds: readonly SiteAccessKind[], world: Re
 }
 
 /** What of it still works. */
-function accessOf(siteId: string, view: SettingsView, nowMs: number): SiteAccess {
+function accessOf(siteId: string, view: SettingsView, nowMs: number): api.SiteAccess {
   const { users, tokens, keys } = givenIn(siteId, view, nowMs);
   return {
     grants: users.flatMap(({ user_id, grants }) =>
-      grants.filter(isOf(siteId)).map(({ role }) => ({ user_id, role: role as SiteAccess['grants'][number]['role'] })),
+      grants
+        .filter(isOf(siteId))
+        .map(({ role }) => ({ user_id, role: role as api.SiteAccess['grants'][number]['role'] })),
     ),
     tokens: tokens.map(({ token_hash, label }) => ({ token_hash, label })),
     keys: keys.map(({ key_hash, shown_prefix, label }) => ({ key_hash, shown_prefix, label })),
@@ -295,11 +282,11 @@ function accessOf(siteId: string, view: SettingsView, nowMs: number): SiteAccess
 /** The same with the users of ClickHouse that read the site, which are ended before where that is asked for. */
 async function withAnalysts(
   siteId: string,
-  kinds: readonly SiteAccessKind[],
-  access: SiteAccess,
+  kinds: readonly api.SiteAccessKind[],
+  access: api.SiteAccess,
   { analysts, note }: Pick<ControlServices, 'analysts' | 'note'>,
   world: RequestContext,
-): Promise<StillWorks> {
+): Promise<api.StillWorks> {
   const left = await analystsOfSite(siteId, kinds.includes('analysts'), analysts, world, note);
   const idsOf = (some: readonly AnalystUser[]) => some.map(({ analystId }) => ({ analyst_id: analystId }));
   return { ...access, analysts: left === null ? null : idsOf(left) };
@@ -308,8 +295,8 @@ async function withAnalysts(
 const PREFIX_CHARACTERS = 12;
 const prefixPath = '/v1/admin/sites/{site_id}/loader-prefix';
 const prefixRoute = {
-  params: siteParams,
-  success: { status: 200, schema: siteShape, description: 'The site as it is now' },
+  params: api.siteParams,
+  success: { status: 200, schema: api.siteShape, description: 'The site as it is now' },
   errors: ['site_unknown'],
 } as const;
 
@@ -348,16 +335,16 @@ export const splitRoutes = resource('Persons', [
     access: inSite('site.change'),
     requiresReauthentication: () => true,
     summary: 'Unmerge a person: move distinct ids and their rows to a new person, permanently',
-    params: splitParams,
-    body: splitInput,
-    success: { status: 200, schema: splitShape, description: 'What was done, or would be' },
+    params: api.splitParams,
+    body: api.splitInput,
+    success: { status: 200, schema: api.splitShape, description: 'What was done, or would be' },
     errors: ['site_unknown', 'person_changed', 'splits_unavailable', 'settings_not_stored'],
     gather: splitPerson,
   }),
 ]);
 
 async function splitPerson(
-  { params, body: wanted }: Input<Static<typeof splitParams>, unknown, SplitInput>,
+  { params, body: wanted }: Input<Static<typeof api.splitParams>, unknown, api.SplitInput>,
   { splits, note }: ControlServices,
   before: RequestContext,
 ): Promise<GatheredAnswer> {
@@ -384,7 +371,7 @@ async function splitPerson(
   ]);
   const planned = await splits.plan(siteId, group, moved, taken);
   if (isApart && planned.plan.holders.length === 0) return notOfPerson();
-  const body: SplitAnswer = {
+  const body: api.SplitAnswer = {
     ...{ person_id: planned.rows.former_person_id, new_person_id: planned.rows.person_id },
     ...{ moved: planned.rows.moved.length, stayed: planned.rows.stayed.length },
     ...{ shared_identifiers: planned.plan.holders.length, rows: planned.rowCount, is_done: !isDry },

@@ -12,16 +12,7 @@ import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { problem } from '#pipelines/settings/problems.ts';
 import { randomPassword } from '#pipelines/settings/secrets.ts';
 import type { AdminToken } from '#schemas/setting.ts';
-import {
-  type AnalystItem,
-  type AnalystsAnswer,
-  analystParams,
-  analystShape,
-  analystsShape,
-  type MadeAnalyst,
-  madeAnalystShape,
-  newAnalyst,
-} from '#services/control_api/queries.ts';
+import * as api from '#services/control_api/queries.ts';
 import { ofListed } from '../auth.ts';
 import { type Refused, type RequestContext, refused, resource, route } from '../route.ts';
 
@@ -34,19 +25,19 @@ const EXPIRES_MAX_MS = Date.UTC(2100, 0);
 const base = '/v1/admin/analysts';
 const errors = ['analysts_not_set_up', 'query_unavailable'] as const;
 
-type NewAnalyst = Static<typeof newAnalyst>;
+type NewAnalyst = Static<typeof api.newAnalyst>;
 
 /** Users of ClickHouse that people read their sites with, by tools of their own. */
 export const analystRoutes = resource('Analysts', [
   route('GET', base, 'listAnalysts', {
     access: ofListed('tokens.manage'),
     summary: 'List the users of ClickHouse that read sites where you manage tokens',
-    success: { status: 200, schema: analystsShape, description: 'Analysts, by their ids' },
+    success: { status: 200, schema: api.analystsShape, description: 'Analysts, by their ids' },
     errors,
     async gather(_input, { analysts }, world) {
       if (analysts === null) return refused('analysts_not_set_up');
       const items = (await analysts.list()).filter((one) => isManaged(one, world)).map((one) => itemOf(one, world));
-      const body: AnalystsAnswer = { items };
+      const body: api.AnalystsAnswer = { items };
       return { kind: 'answered', body };
     },
   }),
@@ -57,8 +48,8 @@ export const analystRoutes = resource('Analysts', [
     },
     requiresReauthentication: () => true,
     summary: 'Make a user of ClickHouse that reads some sites, and show its password, once',
-    body: newAnalyst,
-    success: { status: 201, schema: madeAnalystShape, description: 'The analyst with the password' },
+    body: api.newAnalyst,
+    success: { status: 201, schema: api.madeAnalystShape, description: 'The analyst with the password' },
     errors: [...errors, 'site_unknown', 'analyst_exists', 'limit_reached', 'settings_not_stored'],
     async gather({ body: { analyst_id: analystId, site_ids, expires_at } }, { analysts, note, now }, before) {
       if (analysts === null) return refused('analysts_not_set_up');
@@ -82,7 +73,7 @@ export const analystRoutes = resource('Analysts', [
       const made = await analysts.make(wanted, (known) => refusalOf(site_ids, known, now()));
       if (made.kind === 'refused') return made.refusal;
       if (made.kind === 'exists') return refused('analyst_exists');
-      const answer: MadeAnalyst = { password, analyst: itemOf(made.analyst, world) };
+      const answer: api.MadeAnalyst = { password, analyst: itemOf(made.analyst, world) };
       return { kind: 'answered', body: answer };
     },
   }),
@@ -90,8 +81,8 @@ export const analystRoutes = resource('Analysts', [
     protects: true,
     access: ofListed('tokens.manage'),
     summary: 'Revoke a user of ClickHouse, at once and for good; what it runs is ended',
-    params: analystParams,
-    success: { status: 200, schema: analystShape, description: 'The analyst that was' },
+    params: api.analystParams,
+    success: { status: 200, schema: api.analystShape, description: 'The analyst that was' },
     errors: [...errors, 'analyst_unknown', 'settings_not_stored'],
     async gather({ params: { analyst_id } }, { analysts, note }, before) {
       if (analysts === null) return refused('analysts_not_set_up');
@@ -197,7 +188,7 @@ function isManaged({ siteIds }: AnalystUser, { may }: Pick<RequestContext, 'may'
 }
 
 /** Of its sites those where who asks manages tokens. */
-function itemOf(analyst: AnalystUser, { may, view }: RequestContext): AnalystItem {
+function itemOf(analyst: AnalystUser, { may, view }: RequestContext): api.AnalystItem {
   const { analystId, user, siteIds, createdMs, createdBy, expiresMs } = analyst;
   const site_ids = siteIds.filter((site) => may('tokens.manage', { site }));
   return {

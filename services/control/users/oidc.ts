@@ -2,17 +2,7 @@
 
 import { hash } from 'node:crypto';
 import type { OidcBinding, ProviderClient } from '#infra/oidc/provider_client.ts';
-import {
-  actorOf,
-  isSessionValid,
-  linkedSubjects,
-  managesUser,
-  oidcSubject,
-  type ProviderSignIn,
-  provenAtProviderMs,
-  sessionsEndedAt,
-  userOfSubject,
-} from '#pipelines/settings/dashboard_users.ts';
+import * as members from '#pipelines/settings/dashboard_users.ts';
 import { auditedRecords } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/secrets.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
@@ -112,7 +102,7 @@ type Proven =
       provider: ProviderClient;
       purpose: Purpose;
       /** When they proved it to the provider, and when it was asked to have them. */
-      when: Pick<ProviderSignIn, 'authMs' | 'askedAgainMs'>;
+      when: Pick<members.ProviderSignIn, 'authMs' | 'askedAgainMs'>;
     }
   | Refused;
 
@@ -134,7 +124,7 @@ async function provenAtProvider(
     parts.signInAudit.signInRefused(null, `${provider.id}: ${answered.code} ${answered.detail}`, network);
     return { ok: false, code: answered.code };
   }
-  const subject = oidcSubject(answered.issuer, answered.subject);
+  const subject = members.oidcSubject(answered.issuer, answered.subject);
   const when = { authMs: answered.authMs, askedAgainMs: note.isAgain ? note.begunMs : null };
   return { ok: true, subject, provider, purpose: note.purpose, when };
 }
@@ -159,10 +149,13 @@ export async function signInByProvider(asked: SessionAsked, returned: ProviderRe
     const code = await linkTo(parts, invited, subject);
     if (code !== null) return refuse(code, invited.userId);
   }
-  const user = userOfSubject(parts.journal.view().table, subject);
+  const user = members.userOfSubject(parts.journal.view().table, subject);
   if (user === undefined || user.disabled_at !== null) return refuse('oidc_not_linked', user?.user_id ?? null);
   const { isTimeOptional } = provider;
-  const provenMs = provenAtProviderMs({ ...when, isTimeOptional, hasPassword: user.password !== null }, parts.nowMs());
+  const provenMs = members.provenAtProviderMs(
+    { ...when, isTimeOptional, hasPassword: user.password !== null },
+    parts.nowMs(),
+  );
   if (when.askedAgainMs !== null && provenMs === null) return refuse('oidc_not_proven', user.user_id);
   return begun(parts, user, { network, browser, provenMs });
 }
@@ -184,10 +177,10 @@ export async function provenLink(
 /** The user that an invitation is for, unless it is over. */
 function invitedBy(invited: Invited, table: SettingsTable, nowMs: number): User | null {
   const user = table.user(invited.userId);
-  if (!isSessionValid(user, invited.madeMs) || digestOf(user.grants) !== invited.grants) return null;
+  if (!members.isSessionValid(user, invited.madeMs) || digestOf(user.grants) !== invited.grants) return null;
   const id = typeof invited.inviter === 'string' ? { kind: 'user' as const, id: invited.inviter } : invited.inviter;
   const inviter = id === null ? null : principalNow(table, id, nowMs);
-  return inviter !== null && managesUser(inviter, user, table) ? user : null;
+  return inviter !== null && members.managesUser(inviter, user, table) ? user : null;
 }
 
 /**
@@ -199,11 +192,11 @@ function linkTo({ journal, nowMs }: SignInParts, invited: Invited, subject: stri
   return journal.change<ControlErrorCode | null>((view) => {
     const user = invitedBy(invited, view.table, nowMs());
     if (user === null) return { records: [], result: 'invitation_over' };
-    const linking = linkedSubjects(view.table, user, subject);
+    const linking = members.linkedSubjects(view.table, user, subject);
     if (!linking.ok) return { records: [], result: linking.code };
-    const sessions_from = sessionsEndedAt(user, nowMs());
+    const sessions_from = members.sessionsEndedAt(user, nowMs());
     const facts = [{ body: { user: { ...user, oidc_subjects: linking.subjects, sessions_from } } }];
-    return { records: auditedRecords(view, facts, actorOf(user.user_id), nowMs()), result: null };
+    return { records: auditedRecords(view, facts, members.actorOf(user.user_id), nowMs()), result: null };
   });
 }
 

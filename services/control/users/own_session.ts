@@ -1,29 +1,12 @@
 // What people do with their own sign-in: prove it again, change the password, TOTP, recovery codes, sessions.
 import type { Session } from '#infra/redis/sessions.ts';
 import { type PasswordLine, PasswordsBusyError } from '#infra/secrets/password.ts';
-import {
-  base32,
-  isSessionValid,
-  lacksSecondFactor,
-  newTotpSecret,
-  sessionsEndedAt,
-  totpUri,
-} from '#pipelines/settings/dashboard_users.ts';
+import * as members from '#pipelines/settings/dashboard_users.ts';
 import { auditedRecords, type Planned } from '#pipelines/settings/journal.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { User } from '#schemas/setting.ts';
 import { closed } from '#services/control_api/fields.ts';
-import {
-  newTotpShape,
-  passwordChange,
-  recoveryCodesShape,
-  type SessionList,
-  sessionListShape,
-  sessionParams,
-  sessionProof,
-  totpConfirmation,
-  totpRemoval,
-} from '#services/control_api/users.ts';
+import * as api from '#services/control_api/users.ts';
 import type { ControlErrorCode } from '../errors.ts';
 import { commitAs, type KnownAsked, type Refused, refused, resource, route, type SessionAnswer } from '../route.ts';
 import {
@@ -58,20 +41,20 @@ export const ownSessionRoutes = resource('Session', [
   route('GET', '/v1/sessions', 'listSessions', {
     access: 'known',
     summary: 'List your sessions',
-    success: { status: 200, schema: sessionListShape, description: 'Sessions, the newest first' },
+    success: { status: 200, schema: api.sessionListShape, description: 'Sessions, the newest first' },
     errors: ['session_needed'],
     inSession: (_input, asked) =>
       asUser(asked, async (user, current) => {
         const all = await asked.parts.sessions.list(user.user_id);
         const going = all.filter(({ createdMs }) => createdMs >= user.sessions_from);
-        const body: SessionList = { items: going.map((session) => sessionItem(session, current)) };
+        const body: api.SessionList = { items: going.map((session) => sessionItem(session, current)) };
         return { kind: 'answered', body };
       }),
   }),
   route('DELETE', '/v1/sessions/{session_id}', 'endSession', {
     access: 'known',
     summary: 'End one of your sessions',
-    params: sessionParams,
+    params: api.sessionParams,
     success: { status: 200, schema: closed({}), description: 'It is over' },
     errors: ['session_needed', 'session_unknown'],
     inSession: ({ params: { session_id } }, asked) =>
@@ -83,7 +66,7 @@ export const ownSessionRoutes = resource('Session', [
   route('POST', '/v1/session/password', 'changePassword', {
     access: 'known',
     summary: 'Change your password; your other sessions end, and this one gets a new cookie',
-    body: passwordChange,
+    body: api.passwordChange,
     success: { status: 200, schema: closed({}), description: 'It is changed' },
     errors: [...withReauthentication],
     inSession: ({ body: { password, code, new_password } }, asked) =>
@@ -104,23 +87,23 @@ export const ownSessionRoutes = resource('Session', [
     summary:
       'Make a secret for a second factor; nothing is changed until a code of it is sent, in a quarter of an hour',
     body: closed({}),
-    success: { status: 200, schema: newTotpShape, description: 'The secret, for an authenticator app' },
+    success: { status: 200, schema: api.newTotpShape, description: 'The secret, for an authenticator app' },
     errors: ['session_needed', 'second_factor_exists'],
     inSession: (_input, asked) =>
       asUser(asked, async ({ user_id, totp }, { id }) => {
         if (totp !== null) return refused('second_factor_exists');
         const { sessions, userSecrets, randomBytes } = asked.parts;
-        const secret = newTotpSecret(randomBytes);
+        const secret = members.newTotpSecret(randomBytes);
         // Held here: a secret that came back from a browser could be one that somebody else chose. Sealed, as Redis shows all.
         await sessions.holdFactor(id, userSecrets.seal(user_id, 'totp', secret), FACTOR_MS);
-        return { kind: 'answered', body: { secret, uri: totpUri(secret, ISSUER, user_id) } };
+        return { kind: 'answered', body: { secret, uri: members.totpUri(secret, ISSUER, user_id) } };
       }),
   }),
   route('POST', '/v1/session/totp/confirm', 'confirmSecondFactor', {
     access: 'known',
     summary: 'Ask for a code at each sign-in from now on; your other sessions end, and this one gets a new cookie',
-    body: totpConfirmation,
-    success: { status: 200, schema: recoveryCodesShape, description: 'Codes for when the app is lost' },
+    body: api.totpConfirmation,
+    success: { status: 200, schema: api.recoveryCodesShape, description: 'Codes for when the app is lost' },
     errors: [...withReauthentication, 'second_factor_exists', 'second_factor_not_begun'],
     inSession: ({ body: { code, password } }, asked) =>
       asUser(asked, async ({ totp: had }) => {
@@ -131,14 +114,15 @@ export const ownSessionRoutes = resource('Session', [
   route('POST', '/v1/session/totp/remove', 'removeSecondFactor', {
     access: 'known',
     summary: 'Sign in without a code again',
-    body: totpRemoval,
+    body: api.totpRemoval,
     success: { status: 200, schema: closed({}), description: 'It is removed' },
     errors: [...withReauthentication, 'second_factor_required'],
     inSession: ({ body }, asked) =>
       proven(asked, body, async (user, session) => {
         if (user.totp === null) return refused('second_factor_refused');
         const { secondFactorRoles } = asked.parts;
-        if (lacksSecondFactor({ ...user, totp: null }, secondFactorRoles)) return refused('second_factor_required');
+        if (members.lacksSecondFactor({ ...user, totp: null }, secondFactorRoles))
+          return refused('second_factor_required');
         return changeAndRenewSession(asked, session, () => ({ totp: null, recovery_codes: [] }), {});
       }),
   }),
@@ -173,10 +157,10 @@ export async function changeAndRenewSession(
   const { journal, nowMs, sessions } = parts;
   const refusal = await commitAs<Refused | null>(parts, judge, (view, principal) => {
     const user = view.table.user(userId);
-    if (!isSessionValid(user, createdMs)) return notChanged('session_over');
+    if (!members.isSessionValid(user, createdMs)) return notChanged('session_over');
     const changed = change(user, view.table);
     if (typeof changed === 'string') return notChanged(changed);
-    const facts = [{ body: { user: { ...user, ...changed, sessions_from: sessionsEndedAt(user, nowMs()) } } }];
+    const facts = [{ body: { user: { ...user, ...changed, sessions_from: members.sessionsEndedAt(user, nowMs()) } } }];
     return { records: auditedRecords(view, facts, principal.actor, nowMs()), result: null, protects: true };
   });
   if (refusal !== null) return refusal;
@@ -210,10 +194,10 @@ export async function hashed(
 
 /** Sixteen letters and digits in fours: 80 bits. */
 function recoveryCode({ randomBytes }: Pick<SignInParts, 'randomBytes'>): string {
-  return (base32(randomBytes(RECOVERY_BYTES)).toLowerCase().match(/.{4}/g) ?? []).join('-');
+  return (members.base32(randomBytes(RECOVERY_BYTES)).toLowerCase().match(/.{4}/g) ?? []).join('-');
 }
 
-export function sessionItem(session: Session, current: Session | null): SessionList['items'][number] {
+export function sessionItem(session: Session, current: Session | null): api.SessionList['items'][number] {
   const { id, createdMs, seenMs, network, browser } = session;
   return { id, created_at: createdMs, seen_at: seenMs, network, browser, current: id === current?.id };
 }
@@ -230,7 +214,7 @@ export const proofRoutes = resource('Session', [
     access: 'known',
     summary:
       'Send your password again, with a code where you have a second factor: for a quarter of an hour this session may do what takes a proof',
-    body: sessionProof,
+    body: api.sessionProof,
     success: { status: 200, schema: closed({}), description: 'It is proven' },
     errors: [...withReauthentication.filter((code) => code !== 'settings_not_stored')],
     inSession: ({ body }, asked) =>

@@ -10,16 +10,7 @@ import {
   type Principal,
 } from '#pipelines/settings/access.ts';
 import { issuerKey } from '#pipelines/settings/admin_tokens.ts';
-import {
-  blankUser,
-  CONFIGURATION,
-  changedUser,
-  fullGrant,
-  managesUser,
-  seesGrant,
-  seesUser,
-  type UserChange,
-} from '#pipelines/settings/dashboard_users.ts';
+import * as members from '#pipelines/settings/dashboard_users.ts';
 import {
   auditedRecords,
   type Fact,
@@ -31,19 +22,7 @@ import { problem } from '#pipelines/settings/problems.ts';
 import { userKey } from '#pipelines/settings/table.ts';
 import type { User } from '#schemas/setting.ts';
 import { closed, pageFields, pageOf } from '#services/control_api/fields.ts';
-import {
-  changedUserShape,
-  type Invitation,
-  invitationShape,
-  newUser,
-  type RevokedIssued,
-  type SessionList,
-  sessionListShape,
-  type UserItem,
-  userChange,
-  userParams,
-  userShape,
-} from '#services/control_api/users.ts';
+import * as api from '#services/control_api/users.ts';
 import { type Needs, ofListed, type PrincipalId } from '../auth.ts';
 import {
   checkIfMatch,
@@ -74,8 +53,8 @@ const base = '/v1/admin/users';
 const ofUser: Needs = {
   permission: 'users.manage',
   of({ params }, { table }, principal) {
-    const user = table.user((params as Static<typeof userParams>).user_id);
-    const isSeen = user?.grants.some((grant) => seesGrant(principal, grant, table));
+    const user = table.user((params as Static<typeof api.userParams>).user_id);
+    const isSeen = user?.grants.some((grant) => members.seesGrant(principal, grant, table));
     return isSeen === true ? 'listed' : 'installation';
   },
 };
@@ -85,9 +64,9 @@ export const userRoutes = resource('Users', [
     access: ofListed('users.manage'),
     summary: 'List the users who may something where you manage users',
     query: closed(pageFields),
-    success: { status: 200, schema: pageOf(userShape), description: 'Users, sorted by id' },
+    success: { status: 200, schema: pageOf(api.userShape), description: 'Users, sorted by id' },
     run({ query }, { view, principal }) {
-      const users = view.table.users().filter((user) => seesUser(principal, user, view.table));
+      const users = view.table.users().filter((user) => members.seesUser(principal, user, view.table));
       return listed(users, query, 'user_id', (user) => itemOf(view, user, principal));
     },
   }),
@@ -95,13 +74,17 @@ export const userRoutes = resource('Users', [
     access: ofListed('users.manage'),
     requiresReauthentication: () => true,
     summary: 'Make a user, who may no more than who makes it',
-    body: newUser,
-    success: { status: 201, schema: userShape, description: 'The user' },
+    body: api.newUser,
+    success: { status: 201, schema: api.userShape, description: 'The user' },
     errors: ['user_exists', 'limit_reached', 'sign_in_busy', 'settings_not_stored'],
     async inSession({ body: { user_id, name = user_id, grants, password } }, asked) {
       const sealed = password === undefined ? undefined : await hashed(asked.parts, user_id, password, 'anybody');
       if (sealed === null) return refused('sign_in_busy');
-      const change = { name, grants: grants.map(fullGrant), ...(sealed === undefined ? {} : { password: sealed }) };
+      const change = {
+        name,
+        grants: grants.map(members.fullGrant),
+        ...(sealed === undefined ? {} : { password: sealed }),
+      };
       return written(asked, user_id, (view, before, principal) => {
         // First, as whoever may not make the user is not told that there is one.
         const isGiven = change.grants.every((grant) => canGrant(principal, grant, 'users.manage', view.table));
@@ -114,13 +97,13 @@ export const userRoutes = resource('Users', [
   route('GET', `${base}/{user_id}`, 'getUser', {
     access: ofUser,
     summary: 'Read a user',
-    params: userParams,
-    success: { status: 200, schema: userShape, description: 'The user' },
+    params: api.userParams,
+    success: { status: 200, schema: api.userShape, description: 'The user' },
     errors: ['user_unknown'],
     run({ params: { user_id } }, { view, principal }) {
       const user = view.table.user(user_id);
       if (user === undefined) return refused('user_unknown');
-      if (!seesUser(principal, user, view.table)) return refused('permission_missing');
+      if (!members.seesUser(principal, user, view.table)) return refused('permission_missing');
       return doneWith([], () => itemOf(view, user, principal));
     },
   }),
@@ -129,10 +112,10 @@ export const userRoutes = resource('Users', [
     requiresReauthentication: ({ body }) => letsIn(body),
     summary:
       'Change what is given of a user: grants, name, password, or whether it may sign in; and revoke what they issued',
-    params: userParams,
-    body: userChange,
+    params: api.userParams,
+    body: api.userChange,
     ifMatch: 'optional',
-    success: { status: 200, schema: changedUserShape, description: 'The user as it is now' },
+    success: { status: 200, schema: api.changedUserShape, description: 'The user as it is now' },
     errors: ['user_unknown', 'owner_last', 'sign_in_busy', 'settings_not_stored'],
     async inSession({ params: { user_id }, body, ifMatch }, asked) {
       const { password, grants, second_factor, provider_links, revoke_issued, ...rest } = body;
@@ -140,10 +123,10 @@ export const userRoutes = resource('Users', [
       if (own !== undefined && isOwn(asked, user_id)) return ofOwnSignIn(own[0]);
       const sealed = typeof password === 'string' ? await hashed(asked.parts, user_id, password, 'anybody') : undefined;
       if (sealed === null) return refused('sign_in_busy');
-      const change: UserChange = {
+      const change: members.UserChange = {
         ...rest,
         ...(password === undefined ? {} : { password: sealed ?? null }),
-        ...(grants === undefined ? {} : { grants: grants.map(fullGrant) }),
+        ...(grants === undefined ? {} : { grants: grants.map(members.fullGrant) }),
         ...(second_factor === undefined ? {} : { removesSecondFactor: true }),
         ...(provider_links === undefined ? {} : { removesLinks: true }),
       };
@@ -153,7 +136,7 @@ export const userRoutes = resource('Users', [
         user_id,
         (view, before, principal) => {
           if (before === undefined) return refused('user_unknown');
-          if (!seesUser(principal, before, view.table)) return refused('permission_missing');
+          if (!members.seesUser(principal, before, view.table)) return refused('permission_missing');
           return checkIfMatch(view, userKey(user_id), ifMatch, 'optional') ?? change;
         },
         (view, principal) => {
@@ -163,7 +146,7 @@ export const userRoutes = resource('Users', [
       );
       if (answer.kind === 'refused' || revoke_issued !== true) return answer;
       const analysts = await analystsRevoked(asked, user_id);
-      const revoked_issued: RevokedIssued = {
+      const revoked_issued: api.RevokedIssued = {
         tokens: tokens.revoked.map(({ label }) => label),
         tokens_left: tokens.kept > 0,
         analysts: analysts?.revoked ?? null,
@@ -176,24 +159,24 @@ export const userRoutes = resource('Users', [
   route('GET', `${base}/{user_id}/sessions`, 'listUserSessions', {
     access: ofUser,
     summary: 'List the sessions of a user',
-    params: userParams,
-    success: { status: 200, schema: sessionListShape, description: 'Sessions, the newest first' },
+    params: api.userParams,
+    success: { status: 200, schema: api.sessionListShape, description: 'Sessions, the newest first' },
     errors: ['user_unknown'],
     async inSession({ params: { user_id } }, { parts, caller }) {
       const { table } = parts.journal.view();
       const user = table.user(user_id);
       if (user === undefined) return refused('user_unknown');
-      if (!managesUser(caller.principal, user, table)) return refused('permission_missing');
+      if (!members.managesUser(caller.principal, user, table)) return refused('permission_missing');
       const going = (await parts.sessions.list(user_id)).filter(({ createdMs }) => createdMs >= user.sessions_from);
-      const body: SessionList = { items: going.map((session) => sessionItem(session, caller.session)) };
+      const body: api.SessionList = { items: going.map((session) => sessionItem(session, caller.session)) };
       return { kind: 'answered', body };
     },
   }),
   route('DELETE', `${base}/{user_id}/sessions`, 'endUserSessions', {
     access: ofUser,
     summary: 'End all sessions of a user',
-    params: userParams,
-    success: { status: 200, schema: userShape, description: 'The user' },
+    params: api.userParams,
+    success: { status: 200, schema: api.userShape, description: 'The user' },
     errors: ['user_unknown', 'settings_not_stored'],
     inSession: ({ params: { user_id } }, asked) =>
       written(asked, user_id, (_view, before) =>
@@ -204,23 +187,24 @@ export const userRoutes = resource('Users', [
     access: ofUser,
     requiresReauthentication: () => true,
     summary: 'Make an invitation, by which a user links their account at a provider once; it is shown once',
-    params: userParams,
+    params: api.userParams,
     body: closed({}),
-    success: { status: 201, schema: invitationShape, description: 'The invitation' },
+    success: { status: 201, schema: api.invitationShape, description: 'The invitation' },
     errors: ['user_unknown', 'sessions_unavailable', 'settings_not_stored'],
     async inSession({ params: { user_id } }, asked) {
       const { parts } = asked;
       const noted = await commitAs<Invited | Refused>(parts, asked.judge, (view, principal) => {
         const user = view.table.user(user_id);
         if (user === undefined) return { records: [], result: refused('user_unknown') };
-        if (!managesUser(principal, user, view.table)) return { records: [], result: refused('permission_missing') };
+        if (!members.managesUser(principal, user, view.table))
+          return { records: [], result: refused('permission_missing') };
         if (isOwn(asked, user_id)) return { records: [], result: ofOwnSignIn('invitation') };
         const note = notedRecord(view, userKey(user_id), { done: 'user.invite' }, principal, parts.nowMs());
         return { records: [note], result: { user, inviter: { kind: principal.kind, id: principal.id } } };
       });
       if ('kind' in noted) return noted;
       const { invitation, expiresMs } = await invite(parts, noted.user, noted.inviter);
-      const body: Invitation = { invitation, expires_at: expiresMs };
+      const body: api.Invitation = { invitation, expires_at: expiresMs };
       return { kind: 'answered', body };
     },
   }),
@@ -232,7 +216,13 @@ interface Invited {
 }
 
 /** Whether a change decides who signs in as a user, or what they may. To disable one is done at once, and so is a name. */
-const letsIn = ({ grants, password, second_factor, provider_links, disabled }: Static<typeof userChange>): boolean =>
+const letsIn = ({
+  grants,
+  password,
+  second_factor,
+  provider_links,
+  disabled,
+}: Static<typeof api.userChange>): boolean =>
   [grants, password, second_factor, provider_links].some((field) => field !== undefined) || disabled === false;
 
 /** Whether somebody asks about themselves, in a session: one that was found open must not be enough to change how they sign in. */
@@ -246,12 +236,12 @@ function ofOwnSignIn(field: string): Refused {
 function isFull(principal: Principal, { table }: SettingsView): boolean {
   const users = table.users();
   if (may(principal, 'users.manage', 'installation', table)) return users.length >= USERS_MAX;
-  const own = users.filter((user) => seesUser(principal, user, table));
+  const own = users.filter((user) => members.seesUser(principal, user, table));
   return own.length >= USERS_OF_PLACE_MAX || users.length >= USERS_MAX;
 }
 
 /** Whether a change takes away what lets somebody in, and nothing else; one of nothing may be of what they issued. */
-function locksOut(change: UserChange): boolean {
+function locksOut(change: members.UserChange): boolean {
   const { disabled, endsSessions: _endsSessions, ...others } = change;
   return Object.keys(others).length === 0 && disabled !== false;
 }
@@ -272,7 +262,7 @@ function analystsRevoked({ parts, judge, caller, analysts }: KnownAsked, userId:
 async function written(
   { parts, judge, caller }: KnownAsked,
   userId: string,
-  plan: (view: SettingsView, before: User | undefined, principal: Principal) => UserChange | Refused,
+  plan: (view: SettingsView, before: User | undefined, principal: Principal) => members.UserChange | Refused,
   also: (view: SettingsView, principal: Principal) => Fact[] = () => [],
 ): Promise<SessionAnswer> {
   const { journal, nowMs } = parts;
@@ -281,8 +271,8 @@ async function written(
     const change = plan(view, before, principal);
     if ('kind' in change) return { records: [], result: change };
     const isOfAll = may(principal, 'users.manage', 'installation', view.table);
-    const blank = { ...blankUser(userId, userId, nowMs()), made_by: isOfAll ? null : issuerKey(principal) };
-    const changed = changedUser(principal, blank, before ?? null, change, view.table, nowMs());
+    const blank = { ...members.blankUser(userId, userId, nowMs()), made_by: isOfAll ? null : issuerKey(principal) };
+    const changed = members.changedUser(principal, blank, before ?? null, change, view.table, nowMs());
     if (!changed.ok) {
       const problems = 'problems' in changed ? changed.problems : [];
       return { records: [], result: refused(changed.code, problems) };
@@ -297,16 +287,16 @@ async function written(
 }
 
 /** A user without what signs in, and without what is not for who asks. */
-function itemOf(view: SettingsView, user: User, principal: Principal): UserItem {
+function itemOf(view: SettingsView, user: User, principal: Principal): api.UserItem {
   const { user_id, name, created_at, disabled_at, password, totp, recovery_codes, oidc_subjects } = user;
-  const grants = user.grants.filter((grant) => seesGrant(principal, grant, view.table));
+  const grants = user.grants.filter((grant) => members.seesGrant(principal, grant, view.table));
   return {
     ...{ user_id, name, created_at, disabled_at },
     has_password: password !== null,
     second_factor: totp !== null,
     recovery_codes_left: recovery_codes.length,
     provider_links: oidc_subjects.length,
-    grants: grants.map(fullGrant),
+    grants: grants.map(members.fullGrant),
     has_other_grants: grants.length < user.grants.length,
     ...metaOf(view, userKey(user_id)),
   };
@@ -323,9 +313,9 @@ export async function ensureFirstUser(
   nowMs: number,
 ): Promise<void> {
   const password = seal(userId, 'password', passwordHash);
-  const user = { ...blankUser(userId, userId, nowMs), grants: [OWNER_OF_ALL], password };
+  const user = { ...members.blankUser(userId, userId, nowMs), grants: [OWNER_OF_ALL], password };
   await journal.change((view) => {
     const facts = view.table.user(userId) === undefined ? [{ body: { user } }] : [];
-    return { records: auditedRecords(view, facts, CONFIGURATION, nowMs), result: undefined };
+    return { records: auditedRecords(view, facts, members.CONFIGURATION, nowMs), result: undefined };
   });
 }

@@ -6,19 +6,7 @@ import { lacksSecondFactor, linkedSubjects } from '#pipelines/settings/dashboard
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { User } from '#schemas/setting.ts';
 import { closed } from '#services/control_api/fields.ts';
-import {
-  linkStart,
-  newSession,
-  type Providers,
-  providerFinish,
-  providerStart,
-  providersShape,
-  type Started,
-  startedShape,
-  unlinking,
-  type Who,
-  whoShape,
-} from '#services/control_api/users.ts';
+import * as api from '#services/control_api/users.ts';
 import { principalOfUser } from '../auth.ts';
 import type { ControlErrorCode } from '../errors.ts';
 import { type KnownAsked, refused, resource, route, type SessionAnswer } from '../route.ts';
@@ -33,8 +21,8 @@ export const sessionRoutes = resource('Session', [
   route('POST', sessionPath, 'signIn', {
     access: 'open',
     summary: 'Sign in: the answer sets a cookie, which later requests carry',
-    body: newSession,
-    success: { status: 200, schema: whoShape, description: 'Who has signed in' },
+    body: api.newSession,
+    success: { status: 200, schema: api.whoShape, description: 'Who has signed in' },
     errors: [
       'csrf_missing',
       'sign_in_refused',
@@ -56,7 +44,7 @@ export const sessionRoutes = resource('Session', [
   route('GET', sessionPath, 'getSession', {
     access: 'known',
     summary: 'Who asks, and what they may where',
-    success: { status: 200, schema: whoShape, description: 'Who asks' },
+    success: { status: 200, schema: api.whoShape, description: 'Who asks' },
     async inSession(_input, { parts, caller: { principal, session } }) {
       const user = session === null ? undefined : parts.journal.view().table.user(session.userId);
       return { kind: 'answered', body: whoOf(principal, session, user, parts.secondFactorRoles) };
@@ -86,7 +74,7 @@ function whoOf(
   session: Session | null,
   user: User | undefined,
   secondFactorRoles: readonly Role[],
-): Who {
+): api.Who {
   return {
     kind,
     id,
@@ -100,7 +88,7 @@ function whoOf(
   };
 }
 
-function shownSession({ id, createdMs, seenMs }: Session): NonNullable<Who['session']> {
+function shownSession({ id, createdMs, seenMs }: Session): NonNullable<api.Who['session']> {
   const endsMs = createdMs + SESSION_MS_MAX;
   return {
     id,
@@ -121,17 +109,17 @@ export const oidcRoutes = resource('Session', [
   route('GET', oidcPath, 'listProviders', {
     access: 'open',
     summary: 'The providers at which people sign in',
-    success: { status: 200, schema: providersShape, description: 'Providers, in the order of the configuration' },
+    success: { status: 200, schema: api.providersShape, description: 'Providers, in the order of the configuration' },
     async signingIn(_input, { parts }) {
-      const body: Providers = { items: parts.oidc.providers.map(({ id, label }) => ({ id, label })) };
+      const body: api.Providers = { items: parts.oidc.providers.map(({ id, label }) => ({ id, label })) };
       return { kind: 'answered', body };
     },
   }),
   route('POST', `${oidcPath}/start`, 'startAtProvider', {
     access: 'open',
     summary: 'Begin a sign-in at a provider: the answer says where the browser goes, and sets a cookie for its return',
-    body: providerStart,
-    success: { status: 200, schema: startedShape, description: 'Where the browser goes' },
+    body: api.providerStart,
+    success: { status: 200, schema: api.startedShape, description: 'Where the browser goes' },
     errors: ['csrf_missing', ...BEGINNING_ERRORS],
     async signingIn({ body: { provider, invitation = null, proof: isProof = false } }, asked) {
       return providerStarted(await beginAtProvider(asked, provider, { kind: 'sign_in', invitation, isProof }));
@@ -140,8 +128,8 @@ export const oidcRoutes = resource('Session', [
   route('POST', `${oidcPath}/finish`, 'finishAtProvider', {
     access: 'open',
     summary: 'Sign in by what a provider sent the browser back with; the answer sets the cookie of the session',
-    body: providerFinish,
-    success: { status: 200, schema: whoShape, description: 'Who has signed in' },
+    body: api.providerFinish,
+    success: { status: 200, schema: api.whoShape, description: 'Who has signed in' },
     errors: ['csrf_missing', 'oidc_not_linked', 'oidc_not_proven', 'invitation_over', ...ENDING_ERRORS],
     async signingIn({ body }, asked) {
       const result = await signInByProvider(asked, body);
@@ -154,8 +142,8 @@ export const oidcRoutes = resource('Session', [
   route('POST', `${oidcPath}/link/start`, 'startLink', {
     access: 'known',
     summary: 'Begin to link your account at a provider, by what you sign in with here where you have a password',
-    body: linkStart,
-    success: { status: 200, schema: startedShape, description: 'Where the browser goes' },
+    body: api.linkStart,
+    success: { status: 200, schema: api.startedShape, description: 'Where the browser goes' },
     errors: [...new Set([...withReauthentication, ...BEGINNING_ERRORS, 'proof_needed' as const])],
     inSession: ({ body: { provider, password = '', code } }, asked) =>
       asUser(asked, async ({ user_id: userId, password: sealed }, session) => {
@@ -167,7 +155,7 @@ export const oidcRoutes = resource('Session', [
   route('POST', `${oidcPath}/link/finish`, 'finishLink', {
     access: 'known',
     summary: 'Link your account at a provider; your other sessions end, and this one gets a new cookie',
-    body: providerFinish,
+    body: api.providerFinish,
     success: { status: 200, schema: closed({}), description: 'It is linked' },
     errors: ['session_needed', ...ENDING_ERRORS],
     inSession: ({ body }, asked) => asUser(asked, (_user, session) => providerFinished(asked, session, body)),
@@ -175,7 +163,7 @@ export const oidcRoutes = resource('Session', [
   route('POST', `${oidcPath}/unlink`, 'unlinkProviders', {
     access: 'known',
     summary: 'Sign in at no provider any more; your other sessions end, and this one gets a new cookie',
-    body: unlinking,
+    body: api.unlinking,
     success: { status: 200, schema: closed({}), description: 'The password alone signs you in' },
     errors: [...withReauthentication],
     inSession: ({ body }, asked) =>
@@ -185,7 +173,7 @@ export const oidcRoutes = resource('Session', [
 
 function providerStarted(result: Awaited<ReturnType<typeof beginAtProvider>>): SessionAnswer {
   if (!result.ok) return { ...refused(result.code), waitMs: result.waitMs ?? null };
-  const body: Started = { url: result.url };
+  const body: api.Started = { url: result.url };
   return { kind: 'answered', body, flow: result.flow };
 }
 
