@@ -114,7 +114,22 @@ export function isSearched(name: string, text: string): boolean {
   return name === 'Order id' || (name === 'Distinct id' && !PHONE.test(text.trim()));
 }
 
+export const ID_CHARACTERS_MAX = 64;
+
+/** The id that a name suggests: what of it an id may hold. */
+export function idOf(name: string): string {
+  const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  return plain
+    .replace(/[^a-z0-9_]+/g, '-')
+    .slice(0, ID_CHARACTERS_MAX)
+    .replace(/^-+|-+$/g, '');
+}
+
+export function moved<Item>(list: readonly Item[], from: number, to: number): Item[] {
+  const others = list.filter((_, at) => at !== from);
+  return [...others.slice(0, to), ...list.slice(from, from + 1), ...others.slice(to)];
+}
+
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Whether two values are written alike. */
 export const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);

@@ -16,7 +16,6 @@ import { Confirm, pendingLeave, Toasts, toast } from './ui/dialog.tsx';
 import { Empty, FailureNote, Loading } from './ui/panel.tsx';
 import { Menu, PeriodPicker } from './ui/period_picker.tsx';
 
-/** Everything on the page: the sign-in page, or navigation, bar and the page that the address names. */
 export function Shell() {
   const now = session.value;
   if (now.state === 'unknown') return <Loading label="Loading" />;
@@ -293,7 +292,6 @@ const GROUPS = ['Analyse', 'Deliver', 'Site', 'Account'] as const;
 /** Whether the navigation is unfolded where the screen is narrow. */
 const isUnfolded = signal(false);
 
-/** The pages that the person may see, at the left, or folded away where the screen is narrow. */
 function Navigation({ current }: { current: Page | null }) {
   const { path } = currentLocation.value;
   // It folds whenever the person went somewhere.

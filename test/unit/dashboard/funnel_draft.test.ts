@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { movedStep, readFunnel, withoutMisplaced } from '#services/dashboard/src/pages/funnels/funnel_draft.ts';
+import { moved } from '#services/dashboard/src/format.ts';
+import { readFunnel, withoutMisplaced } from '#services/dashboard/src/pages/funnels/funnel_draft.ts';
 
 test('an address that asks nothing asks for the usual funnel, and one that anybody wrote for what of it can be shown', () => {
   expect(readFunnel(undefined).steps.map(({ events }) => events)).toEqual([
@@ -32,9 +33,8 @@ test('a funnel goes through an address as it is', () => {
 
 test('a step keeps what belongs to it when it is moved', () => {
   const steps = [{ events: ['a'] }, { events: ['b'] }, { events: ['c'] }];
-  expect(movedStep(steps, 0, 2).map(({ events }) => events?.[0])).toEqual(['b', 'c', 'a']);
-  expect(movedStep(steps, 2, 0).map(({ events }) => events?.[0])).toEqual(['c', 'a', 'b']);
-  expect(movedStep(steps, 0, 3)).toEqual(steps);
+  expect(moved(steps, 0, 2).map(({ events }) => events?.[0])).toEqual(['b', 'c', 'a']);
+  expect(moved(steps, 2, 0).map(({ events }) => events?.[0])).toEqual(['c', 'a', 'b']);
 });
 
 test('what has no place any more is taken away: optional ends, steps of exclusions that are gone', () => {

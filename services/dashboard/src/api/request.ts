@@ -138,13 +138,10 @@ function withParameters(path: string, query: Parameters): string {
   return given.size === 0 ? path : `${path}?${given.toString()}`;
 }
 
-/** A path of the API. */
 export const apiPath = (...parts: string[]): string => ['/v1', ...parts.map(encodeURIComponent)].join('/');
 
-/** The path of the questions about a site, or of something of them. */
 export const queryPath = (siteId: string, ...parts: string[]): string => apiPath('query', siteId, ...parts);
 
-/** The path of a site, or of something of it. */
 export const sitePath = (siteId: string, ...parts: string[]): string => apiPath('admin', 'sites', siteId, ...parts);
 
 export interface FieldProblem {

@@ -86,7 +86,6 @@ export function useGet<Value>(path: string | null, query: Parameters = {}, every
 
 interface Listed<Item> {
   items: Item[];
-  /** Whether there are others. */
   more: boolean;
 }
 

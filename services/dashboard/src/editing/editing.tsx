@@ -24,7 +24,6 @@ interface EditingOf<Item extends Meta, Draft extends object> {
   replaced?(loaded: Draft, mine: Draft, theirs: Draft): readonly string[];
   /** Whether a form may replace what cannot be compared, such as a secret. */
   isBlind?(draft: Draft): boolean;
-  /** What is told when it is saved. */
   said?: string;
   onSaved?(saved: Item): void;
   /** The page is to be read again: it was saved, or theirs was taken. */
@@ -313,7 +312,6 @@ interface EditFormProps extends Omit<ConflictProps, 'saving'> {
   class?: string;
   kind?: ButtonKind;
   mayChange?: boolean;
-  /** Whether it may be saved as it is. */
   mayBeUnchanged?: boolean;
   more?: ComponentChildren;
   children: ComponentChildren;

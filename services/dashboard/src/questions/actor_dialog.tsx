@@ -17,7 +17,6 @@ export interface ListedPart {
   of: ActorsQuery['of'];
 }
 
-/** What shows the answer to a question. */
 export interface AnswerViewProps<Name extends keyof Questions> {
   query: Questions[Name]['query'];
   answer: Questions[Name]['answer'];
@@ -27,7 +26,6 @@ export interface AnswerViewProps<Name extends keyof Questions> {
 
 const PAGE = 200;
 
-/** Lists who is in a part of a chart, page by page, at the right edge of the page. */
 export function ActorDialog({ siteId, part, onClose }: { siteId: string; part: ListedPart; onClose(): void }) {
   const first = useQuery(JSON.stringify(part.of), (signal) =>
     ask(siteId, 'actors', { of: part.of, limit: PAGE }, signal),

@@ -244,7 +244,6 @@ interface SelectionFieldsProps<Selection extends conditions.SelectionDraft> {
   isFirst?: boolean;
 }
 
-/** The events of a step, a series and such, and the conditions that they must meet. */
 export function SelectionFields<Selection extends conditions.SelectionDraft>(props: SelectionFieldsProps<Selection>) {
   const { what, selection, problem, onSelection, before, after, isFirst = false } = props;
   const { events, filters } = selection;
@@ -270,7 +269,6 @@ export function SelectionFields<Selection extends conditions.SelectionDraft>(pro
 interface ChoiceFieldProps<Text extends string> {
   label: string;
   value: Text;
-  /** What may be chosen, in its order. */
   labels: conditions.Labels<Text>;
   hint?: string;
   problem?: string;

@@ -85,7 +85,6 @@ interface QuestionPageProps<Name extends keyof Questions> {
   children: (answered: Answered<Name>, onPart: ((part: ListedPart) => void) | undefined) => VNode;
 }
 
-/** A question, its answer, what can be done with it, and the list of who is in a part of it. */
 export function QuestionPage<Name extends keyof Questions>(props: QuestionPageProps<Name>) {
   const { siteId, name, period, question, title, fields, lines = 10, table, children } = props;
   const asked = useQuestion(siteId, name, question, period);

@@ -1,8 +1,8 @@
 import type { Questions } from '#pipelines/analytics/questions.ts';
 import type { Meta } from '#services/control_api/fields.ts';
 import { type ApiResult, listAll, request, sitePath } from '../api/request.ts';
+import { ID_CHARACTERS_MAX, idOf } from '../format.ts';
 
-/** What a saved question asks. */
 export type QuestionKind = keyof Questions | 'sql';
 
 export interface SavedQuestion extends Meta {
@@ -21,7 +21,6 @@ export interface Board extends Meta {
   owner: string;
 }
 
-const ID_CHARACTERS_MAX = 64;
 /** To put a question on a board that others change at the same time. */
 const TRIES_MAX = 5;
 
@@ -40,13 +39,7 @@ export async function listQuestions(siteId: string, signal?: AbortSignal): Promi
 
 /** An id that says what a name does, and that none of some others is. */
 export function idNamed(name: string, taken: readonly string[]): string {
-  const words = name
-    .normalize('NFKD')
-    .replaceAll(/\p{M}/gu, '')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '');
-  const base = words.slice(0, ID_CHARACTERS_MAX - 4) || 'item';
+  const base = idOf(name.replaceAll('_', '-')).slice(0, ID_CHARACTERS_MAX - 4) || 'item';
   if (!taken.includes(base)) return base;
   let count = 2;
   while (taken.includes(`${base}-${count}`)) count += 1;

@@ -25,9 +25,7 @@ const PATHS = {
   up: 'M6 15l6-6 6 6',
   grip: 'M9 6h.01M9 12h.01M9 18h.01M15 6h.01M15 12h.01M15 18h.01',
   board: 'M4 4h16v16H4zM4 10h16M11 10v10',
-  search: 'M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14M16 16l5 5',
   down: 'M6 9l6 6 6-6',
-  right: 'M9 6l6 6-6 6',
   check: 'M5 12l5 5 9-10',
   copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
   download: 'M12 4v11M7 11l5 5 5-5M5 20h14',
@@ -100,7 +98,6 @@ interface FigureLinkProps {
   act: (() => unknown) | undefined;
 }
 
-/** A figure that opens what it counts. */
 export function FigureLink({ text, label, act }: FigureLinkProps) {
   if (act === undefined) return <>{text}</>;
   return (

@@ -12,11 +12,9 @@ interface CreateDialogProps<Value> extends Omit<ActionFormProps<Value>, 'onDone'
   isChanged: boolean;
   onMade(): void;
   onClose(): void;
-  /** The dialog that shows what was made, this once. */
   issued(value: Value): VNode;
 }
 
-/** Makes something with a secret, and then shows that. */
 export function CreateDialog<Value>({ title, isChanged, onMade, issued, ...form }: CreateDialogProps<Value>) {
   const [made, setMade] = useState<{ value: Value } | null>(null);
   if (made !== null) return issued(made.value);
@@ -38,11 +36,9 @@ interface ConfirmActionProps {
   said?: string;
   onDone(): void;
   onClose(): void;
-  /** What becomes of it. */
   children: ComponentChildren;
 }
 
-/** Asks whether something shall be taken away, and does it. */
 export function ConfirmAction({ run, said, onDone, children, ...confirm }: ConfirmActionProps) {
   const { isBusy, failure, run: send } = useMutation();
   const done = (): void => {
@@ -60,7 +56,6 @@ export function ConfirmAction({ run, said, onDone, children, ...confirm }: Confi
 
 type ConfirmButtonProps = Omit<ConfirmActionProps, 'onClose'> & { kind?: ButtonKind };
 
-/** A button that does something after asking. */
 export function ConfirmButton({ kind = 'danger', ...asked }: ConfirmButtonProps) {
   const [asks, setAsks] = useState(false);
   return (

@@ -81,7 +81,6 @@ export const linkColumn = <Row,>(column: TextColumn<Row> & { href(row: Row): str
   },
 });
 
-/** A column whose texts open something. */
 export const openColumn = <Row,>(
   column: TextColumn<Row> & { look?: 'mono' | 'strong'; open(row: Row): void },
 ): Column<Row> => ({
@@ -201,7 +200,14 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         {more !== undefined && (
           <Button kind="small" label={more.label ?? 'Show more'} disabled={more.asks} onClick={more.load} />
         )}
-        {csvName !== undefined && <CsvButton name={csvName} table={() => tableOf(columns, sorted)} />}
+        {csvName !== undefined && (
+          <Button
+            kind="small quiet"
+            icon="download"
+            label="CSV"
+            onClick={() => saveCsv(csvName, tableOf(columns, sorted))}
+          />
+        )}
       </div>
     </div>
   );
@@ -218,6 +224,14 @@ export const AskedTable = <Row,>({ asked, lines = 3, ...table }: AskedTableProps
     {({ items }) => <DataTable {...table} rows={items} />}
   </Shown>
 );
+
+export const asRows = <Value, Row>(
+  asked: Asked<Value>,
+  rowsOf: (value: Value) => readonly Row[],
+): Asked<{ items: readonly Row[] }> => ({
+  ...asked,
+  value: asked.value === null ? null : { items: rowsOf(asked.value) },
+});
 
 const extra = (isExtra = false): string => (isExtra ? 'extra' : '');
 
@@ -306,10 +320,6 @@ function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]) {
 /** Saves a table as a file of CSV, whose name has no ending yet. */
 export const saveCsv = (name: string, table: AnswerTable): void =>
   saveFile(new Blob([csvOf(table)], { type: 'text/csv' }), `${name}.csv`);
-
-const CsvButton = ({ name, table }: { name: string; table: () => AnswerTable }) => (
-  <Button kind="small quiet" icon="download" label="CSV" onClick={() => saveCsv(name, table())} />
-);
 
 export function saveFile(content: Blob, name: string): void {
   const url = URL.createObjectURL(content);

@@ -194,7 +194,6 @@ function toastIn(dialog: object): () => void {
   };
 }
 
-/** Tells what was done, at the edge of the page. */
 export function toast(text: string, kind: Toast['kind'] = 'good'): void {
   count += 1;
   const one = { id: count, text, kind };

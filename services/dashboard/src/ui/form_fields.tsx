@@ -20,7 +20,6 @@ export const submitHandler =
     act();
   };
 
-/** What is wrong with what was given, told to those who listen; nothing where the text is empty. */
 export function Problem({ text }: { text: string }) {
   if (text === '') return null;
   return (
@@ -30,7 +29,6 @@ export function Problem({ text }: { text: string }) {
   );
 }
 
-/** What the fields of a form need. */
 export interface DraftProps<Draft> {
   draft: Draft;
   failure: ApiError | null;
@@ -179,7 +177,6 @@ interface FormActionsProps {
   onClose?: () => void;
 }
 
-/** The buttons of a form: to leave it, where it is in a dialog, and to send it. */
 export const FormActions = ({ action, kind = 'primary', disabled, onClose }: FormActionsProps) => (
   <div class="actions">
     {onClose !== undefined && <Button label="Cancel" onClick={onClose} />}
@@ -248,7 +245,6 @@ export interface ActionFormProps<Value> {
   children: (failure: ApiError | null) => ComponentChildren;
 }
 
-/** A form that asks the service for something, and says why that was refused. */
 export function ActionForm<Value>(props: ActionFormProps<Value>) {
   const { run, onDone, isReady = true, class: looks = 'stack', children, ...actions } = props;
   const { isBusy, failure, run: send } = useMutation();

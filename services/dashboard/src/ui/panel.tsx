@@ -111,7 +111,6 @@ export const Loading = ({ lines = 3, label = 'Loading' }: { lines?: number; labe
   </div>
 );
 
-/** Says that there is nothing, and what would change that. */
 export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }) => (
   <div class="empty">
     <p class="empty-title">{title}</p>

@@ -5,7 +5,6 @@ import { currentLocation, setQuery } from '../router.ts';
 import { Button, Icon } from './button.tsx';
 import { submitHandler, TextField } from './form_fields.tsx';
 
-/** Chooses the time that the page is about; the address keeps it. */
 export function PeriodPicker() {
   const { query } = currentLocation.value;
   const period = readPeriod(query, Date.now());
@@ -58,7 +57,6 @@ interface DateRangeProps {
   onRange(firstDay: string, lastDay: string): void;
 }
 
-/** Two days, the first and the last, both meant. */
 function DateRange({ firstDay, lastDay, onRange }: DateRangeProps) {
   const [first, setFirst] = useState(firstDay);
   const [last, setLast] = useState(lastDay);

@@ -24,7 +24,6 @@ interface NewFactor {
   uri: string;
 }
 
-/** Sets up the codes of an authenticator app beside the password, or removes them. */
 export function SecondFactor() {
   const [begun, setBegun] = useState<NewFactor | null>(null);
   const [codes, setCodes] = useState<readonly string[] | null>(null);

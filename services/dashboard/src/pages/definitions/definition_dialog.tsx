@@ -227,7 +227,6 @@ async function readDefinition(siteId: string, id: string): Promise<ApiResult<Ver
   return { ok: true, value: { definition, version, changed_at, changed_by }, version };
 }
 
-/** Adds a definition, or replaces one that is still as it was read. */
 async function writeDefinition(
   siteId: string,
   draft: definitions.DefinitionDraft,

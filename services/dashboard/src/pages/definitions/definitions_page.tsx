@@ -9,8 +9,16 @@ import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { Button } from '../../ui/button.tsx';
-import { type Column, codeColumn, DataTable, numberColumn, openColumn, stateColumn } from '../../ui/data_table.tsx';
-import { FailureNote, Panel, Shown, type StateLook } from '../../ui/panel.tsx';
+import {
+  AskedTable,
+  asRows,
+  type Column,
+  codeColumn,
+  numberColumn,
+  openColumn,
+  stateColumn,
+} from '../../ui/data_table.tsx';
+import { FailureNote, Panel, type StateLook } from '../../ui/panel.tsx';
 import { DefinitionDialog } from './definition_dialog.tsx';
 import { triggerOf } from './definition_form.ts';
 
@@ -42,19 +50,15 @@ export default function DefinitionsPage({ params }: PageProps) {
           )
         }
       >
-        <Shown asked={asked}>
-          {() => (
-            <DataTable
-              caption="List of event definitions"
-              columns={COLUMNS}
-              rows={rows}
-              keyOf={(row) => row.definition.id}
-              csvName="event-definitions"
-              emptyText="No event definitions yet"
-              emptyHint="Page views are tracked automatically. Clicks, forms and visible elements need a definition."
-            />
-          )}
-        </Shown>
+        <AskedTable
+          asked={asRows(asked, () => rows)}
+          caption="List of event definitions"
+          columns={COLUMNS}
+          keyOf={(row) => row.definition.id}
+          csvName="event-definitions"
+          emptyText="No event definitions yet"
+          emptyHint="Page views are tracked automatically. Clicks, forms and visible elements need a definition."
+        />
       </Panel>
       {chosen !== null && asked.value !== null && (chosen === '+' || definition !== null) && (
         <DefinitionDialog

@@ -94,7 +94,6 @@ interface SendTestProps extends DestinationDialogProps {
   isUnsaved: boolean;
 }
 
-/** Sends one event that is marked as a test, and shows what the platform answered. */
 export function SendTest({ siteId, row, kind, isUnsaved }: SendTestProps) {
   const [event, setEvent] = useState('page_view');
   const [code, setCode] = useState('');
@@ -174,10 +173,8 @@ export interface DestinationDialogProps {
 
 export const destinationPath = (siteId: string, name: string): string => sitePath(siteId, 'destinations', name);
 
-/** The address of a new replay of the dead letters of a destination, all that are kept. */
 export const replayAddress = (siteId: string, name: string): string =>
   addressOf('/replays', new URLSearchParams({ new: '1', destination: name, site: siteId, source: 'dead_letters' }));
 
-/** The address of what a destination refused for good, letter by letter. */
 export const deadLettersAddress = (siteId: string, name: string): string =>
   addressOf('/dead-letters', new URLSearchParams({ period: '24h', site: siteId, destination: name }));

@@ -175,7 +175,6 @@ function waitingText(waiting: number, waitsForSettings: boolean): string {
     : `${events(waiting)}, retried automatically ${WAITS} after the last attempt`;
 }
 
-/** How a destination did in the last 24 hours, what is wrong, and what somebody can do about it. */
 function DestinationHealth({ siteId, row }: DestinationDialogProps) {
   const { health, lacks, state, item } = row;
   if (health === null) return <p class="muted">{STATES[lacks].sentence}</p>;

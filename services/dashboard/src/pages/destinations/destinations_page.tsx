@@ -7,10 +7,18 @@ import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { Button } from '../../ui/button.tsx';
-import { type Column, codeColumn, DataTable, numberColumn, openColumn, stateColumn } from '../../ui/data_table.tsx';
+import {
+  AskedTable,
+  asRows,
+  type Column,
+  codeColumn,
+  numberColumn,
+  openColumn,
+  stateColumn,
+} from '../../ui/data_table.tsx';
 import { Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
 import { ActionForm, CheckField, SelectField } from '../../ui/form_fields.tsx';
-import { FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { FailureNote, Panel } from '../../ui/panel.tsx';
 import { DestinationDialog, SettingFields } from './destination_dialog.tsx';
 import { type DestinationRow, destinationRows, STATES, skippedTotal } from './destination_rows.ts';
 import { changeOf, draftOf, type Kind, settingFields } from './setting_form.ts';
@@ -41,19 +49,15 @@ export default function DestinationsPage({ params }: PageProps) {
           mayChange && <Button kind="primary" label="Add destination" onClick={() => setQuery({ add: '1' }, 'push')} />
         }
       >
-        <Shown asked={list}>
-          {() => (
-            <DataTable
-              caption="Destinations of the site"
-              columns={COLUMNS}
-              rows={rows}
-              keyOf={({ item }) => item.name}
-              csvName="destinations"
-              emptyText="No destinations configured"
-              emptyHint="Add an advertising or analytics platform, or a webhook of your own."
-            />
-          )}
-        </Shown>
+        <AskedTable
+          asked={asRows(list, () => rows)}
+          caption="Destinations of the site"
+          columns={COLUMNS}
+          keyOf={({ item }) => item.name}
+          csvName="destinations"
+          emptyText="No destinations configured"
+          emptyHint="Add an advertising or analytics platform, or a webhook of your own."
+        />
       </Panel>
       {chosen !== undefined && (
         <DestinationDialog
@@ -84,10 +88,6 @@ export default function DestinationsPage({ params }: PageProps) {
   );
 }
 
-const ofHealth =
-  (of: (health: HealthItem) => number) =>
-  ({ health }: DestinationRow): number | null =>
-    health && of(health);
 const ofCalls =
   (percentile: 'p50' | 'p99') =>
   ({ health }: DestinationRow): number | null =>
@@ -100,24 +100,12 @@ const COLUMNS: readonly Column<DestinationRow>[] = [
     open: ({ item }) => setQuery({ destination: item.name, view: null }, 'push'),
   }),
   stateColumn('state', 'State', ({ state }) => STATES[state]),
-  numberColumn(
-    'delivered',
-    'Delivered',
-    ofHealth(({ delivered }) => delivered),
-  ),
-  numberColumn(
-    'waiting',
-    'Waiting',
-    ofHealth(({ waiting }) => waiting),
-  ),
-  numberColumn(
-    'failed',
-    'Failed',
-    ofHealth(({ failed }) => failed),
-  ),
+  numberColumn('delivered', 'Delivered', ({ health }) => health?.delivered ?? null),
+  numberColumn('waiting', 'Waiting', ({ health }) => health?.waiting ?? null),
+  numberColumn('failed', 'Failed', ({ health }) => health?.failed ?? null),
   numberColumn('p50', 'p50', ofCalls('p50'), spanOf),
   numberColumn('p99', 'p99', ofCalls('p99'), spanOf),
-  numberColumn('skipped', 'Skipped', ofHealth(skippedTotal)),
+  numberColumn('skipped', 'Skipped', ({ health }) => health && skippedTotal(health)),
   codeColumn('error', 'Last error', ({ health }) => health?.failed_reason ?? ''),
 ];
 

@@ -9,7 +9,6 @@ interface DefinitionActionsProps extends DefinitionTabProps {
   onSave(enabled?: boolean): void;
 }
 
-/** The buttons below a definition: to remove it, to start or pause it, and to save it. */
 export function DefinitionActions(props: DefinitionActionsProps) {
   const { siteId, spec, item, path, form, onRemoved, onChanged, onSave } = props;
   if (!mayAt('engage.change', siteId)) return null;
@@ -63,7 +62,6 @@ export interface EngageDialogProps {
   onClose(): void;
 }
 
-/** What every view of a definition that can be changed is given. */
 export interface DefinitionTabProps extends Pick<EngageDialogProps, 'siteId' | 'spec' | 'item' | 'onChanged'> {
   /** Of the item in the API, or of the kind where it is new. */
   path: string;

@@ -11,7 +11,7 @@ import { readPeriod } from '../../period.ts';
 import { currentLocation } from '../../router.ts';
 import { Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
 import { submitHandler, TextField } from '../../ui/form_fields.tsx';
-import { FailureNote, Loading, Shown, Tabs } from '../../ui/panel.tsx';
+import { Bars, FailureNote, Loading, Shown, Tabs } from '../../ui/panel.tsx';
 import {
   DefinitionActions,
   type DefinitionFormProps,
@@ -20,7 +20,6 @@ import {
 } from './definition_actions.tsx';
 import * as engage from './engage_item.ts';
 
-/** One survey, promo or form: what came of it, what it says with a preview, and the same in JSON. */
 export function EngageDialog(props: EngageDialogProps) {
   const { spec, item, onClose } = props;
   return (
@@ -147,7 +146,6 @@ interface EngageResultsProps {
   item: EngageView;
 }
 
-/** What came of an item in the period that the page has. */
 function EngageResults({ siteId, kind, item }: EngageResultsProps) {
   const period = readPeriod(currentLocation.value.query, Date.now());
   const path = `/v1/query/${encodeURIComponent(siteId)}/${kind}`;
@@ -226,7 +224,6 @@ const Questions = ({ questions, item }: Pick<SurveyResults, 'questions'> & { ite
 interface RankedProps {
   title: string;
   rows: readonly { value: string; times: number }[];
-  /** What stands for an empty value. */
   empty: string;
 }
 
@@ -238,14 +235,12 @@ function Ranked({ title, rows, empty }: RankedProps) {
       {rows.length === 0 ? (
         <p class="muted">No data yet</p>
       ) : (
-        <ol class="bars">
-          {rows.map(({ value, times }) => (
-            <li key={value} style={{ '--share': `${((times / most) * 100).toFixed(1)}%` }}>
-              <span class="wraps">{value === '' ? empty : value}</span>
-              <span>{number(times)}</span>
-            </li>
-          ))}
-        </ol>
+        <Bars
+          bars={rows.map(({ value, times }) => ({
+            ...{ key: value, share: times / most, count: times },
+            name: <span class="wraps">{value || empty}</span>,
+          }))}
+        />
       )}
     </section>
   );

@@ -77,7 +77,6 @@ export function definitionFacts(text: string): Facts {
   return read.ok ? { ...read.value } : {};
 }
 
-/** Whether it is shown to visitors at a moment. */
 export function shownState(
   { enabled, starts_at, ends_at }: EngageView,
   nowMs: number,
@@ -158,12 +157,6 @@ export function withValue(definition: unknown, [part, ...rest]: Path, value: unk
   const fields = Object.entries(isObject(definition) ? definition : {});
   if (inner === undefined) return Object.fromEntries(fields.filter(([name]) => name !== part));
   return Object.fromEntries([...fields, [part, inner]]);
-}
-
-/** A list in which one item has moved to another place. */
-export function moved(list: readonly unknown[], from: number, to: number): unknown[] {
-  const others = list.filter((_, index) => index !== from);
-  return [...others.slice(0, to), list[from], ...others.slice(to)];
 }
 
 /** The first of `q2`, `q3`, ... that is not taken. @param from The number to begin with. */

@@ -1,16 +1,15 @@
 import type { EngageView } from '#services/control_api/engage.ts';
 import { listAll } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
-import { ago, dateTime } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
-import { type Column, DataTable, numberColumn, stateColumn } from '../../ui/data_table.tsx';
-import { type BadgeKind, Empty, Panel, Shown, Tabs } from '../../ui/panel.tsx';
+import { Button } from '../../ui/button.tsx';
+import { AskedTable, agoColumn, type Column, numberColumn, openColumn, stateColumn } from '../../ui/data_table.tsx';
+import { Panel, type StateLook, Tabs } from '../../ui/panel.tsx';
 import { EngageDialog } from './engage_dialog.tsx';
 import { KINDS, type KindSpec, shownState } from './engage_item.ts';
 
-/** Surveys, promos and forms of a site, and what came of them. */
 export default function EngagePage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
   return (
@@ -37,27 +36,18 @@ function OneKind({ siteId, spec }: { siteId: string; spec: KindSpec }) {
       title={spec.title}
       actions={
         mayAt('engage.change', siteId) && (
-          <button type="button" class="button primary" onClick={() => setQuery({ item: '+' }, 'push')}>
-            New {spec.one}
-          </button>
+          <Button kind="primary" label={`New ${spec.one}`} onClick={() => setQuery({ item: '+' }, 'push')} />
         )
       }
     >
-      <Shown asked={asked}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty title={`No ${spec.title.toLowerCase()} yet`} />
-          ) : (
-            <DataTable
-              caption={`List of ${spec.title.toLowerCase()}`}
-              columns={COLUMNS}
-              rows={items}
-              keyOf={({ id }) => id}
-              csvName={spec.path}
-            />
-          )
-        }
-      </Shown>
+      <AskedTable
+        asked={asked}
+        caption={`List of ${spec.title.toLowerCase()}`}
+        columns={COLUMNS}
+        keyOf={({ id }) => id}
+        csvName={spec.path}
+        emptyText={`No ${spec.title.toLowerCase()} yet`}
+      />
       {(item !== null || (chosen === '+' && asked.value !== null)) && (
         <EngageDialog
           key={item?.id ?? '+'}
@@ -73,7 +63,7 @@ function OneKind({ siteId, spec }: { siteId: string; spec: KindSpec }) {
   );
 }
 
-const STATES: Readonly<Record<ReturnType<typeof shownState>, { label: string; badge: BadgeKind }>> = {
+const STATES: Readonly<Record<ReturnType<typeof shownState>, StateLook>> = {
   on: { label: 'Active', badge: 'good' },
   off: { label: 'Paused', badge: 'plain' },
   later: { label: 'Scheduled', badge: 'warn' },
@@ -82,31 +72,19 @@ const STATES: Readonly<Record<ReturnType<typeof shownState>, { label: string; ba
 const stateOf = (item: EngageView) => STATES[shownState(item, Date.now())];
 
 const COLUMNS: readonly Column<EngageView>[] = [
-  {
-    id: 'name',
-    title: 'Name',
-    value: ({ name }) => name,
-    cell: ({ id, name }) => (
-      <button type="button" class="link strong" onClick={() => setQuery({ item: id }, 'push')}>
-        {name}
-      </button>
-    ),
-  },
+  openColumn({
+    ...{ id: 'name', title: 'Name', look: 'strong', value: ({ name }) => name },
+    open: ({ id }) => setQuery({ item: id }, 'push'),
+  }),
   stateColumn('state', 'State', (item) => stateOf(item)),
   { id: 'place', title: 'Placement', value: (item) => item.place },
   numberColumn('priority', 'Priority', ({ priority }) => priority),
-  {
-    id: 'share',
-    title: 'Share',
-    align: 'end',
-    value: (item) => item.share_percent,
-    cell: (item) => `${item.share_percent}%`,
-  },
-  {
-    id: 'changed',
-    title: 'Changed',
-    value: ({ changed_at }) => changed_at,
-    cell: ({ changed_at }) => <span title={dateTime(changed_at)}>{ago(changed_at, Date.now())}</span>,
-  },
+  numberColumn(
+    'share',
+    'Share',
+    ({ share_percent }) => share_percent,
+    (percent) => `${percent}%`,
+  ),
+  agoColumn('changed', 'Changed', ({ changed_at }) => changed_at),
   { id: 'by', title: 'Changed by', value: ({ changed_by }) => changed_by },
 ];

@@ -16,7 +16,6 @@ const HeadingLevel = createContext<'h2' | 'h3'>('h2');
 /** An event that is on its way changes: it is asked for again so often. */
 const EVERY_MS = 5_000;
 
-/** The whole way of one event, at an address of its own. */
 export default function EventPage({ params }: PageProps) {
   return <EventTraceView siteId={params['site'] ?? ''} eventId={params['event'] ?? ''} />;
 }

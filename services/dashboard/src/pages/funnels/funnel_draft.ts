@@ -99,12 +99,5 @@ function placed(exclusion: ExclusionDraft, steps: number, order: FunnelDraft['or
 const withStep = ({ step = 1, ...breakdown }: BreakdownDraft, steps: number): BreakdownDraft =>
   breakdown.at === 'step' ? { ...breakdown, step: Math.min(step, steps) } : breakdown;
 
-export function movedStep(steps: readonly StepDraft[], from: number, to: number): StepDraft[] {
-  const moved = steps[from];
-  if (moved === undefined || to < 0 || to >= steps.length) return [...steps];
-  const rest = steps.filter((_, at) => at !== from);
-  return [...rest.slice(0, to), moved, ...rest.slice(to)];
-}
-
 export const stepName = ({ events = [] }: conditions.SelectionDraft): string =>
   events.filter((name) => name !== '').join(' or ') || 'Any event';

@@ -8,7 +8,6 @@ import { stepName } from './funnel_draft.ts';
 
 type FunnelViewProps = AnswerViewProps<'funnel'>;
 
-/** The answer to a funnel: bars, the same as a table, its values side by side, and how long it took. */
 export function FunnelView({ query, answer, onPart }: FunnelViewProps) {
   const names = query.steps.map((step) => stepName(step));
   const steps = answer.steps.map((step, at) => ({
@@ -149,7 +148,6 @@ interface FunnelChartProps {
   onActors: ((step: number, which: 'reached' | 'dropped') => void) | undefined;
 }
 
-/** The steps of a funnel as bars, with what each has of the first and of the one before it. It reads as a list. */
 function FunnelChart({ steps, onActors }: FunnelChartProps) {
   const first = steps[0]?.reached ?? 0;
   return (

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { ApiError } from '../../api/request.ts';
+import { moved } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { readPeriod } from '../../period.ts';
 import type { FilterDraft } from '../../questions/conditions.ts';
@@ -59,7 +60,6 @@ interface StepsBuilderProps {
   onSteps(steps: funnel.StepDraft[]): void;
 }
 
-/** The steps of a funnel: add, remove, filter, and move them by buttons, by Alt with the arrow keys, or by dragging. */
 function StepsBuilder({ steps, mayBeOptional, failure, onSteps }: StepsBuilderProps) {
   const list = useRef<HTMLOListElement>(null);
   const [dragged, setDragged] = useState<number | null>(null);
@@ -67,7 +67,7 @@ function StepsBuilder({ steps, mayBeOptional, failure, onSteps }: StepsBuilderPr
   const [said, setSaid] = useState('');
   const move = (from: number, to: number): void => {
     if (from === to || to < 0 || to >= steps.length) return;
-    onSteps(funnel.movedStep(steps, from, to));
+    onSteps(moved(steps, from, to));
     setSaid(`Step ${from + 1} is now step ${to + 1}`);
   };
   /** Moves a step and keeps the focus on it, at the button of the same name where that can be pressed. */
@@ -163,7 +163,6 @@ const MovableStep = ({ at, last, dropClass, drag, onMove, onRemove, children }: 
   </li>
 );
 
-/** What the pointer drags a step by; the buttons and keys do the same. */
 const Grip = ({ onStart, onEnd }: { onStart: () => void; onEnd: () => void }) => (
   // biome-ignore lint/a11y/noStaticElementInteractions: the buttons beside it do the same by keyboard.
   <span

@@ -1,3 +1,4 @@
+import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { IssuedTokenItem, TokenItem, UserItem } from '#services/control_api/users.ts';
 import { type ApiResult, listAll, request } from '../../api/request.ts';
@@ -148,7 +149,7 @@ const revokeToken = ({ token_hash }: TokenItem): Promise<ApiResult<TokenItem>> =
   request('POST', `/v1/admin/tokens/${token_hash}/revoke`);
 
 /** Revokes one after the other, all that can be; answers why one could not. */
-export async function revokeAll<Item>(
+async function revokeAll<Item>(
   items: readonly Item[],
   revoke: (item: Item) => Promise<ApiResult<unknown>>,
 ): Promise<ApiResult<unknown>> {
@@ -175,38 +176,44 @@ export const TokenLines = ({ tokens }: { tokens: readonly TokenItem[] }) => (
   </>
 );
 
-interface MemberTokensProps {
+interface IssuedByProps<Item> {
   member: UserItem;
-  issued: Asked<TokenItem[] | null>;
+  id: string;
+  title: string;
+  /** Null: what there is, the person may not see. */
+  asked: Asked<readonly Item[] | null>;
+  none(items: readonly Item[] | null): string;
+  revoke(item: Item): Promise<ApiResult<unknown>>;
+  action: string;
+  said: string;
+  children(items: readonly Item[]): VNode;
 }
 
-/** What a user has issued and goes on working without them. */
-export function MemberTokens({ member: { user_id, disabled_at }, issued }: MemberTokensProps) {
-  const action = useMutation();
-  const revoke = async (tokens: readonly TokenItem[]): Promise<void> => {
-    const said = `The tokens that ${user_id} issued were revoked`;
-    await action.run(
-      () => revokeAll(tokens, revokeToken),
+/** What a user has issued and goes on working without them: once they are disabled, a button revokes all of it. */
+export function IssuedBy<Item>(props: IssuedByProps<Item>) {
+  const { member, id, title, asked, none, revoke, action: label, said, children } = props;
+  const { isBusy, failure, run } = useMutation();
+  const revokeThem = async (items: readonly Item[]): Promise<void> => {
+    await run(
+      () => revokeAll(items, revoke),
       () => toast(said),
     );
-    issued.again();
+    asked.again();
   };
   return (
-    <section class="stack-small" aria-labelledby="member-tokens">
-      <h3 id="member-tokens">Tokens they issued</h3>
-      <FailureNote failure={action.failure} />
-      <Shown asked={issued} lines={1}>
-        {(tokens) =>
-          tokens === null ? (
-            <p class="muted">Your role cannot see tokens.</p>
-          ) : tokens.length === 0 ? (
-            <p class="muted">No active tokens</p>
+    <section class="stack-small" aria-labelledby={id}>
+      <h3 id={id}>{title}</h3>
+      <FailureNote failure={failure} />
+      <Shown asked={asked} lines={1}>
+        {(items) =>
+          items === null || items.length === 0 ? (
+            <p class="muted">{none(items)}</p>
           ) : (
             <>
-              <TokenLines tokens={tokens} />
-              {disabled_at !== null && (
+              {children(items)}
+              {member.disabled_at !== null && (
                 <div class="actions">
-                  <Button kind="danger" label="Revoke all" disabled={action.isBusy} onClick={() => revoke(tokens)} />
+                  <Button kind="danger" label={label} disabled={isBusy} onClick={() => revokeThem(items)} />
                 </div>
               )}
             </>
@@ -216,3 +223,15 @@ export function MemberTokens({ member: { user_id, disabled_at }, issued }: Membe
     </section>
   );
 }
+
+export const MemberTokens = ({ member, issued }: { member: UserItem; issued: Asked<TokenItem[] | null> }) => (
+  <IssuedBy
+    {...{ member, id: 'member-tokens', title: 'Tokens they issued', asked: issued }}
+    none={(tokens) => (tokens === null ? 'Your role cannot see tokens.' : 'No active tokens')}
+    revoke={revokeToken}
+    action="Revoke all"
+    said={`The tokens that ${member.user_id} issued were revoked`}
+  >
+    {(tokens) => <TokenLines tokens={tokens} />}
+  </IssuedBy>
+);

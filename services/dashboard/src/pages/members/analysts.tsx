@@ -2,18 +2,17 @@ import { useState } from 'preact/hooks';
 import type { AnalystItem, AnalystsAnswer, MadeAnalyst } from '#services/control_api/queries.ts';
 import type { UserItem } from '#services/control_api/users.ts';
 import { type ApiResult, request } from '../../api/request.ts';
-import { askedWhere, useGet, useMutation, useQuery } from '../../api/use_answer.ts';
+import { askedWhere, useGet, useQuery } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
 import { mayAt } from '../../session.ts';
 import { sites } from '../../site_list.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmAction, CreateDialog } from '../../ui/confirm_action.tsx';
 import { AskedTable, actionColumn, type Column, codeColumn } from '../../ui/data_table.tsx';
-import { toast } from '../../ui/dialog.tsx';
 import { CheckField, SelectField, TextField, useDraft } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
-import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
-import { revokeAll } from './access_tokens.tsx';
+import { Empty, Panel } from '../../ui/panel.tsx';
+import { IssuedBy } from './access_tokens.tsx';
 import { DAYS, endAfter, LIFETIMES } from './grants.ts';
 
 const base = '/v1/admin/analysts';
@@ -134,56 +133,34 @@ function MakeAnalyst({ onMade, onClose }: { onMade(): void; onClose(): void }) {
 }
 
 /** The users of ClickHouse that a user made, whose passwords they may know: those log in whoever is disabled. */
-export function MemberAnalysts({ member: { user_id, disabled_at } }: { member: UserItem }) {
+export function MemberAnalysts({ member }: { member: UserItem }) {
+  const { user_id, disabled_at } = member;
   const managesTokens = mayAt('tokens.manage', null);
   const asked = useQuery(
     // What was issued may end with who is disabled.
     `${user_id} ${managesTokens} ${disabled_at}`,
     askedWhere(managesTokens, (signal) => madeBy(user_id, signal)),
   );
-  const action = useMutation();
   if (asked.value === null && asked.failure === null) return null;
-  const revoke = async (analysts: readonly AnalystItem[]): Promise<void> => {
-    const said = `The ClickHouse users of ${user_id} were revoked`;
-    await action.run(
-      () => revokeAll(analysts, revokeAnalyst),
-      () => toast(said),
-    );
-    asked.again();
-  };
   return (
-    <section class="stack-small" aria-labelledby="member-analysts">
-      <h3 id="member-analysts">ClickHouse users they created</h3>
-      <FailureNote failure={action.failure} />
-      <Shown asked={asked} lines={1}>
-        {(analysts) =>
-          analysts === null || analysts.length === 0 ? (
-            <p class="muted">None</p>
-          ) : (
-            <>
-              <ul class="lines">
-                {analysts.map(({ analyst_id, clickhouse_user, site_ids }) => (
-                  <li key={analyst_id}>
-                    <code>{clickhouse_user}</code>
-                    <span class="muted small">reads {site_ids.join(', ')}</span>
-                  </li>
-                ))}
-              </ul>
-              {disabled_at !== null && (
-                <div class="actions">
-                  <Button
-                    kind="danger"
-                    label="Revoke these users"
-                    disabled={action.isBusy}
-                    onClick={() => revoke(analysts)}
-                  />
-                </div>
-              )}
-            </>
-          )
-        }
-      </Shown>
-    </section>
+    <IssuedBy
+      {...{ member, id: 'member-analysts', title: 'ClickHouse users they created', asked }}
+      none={() => 'None'}
+      revoke={revokeAnalyst}
+      action="Revoke these users"
+      said={`The ClickHouse users of ${user_id} were revoked`}
+    >
+      {(analysts) => (
+        <ul class="lines">
+          {analysts.map(({ analyst_id, clickhouse_user, site_ids }) => (
+            <li key={analyst_id}>
+              <code>{clickhouse_user}</code>
+              <span class="muted small">reads {site_ids.join(', ')}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </IssuedBy>
   );
 }
 

@@ -4,7 +4,16 @@ import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import { useGet, useList, useQuery } from '../../api/use_answer.ts';
 import { number } from '../../format.ts';
 import { addressOf } from '../../router.ts';
-import { type Column, codeColumn, DataTable, linkColumn, numberColumn, stateColumn } from '../../ui/data_table.tsx';
+import {
+  AskedTable,
+  asRows,
+  type Column,
+  codeColumn,
+  DataTable,
+  linkColumn,
+  numberColumn,
+  stateColumn,
+} from '../../ui/data_table.tsx';
 import { FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { openDeadLettersQuery } from '../dead_letters/dead_letter_groups.ts';
 import * as lag from './stages.ts';
@@ -102,18 +111,14 @@ function OpenDeadLetters() {
   );
   return (
     <Panel title="Open dead letters" note="Unreadable ones have no site, and are on no overview.">
-      <Shown asked={asked}>
-        {({ items, more }) => (
-          <DataTable
-            caption="Open dead letters by site"
-            columns={LETTER_COLUMNS}
-            rows={lag.openBySite(items)}
-            keyOf={({ siteId }) => siteId ?? ''}
-            csvName="open-dead-letters"
-            emptyText={more ? 'None of those checked' : 'None'}
-          />
-        )}
-      </Shown>
+      <AskedTable
+        asked={asRows(asked, ({ items }) => lag.openBySite(items))}
+        caption="Open dead letters by site"
+        columns={LETTER_COLUMNS}
+        keyOf={({ siteId }) => siteId ?? ''}
+        csvName="open-dead-letters"
+        emptyText={asked.value?.more === true ? 'None of those checked' : 'None'}
+      />
     </Panel>
   );
 }

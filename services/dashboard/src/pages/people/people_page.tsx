@@ -7,10 +7,18 @@ import type { PageProps } from '../../page_spec.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { Button } from '../../ui/button.tsx';
-import { type Column, DataTable, linkColumn, numberColumn, timeColumn } from '../../ui/data_table.tsx';
+import {
+  AskedTable,
+  asRows,
+  type Column,
+  DataTable,
+  linkColumn,
+  numberColumn,
+  timeColumn,
+} from '../../ui/data_table.tsx';
 import { submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { personAddress } from '../../ui/identifiers.tsx';
-import { FailureNote, Loading, Panel, Shown } from '../../ui/panel.tsx';
+import { FailureNote, Loading, Panel } from '../../ui/panel.tsx';
 import { newestQuestion, pageText, peopleQuestion, type Seen, searchInAddress, seenLast } from './people.ts';
 
 type Found = TopAnswer['values'][number];
@@ -90,18 +98,15 @@ function SeenLast({ siteId }: { siteId: string }) {
   const asked = useQuery(siteId, (signal) => ask(siteId, 'live', newestQuestion(Date.now()), signal));
   return (
     <Panel title="Recently seen">
-      <Shown asked={asked} lines={8}>
-        {({ events }) => (
-          <DataTable
-            caption="People recently seen"
-            columns={seenColumnsOf(siteId)}
-            rows={seenLast(events)}
-            keyOf={({ personId }) => personId}
-            csvName="people-seen-last"
-            emptyText="No one was seen in the last 24 hours"
-          />
-        )}
-      </Shown>
+      <AskedTable
+        asked={asRows(asked, ({ events }) => seenLast(events))}
+        lines={8}
+        caption="People recently seen"
+        columns={seenColumnsOf(siteId)}
+        keyOf={({ personId }) => personId}
+        csvName="people-seen-last"
+        emptyText="No one was seen in the last 24 hours"
+      />
     </Panel>
   );
 }

@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
+import type { TopAnswer } from '#pipelines/analytics/top.ts';
 import { type ApiResult, ask, queryPath, request } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
 import { dateTime, money, number, timeOfDay } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { Button } from '../../ui/button.tsx';
-import { type Column, DataTable, numberColumn, timeColumn } from '../../ui/data_table.tsx';
+import { AskedTable, asRows, type Column, DataTable, numberColumn, timeColumn } from '../../ui/data_table.tsx';
 import { CanonicalName, CopyButton, eventAddress } from '../../ui/identifiers.tsx';
 import { Empty, type Fact, Facts, Panel, Shown, Tabs } from '../../ui/panel.tsx';
 import { boughtOf, boughtQuestion, deviceName, lifeRange, ofPerson, pageText } from './people.ts';
@@ -87,15 +88,9 @@ function PersonFacts({ siteId, personId, now, events }: PersonFactsProps) {
   );
 }
 
-interface Device {
-  name: string;
-  userAgent: string;
-  events: number;
-}
-
-const DEVICE_COLUMNS: Column<Device>[] = [
-  { id: 'device', title: 'Device', value: ({ name }) => name },
-  { id: 'agent', title: 'User agent', value: ({ userAgent }) => userAgent },
+const DEVICE_COLUMNS: Column<TopAnswer['values'][number]>[] = [
+  { id: 'device', title: 'Device', value: ({ value }) => deviceName(value) },
+  { id: 'agent', title: 'User agent', value: ({ value }) => value },
   numberColumn('events', 'Events', ({ events }) => events),
 ];
 
@@ -104,17 +99,13 @@ function Devices({ siteId, personId }: { siteId: string; personId: string }) {
     ask(siteId, 'top', ofPerson(personId, 'client_user_agent', Date.now()), signal),
   );
   return (
-    <Shown asked={asked}>
-      {({ values }) => (
-        <DataTable
-          caption="Devices"
-          columns={DEVICE_COLUMNS}
-          rows={values.map(({ value, events }) => ({ name: deviceName(value), userAgent: value, events }))}
-          keyOf={({ userAgent }) => userAgent}
-          csvName="devices"
-        />
-      )}
-    </Shown>
+    <AskedTable
+      asked={asRows(asked, ({ values }) => values)}
+      caption="Devices"
+      columns={DEVICE_COLUMNS}
+      keyOf={({ value }) => value}
+      csvName="devices"
+    />
   );
 }
 

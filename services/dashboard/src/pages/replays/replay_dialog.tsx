@@ -37,7 +37,6 @@ interface Counted {
 
 const COUNTING_EVERY_MS = 700;
 
-/** Asks what to send again, counts it first, and sends it when the person has seen how much it is. */
 export function NewReplay({ kinds, onStarted, onClose }: NewReplayProps) {
   const [offered] = useState<replays.ReplayDraft>(() => draftIn(currentLocation.value.query, kinds));
   const [draft, setDraft] = useState(offered);

@@ -57,7 +57,6 @@ interface SignInFormProps {
   said: ApiError | null;
 }
 
-/** Asks for the password, and for the code of the second factor where the user has one. */
 function SignInForm({ user, said }: SignInFormProps) {
   const [userId, setUserId] = useState(user ?? '');
   const [password, setPassword] = useState('');
@@ -133,7 +132,6 @@ function ProviderButtons({ onFailure }: { onFailure(failure: ApiError): void }) 
   );
 }
 
-/** Asks whoever was signed in for their password over the page, which keeps what they typed. */
 export const SessionExpiredDialog = ({ who }: { who: Who }) => (
   <Dialog title="Session expired" staysOpen onClose={giveUpSession}>
     <p>
@@ -150,7 +148,6 @@ interface ProofProps {
   onSettled(isRecentlyAuthenticated: boolean): void;
 }
 
-/** Asks whoever is signed in to prove that it is them, over a page that keeps what they typed. */
 export function ReauthDialog({ onSettled }: ProofProps) {
   const hasPassword = currentUser.value?.has_password !== false;
   return (

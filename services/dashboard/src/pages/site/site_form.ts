@@ -1,6 +1,7 @@
 import type { Permission } from '#pipelines/settings/access.ts';
 import type { AccountItem, SiteChange, SiteItem } from '#services/control_api/sites.ts';
 import type { Who } from '#services/control_api/users.ts';
+import { idOf } from '../../format.ts';
 
 /** What the form of general settings holds. Empty texts stand for what is not set. */
 export interface GeneralDraft {
@@ -94,17 +95,7 @@ export interface SiteDraft {
   allowance: string;
 }
 
-const ID_CHARACTERS_MAX = 64;
 export const ALLOWANCE_USUAL = '1000000';
-
-/** The id that a name suggests: what of it an id may hold. */
-export function idOf(name: string): string {
-  const plain = name.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
-  return plain
-    .replace(/[^a-z0-9_]+/g, '-')
-    .slice(0, ID_CHARACTERS_MAX)
-    .replace(/^-+|-+$/g, '');
-}
 
 export const siteIdOf = ({ name, siteId }: SiteDraft): string => (siteId ?? idOf(name)).trim();
 

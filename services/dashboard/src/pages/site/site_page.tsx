@@ -52,7 +52,6 @@ const STATES: Readonly<Record<DomainItem['state'], StateLook>> = {
 };
 const EVERY_MS = 15_000;
 
-/** First-party domains of the site: the DNS record that proves each, and whether it was found. */
 function Domains({ site, onChanged }: SitePartProps) {
   const siteId = site.site_id;
   const asked = useList<DomainItem>('/v1/admin/domains', { site_id: siteId }, EVERY_MS);

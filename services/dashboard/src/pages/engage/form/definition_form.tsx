@@ -4,18 +4,17 @@ import { DEFINITION_SCHEMAS, type Definition } from '#pipelines/engage/definitio
 import { element, type Panel, panelFrame } from '#services/engage_panels/panel_frame.ts';
 import { showForm, showPromo, showSurvey } from '#services/engage_panels/panels.ts';
 import type { ShownItem } from '#services/engage_panels/shown_item.ts';
+import { idOf } from '../../../format.ts';
 import { SiteNamesContext, useSiteNames } from '../../../questions/site_names.ts';
 import { mayAt } from '../../../session.ts';
 import { SelectField, submitHandler } from '../../../ui/form_fields.tsx';
 import { FailureNote } from '../../../ui/panel.tsx';
-import { idOf } from '../../site/site_form.ts';
 import { DefinitionActions, type DefinitionFormProps, type DefinitionTabProps } from '../definition_actions.tsx';
 import * as engage from '../engage_item.ts';
 import { DefinitionFields } from './definition_layout.tsx';
 import { checkDefinition, languagesOf, previewItem } from './definition_values.ts';
 import { DefinitionContext } from './field_at.tsx';
 
-/** A definition as a form, and beside it what visitors see. */
 export function DefinitionForm(props: DefinitionFormProps) {
   const read = engage.readObject(props.form.draft.text);
   const used = useUsedNames(props.item, read.ok ? read.value : null);
@@ -131,7 +130,6 @@ interface PreviewProps {
   onRestart(): void;
 }
 
-/** What of a definition is looked at. */
 interface Look {
   /** The question that is worked on. */
   at: number;

@@ -22,11 +22,9 @@ const Section = ({ title, children }: { title: string; children: ComponentChildr
 interface DefinitionFieldsProps {
   kind: EngageKind;
   isNew: boolean;
-  /** Told which question is worked on. */
   onLook(index: number): void;
 }
 
-/** The fields of a definition: what it is called, what its kind has, and what all have. */
 export const DefinitionFields = ({ kind, isNew, onLook }: DefinitionFieldsProps) => (
   <>
     <div class="form-row">
@@ -95,7 +93,6 @@ const DID = [
 ];
 const newCondition: Make = () => ({ event: '', did: true, times: 1, within_days: 30 });
 
-/** Who sees it, on which pages. */
 function TargetingFields() {
   const pages = 'One per line, * matches any text. Empty: all pages.';
   const languages = 'One per line, such as de or de-AT. Empty: all languages.';
@@ -160,7 +157,6 @@ function FrequencyFields() {
   );
 }
 
-/** When it begins and ends, and what it comes before. */
 function ScheduleFields() {
   const hint = `In your time zone, ${timeZone()}.`;
   return (
@@ -177,7 +173,6 @@ function ScheduleFields() {
   );
 }
 
-/** What a promo says and where it leads. */
 const PromoFields = () => (
   <>
     <FieldAt at="title" label="Heading" />
@@ -230,7 +225,6 @@ const STORES = optionsOf({ drop: 'Nothing', keep: 'The value', hash: 'A keyed ha
 const CHALLENGES = optionsOf({ off: 'Never', auto: 'When suspicious', always: 'Always' });
 const newField: Make = (free) => ({ name: free('field'), type: 'text', label: '', required: false });
 
-/** What a form asks for, what visitors agree to, and what becomes of it. */
 const FormFields = () => (
   <>
     <FieldAt at="title" label="Heading (optional)" />
@@ -307,7 +301,6 @@ const LeadField = ({ index }: { index: number }) => (
 
 const newChoice: Make = (free) => ({ id: free('c'), label: '' });
 
-/** What may be chosen: what visitors read, and the id that is sent. */
 const Choices = ({ at, one }: { at: string; one: string }) => (
   <OrderedList at={at} one={one} make={newChoice}>
     {(index) => (
@@ -321,7 +314,6 @@ const Choices = ({ at, one }: { at: string; one: string }) => (
 
 const newQuestion: Make = (free) => ({ id: free('q'), type: 'open', text: '' });
 
-/** What a survey says, from its heading to its last words. */
 const SurveyFields = ({ onLook }: Pick<DefinitionFieldsProps, 'onLook'>) => (
   <>
     <FieldAt at="title" label="Heading (optional)" />
@@ -396,7 +388,6 @@ const COMPARISONS: Readonly<Record<string, Option[]>> = {
 /** The longest that there is; somebody may have written any. */
 const SCALE_MAX = 11;
 
-/** What comes after a question: by its answer, and otherwise. */
 function Branching({ index }: { index: number }) {
   const { filled, value: question, textIn } = usePlace();
   const others = listAt(filled, ['questions']).flatMap((other, place) =>
@@ -417,7 +408,6 @@ function Branching({ index }: { index: number }) {
 
 interface RuleProps {
   comparisons: readonly Option[];
-  /** What an answer may be compared with. */
   answers: readonly Option[];
   targets: readonly Option[];
 }

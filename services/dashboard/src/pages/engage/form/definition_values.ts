@@ -34,8 +34,6 @@ export function checkDefinition(kind: EngageKind, typed: object): Checked {
   return { filled, drawable, problems: ownProblems(kind, drawable) };
 }
 
-/** How forms write values that are no texts, and read what was typed as such. */
-
 /** A number where it is one; else what was typed, which the definition's check finds. @param empty What nothing stands for. */
 export function readNumber(typed: string, empty: unknown = ''): unknown {
   const text = typed.trim();
@@ -118,7 +116,6 @@ function withoutLinks(item: ShownItem): ShownItem {
   return { ...item, content: { ...item.content, button: { ...button, url: button.url && NOWHERE } } };
 }
 
-/** The languages that a definition has texts in, its own first. */
 export const languagesOf = ({ locale, translations }: Definition): string[] => [
   ...new Set([locale, ...Object.keys(translations)]),
 ];

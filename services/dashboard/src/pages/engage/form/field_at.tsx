@@ -1,11 +1,12 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useRef, useState } from 'preact/hooks';
 import type { FieldProblem } from '../../../api/request.ts';
+import { moved } from '../../../format.ts';
 import { useNames } from '../../../questions/site_names.ts';
 import { Icon, IconButton, type IconName } from '../../../ui/button.tsx';
 import { Combobox } from '../../../ui/combobox.tsx';
 import { CheckField, SelectField, TextField, useTypedText } from '../../../ui/form_fields.tsx';
-import { freeId, listAt, moved, type Path, pathName, textAt, textsName, valueAt } from '../engage_item.ts';
+import { freeId, listAt, type Path, pathName, textAt, textsName, valueAt } from '../engage_item.ts';
 import {
   type Option,
   readMoment,
@@ -98,7 +99,6 @@ interface FieldAtProps {
   hint?: ComponentChildren;
   placeholder?: string;
   lines?: number;
-  /** What may be chosen. */
   options?: readonly Option[];
   /** Where its schema does not tell how it is filled in. */
   as?: 'event' | 'seconds' | 'moment' | 'colour';
@@ -106,7 +106,6 @@ interface FieldAtProps {
   only?: readonly [at: string, ...values: string[]];
 }
 
-/** A field of a definition, which is filled in as its schema says. */
 export function FieldAt({ only: [beside = '', ...values] = [''], ...props }: FieldAtProps) {
   const { schema, path } = usePlace(props.at);
   const { textIn } = usePlace(beside);
@@ -163,7 +162,6 @@ function TypedAt({ at, as, ...rest }: FieldAtProps) {
   );
 }
 
-/** A field for the name of an event, which offers those of the site. */
 function EventAt({ at, label }: FieldAtProps) {
   const { textIn, change } = usePlace(at);
   const { events } = useNames();
@@ -203,7 +201,6 @@ function CheckAt({ at, label, hint }: FieldAtProps) {
   );
 }
 
-/** Some of a few values, each a box to tick. */
 function BoxesAt({ at, label, options = [] }: FieldAtProps) {
   const { value, change } = usePlace(at);
   const chosen = listAt(value, []);
@@ -253,7 +250,6 @@ interface OrderedListProps {
   children(index: number): ComponentChildren;
 }
 
-/** A list whose items are added, removed and moved by buttons. */
 export function OrderedList({ at, one, make, onLook, children }: OrderedListProps) {
   const { schema, filled, used, path, value, change } = usePlace(at);
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = schemaAt(schema, path);
