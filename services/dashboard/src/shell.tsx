@@ -40,7 +40,6 @@ function LeaveDialog({ leave }: { leave(): void }) {
     <Confirm
       title="Leave this page?"
       action="Leave"
-      isDangerous
       onConfirm={() => {
         stay();
         leave();
@@ -243,7 +242,7 @@ function AccountMenu() {
     if (!answer.ok) toast(`You are still signed in: ${answer.failure.message}`, 'bad');
   };
   return (
-    <Menu label={<Icon name="account" />} name={`Account of ${name}`} align="end">
+    <Menu label={<Icon name="account" />} name={`Account of ${name}`}>
       {(close) => (
         <>
           <p class="menu-title">

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { ENGAGE_EXAMPLES } from '#services/control/engage/routes.ts';
+import { moved } from '#services/dashboard/src/format.ts';
 import {
   definitionFacts,
   freeId,
   itemNames,
   KINDS,
-  moved,
   type Path,
   pathName,
   sentDefinition,

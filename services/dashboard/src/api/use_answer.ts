@@ -40,7 +40,7 @@ interface State<Value> {
  */
 export function useQuery<Value>(
   key: string,
-  asking: (signal: AbortSignal) => Promise<ApiResult<Value>>,
+  asking: (signal: AbortSignal) => Promise<ApiResult<Value | null>>,
   everyMs: HowOften<Value> = null,
 ): Asked<Value> {
   const [state, setState] = useState<State<Value>>({ key, value: null, version: null, failure: null, asks: true });
@@ -73,47 +73,24 @@ export function useQuery<Value>(
 }
 
 /** Reads something of the API; nothing where the path is null, as it is not for the role of who looks. */
-export function useGet<Value>(path: string, query?: Parameters, everyMs?: HowOften<Value>): Asked<Value>;
-export function useGet<Value>(
-  path: string | null,
-  query?: Parameters,
-  everyMs?: HowOften<Value | null>,
-): Asked<Value | null>;
-export function useGet<Value>(path: string | null, query: Parameters = {}, everyMs: HowOften<Value | null> = null) {
+export function useGet<Value>(path: string | null, query: Parameters = {}, everyMs: HowOften<Value> = null) {
   const asking = (signal: AbortSignal) => request<Value>('GET', path ?? '', { query, signal });
-  return useQuery<Value | null>(JSON.stringify([path, query]), askedWhere(path !== null, asking), everyMs);
+  return useQuery(JSON.stringify([path, query]), askedWhere(path !== null, asking), everyMs);
 }
 
-interface Listed<Item> {
-  items: Item[];
-  more: boolean;
-}
-
-/** Reads every item of a list of the API, up to a number; nothing where the path is null. */
-export function useList<Item>(
-  path: string,
-  query?: Parameters,
-  everyMs?: HowOften<Listed<Item>>,
-  max?: number,
-): Asked<Listed<Item>>;
-export function useList<Item>(
-  path: string | null,
-  query?: Parameters,
-  everyMs?: HowOften<Listed<Item> | null>,
-  max?: number,
-): Asked<Listed<Item> | null>;
+/** Reads every item of a list of the API, up to a number; `more` says whether there are others. Nothing where the path is null. */
 export function useList<Item>(
   path: string | null,
   query: Parameters = {},
-  everyMs: HowOften<Listed<Item> | null> = null,
+  everyMs: HowOften<{ items: Item[]; more: boolean }> = null,
   max = 10_000,
 ) {
   const asking = (signal: AbortSignal) => listAll<Item>(path ?? '', query, max, signal);
-  return useQuery<Listed<Item> | null>(JSON.stringify([path, query]), askedWhere(path !== null, asking), everyMs);
+  return useQuery(JSON.stringify([path, query]), askedWhere(path !== null, asking), everyMs);
 }
 
 /** A failure leaves what is known of the same question, and takes away what was an answer to another one. */
-function after<Value>(before: State<Value>, key: string, answer: ApiResult<Value>): State<Value> {
+function after<Value>(before: State<Value>, key: string, answer: ApiResult<Value | null>): State<Value> {
   if (answer.ok) return { key, value: answer.value, version: answer.version, failure: null, asks: false };
   const kept = before.key === key ? before : { value: null, version: null };
   return { key, value: kept.value, version: kept.version, failure: answer.failure, asks: false };

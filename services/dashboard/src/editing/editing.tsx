@@ -385,7 +385,6 @@ export function RemoveButton<Item extends Meta>(props: RemoveButtonProps<Item>) 
         <Confirm
           title={`Remove ${name}?`}
           action="Remove"
-          isDangerous
           isBusy={saving.isBusy}
           onConfirm={removed}
           onClose={() => setAsks(false)}

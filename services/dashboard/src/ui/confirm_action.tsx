@@ -47,7 +47,7 @@ export function ConfirmAction({ run, said, onDone, children, ...confirm }: Confi
     confirm.onClose();
   };
   return (
-    <Confirm {...confirm} isDangerous isBusy={isBusy} onConfirm={() => send(run, done)}>
+    <Confirm {...confirm} isBusy={isBusy} onConfirm={() => send(run, done)}>
       <p>{children}</p>
       <FailureNote failure={failure} />
     </Confirm>

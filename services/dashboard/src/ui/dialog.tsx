@@ -44,13 +44,7 @@ export function Dialog(props: DialogProps) {
       </div>
       <Toasts dialog={layer} />
       {asks && (
-        <Confirm
-          title="Leave without saving?"
-          action="Leave"
-          isDangerous
-          onConfirm={onClose}
-          onClose={() => setAsks(false)}
-        >
+        <Confirm title="Leave without saving?" action="Leave" onConfirm={onClose} onClose={() => setAsks(false)}>
           <p>Your changes will be lost.</p>
         </Confirm>
       )}
@@ -109,7 +103,7 @@ interface ConfirmProps {
 }
 
 export function Confirm(props: ConfirmProps) {
-  const { title, action, isDangerous = false, isBusy = false, onConfirm, onClose, children } = props;
+  const { title, action, isDangerous = true, isBusy = false, onConfirm, onClose, children } = props;
   return (
     <Dialog title={title} onClose={onClose}>
       {children}

@@ -16,7 +16,7 @@ export function PeriodPicker() {
     </>
   );
   return (
-    <Menu label={label} name={`Period: ${period.label}`} align="end">
+    <Menu label={label} name={`Period: ${period.label}`}>
       {(close) => (
         <>
           <ul class="menu-list">
@@ -83,14 +83,12 @@ function DateRange({ firstDay, lastDay, onRange }: DateRangeProps) {
 
 interface MenuProps {
   label: ComponentChildren;
-  name?: string;
-  /** At which edge of the button it opens. */
-  align?: 'start' | 'end';
+  name: string;
   children: (close: () => void) => ComponentChildren;
 }
 
 /** A button and what opens below it. Escape, a click elsewhere and leaving it by keyboard close it. */
-export function Menu({ label, name, align = 'start', children }: MenuProps) {
+export function Menu({ label, name, children }: MenuProps) {
   const [isOpen, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
@@ -126,12 +124,12 @@ export function Menu({ label, name, align = 'start', children }: MenuProps) {
         type="button"
         class="button menu-button"
         aria-expanded={isOpen}
-        {...(name !== undefined && { 'aria-label': name })}
+        aria-label={name}
         onClick={() => setOpen(!isOpen)}
       >
         {label}
       </button>
-      {isOpen && <div class={`menu-box menu-${align}`}>{children(close)}</div>}
+      {isOpen && <div class="menu-box menu-end">{children(close)}</div>}
     </div>
   );
 }

@@ -86,7 +86,6 @@ function RemoveDialog({ removed: { kind, path, item }, onClose, onDone }: Remove
     <Confirm
       title={`Remove the ${kind} “${item.name}”?`}
       action="Remove"
-      isDangerous
       isBusy={saving.isBusy}
       onConfirm={remove}
       onClose={onClose}

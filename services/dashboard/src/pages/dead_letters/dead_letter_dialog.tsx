@@ -256,6 +256,7 @@ export function ResendAll({ deadLetters, onDone }: { deadLetters: readonly DeadL
       {left.length > 0 && (
         <Confirm
           title={`Resend ${deadLetterCount(left.length)}?`}
+          isDangerous={false}
           action={action.isBusy ? 'Resending' : 'Resend'}
           isBusy={action.isBusy}
           onConfirm={send}

@@ -149,7 +149,6 @@ function SwitchAndRemove(props: Pick<DestinationDialogProps, 'siteId' | 'row' | 
         <Confirm
           title={`Disable ${title}?`}
           action="Disable"
-          isDangerous
           isBusy={saving.isBusy}
           onConfirm={() => void switchTo(false)}
           onClose={() => setAsks(false)}

@@ -130,7 +130,7 @@ function IssueToken({ onIssued, onClose }: { onIssued(): void; onClose(): void }
 }
 
 /** The tokens that a user has issued and that still work, as far as the person manages tokens; null where they manage none. */
-export function useIssuedTokens(userId: string): Asked<TokenItem[] | null> {
+export function useIssuedTokens(userId: string): Asked<TokenItem[]> {
   const managesTokens = mayAt('tokens.manage', null);
   return useQuery(
     `${userId} ${managesTokens}`,
@@ -180,9 +180,8 @@ interface IssuedByProps<Item> {
   member: UserItem;
   id: string;
   title: string;
-  /** Null: what there is, the person may not see. */
-  asked: Asked<readonly Item[] | null>;
-  none(items: readonly Item[] | null): string;
+  asked: Asked<readonly Item[]>;
+  none: string;
   revoke(item: Item): Promise<ApiResult<unknown>>;
   action: string;
   said: string;
@@ -206,8 +205,8 @@ export function IssuedBy<Item>(props: IssuedByProps<Item>) {
       <FailureNote failure={failure} />
       <Shown asked={asked} lines={1}>
         {(items) =>
-          items === null || items.length === 0 ? (
-            <p class="muted">{none(items)}</p>
+          items.length === 0 ? (
+            <p class="muted">{none}</p>
           ) : (
             <>
               {children(items)}
@@ -224,10 +223,10 @@ export function IssuedBy<Item>(props: IssuedByProps<Item>) {
   );
 }
 
-export const MemberTokens = ({ member, issued }: { member: UserItem; issued: Asked<TokenItem[] | null> }) => (
+export const MemberTokens = ({ member, issued }: { member: UserItem; issued: Asked<TokenItem[]> }) => (
   <IssuedBy
     {...{ member, id: 'member-tokens', title: 'Tokens they issued', asked: issued }}
-    none={(tokens) => (tokens === null ? 'Your role cannot see tokens.' : 'No active tokens')}
+    none="No active tokens"
     revoke={revokeToken}
     action="Revoke all"
     said={`The tokens that ${member.user_id} issued were revoked`}

@@ -145,7 +145,7 @@ export function MemberAnalysts({ member }: { member: UserItem }) {
   return (
     <IssuedBy
       {...{ member, id: 'member-analysts', title: 'ClickHouse users they created', asked }}
-      none={() => 'None'}
+      none="None"
       revoke={revokeAnalyst}
       action="Revoke these users"
       said={`The ClickHouse users of ${user_id} were revoked`}

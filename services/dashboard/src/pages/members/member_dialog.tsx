@@ -231,7 +231,7 @@ function useSignInChange({ member, onChanged }: MemberProps) {
 
 interface MemberSignInProps extends MemberProps {
   /** Tokens that they issued and that still work. */
-  issued: Asked<TokenItem[] | null>;
+  issued: Asked<TokenItem[]>;
 }
 
 const QUESTIONS = {
@@ -277,7 +277,6 @@ function MemberSignIn({ member, issued, onChanged }: MemberSignInProps) {
         <Confirm
           title={QUESTIONS[asks].title}
           action={QUESTIONS[asks].action}
-          isDangerous
           isBusy={saving.isBusy}
           onConfirm={acts[asks]}
           onClose={close}
@@ -322,7 +321,6 @@ function DisableMember({ member, issued, onChanged }: MemberSignInProps) {
         <Confirm
           title="Disable the user?"
           action="Disable"
-          isDangerous
           isBusy={saving.isBusy || issued.waits}
           onConfirm={() => change(body, { disabled: true }, tell, close)}
           onClose={close}

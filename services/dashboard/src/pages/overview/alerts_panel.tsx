@@ -135,6 +135,6 @@ async function queryRejections(siteId: string, signal: AbortSignal): Promise<Api
 const checkOf = <Value,>(
   name: string,
   isAllowed: boolean,
-  asked: Asked<Value | null>,
+  asked: Asked<Value>,
   alertsOf: (value: Value) => rules.Alert[],
 ): Check => ({ name, isAllowed, asked, alerts: asked.value === null ? [] : alertsOf(asked.value) });

@@ -1,7 +1,7 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useRef, useState } from 'preact/hooks';
 import type { FieldProblem } from '../../../api/request.ts';
-import { moved } from '../../../format.ts';
+import { capital, moved } from '../../../format.ts';
 import { useNames } from '../../../questions/site_names.ts';
 import { Icon, IconButton, type IconName } from '../../../ui/button.tsx';
 import { Combobox } from '../../../ui/combobox.tsx';
@@ -72,7 +72,7 @@ function problemAt(problems: readonly FieldProblem[], path: Path, isWhole: boole
   const name = pathName(path);
   const isIn = (field: string): boolean => field.startsWith(`${name}[`) || field.startsWith(`${name}.`);
   const found = problems.filter(({ field }) => field === name || (isWhole && isIn(field)));
-  return [...new Set(found.map(({ message }) => sentence(message)))].join(' ');
+  return [...new Set(found.map(({ message }) => `${capital(message)}.`))].join(' ');
 }
 
 /** Says what is wrong with something that has no field of its own to say it beside. */
@@ -86,8 +86,6 @@ export function ProblemAt({ at = '', isWhole = false }: { at?: string; isWhole?:
     </p>
   );
 }
-
-const sentence = (message: string): string => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
 
 const schemaAt = (schema: FieldSchema, path: Path): FieldSchema =>
   path.reduce<FieldSchema>((at, part) => (typeof part === 'number' ? at.items : at.properties?.[part]) ?? {}, schema);
