@@ -50,7 +50,7 @@ export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_
   const askSites = (calls: readonly SiteCall[], mode: number): Promise<unknown[]> =>
     script.run(
       [IDENTITY_PREFIX, ...calls.map(({ siteId }) => personsPrefix(siteId))],
-      [personsMax, mode, ...calls.map(({ questions }) => JSON.stringify(questions))],
+      [personsMax, mode, ...calls.map(({ questions }) => toText(questions))],
     ) as Promise<unknown[]>;
   const resolveSite = sharedScripts((calls) => askSites(calls, RESOLVING));
   const restoreSite = (siteId: string, questions: readonly object[]) => askSites([{ siteId, questions }], RESTORING);
@@ -118,6 +118,12 @@ export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_
 interface SiteCall {
   siteId: string;
   questions: readonly object[];
+}
+
+/** What most small sites ask, of which one call holds many, is written as briefly as the script reads it. */
+function toText(questions: readonly object[]): string {
+  const [only] = questions as { p?: string[] }[];
+  return questions.length === 1 && only?.p !== undefined ? only.p.join(' ') : JSON.stringify(questions);
 }
 
 interface Waiting extends SiteCall {
