@@ -1,3 +1,4 @@
+import { benchClickhouse } from './clickhouse/bench.ts';
 import { benchEdge } from './edge/bench.ts';
 import { benchEngage } from './engage/bench.ts';
 import { benchFlow } from './flow/bench.ts';
@@ -6,6 +7,7 @@ import { benchQuery } from './query/bench.ts';
 import { benchQuestions } from './questions/bench.ts';
 
 const BENCHES: Record<string, () => Promise<void>> = {
+  clickhouse: benchClickhouse,
   edge: benchEdge,
   engage: benchEngage,
   flow: benchFlow,

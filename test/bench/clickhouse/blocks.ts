@@ -1,0 +1,90 @@
+import { hash } from 'node:crypto';
+import { type ColumnarEvent, columnarEvents } from '#infra/clickhouse/event_columns.ts';
+import { basePersonId } from '#pipelines/identity/identity.ts';
+import type { Event } from '#schemas/event.ts';
+import { type EncodedEvent, encodeEvent, encodePerson } from '#schemas/event_batch.ts';
+import { webEvents } from '../edge/body.ts';
+
+const SITE = 'flow-bench';
+const PARTITIONS = 12;
+const PER_REQUEST = 50;
+const EMAIL_SHA256 = hash('sha256', 'visitor@example.com', 'hex');
+const NO_IDENTIFIERS = {
+  email_google: null,
+  email_stripped: null,
+  phone: null,
+  phone_digits: null,
+  first_name: null,
+  first_name_google: null,
+  last_name: null,
+  last_name_google: null,
+  external_id: null,
+};
+
+interface Sent {
+  event: string;
+  uuid: string;
+  distinct_id: string;
+  properties: Record<string, unknown>;
+}
+
+/**
+ * Blocks of rows as the warehouse makes them of the events that the other benches send, fifty of a visitor in a record, at
+ * a steady rate from a given time on.
+ */
+export function blockMaker(rows: number, eventsPerSecond: number, fromMs: number): () => ColumnarEvent[] {
+  let made = 0;
+  const record = (): EncodedEvent[] => {
+    const number = made / PER_REQUEST;
+    const receivedAtMs = fromMs + Math.floor((made * 1000) / eventsPerSecond);
+    made += PER_REQUEST;
+    return (webEvents(PER_REQUEST) as Sent[]).map((sent, index) =>
+      encoded(sent, receivedAtMs, { partition: number % PARTITIONS, offset: Math.floor(number / PARTITIONS), index }),
+    );
+  };
+  return () => {
+    const views: EncodedEvent[] = [];
+    while (views.length < rows) views.push(...record());
+    return columnarEvents(views, (_site, sha256) => sha256).rows;
+  };
+}
+
+function encoded(sent: Sent, receivedAtMs: number, coordinate: EncodedEvent['coordinate']): EncodedEvent {
+  const { value = null, currency = null, email, ...properties } = sent.properties as Record<string, string>;
+  const event: Event = {
+    site_id: SITE,
+    event_id: sent.uuid,
+    distinct_id: sent.distinct_id,
+    received_at: receivedAtMs,
+    event: sent.event,
+    timestamp: receivedAtMs - Math.floor(Math.random() * 20),
+    original_timestamp: null,
+    mode: 'online',
+    action_source: 'website',
+    caller: 'server',
+    identify: false,
+    identifiers: email === undefined ? null : { ...NO_IDENTIFIERS, email: EMAIL_SHA256 },
+    city: null,
+    state: null,
+    zip: null,
+    country: null,
+    client_ip: null,
+    client_user_agent: null,
+    value: value === null ? null : Number(value),
+    currency,
+    order_id: null,
+    properties: JSON.stringify(properties),
+    previous_distinct_id: null,
+    further_identifiers: [],
+    key_id: 'k'.repeat(16),
+  };
+  return {
+    coordinate,
+    personBytes: encodePerson({ person_id: basePersonId(SITE, sent.distinct_id), identifiers: null }),
+    eventBytes: encodeEvent(event),
+    siteId: SITE,
+    eventId: sent.uuid,
+    distinctId: sent.distinct_id,
+    receivedAtMs,
+  };
+}
