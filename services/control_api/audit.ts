@@ -62,7 +62,7 @@ const dataReadShape = Type.Object({
   site_id: idField('Whose people'),
   kind: Type.String({
     description:
-      'What was asked: timeline, actors, live, sql, event, dead_letter, or a question of many that singles people out',
+      'Kind of query: timeline, actors, live, sql, event, dead_letter, or a query that singles people out',
   }),
   format: Type.Enum(['json', 'csv', 'parquet']),
   reads: Type.Integer({ description: 'How many times', minimum: 1 }),

@@ -162,5 +162,5 @@ export type AttemptItem = Static<typeof attemptShape>;
 
 export const attemptsShape = Type.Object({
   items: Type.Array(attemptShape, { description: 'Of the last 30 days, the newest first' }),
-  as_of: timeField('When ClickHouse was asked'),
+  as_of: timeField('When ClickHouse was queried'),
 });

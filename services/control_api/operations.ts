@@ -22,7 +22,7 @@ export type StageItem = Static<typeof stageShape>;
 
 export const stagesShape = Type.Object({
   items: Type.Array(stageShape),
-  as_of: timeField('When Kafka was asked'),
+  as_of: timeField('When Kafka was read'),
   not_seen: Type.Array(Type.String(), { description: 'What is not seen from here, and where it is' }),
 });
 export type StagesAnswer = Static<typeof stagesShape>;
@@ -37,7 +37,7 @@ export const runningQueryShape = Type.Object({
   id: queryId,
   site_id: nullable(idField('The site that it is about'), { description: 'Null: all sites' }),
   kind: Type.String({ description: 'The last part of its path: `funnel`, `sql`, ...' }),
-  asked_by: Type.String({ description: 'Label of who asked' }),
+  asked_by: Type.String({ description: 'Label of who requested it' }),
   running_ms: countField('For how long ClickHouse has been at work on it'),
   rows_read: countField('Rows read by now, of all servers'),
   memory_bytes: countField('Memory that it has now, of all servers'),
@@ -46,7 +46,7 @@ export type RunningQueryItem = Static<typeof runningQueryShape>;
 
 export const runningQueriesShape = Type.Object({
   items: Type.Array(runningQueryShape, { description: 'The longest first' }),
-  as_of: timeField('When ClickHouse was asked'),
+  as_of: timeField('When ClickHouse was queried'),
 });
 
 export const runningQueryParams = closed({ id: queryId });

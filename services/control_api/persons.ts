@@ -88,7 +88,7 @@ export const erasureShape = Type.Object({
   }),
   detail: Type.String({ description: 'What it waits for, by a stable code; empty where it does not wait' }),
   asked_by: Type.String({ description: 'A user, or the label of an admin token' }),
-  asked_at: timeField('When it was asked for'),
+  asked_at: timeField('When it was requested'),
   done_at: nullable(timeField('When it was done'), { description: 'Null: it is not yet' }),
   suppressed_until: nullable(timeField('Until when their events are dropped'), { description: 'Null: it is not done' }),
   erased: Type.Array(Type.Object({ place: Type.String(), count: countField('Rows, keys or records') }), {

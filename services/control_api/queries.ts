@@ -25,7 +25,7 @@ const questionFields = {
   name: nameField('What people call it'),
   query: Type.String({
     pattern: '^[a-z]{1,32}$',
-    description: 'What is asked: the last part of a path of `/v1/query`',
+    description: 'Kind of query: the last part of a path of `/v1/query`',
   }),
   question: Type.Record(Type.String(), Type.Unknown(), { description: 'The body that is sent there' }),
 };

@@ -164,7 +164,7 @@ export const replayShape = Type.Object({
   dry_run: dryRun,
   force,
   wanted,
-  created_at: timeField('When it was asked for'),
+  created_at: timeField('When it was requested'),
   state: Type.Enum(['waiting', 'counting', 'sending', 'draining', 'paused', 'done', 'cancelled', 'failed'], {
     description: 'What it does. draining: all is written, and delivery takes it',
   }),

@@ -260,7 +260,7 @@ export const usageShape = Type.Object({
     }),
     { description: 'Every day of the month up to now' },
   ),
-  as_of: timeField('When ClickHouse was asked'),
+  as_of: timeField('When ClickHouse was queried'),
 });
 export type UsageAnswer = Static<typeof usageShape>;
 

@@ -113,7 +113,7 @@ export const userChange = closed({
 const sessionItemShape = Type.Object({
   id: hashField('The session'),
   created_at: timeField('When it began'),
-  seen_at: timeField('When something was last asked in it, to the minute'),
+  seen_at: timeField('When it last made a request, to the minute'),
   network: Type.String({ description: 'Where it began: an IPv4 address, or the /48 of an IPv6 address' }),
   browser: Type.String({ description: 'Browser and system' }),
   current: Type.Boolean({ description: 'Whether it is the one that asks' }),
@@ -176,7 +176,7 @@ export const whoShape = Type.Object({
       id: Type.String(),
       created_at: timeField('When it began'),
       ends_at: timeField('When it ends at the latest'),
-      idle_ends_at: timeField('When it ends unless something is asked before'),
+      idle_ends_at: timeField('When it ends without a further request'),
     }),
     { description: 'Null: an admin token asks' },
   ),

@@ -169,7 +169,7 @@ const ROUTES: DocumentedRoute[] = [
     path: '/v1/tls-check',
     operationId: 'tlsCheck',
     tag: 'Operation',
-    summary: 'Whether a domain is claimed and verified, asked before a certificate is issued for it',
+    summary: 'Whether a domain is claimed and verified, checked before a certificate is issued for it',
     query: Type.Object({ domain: Type.String() }),
     responses: [
       { status: 200, description: 'It is', schema: Type.Object({ allowed: Type.Literal(true) }) },

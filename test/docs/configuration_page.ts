@@ -3,7 +3,7 @@ import type { Variable, VariableFacts } from '#infra/config/environment.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 
 const TABLE = /(<!-- variables: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
-const HEAD = ['variable', 'default', 'value', 'meaning'];
+const HEAD = ['variable', 'value (default)', 'meaning'];
 
 /**
  * The page with its tables made anew from the schemas; what stands between them is left as it is.
@@ -32,7 +32,7 @@ function table(rows: readonly string[][]): string {
 
 function row({ facts, nullable }: Variable): string[] {
   const { variable, allowed, description } = facts;
-  return [`\`${variable}\``, defaultOf(facts, nullable), shortened(allowed), description];
+  return [`\`${variable}\``, `${shortened(allowed)}${defaultOf(facts, nullable)}`, description];
 }
 
 /** What a value may be, without the words that only complete a sentence of a fault. */
@@ -44,13 +44,16 @@ function shortened(allowed: string): string {
     .replace(/,( several)?( with different ids)? separated by commas/, ', ...');
 }
 
+/** In parentheses, as `, required (`npm start`: ...)`; nothing where a variable may be left out and has no default. */
 function defaultOf(facts: VariableFacts, nullable: boolean): string {
-  const start = facts.startDefault === undefined ? '' : `; \`npm start\`: ${facts.startDefault}`;
-  return `${facts.defaultText ?? shown(facts.default, nullable)}${start}`;
+  const isRequired = facts.default === undefined && facts.defaultText === undefined && !nullable;
+  const start = facts.startDefault === undefined ? [] : [`\`npm start\`: ${facts.startDefault}`];
+  const values = [...shown(facts), ...start];
+  return `${isRequired ? ', required' : ''}${values.length === 0 ? '' : ` (${values.join('; ')})`}`;
 }
 
-function shown(value: VariableFacts['default'], nullable: boolean): string {
-  if (value === undefined) return nullable ? 'none' : 'none, required';
-  const text = value.toString();
-  return text === '' ? 'none' : `\`${text}\``;
+function shown({ default: value, defaultText }: VariableFacts): string[] {
+  if (defaultText !== undefined) return defaultText === 'none' ? [] : [defaultText];
+  const text = value?.toString() ?? '';
+  return text === '' ? [] : [`\`${text}\``];
 }

@@ -36,9 +36,9 @@ test("the page has every code of a single call of Segment's and PostHog's routes
   expect(tableRows(section('errors.md', "Segment's and PostHog's routes")).sort()).toEqual(expected.sort());
 });
 
-/** 404 of what is not there and 409 of what is there already: their names say it all, so the page lists them. */
+/** 404 of what is not there, 409 of what is there already, 503 of what does not respond: names that say it all are listed. */
 const isListed = (code: string, status: number): boolean =>
-  (status === 404 && code.endsWith('_unknown')) || (status === 409 && code.endsWith('_exists'));
+  (status === 404 && code.endsWith('_unknown')) || (status === 409 && code.endsWith('_exists')) || status === 503;
 
 test('the page has every code of the control service, with its status and message, and no other', () => {
   const text = section('errors.md', 'Codes of the control service');
@@ -47,7 +47,7 @@ test('the page has every code of the control service, with its status and messag
   );
   const expected = (rows ?? []).map(([code, { status, message }]) => `\`${code}\` | ${status} | ${message}`);
   expect(tableRows(text).sort()).toEqual(expected.sort());
-  const named = [404, 409].flatMap((status) => {
+  const named = [404, 409, 503].flatMap((status) => {
     const [, list = ''] = new RegExp(`^- \\*\\*${status}\\*\\*([^]*?)\\n(?:-|\\n)`, 'm').exec(text) ?? [];
     return [...list.matchAll(/`(\w+)`/g)].map(([, code]) => `${status} ${code}`);
   });

@@ -28,7 +28,7 @@ export const deliveryRoutes = resource('Destinations', [
     query: api.healthQuery,
     success: {
       status: 200,
-      schema: Type.Object({ items: Type.Array(api.healthShape), as_of: timeField('When ClickHouse was asked') }),
+      schema: Type.Object({ items: Type.Array(api.healthShape), as_of: timeField('When ClickHouse was queried') }),
       description: 'Destinations of which there are outcomes',
     },
     prepare({ query }, { nowMs, may, principal }) {

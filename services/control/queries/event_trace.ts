@@ -141,7 +141,7 @@ export const eventTraceRoutes = resource('Queries', [
     success: {
       status: 200,
       schema: Type.Object(
-        { ...eventTraceShape.properties, as_of: timeField('When ClickHouse was asked') },
+        { ...eventTraceShape.properties, as_of: timeField('When ClickHouse was queried') },
         { examples: [EVENT_TRACE_EXAMPLE] },
       ),
       description: 'What is known of it',

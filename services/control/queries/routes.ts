@@ -82,7 +82,7 @@ function requestOf(question: Question, input: Input, context: RequestContext): P
 }
 
 function withAsOf(answer: TObject): TSchema {
-  return Type.Object({ ...answer.properties, as_of: timeField('When ClickHouse was asked') });
+  return Type.Object({ ...answer.properties, as_of: timeField('When ClickHouse was queried') });
 }
 
 /** An example for each of them, by operation. */

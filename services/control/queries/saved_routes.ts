@@ -194,7 +194,7 @@ export const savedAnswerRoutes = resource('Queries', [
     }),
     success: {
       status: 200,
-      schema: Type.Object({ as_of: timeField('When ClickHouse was asked') }, { additionalProperties: true }),
+      schema: Type.Object({ as_of: timeField('When ClickHouse was queried') }, { additionalProperties: true }),
       description: 'What the path of its `query` answers',
       otherwise: OTHER_FORMATS,
     },

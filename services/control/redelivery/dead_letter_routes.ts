@@ -71,7 +71,7 @@ export const deadLetterRoutes = resource('Dead letters', [
   route('POST', `${base}/resend`, 'resendDeadLetters', {
     access: ofListed('dead_letters.change'),
     summary:
-      'Send dead letters in again, those of deliveries to their destination: each once, however often it is asked',
+      'Send dead letters in again, those of deliveries to their destination: each once, however often it is requested',
     body: api.deadLettersBody,
     success: { status: 200, schema: api.resendShape, description: 'What became of each' },
     errors: [...READING_ERRORS, 'settings_not_stored'],

@@ -62,7 +62,7 @@ export function createSpamWatch(guard: EngageGuard, metrics: Metrics): SpamWatch
     'kind',
     'reason',
   ]);
-  const challenges = metrics.counter('svc_edge_engage_challenges_total', 'Submissions asked for a proof of work', []);
+  const challenges = metrics.counter('svc_edge_engage_challenges_total', 'Submissions answered with a challenge', []);
   const unguarded = metrics.counter(
     'svc_edge_engage_unguarded_total',
     'Submissions that could not be compared with those before',
