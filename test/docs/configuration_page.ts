@@ -40,7 +40,9 @@ function shortened(allowed: string): string {
   return allowed
     .replace(/^a whole number from (\d+)$/, '$1 or more')
     .replace(/^a whole number from /, '')
-    .replace(/^an? (?!whole)/, '')
+    .replace(/^(?:an?|the) (?!whole)/, '')
+    .replace('http or https URL', 'URL')
+    .replace('true or false', 'flag')
     .replace(/,( several)?( with different ids)? separated by commas/, ', ...');
 }
 
