@@ -40,5 +40,5 @@ test('README.md names every code, and no other', () => {
   const [, readme = ''] = readFileSync(`${PACKAGE}README.md`, 'utf8').split('\n## Codes\n');
   const lists = readme.split('\n- ').map((item) => item.split('**: ')[1] ?? '');
   const named = lists.flatMap((list) => [...list.matchAll(/`(\w+)`/g)].map(([, code]) => code));
-  expect(named.sort()).toEqual(Object.keys(PROBLEMS).sort());
+  expect(new Set(named)).toEqual(new Set(Object.keys(PROBLEMS)));
 });
