@@ -60,7 +60,7 @@ export const WAREHOUSE = Type.Object({
     default: KEPT_DAYS,
     maximum: DAYS_MAX,
     description:
-      'Days for which events are kept, and two years more their hourly counts; `0`: for ever ([retention](operations.md#retention)).',
+      'Days for which events are kept; `0`: for ever ([retention](operations.md#retention)).',
   }),
   outcomeDays: integer('WAREHOUSE_OUTCOME_DAYS', {
     default: KEPT_DAYS,
