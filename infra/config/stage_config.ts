@@ -59,8 +59,7 @@ export const WAREHOUSE = Type.Object({
   eventDays: integer('WAREHOUSE_EVENT_DAYS', {
     default: KEPT_DAYS,
     maximum: DAYS_MAX,
-    description:
-      'Days for which events are kept; `0`: for ever ([retention](operations.md#retention)).',
+    description: 'Days for which events are kept; `0`: for ever ([retention](operations.md#retention)).',
   }),
   outcomeDays: integer('WAREHOUSE_OUTCOME_DAYS', {
     default: KEPT_DAYS,

@@ -61,8 +61,7 @@ const dataReadShape = Type.Object({
   read_by: Type.String({ description: 'Label of the admin token, or user:ID of a user' }),
   site_id: idField('Whose people'),
   kind: Type.String({
-    description:
-      'Kind of query: timeline, actors, live, sql, event, dead_letter, or a query that singles people out',
+    description: 'Kind of query: timeline, actors, live, sql, event, dead_letter, or a query that singles people out',
   }),
   format: Type.Enum(['json', 'csv', 'parquet']),
   reads: Type.Integer({ description: 'How many times', minimum: 1 }),
