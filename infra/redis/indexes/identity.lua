@@ -4,7 +4,7 @@
 -- w: the node by which b is claimed or absent, y: whether that yields to a claim before it, k: whether anybody could have said it,
 -- as the key is a browser's} and of
 -- lookups {p: persons}, which say nothing and are answered with a list: false for a person of whom nothing is known; {g: persons} is
--- answered with all who are one with any of them. One lookup alone is the persons' ids, apart by spaces, as it costs half of a list.
+-- answered with all who are one with any of them. A lookup of one person and nothing else is the bare id.
 -- To restore, the index need not be whole, a question may have o, a person that b was found to be part of, v, the version of
 -- that, or d, what was decided of its node ('joined', 'capped', or 'unknown' where nobody wrote it down), with h, whether
 -- browsers' keys alone had said it (absent where nobody wrote that down), and nothing is answered. Answers a list for each site, or
@@ -508,14 +508,8 @@ local function answer(question)
   return { leader, known, flat, #flat > 0 and version() or '0', capped, others, hearsay }
 end
 
-local function words_of(text)
-  local words = {}
-  for word in string.gmatch(text, '%S+') do words[#words + 1] = word end
-  return words
-end
-
 local function answers_to(text)
-  if string.byte(text) ~= JSON_LIST then return { look_up(words_of(text)) } end
+  if string.byte(text) ~= JSON_LIST then return { look_up({ text }) } end
   local answers = {}
   for index, question in ipairs(cjson.decode(text)) do
     if splitting then

@@ -120,10 +120,12 @@ interface SiteCall {
   questions: readonly object[];
 }
 
-/** What most small sites ask, of which one call holds many, is written as briefly as the script reads it. */
+/** What most small sites ask, of which one call holds many, needs no JSON. */
 function toText(questions: readonly object[]): string {
   const [only] = questions as { p?: string[] }[];
-  return questions.length === 1 && only?.p !== undefined ? only.p.join(' ') : JSON.stringify(questions);
+  const [person] = only?.p ?? [];
+  const isOnePerson = questions.length === 1 && only?.p?.length === 1;
+  return isOnePerson && person !== undefined ? person : JSON.stringify(questions);
 }
 
 interface Waiting extends SiteCall {
