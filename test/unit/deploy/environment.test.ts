@@ -105,7 +105,7 @@ test('what is secret and what is never set are variables that there are', () => 
 
 /** Public addresses, and what only the command line and the tests read. */
 const NOT_SECRET =
-  /^(?:CONTROL_(?:PUBLIC|EDGE)_URL|SCHEMA_REGISTRY_URL|EDGE_LOADER_\w+|DELIVERY_.+|SVC_\w+|\w+_LABEL|RATE_LIMIT_\w+|CONTROL_HOSTS)$/;
+  /^(?:CONTROL_(?:PUBLIC|EDGE)_URL|SCHEMA_REGISTRY_URL|EDGE_LOADER_\w+|DELIVERY_.+|(?:SVC|AWS)_\w+|\w+_LABEL|RATE_LIMIT_\w+|CONTROL_HOSTS)$/;
 
 test('whatever is named as a secret counts as one', () => {
   const named = VARIABLES.filter(
