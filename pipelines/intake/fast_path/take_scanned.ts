@@ -10,13 +10,14 @@ import { type EventWarning, type IntakeRequest, idCountries, type Visitor, visit
 import { propertiesText, readCurrency, readOrderId } from '../columns.ts';
 import { readUuid } from '../event_id.ts';
 import { cleanEventName, readEventName, readShortText } from '../rejections.ts';
-import { isIdentifyName, siteRules } from '../site_rules.ts';
+import { isIdentifyName } from '../site_rules.ts';
 import { readTimestamp } from '../timestamp.ts';
 import type { ScannedEvent } from './scan_body.ts';
 
-/** Whether a caller's events may be taken by the fast path: it removes nothing that only some sites want gone, and knows no rules. */
+/** Whether a caller's events may be taken by the fast path: it removes nothing that only some sites want gone, and asks no rule for properties. */
 export function mayScan(site: Site, { caller }: ApiKey, gpc: boolean): boolean {
-  return site.mode === 'online' && siteRules(site).blocks.length === 0 && !(gpc && caller === 'browser');
+  const blocksByProperty = site.block_rules.some(({ kind }) => kind === 'property');
+  return site.mode === 'online' && !blocksByProperty && !(gpc && caller === 'browser');
 }
 
 interface Taken {
@@ -65,7 +66,7 @@ function take(scanned: ScannedEvent, call: IntakeRequest): Taken | null {
     scanned.order_id === null ? null : readOrderId(scanned.of(scanned.order_id), identitySecret, countries, budget);
   if (!areClean(scanned, call.countries, budget)) return null;
   const visitor = visitorIn(call, scanned.distinct_id === null ? null : scanned.of(scanned.distinct_id));
-  if (visitor === null) return null;
+  if (visitor === null || isBlocked(scanned, sentName, visitor, call)) return null;
   const event: Event = {
     site_id: site.site_id,
     event_id: uuid,
@@ -142,6 +143,21 @@ function keepClean(text: string, steps: number): void {
   if (cleanTexts.size >= KEPT_MAX) cleanTexts.clear();
   // A copy, as a part of the body would keep the whole.
   cleanTexts.set(Buffer.from(text).toString(), steps);
+}
+
+function isBlocked(scanned: ScannedEvent, event: string, visitor: Visitor, call: IntakeRequest): boolean {
+  const { context, rules, peer } = call;
+  if (rules.blocks.length === 0) return false;
+  const sentId = scanned.distinct_id === null ? null : readShortText(scanned.of(scanned.distinct_id));
+  const facts = {
+    clientIp: peer.ip,
+    userAgent: peer.userAgent,
+    country: context.caller === 'browser' ? context.country : null,
+    event,
+    distinctIds: [sentId, visitor.distinctId],
+    properties: {},
+  };
+  return rules.blocks.some((blocks) => blocks(facts));
 }
 
 function textOf(scanned: ScannedEvent): string {

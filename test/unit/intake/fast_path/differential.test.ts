@@ -4,6 +4,7 @@ import { ScannedEvent, scanBody } from '#pipelines/intake/fast_path/scan_body.ts
 import { processBatch, readEnvelope } from '#pipelines/intake/take_event.ts';
 import * as keyWords from '#pipelines/privacy/key_words.ts';
 import { encodeEvents } from '#schemas/event_batch.ts';
+import type { Site } from '#schemas/setting.ts';
 import { parseJson } from '#services/edge/body.ts';
 import { cases, testSeed } from '#test/harness/environment.ts';
 import { chanceOf } from '#test/harness/hostile/random.ts';
@@ -16,7 +17,21 @@ const BODIES_OF_FUZZ = 1_000_000;
 const FUZZ_MS_MAX = 30 * 60_000;
 const isFuzz = cases(1) > 1;
 
+const BLOCK_RULES: Site['block_rules'] = [
+  { kind: 'ip', value: '192.0.2.0/24', property: null },
+  { kind: 'event', value: 'view_*', property: null },
+  { kind: 'distinct_id', value: 'order-2001', property: null },
+];
 const CONTEXTS: readonly IntakeContext[] = [
+  browser({ site: siteWith({ block_rules: BLOCK_RULES }) }),
+  server({
+    site: siteWith({
+      block_rules: [
+        { kind: 'country', value: 'DE', property: null },
+        { kind: 'user_agent', value: '*curl*', property: null },
+      ],
+    }),
+  }),
   browser(),
   browser({ site: siteWith({ default_country: 'DE', server_only_events: ['purchase'] }), country: 'FR' }),
   server(),
