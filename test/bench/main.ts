@@ -2,18 +2,25 @@ import { benchClickhouse } from './clickhouse/bench.ts';
 import { benchEdge } from './edge/bench.ts';
 import { benchEngage } from './engage/bench.ts';
 import { benchFlow } from './flow/bench.ts';
+import { benchMemory } from './memory/bench.ts';
 import { benchPersons } from './persons/bench.ts';
 import { benchQuery } from './query/bench.ts';
 import { benchQuestions } from './questions/bench.ts';
+import { compare } from './results.ts';
+import { benchCatchup, benchStages } from './stages/bench.ts';
 
-const BENCHES: Record<string, () => Promise<void>> = {
+const BENCHES: Record<string, () => void | Promise<void>> = {
   clickhouse: benchClickhouse,
   edge: benchEdge,
-  engage: benchEngage,
+  stages: benchStages,
+  catchup: benchCatchup,
   flow: benchFlow,
+  memory: benchMemory,
+  engage: benchEngage,
   persons: benchPersons,
   query: benchQuery,
   questions: benchQuestions,
+  compare: () => compare(process.argv[3] ?? '', process.argv[4] ?? ''),
 };
 
 const name = process.argv[2] ?? '';

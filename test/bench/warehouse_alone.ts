@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { startParts } from '#services/local/parts/parts.ts';
+import { say } from './results.ts';
 
 /** A ClickHouse server with our tables. */
 export interface Server {
@@ -35,10 +36,6 @@ export async function withWarehouse(
     await stop();
     if (folder === null) rmSync(dataDir, { recursive: true, force: true });
   }
-}
-
-export function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }
 
 /** The first row of an answer. */

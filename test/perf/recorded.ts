@@ -4,7 +4,9 @@ import { expect } from 'vitest';
 import { isRecording } from './config.ts';
 import { cpuMsOf } from './linear.ts';
 
-const FILE = new URL('./recorded.json', import.meta.url);
+const RECORDED = new URL('./recorded.json', import.meta.url);
+/** CPU of each stage for an event, in floors. */
+export const BUDGET = new URL('./budget.json', import.meta.url);
 /** What is as slow as this beside the recorded run is slower by more than a machine's moods. */
 const TIMES_MAX = 2.5;
 /** Less is not told apart. */
@@ -16,14 +18,20 @@ const MS_MIN = 20;
  * that needs it.
  *
  * @param timesMax So many times what was recorded fails.
+ * @param file Where it is recorded.
  */
-export function compare(name: string, metrics: Readonly<Record<string, number>>, timesMax = 1.5): void {
-  const recorded = JSON.parse(readFileSync(FILE, 'utf8')) as Record<string, number>;
+export function compare(
+  name: string,
+  metrics: Readonly<Record<string, number>>,
+  timesMax = 1.5,
+  file = RECORDED,
+): void {
+  const recorded = JSON.parse(readFileSync(file, 'utf8')) as Record<string, number>;
   const now = Object.entries(metrics).map(([metric, value]) => [`${name}: ${metric}`, value] as const);
   if (isRecording()) {
     const rounded = now.map(([key, value]) => [key, Number(value.toPrecision(3))] as const);
     const sorted = Object.entries({ ...recorded, ...Object.fromEntries(rounded) }).sort(([a], [b]) => (a < b ? -1 : 1));
-    writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);
+    writeFileSync(file, `${JSON.stringify(Object.fromEntries(sorted), null, 2)}\n`);
     return;
   }
   const rows = now.map(([key, value]) => ({ key, value, times: value / (recorded[key] ?? Number.NaN) }));

@@ -26,7 +26,7 @@ export const EDGE_NODE_ARGS = ['--max-semi-space-size=32', '--initial-old-space-
  * with the heap's own limit, which is five times what lives, they are collected with the young generation. On the process's
  * own thread, as for the edge. At 8,000 events/s: dedup 24.9 -> 17 CPU seconds per million events, identity 23.8 -> 14.5.
  */
-const STAGE_NODE_ARGS = [
+export const STAGE_NODE_ARGS = [
   '--max-semi-space-size=32',
   '--external-memory-accounted-in-global-limit',
   '--heap-growing-percent=400',

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { insertBlock, select, type Warehouse } from '#infra/clickhouse/client.ts';
 import { cpuOf } from '../cpu.ts';
-import { one, partsOf, type Server, say, withWarehouse } from '../warehouse_alone.ts';
+import { say } from '../results.ts';
+import { one, partsOf, type Server, withWarehouse } from '../warehouse_alone.ts';
 import { blockMaker } from './blocks.ts';
 
 const EVENTS_PER_SECOND = 20_000;

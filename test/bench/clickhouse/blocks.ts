@@ -3,7 +3,7 @@ import { type ColumnarEvent, columnarEvents } from '#infra/clickhouse/event_colu
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import type { Event } from '#schemas/event.ts';
 import { type EncodedEvent, encodeEvent, encodePerson } from '#schemas/event_batch.ts';
-import { webEvents } from '../edge/body.ts';
+import { serverEvents } from '../traffic.ts';
 
 const SITE = 'flow-bench';
 const PARTITIONS = 12;
@@ -38,7 +38,7 @@ export function blockMaker(rows: number, eventsPerSecond: number, fromMs: number
     const number = made / PER_REQUEST;
     const receivedAtMs = fromMs + Math.floor((made * 1000) / eventsPerSecond);
     made += PER_REQUEST;
-    return (webEvents(PER_REQUEST) as Sent[]).map((sent, index) =>
+    return (serverEvents(PER_REQUEST) as Sent[]).map((sent, index) =>
       encoded(sent, receivedAtMs, { partition: number % PARTITIONS, offset: Math.floor(number / PARTITIONS), index }),
     );
   };

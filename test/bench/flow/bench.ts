@@ -5,11 +5,11 @@ import { type RunningService, startService } from '#test/harness/service.ts';
 import { openSettings } from '#test/harness/settings.ts';
 import { until } from '#test/harness/until.ts';
 import { cpuOf } from '../cpu.ts';
+import { benchOptions, openMetrics, report, say } from '../results.ts';
 import { partsMade, type Watch, watchEvents } from './seen.ts';
-import { sendAtRate } from './sender.ts';
+import { sendWithProbes } from './sender.ts';
 
 const RATES = [200, 20_000];
-const BENCH = { warmMs: 15_000, runMs: 60_000 };
 const PROBE_EVERY_MS = 100;
 /** What is behind at the end is waited for, so that a rate that cannot be kept shows. */
 const CAUGHT_UP_MS = 180_000;
@@ -22,10 +22,14 @@ const NO_DELIVERY = 'ga4';
  * own without deliveries: times, parts made by the inserts, and CPU time of each process.
  */
 export async function benchFlow(): Promise<void> {
+  const { times, rate: chosen, json } = benchOptions('flow', { rounds: 1, seconds: 60 });
   const scratch = await makeScratch();
   try {
     await withFlow(`${scratch.path}/flow`, async (flow) => {
-      for (const rate of RATES) report(rate, await measureFlow(flow, rate, BENCH));
+      const metrics = openMetrics();
+      for (const rate of chosen === null ? RATES : [chosen])
+        noteFlow(rate, await measureFlow(flow, rate, { ...times, warmMs: times.runMs / 4 }), metrics.note);
+      report('flow', metrics.all(), json);
     });
   } finally {
     await scratch.clear();
@@ -82,7 +86,7 @@ const PARTS: Record<string, string> = {
 };
 
 /** The stages and the parts of a service, and this process, which sends and looks. */
-function processesOf({ ready, pid }: RunningService): Measured[] {
+export function processesOf({ ready, pid }: RunningService): Measured[] {
   const stages = Object.entries(ready.processes).flatMap(([name, stage]) =>
     stage.pid === null ? [] : [{ name, pid: stage.pid }],
   );
@@ -94,7 +98,7 @@ function processesOf({ ready, pid }: RunningService): Measured[] {
 }
 
 /** Sends events at a rate and waits until a query finds them. */
-export async function measureFlow(
+async function measureFlow(
   { service, site: { site, key } }: Flow,
   eventsPerSecond: number,
   { warmMs, runMs }: { warmMs: number; runMs: number },
@@ -104,7 +108,7 @@ export async function measureFlow(
   const options = { edge, key, eventsPerSecond, probeEveryMs: PROBE_EVERY_MS };
   const warm = new Map<string, number>();
   const watchWarm = watchEvents(clickhouse, { site, event: 'warm', probes: warm });
-  await sendAtRate({ ...options, durationMs: warmMs, probe: 'warm', probes: warm });
+  await sendWithProbes({ ...options, durationMs: warmMs, probe: 'warm', probes: warm });
   await allSeen(warm, watchWarm);
 
   const probe = `probe_${eventsPerSecond}`;
@@ -113,7 +117,7 @@ export async function measureFlow(
   const partsBefore = await partsMade(clickhouse);
   const countedMs = performance.now();
   const cpuBefore = new Map(processes.map(({ name, pid }) => [name, cpuOf(pid)]));
-  const sent = await sendAtRate({ ...options, durationMs: runMs, probe, probes });
+  const sent = await sendWithProbes({ ...options, durationMs: runMs, probe, probes });
   const partsAfter = await partsMade(clickhouse);
   // An edge that is behind answers for longer than is sent.
   const minutes = (performance.now() - countedMs) / 60_000;
@@ -137,7 +141,7 @@ async function allSeen(probes: ReadonlyMap<string, number>, { seen, stop }: Watc
 }
 
 interface Figures {
-  sent: Awaited<ReturnType<typeof sendAtRate>>;
+  sent: Awaited<ReturnType<typeof sendWithProbes>>;
   /** Sorted, from request to row, in milliseconds. */
   times: readonly number[];
   perMinute(table: string): number;
@@ -145,31 +149,27 @@ interface Figures {
   cpu: readonly { name: string; seconds: number }[];
 }
 
-function report(rate: number, { sent, times, perMinute, tables, cpu }: Figures): void {
+function noteFlow(
+  rate: number,
+  { sent, times, perMinute, tables, cpu }: Figures,
+  note: ReturnType<typeof openMetrics>['note'],
+): void {
   const at = (share: number): number =>
     times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
-  const failed = Object.keys(sent.failures).length === 0 ? '' : `, refused: ${JSON.stringify(sent.failures)}`;
-  const seconds = (ms: number): string => (ms / 1_000).toFixed(2);
-  say(
-    `\n${rate} events a second wanted: ${Math.round(sent.accepted / sent.seconds)} accepted a second for ${sent.seconds.toFixed(0)} s${failed}`,
-  );
-  say(
-    `  from request to row: median ${seconds(at(0.5))} s, p99 ${seconds(at(0.99))} s, most ${seconds(at(1))} s of ${times.length} looked for`,
-  );
-  const made = tables.map((table) => ({ table, parts: perMinute(table) })).filter(({ parts }) => parts > 0);
-  say(`  parts a minute: ${made.map(({ table, parts }) => `${table} ${parts.toFixed(0)}`).join(', ')}`);
-  const shown = cpu
-    .filter(({ seconds: used }) => used > 0.1)
-    .map(({ name, seconds: used }) => `${name} ${((used / sent.accepted) * 1e6).toFixed(1)}`);
-  say(`  CPU seconds per million: ${shown.join(', ')}`);
+  const name = (what: string): string => `${rate}/s: ${what}`;
+  note(name('accepted'), 'events/s', sent.accepted / sent.seconds);
+  for (const [what, count] of Object.entries(sent.failures)) note(name(`refused, ${what}`), 'requests', count);
+  note(name('to a row, median'), 'ms', at(0.5));
+  note(name('to a row, p99'), 'ms', at(0.99));
+  note(name('to a row, most'), 'ms', at(1));
+  const made = tables.map((table) => [table, perMinute(table)] as const).filter(([, parts]) => parts > 0);
+  for (const [table, parts] of made) note(name(`parts of ${table}`), 'a minute', parts);
+  for (const { name: process, seconds } of cpu)
+    note(name(`CPU of ${process}`), 's per million', (seconds / sent.accepted) * 1e6);
   const holds =
-    at(0.5) < GOALS.medianMs && at(0.99) < GOALS.p99Ms && made.every(({ parts }) => parts < GOALS.partsPerMinute);
+    at(0.5) < GOALS.medianMs && at(0.99) < GOALS.p99Ms && made.every(([, parts]) => parts < GOALS.partsPerMinute);
   say(
-    `  wanted: median under 2 s, p99 under 5 s, fewer than 60 parts a minute in every table: ${holds ? 'holds' : 'DOES NOT HOLD'}`,
+    `${rate}/s: median under 2 s, p99 under 5 s, fewer than 60 parts a minute in every table: ${holds ? 'holds' : 'DOES NOT HOLD'}`,
   );
   if (!holds) process.exitCode = 1;
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

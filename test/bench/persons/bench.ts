@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { type Server, say, withWarehouse } from '../warehouse_alone.ts';
+import { say } from '../results.ts';
+import { type Server, withWarehouse } from '../warehouse_alone.ts';
 import { fillTo } from './fill.ts';
 import { addSteadily } from './links.ts';
 import { allocatedMib, measureReload } from './reload.ts';

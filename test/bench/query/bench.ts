@@ -4,7 +4,8 @@ import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
 import { type FunnelQuery, funnelPlan } from '#pipelines/analytics/funnels/query.ts';
 import { funnelStatement } from '#pipelines/analytics/funnels/sql.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';
-import { partsOf, say, withWarehouse } from '../warehouse_alone.ts';
+import { say } from '../results.ts';
+import { partsOf, withWarehouse } from '../warehouse_alone.ts';
 import { EVENTS, FROM, fill, SITE, SITE_EVENTS, TO } from './fill.ts';
 
 const ROUNDS = 15;
