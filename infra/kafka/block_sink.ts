@@ -97,6 +97,8 @@ export interface SinkOptions<Row> extends Omit<ConsumeOptions, 'handlers' | 'onE
   nowMs(): number;
 }
 
+const isPlan = (metadata: string): boolean => readPlan(metadata) !== null;
+
 /** In flush intervals since the last block was begun: what waits is then written, whether a batch comes or not. */
 const OVERDUE_INTERVALS = 1.25;
 
@@ -128,12 +130,11 @@ class BlockSink<Row> {
     this.options = options;
     this.log = log;
     this.producer = producer;
-    this.offsets = createGroupOffsets(admin, groupId, log, logger);
+    this.offsets = createGroupOffsets(admin, groupId, log, logger, isPlan);
     this.watchdog = createWatchdog({ limitMs: watchdogMs ?? WATCHDOG_MS, onFatal });
     this.startedMs = options.nowMs();
     this.guard = createPoisonPillGuard({
-      commitMetadata: ({ topic, partition }, offset, metadata) =>
-        this.commitAll([{ topic, partition, offset, metadata }]),
+      commitMetadata: (batch, offset, metadata) => this.noteSearch(batch, offset, metadata),
       process: (batch) => this.gatherBatch(batch),
       processSearched: (batch, kind) => this.gatherSearched(batch, kind),
       deadLetter: deadLetter && ((batch) => this.deadLetterBatch(batch)),
@@ -163,6 +164,8 @@ class BlockSink<Row> {
     const found = await this.offsets.of(at);
     this.guard.acquired(at, found?.metadata ?? '');
     if (found === null) return null;
+    // Committed with the next block, or without one: a partition that gets no more records would seem to lag for ever.
+    if (found.isLost && found.metadata === '') this.open.set(nameOf(at), pendingFrom(found.offset, 0));
     const planned = topicIdOfPlan(found.metadata);
     const id = this.log.topicId(at.topic);
     // What was planned of a topic that was there before under the name is gone with it.
@@ -205,6 +208,13 @@ class BlockSink<Row> {
     await this.commitAll([{ topic, partition, offset: batch.records[0]?.offset ?? 0, metadata: '' }]);
     if (kind !== 'batch') await this.writeBlock(topic, [batch]);
     return undefined;
+  }
+
+  /** A plan stays until its block is finished: when an insert fails, its rows may have been written all the same. */
+  private async noteSearch({ topic, partition }: TopicPartition, offset: number, metadata: string): Promise<void> {
+    const own = this.offsets.ownOf({ topic, partition });
+    if (metadata === '' && own !== null && isPlan(own.metadata)) return;
+    await this.commitAll([{ topic, partition, offset, metadata }]);
   }
 
   /** Makes a dead letter of each record, and commits the offset behind them. */
@@ -303,19 +313,23 @@ class BlockSink<Row> {
   }
 
   private async commit(topic: string, parts: ReadonlyMap<number, PendingRows<Row>>): Promise<void> {
-    await this.commitAll([...parts].map(([partition, { next }]) => ({ topic, partition, offset: next, metadata: '' })));
+    const offsets = [...parts].map(([partition, { next }]) => ({ topic, partition, offset: next, metadata: '' }));
+    await this.commitAll(offsets, () => {
+      for (const [partition, { rows }] of parts) {
+        this.open.delete(nameOf({ topic, partition }));
+        this.options.committed(topic, partition, rows);
+      }
+    });
     failpoint('sink.after_commit');
-    for (const [partition, { rows }] of parts) {
-      this.open.delete(nameOf({ topic, partition }));
-      this.options.committed(topic, partition, rows);
-    }
   }
 
-  private async commitAll(offsets: readonly OffsetCommit[]): Promise<void> {
+  /** `committed` is called when that cannot fail any more, though the offset log may. */
+  private async commitAll(offsets: readonly OffsetCommit[], committed = (): void => undefined): Promise<void> {
     const consumption = await this.started.promise;
     // The coordinator first: it refuses what is another member's by now.
     await consumption.commitAll(offsets);
     for (const { offset, metadata, ...at } of offsets) this.offsets.passed(at, { offset, metadata });
+    committed();
     await this.producer.send(offsets.map((at) => this.log.recordOf(at, at)));
   }
 

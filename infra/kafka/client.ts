@@ -136,6 +136,9 @@ interface Cluster {
   addTargetTopic(topic: string): Promise<void>;
   refreshMetadata(): Promise<void>;
   refreshMetadataIfNecessary(): Promise<void>;
+  fetchTopicsOffset(
+    of: { topic: string; partitions: { partition: number }[]; fromBeginning: boolean }[],
+  ): Promise<{ partitions: { offset: string }[] }[]>;
   /** By the id of a broker the partitions that it leads. */
   findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>;
   findBroker(of: { nodeId: string }): Promise<Broker>;

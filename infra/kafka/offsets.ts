@@ -11,46 +11,66 @@ import type { OffsetLog } from './offset_log.ts';
 /** What a group has committed, as its coordinator, the offset log and this process know it. */
 export type GroupOffsets = ReturnType<typeof createGroupOffsets>;
 
+/** `isLost`: the group's coordinator says less, and is to be told again. */
+interface Believed extends Committed {
+  isLost?: true;
+}
+
 /**
  * The offsets of a group in a process that commits some of them. What was committed stands, whatever the coordinator says
  * later: it may answer by an early part of the offsets, or by none (decision 17). The committed offsets of a group that has
- * members only grow, and metadata without a change of the offset is written after the offset.
+ * members only grow, and metadata without a change of the offset is written after the offset; a plan (`isPlan`) last of all.
  */
-export function createGroupOffsets(admin: Admin, groupId: string, log: Pick<OffsetLog, 'of'>, logger: Logger) {
-  const own = new Map<string, Committed>();
+export function createGroupOffsets(
+  admin: Admin,
+  groupId: string,
+  log: Pick<OffsetLog, 'of' | 'topicId'>,
+  logger: Logger,
+  isPlan: (metadata: string) => boolean = () => false,
+) {
+  const own = new Map<string, Committed & { topicId: string }>();
 
-  /** What the coordinator says, unless the offset log is further. */
-  async function believed(at: TopicPartition): Promise<Committed | null> {
-    const [said, logged] = await Promise.all([committed(admin, groupId, at), log.of(at)]);
-    if (logged === null || logged.offset <= (said?.offset ?? -1)) return said;
-    logger.error(
-      { ...at, said: said?.offset ?? null, ...logged },
-      'committed offset lost, resuming from the offset log',
-    );
-    return logged;
+  /** This process's own does not count for a topic that was made anew. */
+  function ownOf(at: TopicPartition): Committed | null {
+    const found = own.get(nameOf(at));
+    return found === undefined || found.topicId !== log.topicId(at.topic) ? null : found;
+  }
+
+  function isFurther(logged: Committed, said: Committed | null): boolean {
+    if (said === null || said.offset !== logged.offset) return logged.offset > (said?.offset ?? -1);
+    return isPlan(logged.metadata) && !isPlan(said.metadata);
   }
 
   return {
-    passed(at: TopicPartition, passed: Committed): void {
-      own.set(nameOf(at), passed);
+    passed(at: TopicPartition, { offset, metadata }: Committed): void {
+      own.set(nameOf(at), { offset, metadata, topicId: log.topicId(at.topic) });
     },
+    /** What this process has committed last of a partition; null where it has nothing. */
+    ownOf,
     /**
-     * The highest offset that was committed, or null if none ever was. This process's own does not count if the topic ends
-     * before it, as one that was made anew does.
+     * The highest offset that was committed, or null if none ever was. What the coordinator does not say does not count if
+     * the topic ends before it: brokers before 3.1 give no ids by which one that was made anew is told.
      */
-    async of(at: TopicPartition): Promise<Committed | null> {
-      const said = await believed(at);
-      const mine = own.get(nameOf(at));
-      if (mine === undefined) return said;
-      if (said !== null && said.offset >= mine.offset) {
-        return said.offset === mine.offset && said.metadata === '' ? mine : said;
-      }
+    async of(at: TopicPartition): Promise<Believed | null> {
+      const [said, logged] = await Promise.all([committed(admin, groupId, at), log.of(at)]);
+      const mine = ownOf(at);
+      let found = logged !== null && isFurther(logged, said) ? logged : said;
+      if (mine !== null && isBehind(found, mine)) found = mine;
+      if (found === null || found === said) return said;
+      const { offset, metadata } = found;
+      if (offset === said?.offset) return { offset, metadata };
       const ends = (await topicOffsets(admin, at.topic)).find(({ partition }) => partition === at.partition);
-      if (mine.offset <= Number(ends?.high ?? 0)) return mine;
-      own.delete(nameOf(at));
-      return said;
+      if (offset > Number(ends?.high ?? 0)) return said;
+      const facts = { ...at, said: said?.offset ?? null, offset, metadata };
+      logger.error(facts, 'committed offset lost, resuming from the offset log');
+      return { offset, metadata, isLost: true };
     },
   };
+}
+
+function isBehind(found: Committed | null, mine: Committed): boolean {
+  if (found === null || found.offset !== mine.offset) return mine.offset > (found?.offset ?? -1);
+  return found.metadata === '';
 }
 
 /** The group's committed offset; null where none was ever committed. */

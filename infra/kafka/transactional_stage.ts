@@ -116,7 +116,7 @@ interface Stage {
 
 /** What one partition has to commit: records, and the offset to go on from. */
 interface Part {
-  batch: InBatch;
+  batch: Pick<InBatch, 'topic' | 'partition' | 'owned'>;
   outputs: readonly OutRecord[];
   next: number;
   /** If not empty, nothing is sent: only this is written at the offset. */
@@ -149,10 +149,12 @@ class PartitionGroup {
     const producer = await this.turn.run(() => this.takeTransactionalId(generation));
     const found = await this.stage.offsets.of(at);
     this.acquired.set(at.partition, producer);
+    // A partition that gets no more records would seem to lag for ever.
+    if (found?.isLost) await this.commitMetadata({ ...at, owned: () => true }, found.offset, found.metadata);
     return found;
   }
 
-  commitMetadata(batch: InBatch, next: number, metadata: string): Promise<void> {
+  commitMetadata(batch: Part['batch'], next: number, metadata: string): Promise<void> {
     return this.gather.run(async () => ({ batch, outputs: [], next, metadata }));
   }
 
@@ -178,7 +180,7 @@ class PartitionGroup {
   }
 
   /** Whether the process may still commit the batch under the transactional id that it holds. */
-  private isOurs(batch: InBatch): boolean {
+  private isOurs(batch: Part['batch']): boolean {
     return this.producer !== null && batch.owned() && this.acquired.get(batch.partition) === this.producer;
   }
 

@@ -32,10 +32,37 @@ export function once(patch: () => void): () => void {
   };
 }
 
+/** A batch of records as it stands in a log. */
+interface RecordBatch {
+  firstOffset: string;
+  lastOffsetDelta: number;
+  producerId: string;
+  inTransaction: boolean;
+  records: Message[];
+}
+
+/**
+ * Makes each batch of a fetch end at its last offset. Compaction leaves batches whose last records are gone, and empty ones
+ * of the producers that are still known. The client counts records only: where nothing but such batches is left at the end of
+ * a segment it fetches them again and again, for ever, or looks for what follows one offset at a time. Here the end is a
+ * control record without a key, which the client leaves out and whose offset it counts.
+ */
+const patchBatchEnds = once(() => {
+  // Before anything of the client that decodes fetches is loaded, as it keeps the function that it finds.
+  const path = require.resolve('kafkajs/src/protocol/recordBatch/v0/decoder.js');
+  const decode = require(path) as (decoder: unknown) => Promise<RecordBatch>;
+  const loaded = require.cache[path];
+  if (loaded !== undefined) loaded.exports = async (decoder: unknown) => withEnd(await decode(decoder));
+});
+
+function withEnd({ records, ...batchContext }: RecordBatch): RecordBatch {
+  const offset = String(BigInt(batchContext.firstOffset) + BigInt(batchContext.lastOffsetDelta));
+  if (records.at(-1)?.offset !== offset) records.push({ offset, key: null, isControlRecord: true, batchContext });
+  return { ...batchContext, records };
+}
+
 /** The versions of the fetch response that list aborted transactions; the client takes the newest the broker has. */
-const RESPONSES = [4, 5, 6, 7, 8, 9, 10, 11].map((version): { decode(raw: Buffer): Promise<Fetch> } =>
-  internal(`protocol/requests/fetch/v${version}/response.js`),
-);
+const VERSIONS = [4, 5, 6, 7, 8, 9, 10, 11];
 const ABORT = Buffer.from([0, 0, 0, 0]);
 
 /**
@@ -45,7 +72,11 @@ const ABORT = Buffer.from([0, 0, 0, 0]);
  * middle of several. Here they are marked as control records, which the client leaves out and whose offsets it counts.
  */
 export const patchAbortedRecords = once(() => {
-  for (const response of RESPONSES) {
+  patchBatchEnds();
+  for (const version of VERSIONS) {
+    const response = internal<{ decode(raw: Buffer): Promise<Fetch> }>(
+      `protocol/requests/fetch/v${version}/response.js`,
+    );
     const decode = response.decode.bind(response);
     response.decode = async (raw) => {
       const fetch = await decode(raw);

@@ -1,10 +1,12 @@
+import kafkajs from 'kafkajs';
 import { expect, test } from 'vitest';
 import { insertBlock, WarehouseError } from '#infra/clickhouse/client.ts';
 import { explicitPartitioner } from '#infra/kafka/producers.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
-import { numbered, produce, uniqueName } from '#test/harness/kafka.ts';
+import { numbered, produce, uniqueName, valuesOf } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
 import { early, forgetful } from './forgetful.ts';
+import { setOffset } from './set_offset.ts';
 import { committedIn, createSinkLane, runHere, useSinkParts, wordsIn } from './sink_fixture.ts';
 import { type SinkRow, wordsOf } from './sink_member.ts';
 import { watchedConsumers } from './watched_consumers.ts';
@@ -268,23 +270,13 @@ test('rows of a topic that was made anew under its name are stored, though a blo
 test('a planned block whose last record is gone takes none behind it', { timeout: TEST_MS }, async () => {
   const world = parts();
   const retryTopic = await createSinkLane(world);
-  const earlier = await runHere(world, retryTopic);
-  await until('a member', () => earlier.assigned().length === 1);
-  await earlier.stop();
+  await setOffset(world, retryTopic, { offset: '0', metadata: 'plan:0:0-3' });
   const producer = world.kafka.producer({
     transactionalId: uniqueName('gap'),
     maxInFlightRequests: 1,
     createPartitioner: explicitPartitioner,
   });
   await producer.connect();
-  const planning = await producer.transaction();
-  const plan = { partition: 0, offset: '0', metadata: 'plan:0:0-3' };
-  await planning.sendOffsets({
-    consumerGroupId: retryTopic.groupId,
-    topics: [{ topic: retryTopic.topic, partitions: [plan] }],
-  });
-  await planning.commit();
-  await until('the plan to be seen', async () => (await committedIn(world, retryTopic))?.metadata === 'plan:0:0-3');
   const transaction = await producer.transaction();
   const messages = ['zero', 'one', 'two'].map((value) => ({ partition: 0, value }));
   await transaction.send({ topic: retryTopic.topic, messages });
@@ -322,4 +314,88 @@ test('a new process that is told an early part of the offsets writes nothing twi
   await runHere({ ...world, admin: early(world.admin, 3) }, retryTopic);
   await until('the rest', async () => (await committedIn(world, retryTopic))?.offset === '30');
   expect(await wordsIn(world, retryTopic)).toEqual(texts.map(({ value }) => value));
+});
+
+test('a coordinator that forgot is told again, though no more records come', { timeout: TEST_MS }, async () => {
+  const world = parts();
+  const retryTopic = await createSinkLane(world);
+  await produce(world.kafka, retryTopic.topic, numbered('told', 5, 1));
+  const earlier = await runHere(world, retryTopic);
+  await until('the block', async () => (await committedIn(world, retryTopic))?.offset === '5');
+  await earlier.stop();
+  await setOffset(world, retryTopic, { offset: '2', metadata: '' });
+  await runHere(world, retryTopic);
+  await until('the offset again', async () => (await committedIn(world, retryTopic))?.offset === '5');
+  expect(await wordsIn(world, retryTopic)).toEqual(valuesOf(numbered('told', 5, 1)));
+});
+
+test('a plan that only the offset log has is finished', { timeout: TEST_MS }, async () => {
+  const world = parts();
+  const retryTopic = await createSinkLane(world);
+  const texts = numbered('planned', 6, 1);
+  await produce(world.kafka, retryTopic.topic, texts.slice(0, 4));
+  const dying = Promise.withResolvers<never>();
+  const earlier = await runHere(world, retryTopic, {
+    drainMs: 1,
+    async insert(_topic, token, rows) {
+      await insertBlock(world.warehouse, retryTopic.table, token, rows);
+      await dying.promise;
+    },
+  });
+  await until('the rows', async () => (await wordsIn(world, retryTopic)).length === 4);
+  await earlier.stop();
+  await setOffset(world, retryTopic, { offset: '0', metadata: '' });
+  await produce(world.kafka, retryTopic.topic, texts.slice(4));
+  await runHere(world, retryTopic);
+  await until('all', async () => (await committedIn(world, retryTopic))?.offset === '6');
+  expect(await wordsIn(world, retryTopic)).toEqual(valuesOf(texts));
+});
+
+test('a block that fails in the search for a poison pill is written once', { timeout: TEST_MS }, async () => {
+  const world = parts();
+  const retryTopic = await createSinkLane(world);
+  const texts = numbered('searched', 9, 1);
+  await produce(world.kafka, retryTopic.topic, texts);
+  await setOffset(world, retryTopic, { offset: '0', metadata: 'starts:2:8' });
+  let tries = 0;
+  await runHere(world, retryTopic, {
+    deadLetter: async () => undefined,
+    async insert(_topic, token, rows) {
+      await insertBlock(world.warehouse, retryTopic.table, token, rows);
+      if (++tries === 1) throw new WarehouseError('warehouse_unavailable', 'no answer');
+    },
+  });
+  await until('all', async () => (await committedIn(world, retryTopic))?.offset === '9');
+  expect(await wordsIn(world, retryTopic)).toEqual(valuesOf(texts));
+});
+
+test('rows that are committed count though the offset log cannot be written', { timeout: TEST_MS }, async () => {
+  const world = parts();
+  const retryTopic = await createSinkLane(world);
+  const texts = numbered('counted', 3, 1);
+  const refuseAll = async (): Promise<void> => {
+    const configEntries = [{ name: 'max.message.bytes', value: '1' }];
+    const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name: retryTopic.offsets, configEntries };
+    await world.admin.alterConfigs({ validateOnly: false, resources: [resource] });
+    const probe = () => produce(world.kafka, retryTopic.offsets, [{ partition: 0, key: 'probe', value: '' }]);
+    await until('a refusal', () =>
+      probe().then(
+        () => false,
+        () => true,
+      ),
+    );
+  };
+  let counted = 0;
+  await runHere(world, retryTopic, {
+    async insert(_topic, token, rows) {
+      await insertBlock(world.warehouse, retryTopic.table, token, rows);
+      await refuseAll();
+    },
+    committed(_topic, _partition, rows) {
+      counted += rows.length;
+    },
+  });
+  await produce(world.kafka, retryTopic.topic, texts);
+  await until('the rows to be counted', () => counted === 3);
+  expect((await committedIn(world, retryTopic))?.offset).toBe('3');
 });

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { differences, numbered, produce, readCommitted, valuesOf } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
 import { early, forgetful } from './forgetful.ts';
+import { setOffset } from './set_offset.ts';
 import { createLane, isDone, joinStage, passOn, useKafka } from './stage_fixture.ts';
 import { watchedConsumers } from './watched_consumers.ts';
 
@@ -86,6 +87,22 @@ test('a new process that is told an early part of the offsets doubles nothing', 
   await produce(world.kafka, retryTopic.input, texts.slice(40));
   await joinStage(world, retryTopic, passOn(retryTopic.output, OUTPUTS), { admin: early(world.admin, 3) });
   await until('the group to be done', () => isDone(world, retryTopic));
+  const found = await readCommitted(world.kafka, retryTopic.output, OUTPUTS);
+  expect(differences(found, valuesOf(texts))).toEqual([]);
+});
+
+test('a coordinator that forgot is told again, though no more records come', { timeout: TEST_MS }, async () => {
+  const world = kafka();
+  const retryTopic = await createLane(world, 1, OUTPUTS);
+  const texts = numbered('t', 20, 1);
+  await produce(world.kafka, retryTopic.input, texts);
+  const earlier = await joinStage(world, retryTopic, passOn(retryTopic.output, OUTPUTS));
+  await until('the group to be done', () => isDone(world, retryTopic));
+  await earlier.stop();
+  await setOffset(world, { ...retryTopic, topic: retryTopic.input }, { offset: '3', metadata: '' });
+  expect(await isDone(world, retryTopic)).toBe(false);
+  await joinStage(world, retryTopic, passOn(retryTopic.output, OUTPUTS));
+  await until('the group to be done again', () => isDone(world, retryTopic));
   const found = await readCommitted(world.kafka, retryTopic.output, OUTPUTS);
   expect(differences(found, valuesOf(texts))).toEqual([]);
 });

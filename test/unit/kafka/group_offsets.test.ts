@@ -4,7 +4,7 @@ import { createGroupOffsets } from '#infra/kafka/offsets.ts';
 import { quiet } from '#test/harness/kafka.ts';
 
 const at = { topic: 't', partition: 0 };
-const noLog = { of: async () => null };
+const noLog = { of: async () => null, topicId: () => 'id' };
 
 /** An admin client of a group that has committed `said`, over a partition that ends at `high`. */
 function adminOf(said: number, high: number, metadata: string | null = null): Admin {
@@ -46,6 +46,36 @@ test.for([
   ['not where it is further', 60, { offset: 60, metadata: 'm' }],
   ['of the same offset, what the coordinator keeps beside it counts', 40, { offset: 40, metadata: 'm' }],
 ] as const)('%s', async ([, said, expected]) => {
-  const log = { of: async () => ({ offset: 40, metadata: 'plan' }) };
-  expect(await createGroupOffsets(adminOf(said, 100, 'm'), 'group', log, quiet).of(at)).toEqual(expected);
+  const isLost = said < 40 ? { isLost: true } : {};
+  expect(await createGroupOffsets(adminOf(said, 100, 'm'), 'group', logOf('plan'), quiet).of(at)).toEqual({
+    ...expected,
+    ...isLost,
+  });
+});
+
+/** A log that has offset 40. */
+const logOf = (metadata: string) => ({ ...noLog, of: async () => ({ offset: 40, metadata }) });
+
+test('an offset of the log behind the end of the topic does not count: it is of one that was there before', async () => {
+  expect(await createGroupOffsets(adminOf(-1, 39), 'group', logOf(''), quiet).of(at)).toBeNull();
+  expect((await createGroupOffsets(adminOf(-1, 40), 'group', logOf(''), quiet).of(at))?.offset).toBe(40);
+});
+
+test('what this process has committed does not count for a topic made anew, however long that is by now', async () => {
+  let id = 'one';
+  const offsets = createGroupOffsets(adminOf(-1, 100), 'group', { ...noLog, topicId: () => id }, quiet);
+  offsets.passed(at, { offset: 50, metadata: '' });
+  expect((await offsets.of(at))?.offset).toBe(50);
+  id = 'another';
+  expect(await offsets.of(at)).toBeNull();
+});
+
+test.for([
+  ['a plan that only the log has counts', '', 'plan', 'plan'],
+  ['also over the mark of a search', 'starts:1:9', 'plan', 'plan'],
+  ['one that only the coordinator has counts', 'plan', 'starts:1:9', 'plan'],
+  ['else the coordinator', 'starts:1:9', '', 'starts:1:9'],
+] as const)('of the same offset: %s', async ([, said, logged, expected]) => {
+  const offsets = createGroupOffsets(adminOf(40, 100, said), 'group', logOf(logged), quiet, (one) => one === 'plan');
+  expect(await offsets.of(at)).toEqual({ offset: 40, metadata: expected });
 });
