@@ -3,11 +3,14 @@ import { BlockList, isIPv4 } from 'node:net';
 import { ALIASES, conversionName } from '#pipelines/events/vocabulary.ts';
 import { normaliseIp } from '#pipelines/privacy/ip_addresses.ts';
 import { comparableForm } from '#pipelines/privacy/key_words.ts';
+import type { Caller } from '#schemas/event.ts';
 import type { BlockRule, Site } from '#schemas/setting.ts';
 
 /** What of a site's settings is compiled once instead of at every event. */
 export interface SiteRules {
   blocks: readonly BlockTest[];
+  /** Names of properties that the tests read: an event without any of these is blocked for none. */
+  blockedProperties: readonly string[];
   identifyNames: ReadonlySet<string>;
   serverOnlyNames: ReadonlySet<string>;
 }
@@ -26,6 +29,7 @@ export function siteRules(site: Site): SiteRules {
   if (known !== undefined) return known;
   const rules = {
     blocks: site.block_rules.map(compileBlockRule),
+    blockedProperties: site.block_rules.flatMap(propertiesRead),
     identifyNames: identifyNames(site.identify_events),
     serverOnlyNames: identifyNames(site.server_only_events.flatMap(namesOfAct)),
   };
@@ -120,6 +124,13 @@ function holdsInOrder(text: string, parts: readonly string[]): boolean {
   return true;
 }
 
+/** A property is found by its whole path as a name, or from object to object. */
+function propertiesRead({ kind, property }: BlockRule): string[] {
+  if (kind !== 'property') return [];
+  const path = property ?? '';
+  return [path, path.split('.')[0] ?? ''];
+}
+
 function propertyTest(path: string, value: string): BlockTest {
   const keys = path.split('.');
   return ({ properties }) => {
@@ -159,6 +170,11 @@ function identifyNames(listed: readonly string[] | null): ReadonlySet<string> {
 
 export function isIdentifyName(names: ReadonlySet<string>, event: string): boolean {
   return names.has(comparableName(event));
+}
+
+/** Whether the site takes events of this name from servers alone, and a browser sent it. */
+export function isForServers({ serverOnlyNames }: SiteRules, event: string, caller: Caller): boolean {
+  return caller === 'browser' && serverOnlyNames.size > 0 && isIdentifyName(serverOnlyNames, event);
 }
 
 const NAMES_CACHED_MAX = 1024;

@@ -25,7 +25,7 @@ import { ScannedEvent } from './fast_path/scan_body.ts';
 import { takeScanned } from './fast_path/take_scanned.ts';
 import { cleanEventName, REJECTIONS, type RejectionCode } from './rejections.ts';
 import { readSentEvent } from './sent_event.ts';
-import { isIdentifyName } from './site_rules.ts';
+import { isForServers, isIdentifyName } from './site_rules.ts';
 import { readSentAt } from './timestamp.ts';
 
 export type Rejection = { index: number; code: RejectionCode; message: string };
@@ -115,8 +115,7 @@ function processParsed(sent: unknown, call: IntakeRequest): EventOutcome {
   const read = readSentEvent(sent, call.context, call.countries, call.budget);
   if (!read.ok) return reject(read.code);
   const { countries, name } = read.event;
-  const isForServers = call.rules.serverOnlyNames.size > 0 && isIdentifyName(call.rules.serverOnlyNames, name);
-  if (isForServers && call.context.caller === 'browser') return reject('event_server_only');
+  if (isForServers(call.rules, name, call.context.caller)) return reject('event_server_only');
   const columns = readColumns(
     read.event.properties,
     call.context.identitySecret,

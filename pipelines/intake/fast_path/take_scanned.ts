@@ -10,14 +10,13 @@ import { type EventWarning, type IntakeRequest, idCountries, type Visitor, visit
 import { propertiesText, readCurrency, readOrderId } from '../columns.ts';
 import { readUuid } from '../event_id.ts';
 import { cleanEventName, readEventName, readShortText } from '../rejections.ts';
-import { isIdentifyName } from '../site_rules.ts';
+import { isForServers, isIdentifyName } from '../site_rules.ts';
 import { readTimestamp } from '../timestamp.ts';
 import type { ScannedEvent } from './scan_body.ts';
 
-/** Whether a caller's events may be taken by the fast path: it removes nothing that only some sites want gone, and asks no rule for properties. */
+/** Whether a caller's events may be taken by the fast path: it removes nothing that only some sites want gone. */
 export function mayScan(site: Site, { caller }: ApiKey, gpc: boolean): boolean {
-  const blocksByProperty = site.block_rules.some(({ kind }) => kind === 'property');
-  return site.mode === 'online' && !blocksByProperty && !(gpc && caller === 'browser');
+  return site.mode === 'online' && !(gpc && caller === 'browser');
 }
 
 interface Taken {
@@ -51,8 +50,7 @@ function take(scanned: ScannedEvent, call: IntakeRequest): Taken | null {
   const sentName = scanned.of(scanned.event);
   const named = readEventName(sentName);
   if (!named.ok || named.name !== sentName) return null;
-  const isForServers = rules.serverOnlyNames.size > 0 && isIdentifyName(rules.serverOnlyNames, sentName);
-  if (isForServers && context.caller === 'browser') return null;
+  if (isForServers(rules, sentName, context.caller)) return null;
   const sentUuid = scanned.of(scanned.uuid);
   const countries = idCountries(site);
   if (isPlaceholderId(sentUuid)) return null;
@@ -66,7 +64,7 @@ function take(scanned: ScannedEvent, call: IntakeRequest): Taken | null {
     scanned.order_id === null ? null : readOrderId(scanned.of(scanned.order_id), identitySecret, countries, budget);
   if (!areClean(scanned, call.countries, budget)) return null;
   const visitor = visitorIn(call, scanned.distinct_id === null ? null : scanned.of(scanned.distinct_id));
-  if (visitor === null || isBlocked(scanned, sentName, visitor, call)) return null;
+  if (visitor === null || mayBeBlocked(scanned, sentName, visitor, call)) return null;
   const event: Event = {
     site_id: site.site_id,
     event_id: uuid,
@@ -145,9 +143,12 @@ function keepClean(text: string, steps: number): void {
   cleanTexts.set(Buffer.from(text).toString(), steps);
 }
 
-function isBlocked(scanned: ScannedEvent, event: string, visitor: Visitor, call: IntakeRequest): boolean {
+/** What has a property that a rule reads is for the careful path to judge: names without an escape stand there as they are. */
+function mayBeBlocked(scanned: ScannedEvent, event: string, visitor: Visitor, call: IntakeRequest): boolean {
   const { context, rules, peer } = call;
   if (rules.blocks.length === 0) return false;
+  const text = scanned.properties === null ? '' : scanned.of(scanned.properties);
+  if (rules.blockedProperties.some((name) => text.includes(`"${name}"`))) return true;
   const sentId = scanned.distinct_id === null ? null : readShortText(scanned.of(scanned.distinct_id));
   const facts = {
     clientIp: peer.ip,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import type { IntakeContext } from '#pipelines/intake/call.ts';
+import { beginRequest, type IntakeContext } from '#pipelines/intake/call.ts';
 import { ScannedEvent, scanBody } from '#pipelines/intake/fast_path/scan_body.ts';
+import { takeScanned } from '#pipelines/intake/fast_path/take_scanned.ts';
 import { processBatch, readEnvelope } from '#pipelines/intake/take_event.ts';
 import * as keyWords from '#pipelines/privacy/key_words.ts';
 import { encodeEvents } from '#schemas/event_batch.ts';
@@ -29,6 +30,14 @@ const CONTEXTS: readonly IntakeContext[] = [
       block_rules: [
         { kind: 'country', value: 'DE', property: null },
         { kind: 'user_agent', value: '*curl*', property: null },
+      ],
+    }),
+  }),
+  browser({
+    site: siteWith({
+      block_rules: [
+        { kind: 'property', value: '1', property: 'plan' },
+        { kind: 'property', value: 'x', property: 'held.plan' },
       ],
     }),
   }),
@@ -116,6 +125,24 @@ test('they do so where most events are usual, and most of these are taken fast',
   }
   expect(total).toBeGreaterThan(0);
   expect(fast / total).toBeGreaterThan(0.4);
+});
+
+test('they do so where a rule blocks by a property, and an event without it is taken fast', () => {
+  const block_rules: Site['block_rules'] = [
+    { kind: 'property', value: '1', property: 'plan' },
+    { kind: 'property', value: 'x', property: 'held.page' },
+  ];
+  const context = browser({ site: siteWith({ block_rules }) });
+  const isFast = (properties: object): boolean => {
+    const body = Buffer.from(JSON.stringify({ events: [{ event: 'seen', uuid: 'a', properties }] }));
+    expectSame(body, context);
+    const [event] = scanBody(body, EVENTS_MAX)?.events ?? [];
+    return event instanceof ScannedEvent && takeScanned(event, beginRequest(context, 1)) !== null;
+  };
+  expect(isFast({ page_type: 'home' })).toBe(true);
+  for (const properties of [{ plan: 1 }, { plan: 2 }, { 'held.page': 'x' }, { held: { page: 'x' } }]) {
+    expect(isFast(properties)).toBe(false);
+  }
 });
 
 test('an event that is taken fast costs as many steps', () => {
