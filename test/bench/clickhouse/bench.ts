@@ -1,26 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { insertBlock, select, type Warehouse } from '#infra/clickhouse/client.ts';
 import { cpuOf } from '../cpu.ts';
-import { say } from '../results.ts';
+import { benchOptions, say } from '../results.ts';
 import { one, partsOf, type Server, withWarehouse } from '../warehouse_alone.ts';
 import { blockMaker } from './blocks.ts';
 
 const EVENTS_PER_SECOND = 20_000;
 const BLOCK_ROWS = 20_000;
 const ALONE_BLOCKS = 12;
-/** How long the rate is kept. */
-const SECONDS = Number(process.env['CLICKHOUSE_SECONDS'] ?? 600);
 const MILLION = 1_000_000;
 
 /**
  * What rows of events cost ClickHouse, in CPU seconds per million: their inserts while nothing is merged, then inserts and merges at
- * 20,000 events/s, and once merges rest; and the bytes that an event has on disk, by column, index and projection.
+ * 20,000 events/s (`--seconds 600`), and once merges rest; and the bytes that an event has on disk, by column, index and projection.
  */
 export async function benchClickhouse(): Promise<void> {
+  const { times } = benchOptions('clickhouse', { rounds: 1, seconds: 600 });
   await withWarehouse('clickhouse', async (server) => {
     const makeBlock = blockMaker(BLOCK_ROWS, EVENTS_PER_SECOND, Date.now());
     await insertsAlone(server, makeBlock);
-    await atRate(server, makeBlock);
+    await atRate(server, makeBlock, times.runMs / 1_000);
     await tellBytes(server.warehouse);
   });
 }
@@ -38,8 +37,12 @@ async function insertsAlone({ warehouse, pid }: Server, makeBlock: ReturnType<ty
   await warehouse.command({ query: 'SYSTEM START MERGES event_rows' });
 }
 
-async function atRate({ warehouse, pid }: Server, makeBlock: ReturnType<typeof blockMaker>): Promise<void> {
-  const blocks = Math.ceil((SECONDS * EVENTS_PER_SECOND) / BLOCK_ROWS);
+async function atRate(
+  { warehouse, pid }: Server,
+  makeBlock: ReturnType<typeof blockMaker>,
+  seconds: number,
+): Promise<void> {
+  const blocks = Math.ceil((seconds * EVENTS_PER_SECOND) / BLOCK_ROWS);
   const [before, mergedBefore, begunMs] = [cpuOf(pid), await mergedRows(warehouse), performance.now()];
   let partsMax = 0;
   for (let block = 0; block < blocks; block++) {

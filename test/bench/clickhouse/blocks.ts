@@ -1,25 +1,18 @@
 import { hash } from 'node:crypto';
 import { type ColumnarEvent, columnarEvents } from '#infra/clickhouse/event_columns.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
+import { noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';
 import type { Event } from '#schemas/event.ts';
 import { type EncodedEvent, encodeEvent, encodePerson } from '#schemas/event_batch.ts';
+import { chanceOf } from '#test/harness/hostile/random.ts';
 import { serverEvents } from '../traffic.ts';
 
 const SITE = 'flow-bench';
 const PARTITIONS = 12;
 const PER_REQUEST = 50;
+/** What lies between an event and its arrival. */
+const chance = chanceOf(1);
 const EMAIL_SHA256 = hash('sha256', 'visitor@example.com', 'hex');
-const NO_IDENTIFIERS = {
-  email_google: null,
-  email_stripped: null,
-  phone: null,
-  phone_digits: null,
-  first_name: null,
-  first_name_google: null,
-  last_name: null,
-  last_name_google: null,
-  external_id: null,
-};
 
 interface Sent {
   event: string;
@@ -57,13 +50,13 @@ function encoded(sent: Sent, receivedAtMs: number, coordinate: EncodedEvent['coo
     distinct_id: sent.distinct_id,
     received_at: receivedAtMs,
     event: sent.event,
-    timestamp: receivedAtMs - Math.floor(Math.random() * 20),
+    timestamp: receivedAtMs - chance.below(20),
     original_timestamp: null,
     mode: 'online',
     action_source: 'website',
     caller: 'server',
     identify: false,
-    identifiers: email === undefined ? null : { ...NO_IDENTIFIERS, email: EMAIL_SHA256 },
+    identifiers: email === undefined ? null : { ...noIdentifiers(), email: EMAIL_SHA256 },
     city: null,
     state: null,
     zip: null,

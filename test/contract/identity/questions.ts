@@ -1,19 +1,8 @@
 import fc from 'fast-check';
 import type { IdentityLookup } from '#pipelines/identity/identity.ts';
-import type { Identifiers } from '#schemas/event.ts';
+import { noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';
 
-export const NO_IDENTIFIERS: Identifiers = {
-  email: null,
-  email_google: null,
-  email_stripped: null,
-  phone: null,
-  phone_digits: null,
-  first_name: null,
-  first_name_google: null,
-  last_name: null,
-  last_name_google: null,
-  external_id: null,
-};
+export const NO_IDENTIFIERS = noIdentifiers();
 
 /** A question of a person; what it links by and when can be given. */
 export function question(siteId: string, person: string, changes: Partial<IdentityLookup> = {}): IdentityLookup {

@@ -1,21 +1,11 @@
+import { noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';
 import type { Event, EventEntry, Identifiers, Person } from '#schemas/event.ts';
 import { type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
 
 /** 2026-03-10T12:00:00Z */
 export const NOW_MS = 1_773_144_000_000;
 
-export const NO_IDENTIFIERS: Identifiers = {
-  email: null,
-  email_google: null,
-  email_stripped: null,
-  phone: null,
-  phone_digits: null,
-  first_name: null,
-  first_name_google: null,
-  last_name: null,
-  last_name_google: null,
-  external_id: null,
-};
+export const NO_IDENTIFIERS = noIdentifiers();
 
 export function siteOf(changes: Partial<Site> = {}): Site {
   return {

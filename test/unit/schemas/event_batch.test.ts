@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';
 import type { Event, EventEntry } from '#schemas/event.ts';
 import {
   createBatchWriter,
@@ -16,18 +17,7 @@ import {
 import { MalformedError, readWire } from '#schemas/wire.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 
-const NO_IDENTIFIERS = {
-  email_google: null,
-  email_stripped: null,
-  phone: null,
-  phone_digits: null,
-  first_name: null,
-  first_name_google: null,
-  last_name: null,
-  last_name_google: null,
-  external_id: null,
-};
-const person = { person_id: 'p1', identifiers: { ...NO_IDENTIFIERS, email: 'ab'.repeat(32) } };
+const person = { person_id: 'p1', identifiers: { ...noIdentifiers(), email: 'ab'.repeat(32) } };
 
 function written(entries: EventEntry[]): Buffer {
   const writer = createBatchWriter(7, 16);
