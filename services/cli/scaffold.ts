@@ -65,7 +65,6 @@ function outcomeOf(name: string, paths: string[]): Outcome {
 const TEMPLATES = [
   ['settings.ts.txt', 'pipelines/delivery/destinations/__name__/settings.ts'],
   ['map.ts.txt', 'pipelines/delivery/destinations/__name__/map.ts'],
-  ['classify.ts.txt', 'pipelines/delivery/destinations/__name__/classify.ts'],
   ['adapter.ts.txt', 'pipelines/delivery/destinations/__name__/adapter.ts'],
   ['subject.ts.txt', 'test/contract/delivery/destinations/__name__.ts'],
   ['cases.ts.txt', 'test/contract/delivery/destinations/__name___cases.ts'],

@@ -77,7 +77,6 @@ describe('the scaffold', () => {
     expect(paths.map((path) => path.replaceAll(NAME, 'NAME'))).toEqual([
       'pipelines/delivery/destinations/NAME/settings.ts',
       'pipelines/delivery/destinations/NAME/map.ts',
-      'pipelines/delivery/destinations/NAME/classify.ts',
       'pipelines/delivery/destinations/NAME/adapter.ts',
       'test/contract/delivery/destinations/NAME.ts',
       'test/contract/delivery/destinations/NAME_cases.ts',

@@ -1,6 +1,12 @@
-import type { Adapter, HttpRequest, RequestContext, SerializedEvent } from '#pipelines/delivery/contract.ts';
-import { addressOf, joined, postJson } from '#pipelines/delivery/platform_http.ts';
-import { classify } from './classify.ts';
+import type {
+  Adapter,
+  Answer,
+  HttpRequest,
+  RequestContext,
+  SerializedEvent,
+  Verdict,
+} from '#pipelines/delivery/contract.ts';
+import { addressOf, classifyAnswer, DELIVERED, joined, postJson } from '#pipelines/delivery/platform_http.ts';
 import { mapEvent } from './map.ts';
 import { GA4_SCHEMA, type Ga4Settings, REGION_URLS } from './settings.ts';
 
@@ -22,6 +28,13 @@ function request(pieces: readonly SerializedEvent[], context: RequestContext<Ga4
     `${context.group.slice(0, -1)},${behaviour}"events":[${forms}]}`,
   );
 }
+
+/**
+ * The Measurement Protocol answers 2xx to every request it could read and says nothing of the events in it, so 2xx is
+ * final whatever the body holds. Anything else says that the request was not taken, and is judged by its status.
+ */
+const classify = (answer: Answer): Verdict =>
+  classifyAnswer(answer, (_body, { status }) => (status >= 200 && status <= 299 ? DELIVERED : null));
 
 /** Google Analytics 4 by the Measurement Protocol. */
 export const ga4: Adapter<Ga4Settings> = {

@@ -1,6 +1,13 @@
-import type { Adapter, HttpRequest, RequestContext, SerializedEvent } from '#pipelines/delivery/contract.ts';
-import { addressOf, joined, postJson } from '#pipelines/delivery/platform_http.ts';
-import { classify } from './classify.ts';
+import type {
+  Adapter,
+  Answer,
+  HttpRequest,
+  RequestContext,
+  SerializedEvent,
+  Verdict,
+} from '#pipelines/delivery/contract.ts';
+import { addressOf, classifyAnswer, joined, postJson, throttle } from '#pipelines/delivery/platform_http.ts';
+import { isRecord } from '#pipelines/events/vocabulary.ts';
 import { mapEvent } from './map.ts';
 import { CLOUD_URLS, POSTHOG_SCHEMA, type PosthogSettings } from './settings.ts';
 
@@ -11,6 +18,18 @@ function request(pieces: readonly SerializedEvent[], context: RequestContext<Pos
   const body = `${JSON.stringify({ api_key }).slice(0, -1)},"batch":[${forms}]}`;
   return postJson(addressOf(context.baseUrl, base_url, cloud), '/batch/', body);
 }
+
+/** A project over its quota stays so until its month ends or somebody pays. */
+const QUOTA_WAIT_MS = 3_600_000;
+
+/** PostHog's answers go by status, but that events over the project's quota are dropped with status 200. */
+const classify = (answer: Answer): Verdict =>
+  classifyAnswer(answer, (body, { status }) => {
+    const limited = isRecord(body) && status === 200 ? body['quota_limited'] : undefined;
+    return Array.isArray(limited) && limited.includes('events')
+      ? throttle('posthog_quota_limited', QUOTA_WAIT_MS)
+      : null;
+  });
 
 /** PostHog, by its capture API. */
 export const posthog: Adapter<PosthogSettings> = {
