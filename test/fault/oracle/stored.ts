@@ -34,12 +34,22 @@ export async function deliveredOutcomes({ ready }: Pick<World, 'ready'>, site: s
   return new Map(rows.map(({ name, times }) => [name, times]));
 }
 
-/** The largest part that merges may make, so that they make none. Other than `SYSTEM STOP MERGES` it outlives a kill. */
-const NO_MERGES = 'max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1';
-const ANY_MERGES = 'max_bytes_to_merge_at_max_space_in_pool, max_bytes_to_merge_at_min_space_in_pool';
+/**
+ * The largest part that merges may make, so that they make none. Other than `SYSTEM STOP MERGES` it outlives a kill. Of an hour's
+ * blocks more parts are left than an insert is taken at (3,000) otherwise.
+ */
+const WITHOUT_MERGES = {
+  max_bytes_to_merge_at_max_space_in_pool: 1,
+  max_bytes_to_merge_at_min_space_in_pool: 1,
+  parts_to_delay_insert: 100_000,
+  parts_to_throw_insert: 100_000,
+};
 
 /** Stops or starts the merges of the events' table: they would take a second row of an event away before it is seen. */
 export async function setMerging(world: Pick<World, 'ready'>, merging: 'STOP' | 'START'): Promise<void> {
-  const change = merging === 'STOP' ? `MODIFY SETTING ${NO_MERGES}` : `RESET SETTING ${ANY_MERGES}`;
+  const settings = Object.entries(WITHOUT_MERGES).map(([name, value]) =>
+    merging === 'STOP' ? `${name} = ${value}` : name,
+  );
+  const change = `${merging === 'STOP' ? 'MODIFY' : 'RESET'} SETTING ${settings.join(', ')}`;
   await runStatement(world, `ALTER TABLE event_rows ${change}`);
 }
