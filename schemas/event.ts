@@ -51,6 +51,29 @@ export type Person = ValueOf<typeof person>;
 const FURTHER = 'Further addresses, numbers and forms of the same person, to match by; they join nobody.';
 const further: Field<readonly Identifiers[]> = list(identifiers, FURTHER, []);
 
+/** `unset`: neither the event nor its site says anything. By default: the event says nothing, and its site declares it. */
+export const CONSENT_STATES = ['unset', 'granted', 'denied', 'granted_by_default', 'denied_by_default'] as const;
+export type ConsentState = (typeof CONSENT_STATES)[number];
+const consentState = symbols('ConsentState', CONSENT_STATES);
+
+/** In the order in which they are written. */
+export const CONSENT_TYPES = ['ad_storage', 'analytics_storage', 'ad_user_data', 'ad_personalization'] as const;
+
+const consent = record(
+  'Consent',
+  "What the event says of consent by Google's consent types, or its site where it says nothing.",
+  {
+    ad_storage: consentState,
+    analytics_storage: consentState,
+    ad_user_data: consentState,
+    ad_personalization: consentState,
+    limited_data_use: nullable(boolean(), 'Whether its data may be used in a limited way only; null: not said.'),
+    gpc: boolean('Whether the browser asked by Global Privacy Control not to sell or share.'),
+  },
+);
+/** Never changed once it is made. */
+export type Consent = Readonly<ValueOf<typeof consent>>;
+
 /** The first four fields are the head that routing reads without decoding the rest; event_encoder.ts writes all in this order. */
 const event = record('Event', 'One accepted event. No field holds a raw e-mail or phone.', {
   site_id: string(),
@@ -78,6 +101,7 @@ const event = record('Event', 'One accepted event. No field holds a raw e-mail o
   previous_distinct_id: nullable(string(), 'Another id of the visitor, where the event says that the two are one.'),
   further_identifiers: optional(further),
   key_id: optional(nullable(string(), "The key it came with: 16 characters of the key's SHA-256; null: not kept.")),
+  consent: optional(nullable(consent, 'Null: it was not kept, and stands in the properties alone.')),
 });
 export type Event = ValueOf<typeof event>;
 export type ActionSource = Event['action_source'];
@@ -107,10 +131,10 @@ export const eventBatch = record(
  */
 
 /** Order of the symbols in the schema. */
-const ACTION_SOURCE_INDEX = Object.fromEntries(ACTION_SOURCES.map((name, index) => [name, index])) as Record<
-  ActionSource,
-  number
->;
+const indexOf = <S extends string>(symbols: readonly S[]) =>
+  Object.fromEntries(symbols.map((name, index) => [name, index])) as Record<S, number>;
+const ACTION_SOURCE_INDEX = indexOf(ACTION_SOURCES);
+const CONSENT_STATE_INDEX = indexOf(CONSENT_STATES);
 
 /** Room for numbers, branches and lengths of one event. */
 const FIXED_BYTES_MAX = 512;
@@ -177,7 +201,40 @@ export function writeEvent(buffer: Buffer, start: number, event: Event): number 
   at = writeString(buffer, at, event.properties);
   at = writeNullable(buffer, at, event.previous_distinct_id);
   at = writeFurther(buffer, at, event.further_identifiers ?? []);
-  return writeNullable(buffer, at, event.key_id ?? null);
+  at = writeNullable(buffer, at, event.key_id ?? null);
+  return writeConsent(buffer, at, event.consent ?? null);
+}
+
+/** The state that was written last: events in a row mostly have the same. */
+let lastConsent: Consent | null = null;
+const CONSENT_BYTES_MAX = 8;
+const lastBytes = Buffer.alloc(CONSENT_BYTES_MAX);
+let lastLength = 0;
+
+function writeConsent(buffer: Buffer, start: number, consent: Consent | null): number {
+  if (consent === null) {
+    buffer[start] = 0;
+    return start + 1;
+  }
+  if (consent !== lastConsent) {
+    lastLength = encodeConsent(lastBytes, consent);
+    lastConsent = consent;
+  }
+  for (let at = 0; at < lastLength; at++) buffer[start + at] = lastBytes[at] as number;
+  return start + lastLength;
+}
+
+function encodeConsent(to: Buffer, consent: Consent): number {
+  let at = 0;
+  to[at++] = 2;
+  for (const type of CONSENT_TYPES) to[at++] = CONSENT_STATE_INDEX[consent[type]] * 2;
+  if (consent.limited_data_use === null) to[at++] = 0;
+  else {
+    to[at++] = 2;
+    to[at++] = consent.limited_data_use ? 1 : 0;
+  }
+  to[at++] = consent.gpc ? 1 : 0;
+  return at;
 }
 
 /** One block of items, where there are any, and the end of the array. */

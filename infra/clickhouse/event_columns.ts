@@ -1,5 +1,13 @@
 // Event batches to ClickHouse's Native format, column by column, without making objects of the events.
-import { ACTION_SOURCES, type Caller, IDENTIFIER_FIELDS, type Identifiers, type SiteMode } from '#schemas/event.ts';
+import {
+  ACTION_SOURCES,
+  type Caller,
+  CONSENT_STATES,
+  CONSENT_TYPES,
+  IDENTIFIER_FIELDS,
+  type Identifiers,
+  type SiteMode,
+} from '#schemas/event.ts';
 import { decodeEvent, type EncodedEvent } from '#schemas/event_batch.ts';
 import { type Cursor, MalformedError, readLong } from '#schemas/wire.ts';
 
@@ -106,6 +114,7 @@ function writeLength(to: Buffer, at: number, length: number): number {
 }
 
 const SITE_MODES: readonly SiteMode[] = ['online', 'offline'];
+const DEFAULT = '_by_default';
 const CALLERS: readonly Caller[] = ['browser', 'server'];
 
 const STORED_IDENTIFIERS: readonly (keyof Identifiers)[] = ['email', 'first_name', 'last_name', 'external_id'];
@@ -164,6 +173,7 @@ const EVENT_COPIES: readonly Copy[] = [
   skipTextOrNull,
   furtherIdentifiers,
   textOrEmpty('key_id'),
+  consent(),
 ];
 const copyPerson = textOrEmpty('arrived_person_id');
 const rawPartition = column('raw_partition', 'Int32');
@@ -222,11 +232,13 @@ function time(name: string): Copy {
 
 function flag(name: string): Copy {
   const to = column(name, 'Bool');
-  return (from) => {
-    const value = from.buffer[from.at++];
-    if (value !== 0 && value !== 1) throw new MalformedError('neither true nor false');
-    to.byte(value);
-  };
+  return (from) => to.byte(readBoolean(from));
+}
+
+function readBoolean(from: Cursor): 0 | 1 {
+  const value = from.buffer[from.at++];
+  if (value !== 0 && value !== 1) throw new MalformedError('neither true nor false');
+  return value;
 }
 
 /** A text of ASCII as the Native format has it. */
@@ -241,6 +253,33 @@ function symbol(name: string, symbols: readonly string[]): Copy {
     const known = texts[readLong(from)];
     if (known === undefined) throw new MalformedError('no such symbol');
     to.bytes(known);
+  };
+}
+
+/** A column of each consent type has its value, and `consent_defaults` the types of which the site's default is the value. */
+function consent(): Copy {
+  const types = CONSENT_TYPES.map((name) => column(name, 'String'));
+  const defaults = column('consent_defaults', 'String');
+  const limited = column('limited_data_use', 'Bool');
+  const states = CONSENT_STATES.map((state) => ({
+    text: nativeText(state === 'unset' ? '' : state.replace(DEFAULT, '')),
+    isDefault: state.endsWith(DEFAULT),
+  }));
+  const subsets = Array.from({ length: 2 ** CONSENT_TYPES.length }, (_, set) =>
+    nativeText(CONSENT_TYPES.filter((_type, at) => (set >> at) % 2 === 1).join(',')),
+  );
+  return (from) => {
+    const isKept = isThere(from);
+    let set = 0;
+    for (const [at, to] of types.entries()) {
+      const state = states[isKept ? readLong(from) : 0];
+      if (state === undefined) throw new MalformedError('no such symbol');
+      to.bytes(state.text);
+      if (state.isDefault) set += 2 ** at;
+    }
+    defaults.bytes(subsets[set] as Buffer);
+    limited.byte(isKept && isThere(from) ? readBoolean(from) : 0);
+    if (isKept) readBoolean(from);
   };
 }
 

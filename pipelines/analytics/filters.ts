@@ -34,6 +34,12 @@ export const COLUMNS = [
   'value',
   'currency',
   'order_id',
+  'ad_storage',
+  'analytics_storage',
+  'ad_user_data',
+  'ad_personalization',
+  'consent_defaults',
+  'limited_data_use',
 ] as const;
 export type Column = (typeof COLUMNS)[number];
 

@@ -26,6 +26,12 @@ const OF_MANY: ReadonlySet<Column> = new Set([
   'identify',
   'country',
   'currency',
+  'ad_storage',
+  'analytics_storage',
+  'ad_user_data',
+  'ad_personalization',
+  'consent_defaults',
+  'limited_data_use',
 ]);
 
 /**

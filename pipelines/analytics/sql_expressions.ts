@@ -34,6 +34,7 @@ function eventText(binder: Binder): string {
 const TEXTS: Partial<Record<Column, (binder: Binder) => string>> = {
   event: eventText,
   identify: () => "if(identify, 'true', 'false')",
+  limited_data_use: () => "if(limited_data_use, 'true', 'false')",
   value: () => "ifNull(toString(value), '')",
 };
 

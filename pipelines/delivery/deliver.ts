@@ -1,15 +1,16 @@
 // The delivery of one batch of events to one destination: which events go, and in what batches.
 
-import { defaultConsent, isRestricted, type PrivacyChoices, privacyChoices } from '#pipelines/events/consent.ts';
 import {
-  conversionName,
-  excludesDestination,
-  type PrivacyFlag,
-  type Properties,
-  readFlag,
-} from '#pipelines/events/vocabulary.ts';
+  consentState,
+  declaredConsent,
+  isRestricted,
+  type PrivacyChoices,
+  privacyChoices,
+  readConsent,
+} from '#pipelines/events/consent.ts';
+import { conversionName, excludesDestination } from '#pipelines/events/vocabulary.ts';
 import { definitionsOf } from '#pipelines/settings/event_definitions.ts';
-import type { Event, EventEntry } from '#schemas/event.ts';
+import type { Consent, Event, EventEntry } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 import type { Adapter, EntryOutcome, Limits, MapResult, SerializedEvent } from './contract.ts';
 import {
@@ -118,7 +119,7 @@ function skipReason<Settings>(adapter: Adapter<Settings>, event: Event, rule: Ev
 
 /**
  * Decides whether an event goes to a destination, and in which form. Reasons to skip: `not_in_destinations`,
- * `anonymous_site`, `too_old`, `consent_denied`, `gpc`, and those of the destination's own `map`.
+ * `anonymous_site`, `too_old`, `consent_denied`, `consent_denied_by_default`, `gpc`, and those of the destination's own `map`.
  *
  * @throws SyntaxError when `event.properties` is not JSON.
  */
@@ -135,10 +136,12 @@ export function prepare<Settings>(
   if (reason !== null) return { kind: 'skip', reason };
   const properties = JSON.parse(event.properties) as Record<string, unknown>;
   if (excludesDestination(properties, adapter.name)) return { kind: 'skip', reason: 'not_in_destinations' };
-  if (isOptedOut(adapter, site, properties)) return { kind: 'skip', reason: 'gpc' };
-  const country = event.country ?? site.default_country;
-  const choices = privacyChoices(properties, settings, defaultConsent(site.consent_defaults ?? [], country));
-  if (isRefused(adapter, choices)) return { kind: 'skip', reason: 'consent_denied' };
+  const declared = declaredConsent(site, event.country);
+  // Of an event from before its state was kept, its properties say it.
+  const consent = event.consent ?? consentState(readConsent(properties), declared);
+  const choices = privacyChoices(consent, settings, declared);
+  const refused = refusal(adapter, site, consent, choices);
+  if (refused !== null) return { kind: 'skip', reason: refused };
   const name = conversionName(rule.conversionEvent ?? event.event);
   return adapter.map(entry, {
     settings,
@@ -153,24 +156,25 @@ export function prepare<Settings>(
   });
 }
 
-/** What cannot be read counts as said. */
-const OPTED_OUT_VALUES: ReadonlySet<PrivacyFlag> = new Set(['yes', 'unreadable']);
-
-/**
- * Global Privacy Control asks not to be sold or shared: where the site respects it, advertising platforms get nothing of an
- * event that the tag marked so. Measuring goes on.
- */
-function isOptedOut({ advertising }: Pick<Adapter, 'advertising'>, { tag }: Site, properties: Properties): boolean {
-  return advertising !== 'none' && tag.respect_gpc && OPTED_OUT_VALUES.has(readFlag(properties['$gpc']));
-}
-
 /**
  * The one rule for all advertising platforms: an event of somebody who does not want their data there is not sent, and one
- * that may be used in a limited way only is sent where the platform can be told so.
+ * that may be used in a limited way only is sent where the platform can be told so. Global Privacy Control asks not to be sold or
+ * shared: where the site respects it, they get nothing of it. Measuring goes on.
  */
-function isRefused({ advertising }: Pick<Adapter, 'advertising'>, choices: PrivacyChoices): boolean {
-  if (advertising === 'none') return false;
-  return choices.adUserData === false || (advertising === 'unrestrictable' && isRestricted(choices));
+function refusal(
+  { advertising }: Pick<Adapter, 'advertising'>,
+  { tag }: Site,
+  consent: Consent,
+  choices: PrivacyChoices,
+): string | null {
+  if (advertising === 'none') return null;
+  if (consent.gpc && tag.respect_gpc) return 'gpc';
+  const said = [consent.ad_user_data];
+  if (advertising === 'unrestrictable' && isRestricted(choices)) {
+    if (choices.limitedDataUse === true) return 'consent_denied';
+    said.push(consent.ad_personalization);
+  } else if (choices.adUserData !== false) return null;
+  return said.includes('denied') ? 'consent_denied' : 'consent_denied_by_default';
 }
 
 /** What the site's event definitions say of one event name. */

@@ -1,10 +1,26 @@
-// Consent and other choices of privacy that an event states.
-import type { ConsentDefault } from '#schemas/setting.ts';
+// Consent and other choices of privacy: what an event says in its properties, its state as the edge stores it, and what destinations
+// may do by that.
+import type { Consent, ConsentState } from '#schemas/event.ts';
+import type { ConsentDefault, Site } from '#schemas/setting.ts';
 import { isRecord, type PrivacyFlag, type Properties, readFlag, unwrapped, wordOf } from './vocabulary.ts';
 
-/** What an event says of its person's privacy, whichever platform's word says it. */
-export interface PrivacyChoices extends Consent {
-  /** Whether data may be used in a limited way only; null where the event says nothing. */
+/** What an event says itself, whichever platform's word says it; null: nothing. */
+export type SaidConsent = Readonly<Record<Purpose, boolean | null>> & {
+  /** Whether data may be used in a limited way only. */
+  readonly limited_data_use: boolean | null;
+  /** Whether the browser asked by Global Privacy Control not to sell or share. */
+  readonly gpc: boolean;
+};
+
+/** What a destination may do with an event; null: nothing is known. */
+export interface PrivacyChoices {
+  /** Whether data of the person goes to advertising platforms. */
+  adUserData: boolean | null;
+  /** Whether advertising is made to fit them. */
+  adPersonalization: boolean | null;
+  /** Whether they are measured. */
+  analytics: boolean | null;
+  /** Whether data may be used in a limited way only. */
   limitedDataUse: boolean | null;
 }
 
@@ -61,67 +77,113 @@ function under(properties: Properties, names: readonly string[], read: (value: u
   return places.flatMap((place) => names.map((name) => read(place[name])));
 }
 
-const fromWord = (word: unknown): boolean | null => (word === 'granted' ? true : word === 'denied' ? false : null);
-
 /** The European Economic Area: the European Union with Iceland, Liechtenstein and Norway. */
 export const EEA = 'EEA';
 const EEA_COUNTRIES = new Set(
   'AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK'.split(' '),
 );
 
-/** What a site declares for a country: what it says of it by name, of the EEA, or of all others. Null where it declares nothing. */
-export function defaultConsent(defaults: readonly ConsentDefault[], country: string | null): boolean | null {
-  const code = country?.toUpperCase() ?? null;
-  const of = (name: string | null) => defaults.find((one) => one.country === name);
-  const named = code === null ? undefined : (of(code) ?? (EEA_COUNTRIES.has(code) ? of(EEA) : undefined));
-  return fromWord((named ?? of(null))?.consent);
-}
+const declarations = new WeakMap<Site, (country: string | null) => boolean | null>();
 
 /**
- * Reads every privacy flag of an event, in whatever shape it was sent. An unreadable flag counts as the protective value,
- * and so does a refusal that another flag contradicts. An opt-out is a refusal of personalised advertising. Where the event says
- * nothing, what the site declares counts, for the country and by the destination's setting `consent`: a refusal in either.
+ * What a site declares where an event says nothing, by the event's country or else the site's: what it says of the country by
+ * name, of the EEA, or of all others. Null where it declares nothing.
  */
-export function privacyChoices(properties: Properties, settings: unknown, ofSite: boolean | null): PrivacyChoices {
-  const consent = consentOf(properties);
-  const ofDestination = fromWord(isRecord(settings) ? settings['consent'] : undefined);
-  const fallback = ofSite === false || ofDestination === false ? false : (ofSite ?? ofDestination);
-  const optedOut = restricts(under(properties, OPT_OUT_NAMES, readFlag)) === true;
-  return {
-    adUserData: consent.adUserData ?? fallback,
-    adPersonalization: optedOut ? false : (consent.adPersonalization ?? fallback),
-    analytics: consent.analytics ?? ofSite,
-    limitedDataUse: restricts([
-      ...under(properties, LIMITED_NAMES, readFlag),
-      ...under(properties, SIGNAL_NAMES, fromLimitingSignal),
-      ...under(properties, OPTIONS_NAMES, fromOptions),
-      ...under(properties, SALE_NAMES, fromSale),
-    ]),
+export function declaredConsent(site: Site, country: string | null): boolean | null {
+  const { consent_defaults: defaults = [] } = site;
+  if (defaults.length === 0) return null;
+  let declared = declarations.get(site);
+  if (declared === undefined) {
+    declared = declarationOf(defaults);
+    declarations.set(site, declared);
+  }
+  return declared(country ?? site.default_country);
+}
+
+function declarationOf(defaults: readonly ConsentDefault[]): (country: string | null) => boolean | null {
+  const byName = new Map(defaults.toReversed().map(({ country, consent }) => [country, consent === 'granted']));
+  const ofOthers = byName.get(null) ?? null;
+  return (country) => {
+    if (country === null) return ofOthers;
+    const code = country.toUpperCase();
+    return byName.get(code) ?? (EEA_COUNTRIES.has(code) ? byName.get(EEA) : undefined) ?? ofOthers;
   };
+}
+
+/** All states there are, each made once: events are encoded by the thousand, and mostly have one of a few. */
+const STATES = new Map<number, Consent>();
+
+/** An event's state of consent: what it says, and what its site declares where it says nothing. */
+export function consentState(said: SaidConsent, declared: boolean | null): Consent {
+  let number = said.gpc ? 1 : 0;
+  number = number * 3 + digitOf(declared);
+  number = number * 3 + digitOf(said.limited_data_use);
+  number = number * 3 + digitOf(said.ad_storage);
+  number = number * 3 + digitOf(said.analytics_storage);
+  number = number * 3 + digitOf(said.ad_user_data);
+  number = number * 3 + digitOf(said.ad_personalization);
+  let state = STATES.get(number);
+  if (state === undefined) {
+    state = newState(said, declared);
+    STATES.set(number, state);
+  }
+  return state;
+}
+
+const digitOf = (said: boolean | null): 0 | 1 | 2 => (said === null ? 0 : said ? 1 : 2);
+
+function newState(said: SaidConsent, declared: boolean | null): Consent {
+  const silent: ConsentState = declared === null ? 'unset' : declared ? 'granted_by_default' : 'denied_by_default';
+  return {
+    ad_storage: stateOf(said.ad_storage, silent),
+    analytics_storage: stateOf(said.analytics_storage, silent),
+    ad_user_data: stateOf(said.ad_user_data, silent),
+    ad_personalization: stateOf(said.ad_personalization, silent),
+    limited_data_use: said.limited_data_use,
+    gpc: said.gpc,
+  };
+}
+
+const stateOf = (said: boolean | null, silent: ConsentState): ConsentState =>
+  said === null ? silent : said ? 'granted' : 'denied';
+
+/**
+ * What destinations may do by an event's state of consent. Where the event itself said nothing, one refusal is enough: by what
+ * its site declared when it arrived, by what the site declares now, or by the destination's setting `consent`.
+ *
+ * @param declared By the site now.
+ */
+export function privacyChoices(consent: Consent, settings: unknown, declared: boolean | null): PrivacyChoices {
+  const ofDestination = isRecord(settings) ? settings['consent'] : undefined;
+  const chosen = ofDestination === 'granted' ? true : ofDestination === 'denied' ? false : null;
+  return {
+    adUserData: choiceOf(consent.ad_user_data, [declared, chosen]),
+    adPersonalization: choiceOf(consent.ad_personalization, [declared, chosen]),
+    analytics: choiceOf(consent.analytics_storage, [declared]),
+    limitedDataUse: consent.limited_data_use,
+  };
+}
+
+function choiceOf(state: ConsentState, further: readonly (boolean | null)[]): boolean | null {
+  if (state === 'granted' || state === 'denied') return state === 'granted';
+  if (state === 'denied_by_default' || further.includes(false)) return false;
+  return state === 'granted_by_default' || further.includes(true) ? true : null;
 }
 
 /** Whether an event may be used for measuring only, if at all. */
 export const isRestricted = ({ adPersonalization, limitedDataUse }: PrivacyChoices): boolean =>
   adPersonalization === false || limitedDataUse === true;
 
-/** What the visitor agreed to: true, false, or null where the event says nothing. */
-interface Consent {
-  /** That data of theirs goes to advertising platforms. */
-  adUserData: boolean | null;
-  /** That advertising is made to fit them. */
-  adPersonalization: boolean | null;
-  /** That they are measured. */
-  analytics: boolean | null;
-}
-
-type Purpose = keyof Consent;
+/** Google's consent types that are kept: storage and use of data for advertising, advertising that fits the person, and measuring. */
+type Purpose = 'ad_storage' | 'ad_user_data' | 'ad_personalization' | 'analytics_storage';
 interface Statement {
   purposes: readonly Purpose[];
   says: PrivacyFlag;
 }
 
-const ADVERTISING: readonly Purpose[] = ['adUserData', 'adPersonalization'];
-const ALL: readonly Purpose[] = [...ADVERTISING, 'analytics'];
+/** Storage speaks for all of advertising, as it did alone before Google had words for the others. */
+const ADVERTISING: readonly Purpose[] = ['ad_storage', 'ad_user_data', 'ad_personalization'];
+const ALL: readonly Purpose[] = [...ADVERTISING, 'analytics_storage'];
 const NONE: readonly Purpose[] = [];
 
 const GRANTED = new Set(['granted', 'grant', 'accepted', 'allowed', 'opt_in', 'opted_in']);
@@ -149,12 +211,12 @@ const named = (purposes: readonly Purpose[], names: readonly string[]): [string,
 
 /** Google's consent types, the categories of common consent banners, and words for all of them together. */
 const PURPOSES: ReadonlyMap<string, readonly Purpose[]> = new Map([
-  ...named(['adUserData'], ['aduserdata']),
-  ...named(['adPersonalization'], ['adpersonalization']),
+  ...named(['ad_user_data'], ['aduserdata']),
+  ...named(['ad_personalization'], ['adpersonalization']),
   ...named(ADVERTISING, ['adstorage', 'ads', 'ad', 'advertising', 'advertisement', 'marketing', 'targeting']),
   // OneTrust's groups of cookies: targeting, social media and performance.
   ...named(ADVERTISING, ['c0004', 'c0005']),
-  ...named(['analytics'], ['analyticsstorage', 'analytics', 'statistics', 'performance', 'c0002']),
+  ...named(['analytics_storage'], ['analyticsstorage', 'analytics', 'statistics', 'performance', 'c0002']),
   ...named(ALL, ['all', 'status', 'state', 'value', 'granted', 'accepted', 'given']),
   ...named(NONE, ['functionalitystorage', 'personalizationstorage', 'securitystorage']),
 ]);
@@ -244,7 +306,7 @@ function fromGoogleSignal(value: unknown): Statement[] {
   if (advertising === undefined || analytics === undefined) return [{ purposes: ALL, says: 'unreadable' }];
   return [
     { purposes: ADVERTISING, says: DIGITS[advertising] ?? 'unreadable' },
-    { purposes: ['analytics'], says: DIGITS[analytics] ?? 'unreadable' },
+    { purposes: ['analytics_storage'], says: DIGITS[analytics] ?? 'unreadable' },
   ];
 }
 
@@ -273,12 +335,75 @@ function judged(statements: readonly Statement[], purpose: Purpose): boolean | n
  * purposes, also within `context`; from Google's consent types as properties of their own; from gtag's `gcs`; and from
  * RudderStack's `consentManagement`.
  */
-export function consentOf(properties: Properties): Consent {
+export function consentOf(properties: Properties): Record<Purpose, boolean | null> {
   const context = unwrapped(properties['context']);
   const statements = [...statementsOf(properties), ...(isRecord(context) ? statementsOf(context) : [])];
   return {
-    adUserData: judged(statements, 'adUserData'),
-    adPersonalization: judged(statements, 'adPersonalization'),
-    analytics: judged(statements, 'analytics'),
+    ad_storage: judged(statements, 'ad_storage'),
+    ad_user_data: judged(statements, 'ad_user_data'),
+    ad_personalization: judged(statements, 'ad_personalization'),
+    analytics_storage: judged(statements, 'analytics_storage'),
+  };
+}
+
+/** Properties without any of these say nothing. */
+export const CONSENT_PROPERTIES: ReadonlySet<string> = new Set([
+  ...['context', 'gcs', 'consentManagement', ...CONSENT_NAMES, ...FLAT_NAMES],
+  ...[...OPT_OUT_NAMES, ...LIMITED_NAMES, ...SIGNAL_NAMES, ...OPTIONS_NAMES, ...SALE_NAMES],
+]);
+
+export const NOTHING_SAID: SaidConsent = {
+  ...{ ad_storage: null, ad_user_data: null, ad_personalization: null, analytics_storage: null },
+  ...{ limited_data_use: null, gpc: false },
+};
+
+/** What was read, by its text: few things are said, over and over. */
+const readBefore = new Map<string, SaidConsent>();
+const READ_MAX = 2048;
+const READ_CHARACTERS_MAX = 256;
+
+/**
+ * Reads every flag of privacy of an event, in whatever shape it was sent. An unreadable flag counts as the protective value, and so
+ * does a refusal that another flag contradicts. An opt-out is a refusal of personalised advertising.
+ *
+ * @param properties Without personal data: what they say may be kept in memory.
+ */
+export function readConsent(properties: Properties): SaidConsent {
+  const text = mentioned(properties, '');
+  if (text === '') return NOTHING_SAID;
+  const before = readBefore.get(text);
+  if (before !== undefined) return before;
+  const said = saidIn(properties);
+  if (text.length <= READ_CHARACTERS_MAX) {
+    if (readBefore.size >= READ_MAX) readBefore.clear();
+    readBefore.set(text, said);
+  }
+  return said;
+}
+
+/** What may say something, as a text; empty where nothing does. */
+function mentioned(properties: Properties, within: string): string {
+  let text = '';
+  for (const name in properties) {
+    if (!CONSENT_PROPERTIES.has(name)) continue;
+    const value = name === 'context' ? unwrapped(properties[name]) : properties[name];
+    if (name !== 'context') text += `${within}${name}:${JSON.stringify(value)},`;
+    else if (within === '' && isRecord(value)) text += mentioned(value, 'context.');
+  }
+  return text;
+}
+
+function saidIn(properties: Properties): SaidConsent {
+  const consent = consentOf(properties);
+  return {
+    ...consent,
+    ...(restricts(under(properties, OPT_OUT_NAMES, readFlag)) === true ? { ad_personalization: false } : {}),
+    limited_data_use: restricts([
+      ...under(properties, LIMITED_NAMES, readFlag),
+      ...under(properties, SIGNAL_NAMES, fromLimitingSignal),
+      ...under(properties, OPTIONS_NAMES, fromOptions),
+      ...under(properties, SALE_NAMES, fromSale),
+    ]),
+    gpc: restricts([fromLimitingSignal(properties['$gpc'])]) === true,
   };
 }

@@ -1,4 +1,5 @@
 // From the body of a request to events as they are stored.
+import { consentState, declaredConsent, readConsent } from '#pipelines/events/consent.ts';
 import { cleanProperties, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { Found } from '#pipelines/privacy/collect_identifiers.ts';
 import { isReachableAddress } from '#pipelines/privacy/ip_addresses.ts';
@@ -203,6 +204,7 @@ function isBlocked(read: ReadEvent, device: Device, visitor: Visitor, { context,
 function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call: IntakeRequest): Event {
   const { sent, columns, found } = read;
   const { context, rules } = call;
+  const country = found.country ?? (context.caller === 'browser' ? context.country : null);
   return {
     site_id: context.site.site_id,
     event_id: eventIdOf(sent, device, isIndistinct(sent, found, columns.order_id), call),
@@ -219,7 +221,7 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
     city: found.city,
     state: found.state,
     zip: found.zip,
-    country: found.country ?? (context.caller === 'browser' ? context.country : null),
+    country,
     client_ip: addressOf(device, call),
     client_user_agent: device.userAgent,
     // Gone from the properties where it was what somebody wrote into a form's field for a phone number.
@@ -229,6 +231,7 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
     properties: propertiesText(read.properties),
     previous_distinct_id: previousIdOf(sent, call),
     key_id: context.keyId,
+    consent: consentState(readConsent(read.properties), declaredConsent(context.site, country)),
     ...(found.further.length === 0 ? {} : { further_identifiers: found.further }),
   };
 }

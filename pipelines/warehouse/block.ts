@@ -139,6 +139,12 @@ export type EventRow = {
   raw_offset: number;
   raw_index: number;
   key_id: string;
+  ad_storage: string;
+  analytics_storage: string;
+  ad_user_data: string;
+  ad_personalization: string;
+  consent_defaults: string;
+  limited_data_use: boolean;
 };
 
 /** A row of the table `inventory` for each element of a submission. */

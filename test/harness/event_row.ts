@@ -1,6 +1,6 @@
 import { phoneHmac } from '#pipelines/identity/identity.ts';
 import type { EventRow } from '#pipelines/warehouse/block.ts';
-import type { EventEntry, Identifiers } from '#schemas/event.ts';
+import { CONSENT_TYPES, type EventEntry, type Identifiers } from '#schemas/event.ts';
 
 const SECRET = Buffer.alloc(32, 7);
 
@@ -10,6 +10,11 @@ export const testPhoneHmac = (siteId: string, sha256: string): string => phoneHm
 /** The row of an identified event. The same event gives the same row whenever it is asked. */
 export function eventRow({ event, person, coordinate }: EventEntry): EventRow {
   const of = (name: keyof Identifiers): string => event.identifiers?.[name] ?? '';
+  const state = (type: (typeof CONSENT_TYPES)[number]): string => event.consent?.[type] ?? 'unset';
+  const consent = (type: (typeof CONSENT_TYPES)[number]): string => {
+    const [word = ''] = state(type).split('_');
+    return word === 'unset' ? '' : word;
+  };
   return {
     site_id: event.site_id,
     event_id: event.event_id,
@@ -42,5 +47,11 @@ export function eventRow({ event, person, coordinate }: EventEntry): EventRow {
     raw_offset: coordinate?.offset ?? -1,
     raw_index: coordinate?.index ?? -1,
     key_id: event.key_id ?? '',
+    ad_storage: consent('ad_storage'),
+    analytics_storage: consent('analytics_storage'),
+    ad_user_data: consent('ad_user_data'),
+    ad_personalization: consent('ad_personalization'),
+    consent_defaults: CONSENT_TYPES.filter((type) => state(type).endsWith('default')).join(','),
+    limited_data_use: event.consent?.limited_data_use ?? false,
   };
 }

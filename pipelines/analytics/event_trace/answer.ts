@@ -1,5 +1,6 @@
 // The trace of one event as it is answered, and in sentences.
 import { type Static, Type } from 'typebox';
+import { CONSENT_TYPES } from '#schemas/event.ts';
 
 const time = (description: string) =>
   Type.Integer({ description: `${description}, in milliseconds since 1970 UTC`, minimum: 0 });
@@ -62,6 +63,14 @@ const row = Type.Object({
   value: Type.Union([Type.Number(), Type.Null()]),
   currency: Type.String(),
   order_id: Type.String(),
+  ad_storage: Type.String({
+    description: 'Consent: granted, denied, or empty where neither the event nor its site says',
+  }),
+  analytics_storage: Type.String(),
+  ad_user_data: Type.String(),
+  ad_personalization: Type.String(),
+  consent_defaults: Type.String({ description: "Those of the four that are the site's default, apart by commas" }),
+  limited_data_use: Type.Boolean(),
   properties: Type.Record(Type.String(), Type.Unknown()),
 });
 
@@ -179,11 +188,21 @@ function keyName({ key_id, shown_prefix, label }: NonNullable<NonNullable<Known[
   return shown_prefix === null ? `of SHA-256 ${key_id}…` : `${shown_prefix}…${labelled}`;
 }
 
+function consentSentences(row: NonNullable<Known['row']>): string[] {
+  const defaults = row.consent_defaults.split(',');
+  const stated = CONSENT_TYPES.filter((type) => row[type] !== '').map(
+    (type) => `${type} ${row[type]}${defaults.includes(type) ? ' by default' : ''}`,
+  );
+  if (row.limited_data_use) stated.push('limited data use');
+  return stated.length === 0 ? [] : [`Consent: ${stated.join(', ')}.`];
+}
+
 function storedSentences(row: NonNullable<Known['row']>, rows: number): string[] {
   const { event, distinct_id, timestamp, original_timestamp } = row;
   const replaced = original_timestamp === null ? '' : ` (${JSON.stringify(original_timestamp)} was sent)`;
   return [
     `Stored as ${JSON.stringify(event)} of distinct id ${JSON.stringify(distinct_id)}, happened ${instant(timestamp)}${replaced}.`,
+    ...consentSentences(row),
     ...(rows > 1
       ? [`It stands in ${rows} rows: it was sent again after its id was forgotten. Queries count one.`]
       : []),

@@ -266,7 +266,8 @@ const IDENTIFIED_MAX = 20;
 const STORED = `event, toUnixTimestamp64Milli(timestamp) AS happened, toUnixTimestamp64Milli(received_at) AS received,
   original_timestamp, distinct_id, arrived_person_id AS arrived_person, person_id AS person, mode, action_source, caller,
   identify, email_sha256, phone_hmac, first_name_sha256, last_name_sha256, external_id_sha256, city, state, zip, country,
-  client_ip, client_user_agent, value, currency, order_id, properties, raw_partition, raw_offset, raw_index, key_id`;
+  client_ip, client_user_agent, value, currency, order_id, ad_storage, analytics_storage, ad_user_data, ad_personalization,
+  consent_defaults, limited_data_use, properties, raw_partition, raw_offset, raw_index, key_id`;
 
 /** The statement of what is stored of an event, the row that counts first. Rows: StoredEventRow. */
 export function storedEventStatement(siteId: string, eventId: string): Statement {

@@ -1,5 +1,6 @@
 // Names of properties and events by their bytes, so that those that are seen over and over make no text.
 
+import { CONSENT_PROPERTIES } from '#pipelines/events/consent.ts';
 import { knownMeaning } from '#pipelines/privacy/key_meaning.ts';
 import type { KeyMeaning, RedactionRule } from '#pipelines/privacy/key_words.ts';
 import type { Stands } from '#pipelines/privacy/redact_text.ts';
@@ -21,6 +22,8 @@ export interface KnownName {
   readonly text: string;
   readonly kind: NameKind;
   readonly stands: Stands;
+  /** Whether a property of the name may say something of consent. */
+  readonly saysConsent: boolean;
   /** By depth the object that had it last. */
   readonly seenIn: number[];
 }
@@ -89,6 +92,7 @@ function learn(body: Buffer, start: number, end: number, slot: number): KnownNam
     text,
     kind,
     stands: meaning.names ?? 'text',
+    saysConsent: CONSENT_PROPERTIES.has(text),
     seenIn: new Array(DEPTH_MAX + 1).fill(0),
   };
   if (names >= NAMES_MAX) {

@@ -31,6 +31,8 @@ export class ScannedEvent {
   value: TextSpan | null = null;
   currency: TextSpan | null = null;
   order_id: TextSpan | null = null;
+  /** From the first member of the properties that may say something of consent to the last. */
+  consent: TextSpan | null = null;
   unclear: UnclearText[] | null = null;
   /** Values within the properties. */
   values = 0;
@@ -51,6 +53,11 @@ export class ScannedEvent {
     return this.text.slice(start, end);
   }
 
+  /** Whether these bytes stand there. */
+  has({ start, end }: TextSpan, bytes: Buffer): boolean {
+    return holds(this.text.body, start, end, bytes);
+  }
+
   /** The event as the parser has it. */
   parsed(): unknown {
     return JSON.parse(this.text.slice(this.start, this.end));
@@ -59,7 +66,7 @@ export class ScannedEvent {
 
 /** A body in UTF-8 as texts of its parts. */
 class BodyText {
-  private readonly body: Buffer;
+  readonly body: Buffer;
   private readonly ascii: string | null;
 
   constructor(body: Buffer) {
@@ -260,6 +267,7 @@ function scanObject(body: Buffer, start: number, depth: number, event: ScannedEv
     if (body[at] !== COLON) return -1;
     at = scanMember(body, behindSpace(body, at + 1, event), depth, name, event);
     if (at < 0) return -1;
+    if (name.saysConsent && depth === 1) event.consent = { start: event.consent?.start ?? nameStart - 1, end: at };
     at = behindSpace(body, at, event);
     const next = body[at];
     if (next === CLOSE_OBJECT) return at + 1;

@@ -1,5 +1,13 @@
 // An event of a scanned body, taken by what the careful path would make of it.
 
+import {
+  consentState,
+  declaredConsent,
+  NOTHING_SAID,
+  readConsent,
+  type SaidConsent,
+} from '#pipelines/events/consent.ts';
+import type { Properties } from '#pipelines/events/vocabulary.ts';
 import { emptyCollection } from '#pipelines/privacy/collect_identifiers.ts';
 import { isNobodysId, isPlaceholderId } from '#pipelines/privacy/placeholder_ids.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
@@ -65,6 +73,7 @@ function take(scanned: ScannedEvent, call: IntakeRequest): Taken | null {
   if (!areClean(scanned, call.countries, budget)) return null;
   const visitor = visitorIn(call, scanned.distinct_id === null ? null : scanned.of(scanned.distinct_id));
   if (visitor === null || mayBeBlocked(scanned, sentName, visitor, call)) return null;
+  const country = context.caller === 'browser' ? context.country : null;
   const event: Event = {
     site_id: site.site_id,
     event_id: uuid,
@@ -81,7 +90,7 @@ function take(scanned: ScannedEvent, call: IntakeRequest): Taken | null {
     city: null,
     state: null,
     zip: null,
-    country: context.caller === 'browser' ? context.country : null,
+    country,
     client_ip: peer.ip,
     client_user_agent: peer.userAgent,
     value: scanned.value === null ? null : Number(scanned.of(scanned.value)),
@@ -90,6 +99,7 @@ function take(scanned: ScannedEvent, call: IntakeRequest): Taken | null {
     properties: textOf(scanned),
     previous_distinct_id: null,
     key_id: context.keyId,
+    consent: consentState(saidIn(scanned), declaredConsent(site, country)),
   };
   return { kind: 'taken', event, warnings: time.warning === null ? NO_WARNINGS : [time.warning] };
 }
@@ -141,6 +151,28 @@ function keepClean(text: string, steps: number): void {
   if (cleanTexts.size >= KEPT_MAX) cleanTexts.clear();
   // A copy, as a part of the body would keep the whole.
   cleanTexts.set(Buffer.from(text).toString(), steps);
+}
+
+/** What events say of consent, by how they write it: few things, and mostly what the event before said. */
+const saidTexts = new Map<string, SaidConsent>();
+let lastText: Buffer = Buffer.alloc(0);
+let lastSaid = NOTHING_SAID;
+
+function saidIn(scanned: ScannedEvent): SaidConsent {
+  if (scanned.consent === null) return NOTHING_SAID;
+  if (scanned.has(scanned.consent, lastText)) return lastSaid;
+  const text = scanned.of(scanned.consent);
+  lastText = Buffer.from(text);
+  lastSaid = saidTexts.get(text) ?? keepSaid(lastText.toString());
+  return lastSaid;
+}
+
+function keepSaid(text: string): SaidConsent {
+  const said = readConsent(JSON.parse(`{${text}}`) as Properties);
+  if (text.length > KEPT_CHARACTERS_MAX) return said;
+  if (saidTexts.size >= KEPT_MAX) saidTexts.clear();
+  saidTexts.set(text, said);
+  return said;
 }
 
 /** What has a property that a rule reads is for the careful path to judge: names without an escape stand there as they are. */

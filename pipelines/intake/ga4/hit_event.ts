@@ -58,7 +58,7 @@ function eventOfHit(hit: Hit, arrival: HitArrival, names: Map<string, string>): 
     distinct_id: userId ?? clientId,
     properties: {
       // Google reads the campaign and the click out of the address; gtag says them apart only where a page sets them itself.
-      ...pageArrival(fields.get('dl'), consentOf(said).adUserData !== false),
+      ...pageArrival(fields.get('dl'), consentOf(said).ad_user_data !== false),
       ...said,
       ...given({
         order_id: parameters['order_id'] ?? parameters['transaction_id'],

@@ -100,7 +100,7 @@ function eventOf(event: JsonObject, { body, shared, secret }: Around): JsonObjec
     distinct_id: firstGiven(idText(body['user_id']), clientId),
     timestamp: happened(firstGiven(event['timestamp_micros'], body['timestamp_micros'])),
     properties: {
-      ...pageArrival(said['page_location'], consentOf(said).adUserData !== false),
+      ...pageArrival(said['page_location'], consentOf(said).ad_user_data !== false),
       ...said,
       ...given({
         order_id: firstGiven(parameters['order_id'], transactionId),

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { type ColumnarEvent, columnarEvents } from '#infra/clickhouse/event_columns.ts';
+import { consentState, NOTHING_SAID } from '#pipelines/events/consent.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';
 import type { Event } from '#schemas/event.ts';
@@ -70,6 +71,7 @@ function encoded(sent: Sent, receivedAtMs: number, coordinate: EncodedEvent['coo
     previous_distinct_id: null,
     further_identifiers: [],
     key_id: 'k'.repeat(16),
+    consent: consentState(NOTHING_SAID, null),
   };
   return {
     coordinate,

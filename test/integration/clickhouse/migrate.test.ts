@@ -11,7 +11,8 @@ import { rowsOf, useClickhouse } from './warehouse_world.ts';
 
 const BASELINE = '0001_baseline.sql';
 const HOURS = '0004_counts_by_query.sql';
-const ALL = [BASELINE, '0002_names_of_copies.sql', '0003_erasing.sql', HOURS, '0005_more_parts_a_merge.sql'];
+const LATER = ['0005_more_parts_a_merge.sql', '0006_consent.sql'];
+const ALL = [BASELINE, '0002_names_of_copies.sql', '0003_erasing.sql', HOURS, ...LATER];
 const textOf = (name: string): string =>
   readFileSync(new URL(`../../../infra/clickhouse/migrations/${name}`, import.meta.url), 'utf8');
 const create = useClickhouse();

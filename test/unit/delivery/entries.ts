@@ -1,3 +1,4 @@
+import { consentState, readConsent } from '#pipelines/events/consent.ts';
 import { noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';
 import type { Event, EventEntry, Identifiers, Person } from '#schemas/event.ts';
 import { type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
@@ -37,6 +38,7 @@ export interface EntryChanges extends Partial<Omit<Event, 'properties' | 'identi
 /** An event that every destination takes, changed as a case asks. */
 export function entryOf(changes: EntryChanges = {}): EventEntry {
   const { properties, identifiers, person, ...rest } = changes;
+  const given = properties ?? { $current_url: 'https://shop.example/thanks' };
   const event: Event = {
     site_id: 'site_1',
     event_id: '0190a1b2-0000-7000-8000-000000000001',
@@ -60,7 +62,8 @@ export function entryOf(changes: EntryChanges = {}): EventEntry {
     currency: 'EUR',
     order_id: 'order-1',
     previous_distinct_id: null,
-    properties: JSON.stringify(properties ?? { $current_url: 'https://shop.example/thanks' }),
+    properties: JSON.stringify(given),
+    consent: consentState(readConsent(given), null),
     ...rest,
   };
   return { coordinate: { partition: 0, offset: 7, index: 0 }, person: person ?? null, event };

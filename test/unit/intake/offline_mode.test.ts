@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { consentState, NOTHING_SAID } from '#pipelines/events/consent.ts';
 import { browser, RECEIVED_AT_MS, server, siteWith, take } from './context.ts';
 
 const site = siteWith({ mode: 'offline' });
@@ -70,6 +71,7 @@ describe('an event of an offline-mode site', () => {
       currency: 'CHF',
       order_id: 'o-1',
       previous_distinct_id: null,
+      consent: consentState(NOTHING_SAID, null),
       properties: {
         value: 5,
         currency: 'CHF',

@@ -16,6 +16,8 @@ const storedRow = (changes: Partial<StoredEventRow> = {}): StoredEventRow => ({
   ...{ identify: true, email_sha256: '0a1b2c3d4e5f', phone_hmac: '', first_name_sha256: '', last_name_sha256: '' },
   ...{ external_id_sha256: '', city: '', state: '', zip: '', country: 'BE', client_ip: '', client_user_agent: '' },
   ...{ value: 12.5, currency: 'EUR', order_id: '7', properties: '{"plan":"paid"}' },
+  ...{ ad_storage: 'granted', analytics_storage: '', ad_user_data: 'denied', ad_personalization: 'denied' },
+  ...{ consent_defaults: 'ad_user_data,ad_personalization', limited_data_use: false },
   ...{ raw_partition: 1, raw_offset: 20, raw_index: 2, key_id: '' },
   ...changes,
 });
@@ -58,6 +60,7 @@ test('an event is told from its acceptance to its row and its person', () => {
   expect(status).toEqual([
     'Accepted 2026-10-05T12:00:01.000Z with a server key, as event 2 of events.raw 1/20.',
     'Stored as "purchase" of distinct id "till-7", happened 2026-10-05T12:00:00.000Z.',
+    'Consent: ad_storage granted, ad_user_data denied by default, ad_personalization denied by default.',
     `Its person is ${BASE}, whom its distinct id stands for by itself.`,
   ]);
 });
@@ -82,7 +85,7 @@ test('copies are counted, with when each came and by which key', () => {
     ...{ received_at: AT + 3_000, event: 'purchase', key: null, times: 4 },
     coordinate: { partition: 1, offset: 22, index: 0 },
   });
-  expect(status[2]).toBe(
+  expect(status[3]).toBe(
     'It came 5 times more, 2026-10-05T12:00:02.000Z to 2026-10-05T12:00:03.000Z, and was dropped as a duplicate.',
   );
 });
@@ -110,7 +113,7 @@ test('a merged person is told with the link and since when, and by what the visi
     links: [{ person_id: BASE, target: 'p_old', since: AT + 5_000, first_seen: AT - 9_000 }],
     identified_by: [{ identifier: 'email', digest_begin: 'ffee0011', since: AT - 1_000, event_id: 'e0' }],
   });
-  expect(status.slice(2)).toEqual([
+  expect(status.slice(3)).toEqual([
     `Its person is p_old: ${BASE}, whom its distinct id stands for, became part of them 2026-10-05T12:00:05.000Z.`,
     'The distinct id was first identified by email (SHA-256 ffee0011…) 2026-10-05T11:59:59.000Z, by event "e0".',
   ]);
@@ -146,7 +149,7 @@ test('each destination has its state, by its attempts or by the settings', () =>
     { status: 200, body: 'ok' },
     { status: 200, body: 'ok' },
   ]);
-  expect(status.slice(3)).toEqual([
+  expect(status.slice(4)).toEqual([
     'crm: not attempted: destination_disabled.',
     'ga4: left out 2026-10-05T12:01:00.000Z: too_old.',
     'late: not attempted: before_destination.',

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { ACTION_SOURCES, type Event, eventBytesBound, type Identifiers, writeEvent } from '#schemas/event.ts';
+import {
+  ACTION_SOURCES,
+  CONSENT_STATES,
+  type Event,
+  eventBytesBound,
+  type Identifiers,
+  writeEvent,
+} from '#schemas/event.ts';
 import { decodeEvent, encodeEvent, eventBatchType } from '#schemas/event_batch.ts';
 import { cases } from '#test/harness/environment.ts';
 import { sampleEvent } from './sample_event.ts';
@@ -46,6 +53,17 @@ const events: fc.Arbitrary<Event> = fc.record({
   further_identifiers: fc.array(identifiers, { maxLength: 3 }),
   previous_distinct_id: maybe,
   key_id: maybe,
+  consent: fc.option(
+    fc.record({
+      ad_storage: fc.constantFrom(...CONSENT_STATES),
+      analytics_storage: fc.constantFrom(...CONSENT_STATES),
+      ad_user_data: fc.constantFrom(...CONSENT_STATES),
+      ad_personalization: fc.constantFrom(...CONSENT_STATES),
+      limited_data_use: fc.option(fc.boolean(), { nil: null }),
+      gpc: fc.boolean(),
+    }),
+    { nil: null },
+  ),
 });
 
 /** What the schema library makes of the event: the entry's last field in a batch of one. */

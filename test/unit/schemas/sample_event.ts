@@ -28,6 +28,7 @@ export function sampleEvent(changes: Partial<Event> = {}): Event {
     previous_distinct_id: null,
     further_identifiers: [],
     key_id: null,
+    consent: null,
     ...changes,
   };
 }

@@ -42,6 +42,12 @@ const COLUMN_LABELS: Readonly<Record<Column, string>> = {
   email_sha256: 'E-mail (SHA-256)',
   phone_hmac: 'Phone (keyed hash)',
   external_id_sha256: 'External id (SHA-256)',
+  ad_storage: 'Consent: ad storage',
+  analytics_storage: 'Consent: analytics storage',
+  ad_user_data: 'Consent: ad user data',
+  ad_personalization: 'Consent: ad personalization',
+  consent_defaults: 'Consent by default',
+  limited_data_use: 'Limited data use',
 };
 
 /** Every column as a field, in the order of their labels. */

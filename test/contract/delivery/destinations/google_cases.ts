@@ -175,7 +175,9 @@ const valueCases: MappingCase[] = [
   withSettings(sends('consent: by the site', {}, { consent: { adUserData: 'CONSENT_GRANTED' } }), {
     consent: 'granted',
   }),
-  withSettings(skips('consent: the site takes silence for a refusal', {}, 'consent_denied'), { consent: 'denied' }),
+  withSettings(skips('consent: the site takes silence for a refusal', {}, 'consent_denied_by_default'), {
+    consent: 'denied',
+  }),
   withSettings(
     sends(
       'consent: by the event, against the site',

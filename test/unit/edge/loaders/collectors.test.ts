@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { privacyChoices } from '#pipelines/events/consent.ts';
+import { readConsent } from '#pipelines/events/consent.ts';
 import type { Event } from '#schemas/event.ts';
 import { ask, type Reply } from '#test/harness/ask_host.ts';
 import { put } from '#test/unit/settings/filled_table.ts';
@@ -161,7 +161,7 @@ describe("a hit of Meta's pixel", () => {
   test('that limits the use of its data says so where it is delivered', async () => {
     await get(`${META}&dpo=LDU&dpoco=1&dpost=1000`);
     const { parsed } = onlyEvent();
-    expect(privacyChoices(parsed, {}, null).limitedDataUse).toBe(true);
+    expect(readConsent(parsed).limited_data_use).toBe(true);
     expect(parsed).toMatchObject({ data_processing_options_country: '1', data_processing_options_state: '1000' });
   });
 

@@ -43,7 +43,12 @@ test('an empty list where an object may stand is an empty object, in every proto
     expect(group).toMatchObject({ properties: { $group_set: {} } });
     const said = { $destinations: empty, consent: empty, context: { consent: empty, consentManagement: empty } };
     expect(excludesDestination(said, 'meta')).toBe(false);
-    expect(consentOf(said)).toEqual({ adUserData: null, adPersonalization: null, analytics: null });
+    expect(consentOf(said)).toEqual({
+      ad_storage: null,
+      ad_user_data: null,
+      ad_personalization: null,
+      analytics_storage: null,
+    });
   }));
 
 test('a list that holds something is no object', () => {

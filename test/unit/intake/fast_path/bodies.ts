@@ -30,6 +30,35 @@ const PURCHASE = {
   coupon: null,
   is_first: false,
 };
+/** What is said of consent, in the words of banners, SDKs and platforms. */
+export const CONSENTS: readonly Record<string, unknown>[] = [
+  { $consent: { ads: false, analytics: true } },
+  {
+    consent: {
+      ad_storage: 'granted',
+      analytics_storage: 'denied',
+      ad_user_data: 'granted',
+      ad_personalization: 'denied',
+    },
+  },
+  { consent: 'denied' },
+  { gcs: 'G101' },
+  { gcs: 'G111', consent: { ad_user_data: 'denied' } },
+  { ad_storage: 'granted', plan: 'pro', analytics_storage: 'denied' },
+  { $gpc: true },
+  { npa: 1, us_privacy: '1YYN' },
+  { opt_out: false, limited_data_use: true },
+  { data_processing_options: ['LDU', 'x', 'y'] },
+  { consentManagement: { deniedConsentIds: ['C0004', 'a', 'b'], allowedConsentIds: ['C0002'] } },
+];
+/** These come in an object, a text or a list that the careful path looks at. */
+export const NESTED_CONSENTS: readonly Record<string, unknown>[] = [
+  { context: { consent: { categoryPreferences: { Advertising: false } } } },
+  { held: { consent: 'denied', gcs: 'G100' } },
+  { consent: '{"ad_user_data":"denied"}' },
+  { consent: {}, $consent: null, gcs: '' },
+  { consent: ['marketing'] },
+];
 const USUAL: readonly object[] = [PAGE_VIEW, PURCHASE, { page: '/pricing', plan: 'pro' }, {}];
 const NAMES = [
   '$pageview',
@@ -83,6 +112,9 @@ export const KEYS: readonly string[] = [
     ' ',
   ),
   ...'__proto__ constructor toString toJSON length 1 42 order_id currency $anon_distinct_id session props _ga_ABC'.split(
+    ' ',
+  ),
+  ...'consent $consent gcs ad_user_data consentManagement $gpc gpc npa opt_out us_privacy data_processing_options'.split(
     ' ',
   ),
   '',
@@ -143,7 +175,7 @@ export function usualEvent(chance: Chance): Record<string, unknown> {
     uuid: chance.is(0.8) ? uuid(chance) : chance.one(IDS),
     distinct_id: chance.is(0.8) ? VISITOR : chance.one(IDS),
     timestamp: chance.is(0.8) ? AT : chance.one(TIMES),
-    properties: { ...chance.one(USUAL) },
+    properties: { ...chance.one(USUAL), ...(chance.is(0.3) ? chance.one(CONSENTS) : {}) },
   };
 }
 
@@ -159,6 +191,8 @@ function oddValue(chance: Chance): unknown {
     () => chance.one(PLAIN),
     () => chance.one(PLAIN),
     () => chance.one(RECORD_CANARIES).properties,
+    () => chance.one([...CONSENTS, ...NESTED_CONSENTS]),
+    () => chance.one(['granted', 'denied', 'G100', 'G111', '1YYN', 'perhaps', 0, 1]),
     () => [chance.one(KEYS), chance.one(TEXTS)],
     () => ({ [chance.one(KEYS)]: chance.one(TEXTS), [chance.one(KEYS)]: chance.below(10_000_000) }),
     () => chance.below(2 ** 31) / chance.one([1, 3, 100]),
@@ -244,6 +278,9 @@ const MUTATIONS: readonly Mutation[] = [
       '"properties":{},',
       '"events":[],',
       '"__proto__":{"a":1},',
+      '"$consent":{"ads":false},',
+      '"gcs":"G100",',
+      '"con\\u0073ent":"denied",',
     ]);
     return placed(bytes, placeOf(bytes, '"', chance), 0, member);
   },

@@ -10,7 +10,7 @@ import { parseJson } from '#services/edge/body.ts';
 import { cases, testSeed } from '#test/harness/environment.ts';
 import { chanceOf } from '#test/harness/hostile/random.ts';
 import { browser, server, siteWith } from '../context.ts';
-import { bodyText, hostileBody, KEYS, NUMBERS, PLAIN, usualEvent } from './bodies.ts';
+import { bodyText, CONSENTS, hostileBody, KEYS, NESTED_CONSENTS, NUMBERS, PLAIN, usualEvent } from './bodies.ts';
 
 const EVENTS_MAX = 50;
 const BODIES = 4_000;
@@ -43,6 +43,15 @@ const CONTEXTS: readonly IntakeContext[] = [
   }),
   browser(),
   browser({ site: siteWith({ default_country: 'DE', server_only_events: ['purchase'] }), country: 'FR' }),
+  browser({
+    site: siteWith({
+      consent_defaults: [
+        { country: 'EEA', consent: 'denied' },
+        { country: null, consent: 'granted' },
+      ],
+    }),
+    country: 'FR',
+  }),
   server(),
   server({ site: siteWith({ default_country: null, identify_events: ['view_item'] }), userAgent: null }),
 ];
@@ -143,6 +152,19 @@ test('they do so where a rule blocks by a property, and an event without it is t
   for (const properties of [{ plan: 1 }, { plan: 2 }, { 'held.page': 'x' }, { held: { page: 'x' } }]) {
     expect(isFast(properties)).toBe(false);
   }
+});
+
+test('they read the same consent, whoever says it, and a usual event that says it is taken fast', () => {
+  const context = browser({ site: siteWith({ consent_defaults: [{ country: null, consent: 'denied' }] }) });
+  const isFast = (properties: object): boolean => {
+    const body = Buffer.from(JSON.stringify({ events: [{ event: 'seen', uuid: 'a', properties }] }));
+    expectSame(body, context);
+    const [event] = scanBody(body, EVENTS_MAX)?.events ?? [];
+    return event instanceof ScannedEvent && takeScanned(event, beginRequest(context, 1)) !== null;
+  };
+  for (const said of CONSENTS)
+    expect(isFast({ page_type: 'home', ...said, plan: 'pro' }), JSON.stringify(said)).toBe(true);
+  for (const said of NESTED_CONSENTS) isFast({ page_type: 'home', ...said, plan: 'pro' });
 });
 
 test('an event that is taken fast costs as many steps', () => {

@@ -137,5 +137,10 @@ test('a purchase is delivered with its items, and under the consent of its hit',
     { id: '1', name: 'Shirt', price: 10, quantity: 2 },
     { id: '2', price: 5 },
   ]);
-  expect(consentOf(properties)).toEqual({ adUserData: false, adPersonalization: false, analytics: true });
+  expect(consentOf(properties)).toEqual({
+    ad_storage: false,
+    ad_user_data: false,
+    ad_personalization: false,
+    analytics_storage: true,
+  });
 });

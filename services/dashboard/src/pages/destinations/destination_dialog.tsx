@@ -235,6 +235,7 @@ const WHY_SKIPPED: Readonly<Record<string, string>> = {
   destination_disabled: 'the destination was disabled before the retry',
   no_destination: 'the destination was removed before the retry',
   consent_denied: 'the visitor did not consent',
+  consent_denied_by_default: 'consent was not stated, and is denied by default',
   gpc: 'the browser opted out (Global Privacy Control)',
   insufficient_user_data: 'no data to match a person by',
   no_platform_event: 'the platform has no matching event',
