@@ -107,6 +107,8 @@ export async function insertBlock(
 
 function settingsOf(token: string): ClickHouseSettings {
   return {
+    // On by default from 26.2 on: blocks would wait for others, to be stored with them.
+    async_insert: 0,
     insert_deduplicate: 1,
     insert_deduplication_token: token,
     deduplicate_blocks_in_dependent_materialized_views: 1,

@@ -44,6 +44,17 @@ export async function migrate(
   return { applied, mismatches: mismatchesOf(migrations, done) };
 }
 
+/** Migrations that are missing in a database, and those that differ from what was applied. @throws WarehouseError */
+export async function migrationsOf(
+  warehouse: Pick<Warehouse, 'query'>,
+): Promise<{ missing: string[]; mismatches: MigrationMismatch[] }> {
+  const rows = await select<Omit<Migration, 'text'>>(warehouse, 'SELECT name, checksum FROM schema_migrations');
+  const done = new Map(rows.map(({ name, checksum }) => [name, checksum]));
+  const migrations = readMigrations(FOLDER);
+  const missing = migrations.flatMap(({ name }) => (done.has(name) ? [] : [name]));
+  return { missing, mismatches: mismatchesOf(migrations, done) };
+}
+
 function readMigrations(folder: URL) {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.sql'))

@@ -21,6 +21,7 @@ import {
   REDIS_PROCESS,
   REPLAY_PROCESS,
   SECRETS,
+  SYSTEMD,
 } from './service_config.ts';
 import {
   DEDUP,
@@ -44,7 +45,7 @@ export function settingGroups(destinations: readonly string[]): Record<string, V
   const groups: Record<string, TProperties> = {
     parts: PARTS.properties,
     secrets: SECRETS,
-    process: PROCESS.properties,
+    process: { ...PROCESS.properties, ...SYSTEMD.properties },
     edge: EDGE.properties,
     http: HTTP.properties,
     control: CONTROL.properties,

@@ -12,6 +12,7 @@ import {
   list,
   listenHost,
   optionalText,
+  orNull,
   readSettings,
   text,
 } from './environment.ts';
@@ -87,7 +88,8 @@ const KAFKA = Type.Object({
   watchdogMs: integer('KAFKA_WATCHDOG_MS', {
     default: 300_000,
     range: [10_000, 3_600_000],
-    description: 'Longest transaction, commit, insert or produce request; then the process exits.',
+    description:
+      'Longest transaction, commit, insert or produce request, or time without progress while records wait; then the process exits.',
   }),
   prefix: text('KAFKA_GROUP_PREFIX', {
     default: 'svc',
@@ -146,7 +148,23 @@ export const PROCESS = Type.Object({
     default: 0,
     maximum: 65_535,
     description:
-      'Port of `/metrics` and `/ready`; `0`: any free one, which the log line `ready` names. Not with `npm start`.',
+      'Port of `/metrics` and `/ready`; `0`: any free one, which the log line `ready` names. `npm start` keeps its own.',
+  }),
+});
+
+/** What systemd gives a process that it watches. */
+export const SYSTEMD = Type.Object({
+  limitUs: orNull(
+    integer('WATCHDOG_USEC', {
+      minimum: 1_000,
+      defaultText: 'none',
+      description: 'By systemd: microseconds of silence after which it kills the process.',
+    }),
+  ),
+  socket: optionalText('NOTIFY_SOCKET', {
+    allowed: 'the path of a socket',
+    defaultText: 'none',
+    description: 'By systemd: where the process says that it lives.',
   }),
 });
 
@@ -174,7 +192,7 @@ export const FAILPOINT = Type.Decode(
 );
 
 const processWith = <Parts extends TProperties>(parts: Parts) =>
-  Type.Object({ parts: Type.Object(parts), ...PROCESS.properties, failpoint: FAILPOINT });
+  Type.Object({ parts: Type.Object(parts), ...PROCESS.properties, systemd: SYSTEMD, failpoint: FAILPOINT });
 
 /** The schemas of processes without settings of their own, by the parts that they use beside Kafka and the registry. */
 export const FLOW_PROCESS = processWith(FLOW_PARTS);

@@ -60,6 +60,8 @@ export async function runSink<Row>(options: SinkOptions<Row>): Promise<Consumpti
   const timer = setInterval(() => sink.writeOverdue(), lookMs);
   return {
     ...running,
+    // A block that is written has a watchdog of its own, which knows how far that is.
+    progress: () => running.progress().filter(({ topic }) => !sink.isWriting(topic)),
     async stop() {
       clearInterval(timer);
       await running.stop();
@@ -146,6 +148,10 @@ class BlockSink<Row> {
   run(consumption: Consumption): void {
     this.consumption = consumption;
     this.started.resolve(consumption);
+  }
+
+  isWriting(topic: string): boolean {
+    return this.writing.has(topic);
   }
 
   /** Begins a block of each topic whose rows have waited too long. */

@@ -118,7 +118,7 @@ export const COMPRESSION = kafkajs.CompressionTypes.ZSTD;
 /** What a broker of the client takes (kafkajs 2.2.4). */
 interface Broker {
   versions: Readonly<Record<number, { maxVersion: number }>>;
-  connectionPool: { send(exchange: { request: object; response: object }): Promise<string> };
+  connectionPool: { send<Answer = string>(exchange: { request: object; response: object }): Promise<Answer> };
   fetch(request: {
     replicaId: number;
     isolationLevel: number;

@@ -227,17 +227,44 @@ export async function applyAcls(kafka: Kafka, users: readonly ProcessUser[], pre
   const wanted = new Map(aclEntries(users, prefix).map((entry) => [nameOf(entry), entry]));
   const names = new Set(users.map(({ user }) => `User:${user}`));
   await withAdmin(kafka, async (admin) => {
-    const { resources } = await admin.describeAcls({
-      resourceType: kafkajs.AclResourceTypes.ANY,
-      resourcePatternType: kafkajs.ResourcePatternTypes.ANY,
-      operation: kafkajs.AclOperationTypes.ANY,
-      permissionType: kafkajs.AclPermissionTypes.ANY,
-    });
-    const there = resources.flatMap(({ acls, ...resource }) => acls.map((acl): AclEntry => ({ ...resource, ...acl })));
+    const there = await readAcls(admin);
     const known = new Set(there.map(nameOf));
     const missing = [...wanted].flatMap(([name, entry]) => (known.has(name) ? [] : [entry]));
     const surplus = there.filter((entry) => names.has(entry.principal) && !wanted.has(nameOf(entry)));
     if (missing.length > 0) await admin.createAcls({ acl: missing });
     if (surplus.length > 0) await admin.deleteAcls({ filters: surplus });
   });
+}
+
+async function readAcls(admin: Admin): Promise<AclEntry[]> {
+  const { resources } = await admin.describeAcls({
+    resourceType: kafkajs.AclResourceTypes.ANY,
+    resourcePatternType: kafkajs.ResourcePatternTypes.ANY,
+    operation: kafkajs.AclOperationTypes.ANY,
+    permissionType: kafkajs.AclPermissionTypes.ANY,
+  });
+  return resources.flatMap(({ acls, ...resource }) => acls.map((acl): AclEntry => ({ ...resource, ...acl })));
+}
+
+/**
+ * Rights that users lack, by user, of those users that have any; `off`: the brokers know no rights; `refused`: this client may
+ * not ask.
+ */
+export async function missingAcls(
+  admin: Admin,
+  users: readonly ProcessUser[],
+  prefix: string,
+): Promise<ReadonlyMap<string, number> | 'off' | 'refused'> {
+  const there = await readAcls(admin).catch((error: unknown) => {
+    const type = String((error as { type?: unknown }).type);
+    if (type === 'SECURITY_DISABLED') return 'off' as const;
+    if (type.endsWith('AUTHORIZATION_FAILED')) return 'refused' as const;
+    throw error;
+  });
+  if (typeof there === 'string') return there;
+  const known = new Set(there.map(nameOf));
+  const having = users.filter(({ user }) => there.some(({ principal }) => principal === `User:${user}`));
+  return new Map(
+    having.map((one) => [one.user, aclEntries([one], prefix).filter((entry) => !known.has(nameOf(entry))).length]),
+  );
 }

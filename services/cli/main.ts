@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Environment, environment } from '#infra/config/environment.ts';
 import { commandLineConfig } from '#infra/config/local_config.ts';
@@ -12,6 +11,8 @@ import {
 import { oneLine } from '#services/stage/terminal.ts';
 import { type Context, UsageError } from './command.ts';
 import { controlAddress, localFolder, readLocalFile, readReadyFile } from './control_address.ts';
+import type { Section } from './doctor/doctor.ts';
+import { readDisks } from './local_disks.ts';
 import { objectIn } from './read.ts';
 import { type CliPorts, runCli } from './run_cli.ts';
 import type { StatusPorts } from './status/status.ts';
@@ -64,7 +65,7 @@ function openStatus(): StatusPorts {
     fetched,
     askControl: controlAsker(env, readyText),
     edgeUrl: commandLineConfig(env).edgeUrl,
-    readDisk: () => readDisk(localFolder(env)),
+    readDisks: () => readDisks(localFolder(env)),
     nowMs: Date.now,
     isTerminal: process.stdout.isTTY === true,
   };
@@ -95,24 +96,24 @@ function controlAsker(env: Environment, readyText: string | null): StatusPorts['
   };
 }
 
-/** How full the disk of a folder is; null where it cannot be said in time. */
-async function readDisk(path: string): ReturnType<StatusPorts['readDisk']> {
-  const late = sleep(ANSWER_MS_MAX, null, { ref: false });
-  const found = await Promise.race([statfs(path).catch(() => null), late]);
-  return found === null
-    ? null
-    : { path, freeBytes: found.bavail * found.bsize, totalBytes: found.blocks * found.bsize };
-}
-
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return 'failed: unknown error';
   const code = 'code' in error && typeof error.code === 'string' ? error.code : 'failed';
   return `${code}: ${oneLine(error.message)}`;
 }
 
+/** Loaded where it is asked for: the clients of all parts take longer to load than most commands to run. */
+async function openDoctor(): Promise<Section[]> {
+  const { doctorSections } = await import('./doctor/open_doctor.ts');
+  const env = environment();
+  const ready = objectIn(readReadyFile(env) ?? '');
+  return doctorSections({ env, ready, readDisks: () => readDisks(localFolder(env)), nowMs: Date.now });
+}
+
 const ports: CliPorts = {
   openContext,
   openStatus,
+  openDoctor,
 };
 
 try {

@@ -16,6 +16,7 @@ import {
 } from './command.ts';
 import { definitionCommands } from './definitions.ts';
 import { destinationCommands } from './destinations.ts';
+import { doctorReport, type Section } from './doctor/doctor.ts';
 import { exportCommands } from './export/export_commands.ts';
 import { importCommands } from './import/import_commands.ts';
 import { keyCommands } from './keys.ts';
@@ -32,6 +33,8 @@ export interface CliPorts {
   openContext(): Promise<Context>;
   /** Opened where the status is asked for. */
   openStatus(): StatusPorts;
+  /** What `doctor` looks at. */
+  openDoctor(): Promise<Section[]>;
 }
 
 /** Every command that reads or changes settings, or asks. */
@@ -129,6 +132,12 @@ function addCommands(program: Program, ports: CliPorts, finish: (result: CliResu
     .action(async ({ json, metrics }) =>
       finish(await statusReport(ports.openStatus(), { json: json === true, metrics: metrics.map(metricsUrl) })),
     );
+  program
+    .command('doctor')
+    .description('Check settings, versions, clocks, disks, logins and certificates of the parts')
+    .addOption(jsonOption)
+    .addHelpText('after', examplesText(['doctor', 'doctor --json']))
+    .action(async ({ json }) => finish(await doctorReport(await ports.openDoctor(), json === true)));
   for (const [usage, command] of Object.entries(COMMANDS)) addCommand(program, usage, command, ports, finish);
 }
 

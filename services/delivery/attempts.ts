@@ -67,7 +67,10 @@ export function openDeliveries(
   });
   const openHelp = 'Sites to which nothing but probes is sent, by cause';
   metrics.read('svc_delivery_breakers_open', openHelp, ['cause'], () =>
-    [...openBreakers(breakers)].map(([cause, count]) => [{ cause }, count]),
+    // Of destinations that were deleted nothing waits.
+    [...openBreakers({ ...breakers, list: () => breakers.list().filter(({ siteId }) => sites.has(siteId)) })].map(
+      ([cause, count]) => [{ cause }, count],
+    ),
   );
   const awayHelp = 'Whether the destination as a whole is unavailable';
   metrics.read('svc_delivery_away', awayHelp, [], () => [[{}, watch.isAway() ? 1 : 0]]);

@@ -89,7 +89,7 @@ export const EDGE_ERRORS = {
   ...withStatus(429, { rate_limited: 'Too many requests. Retry after the seconds in Retry-After.' }),
   ...withStatus(500, { internal: 'Internal error. Events may not have been stored; retry.' }),
   ...withStatus(503, {
-    overloaded: 'The service is overloaded. Retry with the same events later.',
+    overloaded: 'The service is overloaded or cannot store events now. Retry with the same events later.',
     not_acknowledged: 'The events may not have been stored. Retry with the same events.',
     not_taken_now: 'Nothing was stored: the monthly quota is used up or the site blocks it. Retry later.',
     script_not_built: 'The script could not be built; see the log of this edge.',

@@ -239,6 +239,7 @@ function createAnsweredCount(
   rejections: RejectionRecorder,
 ): (sender: Sender, answered: AnsweredEvents) => void {
   const rejected = metrics.counter('svc_edge_rejected_total', 'Events rejected as malformed', ['code']);
+  const warned = metrics.counter('svc_edge_warned_total', 'Events accepted with a fault', ['code']);
   return (sender, answered) => {
     const { batch, reused, overQuota, source } = answered;
     const malformed = source === undefined ? batch.rejected : [...source.rejected, ...batch.rejected];
@@ -250,6 +251,7 @@ function createAnsweredCount(
     for (const { reason } of batch.dropped) metrics.dropped(reason, 1);
     if (malformed.length > 0) metrics.dropped('rejected', malformed.length);
     for (const { code } of malformed) rejected.inc({ code });
+    for (const { code } of batch.warned) warned.inc({ code });
   };
 }
 

@@ -21,6 +21,7 @@ import {
 } from '#infra/registry/schema_registry.ts';
 import { type FollowedSettings, followSettings } from '#infra/settings/follow_settings.ts';
 import type { SuppressionList } from '#pipelines/erasure/suppression.ts';
+import { sayAlive, tellSystemd } from './systemd_watchdog.ts';
 
 export interface Runtime {
   stage: string;
@@ -34,7 +35,7 @@ export interface Runtime {
   /** Stops the process at once with exit code 1; its supervisor starts it anew. */
   fatal(error: unknown): void;
   /** What `/ready` tells, to which a process adds the parts of its own. */
-  parts: Pick<PartStates, 'needs' | 'uses'>;
+  parts: Pick<PartStates, 'needs' | 'uses' | 'waitingFor'>;
   /** Whether Kafka answers. */
   clusterAlive(): boolean;
   /** Says that the process does its work now. */
@@ -107,6 +108,9 @@ async function start(
   life: { stops: (() => Promise<unknown>)[]; fatal(error: unknown): void },
   main: (runtime: Runtime) => Promise<void>,
 ): Promise<void> {
+  const { limitUs, socket } = config.systemd;
+  const stopTelling = tellSystemd(socket === null ? null : limitUs, () => sayAlive(socket ?? ''), logger);
+  life.stops.push(async () => stopTelling());
   const metrics = createMetrics(stage);
   const parts = createPartStates(logger, metrics, monotonicMs);
   let hasStarted = false;

@@ -2,14 +2,18 @@
 import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import type { Environment } from '#infra/config/environment.ts';
 import type { ProcessConfig } from '#infra/config/service_config.ts';
+import { StageFailedError } from '#infra/errors.ts';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
-import { watchLag } from '#infra/kafka/consumer/lag_watch.ts';
+import { LAG_INTERVAL_MS, watchLag } from '#infra/kafka/consumer/lag_watch.ts';
+import { nameOf } from '#infra/kafka/consumer/partition_state.ts';
+import { createProgressWatch } from '#infra/kafka/consumer/progress_watch.ts';
 import { type Runtime, runProcess } from './runtime.ts';
 
 /**
  * Runs a stage as a process, configured by what `read` makes of the environment. `start` opens what the stage needs and
  * resolves to the consumption it has begun, which goes on until the process stops. The stage's name is the process's, and
- * its consumer group's behind the prefix.
+ * its consumer group's behind the prefix. A partition that stands still for `KAFKA_WATCHDOG_MS`, though records wait and
+ * nothing that the process needs is away, ends the process: its supervisor starts it anew.
  */
 export function runStage<C extends ProcessConfig>(
   name: string | ((config: C) => string),
@@ -19,12 +23,19 @@ export function runStage<C extends ProcessConfig>(
   runProcess(name, read, async (runtime, config) => {
     const consumption = await start(runtime, config);
     runtime.onStop(() => consumption.stop());
-    const { session, metrics, logger, stage } = runtime;
+    const { session, metrics, logger, stage, parts } = runtime;
+    const progress = createProgressWatch(Math.ceil(session.config.watchdogMs / LAG_INTERVAL_MS));
     const stopLag = watchLag({
       admin: session.admin,
       groupId: session.groupOf(stage),
       assigned: consumption.assigned,
-      onLags: metrics.lags,
+      onLags(lags) {
+        metrics.lags(lags);
+        // Of none where Kafka could not be asked.
+        const [still] = progress.look(consumption.progress(), lags, lags.length > 0 && parts.waitingFor().length === 0);
+        if (still !== undefined)
+          runtime.fatal(new StageFailedError(`${nameOf(still)} stands still, though records wait`));
+      },
       logger,
       nowMs: monotonicMs,
     });

@@ -35,6 +35,7 @@ export async function openSettings({ ready }: ControlledService): Promise<Settin
     openStatus: () => {
       throw new Error('no test asks for the status here');
     },
+    openDoctor: () => Promise.reject(new Error('no test asks the doctor here')),
   };
   return {
     async run(...words) {

@@ -21,6 +21,7 @@ import {
   takeWaiting,
   toFetched,
 } from './partition_state.ts';
+import type { PartitionProgress } from './progress_watch.ts';
 
 /**
  * Reads topics as a member of a group, handing each partition's batches to the handlers one after the other.
@@ -37,6 +38,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     commit: (at, offset, metadata) => member.commit([{ ...at, offset, metadata }]),
     commitAll: (offsets) => member.commit(offsets),
     assigned: () => member.assignment,
+    progress: () => member.progress(),
     wake: () => member.wake(),
     stop,
   };
@@ -138,6 +140,14 @@ class GroupMember {
     );
   }
 
+  progress(): PartitionProgress[] {
+    if (this.halted) return [];
+    return this.assignment.map((at) => {
+      const { topic, partition, nextOffset, steps, waiting, working, timer } = this.slotOf(at);
+      return { topic, partition, nextOffset, steps, isBusy: waiting.length > 0 || working, rests: timer !== null };
+    });
+  }
+
   wake(): void {
     for (const slot of this.slots.values()) stopRest(slot);
     this.steer();
@@ -215,7 +225,15 @@ class GroupMember {
 
   /** Does one piece of work at a time for each partition; resolves to the milliseconds that the partition then waits. */
   private async inTurn(slot: Slot, work: () => Promise<number>): Promise<number> {
-    const turn = slot.turn.run(work);
+    const turn = slot.turn.run(async () => {
+      slot.working = true;
+      try {
+        return await work();
+      } finally {
+        slot.working = false;
+        slot.steps++;
+      }
+    });
     const done = turn.then(
       () => undefined,
       (error: unknown) => this.options.onFatal(error),
@@ -271,12 +289,16 @@ class GroupMember {
     return generation === this.generation;
   }
 
-  private batchOf({ topic, partition }: Slot, fetched: Fetched): InBatch {
+  private batchOf(slot: Slot, fetched: Fetched): InBatch {
+    const { topic, partition } = slot;
     const { records, lastOffset, endOffset, lag } = fetched;
     const owned = (): boolean => this.isOwned(fetched);
     // The coordinator may have given the partitions to others when the session is over.
     const isSessionOver = (): boolean => monotonicMs() - this.heardMs > this.options.sessionTimeoutMs;
-    const stopping = (): boolean => this.halted || !owned() || isSessionOver();
+    const stopping = (): boolean => {
+      slot.steps++;
+      return this.halted || !owned() || isSessionOver();
+    };
     return { topic, partition, records, lastOffset, endOffset, lag, owned, stopping };
   }
 
@@ -284,7 +306,10 @@ class GroupMember {
   private async acquire(slot: Slot, fetched: Fetched): Promise<boolean> {
     const { topic, partition } = slot;
     const committedOffset = await this.watchdog.watch('acquiring a partition', (progressed) =>
-      this.options.handlers.acquire({ topic, partition }, fetched.generation, progressed),
+      this.options.handlers.acquire({ topic, partition }, fetched.generation, () => {
+        slot.steps++;
+        progressed();
+      }),
     );
     // While nothing is committed that is where this process began the partition, not where the last batch began, as a
     // handler may have taken earlier batches that it has yet to commit.

@@ -4,6 +4,7 @@ import type { Kafka } from 'kafkajs';
 import type { Logger } from '#infra/log/logger.ts';
 import type { InRecord } from '../record.ts';
 import type { TopicPartition } from './partition_state.ts';
+import type { PartitionProgress } from './progress_watch.ts';
 
 export interface OffsetCommit extends TopicPartition {
   offset: number;
@@ -24,6 +25,8 @@ export interface Consumption {
    */
   commitAll(offsets: readonly OffsetCommit[]): Promise<void>;
   assigned(): TopicPartition[];
+  /** How far it is with each partition that it has; nothing while they are given away. */
+  progress(): PartitionProgress[];
   /** Ends the rests of partitions that wait for a time: the records they left are read again now. */
   wake(): void;
   stop(): Promise<void>;
@@ -91,7 +94,8 @@ export interface InBatch extends TopicPartition {
   owned(): boolean;
   /**
    * True once the partition is about to be given away, or may have been given away. The handler leaves what it has not
-   * begun to the next owner, and returns soon with what it has done, as that can be committed for a short while only.
+   * begun to the next owner, and returns soon with what it has done, as that can be committed for a short while only. A
+   * handler that takes long asks before each of its steps: a partition of which nothing is heard counts as standing still.
    */
   stopping(): boolean;
 }

@@ -18,26 +18,26 @@ interface LagWatchOptions {
   groupId: string;
   assigned(): readonly TopicPartition[];
   /** Told of all of them; of none where Kafka could not be asked, as what was known before may be wrong by now. */
-  onLags(lags: readonly (ReturnType<typeof lagOf> & { waitsMs: number })[]): void;
+  onLags(lags: readonly (ReturnType<typeof lagOf> & { high: number; waitsMs: number })[]): void;
   logger: Logger;
   /** Monotonic milliseconds. */
   nowMs(): number;
   intervalMs?: number;
 }
 
-const INTERVAL_MS = 5_000;
+export const LAG_INTERVAL_MS = 5_000;
 
 /**
  * Measures the lag of a process's partitions by asking Kafka, every few seconds, so that it is known of a partition of
  * which nothing gets done, or nothing ever was. Answers how to stop.
  */
 export function watchLag(options: LagWatchOptions): () => void {
-  const { admin, groupId, assigned, onLags, logger, nowMs, intervalMs = INTERVAL_MS } = options;
+  const { admin, groupId, assigned, onLags, logger, nowMs, intervalMs = LAG_INTERVAL_MS } = options;
   const waits = createWaitingTimes();
   const ask = async (): Promise<void> => {
     const positions = await positionsOf(admin, groupId, assigned());
     const waitsMs = waits.at(positions, nowMs());
-    onLags(positions.map((position, index) => ({ ...lagOf(position), waitsMs: waitsMs[index] ?? 0 })));
+    onLags(positions.map((at, index) => ({ ...lagOf(at), high: at.high, waitsMs: waitsMs[index] ?? 0 })));
   };
   const onFailure = (error: unknown): void => {
     logger.info({ group: groupId, err: error }, 'lag not measured');

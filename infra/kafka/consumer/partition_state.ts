@@ -71,6 +71,10 @@ export function createSlot({ topic, partition }: TopicPartition) {
     /** Where the partition was begun in this generation if nothing was committed of it; -1: not begun so. */
     begunOffset: -1,
     retained: createRetained(),
+    /** Whether a piece of work on it is under way. */
+    working: false,
+    /** Steps of work on it that were begun or done. */
+    steps: 0,
     /** How often the position to fetch from was moved; what was fetched before a move, though not waiting any more, is void. */
     jumps: 0,
     failures: 0,

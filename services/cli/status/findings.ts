@@ -33,6 +33,21 @@ interface ObservedProcess {
   diedMs: readonly number[];
 }
 
+interface ObservedPart {
+  name: string;
+  isRunning: boolean;
+  /** When it ended unasked, the oldest first, in milliseconds since 1970 UTC. */
+  diedMs: readonly number[];
+  /** The trouble that its log tells of the last time. */
+  said: string | null;
+}
+
+export interface ObservedDisk {
+  path: string;
+  freeBytes: number;
+  totalBytes: number;
+}
+
 /** Everything that was read. A list of the control service is null where it could not be had. */
 export interface Observed {
   nowMs: number;
@@ -51,8 +66,10 @@ export interface Observed {
         /** By stage, of those that wrote dead letters since they started: whether one is open; null where that is not known. */
         openDeadLetters: ReadonlyMap<string, boolean | null>;
       };
-  /** The disk with the local data; null where there is none. */
-  disk: { path: string; freeBytes: number; totalBytes: number } | null;
+  /** Parts that run beside what was started here, with what supervises them. */
+  parts: readonly ObservedPart[];
+  /** The disks with the local data. */
+  disks: readonly ObservedDisk[];
 }
 
 /** A process that answers, read. */
@@ -118,6 +135,7 @@ function readingOf(name: string, ready: HttpAnswer, text: string): Reading {
 const CHECKS: readonly ((context: Context) => Finding[])[] = [
   diskFindings,
   edgeFindings,
+  partDeathFindings,
   partFindings,
   silentFindings,
   deathFindings,
@@ -131,26 +149,27 @@ const CHECKS: readonly ((context: Context) => Finding[])[] = [
   deliveryFindings,
   deadLetterFindings,
   accountFindings,
+  senderClockFindings,
   tokenFindings,
 ];
 
 const GIB = 1024 ** 3;
 
-function diskFindings({ observed: { disk } }: Context): Finding[] {
-  if (disk === null) return [];
-  const { path, freeBytes, totalBytes } = disk;
-  const share = freeBytes / totalBytes;
-  const isFull = share < 0.01 || freeBytes < GIB / 2;
-  if (!isFull && (share >= 0.1 || freeBytes >= 20 * GIB)) return [];
-  const free = `${(freeBytes / GIB).toFixed(1)} GiB`;
-  return [
-    {
-      severity: isFull ? 'critical' : 'warning',
-      what: `The disk of ${path} is ${isFull ? 'full' : 'nearly full'}: ${free} left; Kafka, Redis and ClickHouse stop on a full one`,
-      sinceMs: null,
-      todo: `free space, then everything goes on by itself: ${OPERATIONS}#disks-and-parts`,
-    },
-  ];
+function diskFindings({ observed: { disks } }: Context): Finding[] {
+  return disks.flatMap(({ path, freeBytes, totalBytes }): Finding[] => {
+    const share = freeBytes / totalBytes;
+    if (share >= 0.1 || freeBytes >= 20 * GIB) return [];
+    const isFull = share < 0.01 || freeBytes < Math.min(GIB / 2, totalBytes / 20);
+    const free = `${(freeBytes / GIB).toFixed(1)} GiB`;
+    return [
+      {
+        severity: isFull ? 'critical' : 'warning',
+        what: `The disk of ${path} is ${isFull ? 'full' : 'nearly full'}: ${free} left; Kafka, Redis and ClickHouse stop on a full one`,
+        sinceMs: null,
+        todo: `free space, then everything goes on by itself: ${OPERATIONS}#disks-and-parts`,
+      },
+    ];
+  });
 }
 
 function edgeFindings({ observed: { edge }, readings }: Context): Finding[] {
@@ -211,6 +230,28 @@ function partFindings({ readings }: Context): Finding[] {
     }),
   );
   return [...parts, ...starting];
+}
+
+/** Parts that were started again are only told of: what they did not do is told by those that waited. */
+function partDeathFindings({ observed }: Context): Finding[] {
+  return observed.parts.flatMap(({ name, isRunning, diedMs, said }): Finding[] => {
+    const deaths = recentDeaths(observed, diedMs);
+    const lastMs = diedMs.at(-1) ?? null;
+    if (lastMs === null || (isRunning && deaths.length === 0)) return [];
+    const isLoop = deaths.length >= CRASHES_MIN;
+    const why = said === null ? '' : `; it says: ${said}`;
+    const part = PART_NAMES[name] ?? `The ${name}`;
+    const again = `dies again and again: ${deaths.length} times in ten minutes`;
+    const once = isRunning ? 'ended and was started again' : 'has ended, and does not run';
+    return [
+      {
+        severity: isRunning && !isLoop ? 'notice' : 'critical',
+        what: `${part} ${isLoop ? again : once}${why}`,
+        sinceMs: deaths[0] ?? lastMs,
+        todo: PART_TODOS[name] ?? '',
+      },
+    ];
+  });
 }
 
 const namesOf = (all: readonly { reading: Reading }[]): string => listed(all.map(({ reading }) => reading.name));
@@ -289,10 +330,10 @@ function partitionFindings({ readings }: Context): Finding[] {
   );
   return [...Map.groupBy(differing, ({ value }) => Math.sign(value))].map(([sign, all]): Finding => {
     const topics = listed([...new Set(all.map(({ topic }) => topic))]);
-    const who = listed([...new Set(all.map(({ name }) => name))]);
+    const names = [...new Set(all.map(({ name }) => name))];
     return {
       severity: sign < 0 ? 'critical' : 'warning',
-      what: `${topics}: ${sign < 0 ? 'fewer' : 'more'} partitions than ${who} ${all.length === 1 ? 'is' : 'are'} configured for`,
+      what: `${topics}: ${sign < 0 ? 'fewer' : 'more'} partitions than ${listed(names)} ${names.length === 1 ? 'is' : 'are'} configured for`,
       sinceMs: earliest(all.flatMap(({ since }) => since['partitions'] ?? [])),
       todo: `set EVENT_PARTITIONS to what there is, the same for all, and restart them: ${OPERATIONS}#mismatch-lines`,
     };
@@ -469,6 +510,9 @@ const CAUSES: Record<string, string> = {
   failing: 'fails',
 };
 
+/** Answers of those who do not wait for settings by themselves, such as a site's own webhook. */
+const REFUSALS: ReadonlySet<string> = new Set(['http_401', 'http_403']);
+
 /** How destinations do: by their outcomes, where the control service has them; by open breakers of those it says nothing wrong of. */
 function deliveryFindings({ observed: { control }, readings }: Context): Finding[] {
   const items = answersOf(control)?.destinations ?? [];
@@ -478,7 +522,7 @@ function deliveryFindings({ observed: { control }, readings }: Context): Finding
     const [{ destination, state, reason } = { destination: '', state: '', reason: '' }] = all;
     const waiting = renderNumber(all.reduce((sum, one) => sum + one.waiting, 0));
     const sites = listed(all.map((one) => one.site_id));
-    const refuses = state === 'waits_for_settings';
+    const refuses = state === 'waits_for_settings' || REFUSALS.has(reason);
     return {
       severity: 'warning',
       what: `${destination} of ${sites} ${refuses ? 'refuses the credentials or settings' : 'fails'} (${reason}): ${waiting} events wait`,
@@ -558,6 +602,27 @@ function accountFindings({ observed: { control } }: Context): Finding[] {
       sinceMs: null,
       todo: `svc account set ACCOUNT --allowance N, or tell the customer: ${OPERATIONS}#allowances`,
     };
+  });
+}
+
+/** Of what an edge took since it started; a few are always off. */
+const OFF_SHARE = 0.01;
+const OFF_MIN = 10;
+const OFF_CODES: ReadonlySet<string> = new Set(['timestamp_ahead', 'timestamp_too_old', 'timestamp_invalid']);
+
+function senderClockFindings({ readings }: Context): Finding[] {
+  return readings.flatMap(({ name, metric }): Finding[] => {
+    const off = sumOf(metric('svc_edge_warned_total').filter(({ labels }) => OFF_CODES.has(labels['code'] ?? '')));
+    const taken = sumOf(metric('svc_events_passed_total'));
+    if (off < OFF_MIN || off < OFF_SHARE * taken) return [];
+    return [
+      {
+        severity: 'notice',
+        what: `${renderNumber(off)} of the events that ${name} took say a time more than a day ahead, or none that can be: a sender's clock is wrong`,
+        sinceMs: null,
+        todo: `svc site refusals SITE --samples says which key sends them: ${OPERATIONS}#what-was-not-accepted`,
+      },
+    ];
   });
 }
 

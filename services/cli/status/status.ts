@@ -1,5 +1,5 @@
 // What `status` reads of an installation, and the screen it shows. What is wrong is decided by findings.ts.
-import type { HealthItem } from '#services/control_api/destinations.ts';
+import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
 import type { StageItem, StagesAnswer } from '#services/control_api/operations.ts';
 import type { AccountItem } from '#services/control_api/sites.ts';
 import { renderTable, renderTime, withoutSecrets } from '#services/stage/terminal.ts';
@@ -26,8 +26,8 @@ export interface StatusPorts {
   askControl: (<Item>(path: string, query?: Record<string, string>) => Promise<ControlAnswer<Item>>) | null;
   /** The edge that the environment names; null: that of ready.json. */
   edgeUrl: string | null;
-  /** The disk with the local data. */
-  readDisk(): Promise<Observed['disk']>;
+  /** The disks with the local data. */
+  readDisks(): Promise<Observed['disks']>;
   nowMs(): number;
   /** Whether a person reads the answer; else secrets in it are replaced by where they are. */
   isTerminal: boolean;
@@ -96,11 +96,11 @@ async function observe(
   metricsUrls: readonly string[],
 ): Promise<Observed> {
   const edgeUrl = ports.edgeUrl ?? ready['edge'];
-  const [answer, processes, control, disk] = await Promise.all([
+  const [answer, processes, control, disks] = await Promise.all([
     typeof edgeUrl === 'string' ? ports.fetched(new URL('/v1/health', edgeUrl).href) : null,
     readProcesses(ports, ready, metricsUrls),
     readControl(ports),
-    isLocal ? ports.readDisk() : null,
+    isLocal ? ports.readDisks() : [],
   ]);
   const known =
     control === null || typeof control === 'string'
@@ -111,8 +111,19 @@ async function observe(
     edge: typeof edgeUrl === 'string' ? { answer } : null,
     processes,
     control: known,
-    disk,
+    parts: partsIn(ready),
+    disks,
   };
+}
+
+function partsIn(ready: Record<string, unknown>): Observed['parts'] {
+  const parts = Object.entries((ready['parts'] ?? {}) as Record<string, Record<string, unknown> | null>);
+  return parts.map(([name, facts]) => ({
+    name,
+    isRunning: typeof facts?.['pid'] === 'number',
+    diedMs: Array.isArray(facts?.['died_ms']) ? facts['died_ms'].map(Number) : [],
+    said: typeof facts?.['said'] === 'string' ? facts['said'] : null,
+  }));
 }
 
 interface LocalProcess {
@@ -149,20 +160,35 @@ async function readProcesses(
 /** Of whom the metrics are: every sample says so. */
 const stageIn = (metrics: string): string | null => /\bstage="([\w.-]+)"/.exec(metrics)?.[1] ?? null;
 
+/** Items of one page of a list, the most there may be. */
+const LIST_MAX = 1_000;
+
 type Control = Exclude<Observed['control'], string | null>;
 type Unread = Extract<Observed['control'], string>;
 
 async function readControl({ askControl }: StatusPorts): Promise<Omit<Control, 'openDeadLetters'> | Unread | null> {
   if (askControl === null) return null;
-  const [stages, destinations, accounts] = await Promise.all([
+  const [stages, health, destinations, accounts] = await Promise.all([
     askControl<StagesAnswer>('/stages'),
     askControl<{ items: HealthItem[] }>('/delivery-health'),
-    askControl<{ items: AccountItem[] }>('/accounts', { limit: '1000' }),
+    askControl<{ items: DestinationItem[] }>('/destinations', { limit: String(LIST_MAX) }),
+    askControl<{ items: AccountItem[] }>('/accounts', { limit: String(LIST_MAX) }),
   ]);
-  // Of the three this one needs no part that may be away.
+  // Of the four this one needs no part that may be away.
   if (accounts.kind === 'unavailable' && accounts.isSilent) return 'silent';
   if (accounts.kind === 'refused' && accounts.isUnknown) return 'refused';
-  return { stages: itemsIn(stages), destinations: itemsIn(destinations), accounts: itemsIn(accounts) };
+  return {
+    stages: itemsIn(stages),
+    destinations: stillThere(itemsIn(health), itemsIn(destinations)),
+    accounts: itemsIn(accounts),
+  };
+}
+
+/** That of destinations that were deleted or disabled says nothing of now. Where the list is not whole, nothing is left out. */
+function stillThere(health: HealthItem[] | null, destinations: DestinationItem[] | null): HealthItem[] | null {
+  if (health === null || destinations === null || destinations.length === LIST_MAX) return health;
+  const enabled = new Set(destinations.filter((one) => one.enabled).map((one) => `${one.site_id} ${one.name}`));
+  return health.filter((one) => enabled.has(`${one.site_id} ${one.destination}`));
 }
 
 const itemsIn = <Item>(answer: ControlAnswer<{ items: Item[] }>): Item[] | null =>
@@ -244,6 +270,8 @@ function sayOf({ consumers, lag, waits_longer_than_ms: waitsMs, on_lanes: retryT
 /** A row for each value; those inside objects are named by their path. */
 function rows(facts: object, prefix: string): string[][] {
   return Object.entries(facts).flatMap(([name, value]: [string, unknown]) => {
+    // For the findings, which say it in words.
+    if (name === 'died_ms' || name === 'said') return [];
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return rows(value, `${prefix}${name}.`);
     return [[`${prefix}${name}`, typeof value === 'string' ? value : JSON.stringify(value)]];
   });

@@ -52,6 +52,9 @@ const READY_TIMEOUT_MS = 90_000;
 const STARTS_MAX = 2;
 const STOP_TIMEOUT_MS = 8_000;
 const LOG_LINES = 20;
+/** Deaths that are remembered, and characters of what was said last. */
+const DEATHS_MAX = 10;
+const SAID_MAX = 300;
 const PAUSE_MS_MIN = 500;
 const PAUSE_MS_MAX = 30_000;
 /** After this long without a crash the next crash counts as the first. */
@@ -69,6 +72,8 @@ export class LocalPart {
   #pauseMs = PAUSE_MS_MIN;
   #diedAtMs = Number.NEGATIVE_INFINITY;
   #restartTimer: NodeJS.Timeout | undefined;
+  #diedMs: number[] = [];
+  #said: string | null = null;
 
   /**
    * Starts nothing yet.
@@ -98,6 +103,11 @@ export class LocalPart {
 
   get pid(): number | undefined {
     return this.#child?.pid;
+  }
+
+  /** When it ended unasked, the oldest first, in milliseconds since 1970 UTC, and the trouble that it told of the last time. */
+  get deaths(): { diedMs: readonly number[]; said: string | null } {
+    return { diedMs: this.#diedMs, said: this.#said };
   }
 
   /** Sends a signal to the process, if it runs. If the part ends by it, that counts as unexpected. */
@@ -156,6 +166,7 @@ export class LocalPart {
     });
     const outcome = await Promise.race([died, this.#untilReady(child)]);
     const hung = this.#child !== undefined;
+    if (outcome !== READY) this.#note();
     if (outcome === READY) {
       // From here on the part may outlive whatever else this process waits for; during the start it may not: a process
       // with nothing else to wait for would end, with exit status 0, before the start had failed or succeeded.
@@ -180,8 +191,14 @@ export class LocalPart {
 
   #report(how: string): void {
     if (this.#stopping) return;
+    this.#note();
     this.#onExit(this.name, `${whyOf(this.#plan, how)}\n${lastLines(this.#plan.logPath, LOG_LINES)}`);
     if (this.#restarts) this.#restartLater();
+  }
+
+  #note(): void {
+    this.#diedMs = [...this.#diedMs, Date.now()].slice(-DEATHS_MAX);
+    this.#said = lastTrouble(this.#plan.logPath)?.slice(0, SAID_MAX) ?? null;
   }
 
   /** After a pause that doubles while the part keeps ending. */
@@ -262,7 +279,8 @@ export function openLog(path: string): number {
 /** Opens an empty log for a part that is started again: what ended it goes behind the log before, however often it is tried. */
 export function reopenLog(path: string): number {
   if (existsSync(path)) appendFileSync(`${path}.1`, readFileSync(path));
-  return openSync(path, 'w');
+  rmSync(path, { force: true });
+  return openSync(path, 'a');
 }
 
 export function lastLines(path: string, count: number): string {

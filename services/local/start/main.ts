@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createMutex } from '#infra/concurrency/gates.ts';
 import { readConfig, warnOfSettings } from '#infra/config/catalogue.ts';
 import { type PartsConfig, partsConfig } from '#infra/config/service_config.ts';
 import { createKafka, openKafka } from '#infra/kafka/client.ts';
@@ -20,11 +21,14 @@ import { type LocalParts, startParts } from '../parts/parts.ts';
 import { ensureReaper, onParentGone, registerChild } from '../parts/processes.ts';
 import { dataDirectory, externalAddresses, localAdminToken, readStartConfig, serviceEnvironment } from './config.ts';
 import { DEMO_DESTINATIONS, ensureDemo, ensureShopPages } from './demo_settings.ts';
+import { rotateLogs } from './log_files.ts';
 import {
   controlSpec,
   createDeliveries,
   deliverySpecs,
   erasureSpec,
+  isMeasured,
+  metricsPortName,
   processEnvironment,
   processSpecs,
   replaySpec,
@@ -62,6 +66,29 @@ writeFileSync(pidFile, `${process.pid}\n`);
 
 /** How soon a destination that a site just got, or the first replay, is noticed. */
 const SETTINGS_POLL_MS = 1_000;
+const DESTINATION_NAMES = DESTINATIONS.map(({ name }) => name);
+const ALIVE_MS_MAX = 5_000;
+const LOGS_POLL_MS = 60_000;
+
+/** Whether a process answers at all: one that waits for a part lives. */
+function isAlive(metricsPort: number): Promise<boolean> {
+  return fetch(`http://${HOST}:${metricsPort}/ready`, { signal: AbortSignal.timeout(ALIVE_MS_MAX) }).then(
+    async (answer) => {
+      await answer.body?.cancel();
+      return true;
+    },
+    () => false,
+  );
+}
+
+/** On a full disk nothing can be written: what runs must not end by that. */
+function despite(what: string, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    say(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
 
 const running: { parts?: LocalParts; supervisor?: Supervisor; stopSettings?: () => Promise<void> } = {};
 let stopping = false;
@@ -88,11 +115,23 @@ async function start(): Promise<void> {
   warnOfSettings(say);
   removeReadyFile(dataDir);
   ensureReaper();
+  let ready: (() => ReadyFile) | null = null;
+  const writeReady = (): void => {
+    const file = stopping ? undefined : ready?.();
+    if (file !== undefined) despite('ready.json was not written', () => writeReadyFile(dataDir, file));
+  };
   const parts = await startParts({
     dataDir,
     external: externalAddresses(wanted),
-    onProgress: say,
-    onPartExit: (name, detail) => say(`${name} died: ${detail}`),
+    // A part that was started again, or could not be, has said so.
+    onProgress: (line) => {
+      say(line);
+      writeReady();
+    },
+    onPartExit: (name, detail) => {
+      say(`${name} died: ${detail}`);
+      writeReady();
+    },
     restartDeadParts: true,
   });
   running.parts = parts;
@@ -117,17 +156,30 @@ async function start(): Promise<void> {
   const chosen = { ...ports, edge: wanted.edgePort ?? ports.edge, control: wanted.controlPort ?? ports.control };
   const shop = `http://${HOST}:${ports.shop}`;
   const standins = { meta: `http://${HOST}:${ports.metaStandin}`, webhook: `http://${HOST}:${ports.webhookStandin}` };
-  let ready: (() => ReadyFile) | null = null;
   const supervisor = createSupervisor({
     logDir,
     onSpawn: (pid) => registerChild(pid, 'service'),
-    onChange: () => void (ready !== null && !stopping && writeReadyFile(dataDir, ready())),
+    onChange: writeReady,
     say,
     nowMs: Date.now,
+    isAlive,
   });
   running.supervisor = supervisor;
-  const run = (specs: readonly ProcessSpec[]) =>
-    supervisor.start(specs.map((spec) => ({ ...spec, env: processEnvironment(spec.name, spec.env, logins) })));
+  const choosing = createMutex();
+  const run = async (specs: readonly ProcessSpec[]): Promise<void> => {
+    const names = specs.map(({ name }) => name).filter(isMeasured);
+    // Right before they are taken, so that nobody else takes them between.
+    const metricsPorts: Record<string, number> = await choosing.run(() =>
+      choosePorts(dataDir, names.map(metricsPortName)),
+    );
+    await supervisor.start(
+      specs.map(({ env: own, ...spec }) => {
+        const port = metricsPorts[metricsPortName(spec.name)];
+        const all = port === undefined ? own : { ...own, METRICS_PORT: String(port) };
+        return { ...spec, env: processEnvironment(spec.name, all, logins) };
+      }),
+    );
+  };
   say('starting the edge, the control service and the pipelines');
   const control = `http://${HOST}:${chosen.control}`;
   const edge = `http://${HOST}:${chosen.edge}`;
@@ -143,10 +195,11 @@ async function start(): Promise<void> {
     follow(config, env, logger).then((followed) => startAsNeeded(followed, env, run)),
   ]);
   const [demo] = await watchStart(started, { states: () => supervisor.states(), logDir, say });
-  ready = () => readyFile(dataDir, { edge, control, shop }, parts.addresses, demo, standins, supervisor.states());
-  writeReadyFile(dataDir, ready());
+  ready = () => readyFile(dataDir, { edge, control, shop }, parts, demo, standins, supervisor.states());
+  writeReady();
   const isTerminal = process.stdout.isTTY === true;
   say(readyScreen(ready(), supervisor.states(), { isTerminal, readyPath: readyPath(dataDir), logDir }));
+  setInterval(() => despite('a log was not rotated', () => rotateLogs(logDir)), LOGS_POLL_MS);
   say(`(started in ${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
 }
 
@@ -156,7 +209,7 @@ async function startAsNeeded(
   env: Readonly<Record<string, string>>,
   run: (specs: readonly ProcessSpec[]) => Promise<void>,
 ): Promise<void> {
-  const wantedNames = wanted.destinations ?? DESTINATIONS.map(({ name }) => name);
+  const wantedNames = wanted.destinations ?? DESTINATION_NAMES;
   const startConfigured = createDeliveries(table, wantedNames, DEMO_DESTINATIONS, (names) =>
     run(deliverySpecs(env, names)),
   );

@@ -76,6 +76,9 @@ export function deliverySpecs(env: Variables, destinations: readonly string[]): 
   }));
 }
 
+/** Under which a process's port for metrics is kept, so that what reads them finds it after the next start too. */
+export const metricsPortName = (process: string): string => `metrics.${process}`;
+
 const NAMES = DESTINATIONS.map(({ name }) => name);
 
 /** The kind of a process of `npm start` by its name, as `delivery.meta`; null for those that are no part of the service. */
@@ -87,6 +90,9 @@ function kindOf(name: string): ProcessKind | null {
 function namesRead(kind: ProcessKind, destination: string): Set<string> {
   return new Set(readBy(kind, NAMES, destination).map(({ facts }) => facts.variable));
 }
+
+/** Whether a process serves metrics: each of the service does, those beside it do not. */
+export const isMeasured = (process: string): boolean => kindOf(process) !== null;
 
 /** Every variable that some process reads. */
 const READ: ReadonlySet<string> = new Set(

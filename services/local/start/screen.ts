@@ -4,7 +4,7 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withoutSecrets } from '#services/stage/terminal.ts';
 import { lastLines } from '../parts/part.ts';
-import type { LocalAddresses } from '../parts/parts.ts';
+import type { LocalParts } from '../parts/parts.ts';
 import { LocalError } from '../parts/tools.ts';
 import { adminPasswordFile, adminTokenFile, FIRST_USER } from './config.ts';
 import type { DemoSites, StandinUrls } from './demo_settings.ts';
@@ -84,7 +84,7 @@ export type ReadyFile = ReturnType<typeof readyFile>;
 export function readyFile(
   dataDir: string,
   { edge, control, shop }: { edge: string; control: string; shop: string },
-  addresses: LocalAddresses,
+  { addresses, parts }: Pick<LocalParts, 'addresses' | 'parts'>,
   demo: DemoSites,
   standins: StandinUrls,
   states: readonly ProcessState[],
@@ -106,6 +106,13 @@ export function readyFile(
     serverKey: demo.shop.serverKey,
     /** The demo sites, the platforms they deliver to, and the pages of the shop, on which the tag can be tried. */
     demo: { ...demo, metaStandin: standins.meta, webhookStandin: standins.webhook, pages: shop },
+    /** Pid and last deaths of each part that runs here, with the trouble that it told of in its log the last time. */
+    parts: Object.fromEntries(
+      Object.entries(parts).map(([name, { pid = null, deaths }]) => [
+        name,
+        { pid, died_ms: deaths.diedMs, said: deaths.said },
+      ]),
+    ),
     /** Pid, metrics address and last deaths of each process, as they were when one was last ready or died. */
     processes: Object.fromEntries(
       states.map(({ name, pid = null, metricsPort: port, diedMs }) => {

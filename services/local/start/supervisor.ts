@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { repeat } from '#infra/concurrency/time_limits.ts';
 import type { ReadyMessage } from '#services/stage/runtime.ts';
 
 export interface ProcessSpec {
@@ -23,6 +24,10 @@ export interface SupervisorOptions {
   /** What happens, for a person. */
   say(line: string): void;
   nowMs(): number;
+  /** Asks a process that is ready whether it lives; resolves to false where there is no answer in time. */
+  isAlive(metricsPort: number): Promise<boolean>;
+  /** Before each time that it is asked, in milliseconds. */
+  askEveryMs?: number;
 }
 
 export interface ProcessState {
@@ -46,6 +51,9 @@ const STEADY_MS = 30_000;
 /** Deaths that are remembered of a process. */
 const DEATHS_MAX = 10;
 const STOP_GRACE_MS = 25_000;
+const ASK_EVERY_MS = 5_000;
+/** Answers in a row that did not come, after which a process counts as hung: with five seconds for each, a minute. */
+const SILENCES_MAX = 6;
 
 interface Kept {
   spec: ProcessSpec;
@@ -53,10 +61,12 @@ interface Kept {
   state: ProcessState;
   failures: number;
   timer: NodeJS.Timeout | undefined;
+  stopAsking: () => void;
 }
 
-/** Keeps processes running: starts again what dies, with growing delays, and says so. */
-export function createSupervisor({ logDir, onSpawn, onChange, say, nowMs }: SupervisorOptions) {
+/** Keeps processes running: starts again what dies, with growing delays, kills what hangs, and says so. */
+export function createSupervisor(options: SupervisorOptions) {
+  const { logDir, onSpawn, onChange, say, nowMs, isAlive, askEveryMs = ASK_EVERY_MS } = options;
   const kept: Kept[] = [];
   let stopping = false;
 
@@ -78,10 +88,12 @@ export function createSupervisor({ logDir, onSpawn, onChange, say, nowMs }: Supe
       if (kind !== 'ready') return;
       Object.assign(state, { ready: true, metricsPort: metricsPort ?? undefined, facts });
       if (state.restarts > 0) say(`${name} is ready again (pid ${state.pid})`);
+      watch(one, child);
       onFirstReady();
       onChange?.();
     });
     child.on('exit', (code, signal) => {
+      one.stopAsking();
       one.child = null;
       Object.assign(state, { ready: false, pid: undefined });
       if (stopping) return;
@@ -95,10 +107,32 @@ export function createSupervisor({ logDir, onSpawn, onChange, say, nowMs }: Supe
     });
   }
 
+  /**
+   * Kills a process that has stopped answering: one whose event loop stands, or that was stopped by a signal, neither ends nor
+   * does its work. Answers that are missed count, and not the clock: this machine may have been asleep.
+   */
+  function watch(one: Kept, child: ChildProcess): void {
+    const { name, metricsPort } = one.state;
+    if (metricsPort === undefined) return;
+    let silences = 0;
+    const ask = async (): Promise<void> => {
+      silences = (await isAlive(metricsPort)) ? 0 : silences + 1;
+      if (silences < SILENCES_MAX || one.child !== child || stopping) return;
+      say(`${name} hangs: no answer ${silences} times in a row; ending it`);
+      child.kill('SIGKILL');
+    };
+    one.stopAsking();
+    one.stopAsking = repeat(
+      ask,
+      () => askEveryMs,
+      (error) => say(`${name} could not be asked: ${String(error)}`),
+    );
+  }
+
   function keep(spec: ProcessSpec): Promise<void> {
     const { name } = spec;
     const state = { name, pid: undefined, ready: false, restarts: 0, diedMs: [], metricsPort: undefined, facts: {} };
-    const one: Kept = { spec, child: null, state, failures: 0, timer: undefined };
+    const one: Kept = { spec, child: null, state, failures: 0, timer: undefined, stopAsking: () => undefined };
     kept.push(one);
     return new Promise((resolve) => launch(one, resolve));
   }
@@ -112,7 +146,10 @@ export function createSupervisor({ logDir, onSpawn, onChange, say, nowMs }: Supe
     /** SIGTERM to all, SIGKILL to what is still there after the grace. */
     async stop(): Promise<void> {
       stopping = true;
-      for (const { timer } of kept) clearTimeout(timer);
+      for (const { timer, stopAsking } of kept) {
+        clearTimeout(timer);
+        stopAsking();
+      }
       await Promise.all(kept.map(({ child }) => end(child)));
     },
   };

@@ -26,6 +26,7 @@ export function commandLine(
       openStatus: () => {
         throw new Error('no test asks for the status here');
       },
+      openDoctor: () => Promise.reject(new Error('no test asks the doctor here')),
     });
 }
 

@@ -97,53 +97,6 @@ test('while ClickHouse stands still, everything that is asked says so in seconds
   await untilStored(service, site, 2);
 });
 
-/** What stands still: by what its command holds, and how the first thing begins that the status says of it. */
-const STILL: [what: string, command: RegExp, says: RegExp][] = [
-  [
-    'Kafka',
-    /kafka\.Kafka/,
-    /^critical +The edge answers 503.*\n.*\ncritical +Kafka does not answer: .*dedup.* wait for it/,
-  ],
-  [
-    'Redis',
-    /redis-server/,
-    /^critical +Redis does not answer: .*dedup.* wait for it, edge goes on without it \(since /,
-  ],
-  ['the registry', /apicurio/, /^warning +The registry does not answer: .*dedup.* go on without it \(since /],
-  ['a stage', /services\/identity\/main\.ts/, /^critical +identity does not answer/],
-];
-/** Whatever hangs. */
-const STATUS_MS = 10_000;
-
-test.for(STILL)(
-  'while %s stands still, the status says so in ten seconds, and nothing afterwards',
-  {
-    timeout: 240_000,
-  },
-  async ([, command, says]) => {
-    const status = () => runCommand('services/cli/main.ts', ['status'], { LOCAL_DIR: dataDir });
-    const isWell = ({ code, output }: Awaited<ReturnType<typeof status>>): boolean =>
-      code === 0 && /^(?:Nothing is wrong\.|notice )/.test(output);
-    await until('all to be well', status, isWell, { timeoutMs: 90_000 });
-    const [stilled, ...others] = descendantsOf(service.pid).filter((one) => command.test(one.command));
-    if (stilled === undefined) throw new Error('it is not found');
-    expect(others).toEqual([]);
-    process.kill(stilled.pid, 'SIGSTOP');
-    try {
-      const { code } = await until('the status says it', status, ({ output }) => says.test(output), {
-        timeoutMs: 60_000,
-      });
-      expect(code).toBe(1);
-      const startedMs = performance.now();
-      await status();
-      expect(performance.now() - startedMs).toBeLessThan(STATUS_MS);
-    } finally {
-      process.kill(stilled.pid, 'SIGCONT');
-    }
-    await until('all to be well again', status, isWell, { timeoutMs: 90_000 });
-  },
-);
-
 test('stopped and started on the same data folder it has the same rows, keys and address', {
   timeout: STARTED_MS,
 }, async () => {

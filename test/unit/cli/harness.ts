@@ -58,10 +58,11 @@ export async function installation(asks?: RunQuery): Promise<Shop> {
           fetched: async () => null,
           askControl: null,
           edgeUrl: null,
-          readDisk: async () => null,
+          readDisks: async () => [],
           nowMs: () => shop.nowMs,
           isTerminal: false,
         }),
+        openDoctor: async () => [],
       }),
   };
   return shop;

@@ -50,7 +50,11 @@ describe('help', () => {
         const openStatus = () => {
           throw new Error('not of this command');
         };
-        const running = runCli(wordsOf(example.replace(/ <.*/, '')), { openContext: reached, openStatus });
+        const running = runCli(wordsOf(example.replace(/ <.*/, '')), {
+          openContext: reached,
+          openStatus,
+          openDoctor: reached,
+        });
         await expect(running).rejects.toThrow('reached');
       },
     ));

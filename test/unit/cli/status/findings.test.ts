@@ -36,7 +36,7 @@ function observed(
   const control = parts.control ?? null;
   const nothing = { stages: null, destinations: null, accounts: null, openDeadLetters: new Map() };
   return {
-    ...{ nowMs: NOW_MS, edge: EDGE_WELL, processes: [process('dedup')], disk: null, ...parts },
+    ...{ nowMs: NOW_MS, edge: EDGE_WELL, processes: [process('dedup')], parts: [], disks: [], ...parts },
     control: typeof control === 'string' || control === null ? control : { ...nothing, ...control },
   };
 }
@@ -190,21 +190,61 @@ const FAILURES: [failure: string, read: Observed, said: string[]][] = [
     ],
   ],
   [
+    'the clock of a sender is ahead',
+    observed({
+      processes: [
+        process('edge', {
+          metrics:
+            'svc_edge_warned_total{code="timestamp_ahead",stage="edge"} 40\nsvc_edge_warned_total{code="placeholder_id",stage="edge"} 900\nsvc_events_passed_total{stage="edge"} 1000',
+        }),
+        process('edge@other', {
+          metrics:
+            'svc_edge_warned_total{code="timestamp_ahead",stage="edge"} 12\nsvc_events_passed_total{stage="edge"} 90000',
+        }),
+      ],
+    }),
+    [
+      "notice, ?: 40 of the events that edge took say a time more than a day ahead, or none that can be: a sender's clock is wrong",
+    ],
+  ],
+  [
     'the disk is full',
     observed({
       edge: EDGE_AWAY,
       processes: [process('edge', { waits: ['kafka'] })],
-      disk: { path: '/srv/data', freeBytes: 0, totalBytes: 100 * GIB },
+      disks: [
+        { path: '/srv/data', freeBytes: 50 * GIB, totalBytes: 100 * GIB },
+        { path: '/srv/data/kafka', freeBytes: 0, totalBytes: 100 * GIB },
+      ],
+      parts: [
+        { name: 'kafka', isRunning: false, diedMs: [SINCE_MS], said: 'java.io.IOException: No space left on device' },
+      ],
     }),
     [
-      'critical, ?: The disk of /srv/data is full: 0.0 GiB left; Kafka, Redis and ClickHouse stop on a full one',
+      'critical, ?: The disk of /srv/data/kafka is full: 0.0 GiB left; Kafka, Redis and ClickHouse stop on a full one',
       'critical, 5 min: The edge answers 503: no event is accepted, and clients send again',
+      'critical, 5 min: Kafka has ended, and does not run; it says: java.io.IOException: No space left on device',
       'critical, 5 min: Kafka does not answer: edge waits for it',
     ],
   ],
   [
+    'a part was killed and started again, another ends again and again, and one did so yesterday',
+    observed({
+      parts: [
+        { name: 'redis', isRunning: true, diedMs: [SINCE_MS], said: null },
+        { name: 'registry', isRunning: true, diedMs: [SINCE_MS, SINCE_MS, NOW_MS], said: 'Out of memory' },
+        { name: 'clickhouse', isRunning: true, diedMs: [NOW_MS - 1_440 * MINUTE_MS], said: null },
+        { name: 'kafka', isRunning: true, diedMs: [], said: null },
+      ],
+    }),
+    [
+      'critical, 5 min: The registry dies again and again: 3 times in ten minutes; it says: Out of memory',
+      'notice, 5 min: Redis ended and was started again',
+    ],
+  ],
+  [
     'the disk fills up',
-    observed({ disk: { path: '/srv/data', freeBytes: 6 * GIB, totalBytes: 100 * GIB } }),
+    observed({ disks: [{ path: '/srv/data', freeBytes: 6 * GIB, totalBytes: 100 * GIB }] }),
     ['warning, ?: The disk of /srv/data is nearly full: 6.0 GiB left; Kafka, Redis and ClickHouse stop on a full one'],
   ],
   [

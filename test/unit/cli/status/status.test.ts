@@ -18,7 +18,7 @@ function portsOf(some: Partial<StatusPorts>): StatusPorts {
     fetched: async () => null,
     askControl: null,
     edgeUrl: null,
-    readDisk: async () => null,
+    readDisks: async () => [],
     nowMs: () => NOW_MS,
     isTerminal: false,
     ...some,
@@ -171,10 +171,25 @@ quota      does not answer
       metrics: ['http://a:9464/metrics', 'http://b:9464/metrics'],
     });
     expect(asked.at(-1)).toBe('/dead-letters {"stage":"dedup","state":"open","limit":"1"}');
-    expect(asked).toHaveLength(4);
+    expect(asked).toHaveLength(5);
     expect(result.exitCode).toBe(1);
     expect(result.stdout).toContain('warning   dedup@a:9464 gave events up since it started: wire_null 2\n');
     expect(result.stdout).toContain('dedup@b:9464  ready\n');
+  });
+
+  it('leaves out destinations that were deleted or disabled', async () => {
+    const failing = { destination: 'webhook', state: 'failing', reason: 'http_500', waiting: 1, delivered_at: null };
+    const lists: Record<string, object[]> = {
+      '/delivery-health': ['there', 'disabled', 'deleted'].map((site_id) => ({ ...failing, site_id })),
+      '/destinations': [
+        { site_id: 'there', name: 'webhook', enabled: true },
+        { site_id: 'disabled', name: 'webhook', enabled: false },
+      ],
+    };
+    const askControl = async (path: string) => ({ kind: 'item', item: { items: lists[path] ?? [] } });
+    const { stdout } = await statusReport(portsOf({ askControl: askControl as never }), { json: false, metrics: [] });
+    expect(stdout).toContain('warning   webhook of there fails (http_500): 1 events wait');
+    expect(stdout).not.toMatch(/deleted|disabled/);
   });
 
   it.each([

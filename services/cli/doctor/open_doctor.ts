@@ -1,0 +1,226 @@
+// What the doctor looks at, by the environment of a process, or by what runs here.
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { type StaticDecode, type TProperties, Type } from 'typebox';
+import { firstEndMs, readCertificate } from '#infra/certificates.ts';
+import { createWarehouse } from '#infra/clickhouse/client.ts';
+import { inspectClickhouse } from '#infra/clickhouse/inspect.ts';
+import { checkGiven, settingWarnings } from '#infra/config/catalogue.ts';
+import { ConfigError, type Environment, orNull, readSettings } from '#infra/config/environment.ts';
+import { type KafkaConfig, PARTS } from '#infra/config/service_config.ts';
+import { createKafka } from '#infra/kafka/client.ts';
+import { inspectKafka } from '#infra/kafka/inspect.ts';
+import { declareTopics, TOPICS } from '#infra/kafka/topics.ts';
+import { createLogger } from '#infra/log/logger.ts';
+import { createRedis } from '#infra/redis/client.ts';
+import { inspectRedis } from '#infra/redis/inspect.ts';
+import { inspectRegistry } from '#infra/registry/inspect.ts';
+import { processUsers } from '#infra/rights/process_rights.ts';
+import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+import type { ObservedDisk } from '../status/findings.ts';
+import { type CheckResult, diskCheck, warning } from './check.ts';
+import { clickhouseChecks } from './clickhouse_checks.ts';
+import type { Section } from './doctor.ts';
+import { kafkaChecks } from './kafka_checks.ts';
+import { redisChecks } from './redis_checks.ts';
+import { registryChecks } from './registry_checks.ts';
+import {
+  certificateCheck,
+  configurationChecks,
+  isLoopback,
+  type Login,
+  loginChecks,
+  nodeCheck,
+  secretChecks,
+} from './settings_checks.ts';
+
+export interface DoctorPorts {
+  env: Environment;
+  /** What ready.json holds; null while nothing runs here. */
+  ready: Readonly<Record<string, unknown>> | null;
+  /** The disks with the local data. */
+  readDisks(): Promise<readonly ObservedDisk[]>;
+  nowMs(): number;
+}
+
+const NAMES = DESTINATIONS.map(({ name }) => name);
+const KAFKA_RETRIES = 2;
+const silent = createLogger('doctor', 'silent');
+const { kafka: KAFKA, registryUrl, redisUrl, clickhouseUrl, clickhouseCluster } = PARTS.properties;
+/** Of ready.json, by the variables in whose place they are. */
+const LOCAL_ADDRESSES = {
+  KAFKA_BROKERS: 'kafka',
+  SCHEMA_REGISTRY_URL: 'registry',
+  REDIS_URL: 'redis',
+  CLICKHOUSE_URL: 'clickhouse',
+};
+
+export function doctorSections({ env, ready, readDisks, nowMs }: DoctorPorts): Section[] {
+  const local = Object.entries(LOCAL_ADDRESSES).flatMap(([variable, name]) => {
+    const address = ready?.[name];
+    return typeof address === 'string' ? [[variable, address] as const] : [];
+  });
+  const given = { ...Object.fromEntries(local), ...setOnly(env) };
+  const faults = new Set<string>();
+  const read = <P extends TProperties>(
+    properties: P,
+    address: string,
+  ): StaticDecode<ReturnType<typeof Type.Object<P>>> | null => {
+    if (given[address] === undefined) return null;
+    return readOr(() => readSettings(Type.Object(properties), given), faults);
+  };
+  readOr(() => checkGiven(given, NAMES), faults);
+  const kafka = read({ kafka: KAFKA }, 'KAFKA_BROKERS')?.kafka ?? null;
+  const registry = read({ registryUrl }, 'SCHEMA_REGISTRY_URL')?.registryUrl ?? null;
+  const redis = read({ redisUrl }, 'REDIS_URL')?.redisUrl ?? null;
+  const clickhouse = read({ clickhouseUrl, clickhouseCluster }, 'CLICKHOUSE_URL');
+  const partitions = Type.Object({ given: orNull(KAFKA.properties.eventPartitions) });
+  const isLocalPartitions = ready !== null && readOr(() => readSettings(partitions, given), faults)?.given === null;
+  const secrets = ['SECRETS_KEYS', 'IDENTITY_SECRET'].flatMap((variable) => {
+    const keys = (given[variable] ?? '').split(',').flatMap((key) => key.split(':').at(-1) || []);
+    return keys.length === 0 ? [] : [[variable, keys] as const];
+  });
+  const here = async (): Promise<CheckResult[]> => [
+    nodeCheck(process.version),
+    ...configurationChecks([...faults], settingWarnings(env)),
+    ...secretChecks(new Map(secrets)),
+    ...loginChecks(loginsOf(kafka, redis, clickhouse?.clickhouseUrl ?? null)),
+    ...Object.keys(LOCAL_ADDRESSES)
+      .filter((variable) => given[variable] === undefined)
+      .map((variable) =>
+        warning(
+          'configuration.address',
+          `${variable} is not set: that part was not looked at`,
+          'run it with the variables of a process',
+        ),
+      ),
+    ...(ready === null
+      ? []
+      : (await readDisks()).map((disk) => diskCheck('host.disk', disk.path, disk.freeBytes, disk.totalBytes))),
+  ];
+  const section = <C>(
+    part: string,
+    name: string,
+    config: C | null,
+    look: (config: C) => Promise<CheckResult[]>,
+  ): Section[] => (config === null ? [] : [{ part, name, look: () => look(config) }]);
+  return [
+    { part: 'host', name: 'This host', look: here },
+    ...section('kafka', 'Kafka', kafka, (config) => lookAtKafka(config, isLocalPartitions)),
+    ...section('redis', 'Redis', redis, (url) => lookAtRedis(url, nowMs)),
+    ...section('clickhouse', 'ClickHouse', clickhouse, (config) =>
+      lookAtClickhouse(config.clickhouseUrl, config.clickhouseCluster, nowMs),
+    ),
+    ...section('registry', 'The registry', registry, async (url) => {
+      const topics = declareTopics(1, NAMES).flatMap(({ name, schema }) => (schema === null ? [] : [name]));
+      return registryChecks(await inspectRegistry(url, topics, nowMs));
+    }),
+    ...certificateSections({ kafka, urls: { registry, redis, clickhouse: clickhouse?.clickhouseUrl ?? null } }, nowMs),
+  ];
+}
+
+const setOnly = (env: Environment): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value ? [[name, value] as const] : [])));
+
+/** Null where the environment cannot be used, with what is wrong of it noted. */
+function readOr<T>(work: () => T, faults: Set<string>): T | null {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    for (const fault of error.faults) faults.add(fault);
+    return null;
+  }
+}
+
+function loginsOf(kafka: KafkaConfig | null, redisUrlText: string | null, clickhouseUrlText: string | null): Login[] {
+  const urls = { redis: ['REDIS_URL', redisUrlText], clickhouse: ['CLICKHOUSE_URL', clickhouseUrlText] } as const;
+  const ofUrls = Object.entries(urls).flatMap(([part, [variable, text]]): Login[] => {
+    if (text === null) return [];
+    const { hostname: host, protocol, password } = new URL(text);
+    const isEncrypted = protocol === 'https:' || protocol === 'rediss:';
+    return [{ part, variable, host, isEncrypted, password: password === '' ? null : decodeURIComponent(password) }];
+  });
+  if (kafka === null) return ofUrls;
+  const hosts = kafka.brokers.map(hostOf);
+  const host = hosts.find((one) => !isLoopback(one)) ?? hosts[0] ?? '';
+  const password = kafka.sasl?.password ?? null;
+  return [{ part: 'kafka', variable: 'KAFKA_BROKERS', host, isEncrypted: kafka.tls, password }, ...ofUrls];
+}
+
+const hostOf = (address: string): string => address.replace(/:\d+$/, '');
+
+async function lookAtKafka(config: KafkaConfig, isLocalPartitions: boolean): Promise<CheckResult[]> {
+  const kafka = createKafka(config, `${config.prefix}.doctor`, silent, KAFKA_RETRIES);
+  const names = declareTopics(1, NAMES).map(({ name }) => name);
+  const facts = await inspectKafka(kafka, names, processUsers(NAMES), config.prefix);
+  const found = facts.topics.get(TOPICS.raw)?.partitions;
+  const partitions = isLocalPartitions && found !== undefined ? found : config.eventPartitions;
+  return kafkaChecks(facts, {
+    declared: declareTopics(partitions, NAMES, config.auditDays),
+    eventPartitions: isLocalPartitions ? null : partitions,
+    copies: config.replicationFactor,
+  });
+}
+
+const OVERCOMMIT = '/proc/sys/vm/overcommit_memory';
+
+async function lookAtRedis(url: string, nowMs: () => number): Promise<CheckResult[]> {
+  const redis = createRedis(url, silent);
+  try {
+    // Rejects with the first error, as of a wrong password.
+    await once(redis, 'ready');
+    const isHere = process.platform === 'linux' && isLoopback(new URL(url).hostname);
+    return redisChecks(await inspectRedis(redis, nowMs), isHere ? Number(readFileSync(OVERCOMMIT, 'utf8')) : null);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function lookAtClickhouse(url: string, cluster: string | null, nowMs: () => number): Promise<CheckResult[]> {
+  const warehouse = createWarehouse(url);
+  try {
+    return clickhouseChecks(await inspectClickhouse(warehouse, cluster, nowMs));
+  } finally {
+    await warehouse.close();
+  }
+}
+
+const DEFAULT_PORTS: Record<string, number> = { 'https:': 443, 'rediss:': 6379 };
+
+interface Encrypted {
+  kafka: KafkaConfig | null;
+  urls: Readonly<Record<string, string | null>>;
+}
+
+/** A section for each server that is spoken to with TLS, and one for the file of Kafka's authority. */
+function certificateSections({ kafka, urls }: Encrypted, nowMs: () => number): Section[] {
+  const caFile = kafka?.tls === true ? kafka.tlsCaFile : null;
+  const ofUrls = Object.entries(urls).flatMap(([part, text]) => {
+    const { protocol = '', hostname = '', port = '' } = URL.parse(text ?? '') ?? {};
+    const usual = DEFAULT_PORTS[protocol];
+    return usual === undefined ? [] : [{ part, host: hostname, port: Number(port || usual), ca: null }];
+  });
+  const ofKafka = (kafka?.tls === true ? kafka.brokers : []).map((address) => ({
+    ...{ part: 'kafka', host: hostOf(address), port: Number(address.split(':').at(-1)), ca: caFile },
+  }));
+  return [
+    ...(caFile === null
+      ? []
+      : [
+          {
+            ...{ part: 'kafka.ca_file', name: 'KAFKA_TLS_CA_FILE' },
+            look: async () => [
+              certificateCheck('kafka.ca_file', { validToMs: firstEndMs(caFile), untrusted: null }, nowMs()),
+            ],
+          },
+        ]),
+    ...[...ofKafka, ...ofUrls].map(({ part, host, port, ca }) => ({
+      ...{ part: `${part}.certificate`, name: `The certificate of ${host}` },
+      async look() {
+        const facts = await readCertificate(host, port, ca === null ? null : readFileSync(ca, 'utf8'));
+        return [certificateCheck(`${part}.certificate`, facts, nowMs())];
+      },
+    })),
+  ];
+}
