@@ -1,5 +1,6 @@
 import { type StaticDecode, type TProperties, Type } from 'typebox';
 import { parseFailpoint } from '#infra/failpoint.ts';
+import { type IdentitySettings, openIdentityKey } from '#infra/secrets/identity_key.ts';
 import { parseKeyRing } from '#infra/secrets/seal.ts';
 import {
   choice,
@@ -207,6 +208,31 @@ const PROVISION = Type.Object({
 
 const IDENTITY_SECRET_BYTES_MIN = 32;
 
+const IDENTITY_SETTINGS = Type.Object({
+  secret: text('IDENTITY_SECRET', {
+    check: isBase64Of(IDENTITY_SECRET_BYTES_MIN),
+    allowed: `base64 of ${IDENTITY_SECRET_BYTES_MIN} bytes or more`,
+    startDefault: "the data folder's `identity.secret`",
+    description:
+      'Seals `IDENTITY_KEY`, or is that key itself where none is set; for all but quota ([rotating it](operations.md#rotating-the-identity-secret)).',
+  }),
+  key: optionalText('IDENTITY_KEY', {
+    allowed: 'as `svc identity rotate` shows it',
+    defaultText: '`IDENTITY_SECRET` itself',
+    description:
+      'Key of the HMAC over identifiers, stored phone numbers and ids of erased persons, sealed. Another key makes new people of known ones and lets events of erased ones pass.',
+  }),
+});
+
+function identitySettings({ secret, key }: StaticDecode<typeof IDENTITY_SETTINGS>): IdentitySettings {
+  return { secret: Buffer.from(secret, 'base64'), key };
+}
+
+/** What the environment says of it; null where it says nothing. */
+export function identityOf(env: Environment): IdentitySettings | null {
+  return env['IDENTITY_SECRET'] ? identitySettings(readSettings(IDENTITY_SETTINGS, env)) : null;
+}
+
 /** Secrets, of which each process reads those it needs. */
 export const SECRETS = {
   secretsKeys: text('SECRETS_KEYS', {
@@ -217,14 +243,12 @@ export const SECRETS = {
       "Keys that seal destinations' secrets, password hashes and second factors; for control, delivery and erasure. The first seals, all open ([changing them](operations.md#changing-the-sealing-keys)).",
   }),
   identitySecret: Type.Decode(
-    text('IDENTITY_SECRET', {
-      check: isBase64Of(IDENTITY_SECRET_BYTES_MIN),
-      allowed: `base64 of ${IDENTITY_SECRET_BYTES_MIN} bytes or more`,
-      startDefault: "the data folder's `identity.secret`",
-      description:
-        'Key of the HMAC over identifiers, stored phone numbers and ids of erased persons; for all but quota. Another secret makes new people of known ones and lets events of erased ones pass.',
-    }),
-    (base64) => Buffer.from(base64, 'base64'),
+    Type.Refine(
+      IDENTITY_SETTINGS,
+      (settings) => openIdentityKey(identitySettings(settings)) !== null,
+      () => 'IDENTITY_KEY does not open with IDENTITY_SECRET: both must be of one rotation',
+    ),
+    (settings) => openIdentityKey(identitySettings(settings)) as Buffer,
   ),
   formerIdentitySecrets: Type.Decode(
     list('IDENTITY_FORMER_SECRETS', {
@@ -236,6 +260,11 @@ export const SECRETS = {
     (each) => each.map((base64) => Buffer.from(base64, 'base64')),
   ),
 };
+
+const IDENTITY_KEY = Type.Object({ identitySecret: SECRETS.identitySecret });
+
+/** The key that processes with this environment make ids of. */
+export const identityKeyOf = (env: Environment): Buffer => readSettings(IDENTITY_KEY, env).identitySecret;
 
 export const REPLAY_PROCESS = Type.Object({
   ...CLICKHOUSE_PROCESS.properties,

@@ -2,6 +2,7 @@
 
 import { Option } from 'commander';
 import type { CommandLineConfig } from '#infra/config/local_config.ts';
+import type { IdentitySettings } from '#infra/secrets/identity_key.ts';
 import { type ControlClient, pathOf, type Query } from '#services/control_api/client.ts';
 import type { Meta } from '#services/control_api/fields.ts';
 import { renderList, renderTable, renderTime } from '#services/stage/terminal.ts';
@@ -33,6 +34,9 @@ export interface Context {
   clickhouse: string | null;
   /** Where buckets are, and keys for them. */
   s3: CommandLineConfig['s3'];
+  /** The identity secret of the environment, and the key that it seals; null where none is set. */
+  identity: IdentitySettings | null;
+  randomBytes(bytes: number): Uint8Array;
   /** A file of the folder that holds everything local; null where there is none. */
   readLocal(name: string): string | null;
   /** For commands that wait for something: lines that are no part of the outcome, and pauses. */

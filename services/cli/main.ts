@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Environment, environment } from '#infra/config/environment.ts';
 import { commandLineConfig } from '#infra/config/local_config.ts';
+import { identityOf } from '#infra/config/service_config.ts';
 import {
   ControlRefusal,
   ControlUnavailableError,
@@ -39,6 +41,10 @@ async function openContext(): Promise<Context> {
     get s3() {
       return commandLineConfig(env).s3;
     },
+    get identity() {
+      return identityOf(env);
+    },
+    randomBytes,
     nowMs: Date.now(),
     readFile: (path) => readFileSync(path, 'utf8'),
     readStdin: () => readFileSync(STDIN, 'utf8'),

@@ -18,6 +18,7 @@ import { definitionCommands } from './definitions.ts';
 import { destinationCommands } from './destinations.ts';
 import { doctorReport, type Section } from './doctor/doctor.ts';
 import { exportCommands } from './export/export_commands.ts';
+import { identityCommands } from './identity.ts';
 import { importCommands } from './import/import_commands.ts';
 import { keyCommands } from './keys.ts';
 import { accessCommands } from './persons.ts';
@@ -53,6 +54,7 @@ export const COMMANDS: Commands = {
   ...deadCommands,
   ...queryCommands,
   ...personCommands,
+  ...identityCommands,
   ...accessCommands,
   ...analystCommands,
   ...tokenCommands,

@@ -42,6 +42,7 @@ export function composeEnvironment(process: DeployedProcess): Record<string, str
   return {
     ...SETTINGS,
     ...Object.fromEntries(own.map((name) => [name, OWN[name] ?? ''])),
+    ...(own.includes('IDENTITY_SECRET') ? { IDENTITY_KEY: given('IDENTITY_KEY') } : {}),
     ...OF_KIND[process.kind],
   };
 }

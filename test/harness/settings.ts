@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runCli } from '#services/cli/run_cli.ts';
@@ -29,6 +30,8 @@ export async function openSettings({ ready }: ControlledService): Promise<Settin
       edge: { url: null, key: null },
       clickhouse: null,
       s3: { endpoint: null, region: 'us-east-1', accessKeyId: null, secretAccessKey: null, sessionToken: null },
+      identity: null,
+      randomBytes,
       readLocal: () => null,
       watch: { say: () => undefined, sleep },
     }),

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createMutex } from '#infra/concurrency/gates.ts';
 import { readConfig, warnOfSettings } from '#infra/config/catalogue.ts';
-import { type PartsConfig, partsConfig } from '#infra/config/service_config.ts';
+import { identityKeyOf, type PartsConfig, partsConfig } from '#infra/config/service_config.ts';
 import { createKafka, openKafka } from '#infra/kafka/client.ts';
 import { applyAcls } from '#infra/kafka/provision.ts';
 import { createLogger, type Logger } from '#infra/log/logger.ts';
@@ -192,7 +192,7 @@ async function start(): Promise<void> {
       return demo;
     }),
     run(processSpecs(env, chosen, dataDir)),
-    follow(config, env, logger).then((followed) => startAsNeeded(followed, env, run)),
+    follow(config, identityKeyOf(env), logger).then((followed) => startAsNeeded(followed, env, run)),
   ]);
   const [demo] = await watchStart(started, { states: () => supervisor.states(), logDir, say });
   ready = () => readyFile(dataDir, { edge, control, shop }, parts, demo, standins, supervisor.states());
@@ -234,11 +234,7 @@ interface Followed {
   erasures: FollowedErasures['all'];
 }
 
-async function follow(
-  config: PartsConfig,
-  { IDENTITY_SECRET: secret = '' }: Readonly<Record<string, string>>,
-  logger: Logger,
-): Promise<Followed> {
+async function follow(config: PartsConfig, identityKey: Buffer, logger: Logger): Promise<Followed> {
   const session = await openKafka(config.kafka, 'svc.start', logger);
   const registry = createRegistry(config.registryUrl);
   const onLost = (error: unknown): void => {
@@ -247,7 +243,7 @@ async function follow(
   };
   const [settings, erasures] = await Promise.all([
     followSettings(session, registry, logger, onLost),
-    followErasures(session, registry, logger, onLost, Buffer.from(secret, 'base64')),
+    followErasures(session, registry, logger, onLost, identityKey),
   ]);
   running.stopSettings = async () => {
     await Promise.all([settings.stop(), erasures.stop()]);

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { CliResult } from '#services/cli/command.ts';
 import { runCli } from '#services/cli/run_cli.ts';
 import { createControlClient } from '#services/control_api/client.ts';
@@ -20,6 +21,8 @@ export function commandLine(
         edge: { url: null, key: null },
         clickhouse: null,
         s3: { endpoint: null, region: 'us-east-1', accessKeyId: null, secretAccessKey: null, sessionToken: null },
+        identity: null,
+        randomBytes,
         readLocal: () => null,
         watch: { say: () => undefined, sleep: async () => undefined },
       }),

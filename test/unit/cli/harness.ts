@@ -1,3 +1,4 @@
+import type { IdentitySettings } from '#infra/secrets/identity_key.ts';
 import type { SettingRecord } from '#pipelines/settings/journal.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { CliResult } from '#services/cli/command.ts';
@@ -24,6 +25,7 @@ export interface Shop {
   control: Control;
   store: Store;
   files: Map<string, string>;
+  identity: IdentitySettings | null;
   stdin: string;
   nowMs: number;
   /** What commands said while they waited. */
@@ -41,6 +43,7 @@ export async function installation(asks?: RunQuery): Promise<Shop> {
     control: world,
     store: storeOf(world),
     files: new Map(),
+    identity: null,
     stdin: '',
     said: [],
     sleep: async () => undefined,
@@ -97,6 +100,8 @@ function contextOf(shop: Shop) {
       return text;
     },
     readStdin: () => shop.stdin,
+    identity: shop.identity,
+    randomBytes: (bytes: number) => Buffer.alloc(bytes, 9),
     readLocal: (name: string) => shop.files.get(`.local/${name}`) ?? null,
     watch: { say: (line: string) => void shop.said.push(line), sleep: shop.sleep },
   };

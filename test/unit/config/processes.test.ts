@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, test } from 'vitest';
 import { controlConfig, HELD_ROLES } from '#infra/config/control_config.ts';
@@ -6,6 +7,7 @@ import { edgeConfig } from '#infra/config/edge_config.ts';
 import { ConfigError, type Environment } from '#infra/config/environment.ts';
 import { partsConfig, provisionConfig, quotaConfig, replayConfig } from '#infra/config/service_config.ts';
 import { dedupConfig, deliveryConfig, identityConfig, warehouseConfig } from '#infra/config/stage_config.ts';
+import { rotateIdentitySecret } from '#infra/secrets/identity_key.ts';
 import { ROLES } from '#pipelines/settings/access.ts';
 import { readStartConfig } from '#services/local/start/config.ts';
 import { childEnvironment } from '#test/harness/environment.ts';
@@ -107,6 +109,28 @@ test.for([
   ['KAFKA_SASL_MECHANISM', 'gssapi'],
 ] as const)('%s=%s is refused', ([name, value]) => {
   expect(faultsOf(quotaConfig, { ...WHOLE, [name]: value })).toEqual([expect.stringContaining(`${name} must be`)]);
+});
+
+test('the identity key is opened by the secret of its rotation alone, and without one the secret is the key', () => {
+  const secret = Buffer.from(KEY, 'base64');
+  const rotated = rotateIdentitySecret({ secret, key: null }, randomBytes);
+  const again =
+    rotated && rotateIdentitySecret({ ...rotated, secret: Buffer.from(rotated.secret, 'base64') }, randomBytes);
+  const keyOf = (IDENTITY_SECRET = '', IDENTITY_KEY = '') =>
+    edgeConfig({ ...WHOLE, IDENTITY_SECRET, IDENTITY_KEY }).identitySecret.toString('base64');
+  expect(keyOf(KEY)).toBe(KEY);
+  expect([keyOf(rotated?.secret, rotated?.key), keyOf(again?.secret, again?.key)]).toEqual([KEY, KEY]);
+  expect(new Set([KEY, rotated?.secret, again?.secret]).size).toBe(3);
+  for (const [IDENTITY_SECRET, IDENTITY_KEY] of [
+    [KEY, rotated?.key],
+    [rotated?.secret, again?.key],
+    [again?.secret, rotated?.key],
+    [rotated?.secret, 'x'],
+  ]) {
+    expect(faultsOf(edgeConfig, { ...WHOLE, IDENTITY_SECRET, IDENTITY_KEY })).toEqual([
+      'IDENTITY_KEY does not open with IDENTITY_SECRET: both must be of one rotation',
+    ]);
+  }
 });
 
 test('secrets there were before are refused where one is too short, without repeating them', () => {
