@@ -246,11 +246,26 @@ const erasedCount = record('ErasedCount', 'What was erased in one place.', {
   place: string('A table of ClickHouse, redis, or identity.links.'),
   count: long('Rows, keys or records.'),
 });
+const erasedSite = record('ErasedSite', 'A site that is erased as a whole.', {
+  account_id: string('Whose it was.'),
+  is_suppressed: boolean('Whether events of the site are dropped.'),
+});
+const erasureNotice = record('ErasureNotice', 'That a destination is told of the erasure of a person.', {
+  destination: string('Its kind.'),
+  state: symbols('ErasureNoticeState', ['pending', 'told', 'given_up']),
+  sealed: nullable(string(), 'What it is told, sealed; null once it was told, or is told no more.'),
+  attempt: int('Calls that were made.'),
+  first_at: nullable(long(), 'When the first was made.'),
+  due_at: long('When the next is due; milliseconds since 1970 UTC.'),
+  reason: string('Why the last was no success, by a stable code; else empty.'),
+});
+export type ErasureNotice = ValueOf<typeof erasureNotice>;
+
 /**
  * The record key is its id. It is all that is known of an erasure: what suppresses events of the person, how far it is, and the
  * receipt. Keyed hashes are of nothing else, so that they are found nowhere else.
  */
-export const erasure = record('svc.persons.Erasure', 'The erasure of one person of a site.', {
+export const erasure = record('svc.persons.Erasure', 'The erasure of one person of a site, or of a whole site.', {
   erasure_id: string(),
   site_id: string(),
   phase: symbols('ErasurePhase', ['suppressing', 'draining', 'deleting', 'done']),
@@ -267,6 +282,8 @@ export const erasure = record('svc.persons.Erasure', 'The erasure of one person 
   destinations: list(string(), 'Kinds of destinations of the site when it was asked for; they may have the data.'),
   updated_at: long(),
   done_at: nullable(long()),
+  site: optional(nullable(erasedSite, 'Null: of a person.')),
+  notices: optional(list(erasureNotice, 'Destinations that are told.', [])),
 });
 export type Erasure = ValueOf<typeof erasure>;
 export type ErasurePhase = Erasure['phase'];

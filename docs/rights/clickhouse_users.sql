@@ -57,6 +57,7 @@ GRANT ALTER DELETE ON svc.event_rows TO svc_erasure;
 GRANT ALTER DELETE ON svc.delivery_outcomes TO svc_erasure;
 GRANT ALTER DELETE ON svc.duplicates TO svc_erasure;
 GRANT ALTER DELETE ON svc.repeated_events TO svc_erasure;
+GRANT ALTER DELETE ON svc.inventory TO svc_erasure;
 GRANT ALTER DELETE ON svc.person_links TO svc_erasure;
 GRANT ALTER DELETE ON svc.person_splits TO svc_erasure;
 GRANT ALTER DELETE ON svc.merged_persons TO svc_erasure;

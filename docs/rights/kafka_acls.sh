@@ -46,7 +46,7 @@ $ACLS --allow-principal User:svc_replay --operation Describe --group svc.deliver
 $ACLS --allow-principal User:svc_replay --operation Delete --group svc.replay
 $ACLS --allow-principal User:svc_replay --operation Delete --group svc.replay. --resource-pattern-type prefixed
 $ACLS --allow-principal User:svc_replay --operation Write --transactional-id svc.replay. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_erasure --operation Read --topic person.erasures --topic identity.links --topic events.unique --topic events.identified --topic delivery.outcomes --topic dedup.duplicates --topic again.identity --topic again.warehouse
+$ACLS --allow-principal User:svc_erasure --operation Read --topic site.config --topic person.erasures --topic identity.links --topic events.unique --topic events.identified --topic delivery.outcomes --topic dedup.duplicates --topic inventory --topic again.identity --topic again.warehouse
 $ACLS --allow-principal User:svc_erasure --operation Write --topic person.erasures --topic identity.links
 $ACLS --allow-principal User:svc_erasure --operation Read --group svc.erasure --group svc.table --group svc.once
 $ACLS --allow-principal User:svc_erasure --operation Read --group svc.erasure. --group svc.table. --group svc.once. --resource-pattern-type prefixed

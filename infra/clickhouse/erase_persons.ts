@@ -32,6 +32,18 @@ export interface ErasedRows {
   count: number;
 }
 
+/** What an event of one erasure says of whose it is, which a destination was sent. */
+export interface SentToDestination {
+  erasure_id: string;
+  distinct_id: string;
+  person_id: string;
+  email: string;
+  external_id: string;
+}
+
+/** Of one erasure. */
+const SENT_MAX = 5_000;
+
 export type PersonEraser = ReturnType<typeof createPersonEraser>;
 
 /**
@@ -78,6 +90,30 @@ export function createPersonEraser(warehouse: Warehouse, cluster: string | null)
     return found.flat();
   }
 
+  /**
+   * What a destination was sent of whom it is about: of events that were attempted there; and where nothing is known of that any
+   * more, of those that arrived since it was set up.
+   *
+   * @param sinceMs Milliseconds since 1970 UTC.
+   */
+  function sentTo(site: string, destination: string, sinceMs: number): Promise<SentToDestination[]> {
+    const outcomes = `SELECT cityHash64(event_id) FROM delivery_outcomes
+      WHERE site_id = {site:String} AND destination = {destination:String}`;
+    const theirs = `SELECT site_id, toUInt64(value) AS event_hash, erasure_id FROM erasing
+      WHERE kind = 'event' AND site_id = {site:String}`;
+    return select(
+      warehouse,
+      `SELECT DISTINCT erasure_id, distinct_id, arrived_person_id AS person_id, email_sha256 AS email, external_id_sha256 AS external_id
+       FROM event_rows GLOBAL INNER JOIN (${theirs}) AS subjects USING (site_id, event_hash)
+       WHERE site_id = {site:String} AND event_hash GLOBAL IN (SELECT event_hash FROM (${theirs}))
+         AND (event_hash GLOBAL IN (${outcomes} AND outcome IN ('delivered', 'diverted', 'dead'))
+           OR (event_hash GLOBAL NOT IN (${outcomes}) AND received_at >= fromUnixTimestamp64Milli({since:Int64})))
+       LIMIT ${SENT_MAX} BY erasure_id`,
+      { site, destination, since: sinceMs },
+      SIGNS_OF_LIFE,
+    );
+  }
+
   /** Begins to delete from a table, where there is anything and nothing of the kind is under way. */
   async function beginDelete(table: ErasedTable, database: string): Promise<void> {
     const condition = DELETED[table](database);
@@ -114,6 +150,7 @@ export function createPersonEraser(warehouse: Warehouse, cluster: string | null)
   return {
     begin,
     count,
+    sentTo,
     /** Begins to delete everything but the events themselves. */
     async deleteBesides(): Promise<void> {
       const database = await databaseName();

@@ -13,22 +13,14 @@ import {
   variablesOf,
 } from './environment.ts';
 import { COMMAND_LINE, deliveriesSettings, LOCAL, TOOLS } from './local_config.ts';
-import {
-  ERASURE_PROCESS,
-  FAILPOINT,
-  PARTS,
-  PROCESS,
-  REDIS_PROCESS,
-  REPLAY_PROCESS,
-  SECRETS,
-  SYSTEMD,
-} from './service_config.ts';
+import { FAILPOINT, PARTS, PROCESS, REDIS_PROCESS, REPLAY_PROCESS, SECRETS, SYSTEMD } from './service_config.ts';
 import {
   DEDUP,
   DEDUP_PROCESS,
   deliveryProcess,
   deliverySettings,
   EGRESS,
+  erasureProcess,
   IDENTITY_PROCESS,
   WAREHOUSE,
   WAREHOUSE_PROCESS,
@@ -84,7 +76,7 @@ export function readBy(kind: ProcessKind, destinations: readonly string[], desti
     warehouse: () => WAREHOUSE_PROCESS.properties,
     delivery: () => deliveryProcess(destination, destinations).properties,
     replay: () => REPLAY_PROCESS.properties,
-    erasure: () => ERASURE_PROCESS.properties,
+    erasure: () => erasureProcess(destinations).properties,
   };
   return variablesOf(schemas[kind]());
 }

@@ -271,12 +271,6 @@ export const REPLAY_PROCESS = Type.Object({
   identitySecret: SECRETS.identitySecret,
 });
 
-export const ERASURE_PROCESS = Type.Object({
-  ...ANY_PROCESS.properties,
-  secretsKeys: SECRETS.secretsKeys,
-  identitySecret: SECRETS.identitySecret,
-});
-
 function isKeyRing(value: string): boolean {
   try {
     parseKeyRing(value);
@@ -294,11 +288,9 @@ export type RedisParts = Pick<PartsConfig, 'redisUrl' | 'redisCluster'>;
 export type ClickhouseParts = Pick<PartsConfig, 'clickhouseUrl' | 'clickhouseCluster'>;
 export type ProvisionParts = Omit<PartsConfig, keyof RedisParts>;
 export type QuotaConfig = StaticDecode<typeof REDIS_PROCESS>;
-export type ErasureConfig = StaticDecode<typeof ERASURE_PROCESS>;
 export type ReplayConfig = StaticDecode<typeof REPLAY_PROCESS>;
 
 export const partsConfig = (env: Environment): PartsConfig => readSettings(PARTS, env);
 export const quotaConfig = (env: Environment): QuotaConfig => readSettings(REDIS_PROCESS, env);
 export const replayConfig = (env: Environment): ReplayConfig => readSettings(REPLAY_PROCESS, env);
-export const erasureConfig = (env: Environment): ErasureConfig => readSettings(ERASURE_PROCESS, env);
 export const provisionConfig = (env: Environment): StaticDecode<typeof PROVISION> => readSettings(PROVISION, env);

@@ -10,7 +10,7 @@ import {
   readSettings,
   scaled,
 } from './environment.ts';
-import { CLICKHOUSE_PROCESS, FLOW_PROCESS, REDIS_PROCESS, SECRETS } from './service_config.ts';
+import { ANY_PROCESS, CLICKHOUSE_PROCESS, FLOW_PROCESS, REDIS_PROCESS, SECRETS } from './service_config.ts';
 
 const HOUR_MS = 3_600_000;
 const MIB = 1024 * 1024;
@@ -78,7 +78,7 @@ export const EGRESS = Type.Object({
   allowLoopback: flag('EGRESS_ALLOW_LOOPBACK', {
     default: false,
     startDefault: '`true`',
-    description: "Lets sites' URLs be `http` and lead to loopback, for development; for control and delivery.",
+    description: "Lets sites' URLs be `http` and lead to loopback, for development; for control, delivery and erasure.",
   }),
 });
 
@@ -86,7 +86,8 @@ const baseUrlSetting = (name: string) =>
   optionalText(`DELIVERY_${name.toUpperCase()}_BASE_URL`, {
     ...HTTP_URL,
     defaultText: "the platform's own",
-    description: "Another address of a platform (`DELIVERY_META_BASE_URL`); also for control's test events.",
+    description:
+      "Another address of a platform (`DELIVERY_META_BASE_URL`); also for control's test events and what erasure tells.",
   });
 
 export const deliveryBaseUrls = (names: readonly string[]) =>
@@ -125,6 +126,17 @@ export function deliveryProcess(name: string, names: readonly string[]) {
   });
 }
 
+/** What erases tells destinations of it. */
+export function erasureProcess(names: readonly string[]) {
+  return Type.Object({
+    ...ANY_PROCESS.properties,
+    ...EGRESS.properties,
+    secretsKeys: SECRETS.secretsKeys,
+    identitySecret: SECRETS.identitySecret,
+    deliveryBaseUrls: deliveryBaseUrls(names),
+  });
+}
+
 export type DedupConfig = StaticDecode<typeof DEDUP_PROCESS>;
 export type IdentityConfig = StaticDecode<typeof IDENTITY_PROCESS>;
 export type WarehouseConfig = StaticDecode<typeof WAREHOUSE_PROCESS>;
@@ -132,6 +144,12 @@ export type WarehouseConfig = StaticDecode<typeof WAREHOUSE_PROCESS>;
 export const dedupConfig = (env: Environment): DedupConfig => readSettings(DEDUP_PROCESS, env);
 export const identityConfig = (env: Environment): IdentityConfig => readSettings(IDENTITY_PROCESS, env);
 export const warehouseConfig = (env: Environment): WarehouseConfig => readSettings(WAREHOUSE_PROCESS, env);
+
+export type ErasureConfig = StaticDecode<ReturnType<typeof erasureProcess>>;
+
+/** Reads the erasure process's environment; `names` are the destinations there are. */
+export const erasureConfig = (env: Environment, names: readonly string[]): ErasureConfig =>
+  readSettings(erasureProcess(names), env);
 
 export type DeliveryConfig = StaticDecode<ReturnType<typeof deliveryProcess>>;
 

@@ -3,7 +3,7 @@ import { createKeyedProducer } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { RecordSeal } from '#infra/secrets/seal.ts';
-import { ERASURES_MAX, newErasure, SEALED_AS } from '#pipelines/erasure/erasure.ts';
+import { ERASURES_MAX, newErasure, newSiteErasure, SEALED_AS } from '#pipelines/erasure/erasure.ts';
 import type { PersonSubject } from '#pipelines/erasure/subject.ts';
 import { erasedPerson } from '#pipelines/erasure/suppression.ts';
 import type { Erasure } from '#schemas/records.ts';
@@ -18,6 +18,9 @@ export interface ErasureRequest {
   /** Kinds of destinations that may have the data. */
   destinations: string[];
 }
+
+/** Who asks for the erasure of a whole site. */
+export type SiteErasureRequest = Omit<ErasureRequest, 'subject'> & { accountId: string };
 
 /** It cannot be said whether it was written; asking again finds it where it was. */
 class ErasureNotStoredError extends Error {
@@ -39,6 +42,28 @@ const WRITE_RETRIES = 8;
 
 export function createErasureRequests(parts: RequestParts) {
   const { session, erasures, seal, identitySecret, logger, nowMs } = parts;
+
+  /** Writes an erasure, unless one is under way that is the same; null where there are as many as there may be. */
+  async function write(make: () => Erasure, isSame: (one: Erasure) => boolean): Promise<Erasure | null> {
+    const producer = await createKeyedProducer(
+      createKafka(session.config, 'svc.control.erasure', logger, WRITE_RETRIES),
+    ).catch(notStored);
+    try {
+      const all = await erasures.readNow();
+      const underWay = [...all.values()].find((one) => one.phase !== 'done' && isSame(one));
+      if (underWay !== undefined) return underWay;
+      if (all.size >= ERASURES_MAX) return null;
+      const erasure = make();
+      const value = erasures.codec.encode(erasure);
+      await producer.send([{ topic: TOPICS.erasures, partition: 0, key: erasure.erasure_id, value }]);
+      return erasure;
+    } catch (error) {
+      return notStored(error);
+    } finally {
+      await producer.stop();
+    }
+  }
+
   return {
     /** What stands of an erasure on the topic at this moment. */
     read: async (erasureId: string): Promise<Erasure | undefined> => (await erasures.readNow()).get(erasureId),
@@ -46,29 +71,22 @@ export function createErasureRequests(parts: RequestParts) {
      * Has events of the person dropped from now on, and everything erased soon. Answers the erasure of the same person that is under
      * way, where there is one; null where there are as many as there may be. @throws ErasureNotStoredError
      */
-    async request({ erasureId, siteId, subject, askedBy, destinations }: ErasureRequest): Promise<Erasure | null> {
+    request({ erasureId, siteId, subject, askedBy, destinations }: ErasureRequest): Promise<Erasure | null> {
       const sealed = seal.seal(SEALED_AS, erasureId, JSON.stringify(subject));
       const asked = { erasure_id: erasureId, site_id: siteId, asked_by: askedBy, destinations, sealed };
-      const producer = await createKeyedProducer(
-        createKafka(session.config, 'svc.control.erasure', logger, WRITE_RETRIES),
-      ).catch(notStored);
-      try {
-        const all = await erasures.readNow();
-        const hashes = new Set(subject.persons.map((person) => erasedPerson(identitySecret, siteId, person)));
-        const isSame = (one: Erasure): boolean =>
-          one.site_id === siteId && one.phase !== 'done' && one.persons.some((hash) => hashes.has(hash));
-        const underWay = [...all.values()].find(isSame);
-        if (underWay !== undefined) return underWay;
-        if (all.size >= ERASURES_MAX) return null;
-        const erasure = newErasure(asked, identitySecret, subject, nowMs());
-        const value = erasures.codec.encode(erasure);
-        await producer.send([{ topic: TOPICS.erasures, partition: 0, key: erasureId, value }]);
-        return erasure;
-      } catch (error) {
-        return notStored(error);
-      } finally {
-        await producer.stop();
-      }
+      const hashes = new Set(subject.persons.map((person) => erasedPerson(identitySecret, siteId, person)));
+      return write(
+        () => newErasure(asked, identitySecret, subject, nowMs()),
+        ({ site_id, persons }) => site_id === siteId && persons.some((hash) => hashes.has(hash)),
+      );
+    },
+    /** The same of a whole site. @throws ErasureNotStoredError */
+    requestSite({ erasureId, siteId, accountId, askedBy, destinations }: SiteErasureRequest): Promise<Erasure | null> {
+      const asked = { erasure_id: erasureId, site_id: siteId, account_id: accountId, asked_by: askedBy, destinations };
+      return write(
+        () => newSiteErasure(asked, nowMs()),
+        ({ site_id, site }) => site_id === siteId && Boolean(site),
+      );
     },
   };
 }

@@ -158,23 +158,29 @@ export function createPersonData({ session, registry, redis, warehouse, identity
       }),
     /** Every record of identity.links about any of these persons, by site. All of the topic is read. */
     links: (persons: ReadonlyMap<string, ReadonlySet<string>>): Promise<FoundLink[]> =>
-      failing(async () => {
-        const codec = await createCodec<IdentityLink>(registry, TOPICS.links, 'identity_link');
-        const found = new Map<string, FoundLink>();
-        await readTopic(session, TOPICS.links, async ({ key, value }, partition) => {
-          const name = key?.toString('utf8') ?? '';
-          if (value === null) return void found.delete(name);
-          const read = await codec.decode(value);
-          if (!read.ok) return;
-          const link = read.value;
-          const of = persons.get(link.site_id);
-          if (of?.has(link.person_id) === true || (!isOfNode(link) && of?.has(link.target) === true)) {
-            found.set(name, { key: name, partition, link });
-          }
-        });
-        return [...found.values()];
+      readLinks((link) => {
+        const of = persons.get(link.site_id);
+        return of?.has(link.person_id) === true || (!isOfNode(link) && of?.has(link.target) === true);
       }),
+    /** Every record of identity.links of a site. All of the topic is read. */
+    linksOfSite: (siteId: string): Promise<FoundLink[]> => readLinks(({ site_id }) => site_id === siteId),
   };
+
+  function readLinks(isWanted: (link: IdentityLink) => boolean): Promise<FoundLink[]> {
+    return failing(async () => {
+      const codec = await createCodec<IdentityLink>(registry, TOPICS.links, 'identity_link');
+      const found = new Map<string, FoundLink>();
+      await readTopic(session, TOPICS.links, async ({ key, value }, partition) => {
+        const name = key?.toString('utf8') ?? '';
+        if (value === null) return void found.delete(name);
+        const read = await codec.decode(value);
+        if (!read.ok) return;
+        const link = read.value;
+        if (isWanted(link)) found.set(name, { key: name, partition, link });
+      });
+      return [...found.values()];
+    });
+  }
 }
 
 async function failing<T>(work: () => Promise<T>): Promise<T> {

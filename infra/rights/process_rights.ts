@@ -232,13 +232,19 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   erasure: () => ({
     kafka: {
       // What stages have yet to pass is read to its end.
-      reads: [erasures, links, unique, identified, outcomes, duplicates, redeliverIdentity, redeliverWarehouse],
+      reads: [
+        ...[settings, erasures, links, unique, identified, outcomes, duplicates, inventory],
+        ...[redeliverIdentity, redeliverWarehouse],
+      ],
       writes: [erasures, links],
       groups: ['erasure', TABLE, ONCE],
       groupsDescribed: words('identity warehouse'),
       transactionalIds: ['erasure'],
     },
-    redis: { keys: words('i:* engage:*'), commands: words('get set del hkeys hgetall srem') },
+    redis: {
+      keys: words('i:* engage:* refusals.* tag.*'),
+      commands: words('get set del hkeys hgetall srem scan unlink'),
+    },
     clickhouse: [
       { privileges: ['SELECT', 'dictGet'], on: ['*'] },
       { privileges: ['SELECT'], on: words('system.mutations system.dictionaries') },
@@ -246,7 +252,7 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
       { privileges: ['TRUNCATE'], on: ['erasing'] },
       {
         privileges: ['ALTER DELETE'],
-        on: words(`event_rows delivery_outcomes duplicates repeated_events ${PERSON_TABLES}`),
+        on: words(`event_rows delivery_outcomes duplicates repeated_events inventory ${PERSON_TABLES}`),
       },
       { privileges: ['SYSTEM RELOAD DICTIONARY'], on: [] },
     ],

@@ -109,6 +109,20 @@ export interface RequestContext<Settings> {
   nowMs: number;
 }
 
+/** A person who was erased, as a destination knows them: by what it was sent of them. */
+export interface ErasedPerson {
+  /** The same whenever it is told again. */
+  notice_id: string;
+  site_id: string;
+  /** When that was asked for, milliseconds since 1970 UTC. */
+  erased_at: number;
+  distinct_ids: readonly string[];
+  person_ids: readonly string[];
+  /** SHA-256 in lower-case hex. */
+  email_sha256: readonly string[];
+  external_id_sha256: readonly string[];
+}
+
 /** What came of asking for a token. */
 export type TokenAnswer =
   | { kind: 'token'; token: string; lifetimeMs: number }
@@ -151,6 +165,11 @@ export interface Adapter<Settings = unknown> {
   /** Bytes of the request body beside the forms and one separator for each. */
   overheadBytes(settings: Settings): number;
   request(pieces: readonly SerializedEvent[], context: RequestContext<Settings>): HttpRequest;
+  /** The request that tells of an erased person; absent where a destination can be told nothing by what its settings hold. */
+  erasedRequest?(
+    person: ErasedPerson,
+    context: Pick<RequestContext<Settings>, 'settings' | 'baseUrl' | 'nowMs'>,
+  ): HttpRequest;
   /** @param eventIds of the events in the request that was answered, in their order. */
   classify(answer: Answer, eventIds: readonly string[]): Verdict;
 }

@@ -46,6 +46,21 @@ export function newErasure(asked: NewErasure, secret: Buffer, subject: PersonSub
   };
 }
 
+/** What the erasure of a site is made of when it is asked for. */
+interface NewSiteErasure extends Omit<NewErasure, 'sealed'> {
+  account_id: string;
+}
+
+/** An erasure of a whole site, whose events are dropped from now on. */
+export function newSiteErasure({ account_id, ...asked }: NewSiteErasure, nowMs: number): Erasure {
+  return {
+    ...asked,
+    ...{ phase: 'suppressing', detail: '', batch: '', round: 1, asked_at: nowMs, erased: [] },
+    ...{ persons: [], identifiers: [], suppressed_at: nowMs, sealed: null, updated_at: nowMs, done_at: null },
+    site: { account_id, is_suppressed: true },
+  };
+}
+
 /** What suppresses the events of a person. */
 export function suppressing(
   secret: Buffer,
@@ -60,9 +75,11 @@ export function suppressing(
   };
 }
 
-/** The next batch: one that was begun goes on; else those that wait, the oldest first. Empty where there is nothing to do. */
+/** The next batch of persons: one that was begun goes on; else those that wait, the oldest first. Empty where there is nothing to do. */
 export function nextBatch(all: Iterable<Erasure>): Erasure[] {
-  const open = [...all].filter(({ phase }) => phase !== 'done').toSorted((a, b) => a.asked_at - b.asked_at);
+  const open = [...all]
+    .filter(({ phase, site }) => phase !== 'done' && !site)
+    .toSorted((a, b) => a.asked_at - b.asked_at);
   const begun = open.find(({ batch }) => batch !== '');
   if (begun !== undefined) return open.filter(({ batch }) => batch === begun.batch);
   const [first] = open;
@@ -87,9 +104,11 @@ export function finished(erasure: Erasure, nowMs: number): Erasure {
 
 /** What is to be kept of an erasure that is over: it as it is, without what suppresses events, or null for nothing of it. */
 export function keptOf(erasure: Erasure, nowMs: number): Erasure | null {
-  const { done_at, persons, identifiers } = erasure;
+  const { done_at, persons, identifiers, site } = erasure;
   if (done_at === null) return erasure;
   if (nowMs - done_at > RECEIPT_DAYS * DAY_MS) return null;
-  const isOver = nowMs - done_at > SUPPRESSED_DAYS * DAY_MS && persons.length + identifiers.length > 0;
-  return isOver ? { ...erasure, persons: [], identifiers: [], updated_at: nowMs } : erasure;
+  const suppresses = persons.length + identifiers.length > 0 || site?.is_suppressed === true;
+  if (!suppresses || nowMs - done_at <= SUPPRESSED_DAYS * DAY_MS) return erasure;
+  const over = { persons: [], identifiers: [], updated_at: nowMs };
+  return { ...erasure, ...over, ...(site ? { site: { ...site, is_suppressed: false } } : {}) };
 }

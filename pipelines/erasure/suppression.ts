@@ -5,16 +5,21 @@ import { memoize } from '#pipelines/stage.ts';
 import { decodeIdentityPart, type EncodedEvent, type IdentityPart, readTimestamp } from '#schemas/event_batch.ts';
 import type { Erasure } from '#schemas/records.ts';
 
+/**
+ * How far clocks of edges may be ahead of the one an erasure is asked by: what arrived before it may say that it came so much later.
+ */
+export const CLOCK_DIFFERENCE_MS = 10_000;
+
 /** Under which stages count what they dropped by it. */
 export const ERASED = 'erased';
 
 /** What of an event says whose it is. */
 type SuppressedEvent = Pick<EncodedEvent, 'siteId' | 'distinctId' | 'receivedAtMs' | 'eventBytes'>;
 
-/** By keyed hash when the erasure was asked for, in milliseconds since 1970 UTC. */
+/** By keyed hash when erasures that say it were asked for, in milliseconds since 1970 UTC. */
 interface SiteErasures {
-  persons: Map<string, number>;
-  identifiers: Map<string, number>;
+  persons: Map<string, number[]>;
+  identifiers: Map<string, number[]>;
   /** Events that happened and arrived later are nobody's by what they say of a person. */
   newestMs: number;
 }
@@ -46,6 +51,12 @@ export type SuppressionList = ReturnType<typeof createSuppressionList>;
 export function createSuppressionList(secret: Buffer) {
   const erasures = new Map<string, Pick<Erasure, 'site_id' | 'persons' | 'identifiers' | 'asked_at'>>();
   const sites = new Map<string, SiteErasures>();
+  /** Sites that are erased as a whole, with the erasures that say so. */
+  const wholeSites = new Map<string, Set<string>>();
+
+  function removeWhole(erasureId: string): void {
+    for (const [siteId, ids] of wholeSites) if (ids.delete(erasureId) && ids.size === 0) wholeSites.delete(siteId);
+  }
 
   function remove(erasureId: string): void {
     const erasure = erasures.get(erasureId);
@@ -53,7 +64,11 @@ export function createSuppressionList(secret: Buffer) {
     if (erasure === undefined || site === undefined) return;
     erasures.delete(erasureId);
     for (const [held, hashes] of pairsOf(site, erasure)) {
-      for (const hash of hashes) if (held.get(hash) === erasure.asked_at) held.delete(hash);
+      for (const hash of hashes) {
+        const left = without(held.get(hash) ?? [], erasure.asked_at);
+        if (left.length === 0) held.delete(hash);
+        else held.set(hash, left);
+      }
     }
     if (site.persons.size + site.identifiers.size === 0) sites.delete(erasure.site_id);
   }
@@ -66,17 +81,18 @@ export function createSuppressionList(secret: Buffer) {
     sites.set(site_id, site);
     site.newestMs = Math.max(site.newestMs, asked_at);
     for (const [held, hashes] of pairsOf(site, erasure)) {
-      for (const hash of hashes) held.set(hash, Math.max(held.get(hash) ?? 0, asked_at));
+      for (const hash of hashes) held.set(hash, [...(held.get(hash) ?? []), asked_at]);
     }
   }
 
   /** Whether an event that happened before it was asked for says an identifier of the person, or another id of theirs. */
   function saysErased(site: SiteErasures, { siteId, receivedAtMs, eventBytes }: SuppressedEvent): boolean {
     const atMs = Math.min(receivedAtMs, timestampOf(eventBytes) ?? receivedAtMs);
-    const part = atMs > site.newestMs ? null : identityPartOf(eventBytes);
+    const part = atMs > site.newestMs + CLOCK_DIFFERENCE_MS ? null : identityPartOf(eventBytes);
     if (part === null) return false;
     const { identifiers, previous_distinct_id: previousId } = part;
-    const isBefore = (untilMs: number | undefined): boolean => untilMs !== undefined && atMs <= untilMs;
+    const isBefore = (untilMs: readonly number[] | undefined): boolean =>
+      untilMs !== undefined && atMs <= Math.max(...untilMs) + CLOCK_DIFFERENCE_MS;
     if (previousId !== null) {
       const person = erasedPerson(secret, siteId, basePersonId(siteId, previousId));
       if (isBefore(site.persons.get(person))) return true;
@@ -89,7 +105,10 @@ export function createSuppressionList(secret: Buffer) {
     });
   }
 
+  const isErasedSite = (siteId: string): boolean => wholeSites.has(siteId);
+
   function isErasedPerson(siteId: string, personId: string): boolean {
+    if (isErasedSite(siteId)) return true;
     return sites.get(siteId)?.persons.has(erasedPerson(secret, siteId, personId)) === true;
   }
 
@@ -97,19 +116,27 @@ export function createSuppressionList(secret: Buffer) {
     /** Takes what is known of an erasure now; null forgets it. Those that say the same of one person do not disturb each other. */
     apply(erasureId: string, erasure: Erasure | null): void {
       remove(erasureId);
-      if (erasure !== null) add(erasure);
+      removeWhole(erasureId);
+      if (erasure === null) return;
+      if (!erasure.site) add(erasure);
+      else if (erasure.site.is_suppressed) {
+        wholeSites.set(erasure.site_id, (wholeSites.get(erasure.site_id) ?? new Set()).add(erasureId));
+      }
     },
-    isEmpty: (): boolean => sites.size === 0,
+    isEmpty: (): boolean => sites.size + wholeSites.size === 0,
+    /** Whether a site is erased as a whole: whatever comes of it is dropped. */
+    isErasedSite,
     /** Whether a person, as derived from a distinct id, was erased. */
     isErasedPerson,
     /** The items whose events are kept, in their order; the same array where all are. */
     kept<T>(items: readonly T[], eventOf: (item: T) => SuppressedEvent): readonly T[] {
-      if (sites.size === 0) return items;
+      if (sites.size + wholeSites.size === 0) return items;
       const isOfErased = memoize((siteId: string) =>
         memoize((distinctId: string) => isErasedPerson(siteId, basePersonId(siteId, distinctId))),
       );
       const kept = items.filter((item) => {
         const event = eventOf(item);
+        if (isErasedSite(event.siteId)) return false;
         const site = sites.get(event.siteId);
         if (site === undefined) return true;
         if (isOfErased(event.siteId)(event.distinctId)) return false;
@@ -118,6 +145,11 @@ export function createSuppressionList(secret: Buffer) {
       return kept.length === items.length ? items : kept;
     },
   };
+}
+
+function without(times: readonly number[], timeMs: number): number[] {
+  const at = times.indexOf(timeMs);
+  return at < 0 ? [...times] : times.toSpliced(at, 1);
 }
 
 /** Null where the event is damaged. */

@@ -8,6 +8,7 @@ export const PERMISSIONS = [
   'account.read',
   'site.create',
   'site.change',
+  'site.erase',
   'site.read',
   'block_rules.change',
   'definitions.change',

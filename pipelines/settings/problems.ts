@@ -43,6 +43,7 @@ export type ProblemCode =
   | 'personal_text'
   | 'address_refused'
   | 'too_many'
+  | 'not_confirmed'
   | 'repeated'
   | 'too_large'
   | 'destination_unknown'

@@ -11,6 +11,7 @@ import {
   type Outcome,
   option,
   pathInSite,
+  requiredOption,
   siteOption,
   UsageError,
 } from './command.ts';
@@ -41,6 +42,13 @@ function subjectOf(args: Arguments, context: Context): Record<string, string> {
 }
 
 const POLL_MS = 500;
+const COLUMNS = {
+  PHASE: 'phase',
+  'WAITS FOR': 'detail',
+  BY: 'asked_by',
+  ASKED: 'asked_at',
+  DONE: 'done_at',
+} as const;
 
 export const accessCommands: Commands = {
   'person find': {
@@ -86,36 +94,58 @@ export const accessCommands: Commands = {
       const erasure = await context.client.send<ErasureItem>('POST', pathInSite(args, 'persons', 'erase'), null, body);
       if (args.flag('detach')) return shownErasure(erasure);
       context.watch.say(`Erasure ${erasure.erasure_id}. It goes on if this ends: erasure show takes its id.`);
-      return watchErasure(erasure, context);
+      return watchErasure(erasure, pathInSite(args, 'erasures', erasure.erasure_id), context);
     },
   },
   'erasure list': list<ErasureItem>({
     summary: 'List erasures of a site and their receipts',
     path: (args) => pathInSite(args, 'erasures'),
     options: [siteOption],
-    columns: {
-      ERASURE: 'erasure_id',
-      PHASE: 'phase',
-      'WAITS FOR': 'detail',
-      BY: 'asked_by',
-      ASKED: 'asked_at',
-      DONE: 'done_at',
-    },
+    columns: { ERASURE: 'erasure_id', ...COLUMNS },
     whenEmpty: 'Nobody was erased.',
   }),
   'erasure show <ERASURE>': {
     summary: 'Show how far an erasure is, or its receipt',
-    options: [siteOption, option('wait', 'Wait for its end')],
-    examples: ['erasure show emd0x1-4f6k2v --site shop --wait'],
+    options: [
+      option('site <SITE>', 'The site of the person; not given: a whole site is erased'),
+      option('wait', 'Wait for its end'),
+    ],
+    examples: ['erasure show emd0x1-4f6k2v --site shop --wait', 'erasure show emd0x1-4f6k2v'],
     async run(args, context) {
-      const erasure = await context.client.get<ErasureItem>(pathInSite(args, 'erasures', args.subject));
-      return args.flag('wait') ? watchErasure(erasure, context) : shownErasure(erasure);
+      const isOfSite = args.text('site') === undefined;
+      const path = isOfSite ? pathOf('site-erasures', args.subject) : pathInSite(args, 'erasures', args.subject);
+      const erasure = await context.client.get<ErasureItem>(path);
+      return args.flag('wait') ? watchErasure(erasure, path, context) : shownErasure(erasure);
     },
   },
+  'site erase <SITE>': {
+    summary: 'Erase a whole site for good: events, persons, keys and settings, and drop what still comes of it',
+    options: [
+      requiredOption('confirm <SITE>', 'The id of the site, once more', 'confirm'),
+      option('detach', 'Do not wait for its end'),
+    ],
+    examples: ['site erase old-shop --confirm old-shop'],
+    async run(args, context) {
+      const erasure = await context.client.send<ErasureItem>(
+        'POST',
+        pathOf('sites', args.subject, 'erase'),
+        null,
+        args.fields(),
+      );
+      if (args.flag('detach')) return shownErasure(erasure);
+      context.watch.say(`Erasure ${erasure.erasure_id}. It goes on if this ends: erasure show takes its id.`);
+      return watchErasure(erasure, pathOf('site-erasures', erasure.erasure_id), context);
+    },
+  },
+  'site erasures': list<ErasureItem>({
+    summary: 'List erasures of whole sites and their receipts',
+    path: '/site-erasures',
+    columns: { ERASURE: 'erasure_id', SITE: 'site_id', ...COLUMNS },
+    whenEmpty: 'No site was erased.',
+  }),
 };
 
-async function watchErasure(first: ErasureItem, context: Context): Promise<Outcome> {
-  const path = pathOf('sites', first.site_id, 'erasures', first.erasure_id);
+async function watchErasure(first: ErasureItem, path: string, context: Context): Promise<Outcome> {
   let said = '';
   for (let now = first; ; now = await context.client.get<ErasureItem>(path)) {
     if (now.phase === 'done') return shownErasure(now);
@@ -145,12 +175,19 @@ function shownErasure(erasure: ErasureItem): Outcome {
     `Erasure ${erasure_id}: ${phase}${detail === '' ? '' : ` (${detail})`}`,
     `  asked for ${renderTime(asked_at)} by ${asked_by}`,
     ...(done_at === null ? [] : [`  done      ${renderTime(done_at)}`]),
-    ...(suppressed_until === null ? [] : [`  events of theirs are dropped until ${renderTime(suppressed_until)}`]),
+    ...(suppressed_until === null ? [] : [`  events are dropped until ${renderTime(suppressed_until)}`]),
   ];
   const rows = [
     ...erased.map(({ place, count }) => [place, `${renderNumber(count)} erased`]),
     ...left.map(({ place, until }) => [place, until === null ? 'goes by itself' : `gone by ${renderTime(until)}`]),
-    ...destinations.map(({ name, to_do }) => [`at ${name}`, to_do]),
+    ...destinations.map(({ name, to_do, state, reason }) => [`at ${name}`, toldOf(state, reason, to_do)]),
   ];
   return done([...lines, '', renderTable(['WHERE', 'WHAT'], rows, '')], erasure);
+}
+
+function toldOf(state: ErasureItem['destinations'][number]['state'], reason: string, toDo: string): string {
+  const because = reason === '' ? '' : ` (${reason})`;
+  if (state === 'told') return 'told by person.erased';
+  if (state === 'pending') return `is being told by person.erased${because}`;
+  return state === 'given_up' ? `could not be told${because}. ${toDo}` : toDo;
 }

@@ -64,6 +64,7 @@ export const CONTROL_ERRORS = {
   ...withStatus(409, {
     account_exists: 'An account with this id already exists.',
     site_exists: 'A site with this id already exists.',
+    site_erased: 'A site with this id was erased less than 60 days ago. Choose another id.',
     destination_exists: 'The site already has this destination.',
     event_definition_exists: 'The site already has an event definition with this id.',
     engage_definition_exists: 'The site already has a survey, promo or form with this id.',

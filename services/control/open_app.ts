@@ -31,6 +31,7 @@ import type { Registry } from '#infra/registry/schema_registry.ts';
 import { createPasswords } from '#infra/secrets/password.ts';
 import { createRecordSeal, parseKeyRing, sealSecret } from '#infra/secrets/seal.ts';
 import { openDataReadLog } from '#infra/settings/data_read_log.ts';
+import { watchErasedSites } from '#infra/settings/erased_sites.ts';
 import { openSettingsJournal } from '#infra/settings/journal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { readSubject } from '#pipelines/erasure/subject.ts';
@@ -73,6 +74,7 @@ interface ControlParts {
 }
 
 const READS_SWEPT_MS = 60_000;
+const ERASED_SITES_POLL_MS = 5_000;
 
 /** Connects the control service to its parts; the app that is answered neither listens nor is stopped here. */
 export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
@@ -121,6 +123,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     logger,
     nowMs: Date.now,
   };
+  onStop(watchErasedSites({ journal, erasures: erasures.all, logger, nowMs: Date.now }, ERASED_SITES_POLL_MS, fatal));
   const queries = openQueries({
     clickhouseUrl: config.parts.clickhouseUrl,
     cluster: config.parts.clickhouseCluster,
@@ -178,6 +181,8 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     readSubject: (typed, site) => readSubject(typed, site, [config.identitySecret, ...config.formerIdentitySecrets]),
     persons,
     erasures: erasures.all,
+    isErasedSite: erasures.list.isErasedSite,
+    isErasedPerson: erasures.list.isErasedPerson,
     eraseRequests: createErasureRequests(erasing),
     seal: (place, value) => sealSecret(ring, place, value, randomBytes),
     randomBytes,

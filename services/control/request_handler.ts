@@ -7,6 +7,7 @@ import type { RequestErrors } from '#infra/http/request_errors.ts';
 import type { KeyUseView } from '#infra/redis/edge_reports.ts';
 import type { MonthUseView } from '#infra/redis/quota/quota.ts';
 import { SESSION_MS_MAX } from '#infra/redis/sessions.ts';
+import { removeErasedSite } from '#infra/settings/erased_sites.ts';
 import { withoutByteOrderMark } from '#pipelines/intake/json_text.ts';
 import { wideNetworkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { may, type Place, type Principal } from '#pipelines/settings/access.ts';
@@ -256,6 +257,7 @@ async function answerGathered(call: KnownCall): Promise<HttpReply> {
     wasRead: (site_id, kind, rows) => dataReads.read({ read_by: principal.actor, site_id, kind, format: 'json', rows }),
     now: () => worldNow(options, judge),
     note: noting(call),
+    removeSite: (erasure) => removeErasedSite(journal, erasure, options.nowMs()),
   };
   const answered =
     (await route.gather?.(input, sources, worldOf(options, journal.view(), principal))) ?? refused('not_found');
@@ -280,7 +282,10 @@ function refuseLate(call: KnownCall, { code, problems }: Refused): HttpReply {
 export interface ControlOptions
   extends SignInParts,
     Pick<RequestContext, 'adapters' | 'domainRules' | 'edgeUrl' | 'isAddressAllowed' | 'replayProgress' | 'seal'>,
-    Pick<RequestContext, 'keyedIdentifier' | 'phoneHmacs' | 'readSubject' | 'visitorNode'>,
+    Pick<
+      RequestContext,
+      'isErasedPerson' | 'isErasedSite' | 'keyedIdentifier' | 'phoneHmacs' | 'readSubject' | 'visitorNode'
+    >,
     Pick<ControlServices, 'analysts' | 'queries' | 'readSiteRejections' | 'readTagRecord' | 'replaysNow' | 'running'>,
     Pick<ControlServices, 'eraseRequests' | 'erasures' | 'persons' | 'sendTest' | 'splits' | 'stages'> {
   keyUse: KeyUseView;

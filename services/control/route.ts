@@ -77,6 +77,10 @@ export interface RequestContext {
   phoneHmacs(siteId: string, sha256: string): readonly string[];
   /** By what people of a site are joined who have said an identifier, given as its SHA-256. */
   keyedIdentifier(siteId: string, identifier: 'email' | 'phone' | 'external_id', sha256: string): string;
+  /** Whether a site of that id was erased of late: what comes of it is dropped. */
+  isErasedSite(siteId: string): boolean;
+  /** The same of a person of a site, as derived from a distinct id. */
+  isErasedPerson(siteId: string, personId: string): boolean;
   /** Whom what was typed in means, of a site; null where events could not have it. */
   readSubject(typed: TypedSubject, site: Site): PersonSubject | null;
   /** By what other ids of a site are a distinct id's. */
@@ -168,6 +172,8 @@ export interface ControlServices {
   eraseRequests: ErasureRequests;
   /** Erasures by their ids, kept current. */
   erasures: ReadonlyMap<string, Erasure>;
+  /** Removes the settings of a site whose erasure was asked for. @throws JournalError */
+  removeSite(erasure: Erasure): Promise<void>;
   stages: StageView;
   sendTest: SendTest;
   /** How far each replay is at this moment, by replay id. */

@@ -24,7 +24,7 @@ import { ENGAGE_EXAMPLES, engageRoutes } from './engage/routes.ts';
 import { CONTROL_ERRORS, type ControlErrorCode } from './errors.ts';
 import { keyRoutes } from './keys/routes.ts';
 import { runningRoutes, siteHealthRoutes, stageRoutes } from './operations/routes.ts';
-import { personRoutes } from './persons/routes.ts';
+import { personRoutes, siteErasureRoutes } from './persons/routes.ts';
 import { eventTraceRoutes } from './queries/event_trace.ts';
 import { QUERY_EXAMPLES, queryRoutes } from './queries/routes.ts';
 import { savedAnswerRoutes, savedRoutes } from './queries/saved_routes.ts';
@@ -55,6 +55,7 @@ export const ROUTES: readonly Route[] = [
   ...domainRoutes,
   ...splitRoutes,
   ...personRoutes,
+  ...siteErasureRoutes,
   ...loaderPrefixRoutes,
   ...siteHealthRoutes,
   ...keyRoutes,

@@ -77,6 +77,12 @@ export const eraseInput = closed({
   ),
 });
 
+export const siteEraseInput = closed({
+  confirm: Type.String({ description: 'The id of the site, once more: nothing of it comes back', maxLength: 64 }),
+});
+
+export const siteErasureParams = closed({ erasure_id: idField('The erasure') });
+
 export const erasureParams = closed({ site_id: idField('The site'), erasure_id: idField('The erasure') });
 
 export const erasureShape = Type.Object({
@@ -84,7 +90,7 @@ export const erasureShape = Type.Object({
   site_id: Type.String(),
   phase: Type.Enum(['suppressing', 'draining', 'deleting', 'done'], {
     description:
-      'suppressing: their events are dropped, and their links erased; draining: waits for what was under way; deleting: rows are deleted; done: this is the receipt',
+      'suppressing: events are dropped, and links erased; draining: waits for what was under way; deleting: rows are deleted; done: this is the receipt',
   }),
   detail: Type.String({ description: 'What it waits for, by a stable code; empty where it does not wait' }),
   asked_by: Type.String({ description: 'A user, or the label of an admin token' }),
@@ -97,8 +103,16 @@ export const erasureShape = Type.Object({
   left: Type.Array(Type.Object({ place: Type.String(), until: nullable(timeField('When it is gone at the latest')) }), {
     description: 'What goes by itself',
   }),
-  destinations: Type.Array(destinationShape, {
-    description: 'Destinations that the site had, which may have the data',
-  }),
+  destinations: Type.Array(
+    Type.Object({
+      ...destinationShape.properties,
+      state: Type.Enum(['by_hand', 'pending', 'told', 'given_up'], {
+        description:
+          'by_hand: it can be told nothing; pending: it is told once the erasure is done, again and again for three days; told: it took the message; given_up: it did not',
+      }),
+      reason: Type.String({ description: 'Why it has not taken the message yet, by a stable code; else empty' }),
+    }),
+    { description: 'Destinations that the site had, which may have the data' },
+  ),
 });
 export type ErasureItem = Static<typeof erasureShape>;

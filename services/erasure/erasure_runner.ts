@@ -1,18 +1,11 @@
 // Carries out erasures, on one leader at a time: what is under way goes on where it was, whoever was killed.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ErasedSubject, PersonEraser } from '#infra/clickhouse/erase_persons.ts';
+import type { ErasedSubject } from '#infra/clickhouse/erase_persons.ts';
 import { failpoint } from '#infra/failpoint.ts';
-import type { KafkaSession } from '#infra/kafka/client.ts';
-import { topicOffsets } from '#infra/kafka/offsets.ts';
-import { type FencedProducer, openFencedProducer, type PartitionRecords } from '#infra/kafka/producers.ts';
+import { openFencedProducer } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import type { Logger } from '#infra/log/logger.ts';
-import type { FollowedErasures } from '#infra/persons/erasure_topic.ts';
-import type { FoundLink, PersonData } from '#infra/persons/person_data.ts';
-import { hasPassed, type TopicEnds } from '#infra/redelivery/replay_topics.ts';
-import type { PersonIndexEraser } from '#infra/redis/indexes/erase_persons.ts';
-import type { RecordSeal } from '#infra/secrets/seal.ts';
+import type { FoundLink } from '#infra/persons/person_data.ts';
 import {
   finished,
   inPhase,
@@ -23,37 +16,30 @@ import {
   suppressing,
   withErased,
 } from '#pipelines/erasure/erasure.ts';
+import { isNoticeDue } from '#pipelines/erasure/notices.ts';
 import { type PersonSubject, sizeOf, together } from '#pipelines/erasure/subject.ts';
+import { CLOCK_DIFFERENCE_MS } from '#pipelines/erasure/suppression.ts';
 import type { Erasure } from '#schemas/records.ts';
 import { isOfNode } from '#schemas/records.ts';
 import { joinLeaderElection } from '#services/stage/leader_election.ts';
+import {
+  areDeleted,
+  drain,
+  type ErasureLog,
+  type ErasureParts,
+  POLL_MS,
+  save,
+  tombstonesOf,
+  type Work,
+  waitFor,
+} from './erasure_log.ts';
+import { noticesOf } from './notices.ts';
+import { eraseSite } from './site_erasure.ts';
 
-export interface ErasureParts {
-  session: KafkaSession;
-  erasures: Pick<FollowedErasures, 'all' | 'codec' | 'readNow'>;
-  seal: RecordSeal;
-  data: Pick<PersonData, 'resolve' | 'links'>;
-  index: PersonIndexEraser;
-  rows: PersonEraser;
-  identitySecret: Buffer;
-  logger: Logger;
-  nowMs(): number;
-}
-
-const POLL_MS = 500;
 /** After a failure; most are of a part that is away. */
 const RETRY_MS = 3_000;
-
-/** What has to be done with a topic, before rows are deleted that come of it. */
-const READERS = [
-  ['identity', TOPICS.unique],
-  ['identity', TOPICS.redeliverIdentity],
-  ['warehouse', TOPICS.identified],
-  ['warehouse', TOPICS.redeliverWarehouse],
-  ['warehouse', TOPICS.links],
-  ['warehouse', TOPICS.outcomes],
-  ['warehouse', TOPICS.duplicates],
-] as const;
+/** By then a call of delivery is over, and its outcome written. */
+const SETTLED_MS = 30_000;
 
 /** What is sealed of an erasure cannot be opened. */
 class ErasureSealedError extends Error {
@@ -69,7 +55,8 @@ export async function runErasures(
   let isStopping = false;
   const election = await joinLeaderElection({ session, logger, fatal: onFatal }, 'erasure', TOPICS.erasures);
   const leads = (): boolean => !isStopping && election.isLeader();
-  const isDue = (): boolean => [...erasures.all.values()].some((one) => isOpen(one) || keptOf(one, nowMs()) !== one);
+  const isDue = (): boolean =>
+    [...erasures.all.values()].some((one) => isOpen(one) || keptOf(one, nowMs()) !== one || isNoticeDue(one, nowMs()));
 
   async function work(): Promise<void> {
     while (!isStopping) {
@@ -105,9 +92,12 @@ async function carryOn(parts: ErasureParts, leads: () => boolean): Promise<void>
     const log: ErasureLog = { now, producer, codec: erasures.codec };
     await expire(log, nowMs());
     await setAside(parts, log);
+    await parts.notices.sendDue(log);
+    const site = [...now.values()].find((one) => one.site && isOpen(one));
+    if (site !== undefined) await eraseSite(parts, log, site.erasure_id, leads);
     const batch = nextBatch([...now.values()].filter(isOpen));
     const [first] = batch;
-    if (first === undefined) return;
+    if (first === undefined || !leads()) return;
     await save(log, batch);
     await carryOut(parts, log, first.batch, leads);
   } finally {
@@ -123,7 +113,8 @@ const isOpen = ({ phase, detail }: Erasure): boolean => phase !== 'done' && deta
 /** Leaves out what cannot be opened, so that the others are carried out. */
 async function setAside({ seal, logger, nowMs }: ErasureParts, log: ErasureLog): Promise<void> {
   for (const erasure of [...log.now.values()].filter(isOpen)) {
-    const { erasure_id, sealed } = erasure;
+    const { erasure_id, sealed, site } = erasure;
+    if (site) continue;
     if (sealed !== null && seal.open(SEALED_AS, erasure_id, sealed) !== null) continue;
     logger.error(
       { erasure: erasure_id },
@@ -131,25 +122,6 @@ async function setAside({ seal, logger, nowMs }: ErasureParts, log: ErasureLog):
     );
     await save(log, [inPhase(erasure, erasure.phase, UNOPENED, nowMs())]);
   }
-}
-
-/** What is known of all erasures, in memory and on the topic. */
-interface ErasureLog {
-  now: Map<string, Erasure>;
-  producer: FencedProducer;
-  codec: FollowedErasures['codec'];
-}
-
-/** Changes erasures and writes them down, with other records, all or none. */
-async function save(
-  { now, producer, codec }: ErasureLog,
-  changed: readonly Erasure[],
-  others: readonly PartitionRecords[] = [],
-): Promise<void> {
-  const records = changed.map((erasure) => ({ key: erasure.erasure_id, value: codec.encode(erasure) }));
-  await producer.appendAll([...others, [TOPICS.erasures, 0, records]]);
-  for (const erasure of changed) now.set(erasure.erasure_id, erasure);
-  failpoint('erasure.step');
 }
 
 async function expire(log: ErasureLog, nowMs: number): Promise<void> {
@@ -162,15 +134,6 @@ async function expire(log: ErasureLog, nowMs: number): Promise<void> {
       log.now.delete(erasure.erasure_id);
     }
   }
-}
-
-/** A batch, and the persons that it is about. */
-interface Work {
-  parts: ErasureParts;
-  log: ErasureLog;
-  /** As it is by now. */
-  batch(): Erasure[];
-  leads(): boolean;
 }
 
 async function carryOut(parts: ErasureParts, log: ErasureLog, id: string, leads: () => boolean): Promise<void> {
@@ -252,7 +215,7 @@ async function eraseIndex({ parts, log, batch }: Work): Promise<boolean> {
     const outcome = await parts.index.erase(erasure.site_id, subject.persons, all);
     if (!outcome.ok) {
       const others = { persons: outcome.others, identifiers: [] };
-      await save(log, [regrown(parts, erasure, together(subject, others))]);
+      await save(log, [...erased, regrown(parts, erasure, together(subject, others))]);
       return false;
     }
     const found = [
@@ -261,45 +224,13 @@ async function eraseIndex({ parts, log, batch }: Work): Promise<boolean> {
     ];
     erased.push(withErased(erasure, found));
   }
-  const byPartition = Map.groupBy(links, ({ partition }) => partition);
-  const tombstones = [...byPartition].map(
-    ([partition, ones]): PartitionRecords => [TOPICS.links, partition, ones.map(({ key }) => ({ key, value: null }))],
-  );
-  await save(log, erased, tombstones);
+  await save(log, erased, tombstonesOf(links));
   return true;
 }
 
 function linksOf(links: readonly FoundLink[], siteId: string, { persons }: PersonSubject): FoundLink[] {
   const own = new Set(persons);
   return links.filter(({ link }) => link.site_id === siteId && (own.has(link.person_id) || own.has(link.target)));
-}
-
-/** Waits a moment, and writes down what for where that is not known yet. */
-async function waitFor({ parts, log, batch }: Work, phase: Erasure['phase'], detail: string): Promise<void> {
-  const others = batch().filter((one) => one.detail !== detail);
-  const waiting = others.map((one) => inPhase(one, phase, detail, parts.nowMs()));
-  if (waiting.length > 0) await save(log, waiting);
-  await sleep(POLL_MS);
-}
-
-/** Waits until what was under way before every process dropped their events has come to the tables. */
-async function drain(work: Work): Promise<void> {
-  const { parts, log, batch, leads } = work;
-  const { session, nowMs } = parts;
-  const marks: [group: string, topic: string, ends: TopicEnds][] = [];
-  for (const [group, topic] of READERS) {
-    marks.push([session.groupOf(group), topic, await topicOffsets(session.admin, topic)]);
-  }
-  for (const [group, topic, ends] of marks) {
-    while (!(await hasPassed(session, group, topic, ends))) {
-      if (!leads()) return;
-      await waitFor(work, 'draining', topic);
-    }
-  }
-  await save(
-    log,
-    batch().map((one) => inPhase(one, 'deleting', '', nowMs())),
-  );
 }
 
 /**
@@ -312,24 +243,34 @@ async function deleteRows(work: Work): Promise<void> {
   const subjects = batch().flatMap((erasure) => subjectsOf(erasure, opened(parts, erasure)));
   await rows.begin(subjects);
   const found = await rows.count();
+  const notices = await noticesOf(parts, batch(), (one) => opened(parts, one));
   const ofErasure = (id: string) => found.filter(({ erasure_id }) => erasure_id === id);
   await save(
     log,
-    batch().map((one) => withErased(inPhase(one, 'deleting', 'rows', nowMs()), ofErasure(one.erasure_id))),
+    batch().map((one) => ({
+      ...withErased(inPhase(one, 'deleting', 'rows', nowMs()), ofErasure(one.erasure_id)),
+      notices: notices.get(one.erasure_id) ?? [],
+    })),
   );
   failpoint('erasure.step');
   await rows.deleteBesides();
-  if (!(await areDeleted(work))) return;
+  if (!(await areDeleted(work, rows.underWay))) return;
   failpoint('erasure.step');
   await rows.deleteEvents();
-  if (!(await areDeleted(work))) return;
+  if (!(await areDeleted(work, rows.underWay))) return;
   failpoint('erasure.step');
+  // What delivery had under way tells of its events after they were suppressed.
+  if (!(await haveSettled(work))) return;
+  await rows.deleteBesides();
+  if (!(await areDeleted(work, rows.underWay))) return;
   await rows.begin(subjects);
   const late = (await rows.count()).some(({ place, count }) => place === 'event_rows' && count > 0);
   if (late) {
     const again = (one: Erasure): Erasure => ({ ...inPhase(one, 'suppressing', '', nowMs()), round: one.round + 1 });
     return save(log, batch().map(again));
   }
+  // A process that stood still since before may have taught Redis again.
+  if (!(await eraseIndex(work))) return;
   await rows.end();
   const done = batch().map((one) => finished(one, nowMs()));
   await save(log, done);
@@ -339,25 +280,24 @@ async function deleteRows(work: Work): Promise<void> {
   }
 }
 
+/** Waits until calls of delivery that were under way are over, where the site has destinations; false where another one leads. */
+async function haveSettled(work: Work): Promise<boolean> {
+  const { parts, batch, leads } = work;
+  const atMs = Math.max(...batch().map((one) => (one.destinations.length === 0 ? 0 : one.suppressed_at + SETTLED_MS)));
+  while (parts.nowMs() < atMs) {
+    if (!leads()) return false;
+    await waitFor(work, 'deleting', 'outcomes');
+  }
+  return true;
+}
+
 function subjectsOf(
   { erasure_id, site_id, asked_at }: Erasure,
   { persons, identifiers }: PersonSubject,
 ): ErasedSubject[] {
-  const shared = { erasure_id, site_id, until: asked_at };
+  const shared = { erasure_id, site_id, until: asked_at + CLOCK_DIFFERENCE_MS };
   return [
     ...persons.map((value): ErasedSubject => ({ ...shared, kind: 'person', value })),
     ...identifiers.map(({ kind, value }): ErasedSubject => ({ ...shared, kind, value })),
   ];
-}
-
-/** Waits until nothing is deleted any more; false where another one leads. */
-async function areDeleted(work: Work): Promise<boolean> {
-  const { parts, leads } = work;
-  for (;;) {
-    const running = await parts.rows.underWay();
-    if (running.size === 0) return true;
-    if (!leads()) return false;
-    const detail = [...running.values()].includes('fails') ? 'mutation_fails' : 'rows';
-    await waitFor(work, 'deleting', detail);
-  }
 }

@@ -44,7 +44,7 @@ export type Tables = Awaited<ReturnType<typeof createTables>>;
 export async function createTables(
   registry: Registry,
   phoneHmac: PhoneHmac,
-  suppressed: Pick<SuppressionList, 'isErasedPerson' | 'kept'>,
+  suppressed: Pick<SuppressionList, 'isErasedPerson' | 'isErasedSite' | 'kept'>,
   dropped: (reason: string, events: number) => void,
 ) {
   const sources = new Map<string, Source>();
@@ -73,7 +73,11 @@ export async function createTables(
       async rowsOf(value) {
         if (value === null && COMPACTED.has(topic)) return { ok: true, value: { rows: [], poisonPills: [] } };
         const decoded = await codec.decode(value);
-        return decoded.ok ? { ok: true, value: { rows: rows(decoded.value), poisonPills: [] } } : decoded;
+        if (!decoded.ok) return decoded;
+        const all = rows(decoded.value);
+        const kept = all.filter((row) => !('site_id' in row && suppressed.isErasedSite(String(row['site_id']))));
+        if (kept.length < all.length) dropped(ERASED, all.length - kept.length);
+        return { ok: true, value: { rows: kept, poisonPills: [] } };
       },
     });
   }

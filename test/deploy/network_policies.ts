@@ -49,8 +49,8 @@ export const POLICIES: readonly Manifest[] = [
   policy('deny', { podSelector: { matchLabels: ALL_LABELS }, policyTypes: ['Ingress', 'Egress'] }),
   egress('to-dns', { matchLabels: ALL_LABELS }, { ports: [{ protocol: 'UDP', port: 53 }, ...tcp(53)] }),
   ...(Object.keys(PART_PORTS) as Part[]).map(toPart),
-  // The edge fetches vendors' scripts, control signs people in and sends test events, deliveries deliver.
-  egress('to-platforms', ofKinds('edge', 'control', 'delivery'), PLATFORMS),
+  // The edge fetches vendors' scripts, control signs people in and sends test events, deliveries deliver, erasure tells webhooks.
+  egress('to-platforms', ofKinds('edge', 'control', 'delivery', 'erasure'), PLATFORMS),
   ingress('to-edge', ofKinds('edge'), { ports: tcp('http') }),
   ingress('to-control', ofKinds('control'), { from: [namespace('ingress')], ports: tcp('http') }),
   ingress('to-metrics', { matchLabels: ALL_LABELS }, { from: [namespace('monitoring')], ports: tcp(PORTS.metrics) }),

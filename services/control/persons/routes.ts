@@ -3,7 +3,7 @@
 import type { Static } from 'typebox';
 import { DEAD_LETTER_DAYS, EVENT_RECORD_DAYS, TOPICS } from '#infra/kafka/topics.ts';
 import { toDoAt } from '#pipelines/erasure/destinations.ts';
-import { SUPPRESSED_DAYS } from '#pipelines/erasure/erasure.ts';
+import { RECEIPT_DAYS, SUPPRESSED_DAYS } from '#pipelines/erasure/erasure.ts';
 import type { PersonSubject, TypedSubject } from '#pipelines/erasure/subject.ts';
 import { problem } from '#pipelines/settings/problems.ts';
 import { randomBase62 } from '#pipelines/settings/secrets.ts';
@@ -11,7 +11,7 @@ import { siteKey } from '#pipelines/settings/table.ts';
 import type { Erasure } from '#schemas/records.ts';
 import { closed, pageFields, pageOf } from '#services/control_api/fields.ts';
 import * as api from '#services/control_api/persons.ts';
-import { type Input, inSite } from '../auth.ts';
+import { type Input, inSite, ofListed } from '../auth.ts';
 import {
   type ControlServices,
   type GatheredAnswer,
@@ -21,6 +21,7 @@ import {
   resource,
   route,
 } from '../route.ts';
+import { analystsOfSite } from '../users/analysts.ts';
 
 const base = '/v1/admin/sites/{site_id}/persons';
 const erasures = '/v1/admin/sites/{site_id}/erasures';
@@ -68,10 +69,7 @@ export const personRoutes = resource('Persons', [
     errors: ['site_unknown'],
     async gather({ params: { site_id }, query: { limit = 100, after = '' } }, { erasures: known }, { view }) {
       if (view.table.site(site_id) === undefined) return refused('site_unknown');
-      const all = [...known.values()].filter((one) => one.site_id === site_id && one.erasure_id > after);
-      const items = all.toSorted((a, b) => (a.erasure_id < b.erasure_id ? -1 : 1)).slice(0, limit);
-      const next = items.length < all.length ? (items.at(-1)?.erasure_id ?? null) : null;
-      return { kind: 'answered', body: { items: items.map(itemOf), next } };
+      return pageOfErasures(known, (one) => one.site_id === site_id && !one.site, after, limit);
     },
   }),
   route('GET', `${erasures}/{erasure_id}`, 'getErasure', {
@@ -83,11 +81,91 @@ export const personRoutes = resource('Persons', [
     async gather({ params: { site_id, erasure_id } }, { erasures: known, eraseRequests }) {
       // What was just asked for may not have come here yet.
       const found = known.get(erasure_id) ?? (await eraseRequests.read(erasure_id));
-      if (found?.site_id !== site_id) return refused('erasure_unknown');
+      if (found?.site_id !== site_id || found.site) return refused('erasure_unknown');
       return { kind: 'answered', body: itemOf(found) };
     },
   }),
 ]);
+
+const ofSites = '/v1/admin/site-erasures';
+
+/** Whole sites: their erasures are those of the account, as the sites are there no more. */
+export const siteErasureRoutes = resource('Sites', [
+  route('POST', '/v1/admin/sites/{site_id}/erase', 'eraseSite', {
+    access: inSite('site.erase'),
+    requiresReauthentication: () => true,
+    summary: 'Erase a site for good: its keys end, its events are dropped, and all that is stored of it is deleted',
+    params: api.personsParams,
+    body: api.siteEraseInput,
+    success: { status: 201, schema: api.erasureShape, description: 'The erasure, which goes on by itself' },
+    errors: ['site_unknown', 'limit_reached', 'settings_not_stored'],
+    gather: eraseSite,
+  }),
+  route('GET', ofSites, 'listSiteErasures', {
+    access: ofListed('site.erase'),
+    summary: 'List erasures of whole sites, by their ids',
+    query: closed(pageFields),
+    success: { status: 200, schema: pageOf(api.erasureShape), description: 'Erasures and receipts' },
+    async gather({ query: { limit = 100, after = '' } }, { erasures: known }, { may }) {
+      return pageOfErasures(known, (one) => mayReadReceipt(one, may), after, limit);
+    },
+  }),
+  route('GET', `${ofSites}/{erasure_id}`, 'getSiteErasure', {
+    access: ofListed('site.erase'),
+    summary: 'Read how far the erasure of a site is, or its receipt',
+    params: api.siteErasureParams,
+    success: { status: 200, schema: api.erasureShape, description: 'The erasure' },
+    errors: ['erasure_unknown'],
+    async gather({ params: { erasure_id } }, { erasures: known, eraseRequests }, { may }) {
+      const found = known.get(erasure_id) ?? (await eraseRequests.read(erasure_id));
+      if (found === undefined || !mayReadReceipt(found, may)) return refused('erasure_unknown');
+      return { kind: 'answered', body: itemOf(found) };
+    },
+  }),
+]);
+
+const mayReadReceipt = ({ site }: Erasure, may: RequestContext['may']): boolean =>
+  site ? may('site.erase', { account: site.account_id }) : false;
+
+function pageOfErasures(
+  known: ReadonlyMap<string, Erasure>,
+  isListed: (one: Erasure) => boolean,
+  after: string,
+  limit: number,
+): GatheredAnswer {
+  const all = [...known.values()].filter((one) => one.erasure_id > after && isListed(one));
+  const items = all.toSorted((a, b) => (a.erasure_id < b.erasure_id ? -1 : 1)).slice(0, limit);
+  const next = items.length < all.length ? (items.at(-1)?.erasure_id ?? null) : null;
+  return { kind: 'answered', body: { items: items.map(itemOf), next } };
+}
+
+async function eraseSite(
+  { params: { site_id }, body: { confirm } }: Input<Static<typeof api.personsParams>, unknown, { confirm: string }>,
+  services: ControlServices,
+  before: RequestContext,
+): Promise<GatheredAnswer> {
+  const account = before.view.table.site(site_id)?.account_id;
+  if (account === undefined) return refused('site_unknown');
+  // Who administers a site alone does not decide that its account loses it.
+  if (!before.may('site.erase', { account })) return refused('permission_missing');
+  if (confirm !== site_id) {
+    return refused('settings_invalid', [problem('not_confirmed', 'confirm', 'is not the id of the site')]);
+  }
+  const erasureId = newErasureId(before);
+  const world = await services.note(siteKey(site_id), { done: 'site.erase', erasure_id: erasureId });
+  if ('kind' in world) return world;
+  const erasure = await services.eraseRequests.requestSite({
+    ...{ erasureId, siteId: site_id, accountId: account, askedBy: world.principal.actor },
+    destinations: destinationsOf(world, site_id),
+  });
+  if (erasure === null) return refused('limit_reached');
+  await analystsOfSite(site_id, true, services.analysts, world, services.note);
+  await services.removeSite(erasure);
+  return { kind: 'answered', body: itemOf(erasure) };
+}
+
+const newErasureId = ({ nowMs, randomBytes }: RequestContext): string =>
+  `e${nowMs.toString(36)}-${randomBase62(ID_CHARACTERS, randomBytes).toLowerCase()}`;
 
 /** All that is known to be of whom is meant, or why nobody is. What was typed in goes no further than this. */
 async function subjectOf(
@@ -161,7 +239,7 @@ async function erasePerson(
     const message = `the person has ${distinctIds.length} distinct ids, and may be several people: split them, or allow as many`;
     return refused('settings_invalid', [problem('too_many', 'distinct_ids_max', message)]);
   }
-  const erasureId = `e${before.nowMs.toString(36)}-${randomBase62(ID_CHARACTERS, before.randomBytes).toLowerCase()}`;
+  const erasureId = newErasureId(before);
   const world = await services.note(siteKey(site_id), { done: 'person.erase', erasure_id: erasureId });
   if ('kind' in world) return world;
   const erasure = await services.eraseRequests.request({
@@ -193,6 +271,8 @@ const HOLDING: Readonly<Record<string, number>> = {
   'dead.*': DEAD_LETTER_DAYS,
 };
 
+const HOLDING_OF_SITES = { [TOPICS.inventory]: EVENT_RECORD_DAYS, [TOPICS.audit]: RECEIPT_DAYS };
+
 function itemOf(erasure: Erasure): api.ErasureItem {
   const { erasure_id, site_id, phase, detail, asked_by, asked_at, done_at, erased } = erasure;
   const inDays = (days: number): number | null => (done_at === null ? null : done_at + days * DAY_MS);
@@ -200,7 +280,13 @@ function itemOf(erasure: Erasure): api.ErasureItem {
     ...{ erasure_id, site_id, phase, detail, asked_by, asked_at, done_at },
     suppressed_until: inDays(SUPPRESSED_DAYS),
     erased: erased.map(({ place, count }) => ({ place, count })),
-    left: Object.entries(HOLDING).map(([place, days]) => ({ place, until: inDays(days) })),
-    destinations: erasure.destinations.map((name) => ({ name, to_do: toDoAt(name) })),
+    left: Object.entries({ ...HOLDING, ...(erasure.site ? HOLDING_OF_SITES : {}) }).map(([place, days]) => ({
+      place,
+      until: inDays(days),
+    })),
+    destinations: erasure.destinations.map((name) => {
+      const notice = erasure.notices?.find((one) => one.destination === name);
+      return { name, to_do: toDoAt(name), state: notice?.state ?? 'by_hand', reason: notice?.reason ?? '' };
+    }),
   };
 }

@@ -77,10 +77,11 @@ export const siteRoutes = resource('Sites', [
     summary: 'Create a site',
     body: api.newSite,
     success: { status: 201, schema: api.siteShape, description: 'The site' },
-    errors: ['site_exists', 'claimed_elsewhere', 'limit_reached'],
+    errors: ['site_exists', 'site_erased', 'claimed_elsewhere', 'limit_reached'],
     run({ body: { site_id, ...change } }, world) {
       const { view } = world;
       if (view.table.site(site_id) !== undefined) return refused('site_exists');
+      if (world.isErasedSite(site_id)) return refused('site_erased');
       if (isFull(change.account_id, view)) return refused('limit_reached');
       return changedSite(blankSite(site_id), change, world, null);
     },
@@ -353,6 +354,8 @@ async function splitPerson(
   if (before.view.table.site(siteId) === undefined) return refused('site_unknown');
   const moved = new Set(distinct_ids.map((id) => basePersonId(siteId, id)));
   const group = await splits.groupsOf(siteId, [named, ...moved]);
+  // Their links would be written again.
+  if (group.some(({ person }) => before.isErasedPerson(siteId, person))) return refused('person_changed');
   const leaders = new Map(group.map(({ person, leader }) => [person, leader]));
   const leader = leaders.get(named);
   const [other, ...others] = new Set([...moved].map((person) => leaders.get(person)));
@@ -377,8 +380,9 @@ async function splitPerson(
     ...{ shared_identifiers: planned.plan.holders.length, rows: planned.rowCount, is_done: !isDry },
   };
   if (isDry) return { kind: 'answered', body };
-  const { person_id, new_person_id } = body;
-  const world = await note(siteKey(siteId), { done: 'person.split', person_id, new_person_id, moved: body.moved });
+  const { moved: movedIds, stayed, rows } = body;
+  // Not whom: the audit outlives an erasure of theirs.
+  const world = await note(siteKey(siteId), { done: 'person.split', moved: movedIds, stayed, rows });
   if ('kind' in world) return world;
   return (await splits.split(planned)) ? { kind: 'answered', body } : refused('person_changed');
 }

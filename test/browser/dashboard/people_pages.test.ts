@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROLE_PERMISSIONS } from '#pipelines/settings/access.ts';
 import { axeViolations } from '../harness/axe.ts';
@@ -19,11 +20,30 @@ const listed = (event: string, value: number | null) => ({
   ...{ action_source: 'website', mode: 'online', country: 'DE', value, currency: 'EUR', order_id: '', properties },
 });
 
+const found = {
+  ...{ distinct_ids: 2, persons: 2, identifiers: 1, tables: [{ table: 'event_rows', rows: 7 }], links: 1 },
+  topics: [{ topic: 'events.raw', days: 16 }],
+  destinations: [{ name: 'webhook', to_do: 'Delete what your own system has kept of the webhooks.' }],
+};
+const erasure = {
+  ...{ erasure_id: 'e1-abc', site_id: 'shop', phase: 'done', detail: '', asked_by: 'user:ada', asked_at: AT_MS },
+  ...{ done_at: AT_MS + 20_000, suppressed_until: AT_MS + 60 * 86_400_000 },
+  erased: [{ place: 'event_rows', count: 7 }],
+  left: [{ place: 'events.raw', until: AT_MS + 16 * 86_400_000 }],
+  destinations: [{ ...found.destinations[0], state: 'told', reason: '' }],
+};
+
 const shop = (): StubApi =>
-  withLive(withTraffic(startStubApi()), Date.now() - 9_000, 3).on('POST', /\/timeline$/, {
-    events: [listed('purchase', 42.5), listed('page_view', null)],
-    as_of: AT_MS,
-  });
+  withLive(withTraffic(startStubApi()), Date.now() - 9_000, 3)
+    .on('POST', /\/timeline$/, {
+      events: [listed('purchase', 42.5), listed('page_view', null)],
+      as_of: AT_MS,
+    })
+    .on('POST', /\/persons\/find$/, found)
+    .on('POST', /\/persons\/export$/, { events: [{ event_id: 'e-1' }], links: [{ kind: 'person' }], next: null })
+    .on('POST', /\/persons\/erase$/, erasure)
+    .on('GET', /\/erasures$/, { items: [erasure], next: null })
+    .on('GET', /\/erasures\/e1-abc$/, erasure);
 
 test('who was seen last is listed, and leads to what they did and bought', async () => {
   const { page, context, faults } = await dashboard.visit('/sites/shop/people', shop());
@@ -42,6 +62,64 @@ test('who was seen last is listed, and leads to what they did and bought', async
   ).toBe(1);
   expect(await axeViolations(page)).toEqual([]);
   expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('a person is found, exported and erased by keyboard, and the receipt is shown, wide and narrow', async () => {
+  const api = shop();
+  const { page, context, faults } = await dashboard.visit('/sites/shop/people/p-1', api);
+  await page.setViewportSize({ width: 390, height: 844 });
+  const opens = page.getByRole('button', { name: 'Data and erasure' });
+  await opens.focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('7 rows').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Export' }).focus();
+  await page.keyboard.press('Enter');
+  const text = await readFile(await (await download).path(), 'utf8');
+  expect(text).toBe('{"link":{"kind":"person"}}\n{"event":{"event_id":"e-1"}}\n');
+  await page.getByRole('button', { name: 'Erase' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('2 distinct ids').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Erase for good' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('7 erased').waitFor();
+  await page.getByText('Told by person.erased').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  expect(api.requests.filter((one) => one.endsWith('/persons/erase'))).toHaveLength(1);
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('erasures are listed with their state, and lead to their receipts', async () => {
+  const { page, context, faults } = await dashboard.visit('/sites/shop/people', shop());
+  const list = page.getByRole('region', { name: 'Erasures' });
+  await list.getByText('Done', { exact: true }).last().waitFor();
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 844 });
+    expect(await axeViolations(page)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  }
+  await list.getByRole('button').filter({ hasText: '2026' }).first().focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('7 erased').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('who may not erase is offered an export alone', async () => {
+  const grant = { role: 'analyst', account_id: null, site_id: null, permissions: ROLE_PERMISSIONS.analyst };
+  const api = shop().on('GET', '/v1/session', { id: 'bo', name: 'Bo', kind: 'user', grants: [grant] });
+  const { page, context } = await dashboard.visit('/sites/shop/people/p-1', api);
+  await page.getByRole('button', { name: 'Data and erasure' }).click();
+  await page.getByRole('button', { name: 'Export' }).waitFor();
+  expect(await page.getByRole('button', { name: 'Erase' }).count()).toBe(0);
   await context.close();
 });
 

@@ -82,3 +82,27 @@ test('who is erased by e-mail is gone from the tables, comes back by no late eve
   );
   expect(row?.person).toBe(basePersonId(site.site, 'account-2'));
 });
+
+test('a site that is erased is gone with its keys and its rows, what comes of it is refused, and another one keeps its own', {
+  timeout: 120_000,
+}, async () => {
+  const gone = await makeSite(service);
+  await postEvents(edge, gone.serverKey, [newEvent({ distinct_id: 'laptop' })]);
+  const countOf = async (site_id: string): Promise<number> => {
+    const query = 'SELECT toInt32(count()) AS rows FROM event_rows WHERE site_id = {site_id:String}';
+    return (await select<{ rows: number }>(clickhouse, query, { site_id }))[0]?.rows ?? 0;
+  };
+  await until(
+    'the row',
+    () => countOf(gone.site),
+    (rows) => rows === 1,
+  );
+  const before = await countOf(site.site);
+  const receipt = await gone.settings.run<ErasureItem>('site', 'erase', gone.site, '--confirm', gone.site);
+  expect(receipt).toMatchObject({ phase: 'done', erased: expect.arrayContaining([{ place: 'event_rows', count: 1 }]) });
+  expect([await countOf(gone.site), await countOf(site.site)]).toEqual([0, before]);
+  expect((await postEvents(edge, gone.serverKey, [newEvent({ distinct_id: 'laptop' })])).status).toBe(403);
+  const again = gone.settings.run('site', 'create', gone.site, '--account', gone.account);
+  await expect(again).rejects.toThrow('site_erased');
+  await gone.close();
+});

@@ -81,6 +81,11 @@ test('rows of a person go from every table, and those of others stay', async () 
     { erasure_id: 'e1', place: 'event_rows', count: 3 },
     { erasure_id: 'e1', place: 'person_links', count: 1 },
   ]);
+  // Of what was attempted, and of what is not known to have been, where it arrived since the destination was set up.
+  const sentSince = async (sinceMs: number) =>
+    (await eraser.sentTo(site_id, 'meta', sinceMs)).map(({ person_id }) => person_id).sort();
+  expect(await sentSince(AT_MS + 1)).toEqual([P('a'), P('c')]);
+  expect(await sentSince(AT_MS)).toEqual([P('a'), P('b'), P('c')]);
   await eraser.deleteBesides();
   // Who was killed here begins anew: what is left is found by the events.
   await eraser.begin(subjects);

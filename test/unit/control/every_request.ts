@@ -27,6 +27,7 @@ const BODIES: Record<string, object> = {
   findPerson: { distinct_id: 'till-7' },
   exportPerson: { distinct_id: 'till-7' },
   erasePerson: { distinct_id: 'till-7' },
+  eraseSite: { confirm: 'another' },
   makeAnalyst: { analyst_id: 'ada', site_ids: ['shop'] },
   issueToken: { label: 'new', grants: [{ role: 'viewer', site_id: 'shop' }] },
 };

@@ -1,6 +1,6 @@
 import type { ErasureRequest } from '#infra/persons/erasure_requests.ts';
 import type { EventsPage, FoundLink, FoundRows } from '#infra/persons/person_data.ts';
-import { newErasure } from '#pipelines/erasure/erasure.ts';
+import { newErasure, newSiteErasure } from '#pipelines/erasure/erasure.ts';
 import { readSubject } from '#pipelines/erasure/subject.ts';
 import type { Erasure } from '#schemas/records.ts';
 import type { ControlOptions } from '#services/control/request_handler.ts';
@@ -13,20 +13,28 @@ export type MemoryPersons = ReturnType<typeof memoryPersons>;
 export function memoryPersons(nowMs: () => number) {
   const erasures = new Map<string, Erasure>();
   const asked: ErasureRequest[] = [];
+  /** Persons who were erased of late. */
+  const gone = new Set<string>();
   const known = {
     tables: [{ table: 'event_rows', rows: 3 }] as FoundRows[],
     distinctIds: ['ann'],
     links: [] as FoundLink[],
     page: { events: [{ event_id: 'one' }], next: null } as EventsPage,
   };
-  const ports: Pick<ControlOptions, 'readSubject' | 'persons' | 'erasures' | 'eraseRequests'> = {
+  const ports: Pick<
+    ControlOptions,
+    'readSubject' | 'persons' | 'erasures' | 'eraseRequests' | 'isErasedPerson' | 'isErasedSite'
+  > = {
     readSubject: (typed, site) => readSubject(typed, site, [SECRET]),
     persons: {
       resolve: async (_siteId, subject) => subject,
       countRows: async () => ({ tables: known.tables, distinctIds: known.distinctIds }),
       events: async () => known.page,
       links: async () => known.links,
+      linksOfSite: async () => known.links,
     },
+    isErasedPerson: (_siteId, personId) => gone.has(personId),
+    isErasedSite: (siteId) => [...erasures.values()].some((one) => one.site_id === siteId && one.site?.is_suppressed),
     erasures,
     eraseRequests: {
       read: async (erasureId) => erasures.get(erasureId),
@@ -38,7 +46,19 @@ export function memoryPersons(nowMs: () => number) {
         erasures.set(erasure_id, erasure);
         return erasure;
       },
+      async requestSite({ erasureId, siteId, accountId, askedBy, destinations }) {
+        const asked = {
+          erasure_id: erasureId,
+          site_id: siteId,
+          account_id: accountId,
+          asked_by: askedBy,
+          destinations,
+        };
+        const erasure = newSiteErasure(asked, nowMs());
+        erasures.set(erasureId, erasure);
+        return erasure;
+      },
     },
   };
-  return { ports, known, asked, erasures };
+  return { ports, known, asked, gone, erasures };
 }

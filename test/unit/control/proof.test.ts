@@ -147,6 +147,7 @@ test('routes that take a proof say so in the document, with a status of its own'
       'makeAnalyst',
       'splitPerson',
       'erasePerson',
+      'eraseSite',
       'startLink',
     ].sort(),
   );

@@ -15,7 +15,7 @@ type Where = 'site' | 'account' | 'installation' | 'anywhere';
 const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['anywhere', EVERY, 'listAccounts listSites listDomains'],
   ['account', EVERY, 'getAccount getAccountUsage'],
-  ['account', MANAGERS, 'createSite'],
+  ['account', MANAGERS, 'createSite eraseSite'],
   ['installation', MANAGERS, 'createAccount changeAccount'],
   ['installation', OPERATORS, 'listStages'],
   ['site', EVERY, 'getSite getTagHealth getDomain listEventDefinitions getEventDefinition'],
@@ -43,7 +43,7 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['site', NOT_VIEWERS, 'queryLive getEvent'],
   ['site', ANALYSTS, 'queryTimeline queryActors querySql findPerson exportPerson'],
   ['site', MANAGERS, 'erasePerson listErasures getErasure'],
-  ['anywhere', MANAGERS, 'listTokens listUsers listChanges listDataReads'],
+  ['anywhere', MANAGERS, 'listTokens listUsers listChanges listDataReads listSiteErasures getSiteErasure'],
   ['site', MANAGERS, 'createUser getUser changeUser listUserSessions endUserSessions inviteUser'],
   ['site', MANAGERS, 'issueToken getToken revokeToken makeAnalyst'],
   ['anywhere', MANAGERS, 'listAnalysts revokeAnalyst'],

@@ -3,8 +3,14 @@ import { PROCESSES, settingGroups, settingWarnings } from '#infra/config/catalog
 import { controlConfig } from '#infra/config/control_config.ts';
 import { edgeConfig } from '#infra/config/edge_config.ts';
 import type { Environment } from '#infra/config/environment.ts';
-import { erasureConfig, provisionConfig, quotaConfig, replayConfig } from '#infra/config/service_config.ts';
-import { dedupConfig, deliveryConfig, identityConfig, warehouseConfig } from '#infra/config/stage_config.ts';
+import { provisionConfig, quotaConfig, replayConfig } from '#infra/config/service_config.ts';
+import {
+  dedupConfig,
+  deliveryConfig,
+  erasureConfig,
+  identityConfig,
+  warehouseConfig,
+} from '#infra/config/stage_config.ts';
 import { composeEnvironment } from '#test/deploy/compose.ts';
 import { ENVIRONMENT_FILES, settingsOf } from '#test/deploy/environment.ts';
 import { BASE_SETTINGS } from '#test/deploy/kubernetes.ts';
@@ -27,7 +33,7 @@ const READERS: Record<DeployedProcess['kind'], (env: Environment) => unknown> = 
   warehouse: warehouseConfig,
   delivery: (env) => deliveryConfig(env, NAMES),
   replay: replayConfig,
-  erasure: erasureConfig,
+  erasure: (env) => erasureConfig(env, NAMES),
   provision: provisionConfig,
 };
 const ALL = [...DEPLOYED, PROVISION];

@@ -167,7 +167,7 @@ it.for(['redis', 'clickhouse'] as const)('lets those to %s that have rights ther
 });
 
 test('the stages reach no platform, and nothing but the parts and DNS at all', () => {
-  const stages = ['dedup', 'identity', 'quota', 'warehouse', 'replay', 'erasure'];
+  const stages = ['dedup', 'identity', 'quota', 'warehouse', 'replay'];
   expect(selectedBy('to-platforms').filter((name) => stages.includes(name))).toEqual([]);
   const elsewhere = policies.filter(
     ({ metadata, spec }) =>

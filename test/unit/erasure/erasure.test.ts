@@ -5,6 +5,7 @@ import {
   finished,
   keptOf,
   newErasure,
+  newSiteErasure,
   nextBatch,
   RECEIPT_DAYS,
   SUPPRESSED_DAYS,
@@ -28,6 +29,17 @@ test('erasures that wait go together, the oldest first; a batch that was begun g
   const many = Array.from({ length: BATCH_MAX + 1 }, (_, at) => erasure(`e${at}`, at));
   expect(nextBatch(many)).toHaveLength(BATCH_MAX);
   expect(nextBatch([])).toEqual([]);
+});
+
+test('a site is erased apart from persons, and its id is free again once nothing of it can come any more', () => {
+  const asked = { erasure_id: 's', site_id: 'shop', account_id: 'acme', asked_by: 'tester', destinations: [] };
+  const site = newSiteErasure(asked, 0);
+  expect(idsOf(nextBatch([site, erasure('a', 1)]))).toEqual(['a']);
+  const done = finished(site, 10);
+  expect(keptOf(done, 10 + SUPPRESSED_DAYS * DAY_MS)).toBe(done);
+  const over = keptOf(done, 11 + SUPPRESSED_DAYS * DAY_MS) as Erasure;
+  expect(over.site).toEqual({ account_id: 'acme', is_suppressed: false });
+  expect(keptOf(over, 12 + SUPPRESSED_DAYS * DAY_MS)).toBe(over);
 });
 
 test('a receipt keeps the most that was found in a place, as it is counted again after a part of it was deleted', () => {

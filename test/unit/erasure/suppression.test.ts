@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { newErasure } from '#pipelines/erasure/erasure.ts';
+import { newErasure, newSiteErasure } from '#pipelines/erasure/erasure.ts';
 import { type PersonSubject, readSubject } from '#pipelines/erasure/subject.ts';
-import { createSuppressionList } from '#pipelines/erasure/suppression.ts';
+import { CLOCK_DIFFERENCE_MS, createSuppressionList } from '#pipelines/erasure/suppression.ts';
 import { basePersonId, nodeOf } from '#pipelines/identity/identity.ts';
 import { hashEmail, noIdentifiers, sha256Hex } from '#pipelines/privacy/hash_identifiers.ts';
 import type { Event } from '#schemas/event.ts';
@@ -29,8 +29,10 @@ function viewOf(changes: Partial<Event>) {
 
 const says = { identifiers: { ...noIdentifiers(), ...hashEmail(EMAIL) } };
 const at = (timestamp: number, received_at: number) => ({ timestamp, received_at });
-const [BEFORE, AFTER] = [at(ASKED_MS, ASKED_MS + 9), at(ASKED_MS + 1, ASKED_MS + 1)];
-const ARRIVED_BEFORE = at(ASKED_MS + 9, ASKED_MS);
+/** As edges may say whose clocks are ahead of control's. */
+const LAST_MS = ASKED_MS + CLOCK_DIFFERENCE_MS;
+const [BEFORE, AFTER] = [at(ASKED_MS, LAST_MS + 9), at(LAST_MS + 1, LAST_MS + 1)];
+const ARRIVED_BEFORE = at(LAST_MS + 9, LAST_MS);
 
 const list = createSuppressionList(SECRET);
 list.apply('e1', erasureOf('e1'));
@@ -63,6 +65,31 @@ test('what is forgotten suppresses nothing, but for what another erasure of the 
   expect([isKept(), two.isEmpty()]).toEqual([false, false]);
   two.apply('e2', { ...erasureOf('e2', subject, ASKED_MS + 10), persons: [], identifiers: [] });
   expect([isKept(), two.isEmpty()]).toEqual([true, true]);
+});
+
+test('the first of two erasures of a person suppresses on where the second is forgotten before it', () => {
+  const two = createSuppressionList(SECRET);
+  two.apply('e1', erasureOf('e1'));
+  two.apply('e2', erasureOf('e2', subject, ASKED_MS + 10));
+  two.apply('e2', null);
+  expect(two.kept([viewOf({ distinct_id: 'old' })], (view) => view)).toEqual([]);
+  expect(two.kept([viewOf({ distinct_id: 'new', ...says, ...BEFORE })], (view) => view)).toEqual([]);
+});
+
+test('of a site that is erased everything is dropped and nobody is known, of others nothing, until its days are over', () => {
+  const sites = createSuppressionList(SECRET);
+  const asked = { erasure_id: 's1', site_id: 'shop', account_id: 'acme', asked_by: 'tester', destinations: [] };
+  const erasure = newSiteErasure(asked, ASKED_MS);
+  const events = [viewOf({ distinct_id: 'new', ...AFTER }), viewOf({ distinct_id: 'new', site_id: 'other' })];
+  sites.apply('s1', erasure);
+  sites.apply('s2', { ...erasure, erasure_id: 's2' });
+  expect(sites.kept(events, (view) => view)).toEqual([events[1]]);
+  expect([sites.isErasedPerson('shop', 'p'), sites.isErasedPerson('other', 'p')]).toEqual([true, false]);
+  sites.apply('s1', null);
+  expect(sites.isErasedSite('shop')).toBe(true);
+  sites.apply('s2', { ...erasure, site: { account_id: 'acme', is_suppressed: false } });
+  expect([sites.isErasedSite('shop'), sites.isEmpty()]).toEqual([false, true]);
+  expect(sites.kept(events, (view) => view)).toBe(events);
 });
 
 test('nothing of an erasure is an id or a hash that stands anywhere else', () => {

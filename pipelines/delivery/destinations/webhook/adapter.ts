@@ -1,6 +1,7 @@
 import type {
   Adapter,
   Answer,
+  ErasedPerson,
   HttpRequest,
   Limits,
   RequestContext,
@@ -54,12 +55,17 @@ function request(pieces: readonly SerializedEvent[], context: RequestContext<Web
     siteId,
     pieces.map((piece) => piece.entry.event.event_id),
   );
-  const timestampS = Math.floor(context.nowMs / 1000);
-  const body = bodyOf(pieces, settings);
+  return signedRequest(id, bodyOf(pieces, settings), context);
+}
+
+type SigningContext = Pick<RequestContext<WebhookSettings>, 'settings' | 'baseUrl' | 'nowMs'>;
+
+function signedRequest(id: string, body: string, { settings, baseUrl, nowMs }: SigningContext): HttpRequest {
+  const timestampS = Math.floor(nowMs / 1000);
   const secrets = [settings.secret, ...(settings.secret_previous === undefined ? [] : [settings.secret_previous])];
   return {
     method: 'POST',
-    url: addressOf(settings.url, context.baseUrl),
+    url: addressOf(settings.url, baseUrl),
     headers: {
       'content-type': 'application/json',
       'webhook-id': id,
@@ -67,8 +73,15 @@ function request(pieces: readonly SerializedEvent[], context: RequestContext<Web
       'webhook-signature': secrets.map((secret) => sign(secret, id, timestampS, body)).join(' '),
     },
     body,
-    trusted: context.baseUrl !== null,
+    trusted: baseUrl !== null,
   };
+}
+
+/** One message of its own kind, whatever the number of events in the others. */
+function erasedRequest({ notice_id, erased_at, ...data }: ErasedPerson, context: SigningContext): HttpRequest {
+  const id = messageId(data.site_id, [notice_id]);
+  const message = { type: 'person.erased', id, timestamp: new Date(erased_at).toISOString(), data };
+  return signedRequest(id, JSON.stringify(message), context);
 }
 
 /** Answers about the body: the same bytes would be refused again, and all others too where the receiver is at fault. */
@@ -106,5 +119,6 @@ export const webhook: Adapter<WebhookSettings> = {
   map: mapEvent,
   overheadBytes: () => LIST_OPEN.length + LIST_CLOSE.length,
   request,
+  erasedRequest,
   classify,
 };

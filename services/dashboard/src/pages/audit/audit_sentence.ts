@@ -20,8 +20,9 @@ const DONE: Readonly<Record<string, (item: AuditItem, about: string, who: string
   'permission.refused': (item, about, who) =>
     `${who} was not permitted to ${words(text(item.after, 'operation'))}: ${about}`,
   'user.invite': (_item, about, who) => `${who} invited ${about}`,
-  'person.split': (item, _about, who) =>
-    `${who} split ${text(item.after, 'new_person_id')} from ${text(item.after, 'person_id')}`,
+  'person.split': (_item, about, who) => `${who} split a person of ${about}`,
+  'person.erase': (_item, about, who) => `${who} erased a person of ${about}`,
+  'site.erase': (_item, about, who) => `${who} erased ${about}`,
   'analyst.make': (_item, about, who) => `${who} created ${about}`,
   'analyst.revoke': (_item, about, who) => `${who} revoked ${about}`,
 };

@@ -19,6 +19,7 @@ import {
 import { submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { personAddress } from '../../ui/identifiers.tsx';
 import { FailureNote, Loading, Panel } from '../../ui/panel.tsx';
+import { Erasures } from './erasures.tsx';
 import { newestQuestion, pageText, peopleQuestion, type Seen, searchInAddress, seenLast } from './people.ts';
 
 type Found = TopAnswer['values'][number];
@@ -82,6 +83,7 @@ export default function PeoplePage({ params }: PageProps) {
         </Panel>
       )}
       {!isBusy && found === null && mayAt('query.events', siteId) && <SeenLast siteId={siteId} />}
+      {mayAt('persons.erase', siteId) && <Erasures siteId={siteId} />}
     </div>
   );
 }

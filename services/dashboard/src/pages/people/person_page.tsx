@@ -11,6 +11,7 @@ import { AskedTable, asRows, type Column, DataTable, numberColumn, timeColumn } 
 import { CanonicalName, CopyButton, eventAddress } from '../../ui/identifiers.tsx';
 import { Empty, type Fact, Facts, Panel, Shown, Tabs } from '../../ui/panel.tsx';
 import { boughtOf, boughtQuestion, deviceName, lifeRange, ofPerson, pageText } from './people.ts';
+import { PersonDataButton } from './person_data.tsx';
 
 const EVENTS_MAX = 1_000;
 
@@ -25,7 +26,15 @@ export default function PersonPage({ params }: PageProps) {
   const now = events[0]?.person_id ?? personId;
   return (
     <div class="stack">
-      <Panel title="Person" actions={<CopyButton text={now} what="person id" />}>
+      <Panel
+        title="Person"
+        actions={
+          <span class="row">
+            <CopyButton text={now} what="person id" />
+            <PersonDataButton siteId={siteId} personId={now} />
+          </span>
+        }
+      >
         <Shown asked={asked} lines={3}>
           {() =>
             events.length === 0 ? (

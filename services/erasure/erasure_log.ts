@@ -1,0 +1,131 @@
+// How far erasures are, as their topic has it: what it takes to carry them on, and to write down each step.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PersonEraser } from '#infra/clickhouse/erase_persons.ts';
+import type { SiteEraser } from '#infra/clickhouse/erase_site.ts';
+import { failpoint } from '#infra/failpoint.ts';
+import type { KafkaSession } from '#infra/kafka/client.ts';
+import { topicOffsets } from '#infra/kafka/offsets.ts';
+import type { FencedProducer, PartitionRecords } from '#infra/kafka/producers.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import type { FollowedErasures } from '#infra/persons/erasure_topic.ts';
+import type { FoundLink, PersonData } from '#infra/persons/person_data.ts';
+import { hasPassed, type TopicEnds } from '#infra/redelivery/replay_topics.ts';
+import type { PersonIndexEraser } from '#infra/redis/indexes/erase_persons.ts';
+import type { SiteKeyEraser } from '#infra/redis/indexes/erase_site.ts';
+import type { RecordSeal } from '#infra/secrets/seal.ts';
+import type { Adapter } from '#pipelines/delivery/contract.ts';
+import { inPhase } from '#pipelines/erasure/erasure.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
+import type { Erasure } from '#schemas/records.ts';
+import type { NoticeSender } from './notices.ts';
+
+export interface ErasureParts {
+  session: KafkaSession;
+  erasures: Pick<FollowedErasures, 'all' | 'codec' | 'readNow'>;
+  settings: Pick<SettingsTable, 'destination' | 'site'>;
+  adapters: readonly Adapter[];
+  seal: RecordSeal;
+  data: Pick<PersonData, 'resolve' | 'links' | 'linksOfSite'>;
+  index: PersonIndexEraser;
+  siteKeys: SiteKeyEraser;
+  rows: PersonEraser;
+  siteRows: SiteEraser;
+  notices: NoticeSender;
+  identitySecret: Buffer;
+  logger: Logger;
+  nowMs(): number;
+}
+
+export const POLL_MS = 500;
+
+/** What is known of all erasures, in memory and on the topic. */
+export interface ErasureLog {
+  now: Map<string, Erasure>;
+  producer: FencedProducer;
+  codec: FollowedErasures['codec'];
+}
+
+/** Changes erasures and writes them down, with other records, all or none. */
+export async function save(
+  { now, producer, codec }: ErasureLog,
+  changed: readonly Erasure[],
+  others: readonly PartitionRecords[] = [],
+): Promise<void> {
+  const records = changed.map((erasure) => ({ key: erasure.erasure_id, value: codec.encode(erasure) }));
+  await producer.appendAll([...others, [TOPICS.erasures, 0, records]]);
+  for (const erasure of changed) now.set(erasure.erasure_id, erasure);
+  failpoint('erasure.step');
+}
+
+/** What removes links from their topic. */
+export function tombstonesOf(links: readonly FoundLink[]): PartitionRecords[] {
+  const byPartition = Map.groupBy(links, ({ partition }) => partition);
+  return [...byPartition].map(([partition, ones]) => [
+    TOPICS.links,
+    partition,
+    ones.map(({ key }) => ({ key, value: null })),
+  ]);
+}
+
+/** Erasures that are carried out together: persons, or one site. */
+export interface Work {
+  parts: ErasureParts;
+  log: ErasureLog;
+  /** As it is by now. */
+  batch(): Erasure[];
+  leads(): boolean;
+}
+
+/** Waits a moment, and writes down what for where that is not known yet. */
+export async function waitFor({ parts, log, batch }: Work, phase: Erasure['phase'], detail: string): Promise<void> {
+  const others = batch().filter((one) => one.detail !== detail);
+  const waiting = others.map((one) => inPhase(one, phase, detail, parts.nowMs()));
+  if (waiting.length > 0) await save(log, waiting);
+  await parts.notices.sendDue(log);
+  await sleep(POLL_MS);
+}
+
+/** What has to be done with a topic, before rows are deleted that come of it. */
+const READERS = [
+  ['identity', TOPICS.unique],
+  ['identity', TOPICS.redeliverIdentity],
+  ['warehouse', TOPICS.identified],
+  ['warehouse', TOPICS.redeliverWarehouse],
+  ['warehouse', TOPICS.links],
+  ['warehouse', TOPICS.outcomes],
+  ['warehouse', TOPICS.duplicates],
+  ['warehouse', TOPICS.inventory],
+] as const;
+
+/** Waits until what was under way before every process dropped the events has come to the tables. */
+export async function drain(work: Work): Promise<void> {
+  const { parts, log, batch, leads } = work;
+  const { session, nowMs } = parts;
+  const marks: [group: string, topic: string, ends: TopicEnds][] = [];
+  for (const [group, topic] of READERS) {
+    marks.push([session.groupOf(group), topic, await topicOffsets(session.admin, topic)]);
+  }
+  for (const [group, topic, ends] of marks) {
+    while (!(await hasPassed(session, group, topic, ends))) {
+      if (!leads()) return;
+      await waitFor(work, 'draining', topic);
+    }
+  }
+  await save(
+    log,
+    batch().map((one) => inPhase(one, 'deleting', '', nowMs())),
+  );
+}
+
+/** Waits until nothing is deleted any more; false where another one leads. */
+export async function areDeleted(work: Work, underWay: () => Promise<Map<string, 'runs' | 'fails'>>): Promise<boolean> {
+  for (;;) {
+    const running = await underWay();
+    if (running.size === 0) return true;
+    if (!work.leads()) return false;
+    const detail = [...running.values()].includes('fails') ? 'mutation_fails' : 'rows';
+    await waitFor(work, 'deleting', detail);
+  }
+}
