@@ -133,15 +133,20 @@ function endInTime(app: HttpServer, closingMs: number): void {
   });
 }
 
-const addresses = new WeakMap<HttpRequestIn, string>();
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Read by `clientAddress`. */
+    knownAddress: string;
+  }
+}
 
 /**
  * The caller's address after trusted proxies, in its one spelling, as it was when the request began: the server's own is
  * undefined as soon as the connection is gone.
  */
 export function clientAddress(request: HttpRequestIn): string {
-  const address = addresses.get(request);
-  if (address === undefined) throw new Error('a request that was not begun has no address');
+  const address = request.knownAddress;
+  if (address === '') throw new Error('a request that was not begun has no address');
   return address;
 }
 
@@ -158,6 +163,7 @@ export function requestHost(request: HttpRequestIn): string {
 function rememberAddresses(app: HttpServer): void {
   // Read while the connection is new: the system forgets the address of a connection that was reset.
   app.server.on('connection', (socket) => void socket.remoteAddress);
+  app.decorateRequest('knownAddress', '');
   app.addHook('onRequest', (request, reply, done) => {
     const { headers } = request.raw;
     const forwarded = headers['x-forwarded-for'];
@@ -172,7 +178,7 @@ function rememberAddresses(app: HttpServer): void {
       request.raw.destroy();
       return;
     }
-    addresses.set(request, normaliseIp(ip) ?? ip);
+    request.knownAddress = normaliseIp(ip) ?? ip;
     done();
   });
 }

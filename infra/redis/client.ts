@@ -141,6 +141,11 @@ interface GatherLimits {
   waitingMax: number;
   /** Longest that a question waits for its answer, the calls before its own included. */
   waitMsMax: number;
+  /**
+   * Least time between the beginnings of two calls of a group: what a call costs is shared by more questions. One that comes
+   * later than that after the last call is asked at once. Left out: none.
+   */
+  intervalMs?: number;
   /** What is thrown where a question has waited so long, or is one too many. */
   deadlineExceeded(): Error;
 }
@@ -153,7 +158,7 @@ interface GatherLimits {
  */
 export function gather<Question, Answer>(
   ask: (group: string, questions: readonly Question[]) => Promise<readonly Answer[]>,
-  { questionsMax, waitingMax, waitMsMax, deadlineExceeded }: GatherLimits,
+  { questionsMax, waitingMax, waitMsMax, intervalMs = 0, deadlineExceeded }: GatherLimits,
 ): (group: string, question: Question) => Promise<Answer> {
   type Waiting = PromiseWithResolvers<Answer> & { question: Question; end(): void };
   /** Of the groups for which a call is under way. */
@@ -163,6 +168,7 @@ export function gather<Question, Answer>(
     while (waiting.size > 0) {
       const some = takeFirst(waiting, questionsMax);
       const questions = some.map(({ question }) => question);
+      const beganMs = performance.now();
       await ask(group, questions).then(
         (answers) => {
           for (const [at, { resolve }] of some.entries()) resolve(answers[at] as Answer);
@@ -172,6 +178,8 @@ export function gather<Question, Answer>(
         },
       );
       for (const { end } of some) end();
+      const pauseMs = beganMs + intervalMs - performance.now();
+      if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
     groups.delete(group);
   }

@@ -54,9 +54,10 @@ export function createApp(options: AppOptions): HttpServer {
     requestTimeoutMs: REQUEST_MS_MAX,
     onMalformed: (reply) => void refuse(reply, 'request_malformed'),
   });
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const takesCookies = isCollect(request) || isCollector(request);
     (takesCookies ? credentialedCors : cors)(request, reply);
+    done();
   });
   app.addHook('onResponse', (request, reply, done) => {
     if (request.method === 'POST' && reply.statusCode < 400) options.errors.succeeded();
@@ -64,7 +65,8 @@ export function createApp(options: AppOptions): HttpServer {
   });
   const bringsEvents = (request: HttpRequestIn): boolean =>
     request.method === 'POST' || (request.method === 'GET' && (isCollect(request) || isCollector(request)));
-  const context = createEdgeContext(options, givePermits(app, options.limiter, bringsEvents, options.isExempt));
+  givePermits(app, options.limiter, bringsEvents, options.isExempt);
+  const context = createEdgeContext(options, app);
   context.collectBodies(app, ['application/json', 'text/plain'], BODY_BYTES_MAX);
   // Before any route: it has to be told of all of them.
   answerUnrouted(app, options.errors);

@@ -30,11 +30,10 @@ type Done = (error: Error | null, body?: Buffer) => void;
 /** Collects a body as it is, up to `bytesMax`, each chunk against the request's permit. */
 export function payloadReader(
   bytesMax: number,
-  permitOf: (request: HttpRequestIn) => Permit | undefined,
 ): (request: HttpRequestIn, payload: IncomingMessage, done: Done) => void {
   return (request, payload, done) => {
     const announced = Number(request.headers['content-length'] ?? 0);
-    const permit = permitOf(request);
+    const { permit } = request;
     if (announced > bytesMax) done(new PayloadError('body_too_large'));
     else if (permit?.begin() === false) done(new PayloadError('overloaded'));
     else collect(payload, bytesMax, permit, done);

@@ -148,9 +148,15 @@ function take(pools: readonly Pool[], requests: number, bytes: number): void {
   }
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Undefined where it brings no events. */
+    permit: Permit | undefined;
+  }
+}
+
 /**
- * Gives what may bring events a permit for as long as its handler runs, and refuses it where none is
- * left. Returns how to find it.
+ * Gives what may bring events a permit for as long as its handler runs, and refuses it where none is left.
  *
  * @param isExempt Whether an address has no share of its own, such as that of a proxy of ours.
  */
@@ -159,23 +165,28 @@ export function givePermits(
   limiter: ConcurrencyLimiter,
   bringsEvents: (request: HttpRequestIn) => boolean,
   isExempt: (clientIp: string) => boolean,
-): (request: HttpRequestIn) => Permit | undefined {
-  const permits = new WeakMap<HttpRequestIn, Permit>();
-  app.addHook('onRequest', async (request, reply) => {
-    if (!bringsEvents(request)) return undefined;
+): void {
+  app.decorateRequest('permit', undefined);
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!bringsEvents(request)) {
+      done();
+      return;
+    }
     const address = clientAddress(request);
     const permit = limiter.acquire(isExempt(address) ? null : subnetOf(address));
-    if (permit === null) return refuse(reply, 'overloaded');
-    permits.set(request, permit);
-    return undefined;
+    if (permit === null) {
+      refuse(reply, 'overloaded');
+      return;
+    }
+    request.permit = permit;
+    done();
   });
   // Not when the connection ends: what it sent is held until its handler is done, and a response that waits behind
   // another one is never told of the end.
   app.addHook('onSend', (request, _reply, payload, done) => {
-    permits.get(request)?.release();
+    request.permit?.release();
     done(null, payload);
   });
-  return (request) => permits.get(request);
 }
 
 /** What one sender may have of addresses at once: a /24, or a /64. */

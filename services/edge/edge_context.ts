@@ -4,7 +4,6 @@ import type { RefusedCaller } from '#pipelines/settings/callers.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { type AnonymousLimiter, checkCaller } from './auth.ts';
 import { BODY_BYTES_MAX, payloadReader } from './body.ts';
-import type { Permit } from './concurrency_limiter.ts';
 import {
   type Answer,
   type EdgeErrorCode,
@@ -30,47 +29,58 @@ export interface EdgeParts {
   nowMs(): number;
 }
 
-/** A hook of a route: it answers the request itself, or lets it go on with `undefined`. */
-export type RequestHook = (request: HttpRequestIn, reply: HttpReply) => Promise<HttpReply | undefined>;
+/** A hook of a route: it answers the request itself, or lets it go on. No promise: every request would wait for several. */
+export type RequestHook = (request: HttpRequestIn, reply: HttpReply, goOn: () => void) => void;
 
 type CallerCheck = ({ ok: true } & IngestCaller) | { ok: false; code: EdgeErrorCode; refused?: RefusedCaller };
 
 /** What the groups of routes share. */
 export type EdgeContext = ReturnType<typeof createEdgeContext>;
 
-/** @param permitOf Gives the permit that the request holds. */
-export function createEdgeContext(parts: EdgeParts, permitOf: (request: HttpRequestIn) => Permit | undefined) {
-  const callers = new WeakMap<HttpRequestIn, IngestCaller>();
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who has shown to be its sender; undefined where nobody is known. */
+    caller: IngestCaller | undefined;
+  }
+}
+
+const callerOf = (request: HttpRequestIn): IngestCaller => request.caller as IngestCaller;
+
+export function createEdgeContext(parts: EdgeParts, app: HttpServer) {
+  app.decorateRequest('caller', undefined);
   /** Notes a request whose caller is refused, where it is known whose site it was for. */
   const noteRefused = ({ code, refused }: { code: string; refused?: RefusedCaller }): void => {
     if (refused !== undefined) parts.rejections.recordRequest(refused, code);
   };
   /** Says who has shown to be the sender of a request. */
   const markKnown = (request: HttpRequestIn, caller: IngestCaller): void => {
-    callers.set(request, caller);
-    permitOf(request)?.know();
+    request.caller = caller;
+    request.permit?.know();
   };
   /** Hook `onRequest` behind one that knows the caller: refuses where the rate is known to be exceeded. */
-  const limitRate: RequestHook = async (request, reply) => {
-    const limited = parts.ingestService.limited(clientAddress(request), callers.get(request) as IngestCaller);
-    return limited === null ? undefined : sendAnswer(reply, limitedAnswer(limited));
+  const limitRate: RequestHook = (request, reply, goOn) => {
+    const limited = parts.ingestService.limited(clientAddress(request), callerOf(request));
+    if (limited === null) goOn();
+    else sendAnswer(reply, limitedAnswer(limited));
   };
   /** Hook `onRequest` that checks the key before the body is read, and refuses where it is not valid. */
-  const requireApiKey: RequestHook = async (request, reply) => {
+  const requireApiKey: RequestHook = (request, reply, goOn) => {
     const check = checkCaller(parts.table, request, parts.nowMs());
     if (!check.ok) {
       // What only asks for the configuration brings nothing that could have been accepted.
       if (request.method === 'POST') noteRefused(check);
-      return refuse(reply, check.code);
+      refuse(reply, check.code);
+      return;
     }
     markKnown(request, check);
     parts.onKeyUsed(check.key.key_hash);
-    return undefined;
+    goOn();
   };
   /** Hook `onRequest` that refuses a body which is announced as larger than may be. */
-  const limitBodySize: RequestHook = async (request, reply) => {
+  const limitBodySize: RequestHook = (request, reply, goOn) => {
     const announced = Number(request.headers['content-length'] ?? 0);
-    return announced > BODY_BYTES_MAX ? refuse(reply, 'body_too_large') : undefined;
+    if (announced > BODY_BYTES_MAX) refuse(reply, 'body_too_large');
+    else goOn();
   };
   return {
     ...parts,
@@ -83,25 +93,26 @@ export function createEdgeContext(parts: EdgeParts, permitOf: (request: HttpRequ
     /** A hook in the place of requireApiKey and limitRate, where something else than our key tells who calls. */
     requireCaller:
       (check: (request: HttpRequestIn) => CallerCheck): RequestHook =>
-      async (request, reply) => {
+      (request, reply, goOn) => {
         const checked = check(request);
         if (!checked.ok) {
           noteRefused(checked);
-          return refuse(reply, checked.code);
+          refuse(reply, checked.code);
+          return;
         }
         markKnown(request, checked);
-        return limitRate(request, reply);
+        limitRate(request, reply, goOn);
       },
     /** Who calls; undefined where nobody is known. */
-    knownCaller: (request: HttpRequestIn): IngestCaller | undefined => callers.get(request),
+    knownCaller: (request: HttpRequestIn): IngestCaller | undefined => request.caller,
     /** Who calls, on a route behind one of these hooks. */
-    callerOf: (request: HttpRequestIn): IngestCaller => callers.get(request) as IngestCaller,
+    callerOf,
     /**
      * The answer to a request of which nothing is taken: one of a known caller counts against the rate, and where that is
      * exceeded, this is the answer instead.
      */
     async refuseCounted(request: HttpRequestIn, answer: Answer): Promise<Answer> {
-      const caller = callers.get(request);
+      const caller = request.caller;
       if (caller === undefined) return answer;
       const limited = await parts.ingestService.countRefused(clientAddress(request), caller, errorCodeOf(answer));
       return limited === null ? answer : limitedAnswer(limited);
@@ -109,7 +120,7 @@ export function createEdgeContext(parts: EdgeParts, permitOf: (request: HttpRequ
     /** Has the bodies of these content types collected as bytes, each counted against the permit of its request. */
     collectBodies(scope: HttpServer, contentTypes: string | string[], bytesMax: number): void {
       scope.removeAllContentTypeParsers();
-      scope.addContentTypeParser(contentTypes, payloadReader(bytesMax, permitOf));
+      scope.addContentTypeParser(contentTypes, payloadReader(bytesMax));
     },
   };
 }

@@ -39,10 +39,10 @@ interface Answer {
 }
 
 /** Each is a connection of its own, which is kept alive. */
-const CONNECTIONS = 64;
+const CONNECTIONS = 256;
 const STEP_MS = 1;
 
-/** Keeps 64 requests open for a time, each answered before the next of its connection is sent. */
+/** Keeps 256 requests open for a time, each answered before the next of its connection is sent. */
 export async function saturate<Sent extends Outgoing>(options: LoadOptions<Sent>): Promise<LoadResult> {
   const { traffic, durationMs } = options;
   const load = openLoad(options);

@@ -14,6 +14,9 @@ export interface AdmissionStoreOptions {
   deadlineMs: number;
 }
 
+/** A request waits up to 20 ms for its produce request anyway; a call costs an edge as much as ten requests in one. */
+const CALL_INTERVAL_MS = 5;
+
 /**
  * One call is under way at a time, and requests that come meanwhile share the next one: at rest a request causes a call at
  * once, under load many share its cost. In a cluster a request is three parallel calls, and a request that one limit
@@ -28,6 +31,7 @@ export function createAdmissionStore(redis: Redis, options: AdmissionStoreOption
     questionsMax: Number.POSITIVE_INFINITY,
     waitingMax: Number.POSITIVE_INFINITY,
     waitMsMax: options.deadlineMs,
+    intervalMs: CALL_INTERVAL_MS,
     deadlineExceeded,
   });
 

@@ -50,10 +50,10 @@ export function mountEngage(app: HttpServer, context: EdgeContext, parts: Engage
   const { ingestService, callerOf, requireApiKey } = context;
   const send = (request: HttpRequestIn, reply: HttpReply, answer: Answer): HttpReply =>
     wantsPage(request) ? sendPlainRefusal(request, reply, answer) : sendAnswer(reply, answer);
-  const limitedBeforeBody: RequestHook = async (request, reply) => {
+  const limitedBeforeBody: RequestHook = (request, reply, goOn) => {
     const known = ingestService.limited(clientAddress(request), callerOf(request));
-    if (known === null) return undefined;
-    return send(request, reply, limitedAnswer(known));
+    if (known === null) goOn();
+    else send(request, reply, limitedAnswer(known));
   };
   const hooks = [requireApiKey, limitedBeforeBody];
   const rate = createEngageRate(context);

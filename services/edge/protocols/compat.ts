@@ -38,18 +38,20 @@ export function mountProtocol(app: HttpServer, protocol: CompatProtocol, context
   const shaped = (code: EdgeErrorCode): Answer => refused(protocol, code);
   const counted = (request: HttpRequestIn, code: EdgeErrorCode) => refusedCounted(protocol, context, request, code);
   eventScope(app, context, { bodies, shaped, refused: counted }, (scope) => {
-    const onRequest: RequestHook = async (request, reply) => {
+    const onRequest: RequestHook = (request, reply, goOn) => {
       const check = checkHeaders(protocol, context, request);
       if (!check.ok && check.code !== 'key_missing') {
         context.noteRefused(check);
-        return sendAnswer(reply, refused(protocol, check.code));
+        sendAnswer(reply, refused(protocol, check.code));
+        return;
       }
       if (check.ok) context.markKnown(request, check);
       const address = clientAddress(request);
       const known = check.ok
         ? context.ingestService.limited(address, check)
         : context.anonymousLimiter.limited(address);
-      return known === null ? undefined : sendAnswer(reply, limitedIn(protocol, known));
+      if (known === null) goOn();
+      else sendAnswer(reply, limitedIn(protocol, known));
     };
     const handle = async (request: HttpRequestIn, reply: HttpReply): Promise<HttpReply> =>
       sendAnswer(reply, await answerCalls(protocol, context, request));

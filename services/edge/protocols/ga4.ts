@@ -53,7 +53,7 @@ type SiteCheck = MeasurementSite | ReturnType<typeof checkCaller>;
 export function mountGa4Collect(app: HttpServer, context: EdgeContext, secret: Buffer): void {
   /** How those were found whose body is not needed for that. */
   const sites = new WeakMap<HttpRequestIn, Extract<SiteCheck, { ok: true }>>();
-  const onRequest: RequestHook = async (request, reply) => {
+  const onRequest: RequestHook = (request, reply, goOn) => {
     const check = checkSite(context, request, new URLSearchParams(sentQuery(request)).get('tid'));
     if (check.ok) {
       sites.set(request, check);
@@ -63,9 +63,10 @@ export function mountGa4Collect(app: HttpServer, context: EdgeContext, secret: B
     const limited = check.ok
       ? context.ingestService.limited(address, check)
       : context.anonymousLimiter.limited(address);
-    if (limited !== null) return sendAnswer(reply, limitedAnswer(limited));
     const mayBeInBody = !check.ok && check.code === 'measurement_id_missing' && request.method === 'POST';
-    return check.ok || mayBeInBody ? undefined : sendAnswer(reply, refuseUnauthenticated(context, request, check));
+    if (limited !== null) sendAnswer(reply, limitedAnswer(limited));
+    else if (check.ok || mayBeInBody) goOn();
+    else sendAnswer(reply, refuseUnauthenticated(context, request, check));
   };
   const collect = async (request: HttpRequestIn): Promise<Answer> => {
     const hits = sentHits(request);

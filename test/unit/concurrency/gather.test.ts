@@ -2,8 +2,14 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { gather } from '#infra/redis/client.ts';
 
 /** An answerer that can be held up, and what it was asked. */
-function answerer(questionsMax = 10) {
-  const limits = { questionsMax, waitingMax: 4, waitMsMax: 250, deadlineExceeded: () => new Error('too late') };
+function answerer(questionsMax = 10, intervalMs = 0) {
+  const limits = {
+    questionsMax,
+    waitingMax: 4,
+    waitMsMax: 250,
+    intervalMs,
+    deadlineExceeded: () => new Error('too late'),
+  };
   const calls: [string, readonly number[]][] = [];
   const waiting: (() => void)[] = [];
   const ask = gather(async (group: string, questions: readonly number[]) => {
@@ -95,4 +101,23 @@ test('no more wait than may, in a group', async () => {
   for (let at = 0; at < 3; at += 1) await answerNext();
   expect(await Promise.all(answers)).toEqual([10, 20, 30, 40, 50, 'too late']);
   expect(await other).toBe(10);
+});
+
+test('with an interval, what comes within it goes together when it is over, and what comes later at once', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const { calls, ask, answerNext } = answerer(10, 5);
+  const asked = (): (readonly number[])[] => calls.map(([, questions]) => questions);
+  const answers = [ask('a', 1)];
+  await answerNext();
+  answers.push(ask('a', 2), ask('a', 3));
+  await vi.advanceTimersByTimeAsync(4);
+  expect(asked()).toEqual([[1]]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(asked()).toEqual([[1], [2, 3]]);
+  await answerNext();
+  await vi.advanceTimersByTimeAsync(5);
+  answers.push(ask('a', 4));
+  expect(asked()).toEqual([[1], [2, 3], [4]]);
+  await answerNext();
+  expect(await Promise.all(answers)).toEqual([10, 20, 30, 40]);
 });
