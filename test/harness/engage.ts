@@ -27,7 +27,7 @@ export async function defineEngage(
   try {
     const file = join(folder, 'definition.json');
     writeFileSync(file, JSON.stringify(definition));
-    await site.settings.run(kind, 'create', '--site', site.site, '--file', file);
+    await site.settings.run(kind, 'save', '--site', site.site, '--file', file);
   } finally {
     rmSync(folder, { recursive: true });
   }
