@@ -121,7 +121,7 @@ test('the person is known by hashes, in the warehouse and on the topics', async 
 });
 
 test('whoever knows a phone number finds its person, though no row has its bare hash', async () => {
-  const words = ['top', 'show', site.site, '--field', 'person_id', '--where', `phone_hmac=${PHONE_SHA256}`];
+  const words = ['query', 'top', site.site, '--set', 'field.column=person_id', '--where', `phone_hmac=${PHONE_SHA256}`];
   const found = await site.settings.run<{ values: { value: string }[] }>(...words);
   const query = `SELECT DISTINCT person_id AS value FROM events WHERE site_id = {site:String} AND distinct_id = 'visitor-1'`;
   const [visitor] = await select<{ value: string }>(clickhouse, query, { site: site.site });
