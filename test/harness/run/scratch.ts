@@ -24,10 +24,15 @@ const POLL_MS = 100;
 /** Makes the run's folder and points TMPDIR at it. What a run that was killed left is removed first. */
 export async function makeScratch(): Promise<Scratch> {
   const parent = tmpdir();
-  for (const path of abandonedFolders(parent, PREFIX)) await clear(path);
+  for (const path of abandonedFolders(parent, PREFIX)) await clear(path).catch(leaveMounted);
   const path = mkdtempSync(join(parent, `${PREFIX}${owner()}.`));
   useTemporaryFolder(path);
   return { path, leftBehind: () => leftBehind(path), clear: () => clear(path) };
+}
+
+/** What a run that was killed had mounted does not keep the next one from starting. */
+function leaveMounted(error: unknown): void {
+  if (!String(error).includes('resource busy')) throw error;
 }
 
 async function leftBehind(path: string): Promise<ProcessMark[]> {

@@ -261,7 +261,9 @@ test('rows of a topic that was made anew under its name are stored, though a blo
   await earlier.stop();
   await world.admin.deleteTopics({ topics: [retryTopic.topic] });
   await until('no topic', async () => !(await world.admin.listTopics()).includes(retryTopic.topic));
-  await world.admin.createTopics({ topics: [{ topic: retryTopic.topic, numPartitions: 1 }], waitForLeaders: true });
+  // The client's own waiting fails where the broker does not know the topic yet.
+  await world.admin.createTopics({ topics: [{ topic: retryTopic.topic, numPartitions: 1 }], waitForLeaders: false });
+  await until('its leader', () => world.admin.fetchTopicMetadata({ topics: [retryTopic.topic] }));
   await runHere(world, retryTopic);
   await produce(world.kafka, retryTopic.topic, [{ partition: 0, value: 'after' }]);
   await until('both blocks', async () => (await wordsIn(world, retryTopic)).join() === 'after,before');
