@@ -29,7 +29,7 @@ const PERSONS = 1_000;
 /** Of each: two orders of two distinct ids that name the address. */
 const EVENTS_EACH = 2;
 const EVENTS_PER_REQUEST = 50;
-const LONG_MS = 600_000;
+const LONG_MS = 900_000;
 /** In the settings of the site alone. */
 const MARK = 'only-in-what-is-erased';
 
