@@ -15,7 +15,19 @@ import { endSharedParts } from './harness/shared_parts.ts';
 const INTERRUPTED = 130;
 const RECORDS = '.local/test';
 /** The suites in the order in which `npm run test:all` runs them. */
-const ORDER = ['default', 'e2e', 'clients', 'browser', 'kill', 'fault', 'perf', 'fuzz', 'docs', 'outside'] as const;
+const ORDER = [
+  'default',
+  'e2e',
+  'clients',
+  'browser',
+  'kill',
+  'cluster',
+  'fault',
+  'perf',
+  'fuzz',
+  'docs',
+  'outside',
+] as const;
 /** Linux counts CPU times in hundredths of a second. */
 const TICKS = 100;
 
@@ -39,8 +51,9 @@ onParentGone(() => void interrupt('the terminal is gone'));
 let tally = NOTHING;
 try {
   if (isChosen) {
-    // A file of the fuzz suite is one of another suite, with more cases.
-    const among = values.suite === undefined ? ORDER.filter((suite) => suite !== 'fuzz') : suites;
+    // A file of these is one of another suite, with more cases or another Redis.
+    const among =
+      values.suite === undefined ? ORDER.filter((suite) => suite !== 'fuzz' && suite !== 'cluster') : suites;
     for (const suite of among) if (!isCommand(suite)) tally = add(tally, await runSuite(suite, onStart, chosen));
   } else for (const suite of suites) tally = add(tally, await runWhole(suite));
 } catch (error) {

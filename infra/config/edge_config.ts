@@ -9,7 +9,7 @@ import {
   readSettings,
   text,
 } from './environment.ts';
-import { REDIS_PROCESS, SECRETS } from './service_config.ts';
+import { BOTH_REDIS_PROCESS, SECRETS } from './service_config.ts';
 
 const MIB = 1024 * 1024;
 const RANGES = { check: isAddressOrRange, allowed: 'IP addresses and CIDR ranges, separated by commas' };
@@ -110,7 +110,7 @@ export const HTTP = Type.Object({
 });
 
 export const EDGE_PROCESS = Type.Object({
-  ...REDIS_PROCESS.properties,
+  ...BOTH_REDIS_PROCESS.properties,
   ...EDGE.properties,
   ...HTTP.properties,
   identitySecret: SECRETS.identitySecret,

@@ -1,5 +1,6 @@
 import { type StaticDecode, type TProperties, Type } from 'typebox';
 import { parseFailpoint } from '#infra/failpoint.ts';
+import { readRedisAddress } from '#infra/redis/address.ts';
 import { type IdentitySettings, openIdentityKey } from '#infra/secrets/identity_key.ts';
 import { parseKeyRing } from '#infra/secrets/seal.ts';
 import {
@@ -107,14 +108,24 @@ const REGISTRY = {
 
 const REDIS = {
   redisUrl: text('REDIS_URL', {
-    pattern: '^rediss?://.',
-    allowed: 'a redis:// or rediss:// URL',
-    description: 'Redis with credentials; for edge, dedup, identity, quota, control and erasure.',
+    check: isRedisAddress,
+    allowed: 'a redis://, rediss:// or redis+sentinel:// URL',
+    description:
+      '[Redis](operations.md#redis) with credentials; for edge, dedup, identity, quota, control and erasure.',
   }),
   redisCluster: flag('REDIS_CLUSTER', {
     default: false,
+    description: 'REDIS_URL names one node of a Redis Cluster; several addresses are always one.',
+  }),
+};
+
+const SECONDARY_REDIS = {
+  redisSecondaryUrl: optionalText('REDIS_SECONDARY_URL', {
+    check: isRedisAddress,
+    allowed: 'as REDIS_URL',
+    defaultText: 'REDIS_URL',
     description:
-      'Spreads dedup keys over hash slots; connections still go to one node: a Redis Cluster is not supported yet.',
+      'Another Redis, which may evict, for what senders can make grow: inventories, tag health, rejected events, surveys and forms, sign-ins, shared answers; for edge, control and erasure.',
   }),
 };
 
@@ -134,7 +145,7 @@ const CLICKHOUSE = {
 const FLOW_PARTS = { ...REGISTRY, kafka: KAFKA };
 
 /** Where all the real parts are; a process reads of it what it uses. */
-export const PARTS = Type.Object({ ...REGISTRY, ...REDIS, ...CLICKHOUSE, kafka: KAFKA });
+export const PARTS = Type.Object({ ...REGISTRY, ...REDIS, ...SECONDARY_REDIS, ...CLICKHOUSE, kafka: KAFKA });
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const LOG_LEVEL = {
@@ -198,6 +209,7 @@ const processWith = <Parts extends TProperties>(parts: Parts) =>
 /** The schemas of processes without settings of their own, by the parts that they use beside Kafka and the registry. */
 export const FLOW_PROCESS = processWith(FLOW_PARTS);
 export const REDIS_PROCESS = processWith({ ...FLOW_PARTS, ...REDIS });
+export const BOTH_REDIS_PROCESS = processWith({ ...FLOW_PARTS, ...REDIS, ...SECONDARY_REDIS });
 export const CLICKHOUSE_PROCESS = processWith({ ...FLOW_PARTS, ...CLICKHOUSE });
 export const ANY_PROCESS = processWith(PARTS.properties);
 
@@ -271,6 +283,15 @@ export const REPLAY_PROCESS = Type.Object({
   identitySecret: SECRETS.identitySecret,
 });
 
+function isRedisAddress(value: string): boolean {
+  try {
+    readRedisAddress(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function isKeyRing(value: string): boolean {
   try {
     parseKeyRing(value);
@@ -285,8 +306,9 @@ export type KafkaConfig = StaticDecode<typeof KAFKA>;
 /** What the configuration of every process has. */
 export type ProcessConfig = StaticDecode<typeof FLOW_PROCESS>;
 export type RedisParts = Pick<PartsConfig, 'redisUrl' | 'redisCluster'>;
+export type SecondaryRedisParts = Pick<PartsConfig, 'redisSecondaryUrl'>;
 export type ClickhouseParts = Pick<PartsConfig, 'clickhouseUrl' | 'clickhouseCluster'>;
-export type ProvisionParts = Omit<PartsConfig, keyof RedisParts>;
+export type ProvisionParts = Omit<PartsConfig, keyof RedisParts | keyof SecondaryRedisParts>;
 export type QuotaConfig = StaticDecode<typeof REDIS_PROCESS>;
 export type ReplayConfig = StaticDecode<typeof REPLAY_PROCESS>;
 

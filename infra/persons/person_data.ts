@@ -4,7 +4,7 @@ import { SIGNS_OF_LIFE, select, type Warehouse } from '#infra/clickhouse/client.
 import type { KafkaSession } from '#infra/kafka/client.ts';
 import { readTopic } from '#infra/kafka/read_topic.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import type { Redis } from '#infra/redis/client.ts';
+import type { Redis } from '#infra/redis/connection.ts';
 import { createPersonIndexEraser } from '#infra/redis/indexes/erase_persons.ts';
 import { createIdentityStore } from '#infra/redis/indexes/identity_index.ts';
 import { createCodec } from '#infra/registry/codec.ts';

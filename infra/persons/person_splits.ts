@@ -5,7 +5,7 @@ import { createKeyedProducer } from '#infra/kafka/producers.ts';
 import { readTopic } from '#infra/kafka/read_topic.ts';
 import { SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import type { Redis } from '#infra/redis/client.ts';
+import type { Redis } from '#infra/redis/connection.ts';
 import { createIdentityStore, type GroupedPerson } from '#infra/redis/indexes/identity_index.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';

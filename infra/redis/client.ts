@@ -2,14 +2,8 @@
 
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { Redis } from 'ioredis';
 import { deadline } from '#infra/concurrency/time_limits.ts';
-import type { Logger } from '#infra/log/logger.ts';
-
-export type { Redis };
-
-const COMMAND_TIMEOUT_MS = 3_000;
-const RECONNECT_MS_MAX = 1_000;
+import { nodesOf, type Redis } from './connection.ts';
 
 /**
  * Redis did not answer, or answered with an error, for example that its memory is full. The command may have taken effect;
@@ -33,18 +27,6 @@ class RedisEvictsError extends Error {
   readonly code = 'redis_evicts';
 }
 
-/** A connection that reconnects by itself; commands fail rather than wait when there is none. */
-export function createRedis(url: string, logger: Logger): Redis {
-  const redis = new Redis(url, {
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    maxRetriesPerRequest: 2,
-    enableAutoPipelining: false,
-    retryStrategy: (attempt) => Math.min(attempt * 50, RECONNECT_MS_MAX),
-  });
-  redis.on('error', (error: Error) => logger.warn({ reason: error.name }, 'redis connection failed'));
-  return redis;
-}
-
 /** Runs a command and turns the client's error into ours. Its message may quote arguments, so it is not carried on. */
 export async function asked<T>(command: Promise<T>): Promise<T> {
   try {
@@ -55,12 +37,21 @@ export async function asked<T>(command: Promise<T>): Promise<T> {
 }
 
 /**
- * Refuses a Redis that evicts keys. Throws RedisEvictsError, and RedisUnavailableError where it does not answer.
+ * Refuses a Redis that evicts keys, on any of its nodes: a replica may take over. Throws RedisEvictsError, and
+ * RedisUnavailableError where a master does not answer.
  */
 export async function refuseEviction(redis: Redis): Promise<void> {
-  const policy = /^maxmemory_policy:(\S+)/m.exec(await asked(redis.info('memory')))?.[1];
-  if (policy !== undefined && policy !== 'noeviction') {
-    throw new RedisEvictsError(`redis has maxmemory-policy ${policy}: set noeviction, keys must not vanish`);
+  // So that the nodes are known.
+  await asked(redis.ping());
+  const policyOf = async (node: Redis): Promise<string | undefined> =>
+    /^maxmemory_policy:(\S+)/m.exec(await asked(node.info('memory')))?.[1];
+  const ofMasters = await Promise.all(nodesOf(redis, 'master').map(policyOf));
+  // A replica that is away is asked when it is a master.
+  const ofReplicas = await Promise.all(nodesOf(redis, 'slave').map((node) => policyOf(node).catch(() => undefined)));
+  for (const policy of [...ofMasters, ...ofReplicas]) {
+    if (policy !== undefined && policy !== 'noeviction') {
+      throw new RedisEvictsError(`redis has maxmemory-policy ${policy}: set noeviction, keys must not vanish`);
+    }
   }
 }
 
@@ -95,14 +86,19 @@ export function createScript(redis: Redis, ...files: readonly string[]): Script 
 }
 
 /**
- * Lua files, one after the other, that work on an index: they can ask whether that is whole. Throws IndexLostError when
- * they say it is not.
+ * Lua files, one after the other, that work on an index: they can ask whether that is whole. The first key is the prefix of
+ * the index. Throws IndexLostError when they say it is not.
+ *
+ * Scripts form the names of most keys themselves. That is safe in a cluster, as of a slot that is being moved no script
+ * may see a part only: a node refuses one (TRYAGAIN) that names keys of which some are there and some are not. A
+ * prefix is no key, so it is never there, and the epoch of an index in use always is.
  */
 export function createIndexScript(redis: Redis, ...files: readonly string[]): Script {
   const script = createScript(redis, 'indexes/whole.lua', ...files);
   return {
     async run(keys, args) {
-      const answer = await script.run(keys, args);
+      const named = redis.isCluster ? [...keys, `${keys[0]}epoch`] : keys;
+      const answer = await script.run(named, args);
       if (answer === LOST) throw new IndexLostError('redis lost what it held');
       return answer;
     },

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { Redis } from 'ioredis';
+
 import type { Logger } from '#infra/log/logger.ts';
 import { asked } from './client.ts';
+import type { Redis } from './connection.ts';
 
 const DAY_MS = 86_400_000;
 const SALT_BYTES = 32;

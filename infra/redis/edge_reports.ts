@@ -9,7 +9,8 @@ import {
   type WarningKind,
 } from '#pipelines/ingestion_warnings/warnings.ts';
 import { DAY_MS, DAYS_KEPT, type FiredRecord, PAGES_MAX, type TagNotes } from '#pipelines/tag/tag_health.ts';
-import { asked, createScript, pairsOf, type Redis } from './client.ts';
+import { asked, createScript, pairsOf } from './client.ts';
+import type { Redis } from './connection.ts';
 
 /** What was not accepted of a site, by all edges together. */
 export interface RejectionRecord {

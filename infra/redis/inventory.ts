@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Logger } from '#infra/log/logger.ts';
-import { asked, type Redis } from './client.ts';
+import { asked } from './client.ts';
+import type { Redis } from './connection.ts';
 
 /**
  * How content stands to what is kept of its page: `known` is what the key sent of it last, of a `new` one it may be stored, and

@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asked, type Redis, within } from './client.ts';
+import { asked, within } from './client.ts';
+import type { Redis } from './connection.ts';
 
 /** A text that several processes would work out alike, and for how long it holds. */
 export interface SharedAnswer {

@@ -1,7 +1,8 @@
 // How full Redis is, and whether it stores what it is told: what it says of itself, for metrics.
 import { repeat } from '#infra/concurrency/time_limits.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import { asked, type Redis } from './client.ts';
+import { asked } from './client.ts';
+import { nodesOf, type Redis } from './connection.ts';
 
 const READ_MS = 30_000;
 
@@ -20,8 +21,11 @@ export function readServerHealth(info: string): { memoryRatio: number | null; is
   };
 }
 
-/** Asks Redis every half minute until it is stopped; while it does not answer nothing is told of it. Returns what stops it. */
-export function watchServerHealth(redis: Pick<Redis, 'info'>, metrics: Pick<Metrics, 'read'>): () => void {
+/**
+ * Asks Redis every half minute until it is stopped; of a cluster the fullest master is told, and whether all store. While one does
+ * not answer nothing is told. Returns what stops it.
+ */
+export function watchServerHealth(redis: Redis, metrics: Pick<Metrics, 'read'>): () => void {
   let health: ReturnType<typeof readServerHealth> | null = null;
   const memoryHelp = 'Memory of Redis, as a share of maxmemory or else of the memory of its machine';
   metrics.read('svc_redis_memory_ratio', memoryHelp, [], () => told(health?.memoryRatio));
@@ -29,7 +33,15 @@ export function watchServerHealth(redis: Pick<Redis, 'info'>, metrics: Pick<Metr
     told(health?.isStoring === undefined || health.isStoring === null ? null : Number(health.isStoring)),
   );
   async function read(): Promise<void> {
-    health = readServerHealth(await asked(redis.info()));
+    await asked(redis.ping());
+    const infos = await Promise.all(nodesOf(redis, 'master').map((node) => asked(node.info())));
+    const each = infos.map(readServerHealth);
+    const ratios = each.flatMap(({ memoryRatio }) => memoryRatio ?? []);
+    const storing = each.flatMap(({ isStoring }) => isStoring ?? []);
+    health = {
+      memoryRatio: ratios.length === 0 ? null : Math.max(...ratios),
+      isStoring: storing.length === 0 ? null : storing.every(Boolean),
+    };
   }
   // That it is away is told by whoever waits for it.
   const away = (): void => {

@@ -2,7 +2,8 @@
 
 import { hash } from 'node:crypto';
 import type { RecordSeal } from '#infra/secrets/seal.ts';
-import { asked, createScript, type Redis } from './client.ts';
+import { asked, createScript } from './client.ts';
+import type { Redis } from './connection.ts';
 
 /** A session as it is remembered. Its id is the SHA-256 of what the browser keeps, which nothing here can be turned back into. */
 export interface Session {

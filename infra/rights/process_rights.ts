@@ -48,7 +48,11 @@ const TABLE = 'table';
 const ONCE = 'once';
 
 /** By the clock and the life of the server: `whole.lua`, and what the client asks when it connects. */
-export const REDIS_COMMANDS = ['eval', 'evalsha', 'info', 'ping', 'select', 'time'] as const;
+export const REDIS_COMMANDS = [
+  ...['eval', 'evalsha', 'info', 'ping', 'select', 'time'],
+  // Of a cluster: who has which slot, and what a node is asked of a slot that is being moved to it.
+  ...['asking', 'cluster|info', 'cluster|myid', 'cluster|nodes', 'cluster|slots', 'readonly', 'readwrite'],
+] as const;
 
 /** Of the life of an index, and of making it again. */
 const INDEX_COMMANDS = ['get', 'set', 'del', 'hset', 'hgetall', 'pexpire'];
@@ -71,9 +75,9 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
   edge: () => ({
     kafka: { reads: [settings], writes: [raw, inventory], groups: [TABLE] },
     redis: {
-      // `i:{SITE}:` is the prefix that a script is given for what it reads; no key is called so.
+      // `i:{SITE}:`, of a cluster `i:{0}:SITE:`, is the prefix that a script is given for what it reads; no key is called so.
       keys: words(
-        'rate:* q:{*}:* q:{edges}leases q:{edges}checkpoints salt:* inv:* keys.used refusals.* tag.* engage:* i:{*}:',
+        'rate:* q:{*}:* q:{edges}leases q:{edges}checkpoints salt:* inv:* keys.used refusals.* tag.* engage:* i:{*:',
       ),
       keysRead: ['i:*'],
       commands: words(
@@ -150,7 +154,7 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
     },
     redis: {
       keys: ['q:*'],
-      commands: words('expire hget hset hdel hlen hkeys hgetall hincrby zadd zrem zrangebyscore'),
+      commands: words('del expire hget hset hdel hlen hkeys hgetall hincrby zadd zrem zrangebyscore'),
     },
     clickhouse: null,
   }),

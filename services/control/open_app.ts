@@ -22,7 +22,8 @@ import { createPersonData } from '#infra/persons/person_data.ts';
 import { createPersonSplits } from '#infra/persons/person_splits.ts';
 import { createDeadLetterStore } from '#infra/redelivery/dead_letter_store.ts';
 import { followReplays } from '#infra/redelivery/replay_topics.ts';
-import { createRedis, type Redis, RedisUnavailableError } from '#infra/redis/client.ts';
+import { RedisUnavailableError } from '#infra/redis/client.ts';
+import { createRedis, type Redis } from '#infra/redis/connection.ts';
 import { createKeyUseView, type RejectionRecord, readRejections, readTagRecord } from '#infra/redis/edge_reports.ts';
 import { createSharedAnswers, type SharedQueryCache } from '#infra/redis/query_cache.ts';
 import { createMonthUseView } from '#infra/redis/quota/quota.ts';
@@ -100,8 +101,11 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   }
   await resealSecrets(journal, ring, randomBytes, logger, Date.now);
   warnOfUnopened(journal.view().table.users(), userSecrets, logger);
-  const redis = createRedis(config.parts.redisUrl, logger);
+  const redis = createRedis(config.parts.redisUrl, logger, config.parts.redisCluster);
   onStop(async () => redis.disconnect());
+  const { redisSecondaryUrl } = config.parts;
+  const secondary = redisSecondaryUrl === null ? redis : createRedis(redisSecondaryUrl, logger);
+  onStop(async () => secondary.disconnect());
   const replays = await followReplays(session, registry, logger, fatal);
   onStop(() => replays.stop());
   const erasures = await followErasures(session, registry, logger, fatal, config.identitySecret);
@@ -130,7 +134,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     sqlUrl: config.sqlUrl,
     analystsUrl: config.analystsUrl,
     limits: config.queries,
-    shared: createSharedAnswers(redis, monotonicMs),
+    shared: createSharedAnswers(secondary, monotonicMs),
     logger,
   });
   onStop(() => queries.close());
@@ -147,12 +151,12 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     journal,
     ownNames: ownNames(config),
     trustedProxies: config.trustedProxies,
-    sessions: createSessionKeeper(createSessionStore(redis, recordSeal, Date.now), randomBytes, Date.now),
-    limits: createSignInLimits(redis),
+    sessions: createSessionKeeper(createSessionStore(secondary, recordSeal, Date.now), randomBytes, Date.now),
+    limits: createSignInLimits(secondary),
     passwords: createPasswords(),
     oidc: {
       providers: config.oidcProviders.map(createProviderClient),
-      notes: createOneTimeNotes(redis, recordSeal, Date.now),
+      notes: createOneTimeNotes(secondary, recordSeal, Date.now),
     },
     secondFactorRoles: config.secondFactorRoles.filter(isRole),
     userSecrets,
@@ -168,8 +172,8 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     replayProgress: (id) => replays.states.get(id),
     replaysNow: replays.readAllNow,
     keyUse: createKeyUseView(redis, logger, monotonicMs),
-    readTagRecord: (siteId) => readTagRecord(redis, siteId),
-    readSiteRejections: (siteId) => readRejectionsOf(redis, siteId),
+    readTagRecord: (siteId) => readTagRecord(secondary, siteId),
+    readSiteRejections: (siteId) => readRejectionsOf(secondary, siteId),
     monthUse: createMonthUseView(redis, logger, Date.now, monotonicMs),
     phoneHmacs: (siteId, sha256) => identitySecrets.map((secret) => phoneHmac(secret, siteId, sha256)),
     keyedIdentifier: (siteId, identifier, sha256) => nodeOf(config.identitySecret, siteId, identifier, sha256),

@@ -17,7 +17,7 @@ export async function openDedupIndex(runtime: Runtime, config: DedupConfig, read
   const { index, use } = await openStageIndex<DedupIndex>(runtime, parts, {
     name: 'claims',
     reads: [TOPICS.raw],
-    open: (redis) => createDedupIndex(redis, { windowMs, bucketChars, cluster: parts.redisCluster }),
+    open: (redis) => createDedupIndex(redis, { windowMs, bucketChars, cluster: redis.isCluster }),
     rebuild,
   });
 

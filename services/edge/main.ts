@@ -10,7 +10,7 @@ import { createRequestErrors } from '#infra/http/request_errors.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { createSender, type PartitionSender } from '#infra/kafka/sender.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import type { Redis } from '#infra/redis/client.ts';
+import type { Redis } from '#infra/redis/connection.ts';
 import { createDaySalts } from '#infra/redis/day_salts.ts';
 import {
   createRejectionReporter,
@@ -25,7 +25,7 @@ import { createCodec } from '#infra/registry/codec.ts';
 import { createMemoryLimits } from '#pipelines/limits/rate_limits.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
 import type { InventoryRecord } from '#schemas/records.ts';
-import { openRedis, openSettings, type Runtime, runProcess } from '#services/stage/runtime.ts';
+import { openRedis, openSecondaryRedis, openSettings, type Runtime, runProcess } from '#services/stage/runtime.ts';
 import { createRateAndQuotaLimiter, createReservationLeases, type RateLimiter } from './admission.ts';
 import { createApp } from './app.ts';
 import { blockListOf, createAddressNamer, createAnonymousLimiter } from './auth.ts';
@@ -61,19 +61,20 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
   const { table } = await openSettings(runtime);
   const { redis, probe } = openRedis(runtime, config.parts);
   runtime.parts.uses('redis', probe.isAlive);
+  const secondary = openSecondaryRedis(runtime, config.parts, redis);
   // By its clock events have arrived, and days and months begin.
   runtime.parts.needs('clock', () => Math.abs(probe.aheadMs() ?? 0) <= CLOCK_MS_MAX);
   const edgeId = randomUUID();
   const keyUse = stopping(runtime, createKeyUse({ note: (uses) => recordKeyUses(redis, uses), nowMs: Date.now }));
   const tagHealth = stopping(
     runtime,
-    createTagHealth({ table, note: createTagReporter(redis, edgeId), nowMs: Date.now }),
+    createTagHealth({ table, note: createTagReporter(secondary, edgeId), nowMs: Date.now }),
   );
   const rejections = stopping(
     runtime,
     createRejectionRecorder({
-      note: createRejectionReporter(redis, edgeId),
-      markCounted: () => markRejectionsCounted(redis, Date.now()),
+      note: createRejectionReporter(secondary, edgeId),
+      markCounted: () => markRejectionsCounted(secondary, Date.now()),
       secret: config.identitySecret,
       nowMs: Date.now,
     }),
@@ -83,8 +84,8 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
   const addressOf = createAddressNamer(config.identitySecret, blockListOf(config.ipExempt));
   const rateLimiter = await openAdmitter(runtime, config, redis, addressOf);
   const engage: EngageParts = {
-    memory: createEngageMemories(createVisitorStateStore(redis), metrics, Date.now),
-    spam: createSpamWatch(createEngageGuard(redis), metrics),
+    memory: createEngageMemories(createVisitorStateStore(secondary, redis), metrics, Date.now),
+    spam: createSpamWatch(createEngageGuard(secondary), metrics),
     addressOf,
     // A key of its own (RFC 5869), so that no token says anything of the secret that identities are hashed with.
     secret: Buffer.from(hkdfSync('sha256', config.identitySecret, '', 'svc.engage.token.v1', 32)),
@@ -107,7 +108,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
         tagHealth.record(siteId, events);
       },
     }),
-    inventory: await openInventory(runtime, redis, await openSender(TOPICS.inventory)),
+    inventory: await openInventory(runtime, secondary, await openSender(TOPICS.inventory)),
     configOf: createConfigAnswers(table),
     tag: { sources: TAG_SOURCES, scripts: await scripts },
     engage,
@@ -174,7 +175,7 @@ async function openAdmitter(
   const limits = { windowMs: RATE_WINDOW_MS, perIp: config.requestsPerIp, perKey: config.requestsPerKey };
   const store = createAdmissionStore(redis, {
     limits,
-    cluster: config.parts.redisCluster,
+    cluster: redis.isCluster,
     checkpointsWanted: partitions,
     deadlineMs: ADMISSION_MS_MAX,
   });

@@ -10,7 +10,7 @@ import { createPersonIndexEraser } from '#infra/redis/indexes/erase_persons.ts';
 import { createSiteKeyEraser } from '#infra/redis/indexes/erase_site.ts';
 import { createRecordSeal, parseKeyRing } from '#infra/secrets/seal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import { openRedis, openSettings, runProcess } from '#services/stage/runtime.ts';
+import { openRedis, openSecondaryRedis, openSettings, runProcess } from '#services/stage/runtime.ts';
 import { runErasures } from './erasure_runner.ts';
 import { createNoticeSender } from './notices.ts';
 
@@ -28,6 +28,7 @@ runProcess(
     const { identitySecret } = config;
     const { redis, probe } = openRedis(runtime, config.parts);
     parts.needs('redis', probe.isAlive);
+    const secondary = openSecondaryRedis(runtime, config.parts, redis);
     const warehouse = createWarehouse(config.parts.clickhouseUrl);
     onStop(() => warehouse.close());
     const clickhouse = watchWarehouse(config.parts.clickhouseUrl);
@@ -62,8 +63,8 @@ runProcess(
           nowMs: Date.now,
         },
         data: createPersonData({ session, registry, redis, warehouse, identitySecret }),
-        index: createPersonIndexEraser(redis),
-        siteKeys: createSiteKeyEraser(redis),
+        index: createPersonIndexEraser(redis, secondary),
+        siteKeys: createSiteKeyEraser(redis, secondary),
         rows: createPersonEraser(warehouse, config.parts.clickhouseCluster),
         siteRows: createSiteEraser(warehouse, config.parts.clickhouseCluster),
       },

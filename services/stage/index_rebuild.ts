@@ -5,8 +5,9 @@ import type { RedisParts } from '#infra/config/service_config.ts';
 import { topicOffsets } from '#infra/kafka/offsets.ts';
 import { fenceStage } from '#infra/kafka/producers.ts';
 import { type ReadBackOptions, readBack } from '#infra/kafka/read_topic.ts';
-import type { Redis } from '#infra/redis/client.ts';
-import { createRebuildableIndex, type IndexEpoch } from '#infra/redis/indexes/rebuildable_index.ts';
+import type { Redis } from '#infra/redis/connection.ts';
+import type { IndexEpoch } from '#infra/redis/indexes/index_epoch.ts';
+import { createRebuildableIndex } from '#infra/redis/indexes/rebuildable_index.ts';
 import { watchServerHealth } from '#infra/redis/server_health.ts';
 import { openRedis, type Runtime } from './runtime.ts';
 
@@ -88,7 +89,10 @@ export async function openStageIndex<Index>(
     [{ index: name }, whole.isWhole() ? 1 : Math.min(rebuilt, REBUILT_MAX)],
   ]);
   const stopHealth = watchServerHealth(redis, metrics);
-  runtime.onStop(async () => stopHealth());
+  runtime.onStop(async () => {
+    stopHealth();
+    whole.stop();
+  });
   runtime.parts.needs('redis', () => probe.isAlive() && whole.isReady());
   await whole.await();
   return { index, use: whole.use };

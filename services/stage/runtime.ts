@@ -2,7 +2,7 @@
 import { createProbe, monotonicMs, type ProbeTimes, wallMsOf } from '#infra/concurrency/time_limits.ts';
 import { readConfig, warnOfSettings } from '#infra/config/catalogue.ts';
 import type { Environment } from '#infra/config/environment.ts';
-import type { ProcessConfig, RedisParts } from '#infra/config/service_config.ts';
+import type { ProcessConfig, RedisParts, SecondaryRedisParts } from '#infra/config/service_config.ts';
 import { armFailpoint } from '#infra/failpoint.ts';
 import { createHttpServer, listen } from '#infra/http/http_server.ts';
 import { type KafkaSession, openKafka } from '#infra/kafka/client.ts';
@@ -12,7 +12,7 @@ import { declareTopics } from '#infra/kafka/topics.ts';
 import { createLogger, type Logger } from '#infra/log/logger.ts';
 import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
 import { followErasures } from '#infra/persons/erasure_topic.ts';
-import { createRedis, type Redis } from '#infra/redis/client.ts';
+import { createRedis, nodesOf, type Redis } from '#infra/redis/connection.ts';
 import {
   createPatientRegistry,
   createRegistry,
@@ -243,8 +243,8 @@ const CLOCK_MS_MAX = 5_000;
  * A connection to Redis that ends with the process, and whether Redis answers on it. How this host's clock stands to that of Redis
  * is measured and, where it is seconds off, logged.
  */
-export function openRedis({ logger, metrics, onStop }: Runtime, { redisUrl }: Pick<RedisParts, 'redisUrl'>) {
-  const redis = createRedis(redisUrl, logger);
+export function openRedis({ logger, metrics, onStop }: Runtime, { redisUrl, redisCluster }: RedisParts) {
+  const redis = createRedis(redisUrl, logger, redisCluster);
   const probe = watchRedis(redis, Date.now);
   const ahead = metrics.gauge(
     'svc_clock_ahead_seconds',
@@ -267,6 +267,18 @@ export function openRedis({ logger, metrics, onStop }: Runtime, { redisUrl }: Pi
     redis.disconnect();
   });
   return { redis, probe };
+}
+
+/** The connection to what senders can make grow: to a Redis of its own where one is configured, else the other one. */
+export function openSecondaryRedis(
+  { logger, onStop }: Runtime,
+  { redisSecondaryUrl }: SecondaryRedisParts,
+  redis: Redis,
+): Redis {
+  if (redisSecondaryUrl === null) return redis;
+  const secondary = createRedis(redisSecondaryUrl, logger);
+  onStop(async () => secondary.disconnect());
+  return secondary;
 }
 
 /** The table of settings, which follows its topic until the process stops. */
@@ -300,15 +312,25 @@ const ROUND_TRIP_MS_MAX = 1_000;
  * Whether Redis answers, and how this host's clock stands to that of Redis, which all processes share. It is asked for its time:
  * the state of a connection says nothing of a server that hangs.
  */
-export function watchRedis(redis: Pick<Redis, 'time'>, nowMs: () => number, times?: ProbeTimes) {
+export function watchRedis(redis: Redis, nowMs: () => number, times?: ProbeTimes) {
   let aheadMs: number | null = null;
-  const probe = createProbe(async () => {
+  const aheadOf = async (node: Pick<Redis, 'time'>): Promise<number | null> => {
     const askedMs = nowMs();
-    const [seconds = 0, micros = 0] = (await redis.time()).map(Number);
+    const [seconds = 0, micros = 0] = (await node.time()).map(Number);
     const answeredMs = nowMs();
-    if (answeredMs - askedMs > ROUND_TRIP_MS_MAX) return;
-    aheadMs = Math.round((askedMs + answeredMs) / 2 - (seconds * 1_000 + micros / 1_000));
+    if (answeredMs - askedMs > ROUND_TRIP_MS_MAX) return null;
+    return Math.round((askedMs + answeredMs) / 2 - (seconds * 1_000 + micros / 1_000));
+  };
+  const probe = createProbe(async () => {
+    // So that the nodes of a cluster are known, each of which has a part of the data and a clock.
+    if (redis.isCluster) await redis.ping();
+    const aheads = await Promise.all(nodesOf(redis, 'master').map(aheadOf));
+    const [most] = aheads.filter((ahead) => ahead !== null).sort((one, other) => Math.abs(other) - Math.abs(one));
+    aheadMs = most ?? aheadMs;
   }, times);
-  /** Milliseconds by which this host's clock is ahead, negative where it is behind; null while that is not known. */
+  /**
+   * Milliseconds by which this host's clock is ahead, negative where it is behind, of the node of a cluster that differs most; null
+   * while that is not known.
+   */
   return { ...probe, aheadMs: (): number | null => aheadMs };
 }

@@ -38,6 +38,7 @@ export const SECRET_VARIABLES: ReadonlySet<string> = new Set([
   'IDENTITY_KEY',
   'IDENTITY_SECRET',
   'KAFKA_SASL_PASSWORD',
+  'REDIS_SECONDARY_URL',
   'REDIS_URL',
   'SECRETS_KEYS',
 ]);

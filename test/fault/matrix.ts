@@ -25,6 +25,7 @@ import {
 } from './rows/parts.ts';
 import { DISK_FULL, ONE_OF_THREE_KILLED } from './rows/places.ts';
 import { POISON, POISON_EVENT } from './rows/poison.ts';
+import { REDIS_MASTERS_LOST, REDIS_SLOTS_MOVED } from './rows/redis_cluster.ts';
 import { REPLAY_MISSED } from './rows/replay.ts';
 import { IDLE_LANE } from './rows/retention.ts';
 import { TABLE_AWAY } from './rows/table_away.ts';
@@ -89,6 +90,8 @@ export const MATRIX: readonly Row[] = [
   allAtOnce(PROCESSES, MINUTES_AT_ONCE),
   OTHERS_UNDELAYED_BY_PLATFORM,
   ONE_OF_THREE_KILLED,
+  REDIS_MASTERS_LOST,
+  REDIS_SLOTS_MOVED,
   DISK_FULL,
   TOPICS_REMADE,
   PARTITIONS_ADDED,

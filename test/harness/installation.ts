@@ -1,6 +1,6 @@
 import { afterAll, inject } from 'vitest';
 import { createWarehouse } from '#infra/clickhouse/client.ts';
-import { createRedis } from '#infra/redis/client.ts';
+import { createRedis } from '#infra/redis/connection.ts';
 import { kafkaOf, quiet } from './kafka.ts';
 import type { SharedParts } from './shared_parts.ts';
 

@@ -11,7 +11,7 @@ const START_MS = 240_000;
 const STOP_MS = 60_000;
 
 /** Given for a part that a file does not need, so that it is not started; nothing listens there. */
-const NOWHERE: LocalAddresses = {
+export const NOWHERE: LocalAddresses = {
   kafkaBrokers: '127.0.0.1:1',
   registryUrl: 'http://127.0.0.1:1',
   redisUrl: 'redis://127.0.0.1:1',

@@ -1,8 +1,8 @@
-import type { Redis } from '#infra/redis/client.ts';
+import type { Redis } from '#infra/redis/connection.ts';
 
 /** A Redis whose scripts go by a clock of the test where they ask the server for the time. */
-export function redisByClock(redis: Redis, nowMs: () => number): Redis {
-  return Object.assign(Object.create(redis) as Redis, {
+export function redisByClock<T extends Redis>(redis: T, nowMs: () => number): T {
+  return Object.assign(Object.create(redis) as T, {
     async evalsha() {
       throw new Error('NOSCRIPT each of these is another script');
     },

@@ -3,8 +3,9 @@ import { MEMORY_DAYS } from '#pipelines/engage/definition_fields.ts';
 import { ADDRESS_WINDOW_S, EMAIL_WINDOW_S, type SpamCounts, TEXT_WINDOW_S } from '#pipelines/engage/spam.ts';
 import { type EngageMemory, type SeenItem, together } from '#pipelines/engage/visitor_memory.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
-import { createScript, deadlineExceeded, gather, pairsOf, type Redis, within } from '../client.ts';
-import { personsPrefix } from '../indexes/identity_index.ts';
+import { asked, createScript, deadlineExceeded, gather, pairsOf, within } from '../client.ts';
+import type { Redis } from '../connection.ts';
+import { identityKeys, separateMemory } from '../indexes/identity_keys.ts';
 
 export type Impression =
   /** `id`: the UUID under which it was shown; the same again is not counted. */
@@ -29,17 +30,17 @@ const READS_AT_ONCE = 50;
 /** Visitors of a site that wait for a call: twenty calls are not over in time. */
 const READS_WAITING_MAX = 1_000;
 
-export function createVisitorStateStore(redis: Redis) {
-  const readScript = createScript(redis, 'engage/engage_read.lua');
+/** @param index Where the index of persons is, if not in the same Redis. */
+export function createVisitorStateStore(redis: Redis, index: Redis = redis) {
   const noteScript = createScript(redis, 'engage/engage_note.lua');
-  const prefixOf = (siteId: string): string => `engage:{${siteId}}:`;
-  const ask = gather(
-    async (siteId, persons: readonly string[]) => {
-      const keys = [personsPrefix(siteId), prefixOf(siteId)];
-      return (await within(READ_MS_MAX, readScript.run(keys, persons))) as [string, ...string[][]][];
-    },
-    { questionsMax: READS_AT_ONCE, waitingMax: READS_WAITING_MAX, waitMsMax: READ_MS_MAX, deadlineExceeded },
-  );
+  const keyOf = index === redis ? sharedMemory(redis) : separateMemory;
+  const read = index === redis ? readShared(redis) : readSeparate(redis, index);
+  const ask = gather((siteId, persons: readonly string[]) => within(READ_MS_MAX, read(siteId, persons)), {
+    questionsMax: READS_AT_ONCE,
+    waitingMax: READS_WAITING_MAX,
+    waitMsMax: READ_MS_MAX,
+    deadlineExceeded,
+  });
   return {
     /** What is remembered of the person that a distinct id stands for, whatever id it was noted under. */
     async read(siteId: string, distinctId: string): Promise<EngageMemory> {
@@ -47,8 +48,42 @@ export function createVisitorStateStore(redis: Redis) {
     },
     async note(siteId: string, distinctId: string, notes: readonly Impression[], nowMs: number): Promise<void> {
       const args = notes.flatMap(argumentsOf);
-      await noteScript.run([`${prefixOf(siteId)}${basePersonId(siteId, distinctId)}`], [nowMs, TTL_S, ...args]);
+      await noteScript.run([keyOf(siteId, basePersonId(siteId, distinctId))], [nowMs, TTL_S, ...args]);
     },
+  };
+}
+
+/** For each visitor the person, then what is remembered of each who is one with them, flat. */
+type MemoryReader = (siteId: string, persons: readonly string[]) => Promise<[string, ...string[][]][]>;
+
+const sharedMemory =
+  (redis: Redis) =>
+  (siteId: string, person: string): string =>
+    `${identityKeys(redis.isCluster).memoriesOf(siteId)}${person}`;
+
+/** In one call, as both lie together. */
+function readShared(redis: Redis): MemoryReader {
+  const script = createScript(redis, 'engage/engage_read.lua');
+  const { personsOf, memoriesOf } = identityKeys(redis.isCluster);
+  return async (siteId, persons) =>
+    (await script.run([personsOf(siteId), memoriesOf(siteId)], persons)) as [string, ...string[][]][];
+}
+
+function readSeparate(redis: Redis, index: Redis): MemoryReader {
+  const script = createScript(index, 'engage/engage_groups.lua');
+  const { personsOf, indexOf } = identityKeys(index.isCluster);
+  const memoryOf = async (siteId: string, person: string): Promise<string[]> =>
+    Object.entries(await asked(redis.hgetall(separateMemory(siteId, person)))).flat();
+  return async (siteId, persons) => {
+    // Of two keys that are not there a node refuses the script while it has a part of their slot only.
+    const keys = [personsOf(siteId), ...(index.isCluster ? [indexOf(siteId)] : [])];
+    const groups = (await script.run(keys, persons)) as [string, ...string[]][];
+    return Promise.all(
+      groups.map(async ([leader, ...others], at): Promise<[string, ...string[][]]> => {
+        const base = persons[at] as string;
+        return [leader, ...(await Promise.all([base, ...others].map((person) => memoryOf(siteId, person))))];
+      }),
+    );
   };
 }
 

@@ -1,8 +1,9 @@
 // The index of event ids seen, packed into small hashes.
 
 import type { DedupKey, StoredKey } from '#pipelines/dedup/claim.ts';
-import { asked, createIndexScript, type Redis } from '../client.ts';
-import { createIndexEpoch, resumeRebuild } from './rebuildable_index.ts';
+import { asked, createIndexScript } from '../client.ts';
+import { nodesOf, type Redis } from '../connection.ts';
+import { createIndexEpoch, resumeRebuild } from './index_epoch.ts';
 
 interface ClaimOptions {
   /** How long an id stays claimed at least, in whole hours; 8 days cover reports that come up to 7 days late. */
@@ -122,11 +123,13 @@ const BUCKET_KEYS = 'd:*b:*';
 
 /** Drops the buckets that claims of another layout lie in: nobody looks there any more, and nothing sweeps them. */
 async function dropOtherBuckets(redis: Redis, prefixes: readonly string[], bucketChars: number): Promise<void> {
-  let cursor = '0';
-  do {
-    const [next, keys] = await asked(redis.scan(cursor, 'MATCH', BUCKET_KEYS, 'COUNT', KEYS_PER_SCAN));
-    const others = keys.filter((key) => prefixes.every((prefix) => key !== `${prefix}b:${key.slice(-bucketChars)}`));
-    await Promise.all(others.map((key) => asked(redis.unlink(key))));
-    cursor = next;
-  } while (cursor !== '0');
+  for (const node of nodesOf(redis, 'master')) {
+    let cursor = '0';
+    do {
+      const [next, keys] = await asked(node.scan(cursor, 'MATCH', BUCKET_KEYS, 'COUNT', KEYS_PER_SCAN));
+      const others = keys.filter((key) => prefixes.every((prefix) => key !== `${prefix}b:${key.slice(-bucketChars)}`));
+      await Promise.all(others.map((key) => asked(redis.unlink(key))));
+      cursor = next;
+    } while (cursor !== '0');
+  }
 }

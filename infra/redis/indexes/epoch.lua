@@ -1,13 +1,20 @@
 -- The life of an index. KEYS[1]: prefix of its keys. ARGV: the action, then what that takes.
 local prefix = KEYS[1]
 local EPOCH, LOCK, ATTEMPT, PASSED = prefix .. 'epoch', prefix .. 'rebuilder', prefix .. 'attempt', prefix .. 'passed'
+-- Of a cluster, those who were masters: their run ids, and what tells one life of theirs from another.
+local MASTERS = prefix .. 'masters'
 local actions = {}
 
+local function note(...)
+  redis.call('DEL', MASTERS)
+  if select('#', ...) > 0 then redis.call('HSET', MASTERS, ...) end
+end
+
 -- Answers: this server's run id, the index's epoch and the time of the last use (milliseconds), these two empty if
--- there are none, and what time it is.
+-- there are none, what time it is, and the masters that are noted.
 function actions.state()
   return { run_id(), redis.call('GET', EPOCH) or '', redis.call('GET', prefix .. 'used') or '',
-    string.format('%.0f', now_ms()) }
+    string.format('%.0f', now_ms()), redis.call('HGETALL', MASTERS) }
 end
 
 -- Renews the rebuild lock for milliseconds if it is still of this token: a server that was emptied has lost it, and with it
@@ -27,12 +34,27 @@ function actions.invalidate(token, layout)
 end
 
 -- Begins the epoch, ends the attempt that led to it and answers 1; 0 if the server on which the rebuild began, by its
--- run id, or the lock was lost meanwhile. `begun`: when it began by that server (milliseconds).
-function actions.complete(token, server, begun, layout)
+-- run id, or the lock was lost meanwhile. `begun`: when it began by that server (milliseconds). Then the masters to note.
+function actions.complete(token, server, begun, layout, ...)
   if redis.call('GET', LOCK) ~= token or run_id() ~= server then return 0 end
   mark_used(prefix, tonumber(begun))
   redis.call('SET', EPOCH, epoch_of(server, layout))
+  note(...)
   redis.call('DEL', LOCK, ATTEMPT, PASSED)
+  return 1
+end
+
+-- Notes who the masters are, while the index is whole; answers 0 where it is not.
+function actions.note(layout, ...)
+  if not is_whole(prefix, layout) then return 0 end
+  note(...)
+  return 1
+end
+
+-- Goes on with an index that was moved here whole: takes the epoch of that name for this server, of that run id, over.
+function actions.adopt(epoch, server, layout)
+  if redis.call('GET', EPOCH) ~= epoch or run_id() ~= server then return 0 end
+  redis.call('SET', EPOCH, epoch_of(server, layout))
   return 1
 end
 

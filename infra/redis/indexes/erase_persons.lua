@@ -1,10 +1,10 @@
--- KEYS[1]: prefix of the keys of the index as a whole. KEYS[2]: prefix of the site's keys in it. KEYS[3], to erase: prefix of what is remembered
--- of the site's visitors, in the same slot. ARGV[1]: JSON list of persons, who are all of whom they are one with. ARGV[2]: JSON list
--- of keyed identifiers. With '0' as ARGV[3] nothing is erased: it answers who holds each identifier, '' where nobody does. With '1'
+-- KEYS[1]: prefix of the keys of the index as a whole. KEYS[2]: prefix of the site's keys in it. KEYS[3], with '1' as ARGV[3]: prefix of what is
+-- remembered of the site's visitors, in the same slot. ARGV[1]: JSON list of persons, who are all of whom they are one with. ARGV[2]: JSON list
+-- of keyed identifiers. With '0' as ARGV[3] nothing is erased: it answers who holds each identifier, '' where nobody does. With '1' or '2'
 -- it erases what is known of these persons; it answers {'grown', others} and erases nothing where they are one with others
 -- by now, else {'erased', how many keys}. Answers 'lost' where something that was known may be missing. Keys: identity.lua.
 if not is_whole(KEYS[1]) then return 'lost' end
-local prefix, memory = KEYS[2], KEYS[3]
+local prefix, memory = KEYS[2], ARGV[3] == '1' and KEYS[3]
 local persons, nodes = cjson.decode(ARGV[1]), cjson.decode(ARGV[2])
 local erased = 0
 
@@ -39,6 +39,7 @@ for _, node in ipairs(nodes) do
 end
 for leader, _ in pairs(leaders) do delete(prefix .. 'm:' .. leader, prefix .. 'i:' .. leader, prefix .. 'x:' .. leader) end
 for _, person in ipairs(persons) do
-  delete(prefix .. 'p:' .. person, prefix .. 'w:' .. person, prefix .. 's:' .. person, memory .. person)
+  delete(prefix .. 'p:' .. person, prefix .. 'w:' .. person, prefix .. 's:' .. person)
+  if memory then delete(memory .. person) end
 end
 return { 'erased', erased }

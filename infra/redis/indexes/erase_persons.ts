@@ -1,23 +1,28 @@
-import { createIndexScript, type Redis } from '../client.ts';
-import { IDENTITY_PREFIX, personsPrefix } from './identity_index.ts';
+import { asked, createIndexScript } from '../client.ts';
+import type { Redis } from '../connection.ts';
+import { identityKeys, separateMemory } from './identity_keys.ts';
 
 /** What came of erasing persons: how many keys went, or with whom else they have become one, and nothing is erased. */
 export type IndexErased = { ok: true; keys: number } | { ok: false; others: string[] };
 
+/** Asks only, erases with what is remembered in the same Redis, or without it. */
+type Mode = '0' | '1' | '2';
+
 export type PersonIndexEraser = ReturnType<typeof createPersonIndexEraser>;
 
 /**
- * Erases persons from the identity graph, and what is remembered of surveys and banners they saw. Everything throws
+ * Erases persons from the identity graph, and what is remembered of surveys and banners they saw, which may be in another Redis. Everything throws
  * RedisUnavailableError, and IndexLostError while the graph is being made anew.
  */
-export function createPersonIndexEraser(redis: Redis) {
+export function createPersonIndexEraser(redis: Redis, secondary: Redis = redis) {
   const script = createIndexScript(redis, 'indexes/erase_persons.lua');
+  const keys = identityKeys(redis.isCluster);
   // Who only asks need not have the right to what is remembered of visitors.
-  const keysOf = (siteId: string, mode: '0' | '1'): string[] => [
-    ...[IDENTITY_PREFIX, personsPrefix(siteId)],
-    ...(mode === '1' ? [`engage:{${siteId}}:`] : []),
+  const keysOf = (siteId: string, mode: Mode): string[] => [
+    ...[keys.indexOf(siteId), keys.personsOf(siteId)],
+    ...(mode === '1' ? [keys.memoriesOf(siteId)] : []),
   ];
-  const call = (siteId: string, persons: readonly string[], nodes: readonly string[], mode: '0' | '1') =>
+  const call = (siteId: string, persons: readonly string[], nodes: readonly string[], mode: Mode) =>
     script.run(keysOf(siteId, mode), [JSON.stringify(persons), JSON.stringify(nodes), mode]);
   return {
     /** Who of a site holds each keyed identifier; null where nobody does. */
@@ -30,8 +35,15 @@ export function createPersonIndexEraser(redis: Redis) {
      * @param nodes All keyed identifiers that they were seen with.
      */
     async erase(siteId: string, persons: readonly string[], nodes: readonly string[]): Promise<IndexErased> {
-      const [outcome, found] = (await call(siteId, persons, nodes, '1')) as ['grown', string[]] | ['erased', number];
-      return outcome === 'grown' ? { ok: false, others: found } : { ok: true, keys: Number(found) };
+      const mode = secondary === redis ? '1' : '2';
+      const [outcome, found] = (await call(siteId, persons, nodes, mode)) as ['grown', string[]] | ['erased', number];
+      if (outcome === 'grown') return { ok: false, others: found };
+      let keys = Number(found);
+      if (secondary !== redis) {
+        // Last: whoever is interrupted erases both again.
+        for (const person of persons) keys += await asked(secondary.del(separateMemory(siteId, person)));
+      }
+      return { ok: true, keys };
     },
   };
 }

@@ -524,8 +524,8 @@ local function answers_to(text)
 end
 
 local sites = {}
-for site = 2, #KEYS do
-  prefix = KEYS[site]
-  sites[site - 1] = answers_to(ARGV[HEAD + site - 1])
+for site = 1, #ARGV - HEAD do
+  prefix = KEYS[site + 1]
+  sites[site] = answers_to(ARGV[HEAD + site])
 end
 return sites

@@ -1,9 +1,10 @@
-import type { Redis } from 'ioredis';
 import { type IdentityAnswer, type IdentityLookup, type SplitPlan, statedNodes } from '#pipelines/identity/identity.ts';
 import { IDENTIFIER_FIELDS, type Identifiers } from '#schemas/event.ts';
 import type { IdentityLink } from '#schemas/records.ts';
 import { createIndexScript, pairsOf } from '../client.ts';
-import { createIndexEpoch } from './rebuildable_index.ts';
+import type { Redis } from '../connection.ts';
+import { identityKeys } from './identity_keys.ts';
+import { createIndexEpoch } from './index_epoch.ts';
 
 /** Most distinct ids of one person: a shared address (of a till, of a family) joins no more people than that. */
 export const DISTINCT_IDS_PER_PERSON_MAX = 100;
@@ -37,9 +38,6 @@ export type IdentityIndex = ReturnType<typeof createIdentityStore>;
 
 /** Items of one script call at most, as every other command waits while a script runs. */
 const QUESTIONS_PER_SCRIPT = 500;
-/** Before the keys of the index, and after it a site's own in braces: what must lie in their slot begins with these too. */
-export const IDENTITY_PREFIX = 'i:';
-export const personsPrefix = (siteId: string): string => `${IDENTITY_PREFIX}{${siteId}}:`;
 const RESTORING = 1;
 const RESOLVING = 0;
 const SPLITTING = 2;
@@ -47,12 +45,14 @@ const SPLITTING = 2;
 /** An index that identity.links and events.identified can make again. */
 export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_PERSON_MAX) {
   const script = createIndexScript(redis, 'indexes/identity.lua');
-  const askSites = (calls: readonly SiteCall[], mode: number): Promise<unknown[]> =>
+  const keys = identityKeys(redis.isCluster);
+  /** Of sites in one part of the index. */
+  const askSites = (calls: readonly [SiteCall, ...SiteCall[]], mode: number): Promise<unknown[]> =>
     script.run(
-      [IDENTITY_PREFIX, ...calls.map(({ siteId }) => personsPrefix(siteId))],
+      [keys.indexOf(calls[0].siteId), ...calls.map(({ siteId }) => keys.personsOf(siteId))],
       [personsMax, mode, ...calls.map(({ questions }) => toText(questions))],
     ) as Promise<unknown[]>;
-  const resolveSite = sharedScripts((calls) => askSites(calls, RESOLVING));
+  const resolveSite = sharedScripts(keys.indexOf, (calls) => askSites(calls, RESOLVING));
   const restoreSite = (siteId: string, questions: readonly object[]) => askSites([{ siteId, questions }], RESTORING);
 
   async function resolveSome(siteId: string, questions: readonly IdentityLookup[]): Promise<IdentityAnswer[]> {
@@ -64,7 +64,7 @@ export function createIdentityStore(redis: Redis, personsMax = DISTINCT_IDS_PER_
   }
 
   return {
-    epoch: createIndexEpoch(redis, [IDENTITY_PREFIX]),
+    epoch: createIndexEpoch(redis, keys.indexes),
     async resolve(siteId: string, questions: readonly IdentityLookup[]): Promise<IdentityAnswer[]> {
       const answers: IdentityAnswer[] = [];
       for (let at = 0; at < questions.length; at += QUESTIONS_PER_SCRIPT) {
@@ -134,13 +134,16 @@ interface Waiting extends SiteCall {
 }
 
 /**
- * Sites that are asked about at the same moment share scripts: each script asks the server once whether the index is whole, which
- * costs as much as the questions of many small sites.
+ * Sites that are asked about at the same moment share scripts, those in one part of the index one: each script asks the server once
+ * whether the index is whole, which costs as much as the questions of many small sites.
  */
-function sharedScripts(run: (calls: readonly SiteCall[]) => Promise<unknown[]>) {
+function sharedScripts(
+  indexOf: (siteId: string) => string,
+  run: (calls: readonly [SiteCall, ...SiteCall[]]) => Promise<unknown[]>,
+) {
   let waiting: Waiting[] = [];
 
-  async function send(calls: readonly Waiting[]): Promise<void> {
+  async function send(calls: readonly [Waiting, ...Waiting[]]): Promise<void> {
     try {
       const answers = await run(calls);
       for (const [at, { answered }] of calls.entries()) answered(answers[at]);
@@ -152,10 +155,14 @@ function sharedScripts(run: (calls: readonly SiteCall[]) => Promise<unknown[]>) 
   function flush(): void {
     const all = waiting;
     waiting = [];
+    for (const ofIndex of Map.groupBy(all, ({ siteId }) => indexOf(siteId)).values()) sendInTurn(ofIndex);
+  }
+
+  function sendInTurn(all: readonly Waiting[]): void {
     for (let from = 0, to = 0, size = 0; from < all.length; from = to, size = 0) {
       do size += all[to++]?.questions.length ?? 0;
       while (to < all.length && size + (all[to]?.questions.length ?? 0) <= QUESTIONS_PER_SCRIPT);
-      void send(all.slice(from, to));
+      void send(all.slice(from, to) as [Waiting, ...Waiting[]]);
     }
   }
 

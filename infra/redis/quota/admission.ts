@@ -1,6 +1,7 @@
 // Rate limits and quota reservations that all edges share.
 import type { Admission, AdmissionRequest, LimitKind, RateLimits, RateVerdict } from '#pipelines/limits/rate_limits.ts';
-import { createScript, deadlineExceeded, gather, type Redis, within } from '../client.ts';
+import { createScript, deadlineExceeded, gather, within } from '../client.ts';
+import type { Redis } from '../connection.ts';
 
 /** Rate limits and reservations that all edges share. Everything throws RedisUnavailableError. */
 export type RateLimitStore = ReturnType<typeof createAdmissionStore>;
@@ -19,8 +20,8 @@ const CALL_INTERVAL_MS = 5;
 
 /**
  * One call is under way at a time, and requests that come meanwhile share the next one: at rest a request causes a call at
- * once, under load many share its cost. In a cluster a request is three parallel calls, and a request that one limit
- * refuses may count for the other.
+ * once, under load many share its cost. In a cluster that goes for each address, key and account: a request is three parallel
+ * calls, and one that a limit refuses may count for the other.
  */
 export function createAdmissionStore(redis: Redis, options: AdmissionStoreOptions) {
   const admitScript = createScript(redis, 'quota/admit.lua');
@@ -46,12 +47,14 @@ export function createAdmissionStore(redis: Redis, options: AdmissionStoreOption
   }
 
   async function admitInParts(request: AdmissionRequest): Promise<Admission> {
-    const askFor = async (part: Partial<AdmissionRequest>): Promise<Admission> =>
-      (await call([{ ...request, ...part }]))[0] as Admission;
+    const { address, key, accountId, lease } = request;
+    // Those of one key share calls as all of one server do.
+    const askFor = async (name: string | null, part: Partial<AdmissionRequest>): Promise<Admission> =>
+      name === null ? UNLIMITED : ask(name, { ...request, ...part });
     const [byAddress, byKey, month] = await Promise.all([
-      askFor({ key: null, lease: '' }),
-      askFor({ address: null, lease: '' }),
-      askFor({ address: null, key: null }),
+      askFor(options.limits.perIp > 0 && address !== null ? `address ${address}` : null, { key: null, lease: '' }),
+      askFor(key === null ? null : `key ${key}`, { address: null, lease: '' }),
+      askFor(lease === '' ? null : `account ${accountId}`, { address: null, key: null }),
     ]);
     const limited = [byAddress, byKey].find(({ verdict }) => !verdict.ok);
     if (limited === undefined) return { ...month, verdict: nearer(byAddress, byKey) };
@@ -75,6 +78,9 @@ export function createAdmissionStore(redis: Redis, options: AdmissionStoreOption
       )) as number,
   };
 }
+
+/** Of what is not counted. */
+const UNLIMITED: Admission = { verdict: { ok: true, rate: null }, granted: null, known: 0 };
 
 function nearer(a: Admission, b: Admission): RateVerdict {
   const rates = [a.verdict.rate, b.verdict.rate].filter((rate) => rate !== null);
@@ -138,3 +144,5 @@ export const LEASES_KEY = 'q:{edges}leases';
 export const CHECKPOINTS_KEY = 'q:{edges}checkpoints';
 /** The generation of each partition's counters. */
 export const GENERATIONS_KEY = 'q:{edges}generations';
+/** The masters of a cluster that the counters lie on. */
+export const MASTERS_KEY = 'q:{edges}masters';

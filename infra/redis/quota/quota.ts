@@ -9,8 +9,10 @@ import {
   type SettledUsage,
   type Settlement,
 } from '#pipelines/quota/settle.ts';
-import { asked, createScript, type Redis } from '../client.ts';
-import { CHECKPOINTS_KEY, GENERATIONS_KEY, LEASES_KEY, MONTH_TTL_S, quotaKey } from './admission.ts';
+import { asked, createScript } from '../client.ts';
+import { readMasters } from '../cluster_masters.ts';
+import type { Redis } from '../connection.ts';
+import { CHECKPOINTS_KEY, GENERATIONS_KEY, LEASES_KEY, MASTERS_KEY, MONTH_TTL_S, quotaKey } from './admission.ts';
 
 /** Months of accounts that Redis is asked about at once: it answers so many within the time that one command may take. */
 const MONTHS_AT_ONCE = 500;
@@ -26,8 +28,15 @@ export function createQuotaStore(redis: Redis): QuotaStore {
   const releaseScript = createScript(redis, 'quota/release.lua');
   const dropScript = createScript(redis, 'quota/drop_reservations.lua');
   const leaseScript = createScript(redis, 'quota/lease.lua');
+  const mastersScript = createScript(redis, 'quota/masters.lua');
   const releaseExpiredLease = async ({ accountId, month }: AccountMonth, lease: string): Promise<number> =>
     (await releaseScript.run([quotaKey(accountId, month)], [lease, -1])) as number;
+  /** A server has lost the checkpoint where it lost a month's last writes; a node of a cluster need not have it. */
+  async function noteMasters(): Promise<void> {
+    const lives = [...(await readMasters(redis)).values()].flatMap((master) => [master.runId, master.formerStreamId]);
+    await mastersScript.run([MASTERS_KEY, GENERATIONS_KEY], lives);
+  }
+
   return {
     async settle(settlement, known) {
       const key = quotaKey(settlement.accountId, settlement.month);
@@ -44,6 +53,7 @@ export function createQuotaStore(redis: Redis): QuotaStore {
       );
     },
     async checkpoints() {
+      if (redis.isCluster) await noteMasters();
       const generations = await asked(redis.hgetall(GENERATIONS_KEY));
       const checkpoints = await asked(redis.hgetall(CHECKPOINTS_KEY));
       return new Map(

@@ -1,5 +1,5 @@
 import { createLogger } from '#infra/log/logger.ts';
-import { createRedis } from '#infra/redis/client.ts';
+import { createRedis } from '#infra/redis/connection.ts';
 import { createVisitorStateStore } from '#infra/redis/engage/engage.ts';
 import { measureEdge } from '../edge/bench.ts';
 import { type Preparation, withEdgeParts } from '../edge_alone.ts';

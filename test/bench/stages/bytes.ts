@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createLogger } from '#infra/log/logger.ts';
-import { createRedis } from '#infra/redis/client.ts';
+import { createRedis } from '#infra/redis/connection.ts';
 import { filesBelow } from '#test/harness/byte_search.ts';
 import type { EdgeAlone } from '../edge_alone.ts';
 import { one } from '../warehouse_alone.ts';

@@ -14,7 +14,7 @@ import { readServerHealth } from '#infra/clickhouse/server_health.ts';
 import { partsConfig } from '#infra/config/service_config.ts';
 import { createKafka, type Kafka } from '#infra/kafka/client.ts';
 import { explicitPartitioner, openFencedProducer } from '#infra/kafka/producers.ts';
-import { createRedis } from '#infra/redis/client.ts';
+import { createRedis } from '#infra/redis/connection.ts';
 import { loginsOf } from '#services/local/parts/clickhouse/users.ts';
 import { processEnvironment } from '#services/local/start/processes.ts';
 import { quiet } from '#test/harness/kafka.ts';

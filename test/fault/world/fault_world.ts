@@ -9,6 +9,7 @@ import { controlSpec, deliverySpecs, processSpecs } from '#services/local/start/
 import type { ProcessSpec } from '#services/local/start/supervisor.ts';
 import { provision } from '#services/stage/provision.ts';
 import { discard } from '#test/harness/parts.ts';
+import type { RedisCluster } from '#test/harness/redis_cluster.ts';
 import { type ClickhouseProxy, startClickhouseProxy } from './clickhouse_proxy.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import type { Platforms } from './platforms.ts';
@@ -28,6 +29,8 @@ export interface World {
   eventPartitions: number;
   /** Where the cluster is not one of the parts. */
   brokers?: LocalPart[];
+  /** Where Redis is a cluster. */
+  redis?: RedisCluster;
   /** Where the broker's folder is on a disk of its own. */
   disk?: SmallDisk;
   /** Where destinations' platforms are elsewhere for all sites. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { startRedisCluster } from '#test/harness/redis_cluster.ts';
 import { logTails } from '#test/harness/service.ts';
 import { startWorld, type World, type WorldOptions } from './fault_world.ts';
 import { platformEnvironment, startPlatforms, stopPlatforms } from './platforms.ts';
@@ -6,7 +7,7 @@ import { mountSmallDisk, type SmallDisk } from './small_disk.ts';
 import { startThreeBrokers } from './three_brokers.ts';
 
 /** Which kind of world a row needs. Most share the first. */
-export type PlaceKind = 'one_broker' | 'growing' | 'own_platforms' | 'three_brokers' | 'small_disk';
+export type PlaceKind = 'one_broker' | 'growing' | 'own_platforms' | 'three_brokers' | 'redis_cluster' | 'small_disk';
 
 /** A world with what is special about it. */
 export interface Place {
@@ -25,6 +26,8 @@ export function openPlace(kind: PlaceKind, dataDir: string, say: (line: string) 
       return ownPlatforms(dataDir, say);
     case 'three_brokers':
       return threeBrokers(dataDir, say);
+    case 'redis_cluster':
+      return redisCluster(dataDir, say);
     case 'small_disk':
       return smallDisk(dataDir, say);
   }
@@ -77,6 +80,21 @@ async function threeBrokers(dataDir: string, say: (line: string) => void): Promi
     return { world: { ...world, brokers }, close };
   } catch (error) {
     await stopBrokers();
+    throw error;
+  }
+}
+
+async function redisCluster(dataDir: string, say: (line: string) => void): Promise<Place> {
+  const redis = await startRedisCluster(join(dataDir, 'redis_cluster'));
+  try {
+    const world = await start({ dataDir, onProgress: say, external: { redisUrl: redis.url } });
+    const close = async (): Promise<void> => {
+      await world.stop();
+      await redis.stop();
+    };
+    return { world: { ...world, redis }, close };
+  } catch (error) {
+    await redis.stop();
     throw error;
   }
 }

@@ -211,6 +211,19 @@ export const SUITES = {
       },
     ],
   ],
+  cluster: [
+    [
+      {
+        name: 'cluster-stores',
+        include: ['test/integration/redis/*.test.ts'],
+        globalSetup: ['test/harness/redis_cluster_setup.ts'],
+        ...WITH_PARTS,
+        ...ONE_BY_ONE,
+        ...ALONE,
+      },
+    ],
+    [{ name: 'cluster', include: ['test/cluster/**/*.test.ts'], ...WITH_PARTS, ...ONE_BY_ONE, ...ALONE }],
+  ],
   perf: [
     [
       {

@@ -1,11 +1,13 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createDedupIndex, type DedupIndex } from '#infra/redis/indexes/dedup_index.ts';
 import { BUCKET_CHARS, claim, claimStoreSuite, DAY_MS, timedClaims, WINDOW_MS } from '#test/contract/claims/suite.ts';
-import { beginIncarnation, useRedis } from '#test/harness/redis.ts';
+import { beginIncarnation, onCluster, useRedis } from '#test/harness/redis.ts';
 import { redisByClock } from '#test/harness/redis_clock.ts';
 
 const redis = useRedis();
-const OPTIONS = { windowMs: WINDOW_MS, bucketChars: BUCKET_CHARS, cluster: false };
+const OPTIONS = { windowMs: WINDOW_MS, bucketChars: BUCKET_CHARS, cluster: onCluster() };
+/** A single server may hold claims as a cluster does, and a cluster those only. */
+const LAYOUTS = onCluster() ? [true] : [false, true];
 /** Every bucket is swept once in this time. */
 const ROUND_MS = WINDOW_MS / 4;
 const NOW_MS = Date.UTC(2026, 9, 1);
@@ -25,8 +27,9 @@ function create(cluster: boolean) {
   });
 }
 
-claimStoreSuite('claims in Redis', () => create(false));
-claimStoreSuite('claims in Redis, cut for a cluster', () => create(true));
+for (const cluster of LAYOUTS) {
+  claimStoreSuite(`claims in Redis${cluster ? ', cut for a cluster' : ''}`, () => create(cluster));
+}
 
 /** A store in a Redis that holds nothing else. */
 async function alone(options: Partial<typeof OPTIONS> = {}): Promise<DedupIndex> {
@@ -46,7 +49,7 @@ async function aloneAt(nowMs: () => number, options: Partial<typeof OPTIONS> = {
 
 const some = (count: number, name: string) => Array.from({ length: count }, (_, at) => claim(`${name}-${at}`, at));
 
-for (const cluster of [false, true]) {
+for (const cluster of LAYOUTS) {
   test(`old claims are dropped in a round of calls, those that count are kept${cluster ? ', in a cluster' : ''}`, async () => {
     let nowMs = NOW_MS;
     const store = await aloneAt(() => nowMs, { cluster });
@@ -68,44 +71,47 @@ for (const cluster of [false, true]) {
   });
 }
 
-test('a call sweeps no more buckets than it has claims for, and the calls after it go on from there', async () => {
-  let nowMs = NOW_MS;
-  const store = await aloneAt(() => nowMs);
-  await store.claim(some(1_000, 'old'));
-  nowMs += 2 * WINDOW_MS;
-  const left: number[] = [];
-  for (let call = 0; call < 3; call++) {
-    await store.claim([]);
-    left.push(await buckets());
-  }
-  const begun = left[0] ?? 0;
-  expect(begun).toBeGreaterThan(800);
-  expect(left.every((count, at) => count >= begun - at * 4)).toBe(true);
-  for (let call = 0; call < 1_024; call++) await store.claim([]);
-  expect(await held()).toBe(0);
-});
-
-test('sweeping goes on after the window was made longer or shorter', async () => {
-  for (const [before, after] of [
-    [WINDOW_MS, 4 * WINDOW_MS],
-    [4 * WINDOW_MS, WINDOW_MS],
-  ] as const) {
+// A cluster sweeps the shards in which something is claimed.
+if (!onCluster()) {
+  test('a call sweeps no more buckets than it has claims for, and the calls after it go on from there', async () => {
     let nowMs = NOW_MS;
-    const first = await aloneAt(() => nowMs, { windowMs: before });
-    await first.claim(some(200, 'old'));
-    const store = createDedupIndex(
-      redisByClock(redis(), () => nowMs),
-      { ...OPTIONS, windowMs: after },
-    );
-    await beginIncarnation(store.epoch);
-    const beginMs = NOW_MS + after + DAY_MS;
-    for (let call = 0; call <= 1_100; call++) {
-      nowMs = beginMs + Math.round((call * after) / 4_000);
+    const store = await aloneAt(() => nowMs);
+    await store.claim(some(1_000, 'old'));
+    nowMs += 2 * WINDOW_MS;
+    const left: number[] = [];
+    for (let call = 0; call < 3; call++) {
       await store.claim([]);
+      left.push(await buckets());
     }
+    const begun = left[0] ?? 0;
+    expect(begun).toBeGreaterThan(800);
+    expect(left.every((count, at) => count >= begun - at * 4)).toBe(true);
+    for (let call = 0; call < 1_024; call++) await store.claim([]);
     expect(await held()).toBe(0);
-  }
-});
+  });
+
+  test('sweeping goes on after the window was made longer or shorter', async () => {
+    for (const [before, after] of [
+      [WINDOW_MS, 4 * WINDOW_MS],
+      [4 * WINDOW_MS, WINDOW_MS],
+    ] as const) {
+      let nowMs = NOW_MS;
+      const first = await aloneAt(() => nowMs, { windowMs: before });
+      await first.claim(some(200, 'old'));
+      const store = createDedupIndex(
+        redisByClock(redis(), () => nowMs),
+        { ...OPTIONS, windowMs: after },
+      );
+      await beginIncarnation(store.epoch);
+      const beginMs = NOW_MS + after + DAY_MS;
+      for (let call = 0; call <= 1_100; call++) {
+        nowMs = beginMs + Math.round((call * after) / 4_000);
+        await store.claim([]);
+      }
+      expect(await held()).toBe(0);
+    }
+  });
+}
 
 test('a host 9 days ahead or behind claims and sweeps as the others do', { timeout: 60_000 }, async () => {
   for (const days of [9, -9]) {
@@ -170,14 +176,15 @@ test('claims made by another layout count as lost, all of them, and go when they
 test('claims whose epoch tells no layout are not trusted, and stay where they are until they are made again', async () => {
   const before = await alone();
   await before.claim(some(200, 'id'));
-  const [runId = ''] = ((await redis().get('d:epoch')) ?? '').split(' ');
-  await redis().set('d:epoch', runId);
+  const epoch = onCluster() ? `d:{${claim('id-1', 9).bucket.charAt(0)}}:epoch` : 'd:epoch';
+  const [runId = ''] = ((await redis().get(epoch)) ?? '').split(' ');
+  await redis().set(epoch, runId);
   const store = createDedupIndex(redis(), OPTIONS);
   await expect(store.claim([claim('id-1', 9)])).rejects.toMatchObject({ code: 'index_lost' });
   expect(await store.epoch.state()).toMatchObject({ kind: 'lost', sinceMs: null });
   await store.epoch.take('test', 5_000);
   await store.epoch.invalidate('test');
-  expect(await redis().get('d:epoch')).toBeNull();
+  expect(await redis().get(epoch)).toBeNull();
   await store.epoch.release('test');
   await store.attempt();
   await beginIncarnation(store.epoch);
@@ -185,7 +192,7 @@ test('claims whose epoch tells no layout are not trusted, and stay where they ar
 });
 
 test('an attempt is gone on with while everything it restored is there, by the same layout', async () => {
-  for (const cluster of [false, true]) {
+  for (const cluster of LAYOUTS) {
     await redis().flushdb();
     const store = createDedupIndex(redis(), { ...OPTIONS, cluster });
     const first = await store.attempt();
@@ -208,10 +215,8 @@ test('an attempt is gone on with while everything it restored is there, by the s
 });
 
 test('an attempt inherits nothing from one before, wherever the process that begins it dies', async () => {
-  for (const [cluster, step] of [
-    [false, 1],
-    [true, 29],
-  ] as const) {
+  for (const cluster of LAYOUTS) {
+    const step = cluster ? 29 : 1;
     const store = createDedupIndex(redis(), { ...OPTIONS, cluster });
     const changed = { ...OPTIONS, cluster, bucketChars: BUCKET_CHARS + 1 };
     for (const next of [store, createDedupIndex(redis(), changed)]) {

@@ -2,15 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { createRedis } from '#infra/redis/client.ts';
+import { createRedis } from '#infra/redis/connection.ts';
 import { createEngageGuard, createVisitorStateStore } from '#infra/redis/engage/engage.ts';
+import { createPersonIndexEraser } from '#infra/redis/indexes/erase_persons.ts';
 import { createIdentityStore } from '#infra/redis/indexes/identity_index.ts';
+import { identityKeys } from '#infra/redis/indexes/identity_keys.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { question } from '#test/contract/identity/questions.ts';
 import { quiet } from '#test/harness/kafka.ts';
-import { beginIncarnation, useRedis } from '#test/harness/redis.ts';
+import { beginIncarnation, onCluster, useRedis } from '#test/harness/redis.ts';
 
 const redis = useRedis();
+const separate = useRedis();
 const NAME = 'survey:nps';
 
 test('what was shown counts once under one id, also where another was shown meanwhile, and with when it was last', async () => {
@@ -54,7 +57,7 @@ test('of one thing no more than the last eight ids are kept', async () => {
 test('it is forgotten after half a year, and holds no id of the visitor', async () => {
   const site = randomUUID();
   await createVisitorStateStore(redis()).note(site, 'visitor-with-a-name', [{ kind: 'shown', name: NAME, id: 'a' }], 1);
-  const keys = await redis().keys(`engage:{${site}}:*`);
+  const keys = await redis().keys(`${identityKeys(onCluster()).memoriesOf(site)}*`);
   expect(keys).toHaveLength(1);
   expect(keys[0]).not.toContain('visitor-with-a-name');
   expect(await redis().ttl(keys[0] ?? '')).toBeGreaterThan(179 * 86_400);
@@ -155,4 +158,24 @@ test('a Redis that is away is told', async () => {
   await expect(createVisitorStateStore(away).read('shop', 'v')).rejects.toMatchObject({ code: 'redis_unavailable' });
   await expect(createEngageGuard(away).count(submission())).rejects.toMatchObject({ code: 'redis_unavailable' });
   away.disconnect();
+});
+
+test('what visitors saw may be in another Redis than who they are, and is erased there', async () => {
+  const store = createIdentityStore(redis());
+  await beginIncarnation(store.epoch);
+  const [site, memory] = [randomUUID(), createVisitorStateStore(separate(), redis())];
+  const persons = ['laptop', 'phone'].map((id) => basePersonId(site, id));
+  await store.resolve(
+    site,
+    persons.map((person) => question(site, person, { nodes: ['theirs'] })),
+  );
+  await memory.note(site, 'laptop', [{ kind: 'shown', name: NAME, id: 'a' }], 10);
+  await memory.note(site, 'phone', [{ kind: 'shown', name: NAME, id: 'b' }], 20);
+  for (const visitor of ['laptop', 'phone']) {
+    expect((await memory.read(site, visitor)).seen.get(NAME)).toMatchObject({ times: 2, lastMs: 20 });
+  }
+  expect((await memory.read(site, 'stranger')).seen.size).toBe(0);
+  const erased = await createPersonIndexEraser(redis(), separate()).erase(site, persons, ['theirs']);
+  expect(erased).toMatchObject({ ok: true });
+  expect(await separate().keys(`engage:{${site}}:*`)).toEqual([]);
 });

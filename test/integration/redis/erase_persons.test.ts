@@ -3,16 +3,18 @@ import { expect, test } from 'vitest';
 import { createVisitorStateStore } from '#infra/redis/engage/engage.ts';
 import { createPersonIndexEraser } from '#infra/redis/indexes/erase_persons.ts';
 import { createIdentityStore } from '#infra/redis/indexes/identity_index.ts';
+import { identityKeys } from '#infra/redis/indexes/identity_keys.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { NO_IDENTIFIERS, question } from '#test/contract/identity/questions.ts';
-import { beginIncarnation, useRedis } from '#test/harness/redis.ts';
+import { beginIncarnation, onCluster, useRedis } from '#test/harness/redis.ts';
 
 const redis = useRedis();
 
-const keysOf = async (site: string): Promise<string[]> =>
-  [...(await redis().keys(`i:{${site}}:*`)), ...(await redis().keys(`engage:{${site}}:*`))].filter(
-    (key) => !key.endsWith(':v'),
-  );
+async function keysOf(site: string): Promise<string[]> {
+  const { personsOf, memoriesOf } = identityKeys(onCluster());
+  const keys = [...(await redis().keys(`${personsOf(site)}*`)), ...(await redis().keys(`${memoriesOf(site)}*`))];
+  return keys.filter((key) => !key.endsWith(':v'));
+}
 
 test('nothing of erased persons is left, what others have stays, and who has become one with others is not erased', async () => {
   const store = createIdentityStore(redis());

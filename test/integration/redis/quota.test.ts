@@ -1,7 +1,7 @@
 import { createAdmissionStore, quotaKey } from '#infra/redis/quota/admission.ts';
 import { createQuotaStore } from '#infra/redis/quota/quota.ts';
 import { quotaStoreSuite } from '#test/contract/quota/suite.ts';
-import { useRedis } from '#test/harness/redis.ts';
+import { onCluster, useRedis } from '#test/harness/redis.ts';
 
 const redis = useRedis();
 
@@ -14,7 +14,7 @@ quotaStoreSuite(
     async reserve(accountId, month, lease, events) {
       const store = createAdmissionStore(redis(), {
         limits: UNLIMITED,
-        cluster: false,
+        cluster: onCluster(),
         checkpointsWanted: 0,
         deadlineMs: 1_000,
       });

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createRedis } from '#infra/redis/client.ts';
+import { createRedis } from '#infra/redis/connection.ts';
 import { createSharedAnswers } from '#infra/redis/query_cache.ts';
 import { createQueryAnswers } from '#services/control/queries/answers.ts';
 import { quiet } from '#test/harness/kafka.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createClient } from '@clickhouse/client';
 import { Kafka, logLevel } from 'kafkajs';
-import { createRedis } from '#infra/redis/client.ts';
+import { createRedis } from '#infra/redis/connection.ts';
 import type { LocalAddresses } from '#services/local/parts/parts.ts';
 import { quiet } from '#test/harness/kafka.ts';
 

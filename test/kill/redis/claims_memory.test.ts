@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
-import { createRedis, type Redis } from '#infra/redis/client.ts';
+import { createRedis, type Redis } from '#infra/redis/connection.ts';
 import { createDedupIndex } from '#infra/redis/indexes/dedup_index.ts';
 import { dedupKey } from '#pipelines/dedup/claim.ts';
 import { quiet } from '#test/harness/kafka.ts';

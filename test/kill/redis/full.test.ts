@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createRedis } from '#infra/redis/client.ts';
+import { createRedis } from '#infra/redis/connection.ts';
 import { createDedupIndex } from '#infra/redis/indexes/dedup_index.ts';
 import { BUCKET_CHARS, claim, WINDOW_MS } from '#test/contract/claims/suite.ts';
 import { quiet } from '#test/harness/kafka.ts';

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { asked, createRedis } from '#infra/redis/client.ts';
+import { asked } from '#infra/redis/client.ts';
+import { createRedis } from '#infra/redis/connection.ts';
 import { createDedupIndex } from '#infra/redis/indexes/dedup_index.ts';
 import { createIdentityStore } from '#infra/redis/indexes/identity_index.ts';
 import { BUCKET_CHARS, claim, WINDOW_MS } from '#test/contract/claims/suite.ts';

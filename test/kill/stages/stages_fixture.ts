@@ -10,7 +10,7 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { partsConfig } from '#infra/config/service_config.ts';
 import { type KafkaSession, openKafka } from '#infra/kafka/client.ts';
 import { explicitPartitioner } from '#infra/kafka/producers.ts';
-import { createRedis, type Redis } from '#infra/redis/client.ts';
+import { createRedis, type Redis } from '#infra/redis/connection.ts';
 import { createRegistry, type Registry } from '#infra/registry/schema_registry.ts';
 import { type LocalParts, startParts } from '#services/local/parts/parts.ts';
 import { serviceEnvironment } from '#services/local/start/config.ts';

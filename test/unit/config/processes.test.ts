@@ -87,7 +87,7 @@ test('the edge says all its faults at once, and no value', () => {
     'KAFKA_SESSION_TIMEOUT_MS must be a whole number from 6000 to 300000',
     'LOG_LEVEL must be trace, debug, info, warn, error, fatal or silent',
     'RATE_LIMIT_IP_EXEMPT must be IP addresses and CIDR ranges, separated by commas',
-    'REDIS_URL must be a redis:// or rediss:// URL',
+    'REDIS_URL must be a redis://, rediss:// or redis+sentinel:// URL',
   ]);
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createLogger } from '#infra/log/logger.ts';
-import type { Redis } from '#infra/redis/client.ts';
+import type { Redis } from '#infra/redis/connection.ts';
 import { createInventoryMemory, INVENTORY_PAGES_MAX } from '#infra/redis/inventory.ts';
 
 const SILENT = createLogger('test', 'silent');

@@ -55,13 +55,15 @@ test('the commands of Redis are those that its scripts and stores use', () => {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(?:ts|lua)$/.test(name));
   const sources = names.map((name) => readFileSync(new URL(name, folder), 'utf8'));
   const used = sources.flatMap((text) =>
-    [...text.matchAll(/\bredis\.(?:call\('([A-Z]+)'|(?!call\b|on\b|status\b)([a-z]+)\()/g)].map(([, script, command]) =>
-      (script ?? command ?? '').toLowerCase(),
-    ),
+    [
+      ...text.matchAll(
+        /\b(?:redis|node)\.(?:call\('([A-Z]+)'|(?!call\b|on\b|nodes\b|disconnect\b|cluster\b)([a-z]+)\()/g,
+      ),
+    ].map(([, script, command]) => (script ?? command ?? '').toLowerCase()),
   );
   const granted = USERS.flatMap(({ rights }) => rights.redis?.commands ?? []);
-  // Of the client itself, and of databases beside the first one.
-  const ofClient = ['ping', 'select'];
+  // Of the client itself, of databases beside the first one, and of clusters.
+  const ofClient = ['select', ...REDIS_COMMANDS.filter((command) => /^(?:asking|cluster|read)/.test(command))];
   expect([...new Set([...granted, ...REDIS_COMMANDS])].sort()).toEqual([...new Set([...used, ...ofClient])].sort());
 });
 

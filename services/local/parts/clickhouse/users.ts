@@ -16,6 +16,7 @@ import {
   SQL_VIEWS,
   sqlGrants,
 } from '#infra/clickhouse/analyst_rights.ts';
+import { readRedisAddress } from '#infra/redis/address.ts';
 import { clickhouseUsers, processUsers } from '#infra/rights/process_rights.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import type { LocalAddresses } from '../parts.ts';
@@ -153,9 +154,8 @@ export const listenersPath = (dataDir: string): string => join(dataDir, 'kafka',
 
 /** An address has the password of the data folder's part only where it is that part's. */
 export function loginsOf(dataDir: string, addresses: Omit<LocalAddresses, 'registryUrl'>): ProcessLogins {
-  const ofUrl = (part: 'redis' | 'clickhouse', url: string): Passwords | null => {
+  const of = (part: 'redis' | 'clickhouse', password = ''): Passwords | null => {
     const passwords = readPasswords(credentialsPath(dataDir, part));
-    const { password } = new URL(url);
     return password !== '' && password === passwords[SERVICE_USER] ? passwords : null;
   };
   const path = listenersPath(dataDir);
@@ -165,7 +165,7 @@ export function loginsOf(dataDir: string, addresses: Omit<LocalAddresses, 'regis
     kafka: isOwn
       ? { brokers: listeners.saslBrokers, passwords: readPasswords(credentialsPath(dataDir, 'kafka')) }
       : null,
-    redis: ofUrl('redis', addresses.redisUrl),
-    clickhouse: ofUrl('clickhouse', addresses.clickhouseUrl),
+    redis: of('redis', readRedisAddress(addresses.redisUrl).password),
+    clickhouse: of('clickhouse', new URL(addresses.clickhouseUrl).password),
   };
 }

@@ -1,0 +1,213 @@
+// One life of an index in Redis: its epoch, its lock, and how far a rebuild has come.
+
+import { randomUUID } from 'node:crypto';
+import { asked, createIndexScript, IndexLostError, pairsOf } from '../client.ts';
+import { type ClusterMaster, type ClusterMasters, readMasters } from '../cluster_masters.ts';
+import type { Redis } from '../connection.ts';
+
+interface IndexServer {
+  runId: string;
+  nowMs: number;
+}
+
+/** A shard of the index whose slot was moved whole to another node, which names itself in its epoch next. */
+interface MovedShard {
+  prefix: string;
+  epoch: string;
+  runId: string;
+}
+
+type IndexState = { kind: 'whole' } | { kind: 'moved'; moved: MovedShard[] } | IncompleteIndex;
+
+/** `sinceMs`: what was written before that time is there, what was written later may be lost; null: everything is lost. */
+export interface IncompleteIndex {
+  kind: 'lost';
+  sinceMs: number | null;
+  servers: IndexServer[];
+}
+
+/**
+ * One life of an index in Redis. The epoch is written beside the index when that is made, and names the server process;
+ * the scripts that use the index compare the two in the same call. A server that kept its data over a restart, or took over
+ * from another, may lack only the last writes, so the time of the last use says from when on to rebuild.
+ *
+ * In a cluster the masters are noted beside each epoch. A shard that is found on another node than its epoch names was moved
+ * there whole where all who were masters then are masters in the same life now. Otherwise a node that took over or
+ * was restarted with its own data lacks the last writes; of whatever else happened everything counts as lost.
+ */
+export type IndexEpoch = ReturnType<typeof createIndexEpoch>;
+
+type StateAnswer = [runId: string, epoch: string, used: string, now: string, noted: string[]];
+
+/** What may be missing of a shard; a number: what was written from then on. */
+type ShardLoss = 'whole' | 'moved' | 'all' | number;
+
+function lossOf([runId, epoch, used, , noted]: StateAnswer, layout: string, masters: ClusterMasters | null): ShardLoss {
+  if (epoch === epochOf(runId, layout)) return 'whole';
+  const [writer = '', ...madeBy] = epoch.split(' ');
+  if (writer === '' || used === '' || madeBy.join(' ') !== layout) return 'all';
+  if (masters === null) return Number(used);
+  const then = mastersOf(noted);
+  if (masters.has(writer)) {
+    const isUnchanged = [...then.values()].every((master) => isSameLife(master, masters.get(master.runId)));
+    return then.has(writer) && then.has(runId) && isUnchanged ? 'moved' : 'all';
+  }
+  const [before, owner] = [then.get(writer), masters.get(runId)];
+  if (before === undefined || owner === undefined) return 'all';
+  return owner.nodeId === before.nodeId || owner.formerStreamId === before.streamId ? Number(used) : 'all';
+}
+
+function isSameLife(before: ClusterMaster, now: ClusterMaster | undefined): boolean {
+  return now !== undefined && now.nodeId === before.nodeId && now.formerStreamId === before.formerStreamId;
+}
+
+function epochOf(runId: string, layout: string): string {
+  return layout === '' ? runId : `${runId} ${layout}`;
+}
+
+/** As they are noted: each run id, then the rest in one text. */
+function notesOf(masters: ClusterMasters): string[] {
+  return [...masters.values()]
+    .sort((one, other) => (one.runId < other.runId ? -1 : 1))
+    .flatMap(({ runId, nodeId, streamId, formerStreamId }) => [runId, `${nodeId} ${streamId} ${formerStreamId}`]);
+}
+
+function mastersOf(noted: readonly string[]): ClusterMasters {
+  return new Map(
+    pairsOf(noted).map(([runId, text]) => {
+      const [nodeId = '', streamId = '', formerStreamId = ''] = text.split(' ');
+      return [runId, { runId, nodeId, streamId, formerStreamId }];
+    }),
+  );
+}
+
+function createEpochScript(redis: Redis) {
+  const script = createIndexScript(redis, 'indexes/epoch.lua');
+  return (prefix: string, action: string, ...args: (string | number)[]) => script.run([prefix], [action, ...args]);
+}
+
+/**
+ * The epoch of an index whose keys begin with one of the prefixes; in a cluster each prefix lies on a node of its own.
+ * `layout`, without spaces, names what decides where things are found: under another one the whole index counts as lost.
+ */
+export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layout = '') {
+  const run = createEpochScript(redis);
+  const mastersNow = async (): Promise<ClusterMasters | null> => (redis.isCluster ? readMasters(redis) : null);
+  let notedLast = '';
+  return {
+    async state(): Promise<IndexState> {
+      const found = (await Promise.all(prefixes.map((prefix) => run(prefix, 'state')))) as StateAnswer[];
+      if (found.every(([runId, epoch]) => epoch === epochOf(runId, layout))) return { kind: 'whole' };
+      // Afterwards: who is a master now has been one all the time.
+      const masters = await mastersNow();
+      const losses = found.map((answer) => lossOf(answer, layout, masters));
+      if (losses.every((loss) => loss === 'whole' || loss === 'moved')) {
+        return {
+          kind: 'moved',
+          moved: found.flatMap(([runId, epoch], at) =>
+            losses[at] === 'moved' ? [{ prefix: prefixes[at] ?? '', epoch, runId }] : [],
+          ),
+        };
+      }
+      const since = losses.filter((loss) => typeof loss === 'number');
+      return {
+        kind: 'lost',
+        sinceMs: losses.includes('all') ? null : Math.min(...since),
+        servers: found.map(([runId, , , now]) => ({ runId, nowMs: Number(now) })),
+      };
+    },
+    /** Goes on with shards that were moved to other nodes; one that has changed since is left to the next look. */
+    async adopt({ moved }: Extract<IndexState, { kind: 'moved' }>): Promise<void> {
+      await Promise.all(moved.map(({ prefix, epoch, runId }) => run(prefix, 'adopt', epoch, runId, layout)));
+    },
+    /** Notes who the masters of a cluster are, in each shard that is whole: it may be moved to one that joined. */
+    async noteMasters(): Promise<void> {
+      const notes = notesOf((await mastersNow()) ?? new Map());
+      const text = notes.join(' ');
+      if (text === notedLast) return;
+      const answers = await Promise.all(prefixes.map((prefix) => run(prefix, 'note', layout, ...notes)));
+      if (answers.every((answer) => answer === 1)) notedLast = text;
+    },
+    /** Takes the rebuild lock, for `forMs` milliseconds. False if another process has it. */
+    async take(token: string, forMs: number): Promise<boolean> {
+      for (const prefix of prefixes) {
+        if ((await asked(redis.set(lockOf(prefix), token, 'PX', forMs, 'NX'))) === null) return false;
+      }
+      return true;
+    },
+    /** With the lock held: ends an epoch of another layout, so that no process uses that any more. */
+    async invalidate(token: string): Promise<void> {
+      for (const prefix of prefixes) await run(prefix, 'invalidate', token, layout);
+    },
+    /** Renews the lock if it is still held. */
+    async keep(token: string, forMs: number): Promise<void> {
+      for (const prefix of prefixes) await run(prefix, 'keep', token, forMs);
+    },
+    /**
+     * Begins the epoch, on the servers that were there when the rebuild began. False if the lock or the server was lost
+     * since: the index is to be rebuilt again.
+     */
+    async complete(token: string, servers: readonly IndexServer[]): Promise<boolean> {
+      const notes = notesOf((await mastersNow()) ?? new Map());
+      for (const [at, prefix] of prefixes.entries()) {
+        const { runId, nowMs } = servers[at] ?? { runId: '', nowMs: 0 };
+        if ((await run(prefix, 'complete', token, runId, nowMs, layout, ...notes)) !== 1) return false;
+      }
+      return true;
+    },
+    async release(token: string): Promise<void> {
+      for (const prefix of prefixes) {
+        if ((await asked(redis.get(lockOf(prefix)))) === token) await asked(redis.del(lockOf(prefix)));
+      }
+    },
+  };
+}
+
+function lockOf(prefix: string): string {
+  return `${prefix}rebuilder`;
+}
+
+/**
+ * Goes on with the rebuild under way if every server still has all of it and it is for this layout; else ends it and begins
+ * another. `onNew` runs between the two: what the old attempt had restored may be deleted then. Throws IndexLostError if
+ * another process begins one meanwhile. Its progress is stored beside what it has restored, in the same servers, and means
+ * nothing without that.
+ */
+export async function resumeRebuild(
+  redis: Redis,
+  prefixes: readonly [string, ...string[]],
+  layout: string,
+  onNew: () => Promise<void>,
+) {
+  const [first] = prefixes;
+  const run = createEpochScript(redis);
+  const states = (await Promise.all(prefixes.map((prefix) => run(prefix, 'state')))) as StateAnswer[];
+  const textOf = (id: string, at: number): string => `${id} ${layout} ${states[at]?.[0]}`;
+
+  async function underWay(): Promise<string | null> {
+    const values = await Promise.all(prefixes.map((prefix) => asked(redis.get(`${prefix}attempt`))));
+    const id = values[0]?.split(' ')[0] ?? '';
+    return id !== '' && values.every((value, at) => value === textOf(id, at)) ? id : null;
+  }
+
+  async function begin(): Promise<string> {
+    const id = randomUUID();
+    await Promise.all(prefixes.map((prefix) => run(prefix, 'end_attempt', id)));
+    await onNew();
+    const begun = await Promise.all(prefixes.map((prefix, at) => run(prefix, 'begin_attempt', id, textOf(id, at))));
+    if (begun.some((answer) => answer !== 1)) throw new IndexLostError('another process begins to rebuild the index');
+    return id;
+  }
+
+  const found = await underWay();
+  const id = found ?? (await begin());
+  const noted = found === null ? {} : await asked(redis.hgetall(`${first}passed`));
+  return {
+    /** For each partition the offset before which everything is restored; empty for a new attempt. */
+    passed: new Map(Object.entries(noted).map(([partition, offset]) => [Number(partition), Number(offset)])),
+    /** Notes that everything in a partition before an offset is restored. */
+    async pass(partition: number, offset: number): Promise<void> {
+      await run(first, 'pass', id, partition, offset);
+    },
+  };
+}
