@@ -1,5 +1,6 @@
 // What a Redis says of itself, for `svc doctor`.
-import { asked, type Redis } from './client.ts';
+import { asked } from './client.ts';
+import type { Redis } from './connection.ts';
 
 export type RedisFacts = Awaited<ReturnType<typeof inspectRedis>>;
 

@@ -7,12 +7,13 @@ import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { inspectClickhouse } from '#infra/clickhouse/inspect.ts';
 import { checkGiven, settingWarnings } from '#infra/config/catalogue.ts';
 import { ConfigError, type Environment, orNull, readSettings } from '#infra/config/environment.ts';
-import { type KafkaConfig, PARTS } from '#infra/config/service_config.ts';
+import { type KafkaConfig, PARTS, type RedisParts } from '#infra/config/service_config.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { inspectKafka } from '#infra/kafka/inspect.ts';
 import { declareTopics, TOPICS } from '#infra/kafka/topics.ts';
 import { createLogger } from '#infra/log/logger.ts';
-import { createRedis } from '#infra/redis/client.ts';
+import { readRedisAddress } from '#infra/redis/address.ts';
+import { createRedis, nodesOf } from '#infra/redis/connection.ts';
 import { inspectRedis } from '#infra/redis/inspect.ts';
 import { inspectRegistry } from '#infra/registry/inspect.ts';
 import { processUsers } from '#infra/rights/process_rights.ts';
@@ -46,7 +47,7 @@ export interface DoctorPorts {
 const NAMES = DESTINATIONS.map(({ name }) => name);
 const KAFKA_RETRIES = 2;
 const silent = createLogger('doctor', 'silent');
-const { kafka: KAFKA, registryUrl, redisUrl, clickhouseUrl, clickhouseCluster } = PARTS.properties;
+const { kafka: KAFKA, registryUrl, redisUrl, redisCluster, clickhouseUrl, clickhouseCluster } = PARTS.properties;
 /** Of ready.json, by the variables in whose place they are. */
 const LOCAL_ADDRESSES = {
   KAFKA_BROKERS: 'kafka',
@@ -72,7 +73,7 @@ export function doctorSections({ env, ready, readDisks, nowMs }: DoctorPorts): S
   readOr(() => checkGiven(given, NAMES), faults);
   const kafka = read({ kafka: KAFKA }, 'KAFKA_BROKERS')?.kafka ?? null;
   const registry = read({ registryUrl }, 'SCHEMA_REGISTRY_URL')?.registryUrl ?? null;
-  const redis = read({ redisUrl }, 'REDIS_URL')?.redisUrl ?? null;
+  const redis = read({ redisUrl, redisCluster }, 'REDIS_URL');
   const clickhouse = read({ clickhouseUrl, clickhouseCluster }, 'CLICKHOUSE_URL');
   const partitions = Type.Object({ given: orNull(KAFKA.properties.eventPartitions) });
   const isLocalPartitions = ready !== null && readOr(() => readSettings(partitions, given), faults)?.given === null;
@@ -84,7 +85,7 @@ export function doctorSections({ env, ready, readDisks, nowMs }: DoctorPorts): S
     nodeCheck(process.version),
     ...configurationChecks([...faults], settingWarnings(env)),
     ...secretChecks(new Map(secrets)),
-    ...loginChecks(loginsOf(kafka, redis, clickhouse?.clickhouseUrl ?? null)),
+    ...loginChecks(loginsOf(kafka, redis?.redisUrl ?? null, clickhouse?.clickhouseUrl ?? null)),
     ...Object.keys(LOCAL_ADDRESSES)
       .filter((variable) => given[variable] === undefined)
       .map((variable) =>
@@ -107,7 +108,7 @@ export function doctorSections({ env, ready, readDisks, nowMs }: DoctorPorts): S
   return [
     { part: 'host', name: 'This host', look: here },
     ...section('kafka', 'Kafka', kafka, (config) => lookAtKafka(config, isLocalPartitions)),
-    ...section('redis', 'Redis', redis, (url) => lookAtRedis(url, nowMs)),
+    ...section('redis', 'Redis', redis, (config) => lookAtRedis(config, nowMs)),
     ...section('clickhouse', 'ClickHouse', clickhouse, (config) =>
       lookAtClickhouse(config.clickhouseUrl, config.clickhouseCluster, nowMs),
     ),
@@ -115,7 +116,10 @@ export function doctorSections({ env, ready, readDisks, nowMs }: DoctorPorts): S
       const topics = declareTopics(1, NAMES).flatMap(({ name, schema }) => (schema === null ? [] : [name]));
       return registryChecks(await inspectRegistry(url, topics, nowMs));
     }),
-    ...certificateSections({ kafka, urls: { registry, redis, clickhouse: clickhouse?.clickhouseUrl ?? null } }, nowMs),
+    ...certificateSections(
+      { kafka, urls: { registry, redis: firstRedis(redis?.redisUrl), clickhouse: clickhouse?.clickhouseUrl ?? null } },
+      nowMs,
+    ),
   ];
 }
 
@@ -134,7 +138,10 @@ function readOr<T>(work: () => T, faults: Set<string>): T | null {
 }
 
 function loginsOf(kafka: KafkaConfig | null, redisUrlText: string | null, clickhouseUrlText: string | null): Login[] {
-  const urls = { redis: ['REDIS_URL', redisUrlText], clickhouse: ['CLICKHOUSE_URL', clickhouseUrlText] } as const;
+  const urls = {
+    redis: ['REDIS_URL', firstRedis(redisUrlText)],
+    clickhouse: ['CLICKHOUSE_URL', clickhouseUrlText],
+  } as const;
   const ofUrls = Object.entries(urls).flatMap(([part, [variable, text]]): Login[] => {
     if (text === null) return [];
     const { hostname: host, protocol, password } = new URL(text);
@@ -146,6 +153,15 @@ function loginsOf(kafka: KafkaConfig | null, redisUrlText: string | null, clickh
   const host = hosts.find((one) => !isLoopback(one)) ?? hosts[0] ?? '';
   const password = kafka.sasl?.password ?? null;
   return [{ part: 'kafka', variable: 'KAFKA_BROKERS', host, isEncrypted: kafka.tls, password }, ...ofUrls];
+}
+
+/** The URL of the first server of an address of Redis, or of its first Sentinel, with the login; null where there is none. */
+function firstRedis(text: string | null | undefined): string | null {
+  if (!text) return null;
+  const { isTls, nodes, password } = readRedisAddress(text);
+  const [{ host, port } = { host: '', port: 0 }] = nodes;
+  const login = password === undefined ? '' : `:${encodeURIComponent(password)}@`;
+  return `redis${isTls ? 's' : ''}://${login}${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 const hostOf = (address: string): string => address.replace(/:\d+$/, '');
@@ -165,13 +181,17 @@ async function lookAtKafka(config: KafkaConfig, isLocalPartitions: boolean): Pro
 
 const OVERCOMMIT = '/proc/sys/vm/overcommit_memory';
 
-async function lookAtRedis(url: string, nowMs: () => number): Promise<CheckResult[]> {
-  const redis = createRedis(url, silent);
+async function lookAtRedis({ redisUrl: url, redisCluster }: RedisParts, nowMs: () => number): Promise<CheckResult[]> {
+  const redis = createRedis(url, silent, redisCluster);
   try {
     // Rejects with the first error, as of a wrong password.
     await once(redis, 'ready');
-    const isHere = process.platform === 'linux' && isLoopback(new URL(url).hostname);
-    return redisChecks(await inspectRedis(redis, nowMs), isHere ? Number(readFileSync(OVERCOMMIT, 'utf8')) : null);
+    const isHere = process.platform === 'linux' && isLoopback(readRedisAddress(url).nodes[0]?.host ?? '');
+    const overcommit = isHere ? Number(readFileSync(OVERCOMMIT, 'utf8')) : null;
+    const facts = await Promise.all(nodesOf(redis, 'master').map((node) => inspectRedis(node, nowMs)));
+    const [first = [], ...others] = facts.map((one) => redisChecks(one, overcommit, redis.isCluster));
+    // Of the others what is wrong: what is well of all need not be said of each.
+    return [...first, ...others.flat().filter(({ state }) => state !== 'ok')];
   } finally {
     redis.disconnect();
   }

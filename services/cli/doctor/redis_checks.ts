@@ -6,8 +6,15 @@ const VERSION_MIN = 6.2;
 const VERSION_WANTED = 7;
 const REBUILT = `${OPERATIONS}#rebuilding-dedup-keys`;
 
-/** @param overcommit `vm.overcommit_memory` of the machine that Redis runs on; null where that is another one. */
-export function redisChecks({ fields, aheadMs, savePoints }: RedisFacts, overcommit: number | null): CheckResult[] {
+/**
+ * @param overcommit `vm.overcommit_memory` of the machine that Redis runs on; null where that is another one.
+ * @param isCluster Whether processes take it for a node of a cluster.
+ */
+export function redisChecks(
+  { fields, aheadMs, savePoints }: RedisFacts,
+  overcommit: number | null,
+  isCluster = false,
+): CheckResult[] {
   const text = (name: string): string => fields.get(name) ?? '';
   const count = (name: string): number => Number(text(name) || Number.NaN);
   return [
@@ -17,9 +24,9 @@ export function redisChecks({ fields, aheadMs, savePoints }: RedisFacts, overcom
     text('role') === 'slave'
       ? failure('redis.role', 'this Redis is a replica: nothing can be written', 'set REDIS_URL to the primary')
       : ok('redis.role', 'this Redis takes writes'),
-    text('cluster_enabled') === '1'
-      ? failure('redis.cluster', 'this Redis is a node of a cluster, which is not supported', 'use a Redis of its own')
-      : ok('redis.cluster', 'this Redis is no cluster'),
+    text('cluster_enabled') === '1' && !isCluster
+      ? failure('redis.cluster', 'this Redis is a node of a cluster', `set REDIS_CLUSTER=true: ${OPERATIONS}#redis`)
+      : ok('redis.cluster', isCluster ? 'Redis is a cluster' : 'this Redis is no cluster'),
     policyCheck(text('maxmemory_policy')),
     count('evicted_keys') > 0
       ? failure(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { partsConfig } from '#infra/config/service_config.ts';
 import { withAdmin } from '#infra/kafka/client.ts';
-import { createRedis } from '#infra/redis/client.ts';
+import { createRedis } from '#infra/redis/connection.ts';
 import { provision } from '#services/stage/provision.ts';
 import { runCommand } from '#test/harness/command.ts';
 import { kafkaOf, quiet } from '#test/harness/kafka.ts';

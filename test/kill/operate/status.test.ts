@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRedis } from '#infra/redis/client.ts';
+import { createRedis } from '#infra/redis/connection.ts';
 import { serviceEnvironment } from '#services/local/start/config.ts';
 import { createSupervisor, type Supervisor } from '#services/local/start/supervisor.ts';
 import { mountSmallDisk, type SmallDisk } from '#test/fault/world/small_disk.ts';

@@ -220,6 +220,10 @@ test.each<[string, RedisFacts, number | null, string[]]>([
   expect(bad(redisChecks(facts, overcommit))).toEqual(said);
 });
 
+test('a node of a cluster is well where processes take it for one', () => {
+  expect(bad(redisChecks(redis({ cluster_enabled: '1' }), null, true))).toEqual([]);
+});
+
 const clickhouse = (some: Partial<ClickhouseFacts> = {}): ClickhouseFacts => ({
   ...{ version: '26.7.2.1', aheadMs: 0, settings: new Map([['readonly', '0']]) },
   migrations: { missing: [], mismatches: [] },
