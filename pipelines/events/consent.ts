@@ -90,8 +90,8 @@ const declarations = new WeakMap<Site, (country: string | null) => boolean | nul
  * name, of the EEA, or of all others. Null where it declares nothing.
  */
 export function declaredConsent(site: Site, country: string | null): boolean | null {
-  const { consent_defaults: defaults = [] } = site;
-  if (defaults.length === 0) return null;
+  const defaults = site.consent_defaults;
+  if (defaults === undefined || defaults.length === 0) return null;
   let declared = declarations.get(site);
   if (declared === undefined) {
     declared = declarationOf(defaults);
@@ -112,9 +112,15 @@ function declarationOf(defaults: readonly ConsentDefault[]): (country: string | 
 
 /** All states there are, each made once: events are encoded by the thousand, and mostly have one of a few. */
 const STATES = new Map<number, Consent>();
+let last: { said: SaidConsent; declared: boolean | null; state: Consent } | null = null;
 
 /** An event's state of consent: what it says, and what its site declares where it says nothing. */
 export function consentState(said: SaidConsent, declared: boolean | null): Consent {
+  if (last?.said !== said || last.declared !== declared) last = { said, declared, state: stateFor(said, declared) };
+  return last.state;
+}
+
+function stateFor(said: SaidConsent, declared: boolean | null): Consent {
   let number = said.gpc ? 1 : 0;
   number = number * 3 + digitOf(declared);
   number = number * 3 + digitOf(said.limited_data_use);
