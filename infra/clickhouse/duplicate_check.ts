@@ -107,15 +107,16 @@ function placesOf(places: readonly Unchecked[]): Record<string, unknown> {
   return { places: places.map(({ place }) => place), from: places.map(({ from }) => from) };
 }
 
-/** By parts of the ids, so that memory does not grow with the day. */
+/** By parts of the ids, so that memory does not grow with the day; of sites without new rows nothing is read. */
 async function checkDay(warehouse: Warehouse, places: readonly Unchecked[], day: string, rows: number): Promise<void> {
   const parts = Math.ceil(rows / IDS_MAX);
   for (let part = 0; part < parts; part++) {
     const some = `toDate(timestamp) = {day:Date} AND event_hash % ${parts} = ${part}`;
+    const ofNew = (column: string): string => `SELECT ${column} FROM event_rows WHERE ${some} AND ${IS_NEW}`;
     await run(
       warehouse,
       `INSERT INTO repeated_events SELECT site_id, event_hash, now() FROM event_rows
-      WHERE ${some} AND event_hash GLOBAL IN (SELECT event_hash FROM event_rows WHERE ${some} AND ${IS_NEW})
+      WHERE ${some} AND site_id GLOBAL IN (${ofNew('site_id')}) AND event_hash GLOBAL IN (${ofNew('event_hash')})
       GROUP BY site_id, event_hash HAVING count() > 1`,
       { ...placesOf(places), day },
       SETTINGS,

@@ -13,11 +13,13 @@ const MILLION = 1_000_000;
 /**
  * What rows of events cost ClickHouse, in CPU seconds per million: their inserts while nothing is merged, then inserts and merges at
  * 20,000 events/s (`--seconds 600`), and once merges rest; and the bytes that an event has on disk, by column, index and projection.
+ * Of a server's events, fifty of a visitor; with `--browser` of those of many browsers.
  */
 export async function benchClickhouse(): Promise<void> {
-  const { times } = benchOptions('clickhouse', { rounds: 1, seconds: 600 });
+  const { times, given } = benchOptions('clickhouse', { rounds: 1, seconds: 600 }, ['browser']);
+  const caller = given.has('browser') ? 'browser' : 'server';
   await withWarehouse('clickhouse', async (server) => {
-    const makeBlock = blockMaker(BLOCK_ROWS, EVENTS_PER_SECOND, Date.now());
+    const makeBlock = blockMaker(BLOCK_ROWS, EVENTS_PER_SECOND, Date.now(), caller);
     await insertsAlone(server, makeBlock);
     await atRate(server, makeBlock, times.runMs / 1_000);
     await tellBytes(server.warehouse);

@@ -11,7 +11,8 @@ import { rowsOf, useClickhouse } from './warehouse_world.ts';
 
 const BASELINE = '0001_baseline.sql';
 const HOURS = '0004_counts_by_query.sql';
-const LATER = ['0005_more_parts_a_merge.sql', '0006_consent.sql'];
+const SMALLER = '0007_smaller_parts.sql';
+const LATER = ['0005_more_parts_a_merge.sql', '0006_consent.sql', SMALLER];
 const ALL = [BASELINE, '0002_names_of_copies.sql', '0003_erasing.sql', HOURS, ...LATER];
 const textOf = (name: string): string =>
   readFileSync(new URL(`../../../infra/clickhouse/migrations/${name}`, import.meta.url), 'utf8');
@@ -66,6 +67,48 @@ test('hours are counted from the rows there were, though that change stopped hal
   for (const query of statementsOf(textOf(HOURS), url)) await warehouse.command({ query });
   await migrate(warehouse, url);
   expect(await hours()).toEqual(counted);
+});
+
+/** Also what is computed, and what only `event_rows` has. */
+const WHOLE_ROWS =
+  'SELECT *, property_texts, person_hash, event_hash, person_id, actor FROM event_rows ORDER BY event_id';
+const PROPERTIES = { plan: 'pro', 'Größe "x"': 12.5, empty: '', deep: { a: [1, null, true] }, nothing: null };
+
+/** Fifty rows of seven visitors. */
+const rowsFrom = (first: number) =>
+  Array.from({ length: 50 }, (_, index) => {
+    const [event_id, distinct_id, value] = [`e${first + index}`, `d${index % 7}`, index % 2 === 0 ? index : null];
+    const event = sampleEvent({ event_id, distinct_id, value, properties: JSON.stringify(PROPERTIES) });
+    return eventRow({ coordinate: null, person: { person_id: `p_${distinct_id}`, identifiers: null }, event });
+  });
+
+test('rows of before parts were made smaller are the same, beside new ones and merged with them', async () => {
+  const database = await create();
+  const { warehouse, url } = database;
+  const before = ALL.filter((name) => name !== SMALLER);
+  const folder = folderWith(Object.fromEntries(before.map((name) => [name, textOf(name)])));
+  await migrate(warehouse, url, null, folder.url);
+  await insertBlock(warehouse, 'event_rows', 'old', rowsFrom(100));
+  const old = await rowsOf(database, WHOLE_ROWS);
+  expect(old).toHaveLength(50);
+
+  // It stopped half way, and is run again.
+  const [first = ''] = statementsOf(textOf(SMALLER), url);
+  await warehouse.command({ query: first });
+  await migrate(warehouse, url);
+  await insertBlock(warehouse, 'event_rows', 'old', rowsFrom(100));
+  await insertBlock(warehouse, 'event_rows', 'new', rowsFrom(200));
+  const beside = await rowsOf(database, WHOLE_ROWS);
+  expect(beside).toHaveLength(100);
+  expect(beside.slice(0, 50)).toEqual(old);
+  await warehouse.command({ query: 'OPTIMIZE TABLE event_rows FINAL' });
+  expect(await rowsOf(database, WHOLE_ROWS)).toEqual(beside);
+  const projected = `SELECT name, toUInt32(sum(rows)) AS rows FROM system.projection_parts
+    WHERE active AND database = currentDatabase() GROUP BY name ORDER BY name`;
+  expect(await rowsOf(database, projected)).toEqual([
+    { name: 'persons_by_visitor', rows: 7 },
+    { name: 'rows_by_person', rows: 100 },
+  ]);
 });
 
 const THINGS = `-- Things; with a semicolon at the end of a comment;
