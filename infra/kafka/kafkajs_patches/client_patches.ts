@@ -282,7 +282,7 @@ type HeaderValue = Buffer | string | null;
  * Makes the client encode a record in one buffer of its size. Its own encoder makes a zeroed buffer of 512 bytes for each
  * record and each header, an array and a buffer for each number, and a BigInt for each time: 5 µs of CPU a record, this 1.
  */
-export const patchRecordEncoding = once(() => {
+const patchRecordEncoding = once(() => {
   // Before the first produce request, with which the client loads the function.
   const path = require.resolve('kafkajs/src/protocol/recordBatch/record/v0/index.js');
   require(path);

@@ -26,7 +26,10 @@ test.for([
   ['delivery.meta', ['LOG_LEVEL', 'KAFKA_BROKERS', 'SECRETS_KEYS', 'IDENTITY_SECRET', 'DELIVERY_META_BASE_URL']],
   ['delivery.webhook', ['LOG_LEVEL', 'KAFKA_BROKERS', 'SECRETS_KEYS', 'IDENTITY_SECRET']],
   ['replay', ['LOG_LEVEL', 'KAFKA_BROKERS', 'CLICKHOUSE_URL', 'IDENTITY_SECRET']],
-  ['erasure', ['LOG_LEVEL', 'KAFKA_BROKERS', 'CLICKHOUSE_URL', 'REDIS_URL', 'IDENTITY_SECRET', 'SECRETS_KEYS']],
+  [
+    'erasure',
+    ['LOG_LEVEL', 'KAFKA_BROKERS', 'CLICKHOUSE_URL', 'REDIS_URL', 'IDENTITY_SECRET', 'SECRETS_KEYS', 'DELIVERY_META_BASE_URL'],
+  ],
   ['shop', []],
   ['standin', []],
 ] as const)('%s gets the variables that it reads', ([name, variables]) => {
