@@ -28,7 +28,15 @@ test.for([
   ['replay', ['LOG_LEVEL', 'KAFKA_BROKERS', 'CLICKHOUSE_URL', 'IDENTITY_SECRET']],
   [
     'erasure',
-    ['LOG_LEVEL', 'KAFKA_BROKERS', 'CLICKHOUSE_URL', 'REDIS_URL', 'IDENTITY_SECRET', 'SECRETS_KEYS', 'DELIVERY_META_BASE_URL'],
+    [
+      'LOG_LEVEL',
+      'KAFKA_BROKERS',
+      'CLICKHOUSE_URL',
+      'REDIS_URL',
+      'IDENTITY_SECRET',
+      'SECRETS_KEYS',
+      'DELIVERY_META_BASE_URL',
+    ],
   ],
   ['shop', []],
   ['standin', []],
