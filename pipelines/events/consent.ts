@@ -387,13 +387,17 @@ export function readConsent(properties: Properties): SaidConsent {
   return said;
 }
 
+/** A number too large to be one is none that JSON has: it would be written as null, which says nothing, and is unreadable. */
+const distinct = (_name: string, value: unknown): unknown =>
+  typeof value === 'number' && !Number.isFinite(value) ? `\0${value}` : value;
+
 /** What may say something, as a text; empty where nothing does. */
 function mentioned(properties: Properties, within: string): string {
   let text = '';
   for (const name in properties) {
     if (!CONSENT_PROPERTIES.has(name)) continue;
     const value = name === 'context' ? unwrapped(properties[name]) : properties[name];
-    if (name !== 'context') text += `${within}${name}:${JSON.stringify(value)},`;
+    if (name !== 'context') text += `${within}${name}:${JSON.stringify(value, distinct)},`;
     else if (within === '' && isRecord(value)) text += mentioned(value, 'context.');
   }
   return text;
