@@ -1,8 +1,9 @@
 // Deletes the rows of persons from every table.
 
 import { insertBlock, run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
-import { alteredTable, localTable } from './cluster.ts';
+import { alteredTable } from './cluster.ts';
 import { reloadPersons } from './person_dictionaries.ts';
+import { createRowDeletion } from './row_deletion.ts';
 
 /** The columns of event_rows that say whose a row is. */
 const COLUMN_OF = {
@@ -53,6 +54,7 @@ export type PersonEraser = ReturnType<typeof createPersonEraser>;
 export function createPersonEraser(warehouse: Warehouse, cluster: string | null) {
   const selectLong = <Row>(query: string): Promise<Row[]> => select(warehouse, query, {}, SIGNS_OF_LIFE);
   const runLong = (query: string): Promise<void> => run(warehouse, query, {}, SIGNS_OF_LIFE);
+  const deletion = createRowDeletion(warehouse, cluster, DELETED, 'erasing');
 
   async function forget(): Promise<void> {
     await runLong(`TRUNCATE TABLE ${alteredTable('erasing', cluster)}`);
@@ -114,51 +116,17 @@ export function createPersonEraser(warehouse: Warehouse, cluster: string | null)
     );
   }
 
-  /** Begins to delete from a table, where there is anything and nothing of the kind is under way. */
-  async function beginDelete(table: ErasedTable, database: string): Promise<void> {
-    const condition = DELETED[table](database);
-    const [found] = await selectLong<{ rows: number }>(
-      `SELECT toUInt32(count()) AS rows FROM ${table} WHERE ${condition.replaceAll(' IN (', ' GLOBAL IN (')}`,
-    );
-    if ((found?.rows ?? 0) === 0 || (await underWay()).has(table)) return;
-    // The server does not know that the table does not change while this goes on.
-    await runLong(`ALTER TABLE ${alteredTable(table, cluster)} DELETE WHERE ${condition}
-      SETTINGS mutations_sync = 0, allow_nondeterministic_mutations = 1`);
-  }
-
-  /** The tables from which rows are still being deleted, on any server, each with whether that fails. */
-  async function underWay(): Promise<Map<ErasedTable, 'runs' | 'fails'>> {
-    const mutations = cluster === null ? 'system.mutations' : `clusterAllReplicas('${cluster}', system.mutations)`;
-    const rows = await selectLong<{ name: string; fails: number }>(
-      `SELECT table AS name, max(latest_fail_reason != '') AS fails FROM ${mutations}
-       WHERE database = currentDatabase() AND NOT is_done AND NOT is_killed AND command LIKE '%erasing%' GROUP BY name`,
-    );
-    const tableOf = new Map(TABLES.map((table) => [localTable(table, cluster), table]));
-    return new Map(
-      rows.flatMap(({ name, fails }) => {
-        const table = tableOf.get(name);
-        return table === undefined ? [] : [[table, fails ? 'fails' : 'runs'] as const];
-      }),
-    );
-  }
-
-  async function databaseName(): Promise<string> {
-    const [row] = await selectLong<{ name: string }>('SELECT currentDatabase() AS name');
-    return row?.name ?? 'default';
-  }
-
   return {
     begin,
     count,
     sentTo,
     /** Begins to delete everything but the events themselves. */
     async deleteBesides(): Promise<void> {
-      const database = await databaseName();
-      for (const table of TABLES) if (table !== 'event_rows') await beginDelete(table, database);
+      for (const table of TABLES) if (table !== 'event_rows') await deletion.begin(table);
     },
     /** Begins to delete the events; only when nothing else is under way. */
-    deleteEvents: async (): Promise<void> => beginDelete('event_rows', await databaseName()),
-    underWay,
+    deleteEvents: (): Promise<void> => deletion.begin('event_rows'),
+    underWay: deletion.underWay,
     /** Forgets whom it was about, and loads the persons again that queries resolve by. */
     async end(): Promise<void> {
       await reloadPersons(warehouse, cluster);
