@@ -62,6 +62,28 @@ export function openSecret(ring: KeyRing, place: SecretPlace, sealedText: string
 }
 
 /** Seals what is kept where others write as well, so that what they wrote is told from what was kept. */
+/** A destination as its secrets are sealed for it. */
+interface SealedDestination {
+  site_id: string;
+  name: string;
+  secrets: Readonly<Record<string, string>>;
+}
+
+/** The secrets of a destination that open; one that does not is missing, which its settings then say. */
+export function openDestinationSecrets(
+  ring: KeyRing,
+  { site_id: siteId, name: destination, secrets }: SealedDestination,
+  onUnopened: (field: string, code: OpenErrorCode) => void = () => undefined,
+): Record<string, string> {
+  const opened: Record<string, string> = {};
+  for (const [field, sealed] of Object.entries(secrets)) {
+    const result = openSecret(ring, { siteId, destination, field }, sealed);
+    if (result.ok) opened[field] = result.value;
+    else onUnopened(field, result.code);
+  }
+  return opened;
+}
+
 export type RecordSeal = ReturnType<typeof createRecordSeal>;
 
 export function createRecordSeal(ring: KeyRing, randomBytes: (bytes: number) => Uint8Array) {

@@ -2,8 +2,7 @@
 import { monotonicMs, wallMsOf } from '#infra/concurrency/time_limits.ts';
 import type { DeliveryConfig } from '#infra/config/stage_config.ts';
 import { createEgress, EGRESS_DEFAULTS } from '#infra/egress/send.ts';
-import type { Logger } from '#infra/log/logger.ts';
-import { type KeyRing, openSecret, parseKeyRing } from '#infra/secrets/seal.ts';
+import { type KeyRing, openDestinationSecrets, parseKeyRing } from '#infra/secrets/seal.ts';
 import {
   BREAKER_DEFAULTS,
   createBreakers,
@@ -191,7 +190,9 @@ function createOpenDelivery(options: AttemptOptions) {
     const workMs = isOnSlowTopic ? SLOW_LANE_WORK_MS : WORK_MS;
     const work = boundWork(options.isAlone() ? Number.POSITIVE_INFINITY : workMs, options.monotonicMs, stopping);
     const { settings } = destination;
-    const secrets = openSecrets(ring, destination, logger);
+    const secrets = openDestinationSecrets(ring, destination, (field, code) =>
+      logger.error({ site: job.siteId, destination: adapter.name, field, code }, 'secret cannot be decrypted'),
+    );
     const outcomes = await skippingEarly(entries, job.isMain ? destination : null, (wanted) =>
       deliver(
         { adapter, site, settings, secrets, baseUrl, entries: wanted, attempt: job.attempt, nowMs: startedMs },
@@ -253,20 +254,4 @@ async function skippingEarly(
   if (wanted.length === entries.length) return outcomes;
   const sent = new Map(wanted.map((entry, index) => [entry, outcomes[index] as EntryOutcome]));
   return entries.map((entry) => sent.get(entry) ?? skipped('before_destination'));
-}
-
-/** Secrets that open. One that does not is missing then, which pauses the site's destination and says so. */
-function openSecrets(ring: KeyRing, destination: Destination, logger: Logger): Record<string, string> {
-  const opened: Record<string, string> = {};
-  for (const [field, sealed] of Object.entries(destination.secrets)) {
-    const place = { siteId: destination.site_id, destination: destination.name, field };
-    const result = openSecret(ring, place, sealed);
-    if (result.ok) opened[field] = result.value;
-    else
-      logger.error(
-        { site: place.siteId, destination: place.destination, field, code: result.code },
-        'secret cannot be decrypted',
-      );
-  }
-  return opened;
 }

@@ -3,7 +3,7 @@
 import type { SentToDestination } from '#infra/clickhouse/erase_persons.ts';
 import type { Egress } from '#infra/egress/send.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { type KeyRing, openSecret, type RecordSeal } from '#infra/secrets/seal.ts';
+import { type KeyRing, openDestinationSecrets, type RecordSeal } from '#infra/secrets/seal.ts';
 import type { Adapter, EventVerdict } from '#pipelines/delivery/contract.ts';
 import { readSettings } from '#pipelines/delivery/setting_fields.ts';
 import {
@@ -58,7 +58,7 @@ export function createNoticeSender(options: NoticeOptions) {
     const adapter = adapterOf(destination.name);
     const [ids] = untold.parts;
     if (adapter?.erasedRequest === undefined || ids === undefined) return null;
-    const read = readSettings(adapter, destination.settings, secretsOf(options.ring, destination));
+    const read = readSettings(adapter, destination.settings, openDestinationSecrets(options.ring, destination));
     if (read.kind === 'invalid') return { kind: 'retry', reason: 'settings_invalid', detail: '' };
     const context = { settings: read.settings, baseUrl: baseUrls[adapter.name] ?? null, nowMs: nowMs() };
     const request = adapter.erasedRequest(erasedPersonOf(erasure, ids, untold.told), context);
@@ -104,14 +104,6 @@ export function createNoticeSender(options: NoticeOptions) {
       if (told.length > 0) await save(log, told);
     },
   };
-}
-
-function secretsOf(ring: KeyRing, { site_id: siteId, name, secrets }: Destination): Record<string, string> {
-  const opened = Object.entries(secrets).flatMap(([field, sealed]) => {
-    const result = openSecret(ring, { siteId, destination: name, field }, sealed);
-    return result.ok ? [[field, result.value] as const] : [];
-  });
-  return Object.fromEntries(opened);
 }
 
 /** What destinations are to be told of each erasure of a batch, found before its rows are deleted; sealed until then. */

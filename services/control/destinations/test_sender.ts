@@ -1,6 +1,6 @@
 // Sends one event to one destination, by the settings it has now.
 import type { Egress } from '#infra/egress/send.ts';
-import { type KeyRing, openSecret } from '#infra/secrets/seal.ts';
+import { type KeyRing, openDestinationSecrets } from '#infra/secrets/seal.ts';
 import { createRejectionTracker } from '#pipelines/delivery/breaker.ts';
 import { createSiteConcurrencyLimiter } from '#pipelines/delivery/concurrency.ts';
 import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
@@ -48,20 +48,11 @@ export function createTestSender(options: TestSenderOptions): SendTest {
   const { ring, baseUrls, nowMs } = options;
   return async ({ adapter, site, destination, entry }) => {
     const job = {
-      ...{ adapter, site, settings: destination.settings, secrets: secretsOf(ring, destination) },
+      ...{ adapter, site, settings: destination.settings, secrets: openDestinationSecrets(ring, destination) },
       ...{ baseUrl: baseUrls[adapter.name] ?? null, entries: [entry], attempt: 1, nowMs: nowMs() },
     };
     const [outcome] = await deliver(job, portsOf(options, site.site_id));
     if (outcome === undefined) throw new Error('an event without an outcome');
     return outcome;
   };
-}
-
-/** One that does not open is missing, which the outcome says. */
-function secretsOf(ring: KeyRing, { site_id: siteId, name, secrets }: Destination): Record<string, string> {
-  const opened = Object.entries(secrets).flatMap(([field, sealed]) => {
-    const result = openSecret(ring, { siteId, destination: name, field }, sealed);
-    return result.ok ? [[field, result.value] as const] : [];
-  });
-  return Object.fromEntries(opened);
 }
