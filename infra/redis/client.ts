@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { deadline } from '#infra/concurrency/time_limits.ts';
-import { nodesOf, type Redis } from './connection.ts';
+import { nodesOf, type Redis, type Server } from './connection.ts';
 
 /**
  * Redis did not answer, or answered with an error, for example that its memory is full. The command may have taken effect;
@@ -36,16 +36,59 @@ export async function asked<T>(command: Promise<T>): Promise<T> {
   }
 }
 
+/** The servers that take writes: the one, or the masters of a cluster that have slots, which are known once it has answered. */
+export async function mastersOf(redis: Redis): Promise<Server[]> {
+  await asked(redis.ping());
+  return nodesOf(redis, 'master');
+}
+
+/** What INFO answers, by the names of its fields; those without a value are left out. */
+export const infoFields = (info: string): ReadonlyMap<string, string> =>
+  new Map([...info.matchAll(/^(\w+):(\S+)\s*$/gm)].map(([, name = '', value = '']) => [name, value]));
+
+const KEYS_PER_SCAN = 1_000;
+
+/**
+ * Deletes the keys of a pattern that are meant, on every master; answers how many there were. To repeat it is safe.
+ *
+ * @param match A pattern as SCAN has it.
+ */
+export async function unlinkWhere(redis: Redis, match: string, isMeant: (key: string) => boolean): Promise<number> {
+  let unlinked = 0;
+  for (const node of await mastersOf(redis)) {
+    let cursor = '0';
+    do {
+      const [next, keys] = await asked(node.scan(cursor, 'MATCH', match, 'COUNT', KEYS_PER_SCAN));
+      // One by one, as they lie in several slots.
+      const counts = await Promise.all(keys.filter(isMeant).map((key) => asked(redis.unlink(key))));
+      for (const count of counts) unlinked += count;
+      cursor = next;
+    } while (cursor !== '0');
+  }
+  return unlinked;
+}
+
+/** By how many milliseconds this host's clock is ahead of that of a server, and how long the answer took. */
+export async function readClock(
+  node: Pick<Redis, 'time'>,
+  nowMs: () => number,
+): Promise<{ aheadMs: number; roundTripMs: number }> {
+  const askedMs = nowMs();
+  const [seconds = 0, micros = 0] = (await node.time()).map(Number);
+  const answeredMs = nowMs();
+  const aheadMs = Math.round((askedMs + answeredMs) / 2 - (seconds * 1_000 + micros / 1_000));
+  return { aheadMs, roundTripMs: answeredMs - askedMs };
+}
+
 /**
  * Refuses a Redis that evicts keys, on any of its nodes: a replica may take over. Throws RedisEvictsError, and
  * RedisUnavailableError where a master does not answer.
  */
 export async function refuseEviction(redis: Redis): Promise<void> {
-  // So that the nodes are known.
-  await asked(redis.ping());
+  const masters = await mastersOf(redis);
   const policyOf = async (node: Redis): Promise<string | undefined> =>
-    /^maxmemory_policy:(\S+)/m.exec(await asked(node.info('memory')))?.[1];
-  const ofMasters = await Promise.all(nodesOf(redis, 'master').map(policyOf));
+    infoFields(await asked(node.info('memory'))).get('maxmemory_policy');
+  const ofMasters = await Promise.all(masters.map(policyOf));
   // A replica that is away is asked when it is a master.
   const ofReplicas = await Promise.all(nodesOf(redis, 'slave').map((node) => policyOf(node).catch(() => undefined)));
   for (const policy of [...ofMasters, ...ofReplicas]) {

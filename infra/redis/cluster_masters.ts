@@ -1,7 +1,7 @@
 // The masters of a cluster, each with the life it is in: what an index was written by, and whether that is still there.
 
 import { Redis as Server } from 'ioredis';
-import { asked } from './client.ts';
+import { asked, infoFields } from './client.ts';
 import { nodesOf, type Redis } from './connection.ts';
 
 /** A server as a master. Where all but `streamId` stay the same it has lost nothing that it was told. */
@@ -35,7 +35,7 @@ export async function readMasters(redis: Redis): Promise<ClusterMasters> {
 /** Null: it is a replica by now. */
 async function readMaster(node: Server): Promise<ClusterMaster | null> {
   const [nodeId, info] = await Promise.all([node.cluster('MYID'), node.info()]);
-  const fields = new Map([...info.matchAll(/^(\w+):(\S+)\s*$/gm)].map(([, name = '', value = '']) => [name, value]));
+  const fields = infoFields(info);
   if (fields.get('role') !== 'master') return null;
   return {
     nodeId: String(nodeId),

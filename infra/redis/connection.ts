@@ -4,6 +4,8 @@ import { Cluster, type ClusterOptions, type Command, Redis as Server } from 'ior
 import type { Logger } from '#infra/log/logger.ts';
 import { readRedisAddress } from './address.ts';
 
+export type { Server };
+
 /** A connection to one server, or those to the nodes of a cluster. */
 export type Redis = Server | Cluster;
 

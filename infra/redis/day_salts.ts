@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-
 import type { Logger } from '#infra/log/logger.ts';
 import { asked } from './client.ts';
 import type { Redis } from './connection.ts';

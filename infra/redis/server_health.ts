@@ -1,8 +1,8 @@
 // How full Redis is, and whether it stores what it is told: what it says of itself, for metrics.
 import { repeat } from '#infra/concurrency/time_limits.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import { asked } from './client.ts';
-import { nodesOf, type Redis } from './connection.ts';
+import { asked, infoFields, mastersOf } from './client.ts';
+import type { Redis } from './connection.ts';
 
 const READ_MS = 30_000;
 
@@ -11,7 +11,7 @@ const READ_MS = 30_000;
  * writes to the append-only file and the last snapshot were stored, as on a full disk they are not. Null where it does not say.
  */
 export function readServerHealth(info: string): { memoryRatio: number | null; isStoring: boolean | null } {
-  const fields = new Map([...info.matchAll(/^(\w+):(\S+)\s*$/gm)].map(([, name = '', value = '']) => [name, value]));
+  const fields = infoFields(info);
   const used = Number(fields.get('used_memory') ?? Number.NaN);
   const limit = Number(fields.get('maxmemory') ?? 0) || Number(fields.get('total_system_memory') ?? 0);
   const writes = ['aof_last_write_status', 'rdb_last_bgsave_status'].flatMap((name) => fields.get(name) ?? []);
@@ -33,8 +33,7 @@ export function watchServerHealth(redis: Redis, metrics: Pick<Metrics, 'read'>):
     told(health?.isStoring === undefined || health.isStoring === null ? null : Number(health.isStoring)),
   );
   async function read(): Promise<void> {
-    await asked(redis.ping());
-    const infos = await Promise.all(nodesOf(redis, 'master').map((node) => asked(node.info())));
+    const infos = await Promise.all((await mastersOf(redis)).map((node) => asked(node.info())));
     const each = infos.map(readServerHealth);
     const ratios = each.flatMap(({ memoryRatio }) => memoryRatio ?? []);
     const storing = each.flatMap(({ isStoring }) => isStoring ?? []);

@@ -12,6 +12,7 @@ import { declareTopics } from '#infra/kafka/topics.ts';
 import { createLogger, type Logger } from '#infra/log/logger.ts';
 import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
 import { followErasures } from '#infra/persons/erasure_topic.ts';
+import { readClock } from '#infra/redis/client.ts';
 import { createRedis, nodesOf, type Redis } from '#infra/redis/connection.ts';
 import {
   createPatientRegistry,
@@ -315,11 +316,8 @@ const ROUND_TRIP_MS_MAX = 1_000;
 export function watchRedis(redis: Redis, nowMs: () => number, times?: ProbeTimes) {
   let aheadMs: number | null = null;
   const aheadOf = async (node: Pick<Redis, 'time'>): Promise<number | null> => {
-    const askedMs = nowMs();
-    const [seconds = 0, micros = 0] = (await node.time()).map(Number);
-    const answeredMs = nowMs();
-    if (answeredMs - askedMs > ROUND_TRIP_MS_MAX) return null;
-    return Math.round((askedMs + answeredMs) / 2 - (seconds * 1_000 + micros / 1_000));
+    const { aheadMs: ahead, roundTripMs } = await readClock(node, nowMs);
+    return roundTripMs > ROUND_TRIP_MS_MAX ? null : ahead;
   };
   const probe = createProbe(async () => {
     // So that the nodes of a cluster are known, each of which has a part of the data and a clock.

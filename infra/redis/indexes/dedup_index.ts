@@ -1,8 +1,8 @@
 // The index of event ids seen, packed into small hashes.
 
 import type { DedupKey, StoredKey } from '#pipelines/dedup/claim.ts';
-import { asked, createIndexScript } from '../client.ts';
-import { nodesOf, type Redis } from '../connection.ts';
+import { createIndexScript, unlinkWhere } from '../client.ts';
+import type { Redis } from '../connection.ts';
 import { createIndexEpoch, resumeRebuild } from './index_epoch.ts';
 
 interface ClaimOptions {
@@ -117,19 +117,12 @@ function argumentsOf(
   return [windowMs, turnMs, shard, chars, members.length, lines];
 }
 
-const KEYS_PER_SCAN = 1_000;
 /** Buckets of any prefix, as `d:b:NAME` and `d:{SHARD}:b:NAME`. */
 const BUCKET_KEYS = 'd:*b:*';
 
 /** Drops the buckets that claims of another layout lie in: nobody looks there any more, and nothing sweeps them. */
 async function dropOtherBuckets(redis: Redis, prefixes: readonly string[], bucketChars: number): Promise<void> {
-  for (const node of nodesOf(redis, 'master')) {
-    let cursor = '0';
-    do {
-      const [next, keys] = await asked(node.scan(cursor, 'MATCH', BUCKET_KEYS, 'COUNT', KEYS_PER_SCAN));
-      const others = keys.filter((key) => prefixes.every((prefix) => key !== `${prefix}b:${key.slice(-bucketChars)}`));
-      await Promise.all(others.map((key) => asked(redis.unlink(key))));
-      cursor = next;
-    } while (cursor !== '0');
-  }
+  await unlinkWhere(redis, BUCKET_KEYS, (key) =>
+    prefixes.every((prefix) => key !== `${prefix}b:${key.slice(-bucketChars)}`),
+  );
 }

@@ -1,8 +1,6 @@
-import { asked } from '../client.ts';
-import { nodesOf, type Redis } from '../connection.ts';
+import { unlinkWhere } from '../client.ts';
+import type { Redis } from '../connection.ts';
 import { identityKeys } from './identity_keys.ts';
-
-const KEYS_PER_SCAN = 1_000;
 
 export type SiteKeyEraser = ReturnType<typeof createSiteKeyEraser>;
 
@@ -16,29 +14,13 @@ export type SiteKeyEraser = ReturnType<typeof createSiteKeyEraser>;
 export function createSiteKeyEraser(redis: Redis, secondary: Redis = redis) {
   const { personsOf, memoriesOf } = identityKeys(redis.isCluster);
 
-  async function eraseFrom(store: Redis, siteId: string, prefixes: readonly string[]): Promise<number> {
-    // So that all nodes are known.
-    await asked(store.ping());
-    let erased = 0;
-    for (const node of nodesOf(store, 'master')) {
-      let cursor = '0';
-      do {
-        const [next, keys] = await asked(node.scan(cursor, 'MATCH', `*${siteId}*`, 'COUNT', KEYS_PER_SCAN));
-        const theirs = keys.filter((key) => prefixes.some((prefix) => key.startsWith(prefix)));
-        // One by one, as they lie in several slots.
-        for (const gone of await Promise.all(theirs.map((key) => asked(store.unlink(key))))) erased += gone;
-        cursor = next;
-      } while (cursor !== '0');
-    }
-    return erased;
-  }
-
   return async (siteId: string): Promise<number> => {
     const ofSite = ['engage:', 'refusals.', 'tag.'].map((of) => `${of}{${siteId}}`);
     const prefixes = [personsOf(siteId), memoriesOf(siteId), ...ofSite];
     const stores = secondary === redis ? [redis] : [redis, secondary];
     let erased = 0;
-    for (const store of stores) erased += await eraseFrom(store, siteId, prefixes);
+    const isTheirs = (key: string): boolean => prefixes.some((prefix) => key.startsWith(prefix));
+    for (const store of stores) erased += await unlinkWhere(store, `*${siteId}*`, isTheirs);
     return erased;
   };
 }
