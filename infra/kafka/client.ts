@@ -67,6 +67,10 @@ export async function openKafka(config: KafkaConfig, clientId: string, logger: L
   };
 }
 
+/** Whether the brokers refuse what this client has no right to. */
+export const isNotAuthorized = (error: unknown): boolean =>
+  String((error as { type?: unknown }).type).endsWith('AUTHORIZATION_FAILED');
+
 export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = kafka.admin();
   await admin.connect();

@@ -3,7 +3,7 @@
 import type { Admin, Kafka } from 'kafkajs';
 import kafkajs from 'kafkajs';
 import type { ProcessUser } from '#infra/rights/process_rights.ts';
-import { openCluster, withAdmin } from './client.ts';
+import { isNotAuthorized, openCluster, withAdmin } from './client.ts';
 import { internal } from './kafkajs_patches/client_patches.ts';
 import { missingAcls } from './provision.ts';
 
@@ -96,8 +96,7 @@ async function settingsOf(
 
 /** What the client is not allowed to ask is not known; anything else is an error. */
 function refusedAsNull(error: unknown): null {
-  const type = String((error as { type?: unknown }).type);
-  if (type.endsWith('AUTHORIZATION_FAILED')) return null;
+  if (isNotAuthorized(error)) return null;
   throw error;
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AclEntry, Admin, Kafka } from 'kafkajs';
 import kafkajs from 'kafkajs';
 import type { KafkaRights, ProcessUser } from '#infra/rights/process_rights.ts';
-import { withAdmin } from './client.ts';
+import { isNotAuthorized, withAdmin } from './client.ts';
 import { EVENT_TOPIC_DAYS, TIMESTAMP_TYPE, type TopicDeclaration } from './topics.ts';
 
 /** A difference between a declared topic and the one that exists. An operator decides what becomes of it. */
@@ -256,9 +256,8 @@ export async function missingAcls(
   prefix: string,
 ): Promise<ReadonlyMap<string, number> | 'off' | 'refused'> {
   const there = await readAcls(admin).catch((error: unknown) => {
-    const type = String((error as { type?: unknown }).type);
-    if (type === 'SECURITY_DISABLED') return 'off' as const;
-    if (type.endsWith('AUTHORIZATION_FAILED')) return 'refused' as const;
+    if ((error as { type?: unknown }).type === 'SECURITY_DISABLED') return 'off' as const;
+    if (isNotAuthorized(error)) return 'refused' as const;
     throw error;
   });
   if (typeof there === 'string') return there;
