@@ -8,6 +8,9 @@ import type { Logger } from '#infra/log/logger.ts';
 import { type SchemaName, schemaText } from '#schemas/schemas.ts';
 import { type AvroType, avroType } from '#schemas/wire.ts';
 
+/** What a reader of before reads, and one of long ago. */
+export const SUBJECT_COMPATIBILITY = COMPATIBILITY.BACKWARD_TRANSITIVE;
+
 /** What passes: the registry answers again, has the schema, or this process is upgraded. */
 const WAITED_FOR: ReadonlySet<string> = new Set(['registry_unavailable', 'schema_awaited', 'schema_newer']);
 
@@ -99,7 +102,7 @@ export function createRegistry(url: string, nowMs = monotonicMs, timeoutMs = TIM
         await chooseCompatibility(url, subject, timeoutMs);
         return client.register(
           { type: SchemaType.AVRO, schema: schemaText(schema) },
-          { subject, compatibility: COMPATIBILITY.BACKWARD_TRANSITIVE },
+          { subject, compatibility: SUBJECT_COMPATIBILITY },
         );
       });
       witness = Math.max(witness ?? id, id);
@@ -204,7 +207,7 @@ async function chooseCompatibility(url: string, subject: string, timeoutMs: numb
   const { compatibilityLevel } = (await found.json()) as { compatibilityLevel?: string };
   const chosen = found.ok && compatibilityLevel !== COMPATIBILITY.NONE;
   if (chosen || (!found.ok && found.status !== 404)) return;
-  const body = JSON.stringify({ compatibility: COMPATIBILITY.BACKWARD_TRANSITIVE });
+  const body = JSON.stringify({ compatibility: SUBJECT_COMPATIBILITY });
   await fetch(address, { method: 'PUT', headers, body, signal: AbortSignal.timeout(timeoutMs) });
 }
 

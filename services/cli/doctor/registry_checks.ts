@@ -1,8 +1,9 @@
 // What is to be said of a schema registry, of what it says of its subjects.
 import type { RegistryFacts } from '#infra/registry/inspect.ts';
+import { SUBJECT_COMPATIBILITY } from '#infra/registry/schema_registry.ts';
 import { type CheckResult, clockCheck, failure, listed, ok, warning } from './check.ts';
 
-const WANTED = 'BACKWARD_TRANSITIVE';
+const WANTED: string = SUBJECT_COMPATIBILITY;
 /** An answer tells the time to the second, as it was when the answer was begun. */
 const SECOND_MS = 2_000;
 
