@@ -162,8 +162,10 @@ function saidIn(scanned: ScannedEvent): SaidConsent {
   if (scanned.consent === null) return NOTHING_SAID;
   if (scanned.has(scanned.consent, lastText)) return lastSaid;
   const text = scanned.of(scanned.consent);
-  lastText = Buffer.from(text);
-  lastSaid = saidTexts.get(text) ?? keepSaid(lastText.toString());
+  const bytes = Buffer.from(text);
+  // Both or neither: the last text never stands beside what another one says.
+  lastSaid = saidTexts.get(text) ?? keepSaid(bytes.toString());
+  lastText = bytes;
   return lastSaid;
 }
 
