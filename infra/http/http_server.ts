@@ -164,23 +164,46 @@ function rememberAddresses(app: HttpServer): void {
   // Read while the connection is new: the system forgets the address of a connection that was reset.
   app.server.on('connection', (socket) => void socket.remoteAddress);
   app.decorateRequest('knownAddress', '');
+  /** By the connection's address and the header. */
+  const read = new Map<string, { forwarded: string | null; address: string }>();
   app.addHook('onRequest', (request, reply, done) => {
-    const { headers } = request.raw;
-    const forwarded = headers['x-forwarded-for'];
+    const { headers, socket } = request.raw;
+    const sent = headers['x-forwarded-for'];
+    const text = typeof sent === 'string' && sent.length <= FORWARDED_CHARACTERS_MAX ? sent : null;
+    const key = text === null || socket.remoteAddress === undefined ? null : `${socket.remoteAddress}\n${text}`;
+    const known = key === null ? undefined : read.get(key);
+    if (known !== undefined) {
+      forwardedAs(headers, known.forwarded);
+      request.knownAddress = known.address;
+      done();
+      return;
+    }
     // The server compares this text with the trusted proxies, and returns it unchanged as the address. Without one it is
     // that of the proxy, so that what a proxy passes on in place of an address does not count as somebody of its own.
-    const known = typeof forwarded === 'string' ? knownAddresses(forwarded) : null;
-    if (known === null) delete headers['x-forwarded-for'];
-    else headers['x-forwarded-for'] = known;
+    const forwarded = typeof sent === 'string' ? knownAddresses(sent) : null;
+    forwardedAs(headers, forwarded);
     const { ip } = request as { ip: string | undefined };
     if (ip === undefined) {
       reply.hijack();
       request.raw.destroy();
       return;
     }
-    request.knownAddress = normaliseIp(ip) ?? ip;
+    const address = normaliseIp(ip) ?? ip;
+    request.knownAddress = address;
+    if (key !== null) {
+      if (read.size >= ADDRESSES_MAX) read.clear();
+      read.set(key, { forwarded, address });
+    }
     done();
   });
+}
+
+const ADDRESSES_MAX = 10_000;
+const FORWARDED_CHARACTERS_MAX = 200;
+
+function forwardedAs(headers: IncomingMessage['headers'], forwarded: string | null): void {
+  if (forwarded === null) delete headers['x-forwarded-for'];
+  else headers['x-forwarded-for'] = forwarded;
 }
 
 /**
@@ -231,7 +254,13 @@ function saysItsHost({ httpVersion, headers: { host }, rawHeaders, url = '' }: I
   if (!url.startsWith('/') && targetHost(url) !== host?.toLowerCase()) return url === '*';
   if (host === undefined) return httpVersion === '1.0';
   // Of two such headers Node shows the first alone.
-  return isReadable(host) && rawHeaders.filter((name, at) => at % 2 === 0 && isHost(name)).length <= 1;
+  return isReadable(host) && hostHeaders(rawHeaders) <= 1;
+}
+
+function hostHeaders(rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) if (isHost(rawHeaders[at] as string)) count += 1;
+  return count;
 }
 
 /** A port that there is not is refused with the rest: an address with it is none, whatever reads it later. */

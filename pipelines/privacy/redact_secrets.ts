@@ -483,3 +483,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-
  * 1,400 random ones has a payment card's digits in it, and one in 14,000 those of a phone number.
  */
 export const isUuidText = (text: string): boolean => text.length === UUID_CHARACTERS && UUID.test(text);
+
+const PIXEL_COOKIE = /^fb\.[0-2]\.1[0-9]{12}\.[1-9][0-9]{0,9}$/;
+
+/** Whether a text is a `_fbp` as Meta's pixel makes it: a version, the time in milliseconds, and a random number. */
+export const isPixelCookie = (text: string): boolean => text.startsWith('fb.') && PIXEL_COOKIE.test(text);

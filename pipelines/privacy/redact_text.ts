@@ -30,7 +30,7 @@ import {
   redactPhones,
   redactWrappedPhones,
 } from './redact_phones.ts';
-import { isUuidText, redactEncoded, redactSecrets } from './redact_secrets.ts';
+import { isPixelCookie, isUuidText, redactEncoded, redactSecrets } from './redact_secrets.ts';
 import { createWorkBudget, spend, type WorkBudget } from './work_budget.ts';
 
 const NOWHERE: readonly string[] = [];
@@ -56,7 +56,7 @@ export function redactText(
   budget?: WorkBudget,
   stands: Stands = 'text',
 ): string {
-  if (isUuidText(text)) return text;
+  if (isUuidText(text) || isPixelCookie(text)) return text;
   const bits = scanText(text);
   if (anonymous && isIP(text) !== 0) return REDACTED;
   if (bits === 0 || (stands === 'article' && isArticleNumber(text))) return text;

@@ -208,7 +208,8 @@ function pageIn(properties: string): string | null {
   if (known !== undefined) return known;
   const page = pageOf(address);
   if (pagesKnown.size >= ADDRESSES_MAX) pagesKnown.clear();
-  if (address.length <= ADDRESS_CHARACTERS_MAX) pagesKnown.set(address, page);
+  // A copy, as a part of the text would keep the whole.
+  if (address.length <= ADDRESS_CHARACTERS_MAX) pagesKnown.set(Buffer.from(address).toString(), page);
   return page;
 }
 

@@ -31,29 +31,40 @@ type Done = (error: Error | null, body?: Buffer) => void;
 export function payloadReader(
   bytesMax: number,
 ): (request: HttpRequestIn, payload: IncomingMessage, done: Done) => void {
+  /** Looks at each body that is arriving: one timer for all, as most have arrived before it is first looked at. */
+  const arriving = new Set<() => void>();
+  setInterval(() => {
+    for (const look of arriving) look();
+  }, LOOK_MS).unref();
   return (request, payload, done) => {
     const announced = Number(request.headers['content-length'] ?? 0);
     const { permit } = request;
     if (announced > bytesMax) done(new PayloadError('body_too_large'));
     else if (permit?.begin() === false) done(new PayloadError('overloaded'));
-    else collect(payload, bytesMax, permit, done);
+    else collect(payload, bytesMax, permit, arriving, done);
   };
 }
 
-function collect(payload: IncomingMessage, bytesMax: number, permit: Permit | undefined, done: Done): void {
+function collect(
+  payload: IncomingMessage,
+  bytesMax: number,
+  permit: Permit | undefined,
+  arriving: Set<() => void>,
+  done: Done,
+): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
   let seconds = 0;
 
   /** Stalls are counted in looks: what the process was held up by itself is nobody's fault. */
-  const looking = setInterval(() => {
+  function look(): void {
     seconds += LOOK_MS / 1000;
     if (bytes < (seconds - PATIENCE_S) * BYTES_PER_S_MIN && permit?.isWanted() === true)
       end(new PayloadError('overloaded'));
-  }, LOOK_MS).unref();
+  }
 
   function end(error: Error | null): void {
-    clearInterval(looking);
+    arriving.delete(look);
     payload.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
     if (error !== null) done(error);
     // One chunk may be a view of the socket's buffer, which is used again: always a copy.
@@ -69,6 +80,7 @@ function collect(payload: IncomingMessage, bytesMax: number, permit: Permit | un
   /** The connection is gone, or what came is not HTTP. */
   const onBroken = (): void => end(new PayloadError('request_malformed'));
 
+  arriving.add(look);
   payload.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
 }
 

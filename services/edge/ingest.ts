@@ -27,7 +27,8 @@ export function mountIngest(app: HttpServer, context: EdgeContext): void {
       return context.refuseCounted(request, { status, body: { error: { code, message } } });
     }
     const peer = { clientIp: clientAddress(request), sentAtMs: read.sentAtMs, ...signals };
-    return answerOf(await ingestService.accept(read.events, peer, caller), read.events.length);
+    const total = read.events.length;
+    return answerOf(await ingestService.accept(read.events, peer, caller), total);
   };
 
   eventScope(app, context, {}, (scope) => {

@@ -35,8 +35,8 @@ export interface AcceptOptions {
   metrics: Metrics;
   /** Told of what is not accepted. */
   rejections: RejectionRecorder;
-  /** Told of the events of a site that Kafka holds. */
-  onAccepted(siteId: string, events: readonly Event[]): void;
+  /** Reads what is to be noted of a site's events; what it returns is called when Kafka holds them. */
+  readAccepted(siteId: string, events: readonly Event[]): () => void;
 }
 
 export interface IngestCaller {
@@ -114,32 +114,34 @@ export function createIngestService(options: AcceptOptions) {
       if (!admitted.ok) return { ok: false, code: refusedFor(caller, 'rate_limited'), limited: admitted };
       const { reservation, rate } = admitted;
       const context = contextOf(peer, caller, receivedAtMs, options);
+      const total = events.length;
       const batch = await processBatchInSlices(events, context, openTimeSlices()).catch((error: unknown) => {
         rateLimiter.release(reservation, reservation.granted);
         throw error;
       });
-      await chargeFor(batch.steps, events.length, requester, options);
-      const { taken } = batch;
-      const dropped = Math.max(0, taken.length - reservation.granted);
-      if (dropped > 0) taken.length = reservation.granted;
-      if (taken.length < reservation.granted) rateLimiter.release(reservation, reservation.granted - taken.length);
-      const refusal =
-        taken.length === 0
-          ? null
-          : await produce(taken, reservation, options).catch((error: unknown) => {
-              countFailed(reservation, events.length);
-              throw error;
-            });
+      await chargeFor(batch.steps, total, requester, options);
+      const { taken, rejected } = batch;
+      const overQuota = Math.max(0, taken.length - reservation.granted);
+      if (overQuota > 0) taken.length = reservation.granted;
+      const accepted = taken.length;
+      if (accepted < reservation.granted) rateLimiter.release(reservation, reservation.granted - accepted);
+      const blocked = batch.dropped.filter(({ reason }) => reason === 'blocked').length;
+      // From here on nothing holds the events: collecting garbage costs by what is alive, and many requests wait for Kafka.
+      const answered = countsOf({ events, batch, reused: reusedIn(taken), overQuota, source });
+      const note = options.readAccepted(site.site_id, taken);
+      const refusal = await produce(recordsOf(taken, options), reservation, options).catch((error: unknown) => {
+        countFailed(reservation, total);
+        throw error;
+      });
       if (refusal !== null) {
-        metrics.in(events.length);
-        metrics.dropped(refusal, events.length);
+        metrics.in(total);
+        metrics.dropped(refusal, total);
         return { ok: false, code: refusedFor(caller, refusal === 'not_acknowledged' ? refusal : 'overloaded') };
       }
       metrics.batchSeconds((options.nowMs() - receivedAtMs) / 1000);
-      countAnswered(caller, { events, batch, reused: reusedIn(taken), overQuota: dropped, source });
-      options.onAccepted(site.site_id, taken);
-      const blocked = batch.dropped.filter(({ reason }) => reason === 'blocked').length;
-      return { ok: true, accepted: taken.length, dropped, blocked, rejected: batch.rejected, rate };
+      countAnswered(caller, answered);
+      note();
+      return { ok: true, accepted, dropped: overQuota, blocked, rejected, rate };
     },
     /** Whether a request would be refused for its rate; to be asked before its body is read. */
     limited(clientIp: string, caller: IngestCaller): Limited | null {
@@ -188,14 +190,14 @@ function contextOf(
   return { ...caller, receivedAtMs, ...peer, country: null, ...secrets };
 }
 
-/** Writes events as records; tells why Kafka does not hold them all, and what of the reservation is settled by that. */
+/** Sends records; tells why Kafka does not hold them all, and what of the reservation is settled by that. */
 async function produce(
-  events: readonly Event[],
+  written: readonly RawRecord[],
   reservation: Reservation,
   options: AcceptOptions,
 ): Promise<SendRefusal['code'] | null> {
+  if (written.length === 0) return null;
   const headers = reservedHeaders(reservation.accountId, reservation.lease);
-  const written = recordsOf(events, options);
   failpoint('edge.before_send');
   const sending = written.map(({ partition, value }) => options.sender.send(partition, value, headers));
   const [only] = sending;
@@ -230,6 +232,22 @@ function recordsOf(events: readonly Event[], { schemaId, partitions }: AcceptOpt
   return records;
 }
 
+interface AnsweredCounts {
+  all: number;
+  passed: number;
+  /** Null where all were accepted, and without a fault. */
+  faulty: (AnsweredEvents & { malformed: readonly { code: string }[] }) | null;
+}
+
+function countsOf(answered: AnsweredEvents): AnsweredCounts {
+  const { batch, reused, overQuota, source } = answered;
+  const malformed = source === undefined ? batch.rejected : [...source.rejected, ...batch.rejected];
+  const passed = batch.taken.length;
+  const others = batch.dropped.length + malformed.length + overQuota;
+  const isSound = others + batch.warned.length + reused.length === 0;
+  return { all: passed + others, passed, faulty: isSound ? null : { ...answered, malformed } };
+}
+
 /**
  * Counts what became of the events of a request that was answered: for the metrics, and by site where some were not
  * accepted, or with a fault.
@@ -237,16 +255,15 @@ function recordsOf(events: readonly Event[], { schemaId, partitions }: AcceptOpt
 function createAnsweredCount(
   metrics: Metrics,
   rejections: RejectionRecorder,
-): (sender: Sender, answered: AnsweredEvents) => void {
+): (sender: Sender, answered: AnsweredCounts) => void {
   const rejected = metrics.counter('svc_edge_rejected_total', 'Events rejected as malformed', ['code']);
   const warned = metrics.counter('svc_edge_warned_total', 'Events accepted with a fault', ['code']);
-  return (sender, answered) => {
-    const { batch, reused, overQuota, source } = answered;
-    const malformed = source === undefined ? batch.rejected : [...source.rejected, ...batch.rejected];
-    metrics.in(batch.taken.length + batch.dropped.length + malformed.length + overQuota);
-    metrics.passed(batch.taken.length);
-    if (overQuota + batch.dropped.length + malformed.length + batch.warned.length + reused.length === 0) return;
-    rejections.recordEvents(sender, answered);
+  return (sender, { all, passed, faulty }) => {
+    metrics.in(all);
+    metrics.passed(passed);
+    if (faulty === null) return;
+    const { batch, overQuota, malformed } = faulty;
+    rejections.recordEvents(sender, faulty);
     if (overQuota > 0) metrics.dropped('quota', overQuota);
     for (const { reason } of batch.dropped) metrics.dropped(reason, 1);
     if (malformed.length > 0) metrics.dropped('rejected', malformed.length);

@@ -92,7 +92,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
     identitySecret: config.identitySecret,
     randomBytes,
   };
-  const noteAudience = createAudienceNotes(table, engage.memory);
+  const readAudience = createAudienceNotes(table, engage.memory);
   const app = createApp({
     table,
     identitySecret: config.identitySecret,
@@ -103,9 +103,12 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
       rateLimiter,
       sender,
       rejections,
-      onAccepted(siteId, events) {
-        noteAudience(siteId, events);
-        tagHealth.record(siteId, events);
+      readAccepted(siteId, events) {
+        const [noteVisitors, noteTag] = [readAudience(siteId, events), tagHealth.read(siteId, events)];
+        return () => {
+          noteVisitors();
+          noteTag();
+        };
       },
     }),
     inventory: await openInventory(runtime, secondary, await openSender(TOPICS.inventory)),
@@ -199,7 +202,7 @@ async function openIngestService(
   runtime: Runtime,
   { identitySecret }: EdgeConfig,
   redis: Redis,
-  parts: Pick<AcceptOptions, 'rateLimiter' | 'sender' | 'rejections' | 'onAccepted'>,
+  parts: Pick<AcceptOptions, 'rateLimiter' | 'sender' | 'rejections' | 'readAccepted'>,
 ): Promise<IngestService> {
   const { registry, session, metrics, logger } = runtime;
   const schemaId = await registry.idOf(TOPICS.raw, 'event_batch');

@@ -203,26 +203,31 @@ export function createTagHealth({ table, note, nowMs }: TagHealthOptions) {
   const waiting = createBatchedReporter(newNotes, note);
   const definitionsOf = knownDefinitions(table);
   return {
-    /** Events of one request, which were accepted; those that servers sent say nothing of a tag. */
-    record(siteId: string, events: readonly Event[]): void {
-      if (events[0]?.caller !== 'browser') return;
-      const notes = waiting.of(siteId);
-      const atMs = nowMs();
+    /** Reads the events of one request; what it returns notes them. Those that servers sent say nothing of a tag. */
+    read(siteId: string, events: readonly Event[]): () => void {
+      if (events[0]?.caller !== 'browser') return noteNothing;
       const definitions = definitionsOf(siteId);
       let page: string | null = null;
-      for (const { event, properties } of events) {
+      const all = events.map(({ event, properties }) => {
         const signs = signsOf(event, properties);
-        // It was noted with the event before.
+        // It is noted with the event before.
         if (signs.page === page) signs.page = null;
         else page = signs.page;
         // Anybody can name a definition that does not exist.
         if (signs.definition !== null && !definitions.has(signs.definition)) signs.definition = null;
-        noteEvent(notes, signs, atMs);
-      }
+        return signs;
+      });
+      return () => {
+        const notes = waiting.of(siteId);
+        const atMs = nowMs();
+        for (const signs of all) noteEvent(notes, signs, atMs);
+      };
     },
     stop: waiting.stop,
   };
 }
+
+const noteNothing = (): void => undefined;
 
 /** The ids of a site's event definitions, read once for each state of the settings. */
 function knownDefinitions(table: SettingsTable): (siteId: string) => ReadonlySet<string> {

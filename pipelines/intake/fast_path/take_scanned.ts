@@ -72,7 +72,8 @@ function take(scanned: ScannedEvent, call: IntakeRequest): Taken | null {
     scanned.order_id === null ? null : readOrderId(scanned.of(scanned.order_id), identitySecret, countries, budget);
   if (!areClean(scanned, call.countries, budget)) return null;
   const visitor = visitorIn(call, scanned.distinct_id === null ? null : scanned.of(scanned.distinct_id));
-  if (visitor === null || mayBeBlocked(scanned, sentName, visitor, call)) return null;
+  const properties = scanned.of(scanned.properties);
+  if (visitor === null || mayBeBlocked(scanned, sentName, visitor, properties, call)) return null;
   const country = context.caller === 'browser' ? context.country : null;
   const event: Event = {
     site_id: site.site_id,
@@ -96,7 +97,7 @@ function take(scanned: ScannedEvent, call: IntakeRequest): Taken | null {
     value: scanned.value === null ? null : Number(scanned.of(scanned.value)),
     currency,
     order_id,
-    properties: textOf(scanned),
+    properties: scanned.isSpaced ? propertiesText(JSON.parse(properties) as object) : properties,
     previous_distinct_id: null,
     key_id: context.keyId,
     consent: consentState(saidIn(scanned), declaredConsent(site, country)),
@@ -178,10 +179,14 @@ function keepSaid(text: string): SaidConsent {
 }
 
 /** What has a property that a rule reads is for the careful path to judge: names without an escape stand there as they are. */
-function mayBeBlocked(scanned: ScannedEvent, event: string, visitor: Visitor, call: IntakeRequest): boolean {
-  const { context, rules, peer } = call;
+function mayBeBlocked(
+  scanned: ScannedEvent,
+  event: string,
+  visitor: Visitor,
+  text: string,
+  { context, rules, peer }: IntakeRequest,
+): boolean {
   if (rules.blocks.length === 0) return false;
-  const text = scanned.properties === null ? '' : scanned.of(scanned.properties);
   if (rules.blockedProperties.some((name) => text.includes(`"${name}"`))) return true;
   const sentId = scanned.distinct_id === null ? null : readShortText(scanned.of(scanned.distinct_id));
   const facts = {
@@ -193,9 +198,4 @@ function mayBeBlocked(scanned: ScannedEvent, event: string, visitor: Visitor, ca
     properties: {},
   };
   return rules.blocks.some((blocks) => blocks(facts));
-}
-
-function textOf(scanned: ScannedEvent): string {
-  const text = scanned.of(scanned.properties as NonNullable<ScannedEvent['properties']>);
-  return scanned.isSpaced ? propertiesText(JSON.parse(text) as object) : text;
 }

@@ -91,20 +91,24 @@ const DAY_MS = 86_400_000;
 export function createAudienceNotes(
   table: SettingsTable,
   memory: EngageMemories,
-): (siteId: string, events: readonly Event[]) => void {
+): (siteId: string, events: readonly Event[]) => () => void {
   return (siteId, events) => {
     const { audienceEvents } = siteEngage(table.engageItems(siteId));
-    if (audienceEvents.size === 0) return;
+    if (audienceEvents.size === 0) return noteNothing;
     const wanted = events.filter((event) => isWithin(event, audienceEvents.get(event.event)));
-    for (const [distinctId, own] of Map.groupBy(wanted, (event) => event.distinct_id)) {
-      memory.note(
-        siteId,
-        distinctId,
-        own.map((event) => ({ kind: 'event', name: event.event, atMs: happenedMs(event) })),
-      );
-    }
+    return () => {
+      for (const [distinctId, own] of Map.groupBy(wanted, (event) => event.distinct_id)) {
+        memory.note(
+          siteId,
+          distinctId,
+          own.map((event) => ({ kind: 'event', name: event.event, atMs: happenedMs(event) })),
+        );
+      }
+    };
   };
 }
+
+const noteNothing = (): void => undefined;
 
 function isWithin({ mode, timestamp, received_at }: Event, days: number | undefined): boolean {
   return days !== undefined && mode === 'online' && received_at - timestamp < days * DAY_MS;

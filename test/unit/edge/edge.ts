@@ -138,7 +138,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     metrics,
     options.nowMs ?? Date.now,
   );
-  const noteAudience = createAudienceNotes(table, memory);
+  const readAudience = createAudienceNotes(table, memory);
   const noted = new Map<string, RejectionCounts>();
   const rejections = createRejectionRecorder({
     async note(siteId, notes) {
@@ -162,9 +162,12 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     nowMs: Date.now,
     metrics,
     rejections,
-    onAccepted(siteId, events) {
-      noteAudience(siteId, events);
-      accepted.push([siteId, events]);
+    readAccepted(siteId, events) {
+      const note = readAudience(siteId, events);
+      return () => {
+        note();
+        accepted.push([siteId, events]);
+      };
     },
   });
   const app: HttpServer = createApp({

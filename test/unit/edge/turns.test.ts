@@ -46,7 +46,7 @@ async function turnsUntilSent(events: number): Promise<number> {
       secret: Buffer.alloc(32, 2),
       nowMs: Date.now,
     }),
-    onAccepted: () => undefined,
+    readAccepted: () => () => undefined,
     metrics: createMetrics('edge'),
   });
   const peer = { clientIp: '203.0.113.9', userAgent: 'node', browserSigns: false, prefetch: false, gpc: false };

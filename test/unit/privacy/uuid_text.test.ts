@@ -17,3 +17,14 @@ it('a UUID with the digits of a phone number stays, and what only looks like a U
   expect(redactText(uuid, false, ['BE'])).toBe(uuid);
   expect(redactText('050d7c6f-0709-4574-0060-c85477ab56c8', false, ['BE'])).toContain('redacted');
 });
+
+it.each(['fb.1.1764300000000.1701234567', 'fb.2.1764300000000.49'])("%s, a pixel's cookie, stays", (cookie) => {
+  expect(redactText(cookie, false, ['DE', 'US', 'FR'])).toBe(cookie);
+});
+
+it.each(['fb.1.1764300000000.+491701234567', 'fb.1.1764300000000.1701234567 0170 1234567'])(
+  '%s only looks like one, and is read as any text',
+  (text) => {
+    expect(redactText(text, false, ['DE'])).toContain('redacted');
+  },
+);

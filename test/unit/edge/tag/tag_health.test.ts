@@ -33,9 +33,9 @@ const eventOf = (properties: object, event = 'page_view') =>
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 test('what came in 2 s is passed on together, by site', async () => {
-  health.record('shop', [eventOf({ $current_url: 'https://shop.example/a' }), eventOf({})]);
-  health.record('shop', [eventOf({ $current_url: 'https://shop.example/b', $definition_id: 'buy' })]);
-  health.record('other', [eventOf({})]);
+  health.read('shop', [eventOf({ $current_url: 'https://shop.example/a' }), eventOf({})])();
+  health.read('shop', [eventOf({ $current_url: 'https://shop.example/b', $definition_id: 'buy' })])();
+  health.read('other', [eventOf({})])();
   expect(noted).toEqual([]);
   await pass(2_000);
   expect(noted).toHaveLength(2);
@@ -47,19 +47,19 @@ test('what came in 2 s is passed on together, by site', async () => {
 });
 
 test('a definition that the site does not have is not noted, until it has it', async () => {
-  health.record('shop', [eventOf({ $definition_id: 'later' })]);
+  health.read('shop', [eventOf({ $definition_id: 'later' })])();
   put(table, { site: site({ event_definitions: [BUY, BUY.replace('"buy"', '"later"')] }) });
-  health.record('shop', [eventOf({ $definition_id: 'later' })]);
+  health.read('shop', [eventOf({ $definition_id: 'later' })])();
   await pass(2_000);
   expect(noted[0]?.[1].fired.get('later')?.count).toBe(1);
 });
 
 test('what could not be passed on is passed on before the next', async () => {
   isAway = true;
-  health.record('shop', [eventOf({})]);
+  health.read('shop', [eventOf({})])();
   await pass(2_000);
   isAway = false;
-  health.record('shop', [eventOf({})]);
+  health.read('shop', [eventOf({})])();
   await pass(2_000);
   expect(noted).toMatchObject([
     ['shop', { hours: new Map([[0, 1]]) }],
@@ -68,14 +68,14 @@ test('what could not be passed on is passed on before the next', async () => {
 });
 
 test('what is left is passed on at the end', async () => {
-  health.record('shop', [eventOf({})]);
+  health.read('shop', [eventOf({})])();
   await health.stop();
   expect(noted).toHaveLength(1);
 });
 
 test('what servers send is not noted: it would hide a tag that has stopped', async () => {
-  health.record('shop', [{ ...eventOf({}), caller: 'server' }]);
-  health.record('shop', []);
+  health.read('shop', [{ ...eventOf({}), caller: 'server' }])();
+  health.read('shop', [])();
   await pass(2_000);
   expect(noted).toEqual([]);
 });
