@@ -119,7 +119,8 @@ export function createIngestService(options: AcceptOptions) {
         rateLimiter.release(reservation, reservation.granted);
         throw error;
       });
-      await chargeFor(batch.steps, total, requester, options);
+      const requests = furtherRequests(batch.steps, total);
+      if (requests > 0) await rateLimiter.charge(requester, options.nowMs(), requests);
       const { taken, rejected } = batch;
       const overQuota = Math.max(0, taken.length - reservation.granted);
       if (overQuota > 0) taken.length = reservation.granted;
@@ -169,14 +170,8 @@ const EVENT_STEPS_FREE = 400;
 const STEPS_PER_REQUEST = 5_000;
 
 /** A request that takes as long as several counts as these: limits of requests bound no work by themselves. */
-async function chargeFor(
-  steps: number,
-  events: number,
-  requester: Parameters<RateLimiter['admit']>[0],
-  { rateLimiter, nowMs }: AcceptOptions,
-): Promise<void> {
-  const requests = Math.floor((steps - events * EVENT_STEPS_FREE) / STEPS_PER_REQUEST);
-  if (requests > 0) await rateLimiter.charge(requester, nowMs(), requests);
+function furtherRequests(steps: number, events: number): number {
+  return Math.max(0, Math.floor((steps - events * EVENT_STEPS_FREE) / STEPS_PER_REQUEST));
 }
 
 function contextOf(

@@ -24,7 +24,7 @@ local function by_slice(a, b) return a[1] < b[1] end
 local function window_of(index)
   local found = windows[index]
   if found then return found end
-  found = { total = 0, slices = {}, taken = 0 }
+  found = { total = 0, slices = {}, taken = 0, is_longer = false }
   local flat = redis.call('HGETALL', KEYS[index])
   for at = 1, #flat, 2 do
     local slice, count = tonumber(flat[at]), tonumber(flat[at + 1])
@@ -35,7 +35,7 @@ local function window_of(index)
       found.total = found.total + count
     end
   end
-  table.sort(found.slices, by_slice)
+  if #found.slices > 1 then table.sort(found.slices, by_slice) end
   windows[index] = found
   return found
 end
@@ -65,6 +65,7 @@ local function take(found, count)
     last[2] = last[2] + count
   else
     found.slices[#found.slices + 1] = { slice_now, count }
+    found.is_longer = true
   end
 end
 
@@ -89,8 +90,12 @@ local function reserve(index, limit, wanted, lease)
   return granted, month.used + month.held
 end
 
-local function answer(...)
-  for _, value in ipairs({ ... }) do answers[#answers + 1] = value end
+local answered = 0
+local function answer(code, wait, limit, remaining, reset, granted, known)
+  answers[answered + 1], answers[answered + 2], answers[answered + 3] = code, wait, limit
+  answers[answered + 4], answers[answered + 5], answers[answered + 6] = remaining, reset, granted
+  answers[answered + 7] = known
+  answered = answered + 7
 end
 
 local function judge(at)
@@ -122,10 +127,12 @@ end
 
 for at = HEAD + 1, #ARGV, EACH do judge(at) end
 
+local slice_name = string.format('%.0f', slice_now)
 for index, found in pairs(windows) do
   if found.taken > 0 then
-    redis.call('HINCRBY', KEYS[index], string.format('%.0f', slice_now), found.taken)
-    redis.call('PEXPIRE', KEYS[index], math.ceil(window_ms + 2 * slice_ms))
+    redis.call('HINCRBY', KEYS[index], slice_name, found.taken)
+    -- By the first of a slice, which counts for a window and a slice at most.
+    if found.is_longer then redis.call('PEXPIRE', KEYS[index], math.ceil(window_ms + 2 * slice_ms)) end
   end
 end
 for index, found in pairs(months) do
