@@ -109,20 +109,27 @@ export class Client {
    * event outlives the process from here on.
    */
   track(event: EventInput): Tracked {
-    return this.#take(writeEvent(event, this.#runtime.nowMs(), () => this.#runtime.newUuid()));
+    return this.#take(writeEvent, event);
   }
 
   /** The same of a conversion that no browser saw: at a point of sale, by phone, in a back office. Report it within 7 days. */
   trackOffline(event: OfflineEventInput): Tracked {
-    return this.#take(writeOffline(event, this.#runtime.nowMs(), () => this.#runtime.newUuid()));
+    return this.#take(writeOffline, event);
   }
 
   /** Says who a user is (`email`, `phone`, ... as properties), and which id they had before. */
   identify(person: PersonInput): Tracked {
-    return this.#take(writePerson(person, this.#runtime.nowMs(), () => this.#runtime.newUuid()));
+    return this.#take(writePerson, person);
   }
 
-  #take(written: Written): Tracked {
+  #take<T>(write: (input: T, nowMs: number, newUuid: () => string) => Written, input: T): Tracked {
+    let written: Written;
+    try {
+      written = write(input, this.#runtime.nowMs(), () => this.#runtime.newUuid());
+    } catch {
+      // Circular, or a getter that throws. What the error says may quote the properties.
+      written = { ok: false, code: 'event_not_serialisable' };
+    }
     if (!written.ok) return this.#refuse(written.code);
     if (this.#ending !== null) return this.#refuse('client_closed');
     if (!this.#sender.take(written.entry)) return this.#refuse('queue_full');
@@ -140,8 +147,8 @@ export class Client {
   }
 
   /**
-   * Takes no more events, sends what waits until the deadline, and ends. What is left then stays in the journal; without one
-   * it goes to `onError` as `shutdown_deadline`. Never rejects; may be called again.
+   * Takes no more events, sends what waits until the deadline, and ends. What is left then stays in the journal; what is in none
+   * goes to `onError` as `shutdown_deadline`. Never rejects; may be called again.
    */
   shutdown({ deadlineMs = DEADLINE_MS }: DeadlineOptions = {}): Promise<FlushResult> {
     this.#ending ??= this.#sender.end(deadlineMs);

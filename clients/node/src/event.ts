@@ -47,7 +47,8 @@ export interface Item {
   item_category?: string | undefined;
   price?: number | undefined;
   quantity?: number | undefined;
-  [name: string]: unknown;
+  // biome-ignore lint/suspicious/noExplicitAny: an interface of the caller's is assignable to this, and not to `unknown`.
+  [name: string]: any;
 }
 
 /** Properties that the service reads, and any others. They are sent under these names. */
@@ -73,7 +74,8 @@ export interface Properties {
   client_ip_address?: string | undefined;
   client_user_agent?: string | undefined;
   $action_source?: ActionSource | undefined;
-  [name: string]: unknown;
+  // biome-ignore lint/suspicious/noExplicitAny: an interface of the caller's is assignable to this, and not to `unknown`.
+  [name: string]: any;
 }
 
 /** Whose device a server acts for; `fromRequest` reads it from a request. */
@@ -149,13 +151,19 @@ export function readEntry({ json }: Entry): SentEvent {
   return JSON.parse(json) as SentEvent;
 }
 
-/** Checks an event and writes it. Never throws, whatever the properties hold. */
+const FIELDS: ReadonlySet<string> = new Set(['event', 'uuid', 'distinctId', 'timestamp', 'properties', 'shopper']);
+
+/** Checks an event and writes it. `null` is nothing, as databases have it. */
 export function writeEvent(input: EventInput, nowMs: number, newUuid: () => string): Written {
   if (!isObject(input)) return refuse('event_invalid');
-  const { event, uuid = newUuid(), shopper, properties } = input;
+  // An amount beside the properties would be lost, and nobody would know.
+  if (Object.keys(input).some((name) => !FIELDS.has(name))) return refuse('event_field_unknown');
+  const { event, shopper } = input;
+  const properties = input.properties ?? undefined;
+  const uuid = input.uuid ?? newUuid();
   if (!isShortText(event)) return refuse('event_name_invalid');
   if (!isShortText(uuid)) return refuse('uuid_invalid');
-  const distinctId = input.distinctId ?? shopper?.distinctId;
+  const distinctId = input.distinctId ?? shopper?.distinctId ?? undefined;
   if (distinctId !== undefined && !isShortText(distinctId)) return refuse('distinct_id_invalid');
   const timestamp = isoTime(input.timestamp ?? nowMs);
   if (timestamp === null) return refuse('timestamp_invalid');
@@ -166,23 +174,25 @@ export function writeEvent(input: EventInput, nowMs: number, newUuid: () => stri
 /** The same of an offline conversion. */
 export function writeOffline(input: OfflineEventInput, nowMs: number, newUuid: () => string): Written {
   if (!isObject(input)) return refuse('event_invalid');
-  if (!OFFLINE_SOURCES.has(input.actionSource)) return refuse('action_source_invalid');
-  return writeEvent(withProperties(input, { $action_source: input.actionSource }), nowMs, newUuid);
+  const { actionSource, ...event } = input;
+  if (!OFFLINE_SOURCES.has(actionSource)) return refuse('action_source_invalid');
+  return writeEvent(withProperties(event, { $action_source: actionSource }), nowMs, newUuid);
 }
 
 /** The event by which the service learns who a user is, and which id they had before. */
 export function writePerson(input: PersonInput, nowMs: number, newUuid: () => string): Written {
   if (!isObject(input)) return refuse('event_invalid');
-  if (!isShortText(input.distinctId)) return refuse('distinct_id_invalid');
-  const before = input.anonymousId ?? input.shopper?.distinctId;
+  const { anonymousId, ...person } = input;
+  if (!isShortText(person.distinctId)) return refuse('distinct_id_invalid');
+  const before = anonymousId ?? person.shopper?.distinctId ?? undefined;
   if (before !== undefined && !isShortText(before)) return refuse('distinct_id_invalid');
-  const event: EventInput = { ...input, event: '$identify' };
-  const isNew = before !== undefined && before !== input.distinctId;
+  const event: EventInput = { ...person, event: '$identify' };
+  const isNew = before !== undefined && before !== person.distinctId;
   return writeEvent(isNew ? withProperties(event, { $anon_distinct_id: before }) : event, nowMs, newUuid);
 }
 
 function withProperties(input: EventInput, added: Properties): EventInput {
-  const { properties } = input;
+  const properties = input.properties ?? undefined;
   // What is no object is refused as it is, not copied into one.
   return properties !== undefined && !isObject(properties)
     ? input
@@ -192,18 +202,24 @@ function withProperties(input: EventInput, added: Properties): EventInput {
 type Head = Pick<SentEvent, 'event' | 'uuid' | 'timestamp'> & { distinct_id: string | undefined };
 
 function serialise(head: Head, properties: Properties | undefined, shopper: Shopper | undefined): Written {
-  let json: string;
-  try {
-    // What `undefined` stands for is left out, so that it is the shopper's that counts.
-    const { client_ip_address = shopper?.ip, client_user_agent = shopper?.userAgent } = properties ?? {};
-    if (hasAmountOfNothing(properties)) return refuse('value_invalid');
-    json = JSON.stringify({ ...head, properties: { ...properties, client_ip_address, client_user_agent } });
-  } catch {
-    // Circular, a BigInt, or a getter that throws. What the error says may quote the properties.
-    return refuse('event_not_serialisable');
-  }
+  // What `undefined` stands for is left out, so that it is the shopper's that counts.
+  const { client_ip_address = shopper?.ip, client_user_agent = shopper?.userAgent } = properties ?? {};
+  if (hasAmountOfNothing(properties)) return refuse('value_invalid');
+  const json = jsonOf({ ...head, properties: { ...properties, client_ip_address, client_user_agent } });
   const entry = entryOf(head.uuid, json);
   return entry.bytes > BODY_BYTES_MAX - ENVELOPE_BYTES ? refuse('event_too_large') : { ok: true, entry };
+}
+
+/** Integers of databases: as numbers, or where these hold no more digits as text. Asked for only where one is. */
+const writeBigInt = (_name: string, value: unknown): unknown =>
+  typeof value !== 'bigint' ? value : Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+
+function jsonOf(event: object): string {
+  try {
+    return JSON.stringify(event);
+  } catch {
+    return JSON.stringify(event, writeBigInt);
+  }
 }
 
 /** NaN and the infinities: JSON would make null of them, and the conversion would be one without an amount. */

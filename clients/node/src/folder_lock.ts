@@ -1,5 +1,14 @@
 // One process at a time in a folder, by files that are there before they are looked for.
-import { readdirSync, readFileSync, statSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname, uptime } from 'node:os';
 import { join } from 'node:path';
 import { ClientError } from './problems.ts';
@@ -34,9 +43,14 @@ export function lockFolder(folder: string): FolderLock {
   const path = join(folder, name);
   const release = (): void => remove(path);
   try {
-    writeFileSync(path, JSON.stringify(self()), { flag: 'wx' });
+    closeSync(openSync(path, 'wx'));
   } catch (error) {
     throw new ClientError('journal_folder_invalid', String((error as NodeJS.ErrnoException).code));
+  }
+  try {
+    writeFileSync(path, JSON.stringify(self()));
+  } catch {
+    // Of a full disk: an empty lock is one all the same, and what waits can be sent, which makes room.
   }
   for (const other of readdirSync(folder).filter((file) => LOCK.test(file) && file !== name)) {
     if (!isHeld(join(folder, other))) {

@@ -38,9 +38,9 @@ export function fromRequest(request: RequestLike, { trustProxy = false }: Reques
   };
 }
 
-function headerOf(headers: HeadersLike, name: string): string | undefined {
-  if (typeof headers.get === 'function') return (headers.get(name) as string | null) ?? undefined;
-  const value = Object.hasOwn(headers, name)
+function headerOf(headers: HeadersLike | undefined, name: string): string | undefined {
+  if (typeof headers?.get === 'function') return (headers.get(name) as string | null) ?? undefined;
+  const value = Object.hasOwn(headers ?? {}, name)
     ? (headers as Record<string, string | string[] | undefined>)[name]
     : undefined;
   // As several Cookie or X-Forwarded-For headers are to be read.

@@ -7,6 +7,7 @@ import {
   closeSync,
   fsync,
   fsyncSync,
+  ftruncateSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -96,6 +97,8 @@ class FolderJournal implements Journal {
   #syncing: Timer | null = null;
   #heartbeat: Timer | null = null;
   #state: 'working' | 'lost' | 'closed' = 'working';
+  /** Since a write that failed: said once, not for each event. */
+  #isFailing = false;
 
   constructor(folder: string, policy: NonNullable<JournalOptions['fsync']>, segmentBytes: number, lock: FolderLock) {
     this.#folder = folder;
@@ -123,6 +126,10 @@ class FolderJournal implements Journal {
     if (segment === null || this.#waiting.has(uuid)) return;
     this.#waiting.set(uuid, { json: '', segment });
     segment.waiting += 1;
+  }
+
+  holds(uuid: string): boolean {
+    return this.#waiting.has(uuid);
   }
 
   acknowledge(uuids: readonly string[]): void {
@@ -182,16 +189,26 @@ class FolderJournal implements Journal {
       const open = this.#open ?? this.#beginSegment();
       const bytes = Buffer.from(`${line}\n`);
       for (let at = 0; at < bytes.length; ) at += writeSync(open.fd, bytes, at);
-      open.bytes += bytes.length;
       if (this.#policy === 'always') fsyncSync(open.fd);
+      open.bytes += bytes.length;
       if (this.#policy === 'interval') this.#syncing ??= schedule(SYNC_MS, () => this.#sync());
       if (open.bytes >= this.#segmentBytes) this.#endSegment();
+      this.#isFailing = false;
       return open.segment;
     } catch {
-      // Part of the line may be there: the next one must not be written behind it.
-      this.#endSegment();
-      this.#onProblem?.('journal_failed');
+      this.#undoWrite();
+      if (!this.#isFailing) this.#onProblem?.('journal_failed');
+      this.#isFailing = true;
       return null;
+    }
+  }
+
+  /** Part of a line may be there, and the next one must not be written behind it. */
+  #undoWrite(): void {
+    try {
+      if (this.#open !== null) ftruncateSync(this.#open.fd, this.#open.bytes);
+    } catch {
+      this.#endSegment();
     }
   }
 

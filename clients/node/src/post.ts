@@ -68,11 +68,11 @@ async function exchange(
 }
 
 /** Null where the platform cannot, or fails: then the body goes as it is. */
-async function gzip(text: string): Promise<Uint8Array<ArrayBuffer> | null> {
+async function gzip(text: string): Promise<ArrayBuffer | null> {
   if (typeof CompressionStream !== 'function') return null;
   try {
     const stream = new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'));
-    return new Uint8Array(await new Response(stream).arrayBuffer());
+    return await new Response(stream).arrayBuffer();
   } catch {
     return null;
   }

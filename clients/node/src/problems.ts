@@ -3,6 +3,8 @@
 /** Why an event was not taken: what `track` answers. */
 const TRACK_PROBLEMS = {
   event_invalid: 'An event must be an object.',
+  event_field_unknown:
+    'An event has event, uuid, distinctId, timestamp, properties and shopper; anything else belongs into properties.',
   event_name_invalid: 'event must be a string of 1 to 200 characters without control characters.',
   uuid_invalid: 'uuid must be a string of 1 to 200 characters without control characters.',
   distinct_id_invalid: 'Ids must be strings of 1 to 200 characters without control characters.',
@@ -10,7 +12,7 @@ const TRACK_PROBLEMS = {
   properties_invalid: 'properties must be an object.',
   value_invalid: 'properties.value must be a finite number.',
   action_source_invalid: 'actionSource must be physical_store, phone_call, chat, email or system_generated.',
-  event_not_serialisable: 'The event cannot be written as JSON: it is circular, or holds a BigInt.',
+  event_not_serialisable: 'The event cannot be written as JSON: it is circular, or a getter throws.',
   event_too_large: 'The event is larger than a request may be.',
   queue_full: 'The queue is full; the event was not taken.',
   client_closed: 'The client was shut down; the event was not taken.',

@@ -15,7 +15,7 @@ interface FetchReader {
 interface FetchInit {
   method: string;
   headers: Record<string, string>;
-  body: string | Uint8Array<ArrayBuffer>;
+  body: string | ArrayBuffer;
   /** Whatever the platform's `fetch` takes as a signal. */
   signal: AbortSignal;
   redirect: 'manual';

@@ -18,6 +18,8 @@ export interface Journal {
   attach(onProblem: (code: DeliveryCode) => void): readonly { uuid: string; json: string }[];
   /** Writes an event. That it cannot is told to `onProblem`. */
   append(entry: { uuid: string; json: string }): void;
+  /** Whether an event that was not acknowledged is there for the next process. */
+  holds(uuid: string): boolean;
   /** These are no longer to be sent. */
   acknowledge(uuids: readonly string[]): void;
   /** Makes what was written safe and lets the folder go. */
@@ -64,14 +66,14 @@ export class Sender {
   #dueUpTo = 0;
   #request: Post | null = null;
   #interval: Timer | null = null;
-  /** Until the next request may go out. */
-  #pause: { timer: Timer; isAsked: boolean } | null = null;
+  /** Until the next request may go out; `asked`: until when somebody else wants it so. */
+  #pause: { timer: Timer; askedUntilMs: number | null } | null = null;
   #attempts = 0;
   #suspectAnswers = 0;
   /** Events of the next request, at the most. */
   #batchMax: number;
   #waiters: Waiter[] = [];
-  #state: 'open' | 'held' | 'ended' = 'open';
+  #hasEnded = false;
 
   constructor(options: SenderOptions, runtime: Runtime, report: Report, journal: Journal | undefined) {
     this.#options = options;
@@ -111,7 +113,7 @@ export class Sender {
     this.#interval?.cancel();
     this.#interval = null;
     if (this.#settled >= this.#taken) return Promise.resolve({ ok: true, pending: 0 });
-    if (this.#state !== 'open') return Promise.resolve({ ok: false, pending: this.pending });
+    if (this.#hasEnded) return Promise.resolve({ ok: false, pending: this.pending });
     return new Promise((resolve) => {
       const done = (ok: boolean): void => {
         timer.cancel();
@@ -129,16 +131,19 @@ export class Sender {
     });
   }
 
-  /** A last flush, which does not sit out a pause of its own; then the journal keeps what is left, or it is given up. */
+  /** A last flush, which sits out neither a pause of its own nor one beyond the deadline; then the journal keeps what is left, or it is given up. */
   async end(deadlineMs: number): Promise<FlushResult> {
-    if (this.#pause?.isAsked === false) this.#resume();
-    await this.flush(deadlineMs);
-    this.#state = 'ended';
+    if (this.#pause?.askedUntilMs === null) this.#resume();
+    const isVain = (this.#pause?.askedUntilMs ?? 0) > this.#runtime.nowMs() + deadlineMs;
+    if (!isVain) await this.flush(deadlineMs);
+    this.#hasEnded = true;
     this.#request?.abort();
     this.#interval?.cancel();
     this.#pause?.timer.cancel();
     const left = this.#queue.head(this.#queue.length, Number.POSITIVE_INFINITY);
-    if (this.#journal === undefined && left.length > 0) this.#giveUp(left, 'shutdown_deadline', null);
+    // What a full disk did not take ends with the process.
+    const lost = left.filter(({ uuid }) => this.#journal?.holds(uuid) !== true);
+    if (lost.length > 0) this.#report.problem('shutdown_deadline', { events: lost.map(readEntry) });
     this.#journal?.close();
     return { ok: left.length === 0, pending: left.length };
   }
@@ -151,7 +156,7 @@ export class Sender {
 
   /** Sends, if something is due and nothing forbids it; else sees to it that it will be. */
   #advance(): void {
-    if (this.#state !== 'open' || this.#request !== null || this.#pause !== null || this.#queue.length === 0) return;
+    if (this.#hasEnded || this.#request !== null || this.#pause !== null || this.#queue.length === 0) return;
     const { flushAt, flushBytes, flushIntervalMs } = this.#options;
     const isDue = this.#settled < this.#dueUpTo || this.#queue.length >= flushAt || this.#queue.bytes >= flushBytes;
     if (isDue) void this.#send();
@@ -169,7 +174,7 @@ export class Sender {
     const verdict = await this.#request.verdict;
     this.#request = null;
     // Cut off at the deadline: it has been said what became of its events.
-    if (this.#state === 'ended') return;
+    if (this.#hasEnded) return;
     this.#act(batch, verdict);
     this.#advance();
   }
@@ -186,8 +191,8 @@ export class Sender {
         else this.#batchMax = Math.ceil(batch.length / 2);
         break;
       case 'refused':
-        // The next start, with another key, sends what the journal keeps.
-        if (verdict.code === 'key_refused' && this.#journal !== undefined) this.#holdBack(verdict.detail);
+        // A site may be opened again, and the next start may have another key: what the journal keeps can wait.
+        if (verdict.code === 'key_refused' && this.#journal !== undefined) this.#holdBack(batch, verdict.detail);
         else this.#giveUp(batch, verdict.code, verdict.detail);
         break;
       case 'retry':
@@ -205,14 +210,14 @@ export class Sender {
     const ms = waitMs(this.#attempts, afterMs, this.#runtime.random(), this.#options.retry);
     const timer = this.#runtime.schedule(ms, () => this.#resume());
     timer.hold(this.#waiters.length > 0);
-    this.#pause = { timer, isAsked: afterMs !== null };
+    this.#pause = { timer, askedUntilMs: afterMs === null ? null : this.#runtime.nowMs() + ms };
     this.#report.problem(code, { detail, willRetry: true });
   }
 
-  /** Sends no more: the same key would be refused again and again. */
-  #holdBack(detail: string | null): void {
-    this.#state = 'held';
-    this.#report.problem('key_refused', { detail, willRetry: true });
+  /** Asks seldom: the same key is mostly refused again. */
+  #holdBack(batch: readonly Entry[], detail: string | null): void {
+    const afterMs = this.#options.retry.retryAfterMaxMs;
+    this.#retry(batch, { kind: 'retry', code: 'key_refused', detail, afterMs, isSuspect: false });
     for (const { done } of [...this.#waiters]) done(false);
   }
 

@@ -245,9 +245,15 @@ class Words(unittest.TestCase):
             ("https://u@x", KEY),
             ("https://x", "svc_pk_" + "a" * 32),
             ("https://x", ""),
+            ("https://x", KEY + "\n"),
+            ("https://x", None),
+            ("https://x:port", KEY),
+            (None, KEY),
         ]:
             with self.assertRaises(ValueError):
-                Client(url, key)
+                Client(url, key)  # type: ignore[arg-type]
+        with self.assertRaises(ValueError):
+            Client("https://x", KEY, journal="")
         with self.assertRaises(ValueError):
             Client("https://x", KEY, queue_events=0)
 
@@ -344,6 +350,18 @@ class WithJournal(unittest.TestCase):
         with client(last, journal=self.folder) as another:
             self.assertTrue(another.flush())
         self.assertEqual(last.requests, [])
+
+    def test_a_refused_key_costs_nothing(self) -> None:
+        service, reports = Service(error(401, "key_unknown")), Reports()
+        one = client(service, reports, journal=self.folder)
+        an_id = one.track(PURCHASE)
+        # Nobody waits for what cannot come before the end.
+        self.assertFalse(one.shutdown(100.0))
+        self.assertEqual([(told.code, told.will_retry) for told in reports.errors], [("key_unknown", True)])
+        later = Service()
+        with client(later, journal=self.folder) as another:
+            self.assertTrue(another.flush())
+        self.assertEqual([event["uuid"] for event in later.accepted], [an_id])
 
     def test_two_clients_refuse_each_other(self) -> None:
         with client(Service(), journal=self.folder):

@@ -20,9 +20,9 @@ def record(number: int, size: int = 0) -> bytes:
 class Line:
     """A delivery whose jitter is the most that may be drawn."""
 
-    def __init__(self, events: int = 0, limits: BatchLimits = LIMITS) -> None:
+    def __init__(self, events: int = 0, limits: BatchLimits = LIMITS, keeps: bool = False) -> None:
         self.queue = MemoryQueue(10_000, 10_000_000)
-        self.delivery = Delivery(self.queue, limits, lambda low, high: high)
+        self.delivery = Delivery(self.queue, limits, lambda low, high: high, keeps)
         self.now = 100.0
         self.reports: List[Any] = []
         for number in range(events):
@@ -122,6 +122,18 @@ class WhatFollows(unittest.TestCase):
             (report.code, report.status, report.will_retry, len(report.events)), ("key_revoked", 403, False, 50)
         )
         self.assertEqual(line.send(DONE), list(range(50, 60)))
+
+    def test_with_a_journal_a_wrong_key_can_wait(self) -> None:
+        line = Line(1, keeps=True)
+        line.send(Refused("key_revoked", "m", 403))
+        [report] = line.reports
+        self.assertEqual((report.code, report.status, report.will_retry, report.events), ("key_revoked", 403, True, ()))
+        line.delivery.hurry()
+        self.assertEqual(line.due(flushing=True), 300.0)
+        self.assertTrue(line.delivery.held_beyond(line.now + 299.0))
+        line.now += 300.5
+        self.assertEqual(line.send(Refused("body_not_json", "m", 400)), [0])
+        self.assertIsNone(line.due())
 
     def test_one_large_event_is_found_among_fifty(self) -> None:
         line = Line(120)

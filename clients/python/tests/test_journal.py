@@ -221,6 +221,18 @@ class Faults(InFolder):
         journal.close()
         self.assertEqual(self.all_of(self.open()), [2])
 
+    def test_a_disk_that_is_full_at_the_start_holds_nothing_up(self) -> None:
+        journal = self.open()
+        journal.append(record(0))
+        journal.close()
+        with mock.patch("os.write", side_effect=OSError(28, "No space left on device")):
+            again = self.open()
+            self.assertEqual(self.all_of(again), [0])
+        self.assertEqual(again.take_faults(), (0, "No space left on device"))
+        again.append(record(1))
+        again.close()
+        self.assertEqual(self.all_of(self.open())[-1], 1)
+
     def test_a_segment_that_is_gone_holds_nothing_up(self) -> None:
         journal = self.open(bytes_max=400)
         count = 0

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -44,7 +44,8 @@ test('the package holds what was built and nothing else', () => {
   expect(readdirSync(installed).sort()).toEqual(['README.md', 'dist', 'package.json']);
   const sources = readdirSync(join(PACKAGE, 'src')).map((name) => name.replace(/\.ts$/, ''));
   const built = sources.flatMap((name) => [`${name}.d.ts`, `${name}.js`]);
-  expect(readdirSync(join(installed, 'dist')).sort()).toEqual(built.sort());
+  expect(readdirSync(join(installed, 'dist')).sort()).toEqual([...built, 'cjs'].sort());
+  expect(readdirSync(join(installed, 'dist/cjs')).sort()).toEqual([...built, 'package.json'].sort());
 });
 
 test('it is imported, required and type-checked', () => {
@@ -54,7 +55,9 @@ test('it is imported, required and type-checked', () => {
      const { openJournal } = require('event-ingest-client/journal');
      console.log(typeof Client, typeof fromRequest, typeof openJournal);`,
   );
-  expect(run(process.execPath, ['required.cjs'], project)).toBe('function function function\n');
+  // As AWS Lambda runs it, where `require` takes no ES modules.
+  const said = run(process.execPath, ['--no-experimental-require-module', 'required.cjs'], project);
+  expect(said).toBe('function function function\n');
   writeFileSync(
     join(project, 'typed.ts'),
     `import { Client, type ClientProblem, fromRequest, type Tracked } from 'event-ingest-client';
@@ -70,11 +73,18 @@ test('it is imported, required and type-checked', () => {
      client.trackOffline({ event: 'purchase', actionSource: 'pigeon' });
      // @ts-expect-error
      client.track({ event: 'purchase', properties: { value: 'much' } });
+     interface Order { value: number; currency: string; items: { item_id: string }[] }
+     const order = (): Order => ({ value: 1, currency: 'EUR', items: [] });
+     client.track({ event: 'purchase', properties: order() });
      if (tracked.ok) tracked.uuid.trim(); else tracked.message.trim();`,
   );
+  cpSync(join(project, 'typed.ts'), join(project, 'typed.cts'));
   const strict = ['--strict', '--noEmit', '--exactOptionalPropertyTypes', '--skipLibCheck', 'false', '--types', ''];
-  const options = [...strict, '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom', 'typed.ts'];
-  run(join(ROOT, 'node_modules/.bin/tsc'), ['--ignoreConfig', ...options], project);
+  const tsc = (...options: string[]): string =>
+    run(join(ROOT, 'node_modules/.bin/tsc'), ['--ignoreConfig', ...strict, ...options], project);
+  const platform = ['--target', 'es2022', '--lib', 'es2022,dom'];
+  for (const module of ['node16', 'nodenext']) tsc(...platform, '--module', module, 'typed.ts', 'typed.cts');
+  tsc(...platform, '--module', 'commonjs', '--moduleResolution', 'bundler', 'typed.cts');
 });
 
 test('a process that does not shut the client down ends all the same', () => {

@@ -214,7 +214,16 @@ test('a full queue takes nothing new, and says so', async () => {
 test('a mistake in one event is told, and costs no other', async () => {
   const world = createWorld(accepted);
   const client = world.client();
-  expect(client.track({ event: 'e', properties: { n: 1n } })).toMatchObject({
+  expect(
+    client.track({
+      event: 'e',
+      properties: {
+        get n(): never {
+          throw new Error('no');
+        },
+      },
+    }),
+  ).toMatchObject({
     ok: false,
     code: 'event_not_serialisable',
   });
@@ -223,6 +232,20 @@ test('a mistake in one event is told, and costs no other', async () => {
   await world.pass(1_000);
   expect(world.requests[0]?.events).toMatchObject([{ properties: { $action_source: 'phone_call' } }]);
   expect(world.codes()).toEqual(['event_not_serialisable', 'distinct_id_invalid']);
+});
+
+test('what cannot be written is refused, and nothing is thrown', () => {
+  const circular: Record<string, unknown> = {};
+  circular['self'] = circular;
+  const no = (): never => {
+    throw new Error('no');
+  };
+  const client = createWorld(accepted).client();
+  for (const properties of [{ circular }, { inner: { toJSON: no } }]) {
+    expect(client.track({ event: 'e', properties })).toMatchObject({ ok: false, code: 'event_not_serialisable' });
+  }
+  const throwing = Object.defineProperty({ event: 'e' }, 'properties', { get: no, enumerable: true });
+  expect(client.track(throwing)).toMatchObject({ ok: false, code: 'event_not_serialisable' });
 });
 
 test('callbacks that throw break nothing', async () => {
@@ -311,9 +334,8 @@ test('shutdown does not sit out a pause of its own, but one that the service ask
   const other = asked.client();
   trackMany(other, 50);
   await asked.pass(1);
-  const late = other.shutdown({ deadlineMs: 2_000 });
-  await asked.pass(2_000);
-  expect(await late).toEqual({ ok: false, pending: 50 });
+  // Nothing can come of it before its deadline.
+  expect(await other.shutdown({ deadlineMs: 2_000 })).toEqual({ ok: false, pending: 50 });
   expect(asked.requests).toHaveLength(1);
 });
 

@@ -128,7 +128,7 @@ export function createWorld(service: Service, random: () => number = () => 0.999
   };
 }
 
-async function gunzipped(body: Uint8Array<ArrayBuffer>): Promise<string> {
+async function gunzipped(body: ArrayBuffer): Promise<string> {
   return new Response(new Blob([body]).stream().pipeThrough(new DecompressionStream('gzip'))).text();
 }
 

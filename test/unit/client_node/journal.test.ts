@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
+import fs, {
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -10,6 +10,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -208,8 +209,9 @@ test('a client sends what one before it left, once, and then nothing is left', a
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('with a wrong key events stay in the journal, for a client with another', async () => {
-  const world = createWorld(() => refusing(403, 'key_expired'));
+test('with a wrong key events stay in the journal, and are tried again now and then', async () => {
+  const wrong: Service = () => refusing(403, 'key_expired');
+  const world = createWorld(inTurn(wrong, wrong, accepted));
   const client = world.client({ journal: openJournal(folder) });
   client.track({ event: 'e', uuid: 'a' });
   const flushed = client.flush();
@@ -221,19 +223,68 @@ test('with a wrong key events stay in the journal, for a client with another', a
   expect(world.told.problems).toMatchObject([
     { code: 'key_refused', detail: 'key_expired', willRetry: true, events: [] },
   ]);
+  await world.pass(1_200_000);
+  expect(world.sentUuids()).toEqual([['a'], ['a', 'b'], ['a', 'b']]);
+  expect(await client.shutdown()).toEqual({ ok: true, pending: 0 });
+});
+
+test('with a wrong key to the end events wait for a client with another', async () => {
+  const world = createWorld(() => refusing(401, 'key_unknown'));
+  const client = world.client({ journal: openJournal(folder) });
+  for (const uuid of ['a', 'b']) client.track({ event: 'e', uuid });
+  await world.pass(60_000);
   expect(await client.shutdown()).toEqual({ ok: false, pending: 2 });
+  expect(world.codes()).toEqual(['key_refused']);
   expect(left()).toEqual(['a', 'b']);
 });
 
-test('a journal that cannot be written is reported, and events are sent all the same', async () => {
+test('a journal that cannot be written is reported once, and events are sent all the same', async () => {
   const world = createWorld(accepted);
   const client = world.client({ journal: openJournal(folder) });
   rmSync(folder, { recursive: true });
-  expect(client.track({ event: 'e', uuid: 'a' })).toMatchObject({ ok: true });
+  for (const uuid of ['a', 'b']) expect(client.track({ event: 'e', uuid })).toMatchObject({ ok: true });
   await world.pass(1_000);
-  expect(world.sentUuids()).toEqual([['a']]);
+  expect(world.sentUuids()).toEqual([['a', 'b']]);
   expect(world.told.problems).toMatchObject([{ code: 'journal_failed', willRetry: true }]);
   await client.shutdown();
+});
+
+/** A disk that takes half of what is written, and then nothing more, as long as it is full. */
+function fillDisk(): () => void {
+  const { writeSync } = fs;
+  const full = (fd: number, bytes: Buffer, at: number): number => {
+    writeSync(fd, bytes, at, Math.floor((bytes.length - at) / 2));
+    throw Object.assign(new Error('full'), { code: 'ENOSPC' });
+  };
+  const put = (write: unknown): void => {
+    Object.assign(fs, { writeSync: write });
+    syncBuiltinESMExports();
+  };
+  put(full);
+  onTestFinished(() => put(writeSync));
+  return () => put(writeSync);
+}
+
+test('a full disk makes no files and no rubbish, and what it did not take is reported at the end', async () => {
+  const world = createWorld(() => new Error('down'));
+  const client = world.client({ journal: openJournal(folder) });
+  client.track({ event: 'e', uuid: 'a' });
+  const makeRoom = fillDisk();
+  for (const uuid of ['b', 'c', 'd']) client.track({ event: 'e', uuid });
+  expect(segments()).toHaveLength(1);
+  makeRoom();
+  client.track({ event: 'e', uuid: 'f' });
+  const ending = client.shutdown({ deadlineMs: 1_000 });
+  await world.pass(1_000);
+  expect(await ending).toEqual({ ok: false, pending: 5 });
+  expect(world.codes().filter((code) => code === 'journal_failed')).toHaveLength(1);
+  expect(world.told.problems.at(-1)).toMatchObject({ code: 'shutdown_deadline', willRetry: false });
+  expect(world.told.problems.at(-1)?.events.map(({ uuid }) => uuid)).toEqual(['b', 'c', 'd']);
+  const codes: string[] = [];
+  const next = openJournal(folder);
+  expect(next.attach((code) => codes.push(code)).map(({ uuid }) => uuid)).toEqual(['a', 'f']);
+  expect(codes).toEqual([]);
+  next.close();
 });
 
 test('the queue’s bound holds for the journal', async () => {

@@ -66,6 +66,8 @@ class Refused:
 
 Outcome = Union[Settled, Retry, TooLarge, Refused]
 
+#: These say that key, address or path are wrong, not the events.
+SETUP_STATUSES = frozenset((401, 402, 403, 404, 405, 421))
 #: Of these the same request may be taken later.
 _PASSING = frozenset((408, 425, 429))
 

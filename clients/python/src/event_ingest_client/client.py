@@ -35,7 +35,7 @@ from .transport import HttpTransport, Transport, TransportError
 from .uuid7 import uuid7
 
 VERSION = "0.2.0"
-_KEY = re.compile(r"^svc_sk_[0-9A-Za-z]{32}$")
+_KEY = re.compile(r"svc_sk_[0-9A-Za-z]{32}")
 _LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 
 
@@ -92,6 +92,8 @@ class Client:
         ports: Optional[Ports] = None,
     ) -> None:
         _check_address(url, key)
+        if journal is not None and not os.fspath(journal):
+            raise ValueError("journal must name a folder")
         limits = {"queue_events": queue_events, "queue_bytes": queue_bytes, "journal_bytes": journal_bytes}
         limits.update({"batch_events": batch_events, "batch_bytes": batch_bytes})
         for name, value in {**limits, "timeout": timeout, "flush_interval": flush_interval}.items():
@@ -235,7 +237,7 @@ class Client:
         self._changed = threading.Condition()
         self._thread: Optional[threading.Thread] = None
         self._queue = queue
-        self._delivery = Delivery(queue, self._limits, self._ports.uniform)
+        self._delivery = Delivery(queue, self._limits, self._ports.uniform, self._journal is not None)
         self._flushing = 0
         self._sending = False
 
@@ -296,6 +298,9 @@ class Client:
         while self._queue.settled < appended and not self._stopped:
             left = None if until is None else until - self._ports.monotonic()
             if left is not None and left <= 0:
+                break
+            if self._closed and until is not None and self._delivery.held_beyond(until):
+                # Nothing can come of it before the end.
                 break
             if self._thread is None:
                 self._step(left)
@@ -383,10 +388,14 @@ class Client:
 
 
 def _check_address(url: str, key: str) -> None:
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
+    try:
+        parts = urllib.parse.urlsplit(url)
+        sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except (TypeError, ValueError, AttributeError):
+        sound = None
+    if not sound or parts.query or parts.fragment or parts.username:
         raise ValueError("url must be the service's address, as https://events.shop.example")
-    if not _KEY.match(key):
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
         raise ValueError("key must be a server key: svc_sk_ and 32 letters and digits")
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
         logger.warning("the key and the events go to %s without encryption: use https", parts.hostname)

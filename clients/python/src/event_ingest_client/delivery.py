@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Callable, List, Mapping, Optional, Sequence
 
-from .answers import Outcome, Refused, Retry, Settled, TooLarge
+from .answers import RETRY_AFTER_MAX, SETUP_STATUSES, Outcome, Refused, Retry, Settled, TooLarge
 from .encoding import EVENT_BYTES_MAX
 from .queues import EventQueue
 from .reports import DeliveryError, DroppedEvents, RejectedEvent, Report
@@ -37,12 +37,19 @@ class Verdict:
 
 
 class Delivery:
-    """Sends the queue in order, one batch at a time. ``uniform(low, high)`` draws the jitter."""
+    """Sends the queue in order, one batch at a time.
 
-    def __init__(self, queue: EventQueue, limits: BatchLimits, uniform: Callable[[float, float], float]) -> None:
+    :param uniform: draws the jitter, between two numbers.
+    :param keeps: whether the queue outlives the process, so that events can wait for another key.
+    """
+
+    def __init__(
+        self, queue: EventQueue, limits: BatchLimits, uniform: Callable[[float, float], float], keeps: bool = False
+    ) -> None:
         self.queue = queue
         self._limits = limits
         self._uniform = uniform
+        self._keeps = keeps
         # What an earlier process left has waited long enough.
         self._waiting_since: Optional[float] = float("-inf") if queue.appended > queue.settled else None
         self._attempts = 0
@@ -76,6 +83,10 @@ class Delivery:
             self._waiting_since = None
         return batch
 
+    def held_beyond(self, until: float) -> bool:
+        """Whether the service does not want to be asked before then."""
+        return self._asked_until > until
+
     def hurry(self) -> None:
         """Ends a pause that the client itself makes; one that the service asked for stands."""
         self._not_before = self._asked_until
@@ -83,6 +94,8 @@ class Delivery:
 
     def judge(self, batch: Sequence[bytes], outcome: Outcome, now: float) -> Verdict:
         """What follows from what became of a batch."""
+        if self._keeps and isinstance(outcome, Refused) and outcome.status in SETUP_STATUSES:
+            outcome = Retry(outcome.code, outcome.message, outcome.status, RETRY_AFTER_MAX)
         if isinstance(outcome, Retry):
             return self._retry(batch, outcome, now)
         if isinstance(outcome, TooLarge) and len(batch) > 1:

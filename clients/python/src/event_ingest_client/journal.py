@@ -165,7 +165,11 @@ class Journal:
             rest = self._bytes_of(segment, self._at.offset if segment == self._at.segment else 0)
             self.appended += rest.count(b"\n")
             self.pending_bytes += len(rest)
-        self._start_acks(acknowledged)
+        try:
+            self._start_acks(acknowledged)
+        except OSError as error:
+            # A full disk: what waits is sent all the same, which makes room.
+            self._failure = error.strerror or type(error).__name__
 
     def _path(self, segment: int) -> Path:
         return self._folder / f"{segment:016d}.log"
