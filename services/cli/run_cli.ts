@@ -114,6 +114,8 @@ function usageError(error: unknown): UsageError {
     // The code of the first problem says more than that there are problems.
     return new UsageError(first.code, error.problems.map((item) => `${item.field}: ${item.message}`).join('; '));
   }
+  // A full disk, a folder of somebody else's.
+  if (error instanceof Error && 'syscall' in error) return new UsageError('file_failed', error.message);
   if (!(error instanceof CommanderError)) throw error;
   // A word too many, and what stands after the = of an option, may be a secret after a typing error.
   const message = error.message

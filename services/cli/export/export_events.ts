@@ -70,6 +70,9 @@ export async function exportEvents(plan: ExportPlan, folder: string, ports: Expo
   mkdirSync(folder, { recursive: true });
   let state = openState(plan, folder);
   const { toMs } = state;
+  if (state.is_finished) {
+    ports.say(`it was finished before, up to ${new Date(toMs).toISOString()}: name another folder for later events`);
+  }
   let [rowsMax, ceiling] = [ports.rowsFirst ?? ROWS_FIRST, ROWS_MAX];
   let spanMs = HOUR_MS;
   while (!state.is_finished) {

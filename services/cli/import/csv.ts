@@ -92,7 +92,8 @@ function behindBreak(bytes: Buffer, end: number, isLast: boolean): number | null
   return bytes[end + 1] === LF ? end + 2 : end + 1;
 }
 
-function firstLine(bytes: Buffer, start: number, isLast: boolean, problem: CsvProblem): CsvRecord | null {
+/** A line, or as much of one as is here. Null where its end may follow soon. */
+export function firstLine(bytes: Buffer, start: number, isLast: boolean, problem: CsvProblem): CsvRecord | null {
   for (let end = start; end < bytes.length; end++) {
     if (bytes[end] !== LF && bytes[end] !== CR) continue;
     const next = behindBreak(bytes, end, isLast);

@@ -45,24 +45,24 @@ type Verdict =
   | { kind: 'again'; afterMs: number | null; code: string }
   | { kind: 'refused'; code: string };
 
-/** What an answer means. A request without an answer, or with one of 429, 408 or 5xx, is sent again as it is: each event counts once. */
-export function readAnswer(answer: EdgeAnswer | null): Verdict {
+/**
+ * What an answer to so many events means. A request without an answer, with one of 429, 408 or 5xx, or with one of somebody else (a
+ * proxy, a captive portal), is sent again as it is: each event counts once.
+ */
+export function readAnswer(answer: EdgeAnswer | null, count: number): Verdict {
   if (answer === null) return { kind: 'again', afterMs: null, code: 'edge_unavailable' };
   const { status, retryAfter } = answer;
   const body = objectIn(answer.body) ?? {};
   const code = codeOf(body) ?? `status_${status}`;
-  if (status === 200 && typeof body['accepted'] === 'number') {
-    const { accepted, dropped = 0 } = body as { accepted: number; dropped?: number };
-    return { kind: 'sent', sent: { accepted, dropped, rejected: rejectedOf(body) } };
-  }
-  if (status === 400 && code === 'events_rejected') {
-    return { kind: 'sent', sent: { accepted: 0, dropped: 0, rejected: rejectedOf(body) } };
-  }
+  const isRejected = status === 400 && code === 'events_rejected';
+  const sent = status === 200 ? sentOf(body, count) : isRejected ? sentOf({ ...body, accepted: 0 }, count) : null;
+  if (sent !== null) return { kind: 'sent', sent };
   if (status === 429 || status === 408 || status >= 500) {
     const seconds = Number(retryAfter ?? Number.NaN);
     return { kind: 'again', afterMs: Number.isNaN(seconds) ? null : Math.max(0, seconds * 1000), code };
   }
-  return { kind: 'refused', code };
+  const isForeign = status < 400 || isRejected || codeOf(body) === null;
+  return isForeign ? { kind: 'again', afterMs: null, code: 'answer_foreign' } : { kind: 'refused', code };
 }
 
 function codeOf({ error }: Record<string, unknown>): string | null {
@@ -70,8 +70,16 @@ function codeOf({ error }: Record<string, unknown>): string | null {
   return typeof code === 'string' ? code : null;
 }
 
-const rejectedOf = ({ rejected }: Record<string, unknown>): RejectedEvent[] =>
-  Array.isArray(rejected) ? (rejected as RejectedEvent[]) : [];
+/** Null for what is no answer of the edge to so many events. */
+function sentOf({ accepted, dropped = 0, rejected = [] }: Record<string, unknown>, count: number): Sent | null {
+  if (!isCount(accepted) || !isCount(dropped) || !Array.isArray(rejected)) return null;
+  const events = rejected as RejectedEvent[];
+  const places = new Set(events.filter(({ index }) => isCount(index) && index < count).map(({ index }) => index));
+  if (places.size !== events.length || accepted + dropped + events.length > count) return null;
+  return { accepted, dropped, rejected: events };
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
 const PAUSE_FIRST_MS = 500;
 const PAUSE_MS_MAX = 30_000;
@@ -91,7 +99,7 @@ export interface SendPorts {
 export async function sendEvents(events: readonly OutgoingEvent[], ports: SendPorts): Promise<Sent> {
   const body = JSON.stringify({ events });
   for (let attempts = 1; ; ) {
-    const verdict = readAnswer(await ports.post(body));
+    const verdict = readAnswer(await ports.post(body), events.length);
     if (verdict.kind === 'sent') return verdict.sent;
     if (verdict.kind === 'refused') throw new SendError(verdict.code, `the edge refuses the events: ${verdict.code}`);
     if (verdict.afterMs === null || verdict.code !== 'rate_limited') attempts++;
@@ -116,7 +124,8 @@ export function httpEdge(url: string, key: string): PostEvents {
   return async (body) => {
     try {
       const signal = AbortSignal.timeout(ANSWER_MS_MAX);
-      const response = await fetch(target, { method: 'POST', headers, body, signal });
+      // A redirect that is followed would take the key to whoever a portal names.
+      const response = await fetch(target, { method: 'POST', headers, body, signal, redirect: 'manual' });
       return { status: response.status, retryAfter: response.headers.get('retry-after'), body: await response.text() };
     } catch {
       // Refused, reset, too slow: the same is sent again.

@@ -37,15 +37,7 @@ import {
 } from './mapping.ts';
 import type { Counts } from './progress.ts';
 import type { Decimal } from './read_number.ts';
-import {
-  ENCODINGS,
-  type Encoding,
-  FORMATS,
-  type Format,
-  readForm,
-  type SourceForm,
-  type WantedForm,
-} from './read_rows.ts';
+import { ENCODINGS, type Encoding, FORMATS, type Format, fileVersion, readForm, type WantedForm } from './read_rows.ts';
 import { DATE_FORMS, type DateForm } from './read_time.ts';
 import { maskedEvent } from './row_event.ts';
 import { watchFolder } from './watch_folder.ts';
@@ -98,7 +90,7 @@ export const importCommands: Commands = {
     async run(args, context) {
       const plan = await planOf(args.subject, wantedOf(args, context), args, context);
       if (args.flag('dry-run')) return shownPreview(plan, await previewFile(plan, Date.now()));
-      return shownImport(plan, await importFile(plan, await portsOf(args, context)));
+      return shownImport(args.subject, await importFile(plan, await portsOf(args, context)));
     },
   },
   'import watch <FOLDER>': {
@@ -127,10 +119,9 @@ export const importCommands: Commands = {
         sleep: ports.sleep,
         importOne: async (path) => {
           const plan = await planOf(path, wanted, args, context);
-          const imported = await importFile({ ...plan, folder }, ports);
-          ports.say(shownImport(plan, imported).text);
-          return imported;
+          return importFile({ ...plan, folder }, ports);
         },
+        onImported: (path, imported) => ports.say(shownImport(path, imported).text),
       });
       const text = `${counts.imported} files imported, ${counts.failed} failed, ${counts.waiting} left for later`;
       return { ...done(text, counts), isPartial: counts.failed + counts.waiting > 0 };
@@ -161,12 +152,13 @@ async function planOf(
   args: Arguments,
   { clickhouse }: Context,
 ): Promise<ImportPlan> {
-  const form = await formOf(path, args, clickhouse);
+  const { version, form } = await formOf(path, args, clickhouse);
   const zone = wanted.zone ?? form.zone;
   if (zone !== null && !isZone(zone)) throw new UsageError('zone_unknown', `there is no time zone ${zone}`);
   const mapping = resolveMapping({ ...wanted, zone }, form.columns, !args.flag('only-mapped'));
   return {
     path,
+    version,
     site: args.required('site'),
     form,
     clickhouse,
@@ -197,7 +189,7 @@ function wantedOf(args: Arguments, context: Context): WantedMapping {
   };
 }
 
-async function formOf(path: string, args: Arguments, clickhouse: string | null): Promise<SourceForm> {
+async function formOf(path: string, args: Arguments, clickhouse: string | null) {
   const separator = args.text('separator');
   const sign = separator === 'tab' ? '\t' : (separator ?? null);
   if (sign !== null && !/^[\t\u0020-\u007e]$/.test(sign)) {
@@ -211,7 +203,8 @@ async function formOf(path: string, args: Arguments, clickhouse: string | null):
     clickhouse,
   };
   try {
-    return await readForm(path, wanted);
+    const version = await fileVersion(path);
+    return { version, form: await readForm(path, wanted) };
   } catch (error) {
     if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) throw error;
     throw new UsageError('file_unreadable', `${path} cannot be read (${String(error.code)})`);
@@ -294,7 +287,7 @@ function countLines(counts: Counts, accepted: string): string[] {
   ];
 }
 
-function shownImport({ path }: ImportPlan, { counts, errorsPath, finishedAt }: Imported): Outcome {
+function shownImport(path: string, { counts, errorsPath, finishedAt }: Imported): Outcome {
   const lines = [
     ...(finishedAt === null ? [] : [`${path} was imported at ${finishedAt}; --again sends it once more.`]),
     `${path}: ${countLines(counts, 'accepted').join('\n')}`,
@@ -306,11 +299,11 @@ function shownImport({ path }: ImportPlan, { counts, errorsPath, finishedAt }: I
   return { ...done(lines, json), isPartial: failedIn(counts) > 0 };
 }
 
-function shownPreview({ path, mapping }: ImportPlan, { counts, events, failed }: Preview): Outcome {
+function shownPreview({ path, form, mapping }: ImportPlan, { counts, events, failed }: Preview): Outcome {
   const shown = events.map(maskedEvent);
   const lines = [
     'Mapping:',
-    ...describeMapping(mapping),
+    ...describeMapping(mapping, form.columns),
     '',
     'First events (people masked):',
     ...shown.map((event) => `  ${JSON.stringify(event)}`),

@@ -1,10 +1,11 @@
 // Imports a file: reads its rows, sends the events of them in batches, and keeps beside it how far it is.
 
 import { hash } from 'node:crypto';
+import { UsageError } from '../command.ts';
 import { BODY_BYTES_MAX, EVENTS_MAX, SendError, type SendPorts, type Sent, sendEvents } from './edge_client.ts';
 import type { Mapping } from './mapping.ts';
 import { type Counts, type FailedRow, noCounts, openProgress, type Progress } from './progress.ts';
-import { digestFile, readRows, type SourceForm, type SourceRow } from './read_rows.ts';
+import { digestFile, fileVersion, readRows, type SourceForm, type SourceRow } from './read_rows.ts';
 import { createZoneOffsets } from './read_time.ts';
 import { completeEvent, eventId, type OutgoingEvent, ROW_PROBLEMS, type RowContext, rowEvent } from './row_event.ts';
 import { openSeenRows, type SeenRows } from './seen_rows.ts';
@@ -12,6 +13,8 @@ import { openSeenRows, type SeenRows } from './seen_rows.ts';
 /** What is imported, and how. */
 export interface ImportPlan {
   path: string;
+  /** Of the file when it was first looked at. */
+  version: string;
   site: string;
   form: SourceForm;
   /** The program that reads Parquet; null: the embedded one. */
@@ -155,7 +158,8 @@ function add(batch: Batch, row: SourceRow, judged: Judged): void {
  * Imports a file whole, from where a run before this one ended. Every row is an accepted event, a repeat of one, or in the file of
  * errors.
  *
- * @throws SendError where the edge takes no more: what was done is kept, and the next run goes on there
+ * @throws SendError where the edge takes no more: what was done is kept, and the next run goes on there; UsageError for a file that
+ * was changed meanwhile: its rows are repeats in the next run
  */
 export async function importFile(plan: ImportPlan, ports: ImportPorts): Promise<Imported> {
   const { sha256, bytes } = await digestFile(plan.path);
@@ -204,6 +208,9 @@ async function sendFile(plan: ImportPlan, progress: Progress, bytes: number, por
       underWay.push({ batch, done: outcomeOf(send(batch, ports)) });
     }
     while (underWay.length > 0) await settleFirst();
+    if ((await fileVersion(plan.path).catch(() => null)) !== plan.version) {
+      throw new UsageError('file_changed', `${plan.path} was changed while it was read: import it again`);
+    }
     await progress.save(new Date(ports.nowMs()).toISOString());
   } catch (error) {
     await Promise.all(underWay.map(({ done }) => done));

@@ -218,16 +218,25 @@ function columnsOf(text: string, columns: readonly string[]): string[] {
 
 function onlyOne(column: string, columns: readonly string[]): string {
   if (columns.indexOf(column) === columns.lastIndexOf(column)) return column;
-  throw new UsageError('column_repeated', `more than one column is called ${column}`);
+  throw new UsageError(
+    'column_repeated',
+    `more than one column is called ${column}: give them other names in the file`,
+  );
 }
 
 /** The mapping in lines, as a dry run shows it. */
-export function describeMapping({ fields, constants, id, zone, dates, decimal, negative }: Mapping): string[] {
+export function describeMapping(
+  { fields, constants, id, zone, dates, decimal, negative }: Mapping,
+  columns: readonly string[],
+): string[] {
   const mapped = fields.map(({ field, columns }) => `  ${field} = ${columns.join(' + ')}`);
   const given = Object.entries(constants)
     .filter(([field]) => !fields.some((one) => one.field === field))
     .map(([field, value]) => `  ${field} is ${String(value)}`);
+  const used = new Set<string>(fields.flatMap((field) => field.columns));
+  const left = columns.filter((column) => column !== '' && !used.has(column));
+  const notSent = left.length === 0 ? [] : [`  not sent: ${left.join(', ')}`];
   const names = id === null ? [] : [`  a sale is named by ${id.join(' + ')}`];
   const forms = `  zone ${zone ?? 'not stated'}, dates ${dates}, decimal sign ${decimal}, negative amounts: ${negative}`;
-  return [...mapped, ...given, ...names, forms];
+  return [...mapped, ...given, ...notSent, ...names, forms];
 }

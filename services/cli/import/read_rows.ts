@@ -1,11 +1,11 @@
 // The rows of a file, a piece of it at a time: CSV, newline-delimited JSON, or Parquet as such JSON.
 
 import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { TextDecoder } from 'node:util';
 import { UsageError } from '../command.ts';
 import { type JsonReviver, objectIn } from '../read.ts';
-import { nextRecord, RECORD_BYTES_MAX, separatorOf, splitFields } from './csv.ts';
+import { firstLine, nextRecord, RECORD_BYTES_MAX, separatorOf, splitFields } from './csv.ts';
 import { type ParquetForm, parquetLines, readParquetForm } from './parquet.ts';
 import type { Cell, Cells, RowProblem } from './row_event.ts';
 
@@ -30,7 +30,7 @@ export interface SourceForm {
   encoding: Encoding;
   /** Of CSV; empty for JSON. */
   separator: string;
-  /** Of JSON those that its first rows have. */
+  /** Of JSON those that the rows of its beginning have. */
   columns: readonly string[];
   /** The header as it was, with a byte order mark where it has one; null where the file has none. */
   header: Buffer | null;
@@ -59,8 +59,14 @@ export const ERROR_COLUMNS = ['import_line', 'import_error', 'import_reason'] as
 const PIECE_BYTES = 256 * 1024;
 /** Of a file's beginning, for its form. */
 const HEAD_BYTES = 1024 * 1024;
-const JSON_ROWS_LOOKED_AT = 100;
+const PARQUET_ROWS_LOOKED_AT = 100;
 const UTF8_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** What is another when a file was written to or replaced. */
+export async function fileVersion(path: string): Promise<string> {
+  const { ino, size, mtimeMs } = await stat(path);
+  return `${ino} ${size} ${mtimeMs}`;
+}
 
 /** SHA-256 of a file, and its size. */
 export async function digestFile(path: string): Promise<{ sha256: string; bytes: number }> {
@@ -88,17 +94,25 @@ function formatOf(path: string): Format {
   );
 }
 
+/** What files that are no text begin with, and what is to be done about them. */
+const OTHER_KINDS = [
+  ['encoding_unsupported', [0xff, 0xfe], 'is UTF-16: save it as UTF-8 or Windows-1252'],
+  ['encoding_unsupported', [0xfe, 0xff], 'is UTF-16: save it as UTF-8 or Windows-1252'],
+  ['format_unknown', [0x50, 0x4b, 0x03, 0x04], 'is a workbook or an archive: save its sheet as CSV'],
+  ['format_unknown', [0xd0, 0xcf, 0x11, 0xe0], 'is an old workbook: save its sheet as CSV'],
+  ['format_unknown', [0x1f, 0x8b], 'is compressed: unpack it first'],
+] as const;
+
 /** Reads a file's beginning. @throws UsageError where its form cannot be told */
 export async function readForm(path: string, wanted: WantedForm): Promise<SourceForm> {
-  const format = wanted.format ?? formatOf(path);
   const file = await open(path);
   try {
-    if (format === 'parquet') return await parquetForm(path, wanted);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     const bytes = buffer.subarray(0, bytesRead);
-    if (bytes[0] === 0xff || bytes[0] === 0xfe) {
-      throw new UsageError('encoding_unsupported', `${path} is UTF-16: save it as UTF-8 or Windows-1252`);
-    }
+    const other = OTHER_KINDS.find(([, first]) => first.every((byte, at) => bytes[at] === byte));
+    if (other !== undefined) throw new UsageError(other[0], `${path} ${other[2]}`);
+    const format = wanted.format ?? formatOf(path);
+    if (format === 'parquet') return await parquetForm(path, wanted);
     const isWhole = bytesRead < HEAD_BYTES;
     return format === 'csv' ? csvForm(path, bytes, isWhole, wanted) : jsonForm(bytes, isWhole, wanted);
   } finally {
@@ -178,10 +192,11 @@ function jsonForm(bytes: Buffer, isWhole: boolean, { encoding }: WantedForm): So
   const columns = new Set<string>();
   const start = hasMark(bytes) ? UTF8_MARK.length : 0;
   let at = start;
-  for (let row = 0; row < JSON_ROWS_LOOKED_AT && at < bytes.length; row++) {
+  while (at < bytes.length) {
     const record = nextLine(bytes, at, isWhole);
     if (record === null) break;
-    for (const column of Object.keys(jsonCells(bytes.subarray(at, record.end)) ?? {})) columns.add(column);
+    // A column is one though its first rows say nothing.
+    for (const column of Object.keys(jsonCells(bytes.subarray(at, record.end), true) ?? {})) columns.add(column);
     at = record.next;
   }
   const form = { format: 'ndjson', encoding, separator: '', header: null, zone: null, parquet: null } as const;
@@ -191,7 +206,7 @@ function jsonForm(bytes: Buffer, isWhole: boolean, { encoding }: WantedForm): So
 async function parquetForm(path: string, wanted: WantedForm): Promise<SourceForm> {
   const parquet = await readParquetForm(wanted.clickhouse, path);
   const lines: Buffer[] = [];
-  for await (const piece of parquetLines(wanted.clickhouse, path, parquet, JSON_ROWS_LOOKED_AT)) lines.push(piece);
+  for await (const piece of parquetLines(wanted.clickhouse, path, parquet, PARQUET_ROWS_LOOKED_AT)) lines.push(piece);
   return { ...jsonForm(Buffer.concat(lines), true, { ...wanted, encoding: 'utf-8' }), format: 'parquet', parquet };
 }
 
@@ -208,17 +223,22 @@ export async function* readRows(
       form.parquet === null
         ? file.createReadStream({ start: form.offset, highWaterMark: PIECE_BYTES, autoClose: false })
         : parquetLines(clickhouse, path, form.parquet);
+    // Behind the beginning of a line that is too long: the rest of it is no row.
+    let isCut = false;
+    const next = (bytes: Buffer, at: number, isLast: boolean) => {
+      if (form.format !== 'csv') return nextLine(bytes, at, isLast);
+      if (isCut) return firstLine(bytes, at, isLast, 'row_too_long');
+      return nextRecord(bytes, at, form.separator.charCodeAt(0), isLast);
+    };
     for await (const { bytes, isLast, take } of pieces(chunks)) {
       const rows: SourceRow[] = [];
       let at = 0;
       while (at < bytes.length) {
-        const record =
-          form.format === 'csv'
-            ? nextRecord(bytes, at, form.separator.charCodeAt(0), isLast)
-            : nextLine(bytes, at, isLast);
+        const record = next(bytes, at, isLast);
         if (record === null) break;
-        const row = rowOf(bytes.subarray(at, record.end), line, record.problem, form);
+        const row = isCut ? null : rowOf(bytes.subarray(at, record.end), line, record.problem, form);
         if (row !== null) rows.push(row);
+        isCut = record.lines === 0 && (isCut || record.problem !== null);
         line += record.lines;
         at = record.next;
       }
@@ -272,7 +292,9 @@ function rowOf(raw: Buffer, line: number, problem: RowProblem | null, form: Sour
   if (text.trim() === '') return null;
   const fields = splitFields(text, form.separator);
   const { columns } = form;
-  if (fields.length < columns.length || fields.slice(columns.length).some((field) => field.trim() !== '')) {
+  // Columns without a name, as spreadsheets leave them at the end, need not be there.
+  const needed = columns.findLastIndex((name) => name !== '') + 1;
+  if (fields.length < needed || fields.slice(columns.length).some((field) => field.trim() !== '')) {
     // A row of separators alone is what spreadsheets write below the last one.
     return fields.every((field) => field.trim() === '') ? null : bad('fields_count');
   }
@@ -287,12 +309,12 @@ function rowOf(raw: Buffer, line: number, problem: RowProblem | null, form: Sour
 const isErrorColumn = (column: string): boolean => (ERROR_COLUMNS as readonly string[]).includes(column);
 
 /** Values of an object by their path, as `properties.value`; null for what is no object. */
-function jsonCells(raw: Buffer): Cells | null {
+function jsonCells(raw: Buffer, isEmptyKept = false): Cells | null {
   const text = raw.toString('utf8');
   const value = objectIn(text, LONG_NUMBER.test(text) ? exactNumber : undefined);
   if (value === null) return null;
   const cells: Record<string, Cell> = Object.create(null);
-  flatten(value, '', cells, 0);
+  flatten(value, '', cells, 0, isEmptyKept);
   return cells;
 }
 
@@ -306,15 +328,22 @@ const exactNumber: JsonReviver = (_name, value, { source }) =>
 
 const DEPTH_MAX = 8;
 
-function flatten(object: object, prefix: string, into: Record<string, Cell>, depth: number): void {
+function flatten(
+  object: object,
+  prefix: string,
+  into: Record<string, Cell>,
+  depth: number,
+  isEmptyKept: boolean,
+): void {
   for (const [name, value] of Object.entries(object) as [string, unknown][]) {
     if (depth === 0 && isErrorColumn(name)) continue;
     const path = prefix + name;
-    if (typeof value === 'string') {
-      if (value.trim() !== '') into[path] = value.trim();
+    if (value === null && isEmptyKept) into[path] = '';
+    else if (typeof value === 'string') {
+      if (isEmptyKept || value.trim() !== '') into[path] = value.trim();
     } else if (typeof value === 'number' || typeof value === 'boolean') into[path] = value;
     else if (Array.isArray(value)) into[path] = JSON.stringify(value);
     else if (typeof value === 'object' && value !== null && depth < DEPTH_MAX)
-      flatten(value, `${path}.`, into, depth + 1);
+      flatten(value, `${path}.`, into, depth + 1, isEmptyKept);
   }
 }

@@ -19,7 +19,7 @@ export const ROW_PROBLEMS = {
   row_too_long: 'the row has more than 256 KiB',
   encoding_invalid: 'it is not UTF-8: say --encoding windows-1252',
   time_missing: 'it does not say when it happened',
-  time_unreadable: 'this is no time that can be read',
+  time_unreadable: 'this is no time that can be read; of numbers --dates says what they are',
   date_ambiguous: 'day and month cannot be told apart: say --dates dmy or mdy',
   zone_missing: 'the time says no zone: say --zone, as Europe/Berlin',
   time_skipped: 'clocks skipped this time in spring',

@@ -31,6 +31,8 @@ export interface WatchPorts {
   keepsDone: boolean;
   /** Imports a file whole. @throws UsageError for one that cannot be imported; SendError for one that can be later */
   importOne(path: string): Promise<Imported>;
+  /** Told what a file came to, and where its errors are by then. */
+  onImported(path: string, imported: Imported): void;
 }
 
 /** Files that were moved, and when it ended those that the edge did not take. */
@@ -64,12 +66,14 @@ export async function watchFolder(folder: string, ports: WatchPorts): Promise<Wa
     for (const name of ['done', 'failed']) mkdirSync(join(folder, name), { recursive: true });
     dropLeftovers(folder);
     let { hasMore, left } = await fetched(ports);
+    const strange = new Set<string>();
     let before = sizesOf(folder);
     for (;;) {
       await ports.sleep(ports.everyMs);
       const now = sizesOf(folder);
-      const ready = [...now].filter(([name, size]) => before.get(name) === size).map(([name]) => name);
-      const isHalted = await takeAll(folder, ready.sort(), counts, ports);
+      const ready = [...now].filter(([name, size]) => before.get(name) === size).sort(([a], [b]) => (a < b ? -1 : 1));
+      sayStrange(folder, strange, ports.say);
+      const isHalted = await takeAll(folder, ready, counts, ports);
       before = now;
       const waiting = sizesOf(folder).size;
       if (ports.isOnce && (isHalted || (waiting === 0 && !hasMore))) return { ...counts, waiting: waiting + left };
@@ -93,16 +97,20 @@ async function fetched({ fetchNew, say }: WatchPorts): Promise<{ hasMore: boolea
 /** Whether one had to be left for later: those behind it would be, too. */
 async function takeAll(
   folder: string,
-  names: readonly string[],
+  ready: readonly (readonly [name: string, size: string])[],
   counts: Watched,
-  { importOne, keepsDone, say }: WatchPorts,
+  { importOne, onImported, keepsDone, say }: WatchPorts,
 ): Promise<boolean> {
-  for (const name of names) {
+  for (const [name, size] of ready) {
     const path = join(folder, name);
     try {
-      const { errorsPath } = await importOne(path);
+      const imported = await importOne(path);
+      // What came behind its end would be lost with it.
+      if (hasChanged(folder, name, size, say)) continue;
       // The file itself last: while it is here, what is missing is done at the next start.
-      if (errorsPath !== null && existsSync(errorsPath)) move(errorsPath, join(folder, 'done'));
+      const { errorsPath } = imported;
+      const isThere = errorsPath !== null && existsSync(errorsPath);
+      onImported(path, { ...imported, errorsPath: isThere ? move(errorsPath, join(folder, 'done')) : errorsPath });
       if (keepsDone) move(path, join(folder, 'done'));
       else rmSync(path);
       counts.imported++;
@@ -112,6 +120,7 @@ async function takeAll(
         return true;
       }
       if (!(error instanceof UsageError)) throw error;
+      if (hasChanged(folder, name, size, say)) continue;
       say(`${name}: ${error.code}: ${error.message}`);
       const moved = move(path, join(folder, 'failed'));
       writeFileSync(`${moved}.reason.txt`, `${error.code}: ${error.message}\n`);
@@ -120,6 +129,23 @@ async function takeAll(
     rmSync(importPaths(path, folder).progress, { force: true });
   }
   return false;
+}
+
+function hasChanged(folder: string, name: string, size: string, say: (line: string) => void): boolean {
+  if (sizesOf(folder).get(name) === size) return false;
+  say(`${name}: it changed while it was read, and is read again`);
+  return true;
+}
+
+/** Says once of each file that it will stay, as somebody may wait for it. */
+function sayStrange(folder: string, strange: Set<string>, say: (line: string) => void): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const { name } = entry;
+    const isOurs = FILE.test(name) || OTHERS.test(name) || /\.progress\.json(?:\.new)?$/.test(name);
+    if (!entry.isFile() || isOurs || strange.has(name)) continue;
+    strange.add(name);
+    say(`${name}: it is left, as it is neither .csv, .tsv, .txt, .ndjson, .jsonl nor .parquet`);
+  }
 }
 
 /** By name, what changes while a file grows. */

@@ -123,6 +123,8 @@ test('the command writes Parquet, and goes on in no other export', async () => {
   const { code, output } = await svc('--from', '30d', '--format', 'parquet', '--out', out);
   expect([code, output]).toEqual([0, expect.stringContaining(`${EVENTS.length + 1} events in 1 files`)]);
   expect(readFileSync(join(out, 'part-000001.parquet')).subarray(0, 4).toString()).toBe('PAR1');
+  const again = await svc('--from', '30d', '--format', 'parquet', '--out', out);
+  expect([again.code, again.output]).toEqual([0, expect.stringContaining('it was finished before, up to ')]);
   const other = await svc('--from', '29d', '--format', 'parquet', '--out', out);
   expect([other.code, other.output]).toEqual([2, expect.stringContaining('svc: folder_taken: ')]);
 });

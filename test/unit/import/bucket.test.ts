@@ -109,6 +109,7 @@ async function watched(bucket: Bucket, folder: string, take: (content: string) =
     fetchNew: createBucketInbox(bucket, 'tills/', folder, (line) => void said.push(line)),
     say: (line) => void said.push(line),
     sleep: async () => undefined,
+    onImported: () => undefined,
     async importOne(path) {
       const content = readFileSync(path, 'utf8');
       take(content);

@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const path = join(folder, 'sales.csv');
 writeFileSync(
   path,
-  'Bon;Datum;Betrag;E-Mail;Telefon\n1;20.11.2026 10:00;5,00;jane.doe@example.com;+4915157829304\n2;x;5,00;;\n',
+  'Bon;Datum;Betrag;E-Mail;Telefon;Filiale\n1;20.11.2026 10:00;5,00;jane.doe@example.com;+4915157829304;7\n2;x;5,00;;;\n',
 );
 
 test('a dry run shows the mapping, events without people, and errors, and leaves nothing behind', async () => {
@@ -24,6 +24,7 @@ test('a dry run shows the mapping, events without people, and errors, and leaves
     '$action_source is physical_store',
     '"timestamp":"2026-11-20T09:00:00.000Z"',
     'line 3: time_unreadable: Datum: ',
+    'not sent: Filiale',
     '2 rows: 1 to send, 0 repeated, 1 with errors',
   ]) {
     expect(stdout).toContain(part);
@@ -48,6 +49,7 @@ test('what cannot be done is said by a code, and no key is shown', () =>
       [['import', 'watch', 's3://sales', '--site', 'shop'], 'flag_missing'],
       [['import', 'watch', 's3://sales', '--site', 'shop', '--folder', folder], 'bucket_keys_missing'],
       [['export', '--site', 'shop', '--from', 'now', '--to', '3d', '--out', folder], 'range_empty'],
+      [['export', '--site', 'shop', '--from', '3d', '--out', join(path, 'folder')], 'file_failed'],
       [['export', '--site', 'shop', '--from', '3d', '--columns', 'email', '--out', folder], 'column_unknown'],
     ],
     async ([words, code]) => {

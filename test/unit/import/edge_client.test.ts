@@ -23,9 +23,19 @@ test('an answer means one of three things', () =>
       [answer(503, failure('overloaded')), { kind: 'again', afterMs: null, code: 'overloaded' }],
       [answer(502, '<html>'), { kind: 'again', code: 'status_502' }],
       [answer(403, failure('key_revoked')), { kind: 'refused', code: 'key_revoked' }],
-      [answer(200, '<html>sign in</html>'), { kind: 'refused', code: 'status_200' }],
+      // Of a captive portal, a proxy, or to another request.
+      ...[
+        answer(200, '<html>sign in</html>'),
+        answer(302, ''),
+        answer(403, '<html>blocked</html>'),
+        answer(200, { accepted: 4 }),
+        answer(200, { accepted: 3, dropped: 1 }),
+        answer(200, { accepted: 2, rejected: [{ index: 3, code: 'x', message: 'y' }] }),
+        answer(200, { accepted: -1 }),
+        answer(400, { ...failure('events_rejected'), rejected: [{ index: 7, code: 'x', message: 'y' }] }),
+      ].map((foreign): [EdgeAnswer, object] => [foreign, { kind: 'again', afterMs: null, code: 'answer_foreign' }]),
     ],
-    ([given, verdict]) => expect(readAnswer(given)).toMatchObject(verdict),
+    ([given, verdict]) => expect(readAnswer(given, 3)).toMatchObject(verdict),
   ));
 
 /** What is waited for, and how sending ends, where the edge gives these answers one after the other. */

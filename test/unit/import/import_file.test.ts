@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { SendError } from '#services/cli/import/edge_client.ts';
 import { type ImportPlan, importFile, previewFile } from '#services/cli/import/import_file.ts';
 import { resolveMapping, type WantedMapping } from '#services/cli/import/mapping.ts';
-import { readForm, type WantedForm } from '#services/cli/import/read_rows.ts';
+import { fileVersion, readForm, type WantedForm } from '#services/cli/import/read_rows.ts';
 import type { OutgoingEvent } from '#services/cli/import/row_event.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
@@ -46,9 +46,10 @@ async function planOf(
   path: string,
   { form: said, wanted, isAgain = false, clickhouse = null }: Given = {},
 ): Promise<ImportPlan> {
+  const version = await fileVersion(path);
   const form = await readForm(path, { ...FORM, ...said });
   const mapping = resolveMapping({ ...WANTED, zone: form.zone ?? WANTED.zone, ...wanted }, form.columns, true);
-  return { path, site: 'shop', form, clickhouse, mapping, folder, isAgain };
+  return { path, version, site: 'shop', form, clickhouse, mapping, folder, isAgain };
 }
 
 /** What an edge got; it answers as the function says, by default that it took everything. */
@@ -108,7 +109,12 @@ test('files of spreadsheets and tills are read as what they are', () =>
         [{ order_id: '1' }],
       ],
       ['no header', '1;27.11.2026\n', { form: { columns: ['Bon', 'Datum'], separator: ';' } }, [{ order_id: '1' }]],
-      ['rows of nothing', 'Bon;Datum;;\n1;27.11.2026;;\n;;;\n\n', {}, [{ order_id: '1' }]],
+      [
+        'columns of nothing, and rows',
+        'Bon;Datum;;\n1;27.11.2026;;\n;;;\n\n2;27.11.2026\n',
+        {},
+        [{ order_id: '1' }, { order_id: '2' }],
+      ],
       ['a field of lines', 'Bon;Datum;Ort\n1;27.11.2026;"Bad\nEms"\n', {}, [{ city: 'Bad\nEms' }]],
       [
         'JSON',
@@ -133,12 +139,54 @@ test('a form that cannot be told is refused by a code', () =>
       ['', 'header_missing'],
       ['a;b,c\n', 'separator_ambiguous'],
       ['PK', 'format_unknown', 'xlsx'],
+      ['PK\u0003\u0004', 'format_unknown'],
+      [Buffer.from([0x1f, 0x8b, 8]), 'format_unknown', 'csv.gz'],
       ['PAR1', 'file_unreadable', 'parquet'],
     ],
     async ([content, code, kind]) => {
       await expect(planOf(written(content, kind))).rejects.toMatchObject({ code });
     },
   ));
+
+test('a line of any length is one row that fails, and the next is the next', async () => {
+  const long = 'x'.repeat(3 * 1024 * 1024);
+  const last = '{"order_id":3,"time":"2026-11-27T08:00Z"}';
+  const files = {
+    csv: ['Bon;Datum', `1;${long};2`, `2;"${long};1;27.11.2026`, '3;27.11.2026'],
+    ndjson: [last, `{"order_id":1,"x":"${long}"}`, `{"order_id":2,"x":"${long}`, last],
+  };
+  for (const [kind, lines] of Object.entries(files)) {
+    for (const lineBreak of ['\n', '\r\n']) {
+      const { counts, errors, got } = await imported(written(lines.join(lineBreak), kind));
+      expect(counts).toMatchObject({ rows: lines.length - Number(kind === 'csv'), accepted: 1 });
+      expect(Object.values(counts.failed).reduce((sum, count) => sum + count, 0)).toBe(2);
+      expect(got).toMatchObject([{ properties: { order_id: '3' } }]);
+      expect(errors.length).toBeLessThan(2 * 1024 * 1024);
+    }
+  }
+});
+
+test('a column of JSON is one though its first rows say nothing', async () => {
+  const row = (id: number, rest = '') => `{"order_id":${id},"time":"2026-11-27T08:00Z"${rest}}\n`;
+  const rows = Array.from({ length: 200 }, (_, id) => row(id, ',"email":null')).join('');
+  const { got } = await imported(written(`${rows}${row(201, ',"value":2')}`, 'ndjson'));
+  expect(got.at(-1)).toMatchObject({ properties: { order_id: '201', value: 2 } });
+  expect((await planOf(written(rows, 'ndjson'))).mapping.fields).toContainEqual(
+    expect.objectContaining({ field: 'email' }),
+  );
+});
+
+test('a file that is another when it was read is not done', async () => {
+  const path = written('Bon;Datum\n1;27.11.2026\n');
+  const writing = edge(({ length }) => {
+    writeFileSync(path, 'Datum;Bon\n27.11.2026;1\n27.11.2026;2\n');
+    return { accepted: length };
+  });
+  await expect(imported(path, {}, writing)).rejects.toMatchObject({ code: 'file_changed' });
+  const { counts, got } = await imported(path);
+  expect(counts).toMatchObject({ rows: 2, accepted: 2, failed: {} });
+  expect(got[0]?.uuid).toBe(writing.got[0]?.uuid);
+});
 
 test('rows that fail are in a file beside, as they were, with line and code; the others are sent', async () => {
   const content = [

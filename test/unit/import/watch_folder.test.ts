@@ -40,6 +40,7 @@ async function watched(
     fetchNew: async () => ({ hasMore: false, left: 0 }),
     say: (line) => void said.push(line),
     sleep: async () => onLook(++looks),
+    onImported: (_path, { errorsPath }) => void said.push(`errors: ${errorsPath}`),
     async importOne(path) {
       take(basename(path));
       taken.push(basename(path));
@@ -64,8 +65,13 @@ test('files are taken in the order of their names, and moved with their errors',
     'c.csv.part': '',
     'notes.pdf': '',
   });
-  const { counts, taken } = await watched(folder);
+  const { counts, taken, said } = await watched(folder);
   expect(taken).toEqual(['a.csv', 'b.csv']);
+  expect(said).toEqual([
+    'notes.pdf: it is left, as it is neither .csv, .tsv, .txt, .ndjson, .jsonl nor .parquet',
+    `errors: ${join(folder, 'done', 'a.errors.csv')}`,
+    `errors: ${join(folder, 'b.errors.csv')}`,
+  ]);
   expect(counts).toEqual({ imported: 2, failed: 0, waiting: 0 });
   expect(namesIn(join(folder, 'done'))).toEqual(['a.csv', 'a.errors.csv', 'b.csv']);
   expect(namesIn(folder)).toEqual(['.hidden.csv', 'c.csv.part', 'notes.pdf']);
@@ -85,6 +91,18 @@ test('a file that grows is left until it has stopped', async () => {
   );
   expect(taken).toEqual(['a.csv']);
   expect(size).toBe('1111');
+});
+
+test('a file that grows while it is read is read again, whatever came of it', async () => {
+  const folder = newFolder({ 'a.csv': '1' });
+  const sizes: string[] = [];
+  const { counts, taken } = await watched(folder, (name) => {
+    sizes.push(readFileSync(join(folder, name), 'utf8'));
+    if (sizes.length < 3) writeFileSync(join(folder, name), '1'.repeat(sizes.length + 1));
+    if (sizes.length === 2) throw new UsageError('file_changed', 'changed');
+  });
+  expect([taken, sizes, counts.imported, counts.failed]).toEqual([['a.csv', 'a.csv'], ['1', '11', '111'], 1, 0]);
+  expect(namesIn(join(folder, 'done'))).toEqual(['a.csv']);
 });
 
 test('a file that cannot be imported goes aside with the reason, under a name that is free', async () => {
