@@ -1,5 +1,6 @@
 // The connection to ClickHouse: client, inserts, long statements, errors with their recovery, and the health probe.
 
+import { randomInt } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import {
@@ -10,9 +11,11 @@ import {
   createClient,
 } from '@clickhouse/client';
 import { createProbe, type ProbeTimes } from '#infra/concurrency/time_limits.ts';
+import { readClickhouseAddress, readClickhouseLogin } from './address.ts';
 import { ColumnarEvent, EVENT_COLUMNS, nativeBlock } from './event_columns.ts';
+import { type Asked, connectServers, type Server, type Warehouse, type WatchedServer } from './servers.ts';
 
-export type Warehouse = ClickHouseClient;
+export type { Warehouse } from './servers.ts';
 
 const REQUEST_TIMEOUT_MS = 60_000;
 
@@ -41,19 +44,26 @@ export class WarehouseError extends Error {
   }
 }
 
-export function databaseOf(url: string): string {
-  const parsed = new URL(url);
-  return parsed.searchParams.get('database') ?? (parsed.pathname.slice(1) || 'default');
+/** A connection to the servers of an address, whose user, password and database are part of the URL. */
+export function createWarehouse(address: string): Warehouse {
+  const urls = readClickhouseAddress(address);
+  const [only, ...others] = urls;
+  if (others.length > 0) return connectServers(urls.map(watchServer), randomInt(urls.length));
+  const client = connect(only);
+  const server = {
+    client,
+    isAlive: () => true,
+    guard: <T>(ask: () => Promise<T>) => ask(),
+    close: () => client.close(),
+  };
+  return connectServers([server], 0);
 }
 
-/** A client of the address, whose user, password and database are part of the URL. */
-export function createWarehouse(url: string): Warehouse {
-  const parsed = new URL(url);
-  return createClient({
-    url: `${parsed.protocol}//${parsed.host}`,
-    username: decodeURIComponent(parsed.username) || 'default',
-    password: decodeURIComponent(parsed.password),
-    database: databaseOf(url),
+function connect(url: string): ClickHouseClient & Server {
+  const { protocol, host } = new URL(url);
+  const client = createClient({
+    url: `${protocol}//${host}`,
+    ...readClickhouseLogin(url),
     request_timeout: REQUEST_TIMEOUT_MS,
     max_response_headers_size: HEADER_BYTES_MAX,
     // The client's own log would print queries and their arguments.
@@ -62,6 +72,22 @@ export function createWarehouse(url: string): Warehouse {
     use_multipart_params_auto: true,
     keep_alive: { enabled: true, idle_socket_ttl: 1_500 },
   });
+  return Object.assign(client, { url });
+}
+
+function watchServer(url: string): WatchedServer {
+  const client = connect(url);
+  const pinging = connect(url);
+  const { isAlive, guard, stop } = probeWarehouse(pinging);
+  return {
+    client,
+    isAlive,
+    guard,
+    async close() {
+      await stop();
+      await Promise.all([client.close(), pinging.close()]);
+    },
+  };
 }
 
 /**
@@ -71,7 +97,7 @@ export function createWarehouse(url: string): Warehouse {
  * @throws WarehouseError
  */
 export async function insertBlock(
-  warehouse: Warehouse,
+  warehouse: Pick<Warehouse, 'attempt' | 'insert'>,
   table: string,
   token: string,
   rows: readonly object[],
@@ -80,15 +106,8 @@ export async function insertBlock(
   if (first === undefined) return;
   try {
     if (first instanceof ColumnarEvent) {
-      // Columns cost the server half of what rows cost it; it converts texts to LowCardinality itself.
-      const { stream } = await warehouse.exec({
-        query: `INSERT INTO ${table} (${listed(EVENT_COLUMNS).join(', ')}) FORMAT Native`,
-        values: Readable.from([nativeBlock(rows as readonly ColumnarEvent[])]),
-        // A block holds each event once, so merging its rows by key would find nothing, for a sixth of the insert's time.
-        clickhouse_settings: { ...settingsOf(token), optimize_on_insert: 0 },
-      });
-      // The answer has no rows, but its connection is free only after it was read.
-      await finished(stream.resume());
+      const block = nativeBlock(rows as readonly ColumnarEvent[]);
+      await warehouse.attempt((server) => insertNative(server, table, token, block));
       return;
     }
     // The names of the fields are sent once: the server needs a quarter less time than with names in each row.
@@ -105,6 +124,18 @@ export async function insertBlock(
   }
 }
 
+/** Columns cost the server half of what rows cost it; it converts texts to LowCardinality itself. */
+async function insertNative(server: Asked, table: string, token: string, block: Buffer): Promise<void> {
+  const { stream } = await server.exec({
+    query: `INSERT INTO ${table} (${listed(EVENT_COLUMNS).join(', ')}) FORMAT Native`,
+    values: Readable.from([block]),
+    // A block holds each event once, so merging its rows by key would find nothing, for a sixth of the insert's time.
+    clickhouse_settings: { ...settingsOf(token), optimize_on_insert: 0 },
+  });
+  // The answer has no rows, but its connection is free only after it was read.
+  await finished(stream.resume());
+}
+
 function settingsOf(token: string): ClickHouseSettings {
   return {
     // On by default from 26.2 on: blocks would wait for others, to be stored with them.
@@ -113,14 +144,19 @@ function settingsOf(token: string): ClickHouseSettings {
     insert_deduplication_token: token,
     deduplicate_blocks_in_dependent_materialized_views: 1,
     max_insert_block_size: '1000000',
-    // On a cluster the table forwards rows to the shards; the answer comes only when they are there.
-    distributed_foreground_insert: 1,
+    ...ON_SHARDS,
     input_format_parallel_parsing: 0,
     // A field without a column, or a null in a column that has none, is our mistake and must not be dropped silently.
     input_format_skip_unknown_fields: 0,
     input_format_null_as_default: 0,
   };
 }
+
+/**
+ * On a cluster a table forwards rows to the shards of their keys: the answer comes only when they are there, and what is selected
+ * to be inserted is selected from all of them, not by each from its own.
+ */
+const ON_SHARDS = { distributed_foreground_insert: 1, parallel_distributed_insert_select: '0' } as const;
 
 const listed = (columns: readonly string[]): string[] => columns.map((column) => `\`${column}\``);
 
@@ -143,6 +179,8 @@ const OF_TABLES = new Set('16 20 43 47 60 62 81 218'.split(' '));
 
 /** A failure of the client as our error, without the client's message, which may quote rows. */
 export function readError(error: unknown): WarehouseError {
+  // Of a server that was found to be away.
+  if (error instanceof WarehouseError) return error;
   if (error instanceof ClickHouseError) {
     const { code, type = '' } = error;
     const isOfTable = OF_TABLES.has(code) ? 'warehouse_mismatch' : 'warehouse_unavailable';
@@ -177,7 +215,7 @@ export async function run(
   clickhouse_settings: ClickHouseSettings = {},
 ): Promise<void> {
   try {
-    await warehouse.command({ query, query_params, clickhouse_settings });
+    await warehouse.command({ query, query_params, clickhouse_settings: { ...ON_SHARDS, ...clickhouse_settings } });
   } catch (error) {
     throw readError(error);
   }

@@ -1,10 +1,27 @@
-import { EVENT_TOPIC_DAYS } from '#infra/kafka/topics.ts';
+// What is different where rows are on several servers: tables of the shards with one over them all, and statements for each.
 
-/** The sharding key of each table; rows that replace each other are on the same shard. */
+import { EVENT_TOPIC_DAYS } from '#infra/kafka/topics.ts';
+import { run } from './client.ts';
+import type { Asked, Warehouse } from './servers.ts';
+
+/** Several servers, each with the rows of a shard. */
+export interface Cluster {
+  /** As `remote_servers` of each of them names it. */
+  name: string;
+  /** Tables have replicas and statements go to all by ON CLUSTER. Else a shard is one server, and each is told by itself. */
+  isReplicated: boolean;
+}
+
+/**
+ * The sharding key of each table: of columns of its sort key, so that rows which replace each other are on the same shard. Events
+ * are by visitor and not by person: whom a visitor belongs to changes. What a question knows of a person is put together from all
+ * shards.
+ */
 const SHARDED_BY: Record<string, string> = {
   event_rows: 'cityHash64(site_id, distinct_id)',
-  person_links: 'cityHash64(site_id, person_id)',
+  person_links: 'cityHash64(site_id, cityHash64(person_id))',
   person_splits: 'cityHash64(site_id)',
+  // That of the links which they are made of.
   merged_persons: 'key',
   quota_usage: 'cityHash64(account_id, partition)',
   delivery_outcomes: 'cityHash64(site_id, event_id)',
@@ -13,7 +30,6 @@ const SHARDED_BY: Record<string, string> = {
   repeat_checks: 'cityHash64(place)',
   repeated_events: 'cityHash64(site_id, event_hash)',
   erasing: 'cityHash64(erasure_id)',
-  schema_migrations: 'cityHash64(name)',
   event_hours: 'rand()',
 };
 
@@ -29,70 +45,117 @@ export class NotShardedError extends Error {
   readonly code = 'table_not_sharded';
 }
 
+/** What each server has whole: the replicas of such a table are in all shards. */
+const WHOLE: ReadonlySet<string> = new Set(['schema_migrations']);
+
 /**
- * Statements of a migration for a cluster, from those for one server: a table becomes a replicated one on each shard,
- * `<name>_local`, and a distributed one of its own name over it; everything is made on the whole cluster. Shard and replica
+ * Statements of a migration for a cluster, from those for one server: a table becomes one on each shard, `<name>_local`, and a
+ * distributed one of its own name over it. Where there are replicas everything is made on the whole cluster; shard and replica
  * are the servers' macros. @throws NotShardedError for a table that is not named here.
  */
-export function onCluster(statements: readonly string[], cluster: string, database: string): string[] {
+export function onCluster(statements: readonly string[], cluster: Cluster, database: string): string[] {
+  const on = cluster.isReplicated ? ` ON CLUSTER '${cluster.name}'` : '';
   return statements.flatMap((statement) => {
     const [, kind = '', name = ''] =
       /^(CREATE TABLE IF NOT EXISTS|ALTER TABLE|DROP TABLE IF EXISTS|CREATE MATERIALIZED VIEW IF NOT EXISTS|CREATE (?:OR REPLACE )?(?:VIEW|DICTIONARY)(?: IF NOT EXISTS)?) (\w+)/.exec(
         statement,
       ) ?? [];
     const rest = statement.slice(kind.length + 1 + name.length);
-    const made = `${kind} ${name} ON CLUSTER '${cluster}'${rest}`;
+    const made = `${kind} ${name}${on}${rest}`;
     if (kind === '') return [statement];
     if (kind.startsWith('CREATE TABLE')) return tables(kind, name, rest, cluster, database);
     if (kind.startsWith('ALTER')) return altered(name, rest, cluster);
     // A view has no second one; that it is not there is no error.
-    if (kind.startsWith('DROP')) return [made, `${kind} ${name}_local ON CLUSTER '${cluster}'${rest}`];
+    if (kind.startsWith('DROP')) return [made, `${kind} ${name}_local${on}${rest}`];
     return [kind.includes('MATERIALIZED') ? onShards(made) : made];
   });
 }
 
-function tables(kind: string, name: string, rest: string, cluster: string, database: string): string[] {
+function tables(kind: string, name: string, rest: string, cluster: Cluster, database: string): string[] {
+  const on = cluster.isReplicated ? ` ON CLUSTER '${cluster.name}'` : '';
+  if (WHOLE.has(name)) return [`${kind} ${name}${on}${kept(rest, 'all', name, cluster, database)}`];
   const key = SHARDED_BY[name];
   if (key === undefined) throw new NotShardedError(`${name} has no sharding key`);
-  const place = `'/clickhouse/tables/{shard}/${database}/${name}', '{replica}'`;
-  const replicated = rest
+  return [
+    `${kind} ${name}_local${on}${kept(rest, '{shard}', name, cluster, database)}`,
+    `${kind} ${name}${on} AS ${name}_local ENGINE = Distributed('${cluster.name}', '${database}', '${name}_local', ${key})`,
+  ];
+}
+
+/** How a table keeps its rows on one server. */
+function kept(rest: string, shard: string, name: string, { isReplicated }: Cluster, database: string): string {
+  if (!isReplicated) return rest;
+  const replica = shard === 'all' ? '{shard}-{replica}' : '{replica}';
+  const place = `'/clickhouse/tables/${shard}/${database}/${name}', '${replica}'`;
+  return rest
     .replace(/ENGINE = (\w*MergeTree)(?:\((.*)\))?/, (_whole, engine: string, given: string | undefined) =>
       given === undefined
         ? `ENGINE = Replicated${engine}(${place})`
         : `ENGINE = Replicated${engine}(${place}, ${given})`,
     )
     .replace(TOKENS_SET, TOKENS);
-  return [
-    `${kind} ${name}_local ON CLUSTER '${cluster}'${replicated}`,
-    `${kind} ${name} ON CLUSTER '${cluster}' AS ${name}_local ENGINE = Distributed('${cluster}', '${database}', '${name}_local', ${key})`,
-  ];
 }
 
 /** Columns, how they are computed, and comments are for both tables; an index only for the one that holds the rows. */
-function altered(name: string, rest: string, cluster: string): string[] {
+function altered(name: string, rest: string, { name: cluster, isReplicated }: Cluster): string[] {
   const alter = (table: string): string =>
-    `ALTER TABLE ${table} ON CLUSTER '${cluster}'${rest.replace(TOKENS_SET, TOKENS)}`;
+    isReplicated
+      ? `ALTER TABLE ${table} ON CLUSTER '${cluster}'${rest.replace(TOKENS_SET, TOKENS)}`
+      : `ALTER TABLE ${table}${rest}`;
   return /(COMMENT|ADD) COLUMN| ALIAS /.test(rest) ? [alter(`${name}_local`), alter(name)] : [alter(`${name}_local`)];
 }
 
-/** The table that holds a table's rows, as ALTER TABLE names it: on a cluster the replicated one of each shard. */
-export function alteredTable(table: string, cluster: string | null): string {
-  return cluster === null ? table : `${localTable(table, cluster)} ON CLUSTER '${cluster}'`;
+/** A server to which a statement goes that changes tables, and what stands in it behind the name of the table. */
+export interface Place {
+  server: Asked;
+  /** ` ON CLUSTER 'main'`: for all servers. */
+  on: string;
+}
+
+/** Where a statement has to go so that it changes a table on every server. */
+function placesOf(warehouse: Warehouse, cluster: Cluster | null): Place[] {
+  if (cluster?.isReplicated === false) return warehouse.servers.map((server) => ({ server, on: '' }));
+  return [{ server: warehouse, on: cluster === null ? '' : ` ON CLUSTER '${cluster.name}'` }];
+}
+
+/** Does something at each place, also where another place fails. @throws the first failure */
+export async function everywhere(
+  warehouse: Warehouse,
+  cluster: Cluster | null,
+  work: (place: Place) => Promise<unknown>,
+): Promise<void> {
+  const outcomes = await Promise.allSettled(placesOf(warehouse, cluster).map(work));
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+}
+
+/** Alters a table's rows, or how it keeps them, on every server. @throws WarehouseError */
+export function alterRows(
+  warehouse: Warehouse,
+  cluster: Cluster | null,
+  table: string,
+  change: string,
+  settings: Parameters<typeof run>[3] = {},
+): Promise<void> {
+  return everywhere(warehouse, cluster, ({ server, on }) =>
+    run(server, `ALTER TABLE ${localTable(table, cluster)}${on} ${change}`, {}, settings),
+  );
+}
+
+/** A system table of all servers. */
+export function ofAllServers(table: string, cluster: Cluster | null): string {
+  return cluster === null ? table : `clusterAllReplicas('${cluster.name}', ${table})`;
 }
 
 /** The table that holds rows on one server. */
-export function localTable(table: string, cluster: string | null): string {
+export function localTable(table: string, cluster: Cluster | null): string {
   return cluster === null ? table : `${table}_local`;
 }
 
 /**
- * A materialised view works on each shard, on the rows there. What it makes stays there too, if it may be on any shard;
- * else it goes through the distributed table to the shard of its key.
+ * A materialised view works on each shard, on the rows there, and what it makes stays there: its table is spread as the one that it
+ * reads. Through the distributed table what two shards make of one block would come to a third under one token, and all but the
+ * first be dropped.
  */
 function onShards(statement: string): string {
-  return statement
-    .replace(/ TO (\w+) AS/, (whole, target: string) =>
-      SHARDED_BY[target] === 'rand()' ? ` TO ${target}_local AS` : whole,
-    )
-    .replace(/\nFROM (\w+)/, '\nFROM $1_local');
+  return statement.replace(/ TO (\w+) AS/, ' TO $1_local AS').replace(/\nFROM (\w+)/, '\nFROM $1_local');
 }

@@ -3,6 +3,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { TupleParam } from '@clickhouse/client';
 import { insertBlock, select, type Warehouse, WarehouseError } from './client.ts';
+import type { Cluster } from './cluster.ts';
 
 /** Limits the attempts, for a server that is killed at the same moment of every one of them. */
 const TRIES_MAX = 4;
@@ -28,6 +29,7 @@ export async function retryInsert(
   token: string,
   rows: readonly Row[],
   progressed: () => void = () => undefined,
+  cluster: Cluster | null = null,
 ): Promise<RetryResult> {
   const identity = IDENTITIES[table];
   if (identity === undefined) {
@@ -37,6 +39,8 @@ export async function retryInsert(
   const found = await storedRows(warehouse, table, rows, progressed);
   const sentAgain = found.elsewhere.length;
   await insertBlock(warehouse, table, token, found.missing);
+  // Replicas store a token and its rows together, and one of them may not have yet what another one has: so much for looking.
+  if (cluster?.isReplicated) return { sentAgain, gone: 0 };
   let { missing } = await storedRows(warehouse, table, found.missing, progressed);
   for (let tries = 1; tries <= TRIES_MAX && missing.length > 0; tries++) {
     // The digest makes two processes that find the same rows missing insert them once.

@@ -5,7 +5,7 @@ import { repeat } from '#infra/concurrency/time_limits.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { LAST_BLOCK, PLACE } from '#pipelines/analytics/event_rows_sql.ts';
 import { run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
-import { localTable } from './cluster.ts';
+import { type Cluster, localTable } from './cluster.ts';
 import { SQL_WORKLOAD, settingsOf } from './select_rows.ts';
 
 interface RepeatCheck {
@@ -51,7 +51,7 @@ interface Unchecked {
  *
  * Two processes may do it at once, to no harm: what is noted stays true. @throws WarehouseError
  */
-export async function checkDuplicates(warehouse: Warehouse, cluster: string | null = null): Promise<RepeatCheck> {
+export async function checkDuplicates(warehouse: Warehouse, cluster: Cluster | null = null): Promise<RepeatCheck> {
   const places = await uncheckedPlaces(warehouse, cluster);
   if (places.length === 0) return { rows: 0, repeated: 0 };
   const before = await foundEvents(warehouse);
@@ -85,9 +85,10 @@ async function msSinceCheck(warehouse: Warehouse): Promise<number> {
  * Partitions with parts behind what was looked at. Where the last block is before that, the table was restored or made anew: its
  * partition is looked at whole.
  */
-async function uncheckedPlaces(warehouse: Warehouse, cluster: string | null): Promise<Unchecked[]> {
-  const parts = cluster === null ? 'system.parts' : `clusterAllReplicas('${cluster}', system.parts)`;
-  const settled = cluster === null ? '' : `AND modification_time < now() - ${SETTLED_SECONDS}`;
+async function uncheckedPlaces(warehouse: Warehouse, cluster: Cluster | null): Promise<Unchecked[]> {
+  // One replica of each shard: by their own numbers, as PLACE has them.
+  const parts = cluster === null ? 'system.parts' : `cluster('${cluster.name}', system.parts)`;
+  const settled = !cluster?.isReplicated ? '' : `AND modification_time < now() - ${SETTLED_SECONDS}`;
   const there = await query<{ place: string; below: number; checked: number }>(
     warehouse,
     `SELECT place, toFloat64(below) AS below, toFloat64(checked_below) AS checked
@@ -97,7 +98,7 @@ async function uncheckedPlaces(warehouse: Warehouse, cluster: string | null): Pr
     WHERE below != checked_below ORDER BY place`,
   );
   return there
-    .filter(({ below, checked }) => cluster === null || below > checked)
+    .filter(({ below, checked }) => !cluster?.isReplicated || below > checked)
     .map(({ place, below, checked }) => ({ place, below, from: below < checked ? 0 : checked }));
 }
 
@@ -134,7 +135,7 @@ async function foundEvents(warehouse: Warehouse): Promise<number> {
 
 interface RepeatWatchOptions {
   warehouse: Warehouse;
-  cluster: string | null;
+  cluster: Cluster | null;
   pauseMs: number;
   /** Told what a look found, and how long it took, for metrics. */
   report(check: RepeatCheck, seconds: number): void;

@@ -1,7 +1,7 @@
 // Deletes the rows of persons from every table.
 
 import { insertBlock, run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
-import { alteredTable } from './cluster.ts';
+import { type Cluster, everywhere, localTable } from './cluster.ts';
 import { reloadPersons } from './person_dictionaries.ts';
 import { createRowDeletion } from './row_deletion.ts';
 
@@ -51,13 +51,16 @@ export type PersonEraser = ReturnType<typeof createPersonEraser>;
  * Erases one batch of persons after the other. Each step may be repeated, also by another process: `begin` forgets what an earlier one
  * has begun, and event_rows, by which all else is found, is the last table that is deleted from. Everything throws WarehouseError.
  */
-export function createPersonEraser(warehouse: Warehouse, cluster: string | null) {
+export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null) {
   const selectLong = <Row>(query: string): Promise<Row[]> => select(warehouse, query, {}, SIGNS_OF_LIFE);
   const runLong = (query: string): Promise<void> => run(warehouse, query, {}, SIGNS_OF_LIFE);
   const deletion = createRowDeletion(warehouse, cluster, DELETED, 'erasing');
 
   async function forget(): Promise<void> {
-    await runLong(`TRUNCATE TABLE ${alteredTable('erasing', cluster)}`);
+    const local = localTable('erasing', cluster);
+    await everywhere(warehouse, cluster, ({ server, on }) =>
+      run(server, `TRUNCATE TABLE ${local}${on}`, {}, SIGNS_OF_LIFE),
+    );
   }
 
   /** Notes whom it is about, and the events that are theirs. */

@@ -1,6 +1,7 @@
 // Deletes the rows of a whole site from every table.
 
 import { SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
+import type { Cluster } from './cluster.ts';
 import { reloadPersons } from './person_dictionaries.ts';
 import { createRowDeletion } from './row_deletion.ts';
 
@@ -21,7 +22,7 @@ export const SITE_TABLES = [
 type SiteTable = (typeof SITE_TABLES)[number];
 
 /** Erases one site after the other. Each step may be repeated, also by another process. Everything throws WarehouseError. */
-export function createSiteEraser(warehouse: Warehouse, cluster: string | null) {
+export function createSiteEraser(warehouse: Warehouse, cluster: Cluster | null) {
   /** A site's id is letters, digits and what joins them: it may stand in a statement, and tells whose mutation it is. */
   function deletionOf(site: string) {
     const isOf = `site_id = '${site}'`;

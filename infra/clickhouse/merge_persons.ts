@@ -1,6 +1,6 @@
 // Rewrites rows of merged and of split persons.
-import { insertBlock, run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
-import { alteredTable, localTable } from './cluster.ts';
+import { insertBlock, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
+import { alterRows, type Cluster, localTable, ofAllServers } from './cluster.ts';
 import { BASE_DICTIONARY, dictionaryFigures, reloadPersons } from './person_dictionaries.ts';
 
 /** Of these that a row's person was merged after the row arrived, and the row does not say so yet. */
@@ -31,7 +31,7 @@ interface NightlyMerge {
  * What is done every night: forgets merges that all rows know, loads the dictionaries again, and writes newer merges into
  * the rows. @throws WarehouseError
  */
-export async function mergeNightly(warehouse: Warehouse, cluster: string | null = null): Promise<NightlyMerge> {
+export async function mergeNightly(warehouse: Warehouse, cluster: Cluster | null = null): Promise<NightlyMerge> {
   const splitRows = await correctSplitRows(warehouse, cluster);
   const days = await dropAppliedMerges(warehouse, cluster);
   if (!(await isLoadedLately(warehouse))) await reloadPersons(warehouse, cluster);
@@ -46,7 +46,7 @@ export async function mergeNightly(warehouse: Warehouse, cluster: string | null 
  */
 export async function mergePersons(
   warehouse: Warehouse,
-  cluster: string | null = null,
+  cluster: Cluster | null = null,
 ): Promise<Pick<NightlyMerge, 'rows' | 'months'>> {
   const behind = await selectLong<{ month: number; found: number }>(
     warehouse,
@@ -56,11 +56,9 @@ export async function mergePersons(
   if (rows === 0 || (await isRewriting(warehouse, cluster))) return { rows, months: 0 };
   for (const { month } of behind) {
     // The server considers a dictionary nondeterministic, but every replica has the same links.
-    await runLong(
-      warehouse,
-      `ALTER TABLE ${alteredTable('event_rows', cluster)} UPDATE arrived_person_id = person_id IN PARTITION ${month}
-       WHERE ${IS_BEHIND} SETTINGS allow_nondeterministic_mutations = 1`,
-    );
+    const change = `UPDATE arrived_person_id = person_id IN PARTITION ${month} WHERE ${IS_BEHIND}`;
+    const settings = 'SETTINGS allow_nondeterministic_mutations = 1';
+    await alterRows(warehouse, cluster, 'event_rows', `${change} ${settings}`, SIGNS_OF_LIFE);
   }
   return { rows, months: behind.length };
 }
@@ -69,7 +67,7 @@ export async function mergePersons(
  * Drops old days of merges that no row needs any more, from the oldest to the first day that one still needs: if a day
  * between were dropped, an older change of a person would count again. Resolves to the days. @throws WarehouseError
  */
-export async function dropAppliedMerges(warehouse: Warehouse, cluster: string | null = null): Promise<string[]> {
+export async function dropAppliedMerges(warehouse: Warehouse, cluster: Cluster | null = null): Promise<string[]> {
   const old = `SELECT DISTINCT toString(toDate(changed_at)) AS day FROM merged_persons WHERE changed_at < ${KEPT_SINCE}`;
   const days = (await selectLong<{ day: string }>(warehouse, `${old} ORDER BY day`)).map(({ day }) => day);
   if (days.length === 0) return [];
@@ -80,7 +78,7 @@ export async function dropAppliedMerges(warehouse: Warehouse, cluster: string | 
   const [first] = needed;
   const forgotten = first === undefined ? days : days.filter((day) => day < first.day);
   for (const day of forgotten) {
-    await runLong(warehouse, `ALTER TABLE ${alteredTable('merged_persons', cluster)} DROP PARTITION '${day}'`);
+    await alterRows(warehouse, cluster, 'merged_persons', `DROP PARTITION '${day}'`, SIGNS_OF_LIFE);
   }
   return forgotten;
 }
@@ -91,10 +89,10 @@ async function isLoadedLately(warehouse: Warehouse): Promise<boolean> {
   return base !== undefined && (base.isLoading || base.ageSeconds < LATELY_SECONDS);
 }
 
-async function isRewriting(warehouse: Warehouse, cluster: string | null): Promise<boolean> {
+async function isRewriting(warehouse: Warehouse, cluster: Cluster | null): Promise<boolean> {
   const [running] = await selectLong<{ mutations: number }>(
     warehouse,
-    `SELECT count() AS mutations FROM system.mutations WHERE database = currentDatabase()
+    `SELECT count() AS mutations FROM ${ofAllServers('system.mutations', cluster)} WHERE database = currentDatabase()
      AND table = '${localTable('event_rows', cluster)}' AND NOT is_done AND command LIKE '%UPDATE arrived_person_id%'`,
   );
   return Number(running?.mutations ?? 0) > 0;
@@ -150,7 +148,7 @@ export function storeSplit(warehouse: Warehouse, split: RowSplit): Promise<void>
  * Gives the rows of people who were split their persons, in place. Who became one with the others again is left as they
  * are. Resolves to how many rows had another. @throws WarehouseError
  */
-export async function correctSplitRows(warehouse: Warehouse, cluster: string | null = null): Promise<number> {
+export async function correctSplitRows(warehouse: Warehouse, cluster: Cluster | null = null): Promise<number> {
   const splits = await selectLong<RowSplit>(
     warehouse,
     `SELECT site_id, moved, stayed, person_id, former_person_id, version, toUnixTimestamp64Milli(splits.split_at) AS split_at
@@ -167,12 +165,9 @@ export async function correctSplitRows(warehouse: Warehouse, cluster: string | n
     const found = await countSplitRows(warehouse, split);
     rows += found;
     if (found > 0) {
-      await runLong(
-        warehouse,
-        `ALTER TABLE ${alteredTable('event_rows', cluster)}
-         UPDATE arrived_person_id = if(${BASE} IN (${listed(split.moved)}), ${listed([split.person_id])}, ${listed([split.former_person_id])})
-         WHERE ${isWrong(split)}`,
-      );
+      const side = `if(${BASE} IN (${listed(split.moved)}), ${listed([split.person_id])}, ${listed([split.former_person_id])})`;
+      const change = `UPDATE arrived_person_id = ${side} WHERE ${isWrong(split)}`;
+      await alterRows(warehouse, cluster, 'event_rows', change, SIGNS_OF_LIFE);
     }
   }
   return rows;
@@ -181,5 +176,3 @@ export async function correctSplitRows(warehouse: Warehouse, cluster: string | n
 /** These statements may take minutes. */
 const selectLong = <Row>(warehouse: Warehouse, query: string): Promise<Row[]> =>
   select(warehouse, query, {}, SIGNS_OF_LIFE);
-
-const runLong = (warehouse: Warehouse, query: string): Promise<void> => run(warehouse, query, {}, SIGNS_OF_LIFE);

@@ -2,8 +2,10 @@
 
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { databaseOf, run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
-import { onCluster } from './cluster.ts';
+import { readClickhouseLogin } from './address.ts';
+import { run, SIGNS_OF_LIFE, select, type Warehouse, WarehouseError } from './client.ts';
+import { type Cluster, everywhere, ofAllServers, onCluster } from './cluster.ts';
+import type { Asked } from './servers.ts';
 
 /** A migration whose file has changed since it was applied: it is reported, and never applied again. */
 interface MigrationMismatch {
@@ -18,38 +20,95 @@ const FOLDER = new URL('./migrations/', import.meta.url);
 const OWN_TABLE = `CREATE TABLE IF NOT EXISTS schema_migrations (name String, checksum String, applied_at DateTime DEFAULT now())
 ENGINE = MergeTree ORDER BY name`;
 
+/** Which migrations were applied now, and which differ from those that were applied before. */
+export interface MigrationReport {
+  applied: string[];
+  mismatches: MigrationMismatch[];
+}
+
+/** What a server has to be told that is one by itself, or stands for its cluster. */
+interface Told {
+  server: Asked;
+  /** Statements as it needs them. */
+  variant(statements: readonly string[]): readonly string[];
+}
+
 /**
  * Applies the missing migrations of a folder in order, each statement by itself, and records a migration when all its
- * statements succeeded. With a cluster, everything is made on all of its servers. @throws NotShardedError
+ * statements succeeded. On a cluster everything is made on all of its servers: on one that was away as soon as it is back, or,
+ * where each is told by itself, when this is done again. @throws NotShardedError, WarehouseError; ClickHouseError of a statement
  */
 export async function migrate(
   warehouse: Warehouse,
   url: string,
-  cluster: string | null = null,
+  cluster: Cluster | null = null,
   folder: URL = FOLDER,
-): Promise<{ applied: string[]; mismatches: MigrationMismatch[] }> {
+): Promise<MigrationReport> {
+  const { database } = readClickhouseLogin(url);
   const variant = (statements: readonly string[]): readonly string[] =>
-    cluster === null ? statements : onCluster(statements, cluster, databaseOf(url));
-  for (const made of variant([OWN_TABLE])) await warehouse.command({ query: made });
-  const query = 'SELECT name, checksum FROM schema_migrations';
-  const rows = await (await warehouse.query({ query, format: 'JSONEachRow' })).json<Omit<Migration, 'text'>>();
-  const done = new Map(rows.map(({ name, checksum }) => [name, checksum]));
+    cluster === null ? statements : onCluster(statements, cluster, database);
+  if (cluster?.isReplicated === false) await namesAll(warehouse, cluster);
+  const isNewServer = cluster?.isReplicated === true && (await hasServerWithout(warehouse, cluster));
   const migrations = readMigrations(folder);
-  const applied: string[] = [];
-  for (const migration of migrations) {
-    if (done.has(migration.name)) continue;
-    await apply(warehouse, migration, variant(statementsOf(migration.text, url)));
-    applied.push(migration.name);
-  }
-  return { applied, mismatches: mismatchesOf(migrations, done) };
+  const report: MigrationReport = { applied: [], mismatches: [] };
+  await everywhere(warehouse, cluster, async ({ server }) => {
+    const { applied, mismatches } = await migrateOne(
+      { server, variant },
+      migrations,
+      (text) => statementsOf(text, url),
+      isNewServer,
+    );
+    report.applied = [...new Set([...report.applied, ...applied])].sort();
+    report.mismatches = mismatches.length > 0 ? mismatches : report.mismatches;
+  });
+  return report;
+}
+
+async function migrateOne(
+  { server, variant }: Told,
+  migrations: readonly Migration[],
+  statements: (text: string) => string[],
+  again: boolean,
+): Promise<MigrationReport> {
+  for (const query of variant([OWN_TABLE])) await tell(server, query);
+  if (again) await tell(server, 'TRUNCATE TABLE schema_migrations');
+  const done = await doneOn(server);
+  const missing = migrations.filter(({ name }) => !done.has(name));
+  for (const migration of missing) await apply(server, migration, variant(statements(migration.text)));
+  return { applied: missing.map(({ name }) => name), mismatches: mismatchesOf(migrations, done) };
+}
+
+async function doneOn(server: Pick<Asked, 'query'>): Promise<Map<string, string>> {
+  const rows = await select<Omit<Migration, 'text'>>(server, 'SELECT name, checksum FROM schema_migrations');
+  return new Map(rows.map(({ name, checksum }) => [name, checksum]));
+}
+
+/** Where each server is told by itself, those have to be named that there are. */
+async function namesAll(warehouse: Warehouse, { name }: Cluster): Promise<void> {
+  const query = 'SELECT toUInt32(count()) AS servers FROM system.clusters WHERE cluster = {name:String}';
+  const [row] = await select<{ servers: number }>(warehouse, query, { name });
+  const named = warehouse.servers.length;
+  if (row?.servers === named) return;
+  const message = `CLICKHOUSE_URL names ${named} servers and the cluster has ${row?.servers}: all must be named`;
+  throw new WarehouseError('warehouse_mismatch', message);
+}
+
+/** Whether a server of a cluster was added that knows of no migration: all are applied again, which changes nothing elsewhere. */
+async function hasServerWithout(warehouse: Warehouse, cluster: Cluster): Promise<boolean> {
+  const having = `SELECT toUInt32(uniqExact(hostName(), tcpPort())) AS found FROM ${ofAllServers('system.tables', cluster)}
+    WHERE database = currentDatabase() AND name = 'schema_migrations'`;
+  const all = `SELECT toUInt32(uniqExact(hostName(), tcpPort())) AS found FROM ${ofAllServers('system.one', cluster)}`;
+  const ask = (query: string) => select<{ found: number }>(warehouse, query, {}, { skip_unavailable_shards: 1 });
+  const [have, are] = await Promise.all([having, all].map(ask));
+  const count = have?.[0]?.found ?? 0;
+  return count > 0 && count < (are?.[0]?.found ?? 0);
 }
 
 /** Migrations that are missing in a database, and those that differ from what was applied. @throws WarehouseError */
 export async function migrationsOf(
   warehouse: Pick<Warehouse, 'query'>,
 ): Promise<{ missing: string[]; mismatches: MigrationMismatch[] }> {
-  const rows = await select<Omit<Migration, 'text'>>(warehouse, 'SELECT name, checksum FROM schema_migrations');
-  const done = new Map(rows.map(({ name, checksum }) => [name, checksum]));
+  const done = await doneOn(warehouse);
   const migrations = readMigrations(FOLDER);
   const missing = migrations.flatMap(({ name }) => (done.has(name) ? [] : [name]));
   return { missing, mismatches: mismatchesOf(migrations, done) };
@@ -75,14 +134,27 @@ function mismatchesOf(migrations: readonly Migration[], done: ReadonlyMap<string
 }
 
 /** A statement that an interrupted run has executed already answers "exists", which is ignored. */
-async function apply(warehouse: Warehouse, migration: Migration, statements: readonly string[]): Promise<void> {
-  for (const query of statements) await warehouse.command({ query, clickhouse_settings: SIGNS_OF_LIFE });
-  await warehouse.insert({
+async function apply(server: Asked, migration: Migration, statements: readonly string[]): Promise<void> {
+  for (const query of statements) await tell(server, query);
+  await server.insert({
     table: 'schema_migrations',
     values: [{ name: migration.name, checksum: migration.checksum }],
     format: 'JSONEachRow',
-    clickhouse_settings: { distributed_foreground_insert: 1 },
   });
+}
+
+/**
+ * Statements for a cluster stand in a queue of each of its servers: one that is away comes to them when it is back, in their order,
+ * and is not waited for longer than this.
+ */
+const DDL_SETTINGS = {
+  ...SIGNS_OF_LIFE,
+  distributed_ddl_output_mode: 'null_status_on_timeout',
+  distributed_ddl_task_timeout: '60',
+} as const;
+
+async function tell(server: Asked, query: string): Promise<void> {
+  await server.command({ query, clickhouse_settings: DDL_SETTINGS });
 }
 
 /**
@@ -90,11 +162,10 @@ async function apply(warehouse: Warehouse, migration: Migration, statements: rea
  * `{database_name}` bare.
  */
 export function statementsOf(text: string, url: string): string[] {
-  const parsed = new URL(url);
-  const database = databaseOf(url);
+  const { username, password, database } = readClickhouseLogin(url);
   const values: Record<string, string> = {
-    user: quoted(decodeURIComponent(parsed.username) || 'default'),
-    password: quoted(decodeURIComponent(parsed.password)),
+    user: quoted(username),
+    password: quoted(password),
     database: quoted(database),
     database_name: database,
   };
@@ -124,9 +195,9 @@ const DIGEST_CHARS = 6;
 export async function renewDictionaries(
   warehouse: Warehouse,
   url: string,
-  cluster: string | null = null,
+  cluster: Cluster | null = null,
 ): Promise<string[]> {
-  const { username, password } = new URL(url);
+  const { username, password, database } = readClickhouseLogin(url);
   const comment = MARK + hash('sha256', JSON.stringify([username, password]), 'hex').slice(0, DIGEST_CHARS);
   // The last statement that makes each, as it is applied.
   const statements = new Map<string, string>();
@@ -134,21 +205,25 @@ export async function renewDictionaries(
     const name = /^CREATE DICTIONARY IF NOT EXISTS (\w+)/.exec(statement)?.[1];
     if (name !== undefined) statements.set(name, statement);
   }
-  const dictionaries = await select<Record<'name' | 'comment', string>>(
-    warehouse,
-    "SELECT name, comment FROM system.tables WHERE database = currentDatabase() AND engine = 'Dictionary'",
-  );
-  const known = new Map(dictionaries.map((one) => [one.name, one.comment]));
-  const renewed: string[] = [];
-  for (const [name, statement] of statements) {
-    if (known.get(name) === comment) continue;
-    const made = statement.replace('CREATE DICTIONARY IF NOT EXISTS', 'CREATE OR REPLACE DICTIONARY');
-    const query = `${made}\nCOMMENT '${comment}'`;
-    for (const one of cluster === null ? [query] : onCluster([query], cluster, databaseOf(url))) {
-      // What refers to a dictionary does so by its name, and finds the new one under it.
-      await run(warehouse, one, {}, { check_table_dependencies: 0 });
+  const renewed = new Set<string>();
+  const tables = ofAllServers('system.tables', cluster?.isReplicated ? cluster : null);
+  await everywhere(warehouse, cluster, async ({ server }) => {
+    const dictionaries = await select<{ name: string; comments: string[] }>(
+      server,
+      `SELECT name, groupUniqArray(comment) AS comments FROM ${tables}
+       WHERE database = currentDatabase() AND engine = 'Dictionary' GROUP BY name`,
+    );
+    const known = new Map(dictionaries.map(({ name, comments }) => [name, comments.join()]));
+    for (const [name, statement] of statements) {
+      if (known.get(name) === comment) continue;
+      const made = statement.replace('CREATE DICTIONARY IF NOT EXISTS', 'CREATE OR REPLACE DICTIONARY');
+      const query = `${made}\nCOMMENT '${comment}'`;
+      for (const one of cluster === null ? [query] : onCluster([query], cluster, database)) {
+        // What refers to a dictionary does so by its name, and finds the new one under it.
+        await run(server, one, {}, { check_table_dependencies: 0 });
+      }
+      renewed.add(name);
     }
-    renewed.push(name);
-  }
-  return renewed;
+  });
+  return [...renewed];
 }

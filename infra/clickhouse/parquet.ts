@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AnswerTable, Cell } from '#pipelines/analytics/answer_table.ts';
-import { WarehouseError } from './client.ts';
+import { readClickhouseLogin } from './address.ts';
+import { type Warehouse, WarehouseError } from './client.ts';
 
 const ANSWER_MS_MAX = 25_000;
 
@@ -11,27 +12,30 @@ export type WriteParquet = (table: AnswerTable) => Promise<Buffer>;
  * Parquet by ClickHouse, which gets the rows beside a SELECT (external data) and stores nothing; nothing a caller gave is
  * part of the statement. @throws WarehouseError
  */
-export function createParquetWriter(clickhouseUrl: string): WriteParquet {
-  const { username, password, origin } = new URL(clickhouseUrl);
-  const credentials = [username, password].map(decodeURIComponent).join(':');
-  const authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
-  return async (table) => {
+export function createParquetWriter(warehouse: Pick<Warehouse, 'attempt'>): WriteParquet {
+  return (table) => {
     const types = table.columns.map((_, index) => typeOf(table.rows.map((row) => row[index] ?? null)));
     const boundary = randomUUID();
-    return answered(`${origin}/?${settingsOf(table.columns, types)}`, {
-      method: 'POST',
-      headers: { authorization, 'content-type': `multipart/form-data; boundary=${boundary}` },
-      body: formOf(boundary, linesOf(table, types)),
-      signal: AbortSignal.timeout(ANSWER_MS_MAX),
-    });
+    const body = formOf(boundary, linesOf(table, types));
+    const ask = ({ url }: { url: string }): Promise<Response> => {
+      const { username, password } = readClickhouseLogin(url);
+      const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+      return fetch(new URL(`/?${settingsOf(table.columns, types)}`, new URL(url).origin), {
+        method: 'POST',
+        headers: { authorization, 'content-type': `multipart/form-data; boundary=${boundary}` },
+        body,
+        signal: AbortSignal.timeout(ANSWER_MS_MAX),
+      });
+    };
+    return answered(() => warehouse.attempt(ask));
   };
 }
 
 /** The file, or why there is none: also when the connection ends in the middle of it. */
-async function answered(url: string, request: RequestInit): Promise<Buffer> {
+async function answered(ask: () => Promise<Response>): Promise<Buffer> {
   let what: string;
   try {
-    const response = await fetch(url, request);
+    const response = await ask();
     if (response.ok) return Buffer.from(await response.arrayBuffer());
     what = `${response.status} ${response.headers.get('x-clickhouse-exception-code') ?? ''}`.trim();
   } catch (error) {

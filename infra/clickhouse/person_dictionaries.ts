@@ -2,6 +2,7 @@
 import { repeat } from '#infra/concurrency/time_limits.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { run, select, type Warehouse } from './client.ts';
+import { type Cluster, everywhere } from './cluster.ts';
 
 /** Every merge there was when it was loaded last; it holds most of them, and is loaded again seldom. */
 export const BASE_DICTIONARY = 'merged_persons_base';
@@ -42,20 +43,21 @@ export function isBaseDue(figures: readonly DictionaryFigures[]): boolean {
 }
 
 /**
- * Loads a dictionary again. Those of a cluster's other servers load the recent merges by themselves within their lifetime;
- * the base, which has none, is loaded on all of them. @throws WarehouseError
+ * Loads a dictionary again, on all servers. Of a cluster's replicas those load the recent merges that the address names, as long
+ * as they answer; others do so by themselves within their lifetime. @throws WarehouseError
  */
-export function reloadDictionary(
+export async function reloadDictionary(
   warehouse: Warehouse,
   name: PersonDictionary,
-  cluster: string | null = null,
+  cluster: Cluster | null = null,
 ): Promise<void> {
-  const everywhere = cluster !== null && name === BASE_DICTIONARY ? `ON CLUSTER '${cluster}' ` : '';
-  return run(warehouse, `SYSTEM RELOAD DICTIONARY ${everywhere}${name}`);
+  if (cluster?.isReplicated && name === RECENT_DICTIONARY)
+    await Promise.all(warehouse.alive().map((server) => run(server, `SYSTEM RELOAD DICTIONARY ${name}`)));
+  else await everywhere(warehouse, cluster, ({ server, on }) => run(server, `SYSTEM RELOAD DICTIONARY${on} ${name}`));
 }
 
 /** Loads both again, in the order that misses nothing. @throws WarehouseError */
-export async function reloadPersons(warehouse: Warehouse, cluster: string | null = null): Promise<void> {
+export async function reloadPersons(warehouse: Warehouse, cluster: Cluster | null = null): Promise<void> {
   for (const name of PERSON_DICTIONARIES) await reloadDictionary(warehouse, name, cluster);
 }
 
@@ -80,7 +82,7 @@ export interface ReloadReport {
 
 interface PersonReloaderOptions {
   warehouse: Warehouse;
-  cluster: string | null;
+  cluster: Cluster | null;
   report: ReloadReport;
   logger: Logger;
   /** Monotonic milliseconds. */
@@ -99,7 +101,7 @@ const PAUSES = 1;
  * lifetime; the embedded server does not.
  */
 export function createPersonReloader(options: PersonReloaderOptions) {
-  const { warehouse, report, logger, nowMs } = options;
+  const { warehouse, cluster, report, logger, nowMs } = options;
   const stopWatch = watchBase(options);
   let timer: NodeJS.Timeout | null = null;
   let isReloading = false;
@@ -117,7 +119,7 @@ export function createPersonReloader(options: PersonReloaderOptions) {
     const [fromMs, sinceMs] = [nowMs(), changedAtMs];
     changedAtMs = null;
     try {
-      await reloadDictionary(warehouse, RECENT_DICTIONARY);
+      await reloadDictionary(warehouse, RECENT_DICTIONARY, cluster);
       const tookMs = nowMs() - fromMs;
       pauseMs = Math.max(DELAY_MS, PAUSES * tookMs);
       report.reloaded(RECENT_DICTIONARY, tookMs / 1000);

@@ -1,5 +1,5 @@
 import { run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
-import { alteredTable, localTable } from './cluster.ts';
+import { alterRows, type Cluster, everywhere, localTable } from './cluster.ts';
 import { listed } from './merge_persons.ts';
 
 /** A row's age: that of an event which came late is from when it came, as what was accepted is to be found. */
@@ -20,16 +20,16 @@ export async function keepDays(
   warehouse: Warehouse,
   table: AgingTable,
   days: number,
-  cluster: string | null = null,
+  cluster: Cluster | null = null,
 ): Promise<void> {
   const rule = `toDateTime(${AGED_BY[table]}) + toIntervalDay(${days})`;
-  const now = await ttlOf(warehouse, localTable(table, cluster));
-  if (days === 0 ? now === null : now === rule) return;
   const change = days === 0 ? 'REMOVE TTL' : `MODIFY TTL ${rule}`;
-  await run(
-    warehouse,
-    `ALTER TABLE ${alteredTable(table, cluster)} ${change} SETTINGS materialize_ttl_after_modify = 0`,
-  );
+  const local = localTable(table, cluster);
+  await everywhere(warehouse, cluster, async ({ server, on }) => {
+    const now = await ttlOf(server, local);
+    if (days === 0 ? now === null : now === rule) return;
+    await run(server, `ALTER TABLE ${local}${on} ${change} SETTINGS materialize_ttl_after_modify = 0`);
+  });
 }
 
 /**
@@ -42,14 +42,16 @@ const AGED_EVERY_SECONDS = 7 * 86_400;
 export async function dropAgedWeekly(
   warehouse: Warehouse,
   table: AgingTable,
-  cluster: string | null = null,
+  cluster: Cluster | null = null,
 ): Promise<void> {
   const setting = `merge_with_ttl_timeout = ${AGED_EVERY_SECONDS}`;
   const query = `SELECT position(engine_full, {setting:String}) > 0 AS isSet FROM system.tables
                  WHERE database = currentDatabase() AND name = {table:String}`;
-  const [row] = await select<{ isSet: number }>(warehouse, query, { table: localTable(table, cluster), setting });
-  if (row?.isSet) return;
-  await run(warehouse, `ALTER TABLE ${alteredTable(table, cluster)} MODIFY SETTING ${setting}`);
+  const local = localTable(table, cluster);
+  await everywhere(warehouse, cluster, async ({ server, on }) => {
+    const [row] = await select<{ isSet: number }>(server, query, { table: local, setting });
+    if (!row?.isSet) await run(server, `ALTER TABLE ${local}${on} MODIFY SETTING ${setting}`);
+  });
 }
 
 /** How many days a site keeps what it has in a table. */
@@ -69,7 +71,7 @@ export async function dropAgedOfSites(
   warehouse: Warehouse,
   table: AgingTable,
   sites: readonly SiteDays[],
-  cluster: string | null = null,
+  cluster: Cluster | null = null,
 ): Promise<number> {
   if (sites.length === 0) return 0;
   const ids = listed(sites.map(({ siteId }) => siteId));
@@ -85,17 +87,13 @@ export async function dropAgedOfSites(
   );
   for (const { id } of partitions) {
     const deletion = `DELETE IN PARTITION ID '${id}' WHERE ${isAged(0)}`;
-    await run(
-      warehouse,
-      `ALTER TABLE ${alteredTable(table, cluster)} ${deletion} SETTINGS allow_nondeterministic_mutations = 1`,
-      {},
-      SIGNS_OF_LIFE,
-    );
+    const change = `${deletion} SETTINGS allow_nondeterministic_mutations = 1`;
+    await alterRows(warehouse, cluster, table, change, SIGNS_OF_LIFE);
   }
   return partitions.reduce((sum, { found }) => sum + found, 0);
 }
 
-async function ttlOf(warehouse: Warehouse, table: string): Promise<string | null> {
+async function ttlOf(warehouse: Pick<Warehouse, 'query'>, table: string): Promise<string | null> {
   const query = `SELECT extract(engine_full, ' TTL (.+?)(?: SETTINGS |$)') AS rule FROM system.tables
                  WHERE database = currentDatabase() AND name = {table:String}`;
   const [row] = await select<{ rule: string }>(warehouse, query, { table });

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { run, select, type Warehouse } from './client.ts';
+import { type Cluster, everywhere } from './cluster.ts';
 
 /** A query that ClickHouse works on. Neither its text nor its values: they may name a person. */
 export interface RunningQuery extends QueryName {
@@ -21,7 +22,7 @@ interface Row {
 }
 
 /** @param cluster Its servers are all asked. */
-export function createRunningQueries(warehouse: Warehouse, cluster: string | null) {
+export function createRunningQueries(warehouse: Warehouse, cluster: Cluster | null) {
   const processes =
     cluster === null
       ? 'system.processes'
@@ -31,7 +32,7 @@ export function createRunningQueries(warehouse: Warehouse, cluster: string | nul
   async function list(): Promise<RunningQuery[]> {
     const query = `SELECT initial_query_id AS id, max(elapsed) AS seconds, sum(read_rows) AS rows, sum(memory_usage) AS bytes
       FROM ${processes} GROUP BY id ORDER BY seconds DESC`;
-    return (await select<Row>(warehouse, query, { cluster })).flatMap(runningOf);
+    return (await select<Row>(warehouse, query, { cluster: cluster?.name })).flatMap(runningOf);
   }
 
   return {
@@ -40,9 +41,9 @@ export function createRunningQueries(warehouse: Warehouse, cluster: string | nul
     async cancel(id: string): Promise<RunningQuery | null> {
       const found = (await list()).find((one) => one.id === id);
       if (found === undefined) return null;
-      const everywhere = cluster === null ? '' : ` ON CLUSTER '${cluster}'`;
-      const query = `KILL QUERY${everywhere} WHERE endsWith(initial_query_id, {ending:String}) ASYNC`;
-      await run(warehouse, query, { ending: `:${id}` });
+      await everywhere(warehouse, cluster, ({ server, on }) =>
+        run(server, `KILL QUERY${on} WHERE endsWith(initial_query_id, {ending:String}) ASYNC`, { ending: `:${id}` }),
+      );
       return found;
     },
   };

@@ -3,7 +3,7 @@
 import { ClickHouseError, type ClickHouseSettings } from '@clickhouse/client';
 import type { Statement } from '#pipelines/analytics/statement.ts';
 import { readError, type Warehouse } from './client.ts';
-import { localTable } from './cluster.ts';
+import { type Cluster, localTable } from './cluster.ts';
 
 type QueryLimits = typeof QUERY_LIMITS;
 
@@ -173,7 +173,7 @@ const CACHE_SIZE = 5_000;
  * Estimates by the primary key, which ClickHouse has in memory: no row is read. Of a cluster one shard is looked at, which has
  * its part of every site.
  */
-export function createRowEstimates(warehouse: Warehouse, cluster: string | null, nowMs: () => number): EstimateRows {
+export function createRowEstimates(warehouse: Warehouse, cluster: Cluster | null, nowMs: () => number): EstimateRows {
   const kept = new Map<string, { atMs: number; rows: Promise<number | null> }>();
   const query = `SELECT sum(rows) AS found FROM (EXPLAIN ESTIMATE SELECT event FROM ${localTable('event_rows', cluster)}
     WHERE site_id = {site:String} AND timestamp >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND timestamp < fromUnixTimestamp64Milli({to:Int64}, 'UTC'))`;

@@ -1,4 +1,5 @@
 import { type StaticDecode, type TProperties, Type } from 'typebox';
+import { isClickhouseAddress } from '#infra/clickhouse/address.ts';
 import { parseFailpoint } from '#infra/failpoint.ts';
 import { readRedisAddress } from '#infra/redis/address.ts';
 import { type IdentitySettings, openIdentityKey } from '#infra/secrets/identity_key.ts';
@@ -131,14 +132,25 @@ const SECONDARY_REDIS = {
 
 const CLICKHOUSE = {
   clickhouseUrl: text('CLICKHOUSE_URL', {
-    ...HTTP_URL,
+    check: isClickhouseAddress,
+    allowed: 'an http or https URL, with one host and port or several separated by commas',
     description:
-      '`http(s)://user:password@host:port/database`, which must exist; for warehouse, control, replay, erasure and provisioning.',
+      '`http(s)://user:password@host:port,host:port/database`, which must exist; for warehouse, control, replay, erasure and provisioning.',
   }),
-  clickhouseCluster: optionalText('CLICKHOUSE_CLUSTER', {
-    allowed: 'the name of a cluster',
-    description: 'Cluster for replicated and distributed tables, by the macros `shard` and `replica`.',
-  }),
+  clickhouseCluster: Type.Decode(
+    Type.Object({
+      name: optionalText('CLICKHOUSE_CLUSTER', {
+        allowed: 'the name of a cluster',
+        description: '[Cluster](operations.md#a-clickhouse-cluster) whose shards have the rows.',
+      }),
+      isReplicated: flag('CLICKHOUSE_REPLICATED', {
+        default: true,
+        description:
+          'Its tables have replicas, by Keeper and the macros `shard` and `replica`; `false`: each shard is one server, and CLICKHOUSE_URL names all.',
+      }),
+    }),
+    ({ name, isReplicated }) => (name === null ? null : { name, isReplicated }),
+  ),
 };
 
 /** What every process reaches: the registry and Kafka. */

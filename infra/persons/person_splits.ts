@@ -1,4 +1,5 @@
 import type { Warehouse } from '#infra/clickhouse/client.ts';
+import type { Cluster } from '#infra/clickhouse/cluster.ts';
 import { correctSplitRows, countSplitRows, type RowSplit, storeSplit } from '#infra/clickhouse/merge_persons.ts';
 import { createKafka, type KafkaSession } from '#infra/kafka/client.ts';
 import { createKeyedProducer } from '#infra/kafka/producers.ts';
@@ -31,7 +32,7 @@ interface SplitParts {
   registry: Registry;
   redis: Redis;
   warehouse: Warehouse;
-  cluster: string | null;
+  cluster: Cluster | null;
   logger: Logger;
   nowMs(): number;
 }

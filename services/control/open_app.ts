@@ -1,8 +1,10 @@
 // Connects the control service to Kafka, Redis, ClickHouse and the providers: where its parts are put together.
 
 import { randomBytes } from 'node:crypto';
+import { readClickhouseLogin } from '#infra/clickhouse/address.ts';
 import { type AnalystUsers, createAnalystUsers } from '#infra/clickhouse/analyst_users.ts';
-import { createWarehouse, databaseOf, watchWarehouse } from '#infra/clickhouse/client.ts';
+import { createWarehouse, watchWarehouse } from '#infra/clickhouse/client.ts';
+import type { Cluster } from '#infra/clickhouse/cluster.ts';
 import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
 import { createRunningQueries, newQueryId, type RunningQueries } from '#infra/clickhouse/running_queries.ts';
 import { createRowEstimates, levelOf, QUERY_LIMITS, selectRows, workloadOf } from '#infra/clickhouse/select_rows.ts';
@@ -226,7 +228,7 @@ interface OpenQueries {
 
 interface QueryParts {
   clickhouseUrl: string;
-  cluster: string | null;
+  cluster: Cluster | null;
   /** The address as the user that SQL is asked as; null: there is none. */
   sqlUrl: string | null;
   /** The address as the user that makes users of analysts; null: there is none. */
@@ -250,12 +252,12 @@ export function openQueries({
   const adminClient = createWarehouse(clickhouseUrl);
   const probe = watchWarehouse(clickhouseUrl);
   const gate = createQueryGate(limits);
-  const writeParquet = createParquetWriter(clickhouseUrl);
+  const writeParquet = createParquetWriter(adminClient);
   const estimate = createRowEstimates(adminClient, cluster, monotonicMs);
   const running = createRunningQueries(adminClient, cluster);
   const sql = sqlUrl === null ? null : createSqlRunner(sqlUrl);
   const access = analystsUrl === null ? null : createWarehouse(analystsUrl);
-  const analysts = access && createAnalystUsers(access, databaseOf(clickhouseUrl));
+  const analysts = access && createAnalystUsers(access, readClickhouseLogin(clickhouseUrl).database);
   const onQueryError = (error: unknown): void => logger.warn({ err: error }, 'query not answered');
 
   const ask: RunQuery = (statement, { siteId, about, reads }, { label, signal }) =>

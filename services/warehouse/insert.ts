@@ -1,5 +1,6 @@
 // Inserts a block: again where it failed, without the rows that ClickHouse refuses, and with the time a table keeps others waiting.
 import { type Warehouse, WarehouseError } from '#infra/clickhouse/client.ts';
+import type { Cluster } from '#infra/clickhouse/cluster.ts';
 import { insertBlockFirst, retryInsert } from '#infra/clickhouse/deduplicated_insert.ts';
 import { ColumnarEvent } from '#infra/clickhouse/event_columns.ts';
 import type { SinkOptions } from '#infra/kafka/block_sink.ts';
@@ -13,6 +14,7 @@ import type { Row, Tables } from './tables.ts';
 
 interface InsertOptions {
   warehouse: Warehouse;
+  cluster: Cluster | null;
   tables: Pick<Tables, 'tableOf'>;
   waits: TableWaits;
   deadLetters: DeadLetters;
@@ -32,7 +34,7 @@ const TABLE_FAULT_MS = 300_000;
  * the block are in. A block whose table is at fault waits.
  */
 export function createInsert(options: InsertOptions): SinkOptions<Row>['insert'] {
-  const { warehouse, tables, waits, deadLetters, eventSchemaId, metrics, logger, dedupWindowMs } = options;
+  const { warehouse, cluster, tables, waits, deadLetters, eventSchemaId, metrics, logger, dedupWindowMs } = options;
   const mayBeStored = (row: object): boolean => row instanceof ColumnarEvent && isLate(row, dedupWindowMs);
   /** An event as it can be sent in again; of other rows their text. */
   const bytesOf = (row: Row): Buffer =>
@@ -41,7 +43,7 @@ export function createInsert(options: InsertOptions): SinkOptions<Row>['insert']
     const table = tables.tableOf(topic);
     const insert = async (part: string, some: readonly Row[]): Promise<void> => {
       const { sentAgain, gone } = await (again
-        ? retryInsert(warehouse, table, part, some, progressed)
+        ? retryInsert(warehouse, table, part, some, progressed, cluster)
         : insertBlockFirst(warehouse, table, part, some, mayBeStored, progressed));
       // They are among what is committed, too.
       metrics.in(sentAgain);

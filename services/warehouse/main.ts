@@ -52,7 +52,17 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
       await deadLetters.writePoisonPill({ topic, partition, offset, value, views, schemaId: eventSchemaId });
     },
     // Of an event that is older than the claims dedup has, the table is asked first: it may have passed dedup before.
-    insert: createInsert({ warehouse, tables, waits, deadLetters, eventSchemaId, metrics, logger, dedupWindowMs }),
+    insert: createInsert({
+      warehouse,
+      cluster: config.parts.clickhouseCluster,
+      tables,
+      waits,
+      deadLetters,
+      eventSchemaId,
+      metrics,
+      logger,
+      dedupWindowMs,
+    }),
     committed: countStored(metrics, personReloader.changed),
     nowMs: monotonicMs,
   });

@@ -16,7 +16,7 @@ import {
   keepDays,
   type SiteDays,
 } from '#infra/clickhouse/retention.ts';
-import { watchServerHealth } from '#infra/clickhouse/server_health.ts';
+import { tellServers, watchServerHealth } from '#infra/clickhouse/server_health.ts';
 import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import type { PartsConfig } from '#infra/config/service_config.ts';
 import type { WarehouseConfig } from '#infra/config/stage_config.ts';
@@ -53,6 +53,7 @@ export async function openWarehouse(
   lookForRepeats(runtime, warehouse, clickhouseCluster);
   const stopHealth = watchServerHealth(warehouse, clickhouseCluster, metrics, logger);
   onStop(async () => stopHealth());
+  tellServers(warehouse, metrics);
   return { warehouse, personReloader };
 }
 

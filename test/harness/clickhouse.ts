@@ -1,9 +1,11 @@
+import { readClickhouseAddress } from '#infra/clickhouse/address.ts';
+
 /** Values for the `{name:Type}` places of a query. */
 export type Parameters = Record<string, string | number>;
 
 /** Rows of a SELECT, asked over HTTP as any script would with the address of ready.json. */
 export async function select<Row>(clickhouseUrl: string, query: string, parameters: Parameters = {}): Promise<Row[]> {
-  const url = new URL(clickhouseUrl);
+  const url = new URL(readClickhouseAddress(clickhouseUrl)[0]);
   const credentials = Buffer.from(`${url.username}:${url.password}`).toString('base64');
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(`param_${name}`, String(value));
   const response = await fetch(`${url.origin}${url.pathname}${url.search}`, {

@@ -1,6 +1,6 @@
 /** What would lead a process of a test to somebody's own service, or change how it runs. */
 const REMOVED =
-  /^(KAFKA_|SCHEMA_REGISTRY_URL$|REDIS_|CLICKHOUSE_URL$|EDGE_|EVENT_PARTITIONS|TRANSACTION_PARTITION_|PERSON_MERGE_|DELIVERY_|METRICS_|SECRETS_|IDENTITY_|LOCAL_DIR$|LOG_LEVEL$|EGRESS_|TRUSTED_PROXIES$|WAREHOUSE_|DEDUP_|CONTROL_|RATE_LIMIT_|NODE_ENV$|VITEST)/;
+  /^(KAFKA_|SCHEMA_REGISTRY_URL$|REDIS_|CLICKHOUSE_|EDGE_|EVENT_PARTITIONS|TRANSACTION_PARTITION_|PERSON_MERGE_|DELIVERY_|METRICS_|SECRETS_|IDENTITY_|LOCAL_DIR$|LOG_LEVEL$|EGRESS_|TRUSTED_PROXIES$|WAREHOUSE_|DEDUP_|CONTROL_|RATE_LIMIT_|NODE_ENV$|VITEST)/;
 
 /** The environment for a process under test: this one's without any setting of the service, then what the test sets. */
 export function childEnvironment(settings: Readonly<Record<string, string>> = {}): Record<string, string> {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import type { Cluster } from '#infra/clickhouse/cluster.ts';
 import { type LocalAddresses, type LocalParts, startParts } from '#services/local/parts/parts.ts';
 import { discard } from './parts.ts';
 
@@ -14,6 +15,8 @@ export interface SharedParts {
   addresses: LocalAddresses;
   /** The folder in which the parts write: passwords and logs are there. */
   dataDir: string;
+  /** Where ClickHouse is several servers, what they are together. */
+  clickhouseCluster?: Cluster;
 }
 
 declare module 'vitest' {

@@ -18,6 +18,7 @@ export function clickhouseChecks(facts: ClickhouseFacts): CheckResult[] {
     mutationsCheck(facts.mutations),
     mergesCheck(facts.longestMergeSeconds),
     ...serverChecks(facts.health),
+    ...(facts.cluster === null ? [] : clusterChecks(facts.cluster)),
   ];
 }
 
@@ -137,4 +138,68 @@ function serverChecks(health: ClickhouseFacts['health']): CheckResult[] {
       return free < 0.1 ? warning('clickhouse.disk', left, free_it) : ok('clickhouse.disk', left);
     }),
   ];
+}
+
+const CLUSTER = `${OPERATIONS}#a-clickhouse-cluster`;
+const DELAY_WARNING_SECONDS = 300;
+
+function clusterChecks({ name, isReplicated, named, servers }: NonNullable<ClickhouseFacts['cluster']>): CheckResult[] {
+  const check = 'clickhouse.cluster';
+  if (servers === null) return [unread(check, 'servers of the cluster', GRANT)];
+  if (servers.length === 0)
+    return [failure(check, `remote_servers has no cluster ${name}`, `define it on every server: ${CLUSTER}`)];
+  const away = servers.filter(({ tables }) => tables === null);
+  const there = servers.filter(({ tables }) => tables !== null);
+  const addresses = (some: typeof servers): string => listed(some.map(({ address }) => address));
+  const shards = new Set(servers.map(({ shard }) => shard));
+  const without = [...shards].filter((shard) => !there.some((server) => server.shard === shard));
+  const outside = servers.filter(({ isInternal }) => !isInternal);
+  const late = there.filter(({ isReadonly, delaySeconds }) => isReadonly || delaySeconds > DELAY_WARNING_SECONDS);
+  const found = [
+    ...(without.length > 0
+      ? [
+          failure(
+            check,
+            `no server of shard ${listed(without.map(String))} answers: rows and questions wait`,
+            `start one again: ${CLUSTER}`,
+          ),
+        ]
+      : []),
+    ...(away.length > 0
+      ? [warning(check, `servers do not answer: ${addresses(away)}`, `start them again: ${CLUSTER}`)]
+      : []),
+    ...(new Set(there.map(({ tables }) => tables)).size > 1
+      ? [failure(check, 'servers differ in their tables', `run node services/provision/main.ts: ${CLUSTER}`)]
+      : []),
+    ...(isReplicated && outside.length > 0
+      ? [
+          failure(
+            check,
+            `internal_replication is not set for ${addresses(outside)}: rows are written to each replica`,
+            `set it in remote_servers: ${CLUSTER}`,
+          ),
+        ]
+      : []),
+    ...(late.length > 0
+      ? [
+          warning(
+            check,
+            `replicas are behind or take no rows: ${addresses(late)}`,
+            'look at Keeper and system.replicas',
+          ),
+        ]
+      : []),
+    ...(!isReplicated && named !== servers.length
+      ? [
+          failure(
+            check,
+            `CLICKHOUSE_URL names ${named} of the ${servers.length} servers`,
+            'name all where CLICKHOUSE_REPLICATED is false',
+          ),
+        ]
+      : []),
+  ];
+  return found.length === 0
+    ? [ok(check, `${servers.length} servers of ${shards.size} shards answer, with the same tables`)]
+    : found;
 }

@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type StaticDecode, type TProperties, Type } from 'typebox';
 import { firstEndMs, readCertificate } from '#infra/certificates.ts';
+import { readClickhouseAddress } from '#infra/clickhouse/address.ts';
 import { createWarehouse } from '#infra/clickhouse/client.ts';
+import type { Cluster } from '#infra/clickhouse/cluster.ts';
 import { inspectClickhouse } from '#infra/clickhouse/inspect.ts';
 import { checkGiven, settingWarnings } from '#infra/config/catalogue.ts';
 import { ConfigError, type Environment, orNull, readSettings } from '#infra/config/environment.ts';
@@ -117,7 +119,14 @@ export function doctorSections({ env, ready, readDisks, nowMs }: DoctorPorts): S
       return registryChecks(await inspectRegistry(url, topics, nowMs));
     }),
     ...certificateSections(
-      { kafka, urls: { registry, redis: firstRedis(redis?.redisUrl), clickhouse: clickhouse?.clickhouseUrl ?? null } },
+      {
+        kafka,
+        urls: {
+          registry,
+          redis: firstRedis(redis?.redisUrl),
+          clickhouse: clickhouse && outermost(clickhouse.clickhouseUrl),
+        },
+      },
       nowMs,
     ),
   ];
@@ -140,7 +149,7 @@ function readOr<T>(work: () => T, faults: Set<string>): T | null {
 function loginsOf(kafka: KafkaConfig | null, redisUrlText: string | null, clickhouseUrlText: string | null): Login[] {
   const urls = {
     redis: ['REDIS_URL', firstRedis(redisUrlText)],
-    clickhouse: ['CLICKHOUSE_URL', clickhouseUrlText],
+    clickhouse: ['CLICKHOUSE_URL', clickhouseUrlText && outermost(clickhouseUrlText)],
   } as const;
   const ofUrls = Object.entries(urls).flatMap(([part, [variable, text]]): Login[] => {
     if (text === null) return [];
@@ -153,6 +162,12 @@ function loginsOf(kafka: KafkaConfig | null, redisUrlText: string | null, clickh
   const host = hosts.find((one) => !isLoopback(one)) ?? hosts[0] ?? '';
   const password = kafka.sasl?.password ?? null;
   return [{ part: 'kafka', variable: 'KAFKA_BROKERS', host, isEncrypted: kafka.tls, password }, ...ofUrls];
+}
+
+/** Of several servers one that is elsewhere: its login is to be held as such. */
+function outermost(address: string): string {
+  const urls = readClickhouseAddress(address);
+  return urls.find((url) => !isLoopback(new URL(url).hostname)) ?? urls[0];
 }
 
 /** The URL of the first server of an address of Redis, or of its first Sentinel, with the login; null where there is none. */
@@ -197,7 +212,7 @@ async function lookAtRedis({ redisUrl: url, redisCluster }: RedisParts, nowMs: (
   }
 }
 
-async function lookAtClickhouse(url: string, cluster: string | null, nowMs: () => number): Promise<CheckResult[]> {
+async function lookAtClickhouse(url: string, cluster: Cluster | null, nowMs: () => number): Promise<CheckResult[]> {
   const warehouse = createWarehouse(url);
   try {
     return clickhouseChecks(await inspectClickhouse(warehouse, cluster, nowMs));

@@ -398,6 +398,15 @@ function clickhouseFindings({ readings }: Context): Finding[] {
         todo: `run node services/provision/main.ts; the log of ${name} has the reason: ${OPERATIONS}#a-table-that-does-not-match`,
       });
     }
+    for (const { labels, value } of metric('svc_clickhouse_server_alive')) {
+      if (value === 1) continue;
+      found.push({
+        severity: 'critical',
+        what: `ClickHouse's server ${labels['server']} does not answer: rows and questions wait, where no replica has its shard`,
+        sinceMs: null,
+        todo: `look at its log, start it again; rows wait in Kafka for nine days: ${OPERATIONS}#a-clickhouse-cluster`,
+      });
+    }
     for (const { labels, value } of metric('svc_clickhouse_parts')) {
       if (value < PARTS_WARNING) continue;
       found.push({

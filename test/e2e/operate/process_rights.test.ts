@@ -172,10 +172,7 @@ test('the control service may ask what it asks beside questions', async () => {
   expect(await createRunningQueries(warehouse, null).list()).toEqual(expect.any(Array));
   const estimate = createRowEstimates(warehouse, null, () => 0);
   expect(await estimate('nobody', { from: 0, to: 1 })).toBe(0);
-  const file = await createParquetWriter(environmentOf('control')['CLICKHOUSE_URL'] ?? '')({
-    columns: ['n'],
-    rows: [[1]],
-  });
+  const file = await createParquetWriter(warehouse)({ columns: ['n'], rows: [[1]] });
   expect(file.subarray(0, 4).toString()).toBe('PAR1');
 });
 

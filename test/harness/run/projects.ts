@@ -82,6 +82,19 @@ const DRAWING = [
   'test/e2e/hostile.test.ts',
 ];
 
+/** What asks tables, and gets the same of two shards as of one server. */
+const ON_SHARDS = [
+  'test/integration/query/{worlds,actors,paths}*.test.ts',
+  'test/integration/clickhouse/erase_{persons,site}.test.ts',
+  'test/integration/query/{repeats,sales,sequence,timeline,trends}.test.ts',
+];
+
+/** What ends in tables or is answered from them, by the service whole. */
+const SERVICE_ON_SHARDS = [
+  'test/e2e/{4_1_accepted_event,4_1_quota,4_6_one_person,6_fan_out_once}.test.ts',
+  'test/e2e/operate/{event_trace,export,person_erase}.test.ts',
+];
+
 const ALONE = { sequence: { groupOrder: 0 } };
 
 const UNIT = {
@@ -217,6 +230,26 @@ export const SUITES = {
         name: 'cluster-stores',
         include: ['test/integration/redis/*.test.ts'],
         globalSetup: ['test/harness/redis_cluster_setup.ts'],
+        ...WITH_PARTS,
+        ...ONE_BY_ONE,
+        ...ALONE,
+      },
+    ],
+    [
+      {
+        name: 'cluster-tables',
+        include: ON_SHARDS,
+        globalSetup: ['test/harness/clickhouse_shards_setup.ts'],
+        ...WITH_PARTS,
+        ...ONE_BY_ONE,
+        ...ALONE,
+      },
+    ],
+    [
+      {
+        name: 'cluster-service',
+        include: SERVICE_ON_SHARDS,
+        globalSetup: ['test/harness/service_on_shards.ts'],
         ...WITH_PARTS,
         ...ONE_BY_ONE,
         ...ALONE,

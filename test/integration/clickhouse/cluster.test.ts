@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import type { Warehouse } from '#infra/clickhouse/client.ts';
-import { NotShardedError, onCluster } from '#infra/clickhouse/cluster.ts';
+import { type Cluster, NotShardedError, onCluster } from '#infra/clickhouse/cluster.ts';
 import { mergeNightly } from '#infra/clickhouse/merge_persons.ts';
 import { migrate, statementsOf } from '#infra/clickhouse/migrate.ts';
 import { keepDays } from '#infra/clickhouse/retention.ts';
@@ -11,11 +11,12 @@ import { useClickhouse } from './warehouse_world.ts';
 
 const FOLDER = new URL('../../../infra/clickhouse/migrations/', import.meta.url);
 const create = useClickhouse();
+const MAIN = { name: 'main', isReplicated: true };
 
-function clusterStatements(url: string): string[] {
+function clusterStatements(url: string, cluster: Cluster = MAIN): string[] {
   return readdirSync(FOLDER)
     .sort()
-    .flatMap((name) => onCluster(statementsOf(readFileSync(new URL(name, FOLDER), 'utf8'), url), 'main', 'svc'));
+    .flatMap((name) => onCluster(statementsOf(readFileSync(new URL(name, FOLDER), 'utf8'), url), cluster, 'svc'));
 }
 
 test('every migration is SQL for a cluster too, as ClickHouse reads it', async () => {
@@ -57,8 +58,7 @@ test('each table is replicated on each shard under the window of its tokens, and
   }
   const filled = statements.filter((statement) => statement.includes('MATERIALIZED VIEW'));
   expect(filled.map((statement) => / TO (\w+) AS(?:.|\n)*FROM (\w+)/.exec(statement)?.slice(1))).toEqual([
-    // Spread by another key than the links: each row goes to the shard that has the others of its key.
-    ['merged_persons', 'person_links_local'],
+    ['merged_persons_local', 'person_links_local'],
     ['event_hours_local', 'event_rows_local'],
   ]);
 });
@@ -81,7 +81,7 @@ test('a later migration changes columns of both tables, and what holds rows only
     'MODIFY COLUMN a CODEC(T64, LZ4)',
     'MODIFY SETTING non_replicated_deduplication_window = 5',
   ];
-  const made = changes.map((change) => onCluster([`ALTER TABLE inventory ${change}`], 'main', 'svc'));
+  const made = changes.map((change) => onCluster([`ALTER TABLE inventory ${change}`], MAIN, 'svc'));
   const of = (table: string, change: string): string => `ALTER TABLE ${table} ON CLUSTER 'main' ${change}`;
   expect(made.slice(0, 3)).toEqual(
     changes.slice(0, 3).map((change) => [of('inventory_local', change), of('inventory', change)]),
@@ -89,35 +89,72 @@ test('a later migration changes columns of both tables, and what holds rows only
   expect(made.slice(3, 5)).toEqual(changes.slice(3, 5).map((change) => [of('inventory_local', change)]));
   expect(made.at(-1)).toHaveLength(1);
   expect(secondsIn(made.at(-1)?.[0])).toBe(keptSeconds());
-  expect(onCluster(['INSERT INTO inventory SELECT 1'], 'main', 'svc')).toEqual(['INSERT INTO inventory SELECT 1']);
+  expect(onCluster(['INSERT INTO inventory SELECT 1'], MAIN, 'svc')).toEqual(['INSERT INTO inventory SELECT 1']);
 });
 
 test('a table that nobody said how to spread is refused', () => {
   const statements = ['CREATE TABLE IF NOT EXISTS novelty (a Int8) ENGINE = MergeTree ORDER BY a'];
-  expect(() => onCluster(statements, 'main', 'svc')).toThrow(NotShardedError);
+  expect(() => onCluster(statements, MAIN, 'svc')).toThrow(NotShardedError);
+});
+
+test('without replicas the tables are plain ones, and nothing is said to a cluster', async () => {
+  const { url } = await create();
+  const shards = { name: 'main', isReplicated: false };
+  const statements = clusterStatements(url, shards);
+  expect(statements.filter((statement) => /ON CLUSTER|Replicated|\{shard\}/.test(statement))).toEqual([]);
+  const tables = (of: string): string[] => statements.filter((statement) => statement.includes(of));
+  expect(tables('_local\n(')).toHaveLength(12);
+  expect(tables("ENGINE = Distributed('main', 'svc', '")).toHaveLength(12);
+  expect(tables('_local\n(').every((statement) => / non_replicated_deduplication_window = \d+/.test(statement))).toBe(
+    true,
+  );
+});
+
+/** A cluster that is told what it is told, and answers nothing but what `answer` says. */
+function mute(answer: (query: string) => object[] = () => []) {
+  const commands: string[] = [];
+  const fake = {
+    command: async ({ query }: { query: string }) => void commands.push(query),
+    insert: async () => undefined,
+    query: async ({ query }: { query: string }) => ({ json: async () => answer(query) }),
+    alive: () => [fake],
+  };
+  return { commands, warehouse: fake as unknown as Warehouse };
+}
+
+test('what was applied is noted on every server, and one that is new gets all of it', async () => {
+  const servers = (having: number) =>
+    mute((query) => {
+      if (query.includes('system.one')) return [{ found: 3 }];
+      if (query.includes("name = 'schema_migrations'")) return [{ found: having }];
+      return query.startsWith('SELECT name, checksum') ? [{ name: '0001_baseline.sql', checksum: '' }] : [];
+    });
+  const noted = async (having: number): Promise<string[]> => {
+    const { commands, warehouse } = servers(having);
+    await migrate(warehouse, 'http://127.0.0.1/svc', MAIN);
+    expect(commands[0]).toMatch(
+      /^CREATE TABLE IF NOT EXISTS schema_migrations ON CLUSTER 'main' .*\nENGINE = ReplicatedMergeTree\('\/clickhouse\/tables\/all\/svc\/schema_migrations', '\{shard\}-\{replica\}'\)/,
+    );
+    return commands.filter((query) => query.startsWith('TRUNCATE'));
+  };
+  expect([await noted(0), await noted(3)]).toEqual([[], []]);
+  expect(await noted(2)).toEqual(['TRUNCATE TABLE schema_migrations']);
 });
 
 test('migrations, ages and the rewriting of persons go to the whole cluster', async () => {
-  const commands: string[] = [];
-  const warehouse = {
-    command: async ({ query }: { query: string }) => void commands.push(query),
-    insert: async () => undefined,
-    query: async ({ query }: { query: string }) => ({
-      json: async () => {
-        if (query.includes(' AS month')) return [{ month: 202611, found: 1 }];
-        return query.includes(' AS day') && !query.includes('event_rows') ? [{ day: '2026-01-02' }] : [];
-      },
-    }),
-  } as unknown as Warehouse;
-  const { applied } = await migrate(warehouse, 'http://127.0.0.1/svc', 'main');
+  const { commands, warehouse } = mute((query) => {
+    if (query.includes(' AS month')) return [{ month: 202611, found: 1 }];
+    return query.includes(' AS day') && !query.includes('event_rows') ? [{ day: '2026-01-02' }] : [];
+  });
+  const { applied } = await migrate(warehouse, 'http://127.0.0.1/svc', MAIN);
   expect(applied).toEqual(readdirSync(FOLDER).sort());
-  expect(commands[0]).toContain('TABLE IF NOT EXISTS schema_migrations_local');
+  expect(commands[0]).toContain('TABLE IF NOT EXISTS schema_migrations');
   const changes = commands.filter((query) => /^(CREATE|ALTER|DROP)/.test(query));
   expect(changes.filter((query) => !query.includes(" ON CLUSTER 'main'"))).toEqual([]);
 
   commands.length = 0;
-  await keepDays(warehouse, 'inventory', 30, 'main');
-  await mergeNightly(warehouse, 'main');
+  await keepDays(warehouse, 'inventory', 30, MAIN);
+  await mergeNightly(warehouse, MAIN);
   const tables = commands.map((query) => query.split(/ MODIFY | UPDATE | PARTITION /)[0]);
   expect(tables).toEqual([
     "ALTER TABLE inventory_local ON CLUSTER 'main'",

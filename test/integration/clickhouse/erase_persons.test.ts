@@ -40,7 +40,7 @@ const idsIn = async (database: Database, table: string): Promise<string[]> =>
 
 test('rows of a person go from every table, and those of others stay', async () => {
   const database = await create.migrated();
-  const { warehouse } = database;
+  const { warehouse, cluster } = database;
   const { site_id } = sampleEvent();
   const email = 'e'.repeat(64);
   const says = { identifiers: { ...noIdentifiers(), email } };
@@ -67,7 +67,7 @@ test('rows of a person go from every table, and those of others stay', async () 
     },
   ]);
 
-  const eraser = createPersonEraser(warehouse, null);
+  const eraser = createPersonEraser(warehouse, cluster);
   const subjects = [
     subject('person', P('a')),
     subject('person', P('b')),

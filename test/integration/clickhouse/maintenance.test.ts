@@ -85,12 +85,12 @@ test('the parts of the fullest partition and the free space are read, and told o
 });
 
 test('a rule that is so already changes nothing', async () => {
-  const { warehouse, url } = await create.migrated();
+  const { warehouse } = await create.migrated();
   await keepDays(warehouse, 'inventory', 10);
   const query = `SELECT metadata_version AS version, metadata_modification_time AS at FROM system.tables WHERE name = 'inventory' AND database = currentDatabase()`;
-  const before = await rowsOf({ warehouse, url }, query);
+  const before = await rowsOf({ warehouse }, query);
   await keepDays(warehouse, 'inventory', 10);
-  expect(await rowsOf({ warehouse, url }, query)).toEqual(before);
+  expect(await rowsOf({ warehouse }, query)).toEqual(before);
   await keepDays(warehouse, 'inventory', 0);
 });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
+import { type Cluster, localTable } from '#infra/clickhouse/cluster.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
 import { workerNumber } from '#test/harness/environment.ts';
@@ -10,6 +11,8 @@ import type {} from '#test/harness/shared_parts.ts';
 export interface Database {
   warehouse: Warehouse;
   url: string;
+  /** Null: it is on one server. */
+  cluster: Cluster | null;
 }
 
 export interface Clickhouse {
@@ -26,10 +29,9 @@ let made = 0;
 /** Databases of the shared ClickHouse for the tests of one file. */
 export function useClickhouse(): Clickhouse {
   let root: Warehouse;
-  const address = (name: string): string => {
-    const url = new URL(inject('parts').addresses.clickhouseUrl);
-    url.pathname = `/${name}`;
-    return url.href;
+  const address = (name: string): string => inject('parts').addresses.clickhouseUrl.replace(/[^/]*$/, name);
+  const asRoot = async (query: string): Promise<void> => {
+    for (const server of root.servers) await server.command({ query });
   };
   beforeAll(() => {
     root = createWarehouse(address('default'));
@@ -38,20 +40,20 @@ export function useClickhouse(): Clickhouse {
   const open = (url: string): Database => {
     const warehouse = createWarehouse(url);
     onTestFinished(() => warehouse.close());
-    return { warehouse, url };
+    return { warehouse, url, cluster: inject('parts').clickhouseCluster ?? null };
   };
   const create = async (): Promise<Database> => {
     const name = uniqueName('test').replaceAll('-', '_');
-    await root.command({ query: `CREATE DATABASE ${name}` });
-    onTestFinished(async () => void (await root.command({ query: `DROP DATABASE ${name}` })));
+    await asRoot(`CREATE DATABASE ${name}`);
+    onTestFinished(() => asRoot(`DROP DATABASE ${name}`));
     return open(address(name));
   };
   const migrated = async (): Promise<Database> => {
     const name = free.pop() ?? `worker_${workerNumber()}_${made++}`;
-    await root.command({ query: `CREATE DATABASE IF NOT EXISTS ${name}` });
+    await asRoot(`CREATE DATABASE IF NOT EXISTS ${name}`);
     onTestFinished(() => void free.push(name));
     const database = open(address(name));
-    await migrate(database.warehouse, database.url);
+    await migrate(database.warehouse, database.url, database.cluster);
     await empty(database);
     return database;
   };
@@ -59,19 +61,30 @@ export function useClickhouse(): Clickhouse {
 }
 
 /** Rows of a query. */
-export async function rowsOf<T>({ warehouse }: Database, query: string): Promise<T[]> {
+export async function rowsOf<T>({ warehouse }: Pick<Database, 'warehouse'>, query: string): Promise<T[]> {
   return (await warehouse.query({ query, format: 'JSONEachRow' })).json<T>();
+}
+
+/** Tells each server what begins with `statement` and ends with the table that has the rows, as `SYSTEM STOP MERGES`. */
+export async function tellServers({ warehouse, cluster }: Database, statement: string, table: string): Promise<void> {
+  for (const server of warehouse.servers) await server.command({ query: `${statement} ${localTable(table, cluster)}` });
 }
 
 /** Takes all rows out of the service's tables: quicker than making the tables by a second of processor time. */
 async function empty(database: Database): Promise<void> {
-  const { warehouse } = database;
-  const tables = await rowsOf<{ name: string }>(
-    database,
-    `SELECT name FROM system.tables
-    WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND name != 'schema_migrations' AND total_rows > 0`,
-  );
-  for (const { name } of tables) await warehouse.command({ query: `TRUNCATE TABLE \`${name}\`` });
-  await warehouse.command({ query: 'SYSTEM START MERGES event_rows' });
-  if (tables.length > 0) await reloadPersons(warehouse);
+  const { warehouse, cluster } = database;
+  let emptied = 0;
+  for (const server of warehouse.servers) {
+    const asked = await server.query({
+      query: `SELECT name FROM system.tables
+      WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND name != 'schema_migrations' AND total_rows > 0`,
+      format: 'JSONEachRow',
+    });
+    for (const { name } of await asked.json<{ name: string }>()) {
+      await server.command({ query: `TRUNCATE TABLE \`${name}\`` });
+      emptied++;
+    }
+  }
+  await tellServers(database, 'SYSTEM START MERGES', 'event_rows');
+  if (emptied > 0) await reloadPersons(warehouse, cluster);
 }

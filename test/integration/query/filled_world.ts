@@ -1,4 +1,5 @@
 import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
+import { tellServers } from '../clickhouse/warehouse_world.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';
 import type { Ledger } from './reference/reference_ledger.ts';
 import { makeUnevenWorld, makeWorld } from './reference/worlds.ts';
@@ -12,11 +13,11 @@ export function useFilledWorld(): (from: WorldSeed) => Promise<{ world: QueryWor
   return async ({ kind, seed }) => {
     const { ledger, blocks, links } = GENERATORS[kind](seed, WORLD_EVENTS);
     const world = await create();
-    await world.database.warehouse.command({ query: 'SYSTEM STOP MERGES event_rows' });
+    await tellServers(world.database, 'SYSTEM STOP MERGES', 'event_rows');
     // Of some worlds some rows were looked at for repeats when the others came.
     const looked = kind === 'uneven' || seed % 2 === 1 ? Math.ceil(blocks.length / 2) : 0;
     await world.store(blocks.slice(0, looked));
-    if (looked > 0) await checkDuplicates(world.database.warehouse);
+    if (looked > 0) await checkDuplicates(world.database.warehouse, world.database.cluster);
     await world.store(blocks.slice(looked));
     await world.link(links);
     return { world, ledger };

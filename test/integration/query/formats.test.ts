@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { WarehouseError } from '#infra/clickhouse/client.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { createWarehouse, WarehouseError } from '#infra/clickhouse/client.ts';
 import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
 import { type AnswerTable, answerTable, csvOf } from '#pipelines/analytics/answer_table.ts';
 import { purchaseFunnel, storedRow } from './few_rows.ts';
@@ -69,13 +69,15 @@ test('columns of a Parquet file have the type that all their values have', async
       [null, -1, 2, false, 3, null, null],
     ],
   };
-  const file = await createParquetWriter(world.database.url)(table);
+  const file = await createParquetWriter(world.database.warehouse)(table);
   expect(await readBack(world, file)).toEqual(
     asObjects({ ...table, rows: [table.rows[0] ?? [], [null, -1, 2, false, '3', null, null]] }),
   );
 });
 
 test('Parquet of a ClickHouse that is away is refused by name', async () => {
-  const write = createParquetWriter('http://127.0.0.1:1/svc');
+  const away = createWarehouse('http://127.0.0.1:1/svc');
+  onTestFinished(() => away.close());
+  const write = createParquetWriter(away);
   await expect(write({ columns: ['a'], rows: [[1]] })).rejects.toThrow(WarehouseError);
 });

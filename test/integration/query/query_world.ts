@@ -40,7 +40,7 @@ export function useQueryWorld(): () => Promise<QueryWorld> {
           failure = error;
           throw error;
         }),
-      createParquetWriter(database.url),
+      createParquetWriter(database.warehouse),
     );
     await service.call('POST', 'accounts', { body: { account_id: 'acme', monthly_allowance: 1000 } });
     await service.call('POST', 'sites', { body: { site_id: 'shop', account_id: 'acme' } });
@@ -53,7 +53,7 @@ export function useQueryWorld(): () => Promise<QueryWorld> {
       async link(links) {
         const rows = links.map(({ kind: _kind, ...row }) => row);
         await insertBlock(database.warehouse, 'person_links', `${token}-links-${block++}`, rows);
-        await reloadPersons(database.warehouse);
+        await reloadPersons(database.warehouse, database.cluster);
       },
       async ask<Answer>(name: string, query: object) {
         const { status, body } = await service.call('POST', `/v1/query/shop/${name}`, { body: query });

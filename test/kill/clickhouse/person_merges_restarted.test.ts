@@ -33,7 +33,7 @@ test('persons who merge while ClickHouse ends and starts again are known as befo
   const warehouse = createWarehouse(url);
   onTestFinished(() => warehouse.close());
   await migrate(warehouse, url);
-  const database = { warehouse, url };
+  const database = { warehouse, url, cluster: null };
   const random = randomFor('merges of persons');
   const people = createPeople(random, Date.now() - 70 * DAY_MS);
   for (let step = 0; step < STEPS; step++) {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
-import type { ClickhouseFacts } from '#infra/clickhouse/inspect.ts';
+import type { ClickhouseFacts, ServerFacts } from '#infra/clickhouse/inspect.ts';
 import type { KafkaFacts, TopicFacts } from '#infra/kafka/inspect.ts';
 import { declareTopics } from '#infra/kafka/topics.ts';
 import type { RedisFacts } from '#infra/redis/inspect.ts';
@@ -230,12 +230,44 @@ const clickhouse = (some: Partial<ClickhouseFacts> = {}): ClickhouseFacts => ({
   dictionaries: [{ name: 'merged_persons_base', status: 'LOADED', failure: '' }],
   ...{ mutations: [], longestMergeSeconds: 4 },
   health: { parts: [{ table: 'event_rows', parts: 12 }], disks: [{ disk: 'default', free: 0.5 }] },
+  cluster: null,
   ...some,
 });
+const server = (shard: number, some: Partial<ServerFacts> = {}): ServerFacts => ({
+  ...{ address: `ch${shard}:9000`, shard, isInternal: true, tables: '7', delaySeconds: 0, isReadonly: false },
+  ...some,
+});
+const cluster = (isReplicated: boolean, ...servers: ServerFacts[]) =>
+  clickhouse({ cluster: { name: 'main', isReplicated, named: 2, servers } });
 const parts = (count: number) => ({ parts: [{ table: 'event_rows', parts: count }], disks: [] });
 
 test.each<[string, ClickhouseFacts, string[]]>([
   ['as it should be', clickhouse(), []],
+  ['of two shards', cluster(false, server(1, { isInternal: false }), server(2, { isInternal: false })), []],
+  [
+    'with a shard away',
+    cluster(false, server(1), server(2, { tables: null })),
+    ['failure clickhouse.cluster', 'warning clickhouse.cluster'],
+  ],
+  [
+    'with a replica away',
+    cluster(true, server(1), server(2), server(2, { tables: null })),
+    ['warning clickhouse.cluster'],
+  ],
+  [
+    'with a server that missed a migration',
+    cluster(true, server(1), server(2, { tables: '8' })),
+    ['failure clickhouse.cluster'],
+  ],
+  ['that writes to each replica', cluster(true, server(1, { isInternal: false })), ['failure clickhouse.cluster']],
+  ['with a replica that is behind', cluster(true, server(1, { delaySeconds: 900 })), ['warning clickhouse.cluster']],
+  ['with a replica without Keeper', cluster(true, server(1, { isReadonly: true })), ['warning clickhouse.cluster']],
+  [
+    'of three shards, of which two are named',
+    cluster(false, server(1), server(2), server(3)),
+    ['failure clickhouse.cluster'],
+  ],
+  ['of a cluster that it does not know', cluster(true), ['failure clickhouse.cluster']],
   ['that is older', clickhouse({ version: '25.11.1.1' }), ['warning clickhouse.version']],
   ['an hour off', clickhouse({ aheadMs: -3_600_000 }), ['failure clickhouse.clock']],
   [

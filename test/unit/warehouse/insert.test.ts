@@ -39,8 +39,13 @@ function world() {
     { error: (_facts: object, text: string) => void said.push(text), info: () => undefined } as never,
     () => server.nowMs,
   );
+  const asked = { insert: answer, exec: answer, query: answer };
   const insert = createInsert({
-    warehouse: { insert: answer, exec: answer, query: answer } as unknown as Warehouse,
+    warehouse: {
+      ...asked,
+      attempt: (ask: (server: typeof asked) => unknown) => ask(asked),
+    } as unknown as Warehouse,
+    cluster: null,
     tables: { tableOf: () => 'event_rows' },
     deadLetters: {
       write: async (_at, reason, _detail, value) => void deadLetters.push({ reason, value }),

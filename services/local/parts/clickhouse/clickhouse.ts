@@ -32,10 +32,10 @@ const ALLOCATOR = 'dirty_decay_ms:60000,muzzy_decay_ms:60000';
  * Its address, `http://svc:password@127.0.0.1:port/svc`, works unchanged both for `@clickhouse/client`
  * (option `url`) and for `curl -d 'SELECT 1' "$address"`.
  */
-export function planClickhouse(dataDir: string, port: number): PartPlan {
+export function planClickhouse(dataDir: string, port: number, shard: LocalShard | null = null): PartPlan {
   const folder = join(dataDir, 'clickhouse');
-  const password = writeSettings(folder, join(dataDir, 'log', 'clickhouse-server.log'));
-  const server: ServerArguments = { library: findLibrary(), folder, port };
+  const password = writeSettings(folder, join(dataDir, 'log', 'clickhouse-server.log'), shard);
+  const server: ServerArguments = { library: findLibrary(), folder, port, tcpPort: shard?.tcpPort ?? null };
   return {
     name: 'clickhouse',
     address: asUser(`http://127.0.0.1:${port}/${DATABASE}`, SERVICE_USER, password),
@@ -49,8 +49,21 @@ export function planClickhouse(dataDir: string, port: number): PartPlan {
   };
 }
 
+/** What makes a server one of several shards. */
+export interface LocalShard {
+  /** By which the others ask it. */
+  tcpPort: number;
+  /** Those of all of them, in the order of the shards. */
+  tcpPorts: readonly number[];
+  /** By it a server knows the others, and lets them ask as the user whom they answer. */
+  secret: string;
+}
+
+/** What the cluster of local shards is called. */
+export const LOCAL_SHARDS = 'local_shards';
+
 /** Returns the service user's password. */
-function writeSettings(folder: string, logPath: string): string {
+function writeSettings(folder: string, logPath: string, shard: LocalShard | null): string {
   mkdirSync(folder, { recursive: true });
   mkdirSync(dirname(logPath), { recursive: true });
   const passwords = credentialsOf(
@@ -58,7 +71,7 @@ function writeSettings(folder: string, logPath: string): string {
     LOCAL_USERS.map(({ name }) => name),
   );
   writeFileSync(join(folder, 'users.xml'), renderUsers(LOCAL_USERS, passwords), { mode: 0o600 });
-  writeFileSync(join(folder, 'config.xml'), renderConfig(folder, logPath));
+  writeFileSync(join(folder, 'config.xml'), renderConfig(folder, logPath, shard));
   return passwords[SERVICE_USER] ?? '';
 }
 
@@ -92,7 +105,7 @@ const MERGES_NICE = 4;
  * config.xml of the local ClickHouse. The client takes the path of its URL as the name of the database, while curl posts to that
  * path: with a handler on that path one URL works for both.
  */
-function renderConfig(folder: string, logPath: string): string {
+function renderConfig(folder: string, logPath: string, shard: LocalShard | null): string {
   return `<clickhouse>
 <logger><level>warning</level><console>0</console><log>${logPath}</log><size>10M</size><count>1</count></logger>
 <keep_alive_timeout>3</keep_alive_timeout>
@@ -105,7 +118,14 @@ function renderConfig(folder: string, logPath: string): string {
 <rule><url>/${DATABASE}</url><handler><type>dynamic_query_handler</type><query_param_name>query</query_param_name></handler></rule>
 <defaults/>
 </http_handlers>
-</clickhouse>
+${shard === null ? '' : renderShards(shard)}</clickhouse>
+`;
+}
+
+function renderShards({ tcpPort, tcpPorts, secret }: LocalShard): string {
+  const shards = tcpPorts.map((port) => `<shard><replica><host>127.0.0.1</host><port>${port}</port></replica></shard>`);
+  return `<tcp_port>${tcpPort}</tcp_port>
+<remote_servers><${LOCAL_SHARDS}><secret>${secret}</secret>${shards.join('')}</${LOCAL_SHARDS}></remote_servers>
 `;
 }
 

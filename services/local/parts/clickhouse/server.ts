@@ -13,6 +13,8 @@ export interface ServerArguments {
   library: string;
   folder: string;
   port: number;
+  /** On which other servers of a cluster ask this one; null: it is one by itself. */
+  tcpPort: number | null;
 }
 
 const LIBRARY = 'chdb';
@@ -73,9 +75,11 @@ function commandLine(): string[] {
     '--log-level=warning',
     '--listen_host=127.0.0.1',
     `--http_port=${server.port}`,
+    ...(server.tcpPort === null ? [] : [`--tcp_port=${server.tcpPort}`]),
     '--query',
     [
       `CREATE DATABASE IF NOT EXISTS ${DATABASE}`,
+      ...(server.tcpPort === null ? [] : ['SYSTEM START LISTEN TCP']),
       'SYSTEM START LISTEN HTTP',
       `SELECT getServerPort('http_port') INTO OUTFILE '${files.ready}' TRUNCATE FORMAT TSV`,
       // The user without a password may write files; to read one takes a privilege that it lacks.

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readClickhouseLogin } from '#infra/clickhouse/address.ts';
 import {
   ANALYST_SETTINGS,
   ANALYST_SITE,
@@ -166,6 +167,6 @@ export function loginsOf(dataDir: string, addresses: Omit<LocalAddresses, 'regis
       ? { brokers: listeners.saslBrokers, passwords: readPasswords(credentialsPath(dataDir, 'kafka')) }
       : null,
     redis: of('redis', readRedisAddress(addresses.redisUrl).password),
-    clickhouse: of('clickhouse', new URL(addresses.clickhouseUrl).password),
+    clickhouse: of('clickhouse', readClickhouseLogin(addresses.clickhouseUrl).password),
   };
 }

@@ -371,6 +371,22 @@ const FAILURES: [failure: string, read: Observed, said: string[]][] = [
     ],
   ],
   [
+    'a server of ClickHouse is away',
+    observed({
+      processes: [
+        process('warehouse', {
+          metrics: [
+            'svc_clickhouse_server_alive{server="a:8123",stage="warehouse"} 1',
+            'svc_clickhouse_server_alive{server="b:8123",stage="warehouse"} 0',
+          ].join('\n'),
+        }),
+      ],
+    }),
+    [
+      "critical, ?: ClickHouse's server b:8123 does not answer: rows and questions wait, where no replica has its shard",
+    ],
+  ],
+  [
     'a table of ClickHouse refuses rows',
     observed({
       processes: [
