@@ -175,7 +175,7 @@ function valuesOf(row: object, fields: readonly string[]): unknown[] {
 const OF_ROWS = new Set('6 25 26 27 33 38 41 53 69 70 72 117 131 321 349 376 467 691'.split(' '));
 
 /** Codes that all rows of a table meet: unknown columns, tables and databases, columns of other types, syntax. */
-const OF_TABLES = new Set('16 20 43 47 60 62 81 218'.split(' '));
+const OF_TABLES = new Set('16 20 43 44 47 60 62 81 218'.split(' '));
 
 /** A failure of the client as our error, without the client's message, which may quote rows. */
 export function readError(error: unknown): WarehouseError {

@@ -102,7 +102,9 @@ function altered(name: string, rest: string, { name: cluster, isReplicated }: Cl
     isReplicated
       ? `ALTER TABLE ${table} ON CLUSTER '${cluster}'${rest.replace(TOKENS_SET, TOKENS)}`
       : `ALTER TABLE ${table}${rest}`;
-  return /(COMMENT|ADD) COLUMN| ALIAS /.test(rest) ? [alter(`${name}_local`), alter(name)] : [alter(`${name}_local`)];
+  return /(COMMENT|ADD) COLUMN| (ALIAS|DEFAULT) /.test(rest)
+    ? [alter(`${name}_local`), alter(name)]
+    : [alter(`${name}_local`)];
 }
 
 /** A server to which a statement goes that changes tables, and what stands in it behind the name of the table. */

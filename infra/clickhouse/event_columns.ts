@@ -10,108 +10,8 @@ import {
 } from '#schemas/event.ts';
 import { decodeEvent, type EncodedEvent } from '#schemas/event_batch.ts';
 import { type Cursor, MalformedError, readLong } from '#schemas/wire.ts';
-
-const INITIAL_BYTES = 4096;
-/** Below this a loop is faster than the call that copies. */
-const SHORT_BYTES = 32;
-/** The longest length, of 32 bits, seven to a byte. */
-const LENGTH_BYTES_MAX = 5;
-const TWO_TO_32 = 2 ** 32;
-
-/** The values of one column in ClickHouse's Native format, one after the other, in memory that is reused. */
-class ColumnStream {
-  private buffer = Buffer.allocUnsafeSlow(INITIAL_BYTES);
-  private end = 0;
-  private savedEnd = 0;
-
-  savePosition(): void {
-    this.savedEnd = this.end;
-  }
-
-  rollBack(): void {
-    this.end = this.savedEnd;
-  }
-
-  /** Returns what was written, and empties the stream. */
-  take(): Buffer {
-    const taken = Buffer.allocUnsafeSlow(this.end);
-    this.buffer.copy(taken, 0, 0, this.end);
-    this.end = 0;
-    return taken;
-  }
-
-  /**
-   * Copies an Avro string.
-   *
-   * @throws MalformedError where it does not end in its buffer.
-   */
-  text(from: Cursor): void {
-    const length = readLong(from);
-    const stop = from.at + length;
-    if (length < 0 || stop > from.buffer.length) throw new MalformedError('text past the end');
-    this.ensureCapacity(length + LENGTH_BYTES_MAX);
-    this.end = writeLength(this.buffer, this.end, length);
-    if (length > SHORT_BYTES) {
-      from.buffer.copy(this.buffer, this.end, from.at, stop);
-      this.end += length;
-      from.at = stop;
-    } else {
-      while (from.at < stop) this.buffer[this.end++] = from.buffer[from.at++] as number;
-    }
-  }
-
-  bytes(some: Buffer): void {
-    this.ensureCapacity(some.length);
-    this.end += some.copy(this.buffer, this.end);
-  }
-
-  byte(value: number): void {
-    this.ensureCapacity(1);
-    this.buffer[this.end++] = value;
-  }
-
-  int32(value: number): void {
-    this.ensureCapacity(4);
-    this.end = this.buffer.writeInt32LE(value, this.end);
-  }
-
-  /** Of a safe integer. */
-  int64(value: number): void {
-    this.ensureCapacity(8);
-    const high = Math.floor(value / TWO_TO_32);
-    this.buffer.writeUInt32LE(value - high * TWO_TO_32, this.end);
-    this.end = this.buffer.writeInt32LE(high, this.end + 4);
-  }
-
-  double(value: number): void {
-    this.ensureCapacity(8);
-    this.end = this.buffer.writeDoubleLE(value, this.end);
-  }
-
-  private ensureCapacity(bytes: number): void {
-    if (this.end + bytes <= this.buffer.length) return;
-    const grown = Buffer.allocUnsafeSlow(Math.max(this.buffer.length * 2, this.end + bytes));
-    this.buffer.copy(grown, 0, 0, this.end);
-    this.buffer = grown;
-  }
-}
-
-/** A length as ClickHouse writes it before a text: seven bits in a byte, the lowest first. */
-function lengthBytes(length: number): Buffer {
-  const bytes = Buffer.alloc(LENGTH_BYTES_MAX);
-  return bytes.subarray(0, writeLength(bytes, 0, length));
-}
-
-function writeLength(to: Buffer, at: number, length: number): number {
-  let rest = length;
-  let end = at;
-  while (rest >= 0x80) {
-    to[end++] = (rest & 0x7f) | 0x80;
-    rest >>>= 7;
-  }
-  to[end++] = rest;
-  return end;
-}
+import { ColumnStream, lengthBytes } from './native_format.ts';
+import { createPropertyTexts, type PropertyNames, propertyTextsPieces } from './property_texts.ts';
 
 const SITE_MODES: readonly SiteMode[] = ['online', 'offline'];
 const DEFAULT = '_by_default';
@@ -130,6 +30,8 @@ interface Column {
   name: string;
   type: string;
   streams: readonly ColumnStream[];
+  /** Its bytes in a block, of those of its streams in each chunk; absent: they are written one stream after the other. */
+  pieces?: typeof propertyTextsPieces;
 }
 
 const COLUMNS: Column[] = [];
@@ -145,6 +47,8 @@ function nullable(name: string, type: string): [nulls: ColumnStream, values: Col
   COLUMNS.push({ name, type: `Nullable(${type})`, streams });
   return streams;
 }
+
+const texts = createPropertyTexts();
 
 /** The fields of an event in the order of its Avro schema. */
 const EVENT_COPIES: readonly Copy[] = [
@@ -169,7 +73,7 @@ const EVENT_COPIES: readonly Copy[] = [
   numberOrNull('value'),
   textOrEmpty('currency'),
   textOrEmpty('order_id'),
-  text('properties'),
+  properties(),
   skipTextOrNull,
   furtherIdentifiers,
   textOrEmpty('key_id'),
@@ -319,6 +223,17 @@ function identifiers(): Copy {
   };
 }
 
+/** The JSON as it is, and the texts of its properties by name. */
+function properties(): Copy {
+  const json = column('properties', 'String');
+  COLUMNS.push({ name: 'property_texts', ...texts, pieces: propertyTextsPieces });
+  return (from) => {
+    const length = readLong({ ...from });
+    json.text(from);
+    texts.write(from.buffer, from.at - length, from.at);
+  };
+}
+
 function skipTextOrNull(from: Cursor): void {
   if (isThere(from)) skipText(from);
 }
@@ -354,6 +269,8 @@ interface Chunk {
   rows: number;
   /** The bytes of each stream, in the order of STREAMS. */
   streams: readonly Buffer[];
+  /** The names that its property_texts mean by their numbers. */
+  names: PropertyNames;
   /** By which its rows were made. */
   phoneHmac: PhoneHmac;
 }
@@ -422,7 +339,7 @@ interface ColumnarEvents {
  * others.
  */
 export function columnarEvents(views: readonly EncodedEvent[], phoneHmac: PhoneHmac): ColumnarEvents {
-  const chunk: Chunk = { rows: 0, streams: [], phoneHmac };
+  const chunk: Chunk = { rows: 0, streams: [], names: texts.names(), phoneHmac };
   const events: ColumnarEvents = { rows: [], poisonPills: [] };
   for (const [index, view] of views.entries()) {
     for (const stream of STREAMS) stream.savePosition();
@@ -443,12 +360,16 @@ export function nativeBlock(rows: readonly ColumnarEvent[]): Buffer {
   const chunks = chunksOf(rows);
   const pieces: Buffer[] = [lengthBytes(COLUMNS.length), lengthBytes(rows.length)];
   let first = 0;
-  for (const { name, type, streams } of COLUMNS) {
+  for (const { name, type, streams, pieces: joined } of COLUMNS) {
     for (const word of [name, type]) pieces.push(lengthBytes(word.length), Buffer.from(word));
-    for (let at = first; at < first + streams.length; at++) {
-      for (const chunk of chunks) pieces.push(chunk.streams[at] as Buffer);
+    const end = first + streams.length;
+    if (joined === undefined) {
+      for (let at = first; at < end; at++) for (const chunk of chunks) pieces.push(chunk.streams[at] as Buffer);
+    } else {
+      const own = chunks.map((chunk) => ({ names: chunk.names, streams: chunk.streams.slice(first, end) }));
+      for (const piece of joined(own)) pieces.push(piece);
     }
-    first += streams.length;
+    first = end;
   }
   return Buffer.concat(pieces);
 }

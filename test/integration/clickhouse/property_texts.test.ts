@@ -1,10 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
+import { columnarEvents } from '#infra/clickhouse/event_columns.ts';
 import type { Filter } from '#pipelines/analytics/filters.ts';
 import { conditionOf } from '#pipelines/analytics/sql_expressions.ts';
 import { createBinder } from '#pipelines/analytics/statement.ts';
 import { topStatement } from '#pipelines/analytics/top.ts';
-import { eventRow } from '#test/harness/event_row.ts';
+import { encodeEvent, noPerson } from '#schemas/event_batch.ts';
+import { testPhoneHmac } from '#test/harness/event_row.ts';
 import { uniqueName } from '#test/harness/kafka.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { type Database, useClickhouse } from './warehouse_world.ts';
@@ -32,7 +34,7 @@ const TEXTS: readonly [path: string[], text: string][] = [
   [['text'], PROPERTIES.text],
   [['empty'], ''],
   [['number'], '12.5'],
-  [['large'], '1.5e21'],
+  [['large'], '1.5e+21'],
   [['yes'], 'true'],
   [['none'], ''],
   [['list'], '["a",{"b":1}]'],
@@ -59,13 +61,17 @@ async function topOf(database: Database, property: string[], filters: Filter[] =
   return (await answer.json<{ text: string }>()).map(({ text }) => text);
 }
 
+/** A row as the warehouse makes it, in a chunk of its own. */
+function rowOf(event_id: string, properties: string): object {
+  const event = sampleEvent({ site_id: SITE, event_id, properties });
+  const { site_id: siteId, distinct_id: distinctId, received_at: receivedAtMs } = event;
+  const view = { coordinate: null, personBytes: noPerson(), eventBytes: encodeEvent(event), siteId, distinctId };
+  const { rows } = columnarEvents([{ ...view, eventId: event_id, receivedAtMs }], testPhoneHmac);
+  return rows[0] as object;
+}
+
 async function insertOne(database: Database, id: string): Promise<void> {
-  const row = eventRow({
-    coordinate: { partition: 0, offset: 0, index: 0 },
-    person: { person_id: 'p_1', identifiers: null },
-    event: sampleEvent({ site_id: SITE, event_id: id, properties: JSON.stringify(PROPERTIES) }),
-  });
-  await insertBlock(database.warehouse, 'event_rows', uniqueName(id), [row]);
+  await insertBlock(database.warehouse, 'event_rows', uniqueName(id), [rowOf(id, JSON.stringify(PROPERTIES))]);
 }
 
 test.each([
@@ -84,6 +90,39 @@ test.each([
   const texts = await Promise.all(TEXTS.map(([path]) => topOf(database, path)));
   expect(texts).toEqual(TEXTS.map(([, text]) => [text]));
 });
+
+/** More names than the table of them has places, than a byte or two can number, and than are kept. */
+const manyNames = (from: number, count: number): object =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`name ${from + at}`, at]));
+
+test('a block has every property of each row under its name, however its JSON is written', async () => {
+  const { warehouse } = await create.migrated();
+  const texts = [
+    ...[{}, PROPERTIES, { 'é "\\': '\u2028/\u0001' }, { a: '\\"', b: [{}, []], c: {} }, { a: -0.5e-9, b: null }].map(
+      (one) => JSON.stringify(one),
+    ),
+    ...[0, 200, 300, 9_000, 70_000].map((from) => JSON.stringify(manyNames(from, from < 9_000 ? 100 : 40_000))),
+    ...['{ "a" : [1, {"b": "}"}] , "c":"," }', '{"\\u0061":1}', '[1]', '"text"', '{"a":1', '{"a":}', '', '{"a":1}x'],
+    JSON.stringify(PROPERTIES),
+  ];
+  const rows = texts.map((json, at) => rowOf(String(at), json));
+  await insertBlock(warehouse, 'event_rows', uniqueName('block'), rows);
+  const query = 'SELECT property_texts FROM event_rows ORDER BY toUInt32(event_id)';
+  const stored = await (await warehouse.query({ query, format: 'JSONEachRow' })).json<{ property_texts: object }>();
+  expect(stored.map(({ property_texts }) => property_texts)).toEqual(texts.map(textsOf));
+  await insertBlock(warehouse, 'event_rows', uniqueName('none'), [rowOf('none', '{}'), rowOf('nothing', '')]);
+});
+
+/** The JSON of each property; of what is no JSON object there are none. */
+function textsOf(json: string): Record<string, string> {
+  try {
+    const value: unknown = JSON.parse(json);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
+    return Object.fromEntries(Object.entries(value).map(([name, of]) => [name, JSON.stringify(of)]));
+  } catch {
+    return {};
+  }
+}
 
 const ROWS = 200_000;
 
