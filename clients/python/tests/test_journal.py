@@ -201,8 +201,14 @@ class Faults(InFolder):
         with mock.patch("os.write", half):
             self.assertEqual([journal.append(record(number)) for number in (1, 2, 3)], [True, True, False])
         self.assertEqual(journal.take_faults(), (0, "No space left on device"))
+        with mock.patch("os.write", half):
+            self.assertFalse(journal.append(record(3)))
+        self.assertEqual(journal.take_faults(), (0, None), "said once")
         self.assertEqual([len(one) for one in journal.unwritten()], [len(record(1)), len(record(2))])
         journal.append(record(4))
+        with mock.patch("os.write", half):
+            self.assertFalse(journal.append(record(3)))
+        self.assertEqual(journal.take_faults(), (0, "No space left on device"))
         self.assertEqual(self.all_of(journal), [0, 4, 1, 2])
         journal.append(record(5))
         journal.close()

@@ -188,11 +188,12 @@ export function resolveMapping(wanted: WantedMapping, columns: readonly string[]
   const named = new Set(Object.keys(wanted.columns).map((name) => name.split(':')[0]));
   for (const [field, found] of isGuessed ? guess(columns) : []) {
     if (named.has(field) || (wanted.constants[field] !== undefined && found.length > 1)) continue;
+    const distinct = found.map((column) => onlyOne(column, columns));
     if (found.length > 1 && !isPair(field, found)) {
       const message = `${found.join(' and ')} may each be ${field}: say --map ${field}=COLUMN, or --map ${field}= for none`;
       throw new UsageError('mapping_ambiguous', message);
     }
-    fields.push({ field, kind: kindOf(field), columns: found.map((column) => onlyOne(column, columns)) });
+    fields.push({ field, kind: kindOf(field), columns: distinct });
   }
   if (!fields.some(({ field }) => field === 'time')) {
     throw new UsageError('mapping_incomplete', 'no column says when it happened: say --map time=COLUMN');

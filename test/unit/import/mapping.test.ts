@@ -91,6 +91,7 @@ test('what cannot be told is refused by a code', () =>
       [['Betrag'], {}, 'mapping_incomplete'],
       [['Datum'], { columns: { value: 'Betrag' } }, 'column_unknown'],
       [['Datum', 'Betrag', 'Betrag'], { columns: { value: 'Betrag' } }, 'column_repeated'],
+      [['Datum', 'Betrag', 'Betrag'], {}, 'column_repeated'],
       [['Datum'], { id: ['Kasse+Bon'] }, 'column_unknown'],
     ],
     ([columns, wanted, code]) => expect(codeOf(() => mapped(columns, wanted))).toBe(code),

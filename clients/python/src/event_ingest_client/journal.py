@@ -71,6 +71,8 @@ class Journal:
         self._read: Deque[_Waiting] = deque()
         self._damaged = 0
         self._failure: Optional[str] = None
+        #: Since a write that failed: said once, not for each event.
+        self._failing = False
         self._sizes: Dict[int, int] = {}
         self.appended = self.settled = self.pending_bytes = 0
         try:
@@ -93,8 +95,9 @@ class Journal:
             return False
         try:
             self._write(line)
+            self._failing = False
         except OSError as error:
-            self._failure = error.strerror or type(error).__name__
+            self._failed(error)
             if not self._spare.append(record):
                 return False
         self.appended += 1
@@ -128,7 +131,7 @@ class Journal:
             self._acknowledge(end)
         except OSError as error:
             # After a restart these are sent once more, under the same ids. Nothing may stand behind half a line.
-            self._failure = error.strerror or type(error).__name__
+            self._failed(error)
             self._acks_size = _ACKS_BYTES_MAX
         self._remove_below(self._first_needed())
 
@@ -142,6 +145,11 @@ class Journal:
         damaged, failure = self._damaged, self._failure
         self._damaged, self._failure = 0, None
         return damaged, failure
+
+    def _failed(self, error: OSError) -> None:
+        if not self._failing:
+            self._failure = error.strerror or type(error).__name__
+        self._failing = True
 
     def close(self) -> None:
         """Lets the folder go; whoever opens it next sends the rest. In a forked child the parent keeps its lock."""
@@ -169,7 +177,7 @@ class Journal:
             self._start_acks(acknowledged)
         except OSError as error:
             # A full disk: what waits is sent all the same, which makes room.
-            self._failure = error.strerror or type(error).__name__
+            self._failed(error)
 
     def _path(self, segment: int) -> Path:
         return self._folder / f"{segment:016d}.log"
@@ -232,7 +240,7 @@ class Journal:
             data = self._bytes_of(segment, offset, min(_READ_BYTES, size - offset))
         except OSError as error:
             # What comes behind it is not held up. The file stays, and is read again by the next process.
-            self._failure = error.strerror or type(error).__name__
+            self._failed(error)
             del self._sizes[segment]
             return self._next_segment()
         whole = data.rfind(b"\n") + 1
@@ -271,7 +279,7 @@ class Journal:
             try:
                 self._path(old).unlink()
             except OSError as error:
-                self._failure = error.strerror or type(error).__name__
+                self._failed(error)
                 continue
             del self._sizes[old]
 
