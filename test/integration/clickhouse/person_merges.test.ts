@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
+import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
 import {
   correctSplitRows,
   dropAppliedMerges,
@@ -18,6 +19,7 @@ import {
   reloadDictionary,
   reloadPersons,
 } from '#infra/clickhouse/person_dictionaries.ts';
+import { dropAgedOfSites, dropAgedWeekly, keepDays } from '#infra/clickhouse/retention.ts';
 import { randomFor } from '#services/local/demo/world/random.ts';
 import { quiet } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
@@ -206,4 +208,31 @@ test('rows of people who were split get their person whenever they come, but tho
   await link(database, 'again', [linkOf(person('b'), person('a'), 6)]);
   await insertBlock(warehouse, 'event_rows', 'later', [row('e7', 'b', 'a')]);
   expect(await correctSplitRows(warehouse)).toBe(0);
+});
+
+test('several processes do what a night asks for at once: rows, persons and repeats are as if one had', async () => {
+  const database = await create.migrated();
+  const { warehouse } = database;
+  const oldMs = Date.now() - 20 * DAY_MS;
+  const twice = arrived('a', person(2));
+  const old = { ...arrived('old', person(4), oldMs), received_at: oldMs };
+  await insertBlock(warehouse, 'event_rows', 'e', [twice, arrived('b', person(4)), old]);
+  await insertBlock(warehouse, 'event_rows', 'again', [twice]);
+  await link(database, 'l', [linkOf(person(2), person(7), 1)]);
+  await reloadPersons(warehouse);
+  const night = async (): Promise<void> => {
+    await mergeNightly(warehouse);
+    await dropAgedOfSites(warehouse, 'event_rows', [{ siteId: 'shop', days: 5 }]);
+    await checkDuplicates(warehouse);
+    await keepDays(warehouse, 'event_rows', 399);
+    await dropAgedWeekly(warehouse, 'event_rows');
+  };
+  await Promise.all([night(), night(), night()]);
+  await until('the rows to be changed', async () => (await mergePersons(warehouse)).rows === 0);
+  const ids = () => rowsOf<{ id: string }>(database, 'SELECT event_id AS id FROM event_rows ORDER BY id');
+  await until('the old row to go', ids, (rows) => !rows.some(({ id }) => id === 'old'));
+  expect(await ids()).toEqual([{ id: 'a' }, { id: 'a' }, { id: 'b' }]);
+  expect(await personsNow(database)).toEqual({ a: person(7), b: person(4) });
+  expect(await rowsOf(database, 'SELECT count() AS found FROM repeated_events FINAL')).toEqual([{ found: 1 }]);
+  await keepDays(warehouse, 'event_rows', 400);
 });
