@@ -261,12 +261,15 @@ async function abort(transaction: Transaction, logger: Logger): Promise<void> {
   await transaction.abort().catch((failure: unknown) => logger.info({ err: failure }, 'abort not confirmed'));
 }
 
-const BEGIN_TRIES_MAX = 100;
+/** On one broker a transaction has ended within this; where its markers have copies to wait for, within some of these. */
 const BEGIN_WAIT_MS = 5;
+const BEGIN_WAIT_MS_MAX = 100;
+/** In all about 20 s, as for any other request. */
+const BEGIN_TRIES_MAX = 200;
 
 /**
- * Begins the transaction with the offsets. While the broker still ends the transaction before, it begins nothing, and is
- * asked again.
+ * Begins the transaction with the offsets. While the brokers still end the transaction before, they begin nothing, and are
+ * asked again after pauses that grow: with three brokers three quarters of the questions at even ones came too early.
  */
 async function beginWithOffsets(transaction: Transaction, groupId: string, parts: readonly Part[]): Promise<void> {
   const topics = [...Map.groupBy(parts, ({ batch }) => batch.topic)].map(([topic, ofTopic]) => ({
@@ -282,7 +285,7 @@ async function beginWithOffsets(transaction: Transaction, groupId: string, parts
       return await transaction.sendOffsets({ consumerGroupId: groupId, topics });
     } catch (error) {
       if ((error as { type?: unknown }).type !== 'CONCURRENT_TRANSACTIONS' || tries === BEGIN_TRIES_MAX) throw error;
-      await sleep(BEGIN_WAIT_MS);
+      await sleep(Math.min(BEGIN_WAIT_MS * 2 ** (tries - 1), BEGIN_WAIT_MS_MAX));
     }
   }
 }
