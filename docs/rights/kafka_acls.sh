@@ -1,55 +1,56 @@
 # Every delivery gets what svc_delivery_meta has, by its own name. With another KAFKA_GROUP_PREFIX than svc, replace it.
+PREFIX= # KAFKA_TOPIC_PREFIX
 ACLS="kafka-acls.sh --bootstrap-server BROKER:9092 --command-config admin.properties --add"
-$ACLS --allow-principal User:svc_edge --operation Read --topic site.config
-$ACLS --allow-principal User:svc_edge --operation Write --topic events.raw --topic inventory
-$ACLS --allow-principal User:svc_edge --operation Read --group svc.table
-$ACLS --allow-principal User:svc_edge --operation Read --group svc.table. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_control --operation Read --topic site.config --topic audit.reads --topic delivery.replays --topic dead.resent --topic dead.resolved --topic delivery.outcomes --topic identity.links --topic person.erasures --topic dead.dedup --topic dead.quota --topic dead.identity --topic dead.warehouse --topic dead.delivery --topic delivery.meta.replay --topic delivery.tiktok.replay --topic delivery.ga4.replay --topic delivery.google.replay --topic delivery.webhook.replay --topic delivery.posthog.replay --topic delivery.snapchat.replay --topic delivery.pinterest.replay --topic delivery.reddit.replay --topic delivery.linkedin.replay
-$ACLS --allow-principal User:svc_control --operation Write --topic site.config --topic identity.links --topic person.erasures --topic audit --topic audit.reads --topic dead.resent --topic dead.resolved --topic events.raw --topic again.identity --topic again.warehouse --topic delivery.meta.replay --topic delivery.tiktok.replay --topic delivery.ga4.replay --topic delivery.google.replay --topic delivery.webhook.replay --topic delivery.posthog.replay --topic delivery.snapchat.replay --topic delivery.pinterest.replay --topic delivery.reddit.replay --topic delivery.linkedin.replay
-$ACLS --allow-principal User:svc_control --operation Describe --topic events.unique --topic events.identified --topic quota.counts --topic dedup.duplicates --topic quota.usage --topic inventory
-$ACLS --allow-principal User:svc_control --operation Describe --topic delivery. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_control --operation Read --group svc.table --group svc.once
-$ACLS --allow-principal User:svc_control --operation Read --group svc.table. --group svc.once. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_control --operation Describe --group svc.dedup --group svc.quota --group svc.identity --group svc.warehouse --group svc.delivery --group svc.replay
-$ACLS --allow-principal User:svc_control --operation Describe --group svc.dedup. --group svc.quota. --group svc.identity. --group svc.warehouse. --group svc.delivery. --group svc.replay. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_control --operation Write --transactional-id svc.control. --transactional-id svc.replay. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_dedup --operation Read --topic events.raw --topic events.unique --topic stage.offsets --topic person.erasures
-$ACLS --allow-principal User:svc_dedup --operation Write --topic events.unique --topic quota.counts --topic dedup.duplicates --topic dead.dedup --topic stage.offsets
-$ACLS --allow-principal User:svc_dedup --operation Read --group svc.dedup --group svc.table --group svc.once
-$ACLS --allow-principal User:svc_dedup --operation Read --group svc.dedup. --group svc.table. --group svc.once. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_dedup --operation Write --transactional-id svc.dedup. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_identity --operation Read --topic events.unique --topic again.identity --topic identity.links --topic events.identified --topic stage.offsets --topic person.erasures
-$ACLS --allow-principal User:svc_identity --operation Write --topic events.identified --topic identity.links --topic dead.identity --topic stage.offsets
-$ACLS --allow-principal User:svc_identity --operation Read --group svc.identity --group svc.table --group svc.once
-$ACLS --allow-principal User:svc_identity --operation Read --group svc.identity. --group svc.table. --group svc.once. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_identity --operation Write --transactional-id svc.identity. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_quota --operation Read --topic site.config --topic quota.counts --topic quota.usage
-$ACLS --allow-principal User:svc_quota --operation Write --topic quota.usage --topic dead.quota
-$ACLS --allow-principal User:svc_quota --operation Describe --topic events.raw
-$ACLS --allow-principal User:svc_quota --operation Read --group svc.quota --group svc.table
-$ACLS --allow-principal User:svc_quota --operation Read --group svc.quota. --group svc.table. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_warehouse --operation Read --topic site.config --topic events.identified --topic again.warehouse --topic identity.links --topic quota.usage --topic delivery.outcomes --topic inventory --topic dedup.duplicates --topic stage.offsets --topic person.erasures
-$ACLS --allow-principal User:svc_warehouse --operation Write --topic dead.warehouse --topic stage.offsets
-$ACLS --allow-principal User:svc_warehouse --operation Read --group svc.warehouse --group svc.table
-$ACLS --allow-principal User:svc_warehouse --operation Read --group svc.warehouse. --group svc.table. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_delivery_meta --operation Read --topic site.config --topic events.identified --topic delivery.meta.retry.5s --topic delivery.meta.retry.1m --topic delivery.meta.retry.10m --topic delivery.meta.retry.1h --topic delivery.meta.retry.6h --topic delivery.meta.retry.slow --topic delivery.meta.replay --topic stage.offsets --topic person.erasures
-$ACLS --allow-principal User:svc_delivery_meta --operation Write --topic delivery.outcomes --topic dead.delivery --topic delivery.meta.retry.5s --topic delivery.meta.retry.1m --topic delivery.meta.retry.10m --topic delivery.meta.retry.1h --topic delivery.meta.retry.6h --topic delivery.meta.retry.slow --topic delivery.meta.replay --topic stage.offsets
-$ACLS --allow-principal User:svc_delivery_meta --operation Read --group svc.delivery.meta --group svc.table
-$ACLS --allow-principal User:svc_delivery_meta --operation Read --group svc.delivery.meta. --group svc.table. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_delivery_meta --operation Write --transactional-id svc.delivery.meta. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_replay --operation Read --topic site.config --topic person.erasures --topic delivery.replays --topic events.identified --topic delivery.outcomes --topic dead.delivery --topic delivery.meta.replay --topic delivery.tiktok.replay --topic delivery.ga4.replay --topic delivery.google.replay --topic delivery.webhook.replay --topic delivery.posthog.replay --topic delivery.snapchat.replay --topic delivery.pinterest.replay --topic delivery.reddit.replay --topic delivery.linkedin.replay
-$ACLS --allow-principal User:svc_replay --operation Write --topic delivery.replays --topic delivery.meta.replay --topic delivery.tiktok.replay --topic delivery.ga4.replay --topic delivery.google.replay --topic delivery.webhook.replay --topic delivery.posthog.replay --topic delivery.snapchat.replay --topic delivery.pinterest.replay --topic delivery.reddit.replay --topic delivery.linkedin.replay
-$ACLS --allow-principal User:svc_replay --operation Read --group svc.replay --group svc.table --group svc.once
-$ACLS --allow-principal User:svc_replay --operation Read --group svc.replay. --group svc.table. --group svc.once. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_replay --operation Describe --group svc.delivery --group svc.warehouse
-$ACLS --allow-principal User:svc_replay --operation Describe --group svc.delivery. --group svc.warehouse. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_replay --operation Delete --group svc.replay
-$ACLS --allow-principal User:svc_replay --operation Delete --group svc.replay. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_replay --operation Write --transactional-id svc.replay. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_erasure --operation Read --topic site.config --topic person.erasures --topic identity.links --topic events.unique --topic events.identified --topic delivery.outcomes --topic dedup.duplicates --topic inventory --topic again.identity --topic again.warehouse
-$ACLS --allow-principal User:svc_erasure --operation Write --topic person.erasures --topic identity.links
-$ACLS --allow-principal User:svc_erasure --operation Read --group svc.erasure --group svc.table --group svc.once
-$ACLS --allow-principal User:svc_erasure --operation Read --group svc.erasure. --group svc.table. --group svc.once. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_erasure --operation Describe --group svc.identity --group svc.warehouse
-$ACLS --allow-principal User:svc_erasure --operation Describe --group svc.identity. --group svc.warehouse. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_erasure --operation Write --transactional-id svc.erasure. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_edge --operation Read --topic $PREFIXsite.config
+$ACLS --allow-principal User:svc_edge --operation Write --topic $PREFIXevents.raw --topic $PREFIXinventory
+$ACLS --allow-principal User:svc_edge --operation Read --group $PREFIXsvc.table
+$ACLS --allow-principal User:svc_edge --operation Read --group $PREFIXsvc.table. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_control --operation Read --topic $PREFIXsite.config --topic $PREFIXaudit.reads --topic $PREFIXdelivery.replays --topic $PREFIXdead.resent --topic $PREFIXdead.resolved --topic $PREFIXdelivery.outcomes --topic $PREFIXidentity.links --topic $PREFIXperson.erasures --topic $PREFIXdead.dedup --topic $PREFIXdead.quota --topic $PREFIXdead.identity --topic $PREFIXdead.warehouse --topic $PREFIXdead.delivery --topic $PREFIXdelivery.meta.replay --topic $PREFIXdelivery.tiktok.replay --topic $PREFIXdelivery.ga4.replay --topic $PREFIXdelivery.google.replay --topic $PREFIXdelivery.webhook.replay --topic $PREFIXdelivery.posthog.replay --topic $PREFIXdelivery.snapchat.replay --topic $PREFIXdelivery.pinterest.replay --topic $PREFIXdelivery.reddit.replay --topic $PREFIXdelivery.linkedin.replay
+$ACLS --allow-principal User:svc_control --operation Write --topic $PREFIXsite.config --topic $PREFIXidentity.links --topic $PREFIXperson.erasures --topic $PREFIXaudit --topic $PREFIXaudit.reads --topic $PREFIXdead.resent --topic $PREFIXdead.resolved --topic $PREFIXevents.raw --topic $PREFIXagain.identity --topic $PREFIXagain.warehouse --topic $PREFIXdelivery.meta.replay --topic $PREFIXdelivery.tiktok.replay --topic $PREFIXdelivery.ga4.replay --topic $PREFIXdelivery.google.replay --topic $PREFIXdelivery.webhook.replay --topic $PREFIXdelivery.posthog.replay --topic $PREFIXdelivery.snapchat.replay --topic $PREFIXdelivery.pinterest.replay --topic $PREFIXdelivery.reddit.replay --topic $PREFIXdelivery.linkedin.replay
+$ACLS --allow-principal User:svc_control --operation Describe --topic $PREFIXevents.unique --topic $PREFIXevents.identified --topic $PREFIXquota.counts --topic $PREFIXdedup.duplicates --topic $PREFIXquota.usage --topic $PREFIXinventory
+$ACLS --allow-principal User:svc_control --operation Describe --topic $PREFIXdelivery. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_control --operation Read --group $PREFIXsvc.table --group $PREFIXsvc.once
+$ACLS --allow-principal User:svc_control --operation Read --group $PREFIXsvc.table. --group $PREFIXsvc.once. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_control --operation Describe --group $PREFIXsvc.dedup --group $PREFIXsvc.quota --group $PREFIXsvc.identity --group $PREFIXsvc.warehouse --group $PREFIXsvc.delivery --group $PREFIXsvc.replay
+$ACLS --allow-principal User:svc_control --operation Describe --group $PREFIXsvc.dedup. --group $PREFIXsvc.quota. --group $PREFIXsvc.identity. --group $PREFIXsvc.warehouse. --group $PREFIXsvc.delivery. --group $PREFIXsvc.replay. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_control --operation Write --transactional-id $PREFIXsvc.control. --transactional-id $PREFIXsvc.replay. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_dedup --operation Read --topic $PREFIXevents.raw --topic $PREFIXevents.unique --topic $PREFIXstage.offsets --topic $PREFIXperson.erasures
+$ACLS --allow-principal User:svc_dedup --operation Write --topic $PREFIXevents.unique --topic $PREFIXquota.counts --topic $PREFIXdedup.duplicates --topic $PREFIXdead.dedup --topic $PREFIXstage.offsets
+$ACLS --allow-principal User:svc_dedup --operation Read --group $PREFIXsvc.dedup --group $PREFIXsvc.table --group $PREFIXsvc.once
+$ACLS --allow-principal User:svc_dedup --operation Read --group $PREFIXsvc.dedup. --group $PREFIXsvc.table. --group $PREFIXsvc.once. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_dedup --operation Write --transactional-id $PREFIXsvc.dedup. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_identity --operation Read --topic $PREFIXevents.unique --topic $PREFIXagain.identity --topic $PREFIXidentity.links --topic $PREFIXevents.identified --topic $PREFIXstage.offsets --topic $PREFIXperson.erasures
+$ACLS --allow-principal User:svc_identity --operation Write --topic $PREFIXevents.identified --topic $PREFIXidentity.links --topic $PREFIXdead.identity --topic $PREFIXstage.offsets
+$ACLS --allow-principal User:svc_identity --operation Read --group $PREFIXsvc.identity --group $PREFIXsvc.table --group $PREFIXsvc.once
+$ACLS --allow-principal User:svc_identity --operation Read --group $PREFIXsvc.identity. --group $PREFIXsvc.table. --group $PREFIXsvc.once. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_identity --operation Write --transactional-id $PREFIXsvc.identity. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_quota --operation Read --topic $PREFIXsite.config --topic $PREFIXquota.counts --topic $PREFIXquota.usage
+$ACLS --allow-principal User:svc_quota --operation Write --topic $PREFIXquota.usage --topic $PREFIXdead.quota
+$ACLS --allow-principal User:svc_quota --operation Describe --topic $PREFIXevents.raw
+$ACLS --allow-principal User:svc_quota --operation Read --group $PREFIXsvc.quota --group $PREFIXsvc.table
+$ACLS --allow-principal User:svc_quota --operation Read --group $PREFIXsvc.quota. --group $PREFIXsvc.table. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_warehouse --operation Read --topic $PREFIXsite.config --topic $PREFIXevents.identified --topic $PREFIXagain.warehouse --topic $PREFIXidentity.links --topic $PREFIXquota.usage --topic $PREFIXdelivery.outcomes --topic $PREFIXinventory --topic $PREFIXdedup.duplicates --topic $PREFIXstage.offsets --topic $PREFIXperson.erasures
+$ACLS --allow-principal User:svc_warehouse --operation Write --topic $PREFIXdead.warehouse --topic $PREFIXstage.offsets
+$ACLS --allow-principal User:svc_warehouse --operation Read --group $PREFIXsvc.warehouse --group $PREFIXsvc.table
+$ACLS --allow-principal User:svc_warehouse --operation Read --group $PREFIXsvc.warehouse. --group $PREFIXsvc.table. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_delivery_meta --operation Read --topic $PREFIXsite.config --topic $PREFIXevents.identified --topic $PREFIXdelivery.meta.retry.5s --topic $PREFIXdelivery.meta.retry.1m --topic $PREFIXdelivery.meta.retry.10m --topic $PREFIXdelivery.meta.retry.1h --topic $PREFIXdelivery.meta.retry.6h --topic $PREFIXdelivery.meta.retry.slow --topic $PREFIXdelivery.meta.replay --topic $PREFIXstage.offsets --topic $PREFIXperson.erasures
+$ACLS --allow-principal User:svc_delivery_meta --operation Write --topic $PREFIXdelivery.outcomes --topic $PREFIXdead.delivery --topic $PREFIXdelivery.meta.retry.5s --topic $PREFIXdelivery.meta.retry.1m --topic $PREFIXdelivery.meta.retry.10m --topic $PREFIXdelivery.meta.retry.1h --topic $PREFIXdelivery.meta.retry.6h --topic $PREFIXdelivery.meta.retry.slow --topic $PREFIXdelivery.meta.replay --topic $PREFIXstage.offsets
+$ACLS --allow-principal User:svc_delivery_meta --operation Read --group $PREFIXsvc.delivery.meta --group $PREFIXsvc.table
+$ACLS --allow-principal User:svc_delivery_meta --operation Read --group $PREFIXsvc.delivery.meta. --group $PREFIXsvc.table. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_delivery_meta --operation Write --transactional-id $PREFIXsvc.delivery.meta. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_replay --operation Read --topic $PREFIXsite.config --topic $PREFIXperson.erasures --topic $PREFIXdelivery.replays --topic $PREFIXevents.identified --topic $PREFIXdelivery.outcomes --topic $PREFIXdead.delivery --topic $PREFIXdelivery.meta.replay --topic $PREFIXdelivery.tiktok.replay --topic $PREFIXdelivery.ga4.replay --topic $PREFIXdelivery.google.replay --topic $PREFIXdelivery.webhook.replay --topic $PREFIXdelivery.posthog.replay --topic $PREFIXdelivery.snapchat.replay --topic $PREFIXdelivery.pinterest.replay --topic $PREFIXdelivery.reddit.replay --topic $PREFIXdelivery.linkedin.replay
+$ACLS --allow-principal User:svc_replay --operation Write --topic $PREFIXdelivery.replays --topic $PREFIXdelivery.meta.replay --topic $PREFIXdelivery.tiktok.replay --topic $PREFIXdelivery.ga4.replay --topic $PREFIXdelivery.google.replay --topic $PREFIXdelivery.webhook.replay --topic $PREFIXdelivery.posthog.replay --topic $PREFIXdelivery.snapchat.replay --topic $PREFIXdelivery.pinterest.replay --topic $PREFIXdelivery.reddit.replay --topic $PREFIXdelivery.linkedin.replay
+$ACLS --allow-principal User:svc_replay --operation Read --group $PREFIXsvc.replay --group $PREFIXsvc.table --group $PREFIXsvc.once
+$ACLS --allow-principal User:svc_replay --operation Read --group $PREFIXsvc.replay. --group $PREFIXsvc.table. --group $PREFIXsvc.once. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_replay --operation Describe --group $PREFIXsvc.delivery --group $PREFIXsvc.warehouse
+$ACLS --allow-principal User:svc_replay --operation Describe --group $PREFIXsvc.delivery. --group $PREFIXsvc.warehouse. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_replay --operation Delete --group $PREFIXsvc.replay
+$ACLS --allow-principal User:svc_replay --operation Delete --group $PREFIXsvc.replay. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_replay --operation Write --transactional-id $PREFIXsvc.replay. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_erasure --operation Read --topic $PREFIXsite.config --topic $PREFIXperson.erasures --topic $PREFIXidentity.links --topic $PREFIXevents.unique --topic $PREFIXevents.identified --topic $PREFIXdelivery.outcomes --topic $PREFIXdedup.duplicates --topic $PREFIXinventory --topic $PREFIXagain.identity --topic $PREFIXagain.warehouse
+$ACLS --allow-principal User:svc_erasure --operation Write --topic $PREFIXperson.erasures --topic $PREFIXidentity.links
+$ACLS --allow-principal User:svc_erasure --operation Read --group $PREFIXsvc.erasure --group $PREFIXsvc.table --group $PREFIXsvc.once
+$ACLS --allow-principal User:svc_erasure --operation Read --group $PREFIXsvc.erasure. --group $PREFIXsvc.table. --group $PREFIXsvc.once. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_erasure --operation Describe --group $PREFIXsvc.identity --group $PREFIXsvc.warehouse
+$ACLS --allow-principal User:svc_erasure --operation Describe --group $PREFIXsvc.identity. --group $PREFIXsvc.warehouse. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_erasure --operation Write --transactional-id $PREFIXsvc.erasure. --resource-pattern-type prefixed

@@ -96,7 +96,14 @@ const KAFKA = Type.Object({
   }),
   prefix: text('KAFKA_GROUP_PREFIX', {
     default: 'svc',
-    description: 'Prefix of consumer groups and transactional ids; names of topics are fixed.',
+    description: 'Prefix of consumer groups and transactional ids.',
+  }),
+  topicPrefix: optionalText('KAFKA_TOPIC_PREFIX', {
+    check: (value) => /^[\w.-]{1,100}$/.test(value),
+    allowed: 'letters, digits, `.`, `_` and `-`',
+    defaultText: 'none',
+    description:
+      'Before the names of topics, groups, transactional ids and subjects, on a cluster that others use as well, such as `shop.`; the same for every process.',
   }),
 });
 

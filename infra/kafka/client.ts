@@ -7,6 +7,7 @@ import type { KafkaConfig } from '#infra/config/service_config.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { once, patchClient } from './kafkajs_patches/client_patches.ts';
 import { patchOutOfRange } from './kafkajs_patches/group_patches.ts';
+import { prefixNames } from './kafkajs_patches/namespace.ts';
 import type { FetchedRecord } from './offset_log.ts';
 
 /**
@@ -23,7 +24,7 @@ export function createKafka(config: KafkaConfig, clientId: string, logger: Logge
   registerZstd();
   patchClient();
   patchOutOfRange();
-  return new Kafka({
+  const kafka = new Kafka({
     clientId,
     brokers: config.brokers,
     connectionTimeout: 3_000,
@@ -34,6 +35,8 @@ export function createKafka(config: KafkaConfig, clientId: string, logger: Logge
     ...(config.tls ? { ssl: config.tlsCaFile === null ? true : { ca: [readFileSync(config.tlsCaFile, 'utf8')] } } : {}),
     ...(config.sasl === null ? {} : { sasl: config.sasl as SASLOptions }),
   });
+  prefixNames(kafka, config.topicPrefix ?? '');
+  return kafka;
 }
 
 /** Of a transaction that follows another one closely: the client asks again, and throws if that goes on. */
@@ -56,7 +59,7 @@ export type KafkaSession = Awaited<ReturnType<typeof openKafka>>;
 export async function openKafka(config: KafkaConfig, clientId: string, logger: Logger) {
   const kafka = createKafka(config, clientId, logger);
   const admin = kafka.admin();
-  await admin.connect();
+  await connected(admin);
   return {
     kafka,
     admin,
@@ -71,9 +74,49 @@ export async function openKafka(config: KafkaConfig, clientId: string, logger: L
 export const isNotAuthorized = (error: unknown): boolean =>
   String((error as { type?: unknown }).type).endsWith('AUTHORIZATION_FAILED');
 
+/** The brokers let this client not in, for a reason that passes only when somebody changes a setting. */
+export class KafkaLoginError extends Error {
+  readonly code: 'kafka_login_refused' | 'kafka_certificate_untrusted' | 'kafka_not_tls';
+  readonly recovery = 'stop';
+
+  constructor(code: KafkaLoginError['code'], message: string, cause: unknown) {
+    super(message, { cause });
+    this.code = code;
+  }
+}
+
+const UNTRUSTED = /CERT|UNABLE_TO_VERIFY|ALTNAME/;
+
+/** What is wrong with a login or a certificate, where that is why there is no connection; else the error as it is. */
+export function explainLogin(error: unknown): unknown {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { name, code, message } = cause as Error & { code?: unknown };
+    if (name === 'KafkaJSSASLAuthenticationError') {
+      return new KafkaLoginError(
+        'kafka_login_refused',
+        `the brokers refuse KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD or KAFKA_SASL_MECHANISM: ${message}`,
+        error,
+      );
+    }
+    if (typeof code === 'string' && UNTRUSTED.test(code)) {
+      const why = "the brokers' certificate is not trusted (KAFKA_TLS_CA_FILE, names in KAFKA_BROKERS)";
+      return new KafkaLoginError('kafka_certificate_untrusted', `${why}: ${message}`, error);
+    }
+    if (code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER') {
+      return new KafkaLoginError('kafka_not_tls', `KAFKA_TLS is true, and the brokers speak no TLS: ${message}`, error);
+    }
+  }
+  return error;
+}
+
+/** @throws KafkaLoginError */
+async function connected(admin: Admin): Promise<void> {
+  await admin.connect().catch((error: unknown) => Promise.reject(explainLogin(error)));
+}
+
 export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = kafka.admin();
-  await admin.connect();
+  await connected(admin);
   try {
     return await work(admin);
   } finally {

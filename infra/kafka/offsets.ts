@@ -6,6 +6,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import { openCluster } from './client.ts';
 import { nameOf, type TopicPartition } from './consumer/partition_state.ts';
 import { internal } from './kafkajs_patches/client_patches.ts';
+import { prefixOf } from './kafkajs_patches/namespace.ts';
 import type { OffsetLog } from './offset_log.ts';
 
 /** What a group has committed, as its coordinator, the offset log and this process know it. */
@@ -158,7 +159,12 @@ export async function openTopicIds(kafka: Kafka) {
       const broker = await cluster.findControllerBroker();
       if ((broker.versions[METADATA]?.maxVersion ?? 0) < VERSION) return '';
       return broker.connectionPool.send({
-        request: { apiKey: METADATA, apiVersion: VERSION, apiName: 'Metadata', encode: async () => requestFor(topic) },
+        request: {
+          apiKey: METADATA,
+          apiVersion: VERSION,
+          apiName: 'Metadata',
+          encode: async () => requestFor(prefixOf(kafka) + topic),
+        },
         response: {
           decode: async (bytes: Buffer) => readId(new DecoderOfClient(bytes)),
           parse: async (id: string) => id,

@@ -183,14 +183,14 @@ const isPrefix = (name: string): boolean => name.endsWith('*');
 const bare = (name: string): string => name.replace(/\*$/, '');
 
 /**
- * The commands by which an administrator of the brokers gives the users their rights; `kafka-acls.sh` takes names of one
- * kind of pattern at a time.
+ * The commands by which an administrator of the brokers gives the users their rights, of an installation whose KAFKA_TOPIC_PREFIX
+ * the shell has as PREFIX; `kafka-acls.sh` takes names of one kind of pattern at a time.
  */
 export function aclCommands(users: readonly ProcessUser[], prefix: string): string[] {
   return users.flatMap(({ user, rights }) =>
     grantsOf(rights.kafka, prefix).flatMap(({ operation, resource, names }) =>
       [...Map.groupBy(names, isPrefix)].map(([prefixed, some]) => {
-        const of = some.map((name) => `--${resource} ${bare(name)}`).join(' ');
+        const of = some.map((name) => `--${resource} $PREFIX${bare(name)}`).join(' ');
         const pattern = prefixed ? ' --resource-pattern-type prefixed' : '';
         return `$ACLS --allow-principal User:${user} --operation ${operation} ${of}${pattern}`;
       }),

@@ -57,8 +57,19 @@ const createClient = (host: string, timeout: number): SchemaRegistry =>
     middlewares: [() => ({ prepareRequest: (next) => next().then((request) => request.enhance({ timeout })) })],
   });
 
+interface RegistryOptions {
+  /** Of the names of topics, and so of their subjects. */
+  topicPrefix?: string | null;
+  nowMs?: () => number;
+  timeoutMs?: number;
+}
+
 /** Talks the Confluent API, which Confluent's registry, Karapace and Apicurio all serve. */
-export function createRegistry(url: string, nowMs = monotonicMs, timeoutMs = TIMEOUT_MS) {
+export function createRegistry(
+  url: string,
+  { topicPrefix = null, nowMs = monotonicMs, timeoutMs = TIMEOUT_MS }: RegistryOptions = {},
+) {
+  const subjectIn = (topic: string): string => subjectOf(`${topicPrefix ?? ''}${topic}`);
   const client = createClient(url, timeoutMs);
   const types = new Map<number, AvroType>();
   /** Until when an id counts as unknown. */
@@ -97,12 +108,11 @@ export function createRegistry(url: string, nowMs = monotonicMs, timeoutMs = TIM
      * `compatibility_mismatch` where somebody has chosen another compatibility for the subject.
      */
     async register(topic: string, schema: SchemaName): Promise<number> {
-      const subject = subjectOf(topic);
       const { id } = await guarded(`cannot register the schema of ${topic}`, async () => {
-        await chooseCompatibility(url, subject, timeoutMs);
+        await chooseCompatibility(url, subjectIn(topic), timeoutMs);
         return client.register(
           { type: SchemaType.AVRO, schema: schemaText(schema) },
-          { subject, compatibility: SUBJECT_COMPATIBILITY },
+          { subject: subjectIn(topic), compatibility: SUBJECT_COMPATIBILITY },
         );
       });
       witness = Math.max(witness ?? id, id);
@@ -111,7 +121,10 @@ export function createRegistry(url: string, nowMs = monotonicMs, timeoutMs = TIM
     /** Id under which our schema is registered. Throws `schema_unregistered` where provisioning has not run. */
     async idOf(topic: string, schema: SchemaName): Promise<number> {
       const id = await guarded(`no registered schema for ${topic}: has provisioning run?`, () =>
-        client.getRegistryIdBySchema(subjectOf(topic), { type: SchemaType.AVRO, schema: schemaText(schema) }),
+        client.getRegistryIdBySchema(subjectIn(topic), {
+          type: SchemaType.AVRO,
+          schema: schemaText(schema),
+        }),
       );
       witness = Math.max(witness ?? id, id);
       return id;

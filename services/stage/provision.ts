@@ -25,7 +25,7 @@ async function topicsAndSchemas(parts: ProvisionParts, logger: Logger): Promise<
   const declared = declareTopics(parts.kafka.eventPartitions, destinations, parts.kafka.auditDays);
   const kafka = createKafka(parts.kafka, 'svc.provision', logger);
   const topics = await provisionTopics(kafka, declared, parts.kafka.replicationFactor);
-  await registerSchemas(createRegistry(parts.registryUrl), declared);
+  await registerSchemas(createRegistry(parts.registryUrl, parts.kafka), declared);
   const created = topics.created.length === 0 ? [] : [`${topics.created.length} topics created`];
   const altered = topics.altered.length === 0 ? [] : [`${topics.altered.length} topics are stamped by the broker now`];
   return {

@@ -143,7 +143,7 @@ async function start(
     logger,
     metrics,
     session,
-    registry: createPatientRegistry(createRegistry(config.parts.registryUrl), logger),
+    registry: createPatientRegistry(createRegistry(config.parts.registryUrl, config.parts.kafka), logger),
     parts,
     clusterAlive: cluster.isAlive,
     onStop: (task) => life.stops.push(task),

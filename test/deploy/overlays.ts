@@ -160,5 +160,8 @@ export const OVERLAY_FILES: Readonly<Record<string, string>> = {
     ]),
   ),
   'large/edge_autoscaler.yaml': yamlFile('Needs the metrics server.', EDGE_AUTOSCALER),
-  'keda/scaled_objects.yaml': yamlFile('Groups begin with KAFKA_GROUP_PREFIX.', ...SCALED_OBJECTS),
+  'keda/scaled_objects.yaml': yamlFile(
+    'Groups begin with KAFKA_GROUP_PREFIX, and both groups and topics with KAFKA_TOPIC_PREFIX before that.',
+    ...SCALED_OBJECTS,
+  ),
 };

@@ -19,6 +19,7 @@ const sql = (about: string, statements: readonly string[]): string =>
 export const RIGHTS_FILES: Record<string, string> = {
   'kafka_acls.sh': lines(
     '# Every delivery gets what svc_delivery_meta has, by its own name. With another KAFKA_GROUP_PREFIX than svc, replace it.',
+    'PREFIX= # KAFKA_TOPIC_PREFIX',
     'ACLS="kafka-acls.sh --bootstrap-server BROKER:9092 --command-config admin.properties --add"',
     ...aclCommands(USERS, 'svc'),
   ),

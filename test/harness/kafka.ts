@@ -11,7 +11,7 @@ export const SESSION_TIMEOUT_MS = 6_000;
 export const quiet: Logger = createLogger('test', 'silent');
 
 /** `retries`: of one request; without it as many as a service makes. */
-export function kafkaOf(brokers: string, clientId = 'test', retries?: number): Kafka {
+export function kafkaOf(brokers: string, clientId = 'test', retries?: number, topicPrefix = ''): Kafka {
   const config: KafkaConfig = {
     brokers: brokers.split(','),
     tls: false,
@@ -24,6 +24,7 @@ export function kafkaOf(brokers: string, clientId = 'test', retries?: number): K
     sessionTimeoutMs: SESSION_TIMEOUT_MS,
     watchdogMs: 300_000,
     prefix: 'test',
+    topicPrefix,
   };
   return createKafka(config, clientId, quiet, retries);
 }

@@ -236,7 +236,7 @@ interface Followed {
 
 async function follow(config: PartsConfig, identityKey: Buffer, logger: Logger): Promise<Followed> {
   const session = await openKafka(config.kafka, 'svc.start', logger);
-  const registry = createRegistry(config.registryUrl);
+  const registry = createRegistry(config.registryUrl, config.kafka);
   const onLost = (error: unknown): void => {
     process.stderr.write(`lost the connection to the settings: ${String(error)}\n`);
     void stop('settings lost', 1);

@@ -33,7 +33,7 @@ function olderSchema(): string {
 }
 
 beforeAll(async () => {
-  const registry = createRegistry(inject('parts').addresses.registryUrl, () => nowMs);
+  const registry = createRegistry(inject('parts').addresses.registryUrl, { nowMs: () => nowMs });
   olderId = await register(subjectOf(TOPIC), olderSchema());
   strangeId = await register(uniqueName('strange'), '{"type":"string"}');
   await registry.register(TOPIC, 'event_batch');

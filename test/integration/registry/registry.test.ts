@@ -66,7 +66,7 @@ test('asking for a schema before provisioning says so', async () => {
 
 test('an id that stays unknown is not waited for any more, and known soon after a schema is registered under it', async () => {
   let nowMs = 0;
-  const registry = createRegistry(url(), () => nowMs);
+  const registry = createRegistry(url(), { nowMs: () => nowMs });
   const next = (await registerAny('Last')) + 1;
   await expect(registry.typeOf(next)).rejects.toMatchObject({ code: 'schema_awaited' });
   nowMs += 20_000;
@@ -92,7 +92,7 @@ test('a registry that takes requests and never answers is unavailable in time', 
   });
   await new Promise<void>((listening) => hung.listen(0, '127.0.0.1', listening));
   const address = `http://127.0.0.1:${(hung.address() as AddressInfo).port}`;
-  const registry = createRegistry(address, Date.now, 50);
+  const registry = createRegistry(address, { nowMs: Date.now, timeoutMs: 50 });
   const unavailable = { code: 'registry_unavailable', recovery: 'wait' };
   await expect(registry.register('any', 'quota_usage')).rejects.toMatchObject(unavailable);
   await expect(registry.idOf('any', 'quota_usage')).rejects.toMatchObject(unavailable);

@@ -21,7 +21,7 @@ async function behind(): Promise<{ registry: Registry; clock: { nowMs: number };
   onTestFinished(() => void server.close());
   const clock = { nowMs: 0 };
   const { port } = server.address() as AddressInfo;
-  const registry = createRegistry(`http://127.0.0.1:${port}`, () => clock.nowMs);
+  const registry = createRegistry(`http://127.0.0.1:${port}`, { nowMs: () => clock.nowMs });
   return {
     registry,
     clock,

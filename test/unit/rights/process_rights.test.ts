@@ -72,9 +72,9 @@ test('the commands of Redis are those that its scripts and stores use', () => {
 test('names of one kind of pattern go in one command', () => {
   const replay = USERS.filter(({ user }) => user === 'svc_replay');
   expect(aclCommands(replay, 'svc').slice(-3)).toEqual([
-    '$ACLS --allow-principal User:svc_replay --operation Delete --group svc.replay',
-    '$ACLS --allow-principal User:svc_replay --operation Delete --group svc.replay. --resource-pattern-type prefixed',
-    '$ACLS --allow-principal User:svc_replay --operation Write --transactional-id svc.replay. --resource-pattern-type prefixed',
+    '$ACLS --allow-principal User:svc_replay --operation Delete --group $PREFIXsvc.replay',
+    '$ACLS --allow-principal User:svc_replay --operation Delete --group $PREFIXsvc.replay. --resource-pattern-type prefixed',
+    '$ACLS --allow-principal User:svc_replay --operation Write --transactional-id $PREFIXsvc.replay. --resource-pattern-type prefixed',
   ]);
 });
 
