@@ -48,8 +48,8 @@ const SENT_MAX = 5_000;
 export type PersonEraser = ReturnType<typeof createPersonEraser>;
 
 /**
- * Erases one batch of persons after the other. Each step may be repeated, also by another process: `begin` forgets what an earlier one
- * has begun, and event_rows, by which all else is found, is the last table that is deleted from. Everything throws WarehouseError.
+ * Erases one batch of persons after the other. Each step may be repeated, also by another process: what is noted of a batch, the events
+ * among it, by which other rows are found, stays until its end. Everything throws WarehouseError.
  */
 export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null) {
   const selectLong = <Row>(query: string): Promise<Row[]> => select(warehouse, query, {}, SIGNS_OF_LIFE);
@@ -63,9 +63,11 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
     );
   }
 
-  /** Notes whom it is about, and the events that are theirs. */
+  /** Notes whom it is about, and the events that are theirs, beside those that were so before; of another batch nothing stays. */
   async function begin(subjects: readonly ErasedSubject[]): Promise<void> {
-    await forget();
+    const ids = [...new Set(subjects.map(({ erasure_id }) => erasure_id))];
+    const others = 'SELECT 1 FROM erasing WHERE erasure_id NOT IN {ids:Array(String)} LIMIT 1';
+    if ((await select(warehouse, others, { ids }, SIGNS_OF_LIFE)).length > 0) await forget();
     // What is said by nobody is empty in the rows: it is nobody's.
     const named = subjects.filter(({ value }) => value !== '');
     await insertBlock(warehouse, 'erasing', 'subjects', named);
@@ -79,7 +81,7 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
     }
   }
 
-  /** How many events and other rows there are of each. */
+  /** How many events there are or were of each, and how many other rows there are. */
   async function count(): Promise<ErasedRows[]> {
     const events = `SELECT erasure_id, 'event_rows' AS place, toUInt32(uniqExact(value)) AS count FROM erasing
       WHERE kind = 'event' GROUP BY erasure_id`;
@@ -89,7 +91,7 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
       ON found.site_id = ${table}.site_id AND found.hash = cityHash64(${table}.event_id) GROUP BY erasure_id`,
     );
     const links = `SELECT erasure_id, 'person_links' AS place, toUInt32(count()) AS count FROM person_links FINAL
-      GLOBAL INNER JOIN (SELECT site_id, value AS person_id, erasure_id FROM erasing WHERE kind = 'person') AS persons
+      GLOBAL INNER JOIN (SELECT DISTINCT site_id, value AS person_id, erasure_id FROM erasing WHERE kind = 'person') AS persons
       USING (site_id, person_id) GROUP BY erasure_id`;
     const found = await Promise.all([events, ...byEvent, links].map((query) => selectLong<ErasedRows>(query)));
     return found.flat();
@@ -129,6 +131,8 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
     },
     /** Begins to delete the events; only when nothing else is under way. */
     deleteEvents: (): Promise<void> => deletion.begin('event_rows'),
+    /** Whether there are rows of their events still, or again. */
+    hasEvents: (): Promise<boolean> => deletion.hasAny('event_rows'),
     underWay: deletion.underWay,
     /** Forgets whom it was about, and loads the persons again that queries resolve by. */
     async end(): Promise<void> {

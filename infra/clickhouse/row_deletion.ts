@@ -36,23 +36,27 @@ export function createRowDeletion<Table extends string>(
     );
   }
 
+  async function conditionOf(server: Place['server'], table: Table): Promise<string> {
+    const [row] = await select<{ name: string }>(server, 'SELECT currentDatabase() AS name', {}, SIGNS_OF_LIFE);
+    return conditions[table](row?.name ?? 'default');
+  }
+
+  async function hasAnyAt(server: Place['server'], name: string, table: Table): Promise<boolean> {
+    const condition = (await conditionOf(server, table)).replaceAll(' IN (', ' GLOBAL IN (');
+    const query = `SELECT 1 AS found FROM ${name} WHERE ${condition} LIMIT 1`;
+    return (await select(server, query, {}, SIGNS_OF_LIFE)).length > 0;
+  }
+
   /** Where each server is told by itself, each also looks for itself: what one has begun, another may not have. */
   async function beginAt({ server, on }: Place, table: Table): Promise<void> {
-    const [row] = await select<{ name: string }>(server, 'SELECT currentDatabase() AS name', {}, SIGNS_OF_LIFE);
-    const condition = conditions[table](row?.name ?? 'default');
-    const [found] = await select<{ is_there: number | boolean }>(
-      server,
-      `SELECT count() > 0 AS is_there FROM ${isLocal ? localTable(table, cluster) : table}
-       WHERE ${condition.replaceAll(' IN (', ' GLOBAL IN (')}`,
-      {},
-      SIGNS_OF_LIFE,
-    );
+    const local = localTable(table, cluster);
     const mutations = isLocal ? 'system.mutations' : ofAllServers('system.mutations', cluster);
-    if (!found?.is_there || (await underWayIn(server, mutations)).has(table)) return;
+    if (!(await hasAnyAt(server, isLocal ? local : table, table))) return;
+    if ((await underWayIn(server, mutations)).has(table)) return;
     // The server does not know that what the condition reads does not change while this goes on.
     await run(
       server,
-      `ALTER TABLE ${localTable(table, cluster)}${on} DELETE WHERE ${condition}
+      `ALTER TABLE ${local}${on} DELETE WHERE ${await conditionOf(server, table)}
        SETTINGS mutations_sync = 0, allow_nondeterministic_mutations = 1`,
       {},
       SIGNS_OF_LIFE,
@@ -60,6 +64,8 @@ export function createRowDeletion<Table extends string>(
   }
 
   return {
+    /** Whether a table has any such row, on any server. */
+    hasAny: (table: Table): Promise<boolean> => hasAnyAt(warehouse, table, table),
     /** Begins to delete from a table, where there is anything and nothing of the kind is under way. */
     begin: (table: Table): Promise<void> => everywhere(warehouse, cluster, (place) => beginAt(place, table)),
     /** The tables from which rows are still being deleted, on any server, each with whether that fails. */

@@ -3,9 +3,15 @@ import { createKeyedProducer } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { RecordSeal } from '#infra/secrets/seal.ts';
-import { ERASURES_MAX, newErasure, newSiteErasure, SEALED_AS } from '#pipelines/erasure/erasure.ts';
+import {
+  ERASURES_MAX,
+  newErasure,
+  newSiteErasure,
+  SEALED_AS,
+  standsFor,
+  suppressing,
+} from '#pipelines/erasure/erasure.ts';
 import type { PersonSubject } from '#pipelines/erasure/subject.ts';
-import { erasedPerson } from '#pipelines/erasure/suppression.ts';
 import type { Erasure } from '#schemas/records.ts';
 import type { FollowedErasures } from './erasure_topic.ts';
 
@@ -50,7 +56,7 @@ export function createErasureRequests(parts: RequestParts) {
     ).catch(notStored);
     try {
       const all = await erasures.readNow();
-      const underWay = [...all.values()].find((one) => one.phase !== 'done' && isSame(one));
+      const underWay = [...all.values()].find(isSame);
       if (underWay !== undefined) return underWay;
       if (all.size >= ERASURES_MAX) return null;
       const erasure = make();
@@ -68,16 +74,16 @@ export function createErasureRequests(parts: RequestParts) {
     /** What stands of an erasure on the topic at this moment. */
     read: async (erasureId: string): Promise<Erasure | undefined> => (await erasures.readNow()).get(erasureId),
     /**
-     * Has events of the person dropped from now on, and everything erased soon. Answers the erasure of the same person that is under
-     * way, where there is one; null where there are as many as there may be. @throws ErasureNotStoredError
+     * Has events of the person dropped from now on, and everything erased soon. Answers the erasure under way that does all of it,
+     * where there is one; null where there are as many as there may be. @throws ErasureNotStoredError
      */
     request({ erasureId, siteId, subject, askedBy, destinations }: ErasureRequest): Promise<Erasure | null> {
       const sealed = seal.seal(SEALED_AS, erasureId, JSON.stringify(subject));
       const asked = { erasure_id: erasureId, site_id: siteId, asked_by: askedBy, destinations, sealed };
-      const hashes = new Set(subject.persons.map((person) => erasedPerson(identitySecret, siteId, person)));
+      const wanted = { site_id: siteId, ...suppressing(identitySecret, siteId, subject, nowMs()) };
       return write(
         () => newErasure(asked, identitySecret, subject, nowMs()),
-        ({ site_id, persons }) => site_id === siteId && persons.some((hash) => hashes.has(hash)),
+        (one) => standsFor(one, wanted, nowMs()),
       );
     },
     /** The same of a whole site. @throws ErasureNotStoredError */
@@ -85,7 +91,7 @@ export function createErasureRequests(parts: RequestParts) {
       const asked = { erasure_id: erasureId, site_id: siteId, account_id: accountId, asked_by: askedBy, destinations };
       return write(
         () => newSiteErasure(asked, nowMs()),
-        ({ site_id, site }) => site_id === siteId && Boolean(site),
+        ({ site_id, site, phase }) => site_id === siteId && Boolean(site) && phase !== 'done',
       );
     },
   };

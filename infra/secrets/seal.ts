@@ -61,7 +61,6 @@ export function openSecret(ring: KeyRing, place: SecretPlace, sealedText: string
   return value === null ? { ok: false, code: diagnose(parsed, place) } : { ok: true, value };
 }
 
-/** Seals what is kept where others write as well, so that what they wrote is told from what was kept. */
 /** A destination as its secrets are sealed for it. */
 interface SealedDestination {
   site_id: string;
@@ -86,15 +85,24 @@ export function openDestinationSecrets(
 
 export type RecordSeal = ReturnType<typeof createRecordSeal>;
 
+/** Seals what is kept where others write as well, so that what they wrote is told from what was kept. */
 export function createRecordSeal(ring: KeyRing, randomBytes: (bytes: number) => Uint8Array) {
   const placeOf = (kind: string, id: string): SecretPlace => ({ siteId: '', destination: kind, field: id });
+  const seal = (kind: string, id: string, text: string): string =>
+    sealSecret(ring, placeOf(kind, id), text, randomBytes);
+  function open(kind: string, id: string, sealed: string): string | null {
+    const opened = openSecret(ring, placeOf(kind, id), sealed);
+    return opened.ok ? opened.value : null;
+  }
   return {
     /** Of a kind and an id, so that no record stands for another. */
-    seal: (kind: string, id: string, text: string): string => sealSecret(ring, placeOf(kind, id), text, randomBytes),
+    seal,
     /** Null where it was not sealed so. */
-    open(kind: string, id: string, sealed: string): string | null {
-      const opened = openSecret(ring, placeOf(kind, id), sealed);
-      return opened.ok ? opened.value : null;
+    open,
+    /** Sealed with the ring's first key; as it is where it is so already, or does not open. */
+    anew(kind: string, id: string, sealed: string): string {
+      const text = sealed.startsWith(`${ring.first.keyId}.`) ? null : open(kind, id, sealed);
+      return text === null ? sealed : seal(kind, id, text);
     },
   };
 }

@@ -2,7 +2,7 @@
 
 import type { Erasure, ErasurePhase } from '#schemas/records.ts';
 import type { PersonSubject } from './subject.ts';
-import { erasedIdentifier, erasedPerson } from './suppression.ts';
+import { CLOCK_DIFFERENCE_MS, erasedIdentifier, erasedPerson } from './suppression.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -75,16 +75,44 @@ export function suppressing(
   };
 }
 
+/** What an erasure says whose seal cannot be opened, as its key is gone from the ring: nobody can carry it out. */
+export const UNOPENED = 'secret_key_unknown';
+
+export const isOpen = ({ phase, detail }: Erasure): boolean => phase !== 'done' && detail !== UNOPENED;
+
+/**
+ * Whether an erasure that is under way does all that is asked for at some moment: it takes nobody in any more whom it does not know
+ * yet, and what only says an identifier it leaves where that happened after it was asked for.
+ */
+export function standsFor(
+  erasure: Erasure,
+  asked: Pick<Erasure, 'site_id' | 'persons' | 'identifiers'>,
+  nowMs: number,
+): boolean {
+  if (erasure.site || erasure.site_id !== asked.site_id || !isOpen(erasure)) return false;
+  const known = new Set([...erasure.persons, ...erasure.identifiers]);
+  const isOfNow = asked.identifiers.length === 0 || nowMs <= erasure.asked_at + CLOCK_DIFFERENCE_MS;
+  return isOfNow && [...asked.persons, ...asked.identifiers].every((hash) => known.has(hash));
+}
+
 /** The next batch of persons: one that was begun goes on; else those that wait, the oldest first. Empty where there is nothing to do. */
 export function nextBatch(all: Iterable<Erasure>): Erasure[] {
-  const open = [...all]
-    .filter(({ phase, site }) => phase !== 'done' && !site)
-    .toSorted((a, b) => a.asked_at - b.asked_at);
+  const open = [...all].filter((one) => isOpen(one) && !one.site).toSorted((a, b) => a.asked_at - b.asked_at);
   const begun = open.find(({ batch }) => batch !== '');
   if (begun !== undefined) return open.filter(({ batch }) => batch === begun.batch);
   const [first] = open;
   return open.slice(0, BATCH_MAX).map((erasure) => ({ ...erasure, batch: first?.erasure_id ?? '' }));
 }
+
+/** A batch of persons that was begun, as it is by now. */
+export const batchOf = (all: Iterable<Erasure>, id: string): Erasure[] =>
+  [...all].filter((one) => one.batch === id && isOpen(one));
+
+const PHASES: readonly ErasurePhase[] = ['suppressing', 'draining', 'deleting'];
+
+/** Where a batch goes on: one of it that has grown goes back, and the others with it. Undefined where it is empty. */
+export const phaseOf = (batch: readonly Erasure[]): ErasurePhase | undefined =>
+  PHASES.find((phase) => batch.some((one) => one.phase === phase));
 
 export function inPhase(erasure: Erasure, phase: ErasurePhase, detail: string, nowMs: number): Erasure {
   return { ...erasure, phase, detail, updated_at: nowMs };
@@ -104,11 +132,12 @@ export function finished(erasure: Erasure, nowMs: number): Erasure {
 
 /** What is to be kept of an erasure that is over: it as it is, without what suppresses events, or null for nothing of it. */
 export function keptOf(erasure: Erasure, nowMs: number): Erasure | null {
-  const { done_at, persons, identifiers, site } = erasure;
-  if (done_at === null) return erasure;
-  if (nowMs - done_at > RECEIPT_DAYS * DAY_MS) return null;
+  const { detail, persons, identifiers, site } = erasure;
+  const endedAt = detail === UNOPENED ? erasure.updated_at : erasure.done_at;
+  if (endedAt === null) return erasure;
+  if (nowMs - endedAt > RECEIPT_DAYS * DAY_MS) return null;
   const suppresses = persons.length + identifiers.length > 0 || site?.is_suppressed === true;
-  if (!suppresses || nowMs - done_at <= SUPPRESSED_DAYS * DAY_MS) return erasure;
+  if (!suppresses || nowMs - endedAt <= SUPPRESSED_DAYS * DAY_MS) return erasure;
   const over = { persons: [], identifiers: [], updated_at: nowMs };
   return { ...erasure, ...over, ...(site ? { site: { ...site, is_suppressed: false } } : {}) };
 }

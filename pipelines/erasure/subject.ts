@@ -2,7 +2,10 @@
 
 import { basePersonId, type JOINING, nodeOf, phoneHmac } from '#pipelines/identity/identity.ts';
 import { cleanDistinctId } from '#pipelines/intake/call.ts';
+import { readShortText } from '#pipelines/intake/rejections.ts';
+import { longId } from '#pipelines/intake/sent_event.ts';
 import {
+  asSha256,
   customerAnonymousId,
   hashEmail,
   hashExternalId,
@@ -54,7 +57,9 @@ export function readSubject(typed: TypedSubject, site: Site, secrets: IdentitySe
   const ofHash = (kind: IdentifierKind, sha256: string, ids: string[] = []): PersonSubject =>
     subjectOf(site.site_id, secrets, kind, sha256, ids);
   if (distinct_id !== undefined) {
-    const { distinctId, identifier } = cleanDistinctId(distinct_id, secrets[0], site);
+    const sent = readShortText(distinct_id) ?? longId(distinct_id, secrets[0]);
+    if (sent === null) return null;
+    const { distinctId, identifier } = cleanDistinctId(sent, secrets[0], site);
     const known = identifier === null ? null : readSubject({ [identifier.kind]: identifier.raw }, site, secrets);
     const own = basePersonId(site.site_id, distinctId);
     return { persons: [...new Set([own, ...(known?.persons ?? [])])], identifiers: known?.identifiers ?? [] };
@@ -66,6 +71,8 @@ export function readSubject(typed: TypedSubject, site: Site, secrets: IdentitySe
     return hashed === null ? null : ofHash('email', hashed, normal === null ? [] : [pseudonym(normal, secrets[0])]);
   }
   if (phone !== undefined) {
+    const given = asSha256(phone.trim());
+    if (given !== null) return ofHash('phone', given);
     const read = readPhone(phone, site.default_country, site.default_country);
     if (read?.isOfOne !== true) return null;
     const { phone: hashed } = phoneHashes(read.number);

@@ -90,7 +90,12 @@ function isPlaceholderText(value: unknown): boolean {
  */
 function shortId(sent: unknown, { isCrossOrigin = false, identitySecret }: IntakeContext): unknown {
   if (!isCrossOrigin || typeof sent !== 'string' || readShortText(sent) !== null) return sent;
-  return sent.trim() === '' ? null : pseudonym(sent.trim(), identitySecret);
+  return longId(sent, identitySecret);
+}
+
+/** What stands for an id that is too long for one, or holds control characters; null where nothing is in it. */
+export function longId(sent: string, secret: Buffer): string | null {
+  return sent.trim() === '' ? null : pseudonym(sent.trim(), secret);
 }
 
 const isReplaced = (id: unknown, sent: unknown): boolean => id !== sent && !isAbsent(id);

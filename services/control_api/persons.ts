@@ -8,7 +8,7 @@ const typed = (description: string, maxLength = 500) =>
 
 /** What names a person: never kept, only its digests. */
 export const subjectFields = {
-  distinct_id: typed('A distinct id of the person'),
+  distinct_id: typed('A distinct id of the person', 10_000),
   person_id: Type.Optional(
     Type.String({ description: 'The person’s id, as events have it', pattern: '^p_[0-9a-f]{32}$' }),
   ),
@@ -49,7 +49,9 @@ export type PersonFound = Static<typeof foundShape>;
 const EVENTS_MAX = 5_000;
 export const exportInput = closed({
   ...subjectFields,
-  after: Type.Optional(Type.String({ description: 'The `next` of the page before', maxLength: 1_000 })),
+  after: Type.Optional(
+    Type.String({ description: 'The `next` of the page before', pattern: '^[0-9]{1,15}:', maxLength: 1_000 }),
+  ),
   limit: Type.Optional(
     Type.Integer({ description: 'Events of one page', minimum: 1, maximum: EVENTS_MAX, default: EVENTS_MAX }),
   ),

@@ -99,23 +99,33 @@ const READERS = [
   ['warehouse', TOPICS.inventory],
 ] as const;
 
-/** Waits until what was under way before every process dropped the events has come to the tables. */
-export async function drain(work: Work): Promise<void> {
-  const { parts, log, batch, leads } = work;
-  const { session, nowMs } = parts;
+/** Waits until stages have passed all that their topics have by now; false where another one leads. */
+export async function havePassed(
+  work: Work,
+  readers: readonly (readonly [stage: string, topic: string])[],
+  phase: Erasure['phase'],
+): Promise<boolean> {
+  const { session } = work.parts;
   const marks: [group: string, topic: string, ends: TopicEnds][] = [];
-  for (const [group, topic] of READERS) {
-    marks.push([session.groupOf(group), topic, await topicOffsets(session.admin, topic)]);
+  for (const [stage, topic] of readers) {
+    marks.push([session.groupOf(stage), topic, await topicOffsets(session.admin, topic)]);
   }
   for (const [group, topic, ends] of marks) {
     while (!(await hasPassed(session, group, topic, ends))) {
-      if (!leads()) return;
-      await waitFor(work, 'draining', topic);
+      if (!work.leads()) return false;
+      await waitFor(work, phase, topic);
     }
   }
+  return true;
+}
+
+/** Waits until what was under way before every process dropped the events has come to the tables. */
+export async function drain(work: Work): Promise<void> {
+  if (!(await havePassed(work, READERS, 'draining'))) return;
+  const { parts, log, batch } = work;
   await save(
     log,
-    batch().map((one) => inPhase(one, 'deleting', '', nowMs())),
+    batch().map((one) => inPhase(one, 'deleting', '', parts.nowMs())),
   );
 }
 

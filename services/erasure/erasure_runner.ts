@@ -7,13 +7,17 @@ import { openFencedProducer } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { FoundLink } from '#infra/persons/person_data.ts';
 import {
+  batchOf,
   finished,
   inPhase,
+  isOpen,
   KNOWN_EVERYWHERE_MS,
   keptOf,
   nextBatch,
+  phaseOf,
   SEALED_AS,
   suppressing,
+  UNOPENED,
   withErased,
 } from '#pipelines/erasure/erasure.ts';
 import { isNoticeDue } from '#pipelines/erasure/notices.ts';
@@ -27,13 +31,14 @@ import {
   drain,
   type ErasureLog,
   type ErasureParts,
+  havePassed,
   POLL_MS,
   save,
   tombstonesOf,
   type Work,
   waitFor,
 } from './erasure_log.ts';
-import { noticesOf } from './notices.ts';
+import { noticesOf, sealedAnew } from './notices.ts';
 import { eraseSite } from './site_erasure.ts';
 
 /** After a failure; most are of a part that is away. */
@@ -57,13 +62,16 @@ export async function runErasures(
   const leads = (): boolean => !isStopping && election.isLeader();
   const isDue = (): boolean =>
     [...erasures.all.values()].some((one) => isOpen(one) || keptOf(one, nowMs()) !== one || isNoticeDue(one, nowMs()));
+  // Keys change with a start: what is told later is sealed by the new one then.
+  let isFirst = true;
 
   async function work(): Promise<void> {
     while (!isStopping) {
       let pauseMs = POLL_MS;
-      if (leads() && isDue()) {
+      if (leads() && (isFirst || isDue())) {
         try {
           await carryOn(parts, leads);
+          isFirst = false;
         } catch (error) {
           logger.warn({ err: error }, 'erasure interrupted, trying again');
           pauseMs = RETRY_MS;
@@ -91,11 +99,15 @@ async function carryOn(parts: ErasureParts, leads: () => boolean): Promise<void>
     const now = await erasures.readNow();
     const log: ErasureLog = { now, producer, codec: erasures.codec };
     await expire(log, nowMs());
+    const anew = [...now.values()]
+      .map((one) => sealedAnew(parts.seal, one))
+      .filter((one) => now.get(one.erasure_id) !== one);
+    if (anew.length > 0) await save(log, anew);
     await setAside(parts, log);
     await parts.notices.sendDue(log);
     const site = [...now.values()].find((one) => one.site && isOpen(one));
     if (site !== undefined) await eraseSite(parts, log, site.erasure_id, leads);
-    const batch = nextBatch([...now.values()].filter(isOpen));
+    const batch = nextBatch(now.values());
     const [first] = batch;
     if (first === undefined || !leads()) return;
     await save(log, batch);
@@ -104,11 +116,6 @@ async function carryOn(parts: ErasureParts, leads: () => boolean): Promise<void>
     await producer.close();
   }
 }
-
-/** What an erasure says whose seal cannot be opened, as its key is gone from the ring: nobody can carry it out. */
-const UNOPENED = 'secret_key_unknown';
-
-const isOpen = ({ phase, detail }: Erasure): boolean => phase !== 'done' && detail !== UNOPENED;
 
 /** Leaves out what cannot be opened, so that the others are carried out. */
 async function setAside({ seal, logger, nowMs }: ErasureParts, log: ErasureLog): Promise<void> {
@@ -137,13 +144,13 @@ async function expire(log: ErasureLog, nowMs: number): Promise<void> {
 }
 
 async function carryOut(parts: ErasureParts, log: ErasureLog, id: string, leads: () => boolean): Promise<void> {
-  const batch = (): Erasure[] => [...log.now.values()].filter((one) => one.batch === id && one.phase !== 'done');
+  const batch = (): Erasure[] => batchOf(log.now.values(), id);
   const work: Work = { parts, log, batch, leads };
   while (leads()) {
-    const [first] = batch();
-    if (first === undefined) return;
-    if (first.phase === 'suppressing') await suppress(work);
-    else if (first.phase === 'draining') await drain(work);
+    const phase = phaseOf(batch());
+    if (phase === undefined) return;
+    if (phase === 'suppressing') await suppress(work);
+    else if (phase === 'draining') await drain(work);
     else await deleteRows(work);
   }
 }
@@ -264,8 +271,7 @@ async function deleteRows(work: Work): Promise<void> {
   await rows.deleteBesides();
   if (!(await areDeleted(work, rows.underWay))) return;
   await rows.begin(subjects);
-  const late = (await rows.count()).some(({ place, count }) => place === 'event_rows' && count > 0);
-  if (late) {
+  if (await rows.hasEvents()) {
     const again = (one: Erasure): Erasure => ({ ...inPhase(one, 'suppressing', '', nowMs()), round: one.round + 1 });
     return save(log, batch().map(again));
   }
@@ -280,7 +286,10 @@ async function deleteRows(work: Work): Promise<void> {
   }
 }
 
-/** Waits until calls of delivery that were under way are over, where the site has destinations; false where another one leads. */
+/**
+ * Waits until calls of delivery that were under way are over and their outcomes stand in their table, where the site has destinations;
+ * false where another one leads.
+ */
 async function haveSettled(work: Work): Promise<boolean> {
   const { parts, batch, leads } = work;
   const atMs = Math.max(...batch().map((one) => (one.destinations.length === 0 ? 0 : one.suppressed_at + SETTLED_MS)));
@@ -288,7 +297,7 @@ async function haveSettled(work: Work): Promise<boolean> {
     if (!leads()) return false;
     await waitFor(work, 'deleting', 'outcomes');
   }
-  return true;
+  return atMs === 0 || havePassed(work, [['warehouse', TOPICS.outcomes]], 'deleting');
 }
 
 function subjectsOf(

@@ -6,6 +6,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import { type KeyRing, openDestinationSecrets, type RecordSeal } from '#infra/secrets/seal.ts';
 import type { Adapter, EventVerdict } from '#pipelines/delivery/contract.ts';
 import { readSettings } from '#pipelines/delivery/setting_fields.ts';
+import { SEALED_AS } from '#pipelines/erasure/erasure.ts';
 import {
   afterCall,
   erasedPersonOf,
@@ -49,6 +50,22 @@ interface Untold {
 }
 
 const sealedFor = (erasureId: string, destination: string): string => `${erasureId}/${destination}`;
+
+/**
+ * With what is sealed of it sealed by the ring's first key, so that another one can be taken out of the ring; the same erasure where
+ * that is so, or does not open.
+ */
+export function sealedAnew(seal: Pick<RecordSeal, 'anew'>, erasure: Erasure): Erasure {
+  const { erasure_id: id, sealed } = erasure;
+  const anew = (kind: string, place: string, text: string | null) => text && seal.anew(kind, place, text);
+  const notices = (erasure.notices ?? []).map((notice) => {
+    const after = anew(NOTICE_SEALED_AS, sealedFor(id, notice.destination), notice.sealed);
+    return after === notice.sealed ? notice : { ...notice, sealed: after };
+  });
+  const after = anew(SEALED_AS, id, sealed);
+  const isAnew = after !== sealed || notices.some((notice, at) => notice !== erasure.notices?.[at]);
+  return isAnew ? { ...erasure, sealed: after, notices } : erasure;
+}
 
 export function createNoticeSender(options: NoticeOptions) {
   const { adapters, settings, seal, egress, baseUrls, logger, random, nowMs } = options;

@@ -38,6 +38,37 @@ const idsIn = async (database: Database, table: string): Promise<string[]> =>
     ({ event_id }) => event_id,
   );
 
+const outcome = (event_id: string) => ({
+  ...{ site_id: sampleEvent().site_id, destination: 'meta', event_id, event: 'purchase', coordinate_partition: 0 },
+  ...{ coordinate_offset: 0, coordinate_index: 0, outcome: 'delivered', reason: '', attempt: 1, received_at: AT_MS },
+  ...{ attempted_at: AT_MS, took_ms: 1, answer_status: 200, answer: '' },
+});
+
+test('whoever goes on after a kill still knows events whose rows are gone, by which late outcomes are found', async () => {
+  const database = await create.migrated();
+  const { warehouse } = database;
+  await insertBlock(warehouse, 'event_rows', 'rows', [row('theirs', P('a')), row('another', P('d'))]);
+  const subjects = [subject('person', P('a'))];
+  const killed = createPersonEraser(warehouse, null);
+  const isOver = (running: Map<string, unknown>): boolean => running.size === 0;
+  await killed.begin(subjects);
+  expect(await killed.hasEvents()).toBe(true);
+  await killed.deleteEvents();
+  await until('the events', killed.underWay, isOver);
+  await insertBlock(warehouse, 'delivery_outcomes', 'outcomes', [outcome('theirs'), outcome('another')]);
+  const next = createPersonEraser(warehouse, null);
+  await next.begin(subjects);
+  expect(await next.count()).toContainEqual({ erasure_id: 'e1', place: 'event_rows', count: 1 });
+  expect(await next.hasEvents()).toBe(false);
+  await next.deleteBesides();
+  await until('the outcomes', next.underWay, isOver);
+  expect(await idsIn(database, 'delivery_outcomes')).toEqual(['another']);
+  // Of another batch nothing is kept.
+  await next.begin([{ ...subject('person', P('f')), erasure_id: 'e2' }]);
+  expect(await rowsOf(database, 'SELECT DISTINCT erasure_id FROM erasing')).toEqual([{ erasure_id: 'e2' }]);
+  await next.end();
+});
+
 test('rows of a person go from every table, and those of others stay', async () => {
   const database = await create.migrated();
   const { warehouse, cluster } = database;
@@ -52,11 +83,6 @@ test('rows of a person go from every table, and those of others stay', async () 
     row('other-site', P('a'), { site_id: 'elsewhere' }),
     row('another', P('d')),
   ]);
-  const outcome = (event_id: string) => ({
-    ...{ site_id, destination: 'meta', event_id, event: 'purchase', coordinate_partition: 0, coordinate_offset: 0 },
-    ...{ coordinate_index: 0, outcome: 'delivered', reason: '', attempt: 1, received_at: AT_MS, attempted_at: AT_MS },
-    ...{ took_ms: 1, answer_status: 200, answer: '' },
-  });
   await insertBlock(warehouse, 'delivery_outcomes', 'outcomes', [outcome('theirs'), outcome('another')]);
   const link = (person_id: string, target: string) => ({ site_id, person_id, target, first_seen: AT_MS, version: 1 });
   await insertBlock(warehouse, 'person_links', 'links', [link(P('b'), P('a')), link(P('e'), P('d'))]);
@@ -87,7 +113,7 @@ test('rows of a person go from every table, and those of others stay', async () 
   expect(await sentSince(AT_MS + 1)).toEqual([P('a'), P('c')]);
   expect(await sentSince(AT_MS)).toEqual([P('a'), P('b'), P('c')]);
   await eraser.deleteBesides();
-  // Who was killed here begins anew: what is left is found by the events.
+  // Who was killed here begins anew.
   await eraser.begin(subjects);
   await deleteAll(eraser);
 

@@ -2,15 +2,20 @@ import { expect, test } from 'vitest';
 import { DEAD_LETTER_DAYS, EVENT_RECORD_DAYS } from '#infra/kafka/topics.ts';
 import {
   BATCH_MAX,
+  batchOf,
   finished,
   keptOf,
   newErasure,
   newSiteErasure,
   nextBatch,
+  phaseOf,
   RECEIPT_DAYS,
   SUPPRESSED_DAYS,
+  standsFor,
+  UNOPENED,
   withErased,
 } from '#pipelines/erasure/erasure.ts';
+import { CLOCK_DIFFERENCE_MS } from '#pipelines/erasure/suppression.ts';
 import type { Erasure } from '#schemas/records.ts';
 
 const DAY_MS = 86_400_000;
@@ -29,6 +34,40 @@ test('erasures that wait go together, the oldest first; a batch that was begun g
   const many = Array.from({ length: BATCH_MAX + 1 }, (_, at) => erasure(`e${at}`, at));
   expect(nextBatch(many)).toHaveLength(BATCH_MAX);
   expect(nextBatch([])).toEqual([]);
+});
+
+test('what nobody can open is left out of a batch, also of one that was begun, and what it suppresses goes after its days', () => {
+  const unopened = { detail: UNOPENED, batch: 'b', updated_at: 10 };
+  const batch = [erasure('a', 1, unopened), erasure('b', 2, { batch: 'b' })];
+  expect([idsOf(nextBatch(batch)), idsOf(batchOf(batch, 'b'))]).toEqual([['b'], ['b']]);
+  const [first] = batch as [Erasure];
+  expect(keptOf(first, 10 + SUPPRESSED_DAYS * DAY_MS)).toBe(first);
+  expect(keptOf(first, 11 + SUPPRESSED_DAYS * DAY_MS)).toMatchObject({ persons: [] });
+  expect(keptOf(first, 11 + RECEIPT_DAYS * DAY_MS)).toBeNull();
+});
+
+test('a batch goes on where the one is that has grown', () => {
+  const at = (phase: Erasure['phase']) => erasure(phase, 1, { phase });
+  expect(phaseOf([at('deleting'), at('suppressing'), at('draining')])).toBe('suppressing');
+  expect(phaseOf([at('deleting'), at('draining')])).toBe('draining');
+  expect(phaseOf([])).toBeUndefined();
+});
+
+const LAST_MS = 1 + CLOCK_DIFFERENCE_MS;
+
+test.for<[what: string, underWay: Partial<Erasure>, asked: string[][], atMs: number, stands: boolean]>([
+  ['the same person', {}, [['p'], []], LAST_MS + 1, true],
+  ['a person and an identifier that it has', {}, [['p'], ['i']], LAST_MS, true],
+  ['an identifier that may have been said since', {}, [['p'], ['i']], LAST_MS + 1, false],
+  ['a person it does not know', {}, [['p', 'q'], []], 1, false],
+  ['an identifier it does not know', {}, [['p'], ['j']], 1, false],
+  ['a person of another site', { site_id: 'other' }, [['p'], []], 1, false],
+  ['what nobody can open', { detail: UNOPENED }, [['p'], []], 1, false],
+  ['what is over', { phase: 'done' }, [['p'], []], 1, false],
+])('an erasure under way does or does not do what is asked for anew: %s', ([, changes, asked, atMs, stands]) => {
+  const underWay = erasure('a', 1, { persons: ['p', 'p2'], identifiers: ['i'], ...changes });
+  const [persons = [], identifiers = []] = asked;
+  expect(standsFor(underWay, { site_id: 'shop', persons, identifiers }, atMs)).toBe(stands);
 });
 
 test('a site is erased apart from persons, and its id is free again once nothing of it can come any more', () => {

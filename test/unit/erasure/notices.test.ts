@@ -4,13 +4,21 @@ import type { Answer, HttpRequest } from '#pipelines/delivery/contract.ts';
 import { sign } from '#pipelines/delivery/destinations/webhook/map.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { RETRY_AGE_MAX_MS, RETRY_DELAYS } from '#pipelines/delivery/retry_topics.ts';
-import { finished, newErasure } from '#pipelines/erasure/erasure.ts';
-import { afterCall, inParts, isNoticeDue, joined, newNotice, type SentIds } from '#pipelines/erasure/notices.ts';
+import { finished, newErasure, SEALED_AS } from '#pipelines/erasure/erasure.ts';
+import {
+  afterCall,
+  inParts,
+  isNoticeDue,
+  joined,
+  NOTICE_SEALED_AS,
+  newNotice,
+  type SentIds,
+} from '#pipelines/erasure/notices.ts';
 import type { PersonSubject } from '#pipelines/erasure/subject.ts';
 import type { Erasure } from '#schemas/records.ts';
 import type { Destination } from '#schemas/setting.ts';
 import type { ErasureParts } from '#services/erasure/erasure_log.ts';
-import { createNoticeSender, type NoticeSender, noticesOf } from '#services/erasure/notices.ts';
+import { createNoticeSender, type NoticeSender, noticesOf, sealedAnew } from '#services/erasure/notices.ts';
 
 const AT_MS = 1_000_000;
 const ids = (count: number): SentIds => ({
@@ -119,6 +127,19 @@ test('a webhook is told by a signed message of what it was sent of the person, a
   expect(parts.written.at(-1)?.notices).toMatchObject([{ destination: 'webhook', state: 'told', sealed: null }]);
   await parts.notices.sendDue(parts.log);
   expect(parts.requests).toHaveLength(1);
+});
+
+test('what is sealed of an erasure is sealed by the new key, so that the old one can go', async () => {
+  const done = await erasedWith(world(taken));
+  const open = { ...done, sealed: seal.seal(SEALED_AS, done.erasure_id, 'whom') };
+  const ringOf = (text: string) => createRecordSeal(parseKeyRing(text), random);
+  const added = `next:${Buffer.alloc(32, 6).toString('base64')}`;
+  const anew = sealedAnew(ringOf(`${added},${RING_TEXT}`), open);
+  const after = ringOf(added);
+  expect(after.open(SEALED_AS, 'e1', anew.sealed ?? '')).toBe('whom');
+  expect(after.open(NOTICE_SEALED_AS, 'e1/webhook', anew.notices?.[0]?.sealed ?? '')).toContain('own-id');
+  expect(sealedAnew(after, anew)).toBe(anew);
+  expect(sealedAnew(after, open)).toBe(open);
 });
 
 test('the same message is told again until it is taken; a destination that is gone is told nothing', async () => {

@@ -7,6 +7,7 @@ import { hashEmail, noIdentifiers, sha256Hex } from '#pipelines/privacy/hash_ide
 import type { Event } from '#schemas/event.ts';
 import { encodeEvent } from '#schemas/event_batch.ts';
 import type { Site } from '#schemas/setting.ts';
+import { server, take } from '#test/unit/intake/context.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 
 const SECRET = Buffer.alloc(32, 3);
@@ -108,12 +109,25 @@ test('what is typed in is read as the pipeline reads it', () => {
   expect(byPhone?.identifiers).toEqual(read({ phone: '+49 171 1234567' })?.identifiers);
   expect(read({ distinct_id: 'old' })).toEqual({ persons: subject.persons, identifiers: [] });
   expect(read({ distinct_id: EMAIL })?.identifiers).toEqual(subject.identifiers);
+  expect(read({ distinct_id: ' old\n' })?.persons).toEqual(subject.persons);
+  expect(read({ phone: sha256Hex('+491711234567') })?.identifiers).toEqual(byPhone?.identifiers);
   expect(read({ external_id: ' 12 ' })?.identifiers).toMatchObject([{ kind: 'external_id', value: sha256Hex('12') }]);
 });
 
-test.for([{ email: 'no address' }, { phone: '12' }, { person_id: 'p_1' }, { external_id: ' ' }, {}])(
-  'what nobody could have said names nobody: %o',
-  (typed) => {
-    expect(read(typed)).toBeNull();
-  },
-);
+test('an id that the edge takes in no call of ours is meant as it takes it in one of another product', () => {
+  for (const sent of [`${'x'.repeat(1_000)} `, 'two\nlines', '\u{1f600}'.repeat(300)]) {
+    const stored = take({ event: 'page', distinct_id: sent }, server({ isCrossOrigin: true, identitySecret: SECRET }));
+    expect(read({ distinct_id: sent })?.persons).toEqual([basePersonId('shop', stored.distinct_id)]);
+  }
+});
+
+test.for([
+  { email: 'no address' },
+  { phone: '12' },
+  { person_id: 'p_1' },
+  { external_id: ' ' },
+  { distinct_id: ' ' },
+  {},
+])('what nobody could have said names nobody: %o', (typed) => {
+  expect(read(typed)).toBeNull();
+});
