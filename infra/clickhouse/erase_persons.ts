@@ -131,8 +131,11 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
     },
     /** Begins to delete the events; only when nothing else is under way. */
     deleteEvents: (): Promise<void> => deletion.begin('event_rows'),
-    /** Whether there are rows of their events still, or again. */
-    hasEvents: (): Promise<boolean> => deletion.hasAny('event_rows'),
+    /** Whether there are rows of theirs still, or again: also where a mutation was killed. */
+    async hasRows(): Promise<boolean> {
+      for (const table of TABLES) if (await deletion.hasAny(table)) return true;
+      return false;
+    },
     underWay: deletion.underWay,
     /** Forgets whom it was about, and loads the persons again that queries resolve by. */
     async end(): Promise<void> {

@@ -48,6 +48,28 @@ export type PartitionRecords = readonly [
   records: readonly { key: string | null; value: Buffer | null; headers?: Record<string, string> }[],
 ];
 
+type AppendedRecord = PartitionRecords[2][number];
+
+/** What is sent at once is a batch to the broker, which takes none of more bytes than a topic allows; a MiB where nobody set that. */
+const SEND_BYTES_MAX = 512 * 1024;
+/** Of a record beside its key and value. */
+const RECORD_BYTES = 16;
+
+function inSends(records: readonly AppendedRecord[]): AppendedRecord[][] {
+  const sends: AppendedRecord[][] = [];
+  let bytes = SEND_BYTES_MAX;
+  for (const record of records) {
+    const size = RECORD_BYTES + Buffer.byteLength(record.key ?? '') + (record.value?.length ?? 0);
+    if (bytes + size > SEND_BYTES_MAX) {
+      sends.push([]);
+      bytes = 0;
+    }
+    sends.at(-1)?.push(record);
+    bytes += size;
+  }
+  return sends;
+}
+
 /** A producer that no other one of its transactional id can outlive. */
 export type FencedProducer = Awaited<ReturnType<typeof openFencedProducer>>;
 
@@ -78,8 +100,10 @@ export async function openFencedProducer(kafka: Kafka, transactionalId: string) 
     const transaction = await producer.transaction();
     try {
       for (const [topic, partition, records] of groups) {
-        const messages = records.map((record) => ({ partition, ...record }));
-        await transaction.send({ topic, acks: -1, compression: COMPRESSION, messages });
+        for (const some of inSends(records)) {
+          const messages = some.map((record) => ({ partition, ...record }));
+          await transaction.send({ topic, acks: -1, compression: COMPRESSION, messages });
+        }
       }
       await transaction.commit();
     } catch (error) {

@@ -4,7 +4,7 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { RecordSeal } from '#infra/secrets/seal.ts';
 import {
-  ERASURES_MAX,
+  isRoomFor,
   newErasure,
   newSiteErasure,
   SEALED_AS,
@@ -50,7 +50,11 @@ export function createErasureRequests(parts: RequestParts) {
   const { session, erasures, seal, identitySecret, logger, nowMs } = parts;
 
   /** Writes an erasure, unless one is under way that is the same; null where there are as many as there may be. */
-  async function write(make: () => Erasure, isSame: (one: Erasure) => boolean): Promise<Erasure | null> {
+  async function write(
+    siteId: string,
+    make: () => Erasure,
+    isSame: (one: Erasure) => boolean,
+  ): Promise<Erasure | null> {
     const producer = await createKeyedProducer(
       createKafka(session.config, 'svc.control.erasure', logger, WRITE_RETRIES),
     ).catch(notStored);
@@ -58,7 +62,7 @@ export function createErasureRequests(parts: RequestParts) {
       const all = await erasures.readNow();
       const underWay = [...all.values()].find(isSame);
       if (underWay !== undefined) return underWay;
-      if (all.size >= ERASURES_MAX) return null;
+      if (!isRoomFor(siteId, all)) return null;
       const erasure = make();
       const value = erasures.codec.encode(erasure);
       await producer.send([{ topic: TOPICS.erasures, partition: 0, key: erasure.erasure_id, value }]);
@@ -82,6 +86,7 @@ export function createErasureRequests(parts: RequestParts) {
       const asked = { erasure_id: erasureId, site_id: siteId, asked_by: askedBy, destinations, sealed };
       const wanted = { site_id: siteId, ...suppressing(identitySecret, siteId, subject, nowMs()) };
       return write(
+        siteId,
         () => newErasure(asked, identitySecret, subject, nowMs()),
         (one) => standsFor(one, wanted, nowMs()),
       );
@@ -90,6 +95,7 @@ export function createErasureRequests(parts: RequestParts) {
     requestSite({ erasureId, siteId, accountId, askedBy, destinations }: SiteErasureRequest): Promise<Erasure | null> {
       const asked = { erasure_id: erasureId, site_id: siteId, account_id: accountId, asked_by: askedBy, destinations };
       return write(
+        siteId,
         () => newSiteErasure(asked, nowMs()),
         ({ site_id, site, phase }) => site_id === siteId && Boolean(site) && phase !== 'done',
       );

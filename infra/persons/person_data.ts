@@ -4,6 +4,7 @@ import { SIGNS_OF_LIFE, select, type Warehouse } from '#infra/clickhouse/client.
 import type { KafkaSession } from '#infra/kafka/client.ts';
 import { readTopic } from '#infra/kafka/read_topic.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
+import { gather } from '#infra/redis/client.ts';
 import type { Redis } from '#infra/redis/connection.ts';
 import { createPersonIndexEraser } from '#infra/redis/indexes/erase_persons.ts';
 import { createIdentityStore } from '#infra/redis/indexes/identity_index.ts';
@@ -19,10 +20,14 @@ class PersonDataError extends Error {
   readonly code = 'person_data_unavailable';
 }
 
-/** A record of identity.links about some persons. */
-export interface FoundLink {
+/** Where a record of identity.links stands. */
+export interface LinkPlace {
   key: string;
   partition: number;
+}
+
+/** A record of identity.links about some persons. */
+export interface FoundLink extends LinkPlace {
   link: IdentityLink;
 }
 
@@ -55,6 +60,10 @@ const DISTINCT_IDS_MAX = 1_000;
 /** What is found of a person may lead to more; each round looks one step further. */
 const ROUNDS_MAX = 5;
 
+/** Who asks of links shares the reading of all of the topic with who asks meanwhile; so many may wait, for so long. */
+const READERS_MAX = 100;
+const READ_MS_MAX = 600_000;
+
 const IS_THEIRS = `site_id = {site:String} AND (arrived_person_id IN {persons:Array(String)}
   OR (email_sha256 != '' AND email_sha256 IN {emails:Array(String)})
   OR (phone_hmac != '' AND phone_hmac IN {phones:Array(String)})
@@ -72,6 +81,13 @@ function parametersOf(siteId: string, { persons, identifiers }: PersonSubject) {
 export function createPersonData({ session, registry, redis, warehouse, identitySecret }: DataParts) {
   const store = createIdentityStore(redis);
   const index = createPersonIndexEraser(redis);
+  const askLinks = gather(
+    (_: string, asked: readonly ((link: IdentityLink) => object | null)[]) => failing(() => readAllLinks(asked)),
+    {
+      ...{ questionsMax: READERS_MAX, waitingMax: READERS_MAX, waitMsMax: READ_MS_MAX },
+      deadlineExceeded: () => new PersonDataError('person not read: others are read'),
+    },
+  );
   const ask = <Row>(query: string, parameters: Record<string, unknown>): Promise<Row[]> =>
     select<Row>(warehouse, query, parameters, SIGNS_OF_LIFE);
 
@@ -160,26 +176,33 @@ export function createPersonData({ session, registry, redis, warehouse, identity
     links: (persons: ReadonlyMap<string, ReadonlySet<string>>): Promise<FoundLink[]> =>
       readLinks((link) => {
         const of = persons.get(link.site_id);
-        return of?.has(link.person_id) === true || (!isOfNode(link) && of?.has(link.target) === true);
+        const isTheirs = of?.has(link.person_id) === true || (!isOfNode(link) && of?.has(link.target) === true);
+        return isTheirs ? { link } : null;
       }),
-    /** Every record of identity.links of a site. All of the topic is read. */
-    linksOfSite: (siteId: string): Promise<FoundLink[]> => readLinks(({ site_id }) => site_id === siteId),
+    /** Where every record of identity.links of a site is. All of the topic is read. */
+    linksOfSite: (siteId: string): Promise<LinkPlace[]> => readLinks(({ site_id }) => (site_id === siteId ? {} : null)),
   };
 
-  function readLinks(isWanted: (link: IdentityLink) => boolean): Promise<FoundLink[]> {
-    return failing(async () => {
-      const codec = await createCodec<IdentityLink>(registry, TOPICS.links, 'identity_link');
-      const found = new Map<string, FoundLink>();
-      await readTopic(session, TOPICS.links, async ({ key, value }, partition) => {
-        const name = key?.toString('utf8') ?? '';
-        if (value === null) return void found.delete(name);
-        const read = await codec.decode(value);
-        if (!read.ok) return;
-        const link = read.value;
-        if (isWanted(link)) found.set(name, { key: name, partition, link });
-      });
-      return [...found.values()];
+  /** What is wanted of each record, with its place; null: nothing. */
+  async function readLinks<Wanted extends object>(
+    wantedOf: (link: IdentityLink) => Wanted | null,
+  ): Promise<(LinkPlace & Wanted)[]> {
+    return (await askLinks('', wantedOf)) as (LinkPlace & Wanted)[];
+  }
+
+  async function readAllLinks(asked: readonly ((link: IdentityLink) => object | null)[]): Promise<LinkPlace[][]> {
+    const codec = await createCodec<IdentityLink>(registry, TOPICS.links, 'identity_link');
+    const found = asked.map((wantedOf) => ({ wantedOf, places: new Map<string, LinkPlace>() }));
+    await readTopic(session, TOPICS.links, async ({ key, value }, partition) => {
+      const name = key?.toString('utf8') ?? '';
+      const read = value === null ? null : await codec.decode(value);
+      for (const { wantedOf, places } of found) {
+        if (read === null) places.delete(name);
+        const wanted = read?.ok ? wantedOf(read.value) : null;
+        if (wanted !== null) places.set(name, { key: name, partition, ...wanted });
+      }
     });
+    return found.map(({ places }) => [...places.values()]);
   }
 }
 

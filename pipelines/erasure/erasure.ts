@@ -24,8 +24,17 @@ export const SEALED_AS = 'person.erasure';
 /** Erasures that are carried out together: each statement that deletes rows rewrites whole parts of a table. */
 export const BATCH_MAX = 500;
 
-/** Erasures and receipts of all sites at the most: every process holds them. */
-export const ERASURES_MAX = 100_000;
+/** Erasures and receipts at the most, as every process holds them; those of one site leave others room for theirs. */
+const ERASURES_MAX = 100_000;
+const ERASURES_OF_SITE_MAX = 25_000;
+
+/** Whether there is room for one more of a site. */
+export function isRoomFor(siteId: string, all: ReadonlyMap<string, Erasure>): boolean {
+  if (all.size < ERASURES_OF_SITE_MAX) return true;
+  let ofSite = 0;
+  for (const { site_id } of all.values()) if (site_id === siteId) ofSite += 1;
+  return all.size < ERASURES_MAX && ofSite < ERASURES_OF_SITE_MAX;
+}
 
 /** What an erasure is made of when it is asked for. */
 interface NewErasure {
@@ -95,11 +104,25 @@ export function standsFor(
   return isOfNow && [...asked.persons, ...asked.identifiers].every((hash) => known.has(hash));
 }
 
-/** The next batch of persons: one that was begun goes on; else those that wait, the oldest first. Empty where there is nothing to do. */
-export function nextBatch(all: Iterable<Erasure>): Erasure[] {
+const REST_MS_MAX = 6 * 3_600_000;
+
+/**
+ * Until when no batch begins after one whose rows were deleted: for as long as that took, so that a large table is not rewritten all
+ * the time, and what is requested meanwhile goes together.
+ */
+export const restUntil = (beganMs: number, endedMs: number): number =>
+  endedMs + Math.min(endedMs - beganMs, REST_MS_MAX);
+
+/**
+ * The next batch of persons: one that was begun goes on; else those that wait, the oldest first. Empty where there is nothing to do.
+ *
+ * @param isResting Whether none is to begin now.
+ */
+export function nextBatch(all: Iterable<Erasure>, isResting = false): Erasure[] {
   const open = [...all].filter((one) => isOpen(one) && !one.site).toSorted((a, b) => a.asked_at - b.asked_at);
   const begun = open.find(({ batch }) => batch !== '');
   if (begun !== undefined) return open.filter(({ batch }) => batch === begun.batch);
+  if (isResting) return [];
   const [first] = open;
   return open.slice(0, BATCH_MAX).map((erasure) => ({ ...erasure, batch: first?.erasure_id ?? '' }));
 }

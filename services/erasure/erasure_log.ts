@@ -10,7 +10,7 @@ import type { FencedProducer, PartitionRecords } from '#infra/kafka/producers.ts
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { FollowedErasures } from '#infra/persons/erasure_topic.ts';
-import type { FoundLink, PersonData } from '#infra/persons/person_data.ts';
+import type { LinkPlace, PersonData } from '#infra/persons/person_data.ts';
 import { hasPassed, type TopicEnds } from '#infra/redelivery/replay_topics.ts';
 import type { PersonIndexEraser } from '#infra/redis/indexes/erase_persons.ts';
 import type { SiteKeyEraser } from '#infra/redis/indexes/erase_site.ts';
@@ -60,7 +60,7 @@ export async function save(
 }
 
 /** What removes links from their topic. */
-export function tombstonesOf(links: readonly FoundLink[]): PartitionRecords[] {
+export function tombstonesOf(links: readonly LinkPlace[]): PartitionRecords[] {
   const byPartition = Map.groupBy(links, ({ partition }) => partition);
   return [...byPartition].map(([partition, ones]) => [
     TOPICS.links,

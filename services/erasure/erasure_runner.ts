@@ -15,6 +15,7 @@ import {
   keptOf,
   nextBatch,
   phaseOf,
+  restUntil,
   SEALED_AS,
   suppressing,
   UNOPENED,
@@ -46,6 +47,11 @@ const RETRY_MS = 3_000;
 /** By then a call of delivery is over, and its outcome written. */
 const SETTLED_MS = 30_000;
 
+/** Until when no batch of persons begins. */
+interface Rest {
+  untilMs: number;
+}
+
 /** What is sealed of an erasure cannot be opened. */
 class ErasureSealedError extends Error {
   readonly code = 'erasure_sealed';
@@ -60,8 +66,13 @@ export async function runErasures(
   let isStopping = false;
   const election = await joinLeaderElection({ session, logger, fatal: onFatal }, 'erasure', TOPICS.erasures);
   const leads = (): boolean => !isStopping && election.isLeader();
-  const isDue = (): boolean =>
-    [...erasures.all.values()].some((one) => isOpen(one) || keptOf(one, nowMs()) !== one || isNoticeDue(one, nowMs()));
+  const rest: Rest = { untilMs: 0 };
+  const isDue = (): boolean => {
+    const all = [...erasures.all.values()];
+    const isOfOne = (one: Erasure): boolean =>
+      (isOpen(one) && Boolean(one.site)) || keptOf(one, nowMs()) !== one || isNoticeDue(one, nowMs());
+    return all.some(isOfOne) || nextBatch(all, nowMs() < rest.untilMs).length > 0;
+  };
   // Keys change with a start: what is told later is sealed by the new one then.
   let isFirst = true;
 
@@ -70,7 +81,7 @@ export async function runErasures(
       let pauseMs = POLL_MS;
       if (leads() && (isFirst || isDue())) {
         try {
-          await carryOn(parts, leads);
+          await carryOn(parts, leads, rest);
           isFirst = false;
         } catch (error) {
           logger.warn({ err: error }, 'erasure interrupted, trying again');
@@ -91,7 +102,7 @@ export async function runErasures(
 }
 
 /** Carries on with what there is, until there is nothing more or another one leads. */
-async function carryOn(parts: ErasureParts, leads: () => boolean): Promise<void> {
+async function carryOn(parts: ErasureParts, leads: () => boolean, rest: Rest): Promise<void> {
   const { session, erasures, nowMs } = parts;
   const producer = await openFencedProducer(session.kafka, session.groupOf('erasure.run'));
   try {
@@ -107,11 +118,11 @@ async function carryOn(parts: ErasureParts, leads: () => boolean): Promise<void>
     await parts.notices.sendDue(log);
     const site = [...now.values()].find((one) => one.site && isOpen(one));
     if (site !== undefined) await eraseSite(parts, log, site.erasure_id, leads);
-    const batch = nextBatch(now.values());
+    const batch = nextBatch(now.values(), nowMs() < rest.untilMs);
     const [first] = batch;
     if (first === undefined || !leads()) return;
     await save(log, batch);
-    await carryOut(parts, log, first.batch, leads);
+    await carryOut(parts, log, first.batch, leads, rest);
   } finally {
     await producer.close();
   }
@@ -143,7 +154,13 @@ async function expire(log: ErasureLog, nowMs: number): Promise<void> {
   }
 }
 
-async function carryOut(parts: ErasureParts, log: ErasureLog, id: string, leads: () => boolean): Promise<void> {
+async function carryOut(
+  parts: ErasureParts,
+  log: ErasureLog,
+  id: string,
+  leads: () => boolean,
+  rest: Rest,
+): Promise<void> {
   const batch = (): Erasure[] => batchOf(log.now.values(), id);
   const work: Work = { parts, log, batch, leads };
   while (leads()) {
@@ -151,7 +168,7 @@ async function carryOut(parts: ErasureParts, log: ErasureLog, id: string, leads:
     if (phase === undefined) return;
     if (phase === 'suppressing') await suppress(work);
     else if (phase === 'draining') await drain(work);
-    else await deleteRows(work);
+    else await deleteRows(work, rest);
   }
 }
 
@@ -244,7 +261,7 @@ function linksOf(links: readonly FoundLink[], siteId: string, { persons }: Perso
  * Deletes their rows, those of event_rows last, as all else is found by them. Where rows have come after that, it all begins once
  * more.
  */
-async function deleteRows(work: Work): Promise<void> {
+async function deleteRows(work: Work, rest: Rest): Promise<void> {
   const { parts, log, batch } = work;
   const { rows, nowMs, logger } = parts;
   const subjects = batch().flatMap((erasure) => subjectsOf(erasure, opened(parts, erasure)));
@@ -260,18 +277,20 @@ async function deleteRows(work: Work): Promise<void> {
     })),
   );
   failpoint('erasure.step');
+  const beganMs = nowMs();
   await rows.deleteBesides();
   if (!(await areDeleted(work, rows.underWay))) return;
   failpoint('erasure.step');
   await rows.deleteEvents();
   if (!(await areDeleted(work, rows.underWay))) return;
+  rest.untilMs = restUntil(beganMs, nowMs());
   failpoint('erasure.step');
   // What delivery had under way tells of its events after they were suppressed.
   if (!(await haveSettled(work))) return;
   await rows.deleteBesides();
   if (!(await areDeleted(work, rows.underWay))) return;
   await rows.begin(subjects);
-  if (await rows.hasEvents()) {
+  if (await rows.hasRows()) {
     const again = (one: Erasure): Erasure => ({ ...inPhase(one, 'suppressing', '', nowMs()), round: one.round + 1 });
     return save(log, batch().map(again));
   }

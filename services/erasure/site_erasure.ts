@@ -59,7 +59,9 @@ async function eraseIndex({ parts, log }: Work, site: Erasure, next: Erasure['ph
     { place: TOPICS.links, count: links.length },
   ];
   const erased = withErased(inPhase(site, next, '', parts.nowMs()), found);
-  await save(log, [erased], tombstonesOf(links));
+  // Of millions no transaction would end in time.
+  for (const tombstones of tombstonesOf(links)) await log.producer.append(...tombstones);
+  await save(log, [erased]);
   return erased;
 }
 

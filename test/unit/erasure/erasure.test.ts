@@ -4,12 +4,14 @@ import {
   BATCH_MAX,
   batchOf,
   finished,
+  isRoomFor,
   keptOf,
   newErasure,
   newSiteErasure,
   nextBatch,
   phaseOf,
   RECEIPT_DAYS,
+  restUntil,
   SUPPRESSED_DAYS,
   standsFor,
   UNOPENED,
@@ -46,6 +48,13 @@ test('what nobody can open is left out of a batch, also of one that was begun, a
   expect(keptOf(first, 11 + RECEIPT_DAYS * DAY_MS)).toBeNull();
 });
 
+test('after rows were deleted no batch begins for as long as that took, and at most for six hours', () => {
+  expect([restUntil(10, 30), restUntil(0, DAY_MS)]).toEqual([50, DAY_MS + DAY_MS / 4]);
+  const begun = erasure('a', 1, { batch: 'a' });
+  expect(idsOf(nextBatch([begun, erasure('b', 2)], true))).toEqual(['a']);
+  expect(nextBatch([erasure('b', 2)], true)).toEqual([]);
+});
+
 test('a batch goes on where the one is that has grown', () => {
   const at = (phase: Erasure['phase']) => erasure(phase, 1, { phase });
   expect(phaseOf([at('deleting'), at('suppressing'), at('draining')])).toBe('suppressing');
@@ -68,6 +77,16 @@ test.for<[what: string, underWay: Partial<Erasure>, asked: string[][], atMs: num
   const underWay = erasure('a', 1, { persons: ['p', 'p2'], identifiers: ['i'], ...changes });
   const [persons = [], identifiers = []] = asked;
   expect(standsFor(underWay, { site_id: 'shop', persons, identifiers }, atMs)).toBe(stands);
+});
+
+test('one site fills no room that others need for their erasures', () => {
+  const one = erasure('a', 1);
+  const all = new Map(Array.from({ length: 25_000 }, (_, at) => [`e${at}`, one]));
+  expect([isRoomFor('shop', all), isRoomFor('other', all)]).toEqual([false, true]);
+  all.delete('e0');
+  expect(isRoomFor('shop', all)).toBe(true);
+  const full = new Map(Array.from({ length: 100_000 }, (_, at) => [`e${at}`, erasure('a', 1, { site_id: `s${at}` })]));
+  expect(isRoomFor('new', full)).toBe(false);
 });
 
 test('a site is erased apart from persons, and its id is free again once nothing of it can come any more', () => {
