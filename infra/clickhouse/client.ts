@@ -110,14 +110,29 @@ export async function insertBlock(
       await warehouse.attempt((server) => insertNative(server, table, token, block));
       return;
     }
-    // The names of the fields are sent once: the server needs a quarter less time than with names in each row.
-    const fields = Object.keys(first);
+  } catch (error) {
+    throw readError(error);
+  }
+  await insertRows(warehouse, table, rows, settingsOf(token));
+}
+
+/** Inserts rows that all have the same fields, under settings of the caller's. @throws WarehouseError */
+export async function insertRows(
+  warehouse: Pick<Warehouse, 'insert'>,
+  table: string,
+  rows: readonly object[],
+  clickhouse_settings: ClickHouseSettings,
+): Promise<void> {
+  const [first] = rows;
+  if (first === undefined) return;
+  // The names of the fields are sent once: the server needs a quarter less time than with names in each row.
+  const fields = Object.keys(first);
+  try {
     await warehouse.insert({
-      table,
+      ...{ table, clickhouse_settings },
       columns: listed(fields) as [string, ...string[]],
       values: rows.map((row) => valuesOf(row, fields)),
       format: 'JSONCompactEachRow',
-      clickhouse_settings: settingsOf(token),
     });
   } catch (error) {
     throw readError(error);

@@ -1,6 +1,6 @@
 // Deletes the rows of persons from every table.
 
-import { insertBlock, run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
+import { insertRows, run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
 import { type Cluster, everywhere, localTable } from './cluster.ts';
 import { reloadPersons } from './person_dictionaries.ts';
 import { createRowDeletion } from './row_deletion.ts';
@@ -45,6 +45,9 @@ export interface SentToDestination {
 /** Of one erasure. */
 const SENT_MAX = 5_000;
 
+/** What was noted before, and forgotten since, is no block that the server has had; on a cluster it is on every shard when noted. */
+const NOTED = { ...SIGNS_OF_LIFE, async_insert: 0, insert_deduplicate: 0, distributed_foreground_insert: 1 } as const;
+
 export type PersonEraser = ReturnType<typeof createPersonEraser>;
 
 /**
@@ -53,7 +56,6 @@ export type PersonEraser = ReturnType<typeof createPersonEraser>;
  */
 export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null) {
   const selectLong = <Row>(query: string): Promise<Row[]> => select(warehouse, query, {}, SIGNS_OF_LIFE);
-  const runLong = (query: string): Promise<void> => run(warehouse, query, {}, SIGNS_OF_LIFE);
   const deletion = createRowDeletion(warehouse, cluster, DELETED, 'erasing');
 
   async function forget(): Promise<void> {
@@ -70,14 +72,16 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
     if ((await select(warehouse, others, { ids }, SIGNS_OF_LIFE)).length > 0) await forget();
     // What is said by nobody is empty in the rows: it is nobody's.
     const named = subjects.filter(({ value }) => value !== '');
-    await insertBlock(warehouse, 'erasing', 'subjects', named);
+    // Not by a statement, whose text may be kept.
+    await insertRows(warehouse, 'erasing', named, NOTED);
     for (const [kind, column] of Object.entries(COLUMN_OF)) {
       const limit = kind === 'person' ? '' : 'AND least(timestamp, received_at) <= until';
-      await runLong(`INSERT INTO erasing (site_id, erasure_id, kind, value, until)
-        SELECT DISTINCT site_id, erasure_id, 'event', toString(event_hash), until FROM event_rows
+      const theirs = `SELECT DISTINCT site_id, erasure_id, 'event', toString(event_hash), until FROM event_rows
         GLOBAL INNER JOIN (SELECT site_id, value AS ${column}, erasure_id, until FROM erasing WHERE kind = '${kind}') AS subjects
         USING (site_id, ${column})
-        WHERE (site_id, ${column}) GLOBAL IN (SELECT site_id, value FROM erasing WHERE kind = '${kind}') ${limit}`);
+        WHERE (site_id, ${column}) GLOBAL IN (SELECT site_id, value FROM erasing WHERE kind = '${kind}') ${limit}`;
+      const query = `INSERT INTO erasing (site_id, erasure_id, kind, value, until) ${theirs}`;
+      await run(warehouse, query, {}, NOTED);
     }
   }
 
