@@ -60,6 +60,8 @@ const DISTINCT_IDS_MAX = 1_000;
 /** What is found of a person may lead to more; each round looks one step further. */
 const ROUNDS_MAX = 5;
 
+/** Of the properties of a page of events: whoever sends events makes them as large as a request may be. */
+const PAGE_BYTES_MAX = 16 * 1024 ** 2;
 /** Who asks of links shares the reading of all of the topic with who asks meanwhile; so many may wait, for so long. */
 const READERS_MAX = 100;
 const READ_MS_MAX = 600_000;
@@ -158,18 +160,25 @@ export function createPersonData({ session, registry, redis, warehouse, identity
         );
         return { tables, distinctIds: ids.map(({ distinct_id }) => distinct_id) };
       }),
-    /** A page of their events, as the view `events` shows them. */
+    /** A page of their events, as the view `events` shows them: of `limit` at the most, and of no more than control may hold. */
     events: (siteId: string, subject: PersonSubject, after: string | null, limit: number): Promise<EventsPage> =>
       failing(async () => {
         const [, atMs = '0', id = ''] = /^(\d+):(.*)$/s.exec(after ?? '') ?? [];
-        const events = await ask<Record<string, unknown> & { event_id: string; at: string }>(
-          `SELECT * EXCEPT (property_texts), toString(toUnixTimestamp64Milli(timestamp)) AS at FROM events
-           WHERE ${IS_THEIRS} AND (toUnixTimestamp64Milli(timestamp), event_id) > ({at:Int64}, {id:String})
-           ORDER BY toUnixTimestamp64Milli(timestamp), event_id LIMIT {limit:UInt32}`,
-          { ...parametersOf(siteId, subject), at: after === null ? '-1' : atMs, id, limit },
+        const page = <Row>(columns: string, most: number): Promise<Row[]> =>
+          ask<Row>(
+            `SELECT ${columns} FROM events
+             WHERE ${IS_THEIRS} AND (toUnixTimestamp64Milli(timestamp), event_id) > ({at:Int64}, {id:String})
+             ORDER BY toUnixTimestamp64Milli(timestamp), event_id LIMIT {limit:UInt32}`,
+            { ...parametersOf(siteId, subject), at: after === null ? '-1' : atMs, id, limit: most },
+          );
+        const sizes = await page<{ bytes: number }>('toUInt32(length(properties)) AS bytes', limit + 1);
+        const fitting = fittingOf(sizes.map(({ bytes }) => bytes));
+        const events = await page<Record<string, unknown> & { event_id: string; at: string }>(
+          '* EXCEPT (property_texts), toString(toUnixTimestamp64Milli(timestamp)) AS at',
+          Math.min(fitting, limit),
         );
         const last = events.at(-1);
-        const next = events.length < limit || last === undefined ? null : `${last.at}:${last.event_id}`;
+        const next = events.length === sizes.length || last === undefined ? null : `${last.at}:${last.event_id}`;
         return { events: events.map(({ at: _at, ...event }) => event), next };
       }),
     /** Every record of identity.links about any of these persons, by site. All of the topic is read. */
@@ -204,6 +213,16 @@ export function createPersonData({ session, registry, redis, warehouse, identity
     });
     return found.map(({ places }) => [...places.values()]);
   }
+}
+
+/** How many of the first go into a page; one does, however large. */
+function fittingOf(sizes: readonly number[]): number {
+  let bytes = 0;
+  for (const [at, size] of sizes.entries()) {
+    bytes += size;
+    if (bytes > PAGE_BYTES_MAX) return Math.max(1, at);
+  }
+  return sizes.length;
 }
 
 async function failing<T>(work: () => Promise<T>): Promise<T> {

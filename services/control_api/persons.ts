@@ -53,7 +53,12 @@ export const exportInput = closed({
     Type.String({ description: 'The `next` of the page before', pattern: '^[0-9]{1,15}:', maxLength: 1_000 }),
   ),
   limit: Type.Optional(
-    Type.Integer({ description: 'Events of one page', minimum: 1, maximum: EVENTS_MAX, default: EVENTS_MAX }),
+    Type.Integer({
+      description: 'Events of one page; large events make it shorter',
+      minimum: 1,
+      maximum: EVENTS_MAX,
+      default: EVENTS_MAX,
+    }),
   ),
 });
 export const EXPORT_EVENTS = EVENTS_MAX;

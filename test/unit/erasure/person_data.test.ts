@@ -3,6 +3,41 @@ import { createPersonData } from '#infra/persons/person_data.ts';
 
 type Parts = Parameters<typeof createPersonData>[0];
 
+/** Rows of a person with as many bytes each, as ClickHouse tells first their sizes, then them. */
+function stored(sizes: readonly number[]) {
+  const query = async (asked: { query: string; query_params: Record<string, unknown> }) => {
+    const after = asked.query_params['at'] === '-1' ? 0 : Number(asked.query_params['at']);
+    const rows = sizes.map((bytes, at) => ({ bytes, at: String(at + 1), event_id: `e${at + 1}` }));
+    const page = rows.slice(after, after + Number(asked.query_params['limit']));
+    const isOfSizes = asked.query.includes('AS bytes');
+    return {
+      json: async () => page.map(({ bytes, at, event_id }) => (isOfSizes ? { bytes } : { at, event_id })),
+    };
+  };
+  const { parts } = world();
+  return createPersonData({ ...parts, warehouse: { query } as unknown as Parts['warehouse'] });
+}
+
+const MIB = 1024 ** 2;
+
+test.for<[what: string, sizes: number[], limit: number, pages: string[]]>([
+  ['as many as are asked for', [1, 1, 1, 1, 1], 2, ['e1 e2', 'e3 e4', 'e5']],
+  ['all', [1, 1], 2, ['e1 e2']],
+  ['as many bytes as may be held', [10 * MIB, 6 * MIB, 1, 9 * MIB, 8 * MIB], 5_000, ['e1 e2', 'e3 e4', 'e5']],
+  ['one at least', [20 * MIB, 20 * MIB, 1], 5_000, ['e1', 'e2', 'e3']],
+  ['none', [], 5_000, ['']],
+])('a page of events of a person has %s', async ([, sizes, limit, pages]) => {
+  const data = stored(sizes);
+  const found: string[] = [];
+  let after: string | null = null;
+  do {
+    const page = await data.events('shop', { persons: ['p'], identifiers: [] }, after, limit);
+    found.push(page.events.map((event) => event['event_id']).join(' '));
+    after = page.next;
+  } while (after !== null);
+  expect(found).toEqual(pages);
+});
+
 /** Of nobody; how often all of the topic is read is counted. */
 function world() {
   const reads: (() => void)[] = [];
@@ -18,7 +53,7 @@ function world() {
     redis: { isCluster: false, defineCommand: () => undefined },
     ...{ warehouse: {}, identitySecret: Buffer.alloc(32) },
   } as unknown as Parts;
-  return { reads, data: createPersonData(parts) };
+  return { reads, parts, data: createPersonData(parts) };
 }
 
 test('whoever asks of links while all of them are read shares the next reading, and never the one that was begun before', async () => {
