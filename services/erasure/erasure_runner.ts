@@ -101,8 +101,8 @@ export async function runErasures(
   };
 }
 
-/** Carries on with what there is, until there is nothing more or another one leads. */
-async function carryOn(parts: ErasureParts, leads: () => boolean, rest: Rest): Promise<void> {
+/** Carries on with what there is, until there is nothing more or another one leads. Whoever dies in it has it called anew by the next. */
+export async function carryOn(parts: ErasureParts, leads: () => boolean, rest: Rest): Promise<void> {
   const { session, erasures, nowMs } = parts;
   const producer = await openFencedProducer(session.kafka, session.groupOf('erasure.run'));
   try {
