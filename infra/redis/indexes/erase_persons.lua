@@ -7,6 +7,8 @@ if not is_whole(KEYS[1]) then return 'lost' end
 local prefix, memory = KEYS[2], ARGV[3] == '1' and KEYS[3]
 local persons, nodes = cjson.decode(ARGV[1]), cjson.decode(ARGV[2])
 local erased = 0
+-- More would not fit Lua's stack.
+local MEMBERS_PER_CALL = 1000
 
 local function delete(...)
   erased = erased + redis.call('DEL', ...)
@@ -35,7 +37,9 @@ if #others > 0 then return { 'grown', others } end
 for _, node in ipairs(nodes) do
   local holder = redis.call('GET', prefix .. 'n:' .. node)
   if holder and is_theirs[holder] then delete(prefix .. 'n:' .. node, prefix .. 'h:' .. node) end
-  for _, person in ipairs(persons) do redis.call('SREM', prefix .. 'c:' .. node, person) end
+  for from = 1, #persons, MEMBERS_PER_CALL do
+    redis.call('SREM', prefix .. 'c:' .. node, unpack(persons, from, math.min(from + MEMBERS_PER_CALL - 1, #persons)))
+  end
 end
 for leader, _ in pairs(leaders) do delete(prefix .. 'm:' .. leader, prefix .. 'i:' .. leader, prefix .. 'x:' .. leader) end
 for _, person in ipairs(persons) do

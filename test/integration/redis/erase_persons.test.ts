@@ -46,3 +46,20 @@ test('nothing of erased persons is left, what others have stays, and who has bec
   expect(await eraser.holdersOf(site, ['others'])).toEqual([other]);
   expect(await eraser.erase(site, [laptop, phone], ['theirs'])).toEqual({ ok: true, keys: 0 });
 });
+
+test('who was refused somewhere is taken out there, and a person of much data costs no command for each pair of theirs', async () => {
+  const store = createIdentityStore(redis());
+  await beginIncarnation(store.epoch);
+  const eraser = createPersonIndexEraser(redis());
+  const site = randomUUID();
+  const persons = Array.from({ length: 2_500 }, (_, at) => basePersonId(site, `id-${at}`));
+  const nodes = Array.from({ length: 1_000 }, (_, at) => `node-${at}`);
+  const refused = `${identityKeys(onCluster()).personsOf(site)}c:${nodes[7]}`;
+  await redis().sadd(refused, ...persons, 'another');
+  const removals = async (): Promise<number> =>
+    Number(/cmdstat_srem:calls=(\d+)/.exec(await redis().info('commandstats'))?.[1] ?? 0);
+  const before = await removals();
+  await eraser.erase(site, persons, nodes);
+  expect(await redis().smembers(refused)).toEqual(['another']);
+  expect((await removals()) - before).toBeLessThan(10_000);
+});
