@@ -1,6 +1,7 @@
 // Where data of a person is, and all that is known to be theirs, across merges.
 
 import { SIGNS_OF_LIFE, select, type Warehouse } from '#infra/clickhouse/client.ts';
+import { createFairGate } from '#infra/concurrency/gates.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';
 import { readTopic } from '#infra/kafka/read_topic.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
@@ -60,6 +61,9 @@ const DISTINCT_IDS_MAX = 1_000;
 /** What is found of a person may lead to more; each round looks one step further. */
 const ROUNDS_MAX = 5;
 
+/** Each question reads columns of all rows of a site: so many at once, of all sites and of one, and so many of one that wait. */
+const QUESTIONS = { atOnce: 8, groupAtOnce: 4, waitingMax: 100 };
+const NEVER = new AbortController().signal;
 /** Of the properties of a page of events: whoever sends events makes them as large as a request may be. */
 const PAGE_BYTES_MAX = 16 * 1024 ** 2;
 /** Who asks of links shares the reading of all of the topic with who asks meanwhile; so many may wait, for so long. */
@@ -90,8 +94,15 @@ export function createPersonData({ session, registry, redis, warehouse, identity
       deadlineExceeded: () => new PersonDataError('person not read: others are read'),
     },
   );
-  const ask = <Row>(query: string, parameters: Record<string, unknown>): Promise<Row[]> =>
-    select<Row>(warehouse, query, parameters, SIGNS_OF_LIFE);
+  const gate = createFairGate(QUESTIONS);
+  async function ask<Row>(query: string, parameters: { site: string } & Record<string, unknown>): Promise<Row[]> {
+    const leave = await gate.enter(parameters.site, NEVER);
+    try {
+      return await select<Row>(warehouse, query, parameters, SIGNS_OF_LIFE);
+    } finally {
+      leave();
+    }
+  }
 
   /** Who is one with them, and who holds their identifiers. */
   async function groupOf(siteId: string, subject: PersonSubject): Promise<PersonSubject> {

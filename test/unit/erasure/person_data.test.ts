@@ -69,3 +69,22 @@ test('whoever asks of links while all of them are read shares the next reading, 
   expect(await Promise.all(others)).toEqual(others.map(() => []));
   expect(reads).toHaveLength(2);
 });
+
+test('of all who ask of persons some ask ClickHouse at once, and where very many wait the rest is refused', async () => {
+  const answering = Promise.withResolvers<void>();
+  let asking = 0;
+  const query = async () => {
+    asking++;
+    await answering.promise;
+    return { json: async () => [] };
+  };
+  const { parts } = world();
+  const data = createPersonData({ ...parts, warehouse: { query } as unknown as Parts['warehouse'] });
+  const ofSite = (site: string) => data.events(site, { persons: ['p'], identifiers: [] }, null, 1);
+  const asked = Array.from({ length: 105 }, () => ofSite('loud'));
+  const quiet = ofSite('quiet');
+  await expect(asked.pop()).rejects.toMatchObject({ code: 'person_data_unavailable' });
+  expect(asking).toBe(5);
+  answering.resolve();
+  await Promise.all([quiet, ...asked]);
+});
