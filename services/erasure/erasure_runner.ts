@@ -121,7 +121,8 @@ export async function carryOn(parts: ErasureParts, leads: () => boolean, rest: R
     const batch = nextBatch(now.values(), nowMs() < rest.untilMs);
     const [first] = batch;
     if (first === undefined || !leads()) return;
-    await save(log, batch);
+    const added = batch.filter((one) => now.get(one.erasure_id) !== one);
+    if (added.length > 0) await save(log, added);
     await carryOut(parts, log, first.batch, leads, rest);
   } finally {
     await producer.close();
