@@ -63,7 +63,6 @@ function outcomeOf(name: string, paths: string[]): Outcome {
 
 /** Each template with where it goes; `__name__` stands for the destination's name. */
 const TEMPLATES = [
-  ['settings.ts.txt', 'pipelines/delivery/destinations/__name__/settings.ts'],
   ['map.ts.txt', 'pipelines/delivery/destinations/__name__/map.ts'],
   ['adapter.ts.txt', 'pipelines/delivery/destinations/__name__/adapter.ts'],
   ['subject.ts.txt', 'test/contract/delivery/destinations/__name__.ts'],

@@ -75,7 +75,6 @@ describe('cases of a platform that takes one event a request', () => {
 describe('the scaffold', () => {
   it('touches nothing but the folder, the cases, the registry and the docs', () => {
     expect(paths.map((path) => path.replaceAll(NAME, 'NAME'))).toEqual([
-      'pipelines/delivery/destinations/NAME/settings.ts',
       'pipelines/delivery/destinations/NAME/map.ts',
       'pipelines/delivery/destinations/NAME/adapter.ts',
       'test/contract/delivery/destinations/NAME.ts',

@@ -7,8 +7,7 @@ import type {
   Verdict,
 } from '#pipelines/delivery/contract.ts';
 import { addressOf, classifyAnswer, DELIVERED, joined, postJson } from '#pipelines/delivery/platform_http.ts';
-import { mapEvent } from './map.ts';
-import { GA4_SCHEMA, type Ga4Settings, REGION_URLS } from './settings.ts';
+import { GA4_SCHEMA, type Ga4Settings, mapEvent, REGION_URLS } from './map.ts';
 
 /** How far back the Measurement Protocol dates events. */
 const AGE_MAX_MS = 72 * 3_600_000;

@@ -1,13 +1,60 @@
+import { type Static, Type } from 'typebox';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { commerceOf, happenedAtMs, type Item } from '#pipelines/delivery/event_fields.ts';
 import { everyHash, type GoogleName, googleNames, plainPlace } from '#pipelines/delivery/matching.ts';
-import { listOrNull, present, presentOrNull } from '#pipelines/delivery/platform_http.ts';
+import { baseUrlField, listOrNull, present, presentOrNull } from '#pipelines/delivery/platform_http.ts';
+import { choiceField, eventNamesField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 import { isRestricted, type PrivacyChoices } from '#pipelines/events/consent.ts';
 import { firstText, type Properties, pageParameter } from '#pipelines/events/vocabulary.ts';
 import { countryCode } from '#pipelines/privacy/countries.ts';
 import type { ActionSource, Event, EventEntry } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
-import type { GoogleSettings } from './settings.ts';
+
+export const DEFAULT_BASE_URL = 'https://datamanager.googleapis.com';
+export const DEFAULT_TOKEN_URL = 'https://oauth2.googleapis.com/token';
+
+const ACCOUNT = '^\\d{3}-?\\d{3}-?\\d{4}$';
+
+export const GOOGLE_SCHEMA = Type.Object({
+  customer_id: textField({
+    title: 'Google Ads account',
+    description: 'The customer id of the account that has the conversion actions.',
+    pattern: ACCOUNT,
+  }),
+  login_customer_id: Type.Optional(
+    textField({
+      title: 'Manager account',
+      description: 'Where the service account has its access through a manager account.',
+      pattern: ACCOUNT,
+    }),
+  ),
+  event_names: eventNamesField(
+    'Conversion actions',
+    'Ids of the conversion actions that events count for; an event without one is skipped.',
+    'purchase=123456789',
+    '\\d{1,20}',
+  ),
+  service_account_key: secretField({
+    title: 'Service account key',
+    description: 'The whole JSON key file of a service account that may use the Data Manager API.',
+  }),
+  consent: choiceField(['unset', 'granted', 'denied'], {
+    title: 'Consent',
+    description:
+      'What is declared for advertising where an event says nothing itself; with denied only events that say granted are sent.',
+    default: 'unset',
+  }),
+  token_url: textField({
+    title: 'Token address',
+    called: true,
+    description: 'Of the OAuth 2 token service; changed only for a gateway of your own.',
+    pattern: '^https?://[^\\s?#]+$',
+    default: DEFAULT_TOKEN_URL,
+  }),
+  base_url: baseUrlField(DEFAULT_BASE_URL),
+});
+
+export type GoogleSettings = Static<typeof GOOGLE_SCHEMA>;
 
 /** Google's word for where an event happened; it has none for e-mail and back-office jobs. */
 const EVENT_SOURCES: Record<ActionSource, string> = {

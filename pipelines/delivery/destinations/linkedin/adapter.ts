@@ -18,8 +18,7 @@ import {
   retry,
 } from '#pipelines/delivery/platform_http.ts';
 import { firstNumber, isRecord } from '#pipelines/events/vocabulary.ts';
-import { mapEvent } from './map.ts';
-import { DEFAULT_BASE_URL, SCHEMA, type Settings } from './settings.ts';
+import { DEFAULT_BASE_URL, mapEvent, SCHEMA, type Settings } from './map.ts';
 
 const DAY_MS = 86_400_000;
 const AGE_MAX_MS = 90 * DAY_MS;

@@ -21,8 +21,7 @@ import {
 } from '#pipelines/delivery/platform_http.ts';
 import { isRecord } from '#pipelines/events/vocabulary.ts';
 import type { Event } from '#schemas/event.ts';
-import { mapEvent } from './map.ts';
-import { DEFAULT_BASE_URL, META_SCHEMA, type MetaSettings } from './settings.ts';
+import { DEFAULT_BASE_URL, META_SCHEMA, type MetaSettings, mapEvent } from './map.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { commerceOf, dedupId, happenedAtS, type Item } from '#pipelines/delivery/event_fields.ts';
 import {
@@ -7,7 +8,8 @@ import {
   hashedPlace,
   isKnownByDevice,
 } from '#pipelines/delivery/matching.ts';
-import { listOrNull, present, presentOrNull } from '#pipelines/delivery/platform_http.ts';
+import { baseUrlField, listOrNull, present, presentOrNull } from '#pipelines/delivery/platform_http.ts';
+import { eventNamesField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 import type { PrivacyChoices } from '#pipelines/events/consent.ts';
 import {
   type CanonicalName,
@@ -17,7 +19,26 @@ import {
   textOrParameter,
 } from '#pipelines/events/vocabulary.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
-import type { PinterestSettings } from './settings.ts';
+
+export const DEFAULT_BASE_URL = 'https://api.pinterest.com';
+
+export const PINTEREST_SCHEMA = Type.Object({
+  ad_account_id: textField({
+    title: 'Ad account id',
+    description: 'Digits only; shown in Ads Manager.',
+    pattern: '^\\d{5,20}$',
+  }),
+  access_token: secretField({
+    title: 'Conversion access token',
+    description: 'Made in Ads Manager under Conversions.',
+  }),
+  event_names: Type.Optional(
+    eventNamesField('Event names', "Pinterest's names for events of yours.", 'quiz_done=lead', '[a-z][a-z_]{1,40}'),
+  ),
+  base_url: baseUrlField(DEFAULT_BASE_URL),
+});
+
+export type PinterestSettings = Static<typeof PINTEREST_SCHEMA>;
 
 /** Pinterest's names; any other act is its `custom`. */
 const STANDARD_EVENTS: Partial<Record<CanonicalName, string>> = {

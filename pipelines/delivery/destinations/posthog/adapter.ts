@@ -8,8 +8,7 @@ import type {
 } from '#pipelines/delivery/contract.ts';
 import { addressOf, classifyAnswer, joined, postJson, throttle } from '#pipelines/delivery/platform_http.ts';
 import { isRecord } from '#pipelines/events/vocabulary.ts';
-import { mapEvent } from './map.ts';
-import { CLOUD_URLS, POSTHOG_SCHEMA, type PosthogSettings } from './settings.ts';
+import { CLOUD_URLS, mapEvent, POSTHOG_SCHEMA, type PosthogSettings } from './map.ts';
 
 function request(pieces: readonly SerializedEvent[], context: RequestContext<PosthogSettings>): HttpRequest {
   const { api_key, base_url } = context.settings;

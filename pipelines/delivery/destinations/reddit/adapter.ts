@@ -20,8 +20,7 @@ import {
   throttle,
 } from '#pipelines/delivery/platform_http.ts';
 import { isRecord } from '#pipelines/events/vocabulary.ts';
-import { mapEvent } from './map.ts';
-import { DEFAULT_BASE_URL, REDDIT_SCHEMA, type RedditSettings } from './settings.ts';
+import { DEFAULT_BASE_URL, mapEvent, REDDIT_SCHEMA, type RedditSettings } from './map.ts';
 
 const DAY_MS = 86_400_000;
 const AGE_MAX_MS = 7 * DAY_MS;

@@ -1,7 +1,9 @@
+import { type Static, Type } from 'typebox';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
 import { commerceOf, dedupId, happenedAtMs, type Item } from '#pipelines/delivery/event_fields.ts';
 import { clientAddress, clientUserAgent, isKnownByDevice, sha256Hex } from '#pipelines/delivery/matching.ts';
-import { cutText, listOrNull, present } from '#pipelines/delivery/platform_http.ts';
+import { baseUrlField, cutText, listOrNull, present } from '#pipelines/delivery/platform_http.ts';
+import { choiceField, eventNamesField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 import { isRestricted, type PrivacyChoices } from '#pipelines/events/consent.ts';
 import {
   type CanonicalName,
@@ -12,7 +14,31 @@ import {
 } from '#pipelines/events/vocabulary.ts';
 import { countryCode } from '#pipelines/privacy/countries.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
-import type { RedditSettings } from './settings.ts';
+
+export const DEFAULT_BASE_URL = 'https://ads-api.reddit.com';
+
+export const REDDIT_SCHEMA = Type.Object({
+  pixel_id: textField({
+    title: 'Pixel id',
+    description: 'As in a2_abcdefgh or t2_abcdefgh; shown in Events Manager.',
+    pattern: '^[A-Za-z0-9_]{4,40}$',
+  }),
+  access_token: secretField({
+    title: 'Conversion access token',
+    description: 'Made in Events Manager under Conversions API.',
+  }),
+  limited_data_use: choiceField(['no', 'yes'], {
+    title: 'Limited data use',
+    description: 'What is declared where an event says nothing itself.',
+    default: 'no',
+  }),
+  event_names: Type.Optional(
+    eventNamesField('Event names', "Reddit's standard names for events of yours; any other goes as a custom event."),
+  ),
+  base_url: baseUrlField(DEFAULT_BASE_URL),
+});
+
+export type RedditSettings = Static<typeof REDDIT_SCHEMA>;
 
 /** Reddit's tracking types; any other act is a custom event under the name it was given. */
 const TRACKING_TYPES: Partial<Record<CanonicalName, string>> = {

@@ -17,8 +17,7 @@ import {
   split,
 } from '#pipelines/delivery/platform_http.ts';
 import { isRecord } from '#pipelines/events/vocabulary.ts';
-import { mapEvent } from './map.ts';
-import { DEFAULT_BASE_URL, SNAPCHAT_SCHEMA, type SnapchatSettings } from './settings.ts';
+import { DEFAULT_BASE_URL, mapEvent, SNAPCHAT_SCHEMA, type SnapchatSettings } from './map.ts';
 
 const DAY_MS = 86_400_000;
 const AGE_MAX_MS = 37 * DAY_MS;

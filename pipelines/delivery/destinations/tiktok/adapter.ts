@@ -21,8 +21,7 @@ import {
   throttle,
 } from '#pipelines/delivery/platform_http.ts';
 import { isRecord } from '#pipelines/events/vocabulary.ts';
-import { ageMaxMs, mapEvent, sourceOfGroup } from './map.ts';
-import { DEFAULT_BASE_URL, TIKTOK_SCHEMA, type TiktokSettings } from './settings.ts';
+import { ageMaxMs, DEFAULT_BASE_URL, mapEvent, sourceOfGroup, TIKTOK_SCHEMA, type TiktokSettings } from './map.ts';
 
 const PATH = '/open_api/v1.3/event/track/';
 /** Room for the longest source, its id and a test event code. */

@@ -18,8 +18,7 @@ import {
   split,
   throttle,
 } from '#pipelines/delivery/platform_http.ts';
-import { mapEvent, messageId, sign } from './map.ts';
-import { WEBHOOK_SCHEMA, type WebhookSettings } from './settings.ts';
+import { mapEvent, messageId, sign, WEBHOOK_SCHEMA, type WebhookSettings } from './map.ts';
 
 /** Standard Webhooks advises payloads below 20 kB; lists are cut there, and a larger single event still goes. */
 const BODY_BYTES_ADVISED = 20_000;
