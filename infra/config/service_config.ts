@@ -2,8 +2,7 @@ import { type StaticDecode, type TProperties, Type } from 'typebox';
 import { isClickhouseAddress } from '#infra/clickhouse/address.ts';
 import { parseFailpoint } from '#infra/failpoint.ts';
 import { readRedisAddress } from '#infra/redis/address.ts';
-import { type IdentitySettings, openIdentityKey } from '#infra/secrets/identity_key.ts';
-import { parseKeyRing } from '#infra/secrets/seal.ts';
+import { type IdentitySettings, openIdentityKey, parseKeyRing } from '#infra/secrets/seal.ts';
 import {
   choice,
   type Environment,

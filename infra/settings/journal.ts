@@ -8,12 +8,14 @@ import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import {
   createSettingsView,
+  erasedSiteRecords,
   JournalError,
   type Planned,
   type SettingRecord,
   type SettingsJournal,
   type SettingsView,
 } from '#pipelines/settings/journal.ts';
+import type { Erasure } from '#schemas/records.ts';
 import type { Setting } from '#schemas/setting.ts';
 import { followRecords } from './follow_settings.ts';
 
@@ -144,4 +146,55 @@ function loggedEntry(setting: Setting | null): Record<string, unknown> {
 function asJournalError(error: unknown): unknown {
   if (!(error instanceof Error) || !error.name.startsWith('KafkaJS')) return error;
   return new JournalError('site.config could not be written', { cause: error });
+}
+
+interface ErasedSitesOptions {
+  journal: SettingsJournal;
+  /** By their ids, kept current. */
+  erasures: ReadonlyMap<string, Erasure>;
+  logger: Logger;
+  nowMs(): number;
+}
+
+/** Removes the settings of a site that is erased. @throws JournalError */
+export async function removeErasedSite(journal: SettingsJournal, erasure: Erasure, nowMs: number): Promise<void> {
+  const { site_id, asked_by } = erasure;
+  await journal.change((view) => ({ records: erasedSiteRecords(view, site_id, asked_by, nowMs), result: null }));
+}
+
+/** Looks again and again whether a site is there still whose erasure has begun. The function that is answered ends it. */
+export function watchErasedSites(
+  { journal, erasures, logger, nowMs }: ErasedSitesOptions,
+  everyMs: number,
+  fatal: (error: unknown) => void,
+): () => Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+  let running: Promise<void> = Promise.resolve();
+
+  async function removeAll(): Promise<void> {
+    for (const erasure of erasures.values()) {
+      const isThere = journal.view().table.site(erasure.site_id) !== undefined;
+      if (!erasure.site || erasure.phase !== 'suppressing' || !isThere) continue;
+      try {
+        await removeErasedSite(journal, erasure, nowMs());
+      } catch (error) {
+        if (!(error instanceof JournalError)) throw error;
+        logger.warn({ err: error, site: erasure.site_id }, 'settings of an erased site could not be removed yet');
+      }
+    }
+  }
+  const run = (): void => {
+    running = removeAll()
+      .catch(fatal)
+      .then(() => {
+        if (!isStopped) timer = setTimeout(run, everyMs).unref();
+      });
+  };
+  run();
+  return async () => {
+    isStopped = true;
+    clearTimeout(timer);
+    await running;
+  };
 }

@@ -84,3 +84,36 @@ export function afterCall(
 export function givenUp(notice: ErasureNotice, reason: string): ErasureNotice {
   return { ...notice, state: 'given_up', sealed: null, reason };
 }
+
+const ADVERTISING = 'It deletes no single events: remove the person from audiences that you uploaded there.';
+
+/** What is to be done by hand at a destination, by its kind, as nothing that was sent is called back. */
+const TO_DO: Readonly<Record<string, string>> = {
+  ga4: 'Delete the user in the User explorer, or by the User Deletion API.',
+  google: ADVERTISING,
+  linkedin: ADVERTISING,
+  meta: ADVERTISING,
+  pinterest: ADVERTISING,
+  posthog: 'Delete the person together with their events, there.',
+  reddit: ADVERTISING,
+  snapchat: ADVERTISING,
+  tiktok: ADVERTISING,
+  webhook: 'Delete what your own system has kept of the webhooks.',
+};
+
+export const toDoAt = (destination: string): string => TO_DO[destination] ?? 'Delete what it has of the person.';
+
+interface NoticeState {
+  state: 'by_hand' | 'pending' | 'told' | 'given_up';
+  reason: string;
+  /** By hand. */
+  to_do: string;
+}
+
+/** What became of telling a destination, for people. */
+export function noticeSentence({ state, reason, to_do }: NoticeState): string {
+  const because = reason === '' ? '' : ` (${reason})`;
+  if (state === 'told') return 'Notified by person.erased';
+  if (state === 'pending') return `Notification by person.erased is pending${because}`;
+  return state === 'given_up' ? `Notification failed${because}. ${to_do}` : to_do;
+}

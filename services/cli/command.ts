@@ -2,7 +2,7 @@
 
 import { Option } from 'commander';
 import type { CommandLineConfig } from '#infra/config/local_config.ts';
-import type { IdentitySettings } from '#infra/secrets/identity_key.ts';
+import type { IdentitySettings } from '#infra/secrets/seal.ts';
 import { type ControlClient, pathOf, type Query } from '#services/control_api/client.ts';
 import type { Meta } from '#services/control_api/fields.ts';
 import { renderList, renderTable, renderTime } from '#services/stage/terminal.ts';

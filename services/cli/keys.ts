@@ -1,5 +1,6 @@
 // Commands of keys, by which sites send events.
 
+import { rotateIdentitySecret } from '#infra/secrets/seal.ts';
 import { hashKey, isKeyFormat, shownPrefix } from '#pipelines/settings/callers.ts';
 import { canonicalAllowedOrigin } from '#pipelines/settings/domains.ts';
 import { type ControlClient, pathOf } from '#services/control_api/client.ts';
@@ -141,3 +142,18 @@ async function findKey(client: ControlClient, text: string): Promise<KeyItem> {
   // Whatever was typed may be a key: no more of it is shown than lists show.
   return known(shown[0], 'key', shownPrefix(text));
 }
+
+export const identityCommands: Commands = {
+  'identity rotate': {
+    summary: 'Make a new IDENTITY_SECRET for the same identity key, and show it once: nobody becomes another person',
+    async run(_args, { identity, randomBytes }) {
+      if (identity === null) throw new UsageError('identity_secret_missing', 'IDENTITY_SECRET is not set');
+      const rotated = rotateIdentitySecret(identity, randomBytes);
+      if (rotated === null)
+        throw new UsageError('identity_key_wrong', 'IDENTITY_KEY does not open with IDENTITY_SECRET');
+      const variables = { IDENTITY_SECRET: rotated.secret, IDENTITY_KEY: rotated.key };
+      const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+      return { text: lines.join('\n'), json: variables };
+    },
+  },
+};

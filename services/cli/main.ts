@@ -12,9 +12,8 @@ import {
 } from '#services/control_api/client.ts';
 import { oneLine } from '#services/stage/terminal.ts';
 import { type Context, UsageError } from './command.ts';
-import { controlAddress, localFolder, readLocalFile, readReadyFile } from './control_address.ts';
 import type { Section } from './doctor/doctor.ts';
-import { readDisks } from './local_disks.ts';
+import { controlAddress, localFolder, readDisks, readLocalFile, readReadyFile } from './local_folder.ts';
 import { objectIn } from './read.ts';
 import { type CliPorts, runCli } from './run_cli.ts';
 import type { StatusPorts } from './status/status.ts';

@@ -1,4 +1,6 @@
 // Commands of access to what is known of persons, and of its erasure.
+
+import { noticeSentence } from '#pipelines/erasure/notices.ts';
 import { pathOf } from '#services/control_api/client.ts';
 import type { ErasureItem, PersonExport, PersonFound } from '#services/control_api/persons.ts';
 import { renderNumber, renderTable, renderTime } from '#services/stage/terminal.ts';
@@ -179,15 +181,11 @@ function shownErasure(erasure: ErasureItem): Outcome {
   ];
   const rows = [
     ...erased.map(({ place, count }) => [place, `${renderNumber(count)} erased`]),
-    ...left.map(({ place, until }) => [place, until === null ? 'goes by itself' : `gone by ${renderTime(until)}`]),
-    ...destinations.map(({ name, to_do, state, reason }) => [`at ${name}`, toldOf(state, reason, to_do)]),
+    ...left.map(({ place, until }) => [
+      place,
+      until === null ? 'expires by itself' : `expires by ${renderTime(until)}`,
+    ]),
+    ...destinations.map((one) => [`at ${one.name}`, noticeSentence(one)]),
   ];
   return done([...lines, '', renderTable(['WHERE', 'WHAT'], rows, '')], erasure);
-}
-
-function toldOf(state: ErasureItem['destinations'][number]['state'], reason: string, toDo: string): string {
-  const because = reason === '' ? '' : ` (${reason})`;
-  if (state === 'told') return 'told by person.erased';
-  if (state === 'pending') return `is being told by person.erased${because}`;
-  return state === 'given_up' ? `could not be told${because}. ${toDo}` : toDo;
 }

@@ -17,10 +17,9 @@ import {
 import { definitionCommands } from './definitions.ts';
 import { destinationCommands } from './destinations.ts';
 import { doctorReport, type Section } from './doctor/doctor.ts';
-import { exportCommands } from './export/export_commands.ts';
-import { identityCommands } from './identity.ts';
+import { exportCommands } from './export.ts';
 import { importCommands } from './import/import_commands.ts';
-import { keyCommands } from './keys.ts';
+import { identityCommands, keyCommands } from './keys.ts';
 import { accessCommands } from './persons.ts';
 import { personCommands, queryCommands } from './query.ts';
 import { deadCommands, replayCommands } from './redelivery.ts';

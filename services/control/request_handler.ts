@@ -7,7 +7,7 @@ import type { RequestErrors } from '#infra/http/request_errors.ts';
 import type { KeyUseView } from '#infra/redis/edge_reports.ts';
 import type { MonthUseView } from '#infra/redis/quota/quota.ts';
 import { SESSION_MS_MAX } from '#infra/redis/sessions.ts';
-import { removeErasedSite } from '#infra/settings/erased_sites.ts';
+import { removeErasedSite } from '#infra/settings/journal.ts';
 import { withoutByteOrderMark } from '#pipelines/intake/json_text.ts';
 import { wideNetworkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { may, type Place, type Principal } from '#pipelines/settings/access.ts';

@@ -24,9 +24,8 @@ import {
 import { isNoticeDue } from '#pipelines/erasure/notices.ts';
 import { type PersonSubject, sizeOf, together } from '#pipelines/erasure/subject.ts';
 import { CLOCK_DIFFERENCE_MS } from '#pipelines/erasure/suppression.ts';
-import type { Erasure } from '#schemas/records.ts';
-import { isOfNode } from '#schemas/records.ts';
-import { joinLeaderElection } from '#services/stage/leader_election.ts';
+import { type Erasure, isOfNode } from '#schemas/records.ts';
+import { joinLeaderElection } from '#services/stage/stage.ts';
 import {
   areDeleted,
   drain,

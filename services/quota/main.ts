@@ -1,22 +1,25 @@
 import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import { type QuotaConfig, quotaConfig } from '#infra/config/service_config.ts';
 import { consume } from '#infra/kafka/consumer/consume.ts';
-import { FETCH_BYTES_MIN } from '#infra/kafka/consumer/consumption.ts';
-import { committedOffset } from '#infra/kafka/offsets.ts';
+import { type Consumption, FETCH_BYTES_MIN } from '#infra/kafka/consumer/consumption.ts';
+import { committedOffset, topicOffsets } from '#infra/kafka/offsets.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import { createMonthUseView, createQuotaStore } from '#infra/redis/quota/quota.ts';
 import { createCodec } from '#infra/registry/codec.ts';
+import { openMonths } from '#pipelines/quota/month.ts';
+import { type AccountMonth, createLostLeases, type QuotaStore } from '#pipelines/quota/settle.ts';
 import { nearAllowance } from '#pipelines/quota/usage.ts';
+import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { DeadLetter, QuotaCounts, QuotaUsage } from '#schemas/records.ts';
-import { openProducer, openRedis, openSettings } from '#services/stage/runtime.ts';
+import { openProducer, openRedis, openSettings, type Runtime } from '#services/stage/runtime.ts';
 import { consumerOptions, runStage } from '#services/stage/stage.ts';
-import { openPartitions } from './partitions.ts';
-import { createQuotaMetrics, createSettlement } from './settlement.ts';
-import { startUsageUpkeep } from './usage_upkeep.ts';
+import { openPartitions, type Partitions } from './partitions.ts';
+import { createQuotaMetrics, createSettlement, type QuotaMetrics } from './settlement.ts';
 
 /** Nothing waits for a settlement: what an edge reserved counts against the month until it is settled. */
 const LINGER_MS = 1_000;
 const FETCH_WAIT_MS = 500;
+const CHECK_MS = 1_000;
 
 /**
  * Reads `quota.counts`, settles each batch in Redis, then writes usage to `quota.usage` and each record that cannot be read to
@@ -64,3 +67,63 @@ runStage<QuotaConfig>('quota', quotaConfig, async (runtime, config) => {
   await startUsageUpkeep(runtime, store, table, partitions, consumption, metrics);
   return consumption;
 });
+
+/**
+ * Looks every second, until the process stops, for counters that Redis lost, which it restores from quota.usage, and for
+ * leases of dead edges, whose reservations it releases. Resolves when it has looked once: until the counters are there edges do
+ * not know of each other's reservations.
+ */
+async function startUsageUpkeep(
+  { session, logger, onStop }: Runtime,
+  store: QuotaStore,
+  settings: Pick<SettingsTable, 'accounts'>,
+  partitions: Pick<Partitions, 'check'>,
+  consumption: Pick<Consumption, 'assigned'>,
+  metrics: QuotaMetrics,
+): Promise<void> {
+  /** The months in which something may be held. */
+  const months = (): AccountMonth[] =>
+    settings
+      .accounts()
+      .flatMap(({ account_id }) => openMonths(Date.now()).map((month) => ({ accountId: account_id, month })));
+  const releaseLost = createLostLeases({
+    expiredLeases: () => store.expiredLeases(),
+    async rawEnds() {
+      const ends = await topicOffsets(session.admin, TOPICS.raw);
+      return new Map(
+        ends.map(({ partition, low, high }) => [partition, Number(high) > Number(low) ? Number(high) : 0]),
+      );
+    },
+    settled: async () =>
+      new Map([...(await store.checkpoints())].map(([partition, checkpoint]) => [partition, checkpoint.nextOffset])),
+    async releaseUnused(lease) {
+      const events = await store.releaseUnused(months(), lease);
+      await store.forgetLease(lease);
+      metrics.released('never_arrived', events);
+      logger.info({ lease, events }, 'released reservations of an expired edge lease');
+    },
+  });
+  let turn: Promise<void> = Promise.resolve();
+  let isStopped = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function look(): Promise<void> {
+    try {
+      await partitions.check(consumption.assigned().map(({ partition }) => partition));
+      await releaseLost();
+    } catch (error) {
+      logger.warn({ err: error }, 'counter maintenance failed, retrying');
+    }
+    if (isStopped) return;
+    timer = setTimeout(() => {
+      turn = look();
+    }, CHECK_MS);
+  }
+  turn = look();
+  await turn;
+  onStop(async () => {
+    isStopped = true;
+    clearTimeout(timer);
+    await turn;
+  });
+}

@@ -6,8 +6,8 @@ import { type FollowedReplays, followReplays } from '#infra/redelivery/replay_to
 import { createCodec } from '#infra/registry/codec.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
 import type { DeliveryJobRecord } from '#schemas/records.ts';
-import { joinLeaderElection } from '#services/stage/leader_election.ts';
 import { openSettings, openSuppressionList, type Runtime, runProcess } from '#services/stage/runtime.ts';
+import { joinLeaderElection } from '#services/stage/stage.ts';
 import { createReplayRunner } from './replay_runner.ts';
 import type { ReplayContext } from './replay_source.ts';
 

@@ -3,6 +3,8 @@ import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import type { Environment } from '#infra/config/environment.ts';
 import type { ProcessConfig } from '#infra/config/service_config.ts';
 import { StageFailedError } from '#infra/errors.ts';
+import type { KafkaSession } from '#infra/kafka/client.ts';
+import { consume } from '#infra/kafka/consumer/consume.ts';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
 import { LAG_INTERVAL_MS, watchLag } from '#infra/kafka/consumer/lag_watch.ts';
 import { nameOf } from '#infra/kafka/consumer/partition_state.ts';
@@ -58,4 +60,35 @@ export function consumerOptions({ stage, session, metrics, logger, fatal }: Runt
     onSearch: metrics.searching,
     onFatal: fatal,
   };
+}
+
+/** Whether this process leads. */
+export interface LeaderElection {
+  isLeader(): boolean;
+  stop(): Promise<void>;
+}
+
+/**
+ * Joins those that may lead, as members of a group. It gives the one partition of a topic to one of them, and that one leads.
+ * What an earlier leader has under way must be fenced when it is taken up, so that it need not know it lost.
+ *
+ * @param group Behind the installation's prefix.
+ * @param topic Of one partition. Its records are not read here.
+ */
+export async function joinLeaderElection(
+  { session, logger, fatal }: Pick<Runtime, 'logger' | 'fatal'> & { session: KafkaSession },
+  group: string,
+  topic: string,
+): Promise<LeaderElection> {
+  const consumption = await consume({
+    kafka: session.kafka,
+    groupId: session.groupOf(group),
+    topics: [topic],
+    sessionTimeoutMs: session.config.sessionTimeoutMs,
+    concurrency: 1,
+    handlers: { acquire: async () => null, process: async () => undefined },
+    logger,
+    onFatal: fatal,
+  });
+  return { isLeader: () => consumption.assigned().length > 0, stop: () => consumption.stop() };
 }

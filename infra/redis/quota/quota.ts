@@ -10,8 +10,8 @@ import {
   type Settlement,
 } from '#pipelines/quota/settle.ts';
 import { asked, createScript } from '../client.ts';
-import { readMasters } from '../cluster_masters.ts';
 import type { Redis } from '../connection.ts';
+import { readMasters } from '../indexes/index_epoch.ts';
 import { CHECKPOINTS_KEY, GENERATIONS_KEY, LEASES_KEY, MASTERS_KEY, MONTH_TTL_S, quotaKey } from './admission.ts';
 
 /** Months of accounts that Redis is asked about at once: it answers so many within the time that one command may take. */

@@ -1,6 +1,6 @@
 // What is to be said of a ClickHouse, of what it says of itself.
 import type { ClickhouseFacts } from '#infra/clickhouse/inspect.ts';
-import { type CheckResult, clockCheck, failure, listed, OPERATIONS, ok, unread, warning } from './check.ts';
+import { type CheckResult, clockCheck, failure, listed, OPERATIONS, ok, unread, warning } from './doctor.ts';
 
 /** That of our tests. */
 const TESTED = '26.7';
@@ -61,7 +61,7 @@ function settingsChecks(settings: ClickhouseFacts['settings']): CheckResult[] {
         ]
       : []),
   ];
-  return found.length === 0 ? [ok(check, 'settings of the user leave inserts as they are')] : found;
+  return found.length === 0 ? [ok(check, 'no setting of the user changes inserts')] : found;
 }
 
 function migrationsCheck(migrations: ClickhouseFacts['migrations']): CheckResult {

@@ -1,7 +1,64 @@
 // `svc doctor`: looks at each part, whatever the others do, and says of each thing whether it is as it should be.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CliResult } from '../command.ts';
-import { type CheckResult, type CheckState, failure, OPERATIONS } from './check.ts';
+import { fillOf, inGib } from '../local_folder.ts';
+
+/** failure: events are lost or stand, now or with the next fault; warning: it is not as it should be, or could not be looked at. */
+type CheckState = 'ok' | 'warning' | 'failure';
+
+export interface CheckResult {
+  /** What was looked at, as `redis.persistence`; stable, for programs. */
+  check: string;
+  state: CheckState;
+  says: string;
+  /** What to do; empty where all is well. */
+  todo: string;
+}
+
+export const OPERATIONS = 'docs/operations.md';
+
+export const ok = (check: string, says: string): CheckResult => ({ check, state: 'ok', says, todo: '' });
+export const warning = (check: string, says: string, todo: string): CheckResult => ({
+  ...{ check, state: 'warning', says, todo },
+});
+export const failure = (check: string, says: string, todo: string): CheckResult => ({
+  ...{ check, state: 'failure', says, todo },
+});
+
+/** What this user, or this login, may not read. */
+export const unread = (check: string, what: string, todo: string): CheckResult =>
+  warning(check, `this login may not read ${what}`, todo);
+
+const LISTED_MAX = 4;
+
+export function listed(names: readonly string[]): string {
+  const more = names.length - LISTED_MAX;
+  return more > 0 ? `${names.slice(0, LISTED_MAX).join(', ')} and ${more} more` : names.join(', ');
+}
+
+/** How full a disk is. */
+export function diskCheck(check: string, name: string, freeBytes: number, totalBytes: number): CheckResult {
+  const says = `${name}: ${inGib(freeBytes)} free, ${Math.floor((100 * freeBytes) / totalBytes)} %`;
+  const todo = `free space before it is full: ${OPERATIONS}#disks-and-parts`;
+  const fill = fillOf({ freeBytes, totalBytes });
+  if (fill === 'free') return ok(check, says);
+  return fill === 'full' ? failure(check, says, todo) : warning(check, says, todo);
+}
+
+const CLOCK_MS_WARNING = 5_000;
+const CLOCK_MS_MAX = 5 * 60_000;
+
+/** How the clock of this host stands to another, whose answers tell the time to `withinMs`. */
+export function clockCheck(check: string, other: string, aheadMs: number, withinMs = 0): CheckResult {
+  const offMs = Math.max(0, Math.abs(aheadMs) - withinMs);
+  const says =
+    offMs === 0 || offMs < CLOCK_MS_WARNING
+      ? `the clocks of this host and of ${other} agree`
+      : `the clock of this host is ${Math.round(offMs / 1_000)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of ${other}`;
+  const todo = `run NTP on both: ${OPERATIONS}#clocks`;
+  if (offMs < CLOCK_MS_WARNING) return ok(check, says);
+  return offMs > CLOCK_MS_MAX ? failure(check, says, todo) : warning(check, says, todo);
+}
 
 /** Something that is looked at by itself. */
 export interface Section {

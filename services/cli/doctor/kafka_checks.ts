@@ -1,7 +1,8 @@
-// What is to be said of a Kafka cluster, of what it says of itself.
+// What is to be said of a Kafka cluster and of a schema registry, of what they say of themselves.
 import type { KafkaFacts, TopicFacts } from '#infra/kafka/inspect.ts';
 import type { TopicDeclaration } from '#infra/kafka/topics.ts';
-import { type CheckResult, diskCheck, failure, listed, OPERATIONS, ok, unread, warning } from './check.ts';
+import { type RegistryFacts, SUBJECT_COMPATIBILITY } from '#infra/registry/schema_registry.ts';
+import { type CheckResult, clockCheck, diskCheck, failure, listed, OPERATIONS, ok, unread, warning } from './doctor.ts';
 
 export interface ExpectedTopics {
   declared: readonly TopicDeclaration[];
@@ -88,12 +89,12 @@ function copiesCheck(topics: Topics, { brokers }: KafkaFacts, { copies }: Expect
   const few = topics.filter(([, one]) => one.copies === fewest).map(([name]) => name);
   const todo = 'three brokers and KAFKA_REPLICATION_FACTOR=3 before provisioning; else kafka-reassign-partitions.sh';
   if (fewest < Math.min(copies, brokers.length)) {
-    return failure(check, `${listed(few)} have ${fewest} copies, KAFKA_REPLICATION_FACTOR is ${copies}`, todo);
+    return failure(check, `${listed(few)} have ${fewest} replicas, KAFKA_REPLICATION_FACTOR is ${copies}`, todo);
   }
-  if (fewest >= 3) return ok(check, `each record has ${fewest} copies`);
+  if (fewest >= 3) return ok(check, `each record has ${fewest} replicas`);
   return warning(
     check,
-    `records have ${fewest} ${fewest === 1 ? 'copy' : 'copies'}: what is accepted is lost with a disk`,
+    `records have ${fewest} ${fewest === 1 ? 'replica' : 'replicas'}: accepted events are lost with a disk`,
     todo,
   );
 }
@@ -108,16 +109,20 @@ function inSyncCheck(topics: Topics, { brokers }: KafkaFacts): CheckResult {
   const namesOf = (some: typeof known): string => listed(some.map(({ name }) => name));
   const stuck = known.filter(({ copies, minimum }) => minimum > copies);
   if (stuck.length > 0) {
-    return failure(check, `${namesOf(stuck)}: min.insync.replicas is above the copies, nothing can be written`, ALTER);
+    return failure(check, `${namesOf(stuck)}: min.insync.replicas exceeds the replicas: nothing can be written`, ALTER);
   }
   const single = known.filter(({ copies, minimum }) => copies >= 3 && minimum < 2);
   if (single.length > 0) {
-    const says = `${namesOf(single)}: min.insync.replicas is 1, so that what one broker alone holds is acknowledged`;
+    const says = `${namesOf(single)}: min.insync.replicas is 1: records that a single broker holds are acknowledged`;
     return failure(check, says, 'set min.insync.replicas=2 on the topics');
   }
   const tight = known.filter(({ copies, minimum }) => copies > 1 && minimum === copies);
   if (tight.length > 0) {
-    return warning(check, `${namesOf(tight)}: with one broker away nothing can be written`, 'have more copies, or 2');
+    return warning(
+      check,
+      `${namesOf(tight)}: nothing can be written while one broker is down`,
+      'have more copies, or 2',
+    );
   }
   return ok(
     check,
@@ -134,7 +139,7 @@ function healthCheck(topics: Topics): CheckResult {
   if (behind.length === 0) return ok(check, 'all copies are in step');
   return warning(
     check,
-    `copies are behind: ${listed(behind)}`,
+    `replicas are out of sync: ${listed(behind)}`,
     'look at the brokers that are down or slow, at their disks',
   );
 }
@@ -143,8 +148,8 @@ function electionCheck(topics: Topics): CheckResult {
   const check = 'kafka.unclean_leader_election';
   const unclean = topics.filter(([, { settings }]) => settings['unclean.leader.election.enable'] === 'true');
   return unclean.length === 0
-    ? ok(check, 'a copy that is behind does not become leader')
-    : failure(check, `a copy that is behind may become leader: ${listed(unclean.map(([name]) => name))}`, ALTER);
+    ? ok(check, 'out-of-sync replicas cannot become leader')
+    : failure(check, `out-of-sync replicas may become leader: ${listed(unclean.map(([name]) => name))}`, ALTER);
 }
 
 /** Of settings that topics are declared with: what loses events where it differs, and what only differs. */
@@ -177,7 +182,7 @@ function settingChecks(topics: Topics, { declared }: ExpectedTopics): CheckResul
     check(
       'max.message.bytes',
       'kafka.message_size',
-      'topics take records of 8 MiB',
+      'topics accept records of 8 MiB',
       (found, wanted) => Number(found) < Number(wanted),
     ),
     check(
@@ -204,7 +209,7 @@ function offsetsCheck(topics: Topics, { brokerSettings }: KafkaFacts): CheckResu
   const says = `offsets are kept for ${days(least * MINUTE_MS)} days, events for ${days(longestMs)}`;
   return least * MINUTE_MS >= longestMs + SEGMENT_MS
     ? ok(check, says)
-    : failure(check, `${says} and a segment of 7: a stage that was away for long begins anew`, todo);
+    : failure(check, `${says} and a segment of 7: a stage that was down for longer starts over`, todo);
 }
 
 const RECORD_BYTES = 8 * 1024 * 1024;
@@ -221,22 +226,22 @@ function brokerChecks({ brokers, brokerSettings }: KafkaFacts): CheckResult[] {
   const creates = valuesOf(brokerSettings, 'auto.create.topics.enable').includes('true');
   return [
     internal.length === 0
-      ? ok('kafka.internal_topics', 'offsets and transactions have copies as there are brokers')
+      ? ok('kafka.internal_topics', 'offsets and transactions are replicated across the brokers')
       : failure(
           'kafka.internal_topics',
-          `${internal.join(', ')}: fewer copies than brokers, one that dies takes them along`,
+          `${internal.join(', ')}: fewer replicas than brokers: lost with a single broker`,
           `have ${enough} (kafka-reassign-partitions.sh)`,
         ),
     lowest('replica.fetch.max.bytes') < RECORD_BYTES && brokers.length > 1
       ? warning('kafka.replica_fetch', 'replica.fetch.max.bytes is below 8 MiB', 'set 8388608 on the brokers')
-      : ok('kafka.replica_fetch', 'copies are fetched in pieces of 8 MiB'),
+      : ok('kafka.replica_fetch', 'replicas fetch up to 8 MiB at once'),
     creates
       ? warning(
           'kafka.auto_create',
-          'brokers create topics by themselves, with settings of their own',
+          'brokers auto-create topics, with default settings',
           'set auto.create.topics.enable=false',
         )
-      : ok('kafka.auto_create', 'brokers create no topics by themselves'),
+      : ok('kafka.auto_create', 'brokers do not auto-create topics'),
   ];
 }
 
@@ -246,7 +251,7 @@ const valuesOf = (settings: KafkaFacts['brokerSettings'], name: string): string[
 function aclCheck({ acls }: KafkaFacts): CheckResult {
   const check = 'kafka.acls';
   const todo = `give each process its rights: ${OPERATIONS}#rights-of-the-processes`;
-  if (acls === 'off') return warning(check, 'the brokers know no rights: whoever reaches them may do everything', todo);
+  if (acls === 'off') return warning(check, 'the brokers have no authorizer: any client may do anything', todo);
   if (acls === 'refused')
     return unread(check, 'rights at the brokers', 'grant Describe on the cluster to look at them');
   const lacking = [...acls].filter(([, count]) => count > 0).map(([user, count]) => `${user} (${count})`);
@@ -254,4 +259,35 @@ function aclCheck({ acls }: KafkaFacts): CheckResult {
   return acls.size === 0
     ? warning(check, 'no process has a user of its own', todo)
     : ok(check, `${acls.size} users have the rights of their processes`);
+}
+
+const WANTED: string = SUBJECT_COMPATIBILITY;
+/** An answer tells the time to the second, as it was when the answer was begun. */
+const SECOND_MS = 2_000;
+
+export function registryChecks({ subjects, missing, aheadMs }: RegistryFacts): CheckResult[] {
+  const of = (wanted: (level: string | null) => boolean): string[] =>
+    [...subjects].flatMap(([topic, level]) => (wanted(level) ? [topic] : []));
+  const free = of((level) => level === 'NONE');
+  const others = of((level) => level !== WANTED && level !== 'NONE');
+  return [
+    ok('registry.reachable', 'the registry answers'),
+    ...(aheadMs === null ? [] : [clockCheck('registry.clock', 'the registry', aheadMs, SECOND_MS)]),
+    missing.length === 0
+      ? ok('registry.schemas', `the schemas of ${subjects.size} topics are registered`)
+      : failure(
+          'registry.schemas',
+          `schemas are not registered: ${listed(missing)}`,
+          'run node services/provision/main.ts',
+        ),
+    free.length > 0
+      ? failure('registry.compatibility', `compatibility is NONE: ${listed(free)}`, `set ${WANTED} for these subjects`)
+      : others.length > 0
+        ? warning(
+            'registry.compatibility',
+            `compatibility is not ${WANTED}: ${listed(others)}`,
+            'set it, or provisioning refuses the next schema',
+          )
+        : ok('registry.compatibility', `subjects are ${WANTED}`),
+  ];
 }

@@ -17,16 +17,14 @@ import { createLogger } from '#infra/log/logger.ts';
 import { readRedisAddress } from '#infra/redis/address.ts';
 import { createRedis, nodesOf } from '#infra/redis/connection.ts';
 import { inspectRedis } from '#infra/redis/inspect.ts';
-import { inspectRegistry } from '#infra/registry/inspect.ts';
+import { inspectRegistry } from '#infra/registry/schema_registry.ts';
 import { processUsers } from '#infra/rights/process_rights.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import type { ObservedDisk } from '../status/findings.ts';
-import { type CheckResult, diskCheck, warning } from './check.ts';
+import type { ObservedDisk } from '../local_folder.ts';
 import { clickhouseChecks } from './clickhouse_checks.ts';
-import type { Section } from './doctor.ts';
-import { kafkaChecks } from './kafka_checks.ts';
+import { type CheckResult, diskCheck, type Section, warning } from './doctor.ts';
+import { kafkaChecks, registryChecks } from './kafka_checks.ts';
 import { redisChecks } from './redis_checks.ts';
-import { registryChecks } from './registry_checks.ts';
 import {
   certificateCheck,
   configurationChecks,

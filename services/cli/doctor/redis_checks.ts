@@ -1,6 +1,6 @@
 // What is to be said of a Redis, of what it says of itself.
 import type { RedisFacts } from '#infra/redis/inspect.ts';
-import { type CheckResult, clockCheck, failure, OPERATIONS, ok, warning } from './check.ts';
+import { type CheckResult, clockCheck, failure, OPERATIONS, ok, warning } from './doctor.ts';
 
 const VERSION_MIN = 6.2;
 const VERSION_WANTED = 7;
@@ -32,7 +32,7 @@ export function redisChecks(
       ? failure(
           'redis.evicted',
           `Redis has evicted ${text('evicted_keys')} keys: duplicates may have passed`,
-          `FLUSHALL after setting noeviction, so that all is made again: ${REBUILT}`,
+          `FLUSHALL after setting noeviction, so that everything is rebuilt: ${REBUILT}`,
         )
       : ok('redis.evicted', 'Redis has evicted nothing'),
     ...memoryChecks(count('used_memory'), count('maxmemory'), count('total_system_memory')),
@@ -70,7 +70,7 @@ function policyCheck(policy: string): CheckResult {
     ? ok('redis.maxmemory_policy', 'Redis evicts no keys')
     : failure(
         'redis.maxmemory_policy',
-        `maxmemory-policy is ${policy}: keys vanish, dedup and identity do not start`,
+        `maxmemory-policy is ${policy}: keys are evicted, dedup and identity do not start`,
         'set noeviction',
       );
 }

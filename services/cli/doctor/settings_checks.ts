@@ -1,6 +1,6 @@
 // What is to be said of the environment: what is set wrong, and secrets that are none. Values are never part of it.
 import type { CertificateFacts } from '#infra/certificates.ts';
-import { type CheckResult, failure, OPERATIONS, ok, warning } from './check.ts';
+import { type CheckResult, failure, OPERATIONS, ok, warning } from './doctor.ts';
 
 const CONFIGURATION = 'docs/configuration.md';
 
@@ -43,11 +43,11 @@ export function loginChecks(logins: readonly Login[]): CheckResult[] {
           ? ok(login, `${who} no password, and leads to this machine`)
           : warning(
               login,
-              `${who} no password: whoever reaches ${part} reads everything`,
+              `${who} no password: anyone who reaches ${part} can read everything`,
               `${OPERATIONS}#changing-passwords`,
             )
         : GUESSED.test(password)
-          ? failure(login, `${who} a password that is guessed first`, `${OPERATIONS}#changing-passwords`)
+          ? failure(login, `${who} a password that is easily guessed`, `${OPERATIONS}#changing-passwords`)
           : password.length < PASSWORD_CHARACTERS_MIN
             ? warning(
                 login,
@@ -56,10 +56,10 @@ export function loginChecks(logins: readonly Login[]): CheckResult[] {
               )
             : ok(login, `${who} a password`),
       isEncrypted || isHere
-        ? ok(line, isEncrypted ? `the line to ${part} is encrypted` : `${part} is on this machine`)
+        ? ok(line, isEncrypted ? `the connection to ${part} is encrypted` : `${part} is on this machine`)
         : warning(
             line,
-            `the line to ${part} is not encrypted${password === null ? '' : ', and the password goes over it'}`,
+            `the connection to ${part} is not encrypted${password === null ? '' : ', password included'}`,
             `use TLS, unless the network is yours alone: ${CONFIGURATION}`,
           ),
     ];
@@ -79,7 +79,7 @@ export function secretChecks(secrets: ReadonlyMap<string, readonly string[]>): C
     return weak
       ? failure(
           check,
-          `${variable} was not drawn at random`,
+          `${variable} is not random`,
           `openssl rand -base64 32 makes one: ${OPERATIONS}#changing-the-sealing-keys`,
         )
       : ok(check, `${variable} looks like a secret`);
@@ -97,7 +97,7 @@ export function certificateCheck(
 ): CheckResult {
   const days = Math.floor((validToMs - nowMs) / DAY_MS);
   const todo = 'renew it; processes read their CA file when they start';
-  if (validToMs <= nowMs) return failure(whose, `the certificate ended ${-days} days ago`, todo);
+  if (validToMs <= nowMs) return failure(whose, `the certificate expired ${-days} days ago`, todo);
   if (untrusted !== null)
     return failure(
       whose,
@@ -105,8 +105,8 @@ export function certificateCheck(
       `set its authority (KAFKA_TLS_CA_FILE, NODE_EXTRA_CA_CERTS): ${CONFIGURATION}`,
     );
   return days < DAYS_LEFT
-    ? warning(whose, `the certificate ends in ${days} days`, todo)
-    : ok(whose, `the certificate is good for ${days} days`);
+    ? warning(whose, `the certificate expires in ${days} days`, todo)
+    : ok(whose, `the certificate is valid for ${days} days`);
 }
 
 const NODE_MIN = 24;

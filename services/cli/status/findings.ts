@@ -1,9 +1,11 @@
 // What is wrong with an installation, of what was read of it: worst first, in words, with what to do.
+
 import { isRetryTopic } from '#pipelines/delivery/retry_topics.ts';
 import type { HealthItem } from '#services/control_api/destinations.ts';
 import type { StageItem } from '#services/control_api/operations.ts';
 import type { AccountItem } from '#services/control_api/sites.ts';
 import { renderNumber } from '#services/stage/terminal.ts';
+import { fillOf, inGib, type ObservedDisk } from '../local_folder.ts';
 import { objectIn } from '../read.ts';
 import { type ReadMetric, readMetrics } from './metrics_text.ts';
 
@@ -40,12 +42,6 @@ interface ObservedPart {
   diedMs: readonly number[];
   /** The trouble that its log tells of the last time. */
   said: string | null;
-}
-
-export interface ObservedDisk {
-  path: string;
-  freeBytes: number;
-  totalBytes: number;
 }
 
 /** Everything that was read. A list of the control service is null where it could not be had. */
@@ -153,18 +149,15 @@ const CHECKS: readonly ((context: Context) => Finding[])[] = [
   tokenFindings,
 ];
 
-const GIB = 1024 ** 3;
-
 function diskFindings({ observed: { disks } }: Context): Finding[] {
-  return disks.flatMap(({ path, freeBytes, totalBytes }): Finding[] => {
-    const share = freeBytes / totalBytes;
-    if (share >= 0.1 || freeBytes >= 20 * GIB) return [];
-    const isFull = share < 0.01 || freeBytes < Math.min(GIB / 2, totalBytes / 20);
-    const free = `${(freeBytes / GIB).toFixed(1)} GiB`;
+  return disks.flatMap((disk): Finding[] => {
+    const fill = fillOf(disk);
+    if (fill === 'free') return [];
+    const isFull = fill === 'full';
     return [
       {
         severity: isFull ? 'critical' : 'warning',
-        what: `The disk of ${path} is ${isFull ? 'full' : 'nearly full'}: ${free} left; Kafka, Redis and ClickHouse stop on a full one`,
+        what: `The disk of ${disk.path} is ${isFull ? 'full' : 'nearly full'}: ${inGib(disk.freeBytes)} left; Kafka, Redis and ClickHouse stop on a full one`,
         sinceMs: null,
         todo: `free space, then everything goes on by itself: ${OPERATIONS}#disks-and-parts`,
       },

@@ -2,8 +2,8 @@
 
 import type { Static } from 'typebox';
 import { DEAD_LETTER_DAYS, EVENT_RECORD_DAYS, TOPICS } from '#infra/kafka/topics.ts';
-import { toDoAt } from '#pipelines/erasure/destinations.ts';
 import { RECEIPT_DAYS, SUPPRESSED_DAYS } from '#pipelines/erasure/erasure.ts';
+import { toDoAt } from '#pipelines/erasure/notices.ts';
 import type { PersonSubject, TypedSubject } from '#pipelines/erasure/subject.ts';
 import { problem } from '#pipelines/settings/problems.ts';
 import { randomBase62 } from '#pipelines/settings/secrets.ts';

@@ -13,10 +13,9 @@ import {
 } from './clickhouse/users.ts';
 import { whileLocked } from './folder_lock.ts';
 import { ensureJava, type JavaProgram } from './java.ts';
-import { installKafka, type KafkaNode, planKafka } from './kafka.ts';
+import { installKafka, installRegistry, type KafkaNode, planKafka, planRegistry } from './kafka.ts';
 import { choosePorts, LocalPart, type PartName, type PartPlan } from './part.ts';
 import { installRedis, planRedis } from './redis.ts';
-import { installRegistry, planRegistry } from './registry.ts';
 
 export type { LocalPart, PartName } from './part.ts';
 

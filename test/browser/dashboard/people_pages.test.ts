@@ -86,7 +86,7 @@ test('a person is found, exported and erased by keyboard, and the receipt is sho
   await page.getByRole('button', { name: 'Erase for good' }).focus();
   await page.keyboard.press('Enter');
   await page.getByText('7 erased').waitFor();
-  await page.getByText('Told by person.erased').waitFor();
+  await page.getByText('Notified by person.erased').waitFor();
   expect(await axeViolations(page)).toEqual([]);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
   expect(api.requests.filter((one) => one.endsWith('/persons/erase'))).toHaveLength(1);

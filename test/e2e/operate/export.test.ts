@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { EXPORT_COLUMNS, type ExportPlan, exportEvents } from '#services/cli/export/export_events.ts';
+import { EXPORT_COLUMNS, type ExportPlan, exportEvents } from '#services/cli/export.ts';
 import { type ControlClient, createControlClient, httpTransport } from '#services/control_api/client.ts';
 import { runCommand } from '#test/harness/command.ts';
 import { newEvent, postEvents, type SentEvent } from '#test/harness/ingest.ts';

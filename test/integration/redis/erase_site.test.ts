@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createSiteKeyEraser } from '#infra/redis/indexes/erase_site.ts';
+import { createSiteKeyEraser } from '#infra/redis/indexes/erase_persons.ts';
 import { identityKeys } from '#infra/redis/indexes/identity_keys.ts';
 import { onCluster, useRedis } from '#test/harness/redis.ts';
 

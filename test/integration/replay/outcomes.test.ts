@@ -3,7 +3,7 @@ import { insertBlock } from '#infra/clickhouse/client.ts';
 import { queryLedger } from '#infra/clickhouse/delivery_ledger.ts';
 import type { AttemptItem, HealthItem } from '#services/control_api/destinations.ts';
 import type { DeadLetterDetails, DeadLetterItem } from '#services/control_api/redelivery.ts';
-import { knownOf } from '#services/redelivery/select_events.ts';
+import { knownOf } from '#services/redelivery/run_replay.ts';
 import { NOW_MS } from '#test/unit/control/harness.ts';
 import { shownDeadLetter } from '#test/unit/control/memory_letters.ts';
 import { useQueryWorld } from '../query/query_world.ts';

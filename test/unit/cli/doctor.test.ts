@@ -4,13 +4,11 @@ import type { ClickhouseFacts, ServerFacts } from '#infra/clickhouse/inspect.ts'
 import type { KafkaFacts, TopicFacts } from '#infra/kafka/inspect.ts';
 import { declareTopics } from '#infra/kafka/topics.ts';
 import type { RedisFacts } from '#infra/redis/inspect.ts';
-import { type CheckResult, clockCheck, diskCheck } from '#services/cli/doctor/check.ts';
 import { clickhouseChecks } from '#services/cli/doctor/clickhouse_checks.ts';
-import { doctorReport } from '#services/cli/doctor/doctor.ts';
-import { kafkaChecks } from '#services/cli/doctor/kafka_checks.ts';
+import { type CheckResult, clockCheck, diskCheck, doctorReport } from '#services/cli/doctor/doctor.ts';
+import { kafkaChecks, registryChecks } from '#services/cli/doctor/kafka_checks.ts';
 import { doctorSections } from '#services/cli/doctor/open_doctor.ts';
 import { redisChecks } from '#services/cli/doctor/redis_checks.ts';
-import { registryChecks } from '#services/cli/doctor/registry_checks.ts';
 import {
   certificateCheck,
   configurationChecks,
@@ -417,6 +415,8 @@ test.each<[string, CheckResult[], string[]]>([
   ],
   ['a disk', [diskCheck('host.disk', '/data', 30 * 1024 ** 3, 1_000 * 1024 ** 3)], []],
   ['a disk that fills up', [diskCheck('host.disk', '/data', 8 * 1024 ** 3, 100 * 1024 ** 3)], ['warning host.disk']],
+  ['a large disk of which little is free', [diskCheck('host.disk', '/data', 25 * 1024 ** 3, 1_000 * 1024 ** 3)], []],
+  ['a full disk', [diskCheck('host.disk', '/data', 0.4 * 1024 ** 3, 20 * 1024 ** 3)], ['failure host.disk']],
   ['a clock behind', [clockCheck('redis.clock', 'Redis', -6_000)], ['warning redis.clock']],
 ])('of %s', (_, checks, said) => {
   expect(bad(checks)).toEqual(said);
@@ -499,7 +499,7 @@ describe('doctor', () => {
       'SECRETS_KEYS must be',
       'KAFKA_SASL_USERNAME is not set',
       'REDIS_URL has a password of less than 12 characters',
-      'the line to redis is not encrypted, and the password goes over it',
+      'the connection to redis is not encrypted, password included',
       'CLICKHOUSE_URL is not set: that part was not looked at',
     ]) {
       expect(stdout).toContain(said);

@@ -1,4 +1,4 @@
-import type { IdentitySettings } from '#infra/secrets/identity_key.ts';
+import type { IdentitySettings } from '#infra/secrets/seal.ts';
 import type { SettingRecord } from '#pipelines/settings/journal.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { CliResult } from '#services/cli/command.ts';

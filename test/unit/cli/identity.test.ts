@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openIdentityKey } from '#infra/secrets/identity_key.ts';
+import { openIdentityKey } from '#infra/secrets/seal.ts';
 import { expectDone, installedShop } from './harness.ts';
 
 const KEY = Buffer.alloc(32, 1);

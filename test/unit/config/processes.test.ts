@@ -7,7 +7,7 @@ import { edgeConfig } from '#infra/config/edge_config.ts';
 import { ConfigError, type Environment } from '#infra/config/environment.ts';
 import { partsConfig, provisionConfig, quotaConfig, replayConfig } from '#infra/config/service_config.ts';
 import { dedupConfig, deliveryConfig, identityConfig, warehouseConfig } from '#infra/config/stage_config.ts';
-import { rotateIdentitySecret } from '#infra/secrets/identity_key.ts';
+import { rotateIdentitySecret } from '#infra/secrets/seal.ts';
 import { ROLES } from '#pipelines/settings/access.ts';
 import { readStartConfig } from '#services/local/start/config.ts';
 import { childEnvironment } from '#test/harness/environment.ts';

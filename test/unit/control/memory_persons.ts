@@ -1,4 +1,4 @@
-import type { ErasureRequest } from '#infra/persons/erasure_requests.ts';
+import type { ErasureRequest } from '#infra/persons/erasure_topic.ts';
 import type { EventsPage, FoundLink, FoundRows } from '#infra/persons/person_data.ts';
 import { newErasure, newSiteErasure } from '#pipelines/erasure/erasure.ts';
 import { readSubject } from '#pipelines/erasure/subject.ts';

@@ -1,12 +1,15 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import {
   deadLetterAlerts,
   deliveryAlerts,
   quotaAlerts,
   tagAlerts,
-} from '#services/dashboard/src/pages/overview/alerts.ts';
+} from '#services/dashboard/src/pages/overview/alerts_panel.tsx';
 import { healthOf, tagOf } from '#test/browser/dashboard/harness/concern_answers.ts';
+
+// The router reads it as soon as it is imported.
+vi.hoisted(() => vi.stubGlobal('location', new URL('http://localhost/dashboard/')));
 
 /** A third of November is over. */
 const NOW_MS = Date.UTC(2026, 10, 11);

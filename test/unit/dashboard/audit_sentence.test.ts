@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { AuditItem } from '#services/control_api/audit.ts';
-import { auditSentence } from '#services/dashboard/src/pages/audit/audit_sentence.ts';
+import { auditSentence } from '#services/dashboard/src/pages/audit/audit_log.tsx';
+
+// The router reads it as soon as it is imported.
+vi.hoisted(() => vi.stubGlobal('location', new URL('http://localhost/dashboard/')));
 
 const HASH = 'a'.repeat(64);
 

@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { moved } from '#services/dashboard/src/format.ts';
-import { readFunnel, withoutMisplaced } from '#services/dashboard/src/pages/funnels/funnel_draft.ts';
+import { readFunnel, withoutMisplaced } from '#services/dashboard/src/pages/funnels/funnel_view.tsx';
+
+// The router reads it as soon as it is imported.
+vi.hoisted(() => vi.stubGlobal('location', new URL('http://localhost/dashboard/')));
 
 test('an address that asks nothing asks for the usual funnel, and one that anybody wrote for what of it can be shown', () => {
   expect(readFunnel(undefined).steps.map(({ events }) => events)).toEqual([

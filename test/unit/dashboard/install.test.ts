@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import {
   askedFrom,
@@ -6,7 +6,10 @@ import {
   cameSince,
   likelyOrigins,
   pageOf,
-} from '#services/dashboard/src/pages/install/snippet.ts';
+} from '#services/dashboard/src/pages/install/install_page.tsx';
+
+// The router reads it as soon as it is imported.
+vi.hoisted(() => vi.stubGlobal('location', new URL('http://localhost/dashboard/')));
 
 const event = (received_at: number, properties: Record<string, unknown> = {}): Listing['events'][number] =>
   ({ event: 'page_view', received_at, properties }) as Listing['events'][number];

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { DeadLetterItem, ResendAnswer } from '#services/control_api/redelivery.ts';
 import {
   DEAD_LETTER_FILTERS,
@@ -7,7 +7,10 @@ import {
   resentSentence,
   stateOf,
 } from '#services/dashboard/src/pages/dead_letters/dead_letter_groups.ts';
-import { openBySite } from '#services/dashboard/src/pages/operations/stages.ts';
+import { openBySite } from '#services/dashboard/src/pages/operations/operations_page.tsx';
+
+// The router reads it as soon as it is imported.
+vi.hoisted(() => vi.stubGlobal('location', new URL('http://localhost/dashboard/')));
 
 const deadLetterOf = (change: Partial<DeadLetterItem>): DeadLetterItem =>
   ({

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { PERSON_CONDITIONS_MAX } from '#pipelines/analytics/filters.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import {
@@ -12,8 +12,11 @@ import {
   sourceName,
   viewsQuestion,
 } from '#services/dashboard/src/pages/overview/overview_questions.ts';
-import { readTrends } from '#services/dashboard/src/pages/trends/trends_draft.ts';
+import { readTrends } from '#services/dashboard/src/pages/trends/trends_view.tsx';
 import type { Period } from '#services/dashboard/src/period.ts';
+
+// The router reads it as soon as it is imported.
+vi.hoisted(() => vi.stubGlobal('location', new URL('http://localhost/dashboard/')));
 
 const answer = (counts: Record<string, number>) => ({
   values: Object.entries(counts).map(([value, events]) => ({ value, events, persons: 1, sum: 0 })),

@@ -1,14 +1,17 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { CALL_PROBLEMS } from '#pipelines/intake/compat/mapped_call.ts';
 import { REJECTIONS } from '#pipelines/intake/rejections.ts';
-import { needsEvents, rejectionAlerts } from '#services/dashboard/src/pages/overview/alerts.ts';
+import { needsEvents, rejectionAlerts } from '#services/dashboard/src/pages/overview/alerts_panel.tsx';
 import {
   keptPart,
   REASON_TEXTS,
   reasonText,
   rejectionChart,
-} from '#services/dashboard/src/pages/rejected_events/rejection_reasons.ts';
+} from '#services/dashboard/src/pages/rejected_events/rejected_events_page.tsx';
 import { EDGE_ERRORS } from '#services/edge/errors.ts';
+
+// The router reads it as soon as it is imported.
+vi.hoisted(() => vi.stubGlobal('location', new URL('http://localhost/dashboard/')));
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

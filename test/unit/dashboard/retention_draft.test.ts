@@ -1,11 +1,14 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import {
   laterStart,
   overall,
   readRetention,
   shownCohorts,
-} from '#services/dashboard/src/pages/retention/retention_draft.ts';
+} from '#services/dashboard/src/pages/retention/retention_view.tsx';
 import { dayStart } from '#services/dashboard/src/period.ts';
+
+// The router reads it as soon as it is imported.
+vi.hoisted(() => vi.stubGlobal('location', new URL('http://localhost/dashboard/')));
 
 const ZONE = 'Europe/Brussels';
 const at = (year: number, month: number, day: number): number => dayStart(ZONE, year, month - 1, day);

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
 import type { EngageView } from '#services/control_api/engage.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
@@ -10,11 +10,14 @@ import {
   withLine,
 } from '#services/dashboard/src/pages/definitions/definition_form.ts';
 import { questionWords, readObject } from '#services/dashboard/src/pages/engage/engage_item.ts';
-import { edgeOrigin, isBrowserKey, snippet, usualEdge } from '#services/dashboard/src/pages/install/snippet.ts';
-import { bodyOfKey } from '#services/dashboard/src/pages/keys/key_form.ts';
+import { edgeOrigin, isBrowserKey, snippet, usualEdge } from '#services/dashboard/src/pages/install/install_page.tsx';
+import { bodyOfKey } from '#services/dashboard/src/pages/keys/key_fields.tsx';
 import { tokenBody } from '#services/dashboard/src/pages/members/grants.ts';
 import { type ReplayDraft, replayBody } from '#services/dashboard/src/pages/replays/replay_sentences.ts';
 import { accountsWith, generalChange, generalDraft, siteIdOf } from '#services/dashboard/src/pages/site/site_form.ts';
+
+// The router reads it as soon as it is imported.
+vi.hoisted(() => vi.stubGlobal('location', new URL('http://localhost/dashboard/')));
 
 const DAY_MS = 86_400_000;
 

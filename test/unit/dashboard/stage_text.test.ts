@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest';
-import { stageState, waitText } from '#services/dashboard/src/pages/operations/stages.ts';
+import { expect, test, vi } from 'vitest';
+import { stageState, waitText } from '#services/dashboard/src/pages/operations/operations_page.tsx';
+
+// The router reads it as soon as it is imported.
+vi.hoisted(() => vi.stubGlobal('location', new URL('http://localhost/dashboard/')));
 
 test('a stage without consumers is not running, one with old records is behind', () => {
   const item = { stage: 'dedup', consumers: 2, lag: 0, waits_longer_than_ms: null, on_lanes: 0, rate: 3 };

@@ -1,11 +1,14 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import {
   readTrends,
   startsOf,
   trendLines,
   trendsQuestion,
   trendTable,
-} from '#services/dashboard/src/pages/trends/trends_draft.ts';
+} from '#services/dashboard/src/pages/trends/trends_view.tsx';
+
+// The router reads it as soon as it is imported.
+vi.hoisted(() => vi.stubGlobal('location', new URL('http://localhost/dashboard/')));
 
 const value = { column: 'value' } as const;
 const figures = (measured: number, values: number[]) => ({

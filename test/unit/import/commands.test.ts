@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { linesOf } from '#services/cli/export/export_events.ts';
+import { linesOf } from '#services/cli/export.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { installation } from '#test/unit/cli/harness.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { tellSystemd } from '#services/stage/systemd_watchdog.ts';
+import { tellSystemd } from '#services/stage/runtime.ts';
 
 const MINUTE_US = 60_000_000;
 

@@ -12,13 +12,13 @@ import { currentLocation } from '../../router.ts';
 import { Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
 import { submitHandler, TextField } from '../../ui/form_fields.tsx';
 import { Bars, FailureNote, Loading, Shown, Tabs } from '../../ui/panel.tsx';
+import * as engage from './engage_item.ts';
 import {
   DefinitionActions,
   type DefinitionFormProps,
   type DefinitionTabProps,
   type EngageDialogProps,
-} from './definition_actions.tsx';
-import * as engage from './engage_item.ts';
+} from './form/definition_form.tsx';
 
 export function EngageDialog(props: EngageDialogProps) {
   const { spec, item, onClose } = props;

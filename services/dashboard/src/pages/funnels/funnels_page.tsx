@@ -20,7 +20,7 @@ import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
 import { currentLocation } from '../../router.ts';
 import { Button, Icon, IconButton } from '../../ui/button.tsx';
 import { type DraftProps, Problem } from '../../ui/form_fields.tsx';
-import * as funnel from './funnel_draft.ts';
+import * as funnel from './funnel_view.tsx';
 import { FunnelView } from './funnel_view.tsx';
 
 export default function FunnelsPage({ params }: PageProps) {

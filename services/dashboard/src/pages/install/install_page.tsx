@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import type { Listing } from '#pipelines/analytics/event_lists.ts';
+import type { Listing, RecentEventsQuery } from '#pipelines/analytics/event_lists.ts';
+import { registrableDomain } from '#pipelines/settings/public_suffixes.ts';
 import type { DomainItem, Installation, IssuedKeyItem, KeyItem } from '#services/control_api/sites.ts';
 import { type ApiResult, ask, request } from '../../api/request.ts';
 import { useGet, useList, useQuery } from '../../api/use_answer.ts';
@@ -11,9 +12,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { ActionForm, TextField, useDraft } from '../../ui/form_fields.tsx';
 import { CopyButton, siteAddress } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
-import { OriginsField } from '../keys/key_fields.tsx';
-import { originLines } from '../keys/key_form.ts';
-import * as tag from './snippet.ts';
+import { OriginsField, originLines } from '../keys/key_fields.tsx';
 
 export default function InstallPage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
@@ -21,20 +20,15 @@ export default function InstallPage({ params }: PageProps) {
   const [ownEdge, setOwnEdge] = useState<string | null>(null);
   const domains = useList<DomainItem>('/v1/admin/domains', { site_id: siteId });
   const installation = useGet<Installation>('/v1/admin/installation');
-  const edgeText = ownEdge ?? tag.usualEdge(domains.value?.items ?? [], installation.value?.edge_url ?? null);
-  const edge = tag.edgeOrigin(edgeText);
-  const hasKey = tag.isBrowserKey(key.trim());
-  const line = edge === null ? null : tag.snippet(edge, hasKey ? key.trim() : tag.KEY_PLACEHOLDER);
+  const edgeText = ownEdge ?? usualEdge(domains.value?.items ?? [], installation.value?.edge_url ?? null);
+  const edge = edgeOrigin(edgeText);
+  const hasKey = isBrowserKey(key.trim());
+  const line = edge === null ? null : snippet(edge, hasKey ? key.trim() : KEY_PLACEHOLDER);
   return (
     <ol class="stack steps">
       <li>
         <Panel title="1. A key for your pages">
-          <ChooseKey
-            siteId={siteId}
-            value={key}
-            origins={tag.likelyOrigins(domains.value?.items ?? [])}
-            onValue={setKey}
-          />
+          <ChooseKey siteId={siteId} value={key} origins={likelyOrigins(domains.value?.items ?? [])} onValue={setKey} />
         </Panel>
       </li>
       <li>
@@ -59,7 +53,7 @@ export default function InstallPage({ params }: PageProps) {
                 {!hasKey && (
                   <p class="note note-warn">
                     <span>
-                      <code>{tag.KEY_PLACEHOLDER}</code> is a placeholder: paste your key above.
+                      <code>{KEY_PLACEHOLDER}</code> is a placeholder: paste your key above.
                     </span>
                   </p>
                 )}
@@ -132,7 +126,7 @@ function ChooseKey({ siteId, value, origins, onValue }: ChooseKeyProps) {
 
 function problemOfKey(given: string, issued: string | null, keys: readonly KeyItem[] | null): string {
   if (given === '' || given === issued) return '';
-  if (!tag.isBrowserKey(given)) return 'A browser key starts with svc_pk_.';
+  if (!isBrowserKey(given)) return 'A browser key starts with svc_pk_.';
   const isOfSite = keys?.some(({ shown_prefix }) => given.startsWith(shown_prefix)) ?? true;
   return isOfSite ? '' : 'This is not an active browser key of this site.';
 }
@@ -180,8 +174,8 @@ const EVERY_MS = 2_000;
 const LOOKS_BACK_MS = [600_000, 7 * 86_400_000];
 
 function FirstEvent({ siteId }: { siteId: string }) {
-  const [watched, setWatched] = useState<tag.Watched | null>(null);
-  const isThere = watched !== null && tag.cameSince(watched);
+  const [watched, setWatched] = useState<Watched | null>(null);
+  const isThere = watched !== null && cameSince(watched);
   const asked = useQuery(
     siteId,
     async (signal) => {
@@ -217,15 +211,15 @@ function FirstEvent({ siteId }: { siteId: string }) {
 }
 
 /** Looks once: the first time back in time, later for what is newer than what is known. */
-async function look(siteId: string, watched: tag.Watched | null, signal: AbortSignal): Promise<ApiResult<tag.Watched>> {
+async function look(siteId: string, watched: Watched | null, signal: AbortSignal): Promise<ApiResult<Watched>> {
   if (watched !== null) {
-    const answer = await ask(siteId, 'live', tag.browserQuestion(tag.askedFrom(watched)), signal);
+    const answer = await ask(siteId, 'live', browserQuestion(askedFrom(watched)), signal);
     if (!answer.ok) return answer;
     return { ...answer, value: { ...watched, newest: answer.value.events[0] ?? watched.newest } };
   }
   let openedMs: number | null = null;
   for (const backMs of LOOKS_BACK_MS) {
-    const answer = await ask(siteId, 'live', tag.browserQuestion(Date.now() - backMs), signal);
+    const answer = await ask(siteId, 'live', browserQuestion(Date.now() - backMs), signal);
     if (!answer.ok) return answer;
     openedMs ??= answer.value.as_of;
     const [newest] = answer.value.events;
@@ -241,7 +235,7 @@ interface ArrivedProps {
 }
 
 function Arrived({ siteId, event, isNew }: ArrivedProps) {
-  const page = tag.pageOf(event);
+  const page = pageOf(event);
   const from = page === '' ? ', without a page URL' : ' from ';
   return (
     <div class="note note-good">
@@ -264,4 +258,67 @@ function Arrived({ siteId, event, isNew }: ArrivedProps) {
       </div>
     </div>
   );
+}
+
+const BROWSER_KEY = /^svc_pk_[A-Za-z0-9]{1,100}$/;
+
+export const isBrowserKey = (text: string): boolean => BROWSER_KEY.test(text);
+
+/** Stands in the line where the key goes until there is one. */
+export const KEY_PLACEHOLDER = 'svc_pk_YOUR_BROWSER_KEY';
+
+/** The address of an edge as the tag is loaded from it: an origin; null where the text is none. */
+export function edgeOrigin(text: string): string | null {
+  try {
+    const url = new URL(text.trim());
+    return url.protocol === 'https:' || url.protocol === 'http:' ? url.origin : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What is put into the head of every page; both have been checked, so that nothing in them ends the attribute. */
+export const snippet = (edge: string, key: string): string =>
+  `<script async src="${edge}/svc.min.js" data-key="${key}"></script>`;
+
+/** Origins of pages that are likely the site's: of the name that its domains are below, and of all names there. */
+export function likelyOrigins(domains: readonly { domain: string }[]): string[] {
+  const names = new Set(domains.map(({ domain }) => registrableDomain(domain) ?? domain));
+  return [...names].flatMap((name) => [`https://${name}`, `https://*.${name}`]);
+}
+
+/** Where the tag of a site is loaded from: a domain of its own that is served, or else the installation's; empty: not known. */
+export function usualEdge(domains: readonly { domain: string; state: string }[], installation: string | null): string {
+  const own = domains.find(({ state }) => state === 'verified');
+  return own === undefined ? (installation ?? '') : `https://${own.domain}`;
+}
+
+type Event = Listing['events'][number];
+
+/** How long it takes at most until an event that arrived can be asked for, nearly always. */
+const BECOMES_ROW_MS = 60_000;
+
+export interface Watched {
+  /** When the page was opened, by the clock of the service. */
+  openedMs: number;
+  newest: Event | null;
+}
+
+/** Asks for the newest event that came by a browser key: one of a server says nothing about the tag. */
+export const browserQuestion = (receivedAfter: number): RecentEventsQuery => ({
+  limit: 1,
+  received_after: receivedAfter,
+  filters: [{ field: { column: 'caller' }, is: 'equal', to: ['browser'] }],
+});
+
+/** From when on newer events are asked for: those that arrived just before the page was opened may be no rows yet. */
+export const askedFrom = ({ openedMs, newest }: Watched): number => newest?.received_at ?? openedMs - BECOMES_ROW_MS;
+
+/** Whether an event came since the page was opened. */
+export const cameSince = ({ openedMs, newest }: Watched): boolean => newest !== null && newest.received_at > openedMs;
+
+/** The address of the page that an event came from; empty where it says none. */
+export function pageOf({ properties }: Event): string {
+  const address = properties['$current_url'] ?? properties['page_location'];
+  return typeof address === 'string' ? address : '';
 }

@@ -14,8 +14,16 @@ import { Dialog, useUnsaved } from '../../ui/dialog.tsx';
 import { SelectField, useDraft } from '../../ui/form_fields.tsx';
 import { IssuedSecret } from '../../ui/identifiers.tsx';
 import { Facts, FailureNote, Panel, StateBadge, type StateLook } from '../../ui/panel.tsx';
-import { KeyFields } from './key_fields.tsx';
-import { bodyOfKey, draftOfKey, EMPTY_KEY, isSameKey, KEY_NAMES, type KeyDraft, OVERLAPS } from './key_form.ts';
+import {
+  bodyOfKey,
+  draftOfKey,
+  EMPTY_KEY,
+  isSameKey,
+  KEY_NAMES,
+  type KeyDraft,
+  KeyFields,
+  OVERLAPS,
+} from './key_fields.tsx';
 
 const EVERY_MS = 30_000;
 

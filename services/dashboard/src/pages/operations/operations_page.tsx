@@ -1,8 +1,9 @@
 import { useMemo } from 'preact/hooks';
 import type { StageItem, StagesAnswer } from '#services/control_api/operations.ts';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
+import { type ApiResult, listAll } from '../../api/request.ts';
 import { useGet, useList, useQuery } from '../../api/use_answer.ts';
-import { number } from '../../format.ts';
+import { number, span } from '../../format.ts';
 import { addressOf } from '../../router.ts';
 import {
   AskedTable,
@@ -14,24 +15,23 @@ import {
   numberColumn,
   stateColumn,
 } from '../../ui/data_table.tsx';
-import { FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { FailureNote, Panel, Shown, type StateLook } from '../../ui/panel.tsx';
 import { openDeadLettersQuery } from '../dead_letters/dead_letter_groups.ts';
-import * as lag from './stages.ts';
 
 const EVERY_MS = 5_000;
 const LETTERS_EVERY_MS = 60_000;
 const DAY_MS = 86_400_000;
-const NONE: lag.Died = { count: 0, more: false };
+const NONE: Died = { count: 0, more: false };
 
 interface Row {
   item: StageItem;
   /** Dead letters of the last day; null where they are not known. */
-  errors: lag.Died | null;
+  errors: Died | null;
 }
 
 export default function OperationsPage() {
   const asked = useGet<StagesAnswer>('/v1/admin/stages', {}, EVERY_MS);
-  const deadLetters = useQuery('letters', (signal) => lag.diedSince(Date.now() - DAY_MS, signal), LETTERS_EVERY_MS);
+  const deadLetters = useQuery('letters', (signal) => diedSince(Date.now() - DAY_MS, signal), LETTERS_EVERY_MS);
   const rows = useMemo(
     () =>
       (asked.value?.items ?? []).map((item) => ({
@@ -74,21 +74,21 @@ export default function OperationsPage() {
 /** What is asked first stands first, and is all in sight on a phone. */
 const COLUMNS: readonly Column<Row>[] = [
   codeColumn('stage', 'Stage', ({ item }) => item.stage),
-  { id: 'what', title: 'What it does', value: ({ item }) => lag.purposeOf(item.stage), isExtra: true },
+  { id: 'what', title: 'What it does', value: ({ item }) => purposeOf(item.stage), isExtra: true },
   numberColumn('lag', 'Lag', ({ item }) => item.lag),
   numberColumn('rate', 'Records/s', ({ item }) => item.rate),
   {
     ...{ id: 'age', title: 'Oldest lag', value: ({ item }) => item.waits_longer_than_ms },
-    cell: ({ item }) => lag.waitText(item),
+    cell: ({ item }) => waitText(item),
   },
-  stateColumn('state', 'State', ({ item }) => lag.stageState(item)),
+  stateColumn('state', 'State', ({ item }) => stageState(item)),
   numberColumn('lanes', 'In retry', ({ item }) => item.on_lanes),
   numberColumn(
     'errors',
     'Dead letters, 24 h',
     ({ errors }) => errors?.count ?? null,
     (count, { item, errors }) =>
-      errors === null || errors.count === 0 ? number(count) : <a href={diedAddress(item)}>{lag.diedText(errors)}</a>,
+      errors === null || errors.count === 0 ? number(count) : <a href={diedAddress(item)}>{diedText(errors)}</a>,
   ),
 ];
 
@@ -112,7 +112,7 @@ function OpenDeadLetters() {
   return (
     <Panel title="Open dead letters" note="Unreadable ones have no site, and are on no overview.">
       <AskedTable
-        asked={asRows(asked, ({ items }) => lag.openBySite(items))}
+        asked={asRows(asked, ({ items }) => openBySite(items))}
         caption="Open dead letters by site"
         columns={LETTER_COLUMNS}
         keyOf={({ siteId }) => siteId ?? ''}
@@ -123,7 +123,7 @@ function OpenDeadLetters() {
   );
 }
 
-const LETTER_COLUMNS: readonly Column<lag.SiteDeadLetters>[] = [
+const LETTER_COLUMNS: readonly Column<SiteDeadLetters>[] = [
   linkColumn({
     ...{ id: 'site', title: 'Site', value: ({ siteId }) => siteId ?? '' },
     shown: ({ siteId }) => siteId ?? 'Unreadable',
@@ -132,3 +132,79 @@ const LETTER_COLUMNS: readonly Column<lag.SiteDeadLetters>[] = [
   { id: 'stages', title: 'Stages', value: ({ stages }) => stages.join(', ') },
   numberColumn('count', 'Dead letters', ({ count }) => count),
 ];
+
+const WHAT: Readonly<Record<string, string>> = {
+  dedup: 'Drops duplicates',
+  quota: 'Counts usage',
+  identity: 'Resolves persons',
+  warehouse: 'Writes to ClickHouse',
+};
+
+export const purposeOf = (stage: string): string =>
+  WHAT[stage] ?? (stage.startsWith('delivery.') ? 'Sends to the destination' : '');
+
+const LATE_MS = 60_000;
+
+export function stageState({ consumers, lag, waits_longer_than_ms: waitsMs }: StageItem): StateLook {
+  if (consumers === 0) return { label: 'Not running', badge: 'bad' };
+  if (lag === null) return { label: 'No data yet', badge: 'plain' };
+  if (waitsMs !== null && waitsMs >= LATE_MS) return { label: 'Behind', badge: 'warn' };
+  return { label: 'Up to date', badge: 'good' };
+}
+
+export const waitText = ({ lag, waits_longer_than_ms: waitsMs }: StageItem): string => {
+  if (waitsMs !== null) return `> ${span(waitsMs)}`;
+  return lag === null || lag === 0 ? '–' : '< 10 s';
+};
+
+/** How much died in a stage; `more`: at least. */
+export interface Died {
+  count: number;
+  more: boolean;
+}
+
+const STAGES = ['dedup', 'quota', 'identity', 'warehouse', 'delivery'] as const satisfies DeadLetterItem['stage'][];
+const DIED_MAX = 1_000;
+
+/**
+ * What died since a moment, by stage, and of deliveries by destination, as `delivery.meta`. Each stage is asked for by
+ * itself: pages come stage by stage, so that many letters of one would leave those of the next out.
+ */
+export async function diedSince(
+  sinceMs: number,
+  signal: AbortSignal,
+): Promise<ApiResult<Readonly<Record<string, Died>>>> {
+  const died: Record<string, Died> = {};
+  for (const stage of STAGES) {
+    const query = { since: sinceMs, stage };
+    const answer = await listAll<DeadLetterItem>('/v1/admin/dead-letters', query, DIED_MAX, signal);
+    if (!answer.ok) return answer;
+    const { items, more } = answer.value;
+    // A destination whose letters were not reached may have some all the same.
+    if (stage !== 'delivery') died[stage] = { count: items.length, more };
+    else for (const [name, deadLetters] of byDestination(items)) died[name] = { count: deadLetters.length, more };
+  }
+  return { ok: true, value: died, version: null };
+}
+
+const byDestination = (deadLetters: readonly DeadLetterItem[]): Map<string, DeadLetterItem[]> =>
+  Map.groupBy(deadLetters, ({ destination }) => `delivery.${destination ?? ''}`);
+
+export const diedText = ({ count, more }: Died): string => (more ? `${number(count)} or more` : number(count));
+
+/** Open letters that hold events of a site; null: of those that cannot be read. */
+export interface SiteDeadLetters {
+  siteId: string | null;
+  count: number;
+  stages: string[];
+}
+
+/** How many letters each site has, the most first; one of several sites counts for each. */
+export function openBySite(deadLetters: readonly DeadLetterItem[]): SiteDeadLetters[] {
+  const all = deadLetters.flatMap(({ site_ids, stage }) =>
+    (site_ids.length === 0 ? [null] : site_ids).map((siteId) => ({ siteId, stage })),
+  );
+  return [...Map.groupBy(all, ({ siteId }) => siteId)]
+    .map(([siteId, ones]) => ({ siteId, count: ones.length, stages: [...new Set(ones.map(({ stage }) => stage))] }))
+    .sort((a, b) => b.count - a.count);
+}

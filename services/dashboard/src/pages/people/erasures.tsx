@@ -1,3 +1,4 @@
+import { noticeSentence } from '#pipelines/erasure/notices.ts';
 import type { ErasureItem } from '#services/control_api/persons.ts';
 import { sitePath } from '../../api/request.ts';
 import { useGet, useList } from '../../api/use_answer.ts';
@@ -71,10 +72,10 @@ export function Receipt({ siteId, erasureId }: { siteId: string; erasureId: stri
   );
   if (value === null) return failure === null ? <Loading /> : <FailureNote failure={failure} />;
   const { detail, asked_by, asked_at, done_at, suppressed_until, erased, left, destinations } = value;
-  const until = (ms: number | null): string => (ms === null ? 'Goes by itself' : `Gone by ${dateTime(ms)}`);
+  const until = (ms: number | null): string => (ms === null ? 'Expires by itself' : `Expires by ${dateTime(ms)}`);
   const rows = [
     ...erased.map(({ place, count }) => ({ place, what: `${number(count)} erased` })),
-    ...destinations.map((one) => ({ place: one.name, what: whatOf(one) })),
+    ...destinations.map((one) => ({ place: one.name, what: noticeSentence(one) })),
     ...left.map(({ place, until: ms }) => ({ place, what: until(ms) })),
   ];
   return (
@@ -101,10 +102,3 @@ const RECEIPT_COLUMNS: readonly Column<{ place: string; what: string }>[] = [
   { id: 'place', title: 'Where', value: ({ place }) => place },
   { id: 'what', title: 'What', value: ({ what }) => what },
 ];
-
-function whatOf({ state, to_do, reason }: ErasureItem['destinations'][number]): string {
-  const because = reason === '' ? '' : ` (${reason})`;
-  if (state === 'told') return 'Told by person.erased';
-  if (state === 'pending') return `Is told by person.erased${because}`;
-  return state === 'given_up' ? `Could not be told${because}. ${to_do}` : to_do;
-}

@@ -6,8 +6,7 @@ import { AddFilter, ChoiceField, FilterList, SelectionFields } from '../../quest
 import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
 import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
 import { currentLocation } from '../../router.ts';
-import { MODES, RETENTION_INTERVALS, type RetentionDraft, readRetention } from './retention_draft.ts';
-import { RetentionView } from './retention_view.tsx';
+import { MODES, RETENTION_INTERVALS, type RetentionDraft, RetentionView, readRetention } from './retention_view.tsx';
 
 export default function RetentionPage({ params }: PageProps) {
   const draft = readRetention(queryFromAddress());

@@ -11,7 +11,7 @@ import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
 import { currentLocation } from '../../router.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { CheckField, type DraftProps, SelectField, TextField } from '../../ui/form_fields.tsx';
-import * as trends from './trends_draft.ts';
+import * as trends from './trends_view.tsx';
 import { TrendsView } from './trends_view.tsx';
 
 export default function TrendsPage({ params }: PageProps) {

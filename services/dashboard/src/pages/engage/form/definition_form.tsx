@@ -1,16 +1,19 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { DEFINITION_SCHEMAS, type Definition } from '#pipelines/engage/definition_problems.ts';
+import type { EngageView } from '#services/control_api/engage.ts';
 import { element, type Panel, panelFrame } from '#services/engage_panels/panel_frame.ts';
 import { showForm, showPromo, showSurvey } from '#services/engage_panels/panels.ts';
 import type { ShownItem } from '#services/engage_panels/shown_item.ts';
+import { request } from '../../../api/request.ts';
+import { type Editing, RemoveButton } from '../../../editing/editing.tsx';
 import { idOf } from '../../../format.ts';
 import { SiteNamesContext, useSiteNames } from '../../../questions/site_names.ts';
 import { mayAt } from '../../../session.ts';
 import { SelectField, submitHandler } from '../../../ui/form_fields.tsx';
 import { FailureNote } from '../../../ui/panel.tsx';
-import { DefinitionActions, type DefinitionFormProps, type DefinitionTabProps } from '../definition_actions.tsx';
 import * as engage from '../engage_item.ts';
+import { definitionFacts, definitionText, type KindSpec, readObject, valueAt } from '../engage_item.ts';
 import { DefinitionFields } from './definition_layout.tsx';
 import { checkDefinition, languagesOf, previewItem } from './definition_values.ts';
 import { DefinitionContext } from './field_at.tsx';
@@ -227,4 +230,75 @@ function fillIn(panel: Panel, item: ShownItem, at: number, closed: () => void): 
     const picture = address === '' ? undefined : element('img', { alt, src: PICTURE });
     showPromo(panel, item.content, picture, words, () => undefined);
   } else showForm(panel, item.content, words, (_filled, settled) => settled('taken', item.content.message));
+}
+
+interface DefinitionActionsProps extends DefinitionTabProps {
+  /** @param enabled Whether it is to be shown; left out: as it is. */
+  onSave(enabled?: boolean): void;
+}
+
+export function DefinitionActions(props: DefinitionActionsProps) {
+  const { siteId, spec, item, path, form, onRemoved, onChanged, onSave } = props;
+  if (!mayAt('engage.change', siteId)) return null;
+  const read = readObject(form.draft.text);
+  const isOn = read.ok && valueAt(read.value, ['enabled']) !== false;
+  const isOff = !read.ok || form.isBusy;
+  const action = isOn ? 'Pause' : 'Start';
+  const isSaved = item !== null && !form.isChanged;
+  return (
+    <div class="actions spread">
+      {item !== null && <RemoveItem {...{ spec, item, path, onRemoved }} onTheirs={onChanged} />}
+      {(item !== null || !isOn) && (
+        <button type="button" class="button" disabled={isOff} onClick={() => onSave(!isOn)}>
+          {isSaved ? action : `Save and ${action.toLowerCase()}`}
+        </button>
+      )}
+      <button type="submit" class="button primary" disabled={isOff || isSaved}>
+        Save
+      </button>
+    </div>
+  );
+}
+
+interface RemoveItemProps extends Pick<DefinitionTabProps, 'spec' | 'path' | 'onRemoved'> {
+  item: EngageView;
+  onTheirs(): void;
+}
+
+const RemoveItem = ({ spec, item, path, ...rest }: RemoveItemProps) => (
+  <RemoveButton<EngageView>
+    item={item}
+    name={item.name}
+    what={`this ${spec.one}`}
+    factsOf={(of) => definitionFacts(definitionText(of))}
+    read={() => request('GET', path)}
+    remove={({ version }) => request('DELETE', path, { version })}
+    {...rest}
+  >
+    It is no longer shown. Collected answers are kept.
+  </RemoveButton>
+);
+
+export interface EngageDialogProps {
+  siteId: string;
+  spec: KindSpec;
+  /** Of the kind in the API. */
+  path: string;
+  /** Null: a new one. */
+  item: EngageView | null;
+  onChanged(): void;
+  onClose(): void;
+}
+
+export interface DefinitionTabProps extends Pick<EngageDialogProps, 'siteId' | 'spec' | 'item' | 'onChanged'> {
+  /** Of the item in the API, or of the kind where it is new. */
+  path: string;
+  /** Holds the definition as JSON, which is what all views change. */
+  form: Editing<{ text: string }>;
+  onRemoved(): void;
+}
+
+export interface DefinitionFormProps extends DefinitionTabProps {
+  /** Whether it is the view that is looked at. */
+  isSeen: boolean;
 }

@@ -1,7 +1,9 @@
-// Where the control service is, what lets the command line in, and files of the local folder.
+// Where the control service is, what lets the command line in; files of the local folder, and how full its disks are.
 
 import { readFileSync } from 'node:fs';
+import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from '#infra/config/environment.ts';
 import { commandLineConfig } from '#infra/config/local_config.ts';
@@ -48,6 +50,45 @@ export function readLocalFile(env: Environment, name: string): string | null {
     return readFileSync(join(localFolder(env), name), 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+export interface ObservedDisk {
+  path: string;
+  freeBytes: number;
+  totalBytes: number;
+}
+
+const GIB = 1024 ** 3;
+
+export const inGib = (bytes: number): string => `${(bytes / GIB).toFixed(1)} GiB`;
+
+/** The one rule by which a disk is judged. */
+export function fillOf({ freeBytes, totalBytes }: Omit<ObservedDisk, 'path'>): 'free' | 'nearly_full' | 'full' {
+  const share = freeBytes / totalBytes;
+  if (share >= 0.1 || freeBytes >= 20 * GIB) return 'free';
+  return share < 0.01 || freeBytes < Math.min(GIB / 2, totalBytes / 20) ? 'full' : 'nearly_full';
+}
+
+/** What has a folder of its own among the local data, which may be a disk of its own. */
+const DATA_FOLDERS = ['', 'kafka', 'redis', 'clickhouse'];
+const ANSWER_MS_MAX = 4_000;
+
+/** Each disk once; those of which it cannot be said in time are left out. */
+export async function readDisks(folder: string): Promise<ObservedDisk[]> {
+  const late = sleep(ANSWER_MS_MAX, null, { ref: false });
+  const found = await Promise.all(DATA_FOLDERS.map((name) => Promise.race([diskOf(join(folder, name)), late])));
+  const known = found.filter((disk) => disk !== null);
+  return [...new Map(known.toReversed().map(({ device, ...disk }) => [device, disk])).values()].toReversed();
+}
+
+async function diskOf(path: string): Promise<(ObservedDisk & { device: number }) | null> {
+  try {
+    const [{ dev: device }, { bavail, blocks, bsize }] = await Promise.all([stat(path), statfs(path)]);
+    return { device, path, freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return null;
     throw error;
   }
 }

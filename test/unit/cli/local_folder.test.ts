@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { controlAddress } from '#services/cli/control_address.ts';
+import { controlAddress } from '#services/cli/local_folder.ts';
 
 const READY = JSON.stringify({ control: 'http://local:1', adminTokenFile: '/data/admin.token' });
 const readToken = (path: string): string => `token of ${path}\n`;
