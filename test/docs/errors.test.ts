@@ -17,11 +17,11 @@ const rejections = REFUSED_BODIES.map((body) => {
 });
 
 test('the page has every code of a request, with its status and message, and no other', () => {
-  const known = new Map<string, string>();
-  for (const [code, { status, message }] of Object.entries(EDGE_ERRORS)) known.set(code, `${status} | ${message}`);
-  for (const { code, status, message } of rejections) known.set(code, `${status} | ${message}`);
-  const expected = [...known].map(([code, rest]) => `\`${code}\` | ${rest}`);
-  expect(tableRows(section('errors.md', 'Codes of a request')).sort()).toEqual(expected.sort());
+  const known = new Set<string>();
+  for (const [code, { status, message }] of Object.entries(EDGE_ERRORS))
+    known.add(`${status} \`${code}\` | ${message}`);
+  for (const { code, status, message } of rejections) known.add(`${status} \`${code}\` | ${message}`);
+  expect(tableRows(section('errors.md', 'Codes of a request')).sort()).toEqual([...known].sort());
 });
 
 test('the page has every code of a single event, with its message, and no other', () => {
@@ -45,7 +45,7 @@ test('the page has every code of the control service, with its status and messag
   const [listed, rows] = [true, false].map((wanted) =>
     Object.entries(CONTROL_ERRORS).filter(([code, { status }]) => isListed(code, status) === wanted),
   );
-  const expected = (rows ?? []).map(([code, { status, message }]) => `\`${code}\` | ${status} | ${message}`);
+  const expected = (rows ?? []).map(([code, { status, message }]) => `${status} \`${code}\` | ${message}`);
   expect(tableRows(text).sort()).toEqual(expected.sort());
   const named = [404, 409, 503].flatMap((status) => {
     const [, list = ''] = new RegExp(`^- \\*\\*${status}\\*\\*([^]*?)\\n(?:-|\\n)`, 'm').exec(text) ?? [];
