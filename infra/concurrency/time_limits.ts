@@ -101,6 +101,33 @@ export function repeat(
   };
 }
 
+/** The same, but at once; `first` resolves when it was done once, `stop` when nothing is under way any more. */
+export function repeatFromNow(
+  work: () => Promise<void>,
+  pauseMs: number,
+  onFailure: (error: unknown) => void,
+): { first: Promise<void>; stop(): Promise<void> } {
+  let isStopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+  const run = (): void => {
+    running = work()
+      .catch(onFailure)
+      .then(() => {
+        if (!isStopped) timer = setTimeout(run, pauseMs).unref();
+      });
+  };
+  run();
+  return {
+    first: running,
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await running;
+    },
+  };
+}
+
 export interface ProbeTimes {
   intervalMs: number;
   /** What takes longer counts as no answer. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createMutex } from '#infra/concurrency/gates.ts';
+import { repeatFromNow } from '#infra/concurrency/time_limits.ts';
 import { createKafka, type KafkaSession } from '#infra/kafka/client.ts';
 import { openFencedProducer } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
@@ -168,10 +169,6 @@ export function watchErasedSites(
   everyMs: number,
   fatal: (error: unknown) => void,
 ): () => Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  let isStopped = false;
-  let running: Promise<void> = Promise.resolve();
-
   async function removeAll(): Promise<void> {
     for (const erasure of erasures.values()) {
       const isThere = journal.view().table.site(erasure.site_id) !== undefined;
@@ -184,17 +181,5 @@ export function watchErasedSites(
       }
     }
   }
-  const run = (): void => {
-    running = removeAll()
-      .catch(fatal)
-      .then(() => {
-        if (!isStopped) timer = setTimeout(run, everyMs).unref();
-      });
-  };
-  run();
-  return async () => {
-    isStopped = true;
-    clearTimeout(timer);
-    await running;
-  };
+  return repeatFromNow(removeAll, everyMs, fatal).stop;
 }

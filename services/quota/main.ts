@@ -1,4 +1,4 @@
-import { monotonicMs } from '#infra/concurrency/time_limits.ts';
+import { monotonicMs, repeatFromNow } from '#infra/concurrency/time_limits.ts';
 import { type QuotaConfig, quotaConfig } from '#infra/config/service_config.ts';
 import { consume } from '#infra/kafka/consumer/consume.ts';
 import { type Consumption, FETCH_BYTES_MIN } from '#infra/kafka/consumer/consumption.ts';
@@ -103,27 +103,13 @@ async function startUsageUpkeep(
       logger.info({ lease, events }, 'released reservations of an expired edge lease');
     },
   });
-  let turn: Promise<void> = Promise.resolve();
-  let isStopped = false;
-  let timer: NodeJS.Timeout | undefined;
-
-  async function look(): Promise<void> {
-    try {
-      await partitions.check(consumption.assigned().map(({ partition }) => partition));
-      await releaseLost();
-    } catch (error) {
-      logger.warn({ err: error }, 'counter maintenance failed, retrying');
-    }
-    if (isStopped) return;
-    timer = setTimeout(() => {
-      turn = look();
-    }, CHECK_MS);
+  async function check(): Promise<void> {
+    await partitions.check(consumption.assigned().map(({ partition }) => partition));
+    await releaseLost();
   }
-  turn = look();
-  await turn;
-  onStop(async () => {
-    isStopped = true;
-    clearTimeout(timer);
-    await turn;
-  });
+  const upkeep = repeatFromNow(check, CHECK_MS, (error) =>
+    logger.warn({ err: error }, 'counter maintenance failed, retrying'),
+  );
+  await upkeep.first;
+  onStop(upkeep.stop);
 }

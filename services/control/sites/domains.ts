@@ -1,6 +1,7 @@
 // First-party domains of sites: claimed, verified by DNS, and looked up again for as long as they are claimed.
 
 import { Type } from 'typebox';
+import { repeatFromNow } from '#infra/concurrency/time_limits.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { AuditRecord } from '#pipelines/settings/audit.ts';
 import * as names from '#pipelines/settings/domains.ts';
@@ -258,23 +259,8 @@ export function watchDomains(
   everyMs: number,
   fatal: (error: unknown) => void,
 ): () => Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  let isStopped = false;
   const rounds = createLookRounds();
-  let running: Promise<void> = Promise.resolve();
-  const run = (): void => {
-    running = checkDomains(options, rounds)
-      .catch(fatal)
-      .then(() => {
-        if (!isStopped) timer = setTimeout(run, everyMs).unref();
-      });
-  };
-  run();
-  return async () => {
-    isStopped = true;
-    clearTimeout(timer);
-    await running;
-  };
+  return repeatFromNow(() => checkDomains(options, rounds), everyMs, fatal).stop;
 }
 
 type PolledDomain = Pick<DomainProof, 'site_id' | 'domain' | 'verified_at'>;

@@ -7,6 +7,7 @@ import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { ActorsAnswer } from '#pipelines/analytics/people/query.ts';
 import { type ControlClient, createControlClient, httpTransport } from '#services/control_api/client.ts';
 import type { HealthItem } from '#services/control_api/destinations.ts';
+import type { ErasureItem } from '#services/control_api/persons.ts';
 import { childEnvironment } from '#test/harness/environment.ts';
 import type { RunningService } from '#test/harness/service.ts';
 import { until } from '#test/harness/until.ts';
@@ -17,12 +18,14 @@ import { knowsSite } from '../service/harness/service_world.ts';
 export interface ShownDay {
   eventId: string;
   personId: string;
+  erasureId: string;
 }
 
 const DEMO = fileURLToPath(new URL('../../../services/local/demo/main.ts', import.meta.url));
 const SITE = 'shop';
 const DAY_MS = 86_400_000;
 const ARRIVAL_MS = 120_000;
+const ERASED_MS = 300_000;
 /** A survey is not answered in less than a second. */
 const READ_MS = 1_200;
 
@@ -46,8 +49,8 @@ const SAVED = [
 ];
 
 /**
- * Plays the demo's day, sells to some visitors of the demo shop, of whom some answer its survey, saves a board, and breaks
- * the shop's webhook, so that there is something to be seen on every page.
+ * Plays the demo's day, sells to some visitors of the demo shop, of whom some answer its survey, saves a board, erases a person,
+ * and breaks the shop's webhook, so that there is something to be seen on every page.
  */
 export async function playDay(service: RunningService, browser: TestBrowser): Promise<ShownDay> {
   const { ready, dataDir } = service;
@@ -59,8 +62,9 @@ export async function playDay(service: RunningService, browser: TestBrowser): Pr
     ...{ destination: 'meta', site_id: SITE, dry_run: true },
     ...{ from: Date.now() - DAY_MS, to: Date.now() },
   });
+  const erasureId = await erasePerson(client);
   await breakWebhook(client, ready.demo.webhookStandin, () => visitShop(browser, ready.demo.pages, null));
-  return findShown(client);
+  return { ...(await findShown(client)), erasureId };
 }
 
 function runDemo(readyFile: string): Promise<void> {
@@ -131,8 +135,23 @@ async function breakWebhook(client: ControlClient, standin: string, visit: () =>
   await until('the webhook fails', health, (item) => item?.state === 'failing', { timeoutMs: ARRIVAL_MS });
 }
 
+/** Somebody who bought, until the webhook is told as well. */
+async function erasePerson(client: ControlClient): Promise<string> {
+  const { personId } = await findShown(client);
+  const path = `/sites/${SITE}/persons/erase`;
+  const { erasure_id } = await client.send<ErasureItem>('POST', path, null, {
+    person_id: personId,
+    distinct_ids_max: 100,
+  });
+  const isOver = ({ phase, destinations }: ErasureItem): boolean =>
+    phase === 'done' && destinations.every(({ state }) => state !== 'pending');
+  const read = (): Promise<ErasureItem> => client.get(`/sites/${SITE}/erasures/${erasure_id}`);
+  await until('the person is erased', read, isOver, { timeoutMs: ERASED_MS });
+  return erasure_id;
+}
+
 /** An order of the demo, and somebody who bought. */
-async function findShown(client: ControlClient): Promise<ShownDay> {
+async function findShown(client: ControlClient): Promise<Omit<ShownDay, 'erasureId'>> {
   const funnel = {
     ...{ from: Date.now() - DAY_MS, to: Date.now() + DAY_MS, window_ms: DAY_MS },
     steps: [{ events: ['view_item'] }, { events: ['purchase'] }],

@@ -10,6 +10,8 @@ interface PictureSpec {
   path: string;
   /** A text that is there when the page has its data. */
   ready: string | RegExp;
+  /** A button that opens what is shown. */
+  press?: string;
 }
 
 const SIZE = { width: 1280, height: 800 };
@@ -19,7 +21,7 @@ const SETTLING_MS = 500;
 const READY_MS = 30_000;
 
 /** Every page that there is, with what the day has for it. */
-function specsOf({ eventId, personId }: ShownDay): PictureSpec[] {
+function specsOf({ eventId, personId, erasureId }: ShownDay): PictureSpec[] {
   const site = '/sites/shop';
   const steps = ['page_view', 'view_item', 'add_to_cart', 'begin_checkout', 'purchase'];
   const asked = (question: object): string => `period=24h&q=${encodeURIComponent(JSON.stringify(question))}`;
@@ -41,6 +43,11 @@ function specsOf({ eventId, personId }: ShownDay): PictureSpec[] {
     { name: 'paths', path: `${site}/paths?period=24h`, ready: 'Result' },
     { name: 'people', path: `${site}/people`, ready: 'Find a person' },
     { name: 'person', path: `${site}/people/${encodeURIComponent(personId)}`, ready: 'Revenue USD' },
+    {
+      ...{ name: 'person-data', path: `${site}/people/${encodeURIComponent(personId)}`, press: 'Data and erasure' },
+      ready: 'identity.links',
+    },
+    { name: 'erasure', path: `${site}/people?erasure=${erasureId}`, ready: 'Notified by person.erased' },
     { name: 'boards', path: `${site}/boards`, ready: 'Monday' },
     { name: 'board', path: `${site}/boards/monday?period=24h`, ready: 'From page to purchase' },
     { name: 'destinations', path: `${site}/destinations`, ready: 'Waiting' },
@@ -64,6 +71,7 @@ export async function takePictures(page: Page, shown: ShownDay, folder: string):
   const { origin } = new URL(page.url());
   for (const spec of specsOf(shown)) {
     await page.goto(`${origin}/dashboard${spec.path}`);
+    if (spec.press !== undefined) await page.getByRole('button', { name: spec.press }).click();
     await takeOne(page, tools, spec, folder);
   }
   await page.context().clearCookies();
