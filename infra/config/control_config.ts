@@ -41,7 +41,7 @@ const FIRST_USER = Type.Object({
     pattern: '^[a-z0-9_-]{1,64}$',
     allowed: 'up to 64 of a-z, 0-9, _ and -',
     startDefault: '`admin`',
-    description: 'Owner of the installation who is made at start; with `CONTROL_FIRST_PASSWORD_HASH`.',
+    description: 'Owner of the installation, made at start; with `CONTROL_FIRST_PASSWORD_HASH`.',
   }),
   passwordHash: optionalText('CONTROL_FIRST_PASSWORD_HASH', {
     check: isPasswordHash,
@@ -69,7 +69,7 @@ const DOMAINS = Type.Object({
     check: isDomainName,
     allowed: 'a domain name in lower case',
     defaultText: 'none: TXT records only',
-    description: 'Name whose subdomains all lead to the edge, as targets of CNAME records.',
+    description: 'Name whose subdomains lead to the edge, for CNAME records.',
   }),
 });
 
@@ -156,7 +156,7 @@ export const CONTROL = Type.Object({
   edgeUrl: optionalText('CONTROL_EDGE_URL', {
     ...PUBLIC_URL,
     startDefault: 'the local edge',
-    description: 'Address of the edge for browsers, which Install shows for sites without a domain.',
+    description: 'Address of the edge for browsers, for sites without a domain.',
   }),
   domains: DOMAINS,
   dns: DNS,

@@ -97,7 +97,7 @@ export const EDGE = Type.Object({
   leaseMs: integer('EDGE_LEASE_MS', {
     default: 30_000,
     range: [5_000, 600_000],
-    description: 'How long an edge may leave its lease unrenewed before its reservations are released.',
+    description: 'How long reservations of a dead edge are held.',
   }),
 });
 
@@ -105,7 +105,7 @@ export const EDGE = Type.Object({
 export const HTTP = Type.Object({
   requestErrorsMax: integer('REQUEST_ERRORS_MAX', {
     default: 100,
-    description: 'Unknown errors in a row, over a minute or more, after which the process exits; `0`: never.',
+    description: 'Unknown errors in a row, over a minute or more, that end the process; `0`: never.',
   }),
 });
 

@@ -64,13 +64,12 @@ const KAFKA = Type.Object({
     default: 12,
     range: [1, 10_000],
     startDefault: 'what the topics have, else `2`',
-    description: 'Partitions of each events topic, as the topics have them; the same for every process.',
+    description: 'Partitions of each events topic; the same for every process.',
   }),
   partitionGroupSize: integer('TRANSACTION_PARTITION_GROUP_SIZE', {
     default: 4,
     range: [1, 6],
-    description:
-      'Event partitions that one dedup or identity process takes together, in one transaction; the same for every process.',
+    description: 'Event partitions in one transaction of dedup or identity; the same for every process.',
   }),
   replicationFactor: integer('KAFKA_REPLICATION_FACTOR', {
     default: 1,
@@ -91,7 +90,7 @@ const KAFKA = Type.Object({
     default: 300_000,
     range: [10_000, 3_600_000],
     description:
-      'Longest transaction, commit, insert or produce request, or time without progress while records wait; then the process exits.',
+      'Longest transaction, commit, insert or produce request, or time without progress; then the process exits.',
   }),
   prefix: text('KAFKA_GROUP_PREFIX', {
     default: 'svc',
@@ -131,8 +130,7 @@ const SECONDARY_REDIS = {
     check: isRedisAddress,
     allowed: 'as REDIS_URL',
     defaultText: 'REDIS_URL',
-    description:
-      'Another Redis, which may evict, for what senders can make grow: inventories, tag health, rejected events, surveys and forms, sign-ins, shared answers; for edge, control and erasure.',
+    description: 'Another Redis, which may evict, for what senders can make grow; for edge, control and erasure.',
   }),
 };
 
@@ -202,8 +200,7 @@ const FAILPOINT_SETTINGS = Type.Object({
   armed: optionalText('FAILPOINT', {
     check: (value) => parseFailpoint(value) !== null,
     allowed: 'NAME, NAME:n or NAME:n:stall, with a name of infra/failpoint.ts',
-    description:
-      'Where in the code the process kills itself, at the n-th pass (the first); with `:stall` it stops until SIGCONT.',
+    description: 'Where the process kills itself, at the n-th pass (the first); with `:stall` it stops until SIGCONT.',
   }),
   allowed: flag('FAILPOINTS_ALLOWED', {
     default: false,
@@ -250,7 +247,7 @@ const IDENTITY_SETTINGS = Type.Object({
     allowed: 'as `svc identity rotate` shows it',
     defaultText: '`IDENTITY_SECRET` itself',
     description:
-      'Key of the HMAC over identifiers, stored phone numbers and ids of erased persons, sealed. Another key makes new people of known ones and lets events of erased ones pass.',
+      'Key of the HMAC over identifiers, phone numbers and erased persons, sealed. Another key makes new people of known ones and lets events of erased ones pass.',
   }),
 });
 

@@ -26,7 +26,7 @@ const DEDUP_WINDOW = Type.Object({
     default: 192,
     range: [DEDUP_WINDOW_HOURS_MIN, 24 * EVENT_TOPIC_DAYS],
     description:
-      'How long an event id is remembered at least; the same for dedup and warehouse. A change [rebuilds dedup keys](operations.md#rebuilding-dedup-keys). Events later than the window less 49 hours are looked up in ClickHouse before they are inserted.',
+      'How long an event id is remembered at least, at most as long as topics keep events; the same for dedup and warehouse. A change [rebuilds dedup keys](operations.md#rebuilding-dedup-keys). Events later than the window less 49 hours are looked up in ClickHouse before they are inserted.',
   }),
 });
 
@@ -69,7 +69,7 @@ export const WAREHOUSE = Type.Object({
   personMergeHour: integer('PERSON_MERGE_HOUR', {
     default: 3,
     maximum: 23,
-    description: 'Hour (UTC) at which merged persons are written into the rows, and old rows deleted.',
+    description: 'Hour (UTC) of writing merged persons into rows, and deleting old rows.',
   }),
 });
 
@@ -87,7 +87,7 @@ const baseUrlSetting = (name: string) =>
     ...HTTP_URL,
     defaultText: "the platform's own",
     description:
-      "Another address of a platform (`DELIVERY_META_BASE_URL`); also for control's test events and what erasure tells.",
+      "Another address of a platform (`DELIVERY_META_BASE_URL`); also for control's test events and erasure.",
   });
 
 export const deliveryBaseUrls = (names: readonly string[]) =>
