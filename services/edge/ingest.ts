@@ -1,5 +1,5 @@
 import { clientAddress, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
-import { createBodyScanner } from '#pipelines/intake/fast_path/body_scanner.ts';
+import { createBodyScanner } from '#pipelines/intake/fast_path/scan_body.ts';
 import { mayScan } from '#pipelines/intake/fast_path/take_scanned.ts';
 import { readEnvelope } from '#pipelines/intake/take_event.ts';
 import { requestSignals } from './auth.ts';

@@ -1,4 +1,18 @@
 // A body's envelope and events by its bytes: where the fields of usual events stand, and the others parsed.
+//
+// The fast path: most events are plain (known property names, ASCII texts without escapes, small numbers). Their bytes are looked at once and
+// stored as they were sent, instead of parsing, walking and writing JSON again. `processParsed` of `take_event.ts`, the careful path, stays
+// the definition: the fast path takes an event only where it is certain that the careful path would store the same bytes.
+//
+// - Here the grammar of JSON is read. Events with escapes, unknown fields or names, names that say something of a person, duplicates, numbers
+//   that JavaScript writes otherwise, or deep nesting are parsed then and there. A body that is not JSON throughout, or has another envelope,
+//   is left to the careful path whole.
+// - `known_names.ts` keeps names of properties that the careful path has met and found plain. A text passes by itself only where `scanText`
+//   would say that it holds nothing to look at; `text_signs.ts` has the tables for that.
+// - `take_scanned.ts` judges ids, times and the other texts by the careful path's own functions, and hands the event over where one of them
+//   would change anything.
+//
+// `test/unit/intake/fast_path` holds the two paths to the same outcome, with hostile bytes; `npm run test:fuzz` tries a million bodies.
 
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { Stands } from '#pipelines/privacy/redact_text.ts';
@@ -373,4 +387,33 @@ function endOfDigits(body: Buffer, start: number): number {
   let at = start;
   for (let byte = body[at]; byte !== undefined && byte >= ZERO && byte <= NINE; byte = body[at]) at += 1;
   return at;
+}
+
+/** After so many bodies in a row that a look at was lost on, some are not looked at, up to so many. */
+const MISSES_MIN = 4;
+const SKIPPED_MAX = 32;
+
+/**
+ * Scans bodies as `scanBody` does. Where one after the other has no more usual events than others, as of a sender that tells who its
+ * customers are with each event, it leaves most of the next ones to the careful path, so that these cost nothing more.
+ */
+export function createBodyScanner(eventsMax: number): (body: Buffer) => ScannedBody | null {
+  let misses = 0;
+  let skipped = 0;
+  return (body) => {
+    if (misses >= MISSES_MIN && skipped < Math.min(misses, SKIPPED_MAX)) {
+      skipped += 1;
+      return null;
+    }
+    skipped = 0;
+    const scanned = scanBody(body, eventsMax);
+    misses = scanned !== null && isMostlyUsual(scanned.events) ? 0 : misses + 1;
+    return scanned;
+  };
+}
+
+function isMostlyUsual(events: readonly unknown[]): boolean {
+  let usual = 0;
+  for (const event of events) if (event instanceof ScannedEvent) usual += 1;
+  return usual * 2 > events.length;
 }

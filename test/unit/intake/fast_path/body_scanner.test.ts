@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBodyScanner } from '#pipelines/intake/fast_path/body_scanner.ts';
-import { ScannedEvent } from '#pipelines/intake/fast_path/scan_body.ts';
+import { createBodyScanner, ScannedEvent } from '#pipelines/intake/fast_path/scan_body.ts';
 import { processBatch } from '#pipelines/intake/take_event.ts';
 import { browser } from '../context.ts';
 
