@@ -75,7 +75,7 @@ export const isNotAuthorized = (error: unknown): boolean =>
   String((error as { type?: unknown }).type).endsWith('AUTHORIZATION_FAILED');
 
 /** The brokers let this client not in, for a reason that passes only when somebody changes a setting. */
-export class KafkaLoginError extends Error {
+class KafkaLoginError extends Error {
   readonly code: 'kafka_login_refused' | 'kafka_certificate_untrusted' | 'kafka_not_tls';
   readonly recovery = 'stop';
 
@@ -88,7 +88,7 @@ export class KafkaLoginError extends Error {
 const UNTRUSTED = /CERT|UNABLE_TO_VERIFY|ALTNAME/;
 
 /** What is wrong with a login or a certificate, where that is why there is no connection; else the error as it is. */
-export function explainLogin(error: unknown): unknown {
+function explainLogin(error: unknown): unknown {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { name, code, message } = cause as Error & { code?: unknown };
     if (name === 'KafkaJSSASLAuthenticationError') {

@@ -79,7 +79,7 @@ function prefixed(broker: Broker, prefix: string): Broker {
 }
 
 /** A request or an answer with other names, whose contents are the same. */
-export function renamed(value: unknown, rename: (name: string) => string): unknown {
+function renamed(value: unknown, rename: (name: string) => string): unknown {
   if (Array.isArray(value)) return value.map((one) => (typeof one === 'string' ? rename(one) : renamed(one, rename)));
   if (typeof value !== 'object' || value === null) return value;
   const from = value as Fields;
