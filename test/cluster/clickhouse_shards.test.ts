@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { readClickhouseAddress } from '#infra/clickhouse/address.ts';
 import { createWarehouse, insertBlock, select, type Warehouse, WarehouseError } from '#infra/clickhouse/client.ts';
 import { retryInsert } from '#infra/clickhouse/deduplicated_insert.ts';
+import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
 import { inspectClickhouse } from '#infra/clickhouse/inspect.ts';
 import { mergeNightly } from '#infra/clickhouse/merge_persons.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
@@ -132,6 +133,19 @@ test('a block is on its shards once, whichever server is given it, and so is wha
   await insertBlock(warehouse, 'event_rows', 'again', newer);
   for (const server of warehouse.servers) await server.command({ query: 'OPTIMIZE TABLE event_rows_local FINAL' });
   expect(await countOf(warehouse, 'event_rows')).toBe(VISITORS);
+});
+
+test('events that stand there twice are found, on one shard and on two', async () => {
+  const { warehouse, url } = await open('repeated');
+  await migrate(warehouse, url, shards.cluster);
+  for (const server of warehouse.servers) await server.command({ query: 'SYSTEM STOP MERGES event_rows_local' });
+  for (const token of ['one', 'two']) await insertBlock(warehouse, 'event_rows', token, rowsFor());
+  expect(await checkDuplicates(warehouse, shards.cluster)).toEqual({ rows: 2 * VISITORS, repeated: VISITORS });
+  expect(await checkDuplicates(warehouse, shards.cluster)).toEqual({ rows: 0, repeated: 0 });
+  // Of one event as if many visitors had sent it: some are on the other shard.
+  const copies = Array.from({ length: VISITORS }, (_, visitor) => row(visitor, { event_id: 'of many' }));
+  await insertBlock(warehouse, 'event_rows', 'copies', copies);
+  expect(await checkDuplicates(warehouse, shards.cluster)).toMatchObject({ repeated: 1 });
 });
 
 test('a shard that is killed amid inserts has each row once when it is back', { timeout: 240_000 }, async () => {
