@@ -23,7 +23,7 @@ import {
   redisEmptied,
   restartEmpty,
 } from './rows/parts.ts';
-import { DISK_FULL, ONE_OF_THREE_KILLED } from './rows/places.ts';
+import { DISK_FULL, LEADER_OF_THREE_KILLED } from './rows/places.ts';
 import { POISON, POISON_EVENT } from './rows/poison.ts';
 import { REDIS_MASTERS_LOST, REDIS_SLOTS_MOVED } from './rows/redis_cluster.ts';
 import { REPLAY_MISSED } from './rows/replay.ts';
@@ -89,7 +89,7 @@ export const MATRIX: readonly Row[] = [
   REBALANCE_DURING_DELIVERY,
   allAtOnce(PROCESSES, MINUTES_AT_ONCE),
   OTHERS_UNDELAYED_BY_PLATFORM,
-  ONE_OF_THREE_KILLED,
+  LEADER_OF_THREE_KILLED,
   REDIS_MASTERS_LOST,
   REDIS_SLOTS_MOVED,
   DISK_FULL,

@@ -25,18 +25,23 @@ const ADDRESS_OF = {
   clickhouse: 'clickhouseUrl',
 } as const satisfies Record<PartName, keyof LocalAddresses>;
 
+/** Starts these parts alone, and of Kafka so many brokers. */
+export const startOwnParts = (dataDir: string, names: readonly PartName[], brokers?: number): Promise<LocalParts> =>
+  startParts({
+    dataDir,
+    external: without(names),
+    brokers,
+    onProgress: () => undefined,
+    onPartExit: () => undefined,
+  });
+
 /** Real parts for one file that kills, starves or reconfigures them; the answer gives them once the file's tests run. */
 export function useOwnParts(...names: PartName[]): () => LocalParts {
   let local: LocalParts | undefined;
   let dataDir = '';
   beforeAll(async () => {
     dataDir = mkdtempSync(join(tmpdir(), 'parts-'));
-    local = await startParts({
-      dataDir,
-      external: without(names),
-      onProgress: () => undefined,
-      onPartExit: () => undefined,
-    });
+    local = await startOwnParts(dataDir, names);
   }, START_MS);
   afterAll(async () => {
     if (local !== undefined) await discard(local);

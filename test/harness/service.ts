@@ -26,6 +26,8 @@ export interface StartOutcome {
 
 export interface StartOptions {
   env?: Record<string, string>;
+  /** Words behind `npm start --`. */
+  words?: readonly string[];
   timeoutMs?: number;
   /** Each line it prints until it is ready. */
   onProgress?: (line: string) => void;
@@ -54,8 +56,8 @@ export async function startService(dataDir: string, options: StartOptions = {}):
 }
 
 /** Starts the service where it is expected to refuse, and waits for its end. */
-export async function startRefused(dataDir: string): Promise<StartOutcome> {
-  const started = spawnStart(dataDir, {});
+export async function startRefused(dataDir: string, words: readonly string[] = []): Promise<StartOutcome> {
+  const started = spawnStart(dataDir, { words });
   return { code: await started.gone, output: started.output() };
 }
 
@@ -68,7 +70,7 @@ interface Started {
 }
 
 function spawnStart(dataDir: string, options: StartOptions): Started {
-  const child = spawn(process.execPath, [MAIN], {
+  const child = spawn(process.execPath, [MAIN, ...(options.words ?? [])], {
     env: childEnvironment({ ...options.env, LOCAL_DIR: dataDir }),
     stdio: ['ignore', 'pipe', 'pipe'],
     // A Ctrl-C in the terminal is for the test run, which then stops this in order.

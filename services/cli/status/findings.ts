@@ -233,7 +233,9 @@ function partDeathFindings({ observed }: Context): Finding[] {
     if (lastMs === null || (isRunning && deaths.length === 0)) return [];
     const isLoop = deaths.length >= CRASHES_MIN;
     const why = said === null ? '' : `; it says: ${said}`;
-    const part = PART_NAMES[name] ?? `The ${name}`;
+    // Of several brokers each is told of by its number.
+    const [kind = name, number] = name.split('.');
+    const part = `${PART_NAMES[kind] ?? `The ${kind}`}${number === undefined ? '' : ` (broker ${number})`}`;
     const again = `dies again and again: ${deaths.length} times in ten minutes`;
     const once = isRunning ? 'ended and was started again' : 'has ended, and does not run';
     return [
@@ -241,7 +243,7 @@ function partDeathFindings({ observed }: Context): Finding[] {
         severity: isRunning && !isLoop ? 'notice' : 'critical',
         what: `${part} ${isLoop ? again : once}${why}`,
         sinceMs: deaths[0] ?? lastMs,
-        todo: PART_TODOS[name] ?? '',
+        todo: PART_TODOS[kind] ?? '',
       },
     ];
   });
@@ -644,7 +646,9 @@ function tokenFindings({ observed: { control } }: Context): Finding[] {
 const answersOf = (control: Observed['control']) => (typeof control === 'string' ? null : control);
 
 /** A process of an address that was given is called `STAGE@ADDRESS`. */
-const isNamed = (name: string, stage: string): boolean => name === stage || name.startsWith(`${stage}@`);
+/** `dedup`, `dedup.2` beside it, or `dedup@host:port`. */
+const isNamed = (name: string, stage: string): boolean =>
+  name.startsWith(stage) && /^(?:\.\d+)?(?:@|$)/.test(name.slice(stage.length));
 
 const sumOf = (samples: ReturnType<ReadMetric>): number => samples.reduce((sum, { value }) => sum + value, 0);
 

@@ -18,15 +18,18 @@ const STARTED = 'Kafka Server started';
  */
 const JAVA_OPTIONS = ['-Xms128m', '-Xmx512m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
 
-/** One KRaft node. Its storage is formatted at the first start only. */
+/** One KRaft node, alone or of several. Its storage is formatted at the first start only. */
 export async function planKafka(node: KafkaNode, logPath: string, program: JavaProgram): Promise<PartPlan> {
   mkdirSync(node.folder, { recursive: true });
   const settings = join(node.folder, 'server.properties');
   writeFileSync(settings, renderSettings(node), { mode: 0o600 });
   await formatOnce(node, settings, program);
-  const { options, ...limits } = classArchive(program);
+  const archive = classArchive(program);
+  // One that is not there yet is written as the broker ends, for which several would get no time, and in each other's way.
+  const isWritten = archive.stopTimeoutMs !== undefined;
+  const { options, ...limits } = isWritten && node.controllerPorts.length > 1 ? { options: [] } : archive;
   return {
-    name: 'kafka',
+    name: node.name,
     address: `127.0.0.1:${node.port}`,
     logPath,
     command: program.java.path,
@@ -44,7 +47,13 @@ async function formatOnce(node: KafkaNode, settings: string, program: JavaProgra
   rmSync(join(node.folder, 'data'), { recursive: true, force: true });
   const format = ['kafka.tools.StorageTool', 'format', '--cluster-id', CLUSTER_ID, '--config', settings];
   await runTool(program.java.path, [...javaArgs(program.folder), ...format]);
-  writeFileSync(mark, '');
+  writeFileSync(mark, `${node.controllerPorts.length}\n`);
+}
+
+/** Of how many brokers a data folder's node was formatted as one; null where it has not been. */
+export function brokersFormatted(folder: string): number | null {
+  const mark = join(folder, 'formatted');
+  return existsSync(mark) ? Number(readFileSync(mark, 'utf8').trim() || 1) : null;
 }
 
 /** With the jars in a fixed order, because a class archive only fits the class path it was made with. */
@@ -57,40 +66,38 @@ function javaArgs(jars: string): string[] {
 
 /** Where one node of the local cluster listens and has its data. */
 export interface KafkaNode {
+  name: PartPlan['name'];
   folder: string;
   port: number;
-  controllerPort: number;
-  /** Its place among several nodes; absent for a single node. */
-  cluster?: {
-    /** From 1. */
-    nodeId: number;
-    /** Controller ports of all nodes, in the order of their ids. */
-    controllerPorts: readonly number[];
-    /** How many copies each record has, and how many of them must be written before it is acknowledged. */
-    replicas: number;
-    inSyncMin: number;
-  };
+  /** From 1. */
+  nodeId: number;
+  /** Controller ports of all nodes, in the order of their ids. */
+  controllerPorts: readonly number[];
   /** A second listener, on which clients are users with the rights that they are given; the first one has all rights. */
   sasl?: { port: number; passwords: Readonly<Record<string, string>> };
 }
 
+/** Of three brokers one may die: two copies are enough for an acknowledgement. */
+export const COPIES_MAX = 3;
 const RECORD_BYTES_MAX = 8 * 1024 * 1024;
 
 /** server.properties of a KRaft node with both roles, on loopback only. */
 function renderSettings(node: KafkaNode): string {
-  const cluster = node.cluster ?? { nodeId: 1, controllerPorts: [node.controllerPort], replicas: 1, inSyncMin: 1 };
+  const { nodeId, controllerPorts } = node;
   const sasl = renderSasl(node.sasl);
-  const voters = cluster.controllerPorts.map((port, index) => `${index + 1}@127.0.0.1:${port}`);
+  const voters = controllerPorts.map((port, index) => `${index + 1}@127.0.0.1:${port}`);
+  const copies = Math.min(voters.length, COPIES_MAX);
+  const inSyncMin = Math.ceil(copies / 2);
   const settings: Record<string, string | number> = {
     'process.roles': 'broker,controller',
-    'node.id': cluster.nodeId,
+    'node.id': nodeId,
     // A fixed voter list, not a dynamic quorum: it alone lets the port change between two starts.
     'controller.quorum.voters': voters.join(','),
     'controller.listener.names': 'CONTROLLER',
     listeners: [
       `PLAINTEXT://127.0.0.1:${node.port}`,
       ...sasl.listeners,
-      `CONTROLLER://127.0.0.1:${node.controllerPort}`,
+      `CONTROLLER://127.0.0.1:${controllerPorts[nodeId - 1]}`,
     ].join(),
     'advertised.listeners': [`PLAINTEXT://127.0.0.1:${node.port}`, ...sasl.listeners].join(),
     ...sasl.settings,
@@ -101,12 +108,12 @@ function renderSettings(node: KafkaNode): string {
     // Sixty days: longer than a topic has its records.
     'offsets.retention.minutes': 86_400,
     'offsets.topic.num.partitions': 4,
-    'offsets.topic.replication.factor': cluster.replicas,
+    'offsets.topic.replication.factor': copies,
     'transaction.state.log.num.partitions': 4,
-    'transaction.state.log.replication.factor': cluster.replicas,
-    'transaction.state.log.min.isr': cluster.inSyncMin,
-    'min.insync.replicas': cluster.inSyncMin,
-    'default.replication.factor': cluster.replicas,
+    'transaction.state.log.replication.factor': copies,
+    'transaction.state.log.min.isr': inSyncMin,
+    'min.insync.replicas': inSyncMin,
+    'default.replication.factor': copies,
     'group.initial.rebalance.delay.ms': 0,
     // A broker that was killed may join again only when its old session has ended: after 12 s with the defaults of 9 s and 2 s.
     // A broker that sends no heartbeat for that long, on a busy machine, is fenced, with every group that it coordinates.

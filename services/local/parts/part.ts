@@ -21,9 +21,11 @@ import { ensureReaper, registerChild } from './processes.ts';
 import { LocalError, partEnvironment } from './tools.ts';
 
 export type PartName = 'kafka' | 'registry' | 'redis' | 'clickhouse';
+/** A broker beside the first one is `kafka.2`. */
+export type RunningName = PartName | `kafka.${number}`;
 
 export interface PartPlan {
-  name: PartName;
+  name: RunningName;
   address: string;
   logPath: string;
   command: string;
@@ -44,7 +46,7 @@ export interface PartPlan {
   temporaryFolder?: string;
 }
 
-type OnPartExit = (name: PartName, detail: string) => void;
+type OnPartExit = (name: RunningName, detail: string) => void;
 
 const READY = 'ready';
 const READY_POLL_MS = 40;
@@ -93,7 +95,7 @@ export class LocalPart {
     this.#restarts = restarts;
   }
 
-  get name(): PartName {
+  get name(): RunningName {
     return this.#plan.name;
   }
 

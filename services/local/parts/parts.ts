@@ -13,9 +13,10 @@ import {
 } from './clickhouse/users.ts';
 import { whileLocked } from './folder_lock.ts';
 import { ensureJava, type JavaProgram } from './java.ts';
-import { installKafka, installRegistry, type KafkaNode, planKafka, planRegistry } from './kafka.ts';
-import { choosePorts, LocalPart, type PartName, type PartPlan } from './part.ts';
+import { brokersFormatted, installKafka, installRegistry, type KafkaNode, planKafka, planRegistry } from './kafka.ts';
+import { choosePorts, LocalPart, type PartName, type PartPlan, type RunningName } from './part.ts';
 import { installRedis, planRedis } from './redis.ts';
+import { LocalError } from './tools.ts';
 
 export type { LocalPart, PartName } from './part.ts';
 
@@ -30,7 +31,10 @@ export interface LocalAddresses {
   clickhouseUrl: string;
 }
 
-type Parts = Partial<Record<PartName, LocalPart>>;
+interface Parts extends Partial<Record<PartName, LocalPart>> {
+  /** Brokers beside the first one. */
+  [broker: `kafka.${number}`]: LocalPart;
+}
 
 export interface LocalParts {
   readonly addresses: LocalAddresses;
@@ -47,7 +51,9 @@ interface StartPartsOptions {
   external: Partial<LocalAddresses>;
   onProgress: (line: string) => void;
   /** Called when a part ended that should run. */
-  onPartExit: (name: PartName, detail: string) => void;
+  onPartExit: (name: RunningName, detail: string) => void;
+  /** Brokers of Kafka, one cluster. Default: as many as the data folder has, else 1. */
+  brokers?: number | undefined;
   /** Databases of Redis. Default: 1. */
   redisDatabases?: number;
   /** Start a part that died again, after a pause. */
@@ -62,6 +68,10 @@ const ADDRESS_OF = {
 } as const satisfies Record<PartName, keyof LocalAddresses>;
 
 const PART_NAMES: PartName[] = ['kafka', 'registry', 'redis', 'clickhouse'];
+
+/** The brokers among parts that run here. */
+export const brokersIn = (parts: Parts): LocalPart[] =>
+  Object.entries(parts).flatMap(([name, part]) => (/^kafka\b/.test(name) ? [part] : []));
 /** Downloaded programs, shared between data folders. */
 const DOWNLOADS = fileURLToPath(new URL('../../../.local/parts', import.meta.url));
 
@@ -77,7 +87,7 @@ export async function startParts(options: StartPartsOptions): Promise<LocalParts
     parts[plan.name] = new LocalPart(plan, options.onPartExit, onProgress, options.restartDeadParts);
   }
   const stop = async () => {
-    const registryThenKafka = Promise.resolve(parts.registry?.stop()).then(() => parts.kafka?.stop());
+    const registryThenKafka = Promise.resolve(parts.registry?.stop()).then(() => stopBrokers(brokersIn(parts)));
     await Promise.all([registryThenKafka, parts.clickhouse?.stop(), parts.redis?.stop()]);
   };
   try {
@@ -86,44 +96,88 @@ export async function startParts(options: StartPartsOptions): Promise<LocalParts
     await stop();
     throw error;
   }
-  const address = (name: PartName) => external[ADDRESS_OF[name]] ?? parts[name]?.address ?? '';
+  const own = (name: PartName) =>
+    name === 'kafka' ? brokersIn(parts).map((broker) => broker.address) : [parts[name]?.address ?? ''];
+  const address = (name: PartName) => external[ADDRESS_OF[name]] ?? own(name).join();
   const addresses = Object.fromEntries(PART_NAMES.map((name) => [ADDRESS_OF[name], address(name)]));
   return { addresses: addresses as unknown as LocalAddresses, parts, stop };
 }
 
-const PORTS = ['kafka', 'kafkaController', 'kafkaSasl', 'registry', 'registryHealth', 'redis', 'clickhouse'] as const;
-type Ports = Record<(typeof PORTS)[number], number>;
+const PORTS = ['registry', 'registryHealth', 'redis', 'clickhouse'] as const;
 
 async function planParts(
   dataDir: string,
   wanted: ReadonlySet<PartName>,
   { kafka, registry, redis }: Programs,
-  { external, redisDatabases }: StartPartsOptions,
+  { external, redisDatabases, brokers }: StartPartsOptions,
 ): Promise<PartPlan[]> {
   const ports = await choosePorts(dataDir, PORTS);
-  const brokers = external.kafkaBrokers ?? `127.0.0.1:${ports.kafka}`;
+  const nodes = kafka === undefined ? [] : await kafkaNodes(dataDir, brokers);
+  const logOf = ({ name }: KafkaNode): string => join(dataDir, 'log', `${name}.log`);
+  const bootstrap = external.kafkaBrokers ?? nodes.map(({ port }) => `127.0.0.1:${port}`).join();
   const plans = [
-    kafka && (await planKafka(kafkaNode(dataDir, ports), join(dataDir, 'log', 'kafka.log'), kafka)),
-    registry && planRegistry(dataDir, ports, brokers, registry),
+    ...(await Promise.all(nodes.map(async (node) => kafka && (await planKafka(node, logOf(node), kafka))))),
+    registry && planRegistry(dataDir, ports, bootstrap, registry),
     redis && planRedis(dataDir, ports.redis, redis, redisDatabases),
     wanted.has('clickhouse') ? planClickhouse(dataDir, ports.clickhouse) : undefined,
   ];
   return plans.filter((plan) => plan !== undefined);
 }
 
-/** One broker, on which each process may be a user of its own. */
-function kafkaNode(dataDir: string, ports: Ports): KafkaNode {
+/**
+ * The brokers, on which each process may be a user of its own.
+ *
+ * @throws LocalError where the data is of another number of them: neither copies nor the quorum follow by themselves.
+ */
+async function kafkaNodes(dataDir: string, wanted: number | undefined): Promise<KafkaNode[]> {
   const folder = join(dataDir, 'kafka');
+  const there = brokersFormatted(folder);
+  const count = wanted ?? there ?? 1;
+  if (there !== null && there !== count) {
+    throw new LocalError(
+      'local_brokers_differ',
+      `the data in ${folder} is of ${there} broker(s) and cannot become that of ${count}: ` +
+        `start with --brokers ${there}, or with another folder (LOCAL_DIR)`,
+    );
+  }
   mkdirSync(folder, { recursive: true });
   const users = LOCAL_PROCESS_USERS.map(({ user }) => user);
   const passwords = credentialsOf(credentialsPath(dataDir, 'kafka'), users);
+  const suffixes = Array.from({ length: count }, (_, index) => (index === 0 ? '' : String(index + 1)));
+  const chosen = await choosePorts(
+    dataDir,
+    suffixes.flatMap((suffix) => [`kafka${suffix}`, `kafkaController${suffix}`, `kafkaSasl${suffix}`]),
+  );
+  const ports = (name: string): number[] => suffixes.map((suffix) => chosen[`${name}${suffix}`] as number);
   const listeners: KafkaListeners = {
-    brokers: `127.0.0.1:${ports.kafka}`,
-    saslBrokers: `127.0.0.1:${ports.kafkaSasl}`,
+    brokers: ports('kafka')
+      .map((port) => `127.0.0.1:${port}`)
+      .join(),
+    saslBrokers: ports('kafkaSasl')
+      .map((port) => `127.0.0.1:${port}`)
+      .join(),
   };
   writeFileSync(listenersPath(dataDir), `${JSON.stringify(listeners)}\n`);
-  const sasl = { port: ports.kafkaSasl, passwords };
-  return { folder, port: ports.kafka, controllerPort: ports.kafkaController, sasl };
+  const controllerPorts = ports('kafkaController');
+  return ports('kafka').map((port, index) => {
+    const name = index === 0 ? ('kafka' as const) : (`kafka.${index + 1}` as const);
+    const sasl = { port: ports('kafkaSasl')[index] as number, passwords };
+    return { name, nodeId: index + 1, folder: join(dataDir, name), port, controllerPorts, sasl };
+  });
+}
+
+/**
+ * Where several stop at once the last finds no quorum any more, without which none ends by itself: it has handed everything on by
+ * then, or has it on disk.
+ */
+async function stopBrokers(brokers: readonly LocalPart[]): Promise<void> {
+  const left = new Set(brokers);
+  const ends = brokers.map(async (broker) => {
+    await broker.stop();
+    left.delete(broker);
+    if (left.size <= brokers.length / 2) for (const other of left) other.kill('SIGKILL');
+  });
+  await Promise.all(ends);
 }
 
 /** All at the same time, but for the registry, which has its data in Kafka. Awaits all, so that none starts later. */
@@ -135,7 +189,8 @@ async function startInOrder(parts: Parts, onProgress: (line: string) => void): P
     onProgress(`${part.name} is ready (${((performance.now() - begun) / 1000).toFixed(1)} s)`);
   };
   const outcomes = await Promise.allSettled([
-    start(parts.kafka).then(() => start(parts.registry)),
+    // None of several brokers is ready before most of them are.
+    Promise.all(brokersIn(parts).map(start)).then(() => start(parts.registry)),
     start(parts.redis),
     start(parts.clickhouse),
   ]);

@@ -84,7 +84,8 @@ type LocalErrorCode =
   | 'local_tool_failed'
   | 'local_part_failed'
   | 'local_process_not_ready'
-  | 'local_no_free_port';
+  | 'local_no_free_port'
+  | 'local_brokers_differ';
 
 /** A failure to bring up or keep a local part, with a message that says what to do. */
 export class LocalError extends Error {

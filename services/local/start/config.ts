@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { checkGiven } from '#infra/config/catalogue.ts';
-import { type Environment, environment } from '#infra/config/environment.ts';
+import { ConfigError, type Environment, environment } from '#infra/config/environment.ts';
 import { type StartConfig, startConfig } from '#infra/config/local_config.ts';
-import { partsConfig } from '#infra/config/service_config.ts';
+import { type KafkaConfig, partsConfig } from '#infra/config/service_config.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { partitionsOf } from '#infra/kafka/provision.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
@@ -16,6 +17,8 @@ import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { issueToken } from '#pipelines/settings/admin_tokens.ts';
 import { hashKey } from '#pipelines/settings/callers.ts';
 import { randomPassword } from '#pipelines/settings/secrets.ts';
+import { loginsOf } from '../parts/clickhouse/users.ts';
+import { COPIES_MAX } from '../parts/kafka.ts';
 import type { LocalAddresses } from '../parts/parts.ts';
 import { ownerEnvironment } from '../parts/tools.ts';
 
@@ -29,6 +32,50 @@ const DESTINATION_NAMES = DESTINATIONS.map(({ name }) => name);
 export function readStartConfig(env: Environment): StartConfig {
   checkGiven(env, DESTINATION_NAMES);
   return startConfig(env, DESTINATION_NAMES);
+}
+
+/** The options of `npm start`, each a number, and the processes whose number it is; `deliveries` is of each destination. */
+const COUNTED = {
+  edges: 'edge',
+  dedup: 'dedup',
+  identity: 'identity',
+  quota: 'quota',
+  warehouse: 'warehouse',
+  deliveries: 'delivery',
+  replay: 'replay',
+  erasure: 'erasure',
+} as const;
+const COUNT_MAX = 16;
+const BROKERS = [1, 3];
+
+/** How many of what `npm start -- --brokers 3 --dedup 2` runs. */
+export interface StartCounts {
+  /** Undefined: as many as the data is of. */
+  brokers: number | undefined;
+  /** Of the processes of a kind. */
+  of(kind: string): number;
+}
+
+/** Reads the words of the command line. @throws ConfigError with every fault. */
+export function startCounts(words: readonly string[]): StartCounts {
+  const names = ['brokers', ...Object.keys(COUNTED)];
+  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
+  let values: Record<string, string | boolean | undefined>;
+  try {
+    ({ values } = parseArgs({ args: [...words], options }));
+  } catch {
+    const known = names.map((name) => `--${name} N`).join(', ');
+    throw new ConfigError([`npm start takes no words but ${known}`]);
+  }
+  const counts = new Map(Object.entries(values).map(([name, value]) => [name, Number(value)]));
+  const faults = [...counts].flatMap(([name, count]) => {
+    const allowed = name === 'brokers' ? BROKERS : Array.from({ length: COUNT_MAX }, (_, index) => index + 1);
+    if (allowed.includes(count)) return [];
+    return [`--${name} must be ${name === 'brokers' ? BROKERS.join(' or ') : `a whole number from 1 to ${COUNT_MAX}`}`];
+  });
+  if (faults.length > 0) throw new ConfigError(faults);
+  const ofKind = new Map(Object.entries(COUNTED).map(([name, kind]) => [kind as string, counts.get(name)]));
+  return { brokers: counts.get('brokers'), of: (kind) => ofKind.get(kind) ?? 1 };
 }
 
 /** The ignored folder that holds everything local, unless LOCAL_DIR names another. */
@@ -52,8 +99,17 @@ const LOCAL_PARTITIONS = 2;
 /** This machine's own programs: what they forward keeps its limits. */
 const LOOPBACK = '127.0.0.0/8,::1/128';
 
+/** Stages that have no work for more processes than there are partitions of events, or groups of them. */
+const SHARING = ['dedup', 'identity', 'quota'] as const;
+/** Partitions together, where that leaves no process without. */
+const GROUP_SIZE = 4;
+
 /** The environment of the service's processes: what the user set, completed by what the local default needs. */
-export async function serviceEnvironment(dataDir: string, addresses: LocalAddresses): Promise<Record<string, string>> {
+export async function serviceEnvironment(
+  dataDir: string,
+  addresses: LocalAddresses,
+  counts: StartCounts = startCounts([]),
+): Promise<Record<string, string>> {
   const env = environment();
   const defaults: Record<string, string> = {
     TRUSTED_PROXIES: LOOPBACK,
@@ -64,6 +120,7 @@ export async function serviceEnvironment(dataDir: string, addresses: LocalAddres
   };
   const chosen: Record<string, string> = {
     ...defaults,
+    ...copiesOf(dataDir, addresses),
     ...(await firstUser(dataDir)),
     ...setOnly(env),
     ...ownerEnvironment(),
@@ -75,13 +132,38 @@ export async function serviceEnvironment(dataDir: string, addresses: LocalAddres
     CLICKHOUSE_URL: addresses.clickhouseUrl,
   };
   const { eventPartitions } = startConfig(env, DESTINATION_NAMES);
-  return { ...chosen, EVENT_PARTITIONS: String(eventPartitions ?? (await partitionsThere(chosen))) };
+  const most = Math.max(LOCAL_PARTITIONS, ...SHARING.map(counts.of));
+  const partitions = eventPartitions ?? (await partitionsThere(chosen)) ?? most;
+  const sharers = Math.max(counts.of('dedup'), counts.of('identity'));
+  const together = Math.max(1, Math.min(GROUP_SIZE, Math.floor(partitions / sharers)));
+  return {
+    ...(sharers === 1 ? {} : { TRANSACTION_PARTITION_GROUP_SIZE: String(together) }),
+    ...chosen,
+    EVENT_PARTITIONS: String(partitions),
+  };
+}
+
+/** The copies that several brokers which run here make possible. */
+function copiesOf(dataDir: string, addresses: LocalAddresses): Record<string, string> {
+  const brokers = loginsOf(dataDir, addresses).kafka?.brokers.split(',').length ?? 1;
+  return brokers === 1 ? {} : { KAFKA_REPLICATION_FACTOR: String(Math.min(brokers, COPIES_MAX)) };
 }
 
 /** As many as the topics have where there are topics: a start with other defaults must not bring visitors out of order. */
-async function partitionsThere(env: Environment): Promise<number> {
+function partitionsThere(env: Environment): Promise<number | null> {
   const kafka = createKafka(partsConfig(env).kafka, 'svc.start', createLogger('start', 'warn'));
-  return (await partitionsOf(kafka, TOPICS.raw)) ?? LOCAL_PARTITIONS;
+  return partitionsOf(kafka, TOPICS.raw);
+}
+
+/** What to tell whoever asked for more processes than there is work for. */
+export function idleNotes(counts: StartCounts, { eventPartitions, partitionGroupSize }: KafkaConfig): string[] {
+  return SHARING.flatMap((kind) => {
+    const shares = Math.ceil(eventPartitions / (kind === 'quota' ? 1 : partitionGroupSize));
+    const idle = counts.of(kind) - shares;
+    if (idle <= 0) return [];
+    const of = `of ${counts.of(kind)} ${kind} processes ${idle} will stand idle`;
+    return [`${of}: EVENT_PARTITIONS is ${eventPartitions}, TRANSACTION_PARTITION_GROUP_SIZE ${partitionGroupSize}`];
+  });
 }
 
 /** A variable that is empty is not set: it must not take the place of a default. */

@@ -19,7 +19,15 @@ import { acquireLock } from '../parts/folder_lock.ts';
 import { choosePorts } from '../parts/part.ts';
 import { type LocalParts, startParts } from '../parts/parts.ts';
 import { ensureReaper, onParentGone, registerChild } from '../parts/processes.ts';
-import { dataDirectory, externalAddresses, localAdminToken, readStartConfig, serviceEnvironment } from './config.ts';
+import {
+  dataDirectory,
+  externalAddresses,
+  idleNotes,
+  localAdminToken,
+  readStartConfig,
+  serviceEnvironment,
+  startCounts,
+} from './config.ts';
 import { DEMO_DESTINATIONS, ensureDemo, ensureShopPages } from './demo_settings.ts';
 import { rotateLogs } from './log_files.ts';
 import {
@@ -32,6 +40,7 @@ import {
   processEnvironment,
   processSpecs,
   replaySpec,
+  replicated,
   shopSpec,
 } from './processes.ts';
 import {
@@ -47,11 +56,13 @@ import { createSupervisor, type ProcessSpec, type Supervisor } from './superviso
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const HOST = '127.0.0.1';
+const urlOf = (port: number): string => `http://${HOST}:${port}`;
 
 // What the parts and processes write holds events and settings, which are nobody else's on this machine.
 process.umask(0o077);
 
 const wanted = readConfig(readStartConfig);
+const counts = readConfig(() => startCounts(process.argv.slice(2)));
 const dataDir = dataDirectory(wanted);
 const logDir = join(dataDir, 'log');
 mkdirSync(logDir, { recursive: true });
@@ -72,7 +83,7 @@ const LOGS_POLL_MS = 60_000;
 
 /** Whether a process answers at all: one that waits for a part lives. */
 function isAlive(metricsPort: number): Promise<boolean> {
-  return fetch(`http://${HOST}:${metricsPort}/ready`, { signal: AbortSignal.timeout(ALIVE_MS_MAX) }).then(
+  return fetch(`${urlOf(metricsPort)}/ready`, { signal: AbortSignal.timeout(ALIVE_MS_MAX) }).then(
     async (answer) => {
       await answer.body?.cancel();
       return true;
@@ -123,6 +134,7 @@ async function start(): Promise<void> {
   const parts = await startParts({
     dataDir,
     external: externalAddresses(wanted),
+    brokers: counts.brokers,
     // A part that was started again, or could not be, has said so.
     onProgress: (line) => {
       say(line);
@@ -135,7 +147,7 @@ async function start(): Promise<void> {
     restartDeadParts: true,
   });
   running.parts = parts;
-  const env = await serviceEnvironment(dataDir, parts.addresses);
+  const env = await serviceEnvironment(dataDir, parts.addresses, counts);
   const logger = createLogger('start', 'warn');
   const config = partsConfig(env);
   const logins = loginsOf(dataDir, parts.addresses);
@@ -145,6 +157,7 @@ async function start(): Promise<void> {
     logins.kafka === null ? undefined : applyAcls(kafka, LOCAL_PROCESS_USERS, config.kafka.prefix),
   ]);
   for (const line of report.done) say(line);
+  for (const line of idleNotes(counts, config.kafka)) say(`NOTE: ${line}`);
   for (const line of report.mismatches) say(`MISMATCH (left as it is): ${line}`);
   const controlEnv = { ...env };
   if (parts.parts.clickhouse !== undefined) {
@@ -154,8 +167,11 @@ async function start(): Promise<void> {
 
   const ports = await choosePorts(dataDir, ['edge', 'control', 'metaStandin', 'webhookStandin', 'shop']);
   const chosen = { ...ports, edge: wanted.edgePort ?? ports.edge, control: wanted.controlPort ?? ports.control };
-  const shop = `http://${HOST}:${ports.shop}`;
-  const standins = { meta: `http://${HOST}:${ports.metaStandin}`, webhook: `http://${HOST}:${ports.webhookStandin}` };
+  const others = Array.from({ length: counts.of('edge') - 1 }, (_, index) => `edge${index + 2}`);
+  const otherPorts: Record<string, number> = await choosePorts(dataDir, others);
+  const edgePorts = [chosen.edge, ...others.map((name) => otherPorts[name] as number)];
+  const shop = urlOf(ports.shop);
+  const standins = { meta: urlOf(ports.metaStandin), webhook: urlOf(ports.webhookStandin) };
   const supervisor = createSupervisor({
     logDir,
     onSpawn: (pid) => registerChild(pid, 'service'),
@@ -166,7 +182,8 @@ async function start(): Promise<void> {
   });
   running.supervisor = supervisor;
   const choosing = createMutex();
-  const run = async (specs: readonly ProcessSpec[]): Promise<void> => {
+  const run = async (kinds: readonly ProcessSpec[]): Promise<void> => {
+    const specs = replicated(kinds, counts.of, edgePorts);
     const names = specs.map(({ name }) => name).filter(isMeasured);
     // Right before they are taken, so that nobody else takes them between.
     const metricsPorts: Record<string, number> = await choosing.run(() =>
@@ -181,8 +198,8 @@ async function start(): Promise<void> {
     );
   };
   say('starting the edge, the control service and the pipelines');
-  const control = `http://${HOST}:${chosen.control}`;
-  const edge = `http://${HOST}:${chosen.edge}`;
+  const control = urlOf(chosen.control);
+  const edge = urlOf(chosen.edge);
   const client = createControlClient(httpTransport(control), localAdminToken(dataDir));
   const started = Promise.all([
     run([controlSpec(controlEnv, chosen)]).then(async () => {
@@ -195,7 +212,8 @@ async function start(): Promise<void> {
     follow(config, identityKeyOf(env), logger).then((followed) => startAsNeeded(followed, env, run)),
   ]);
   const [demo] = await watchStart(started, { states: () => supervisor.states(), logDir, say });
-  ready = () => readyFile(dataDir, { edge, control, shop }, parts, demo, standins, supervisor.states());
+  ready = () =>
+    readyFile(dataDir, { edges: edgePorts.map(urlOf), control, shop }, parts, demo, standins, supervisor.states());
   writeReady();
   const isTerminal = process.stdout.isTTY === true;
   say(readyScreen(ready(), supervisor.states(), { isTerminal, readyPath: readyPath(dataDir), logDir }));

@@ -76,12 +76,28 @@ export function deliverySpecs(env: Variables, destinations: readonly string[]): 
   }));
 }
 
+/** As many processes of each as are wanted, the first under the name of its kind, and every edge on a port of its own. */
+export function replicated(
+  specs: readonly ProcessSpec[],
+  countOf: (kind: string) => number,
+  edgePorts: readonly number[],
+): ProcessSpec[] {
+  return specs.flatMap((spec) => {
+    const count = countOf(kindOf(spec.name) ?? spec.name);
+    return Array.from({ length: count }, (_, index) => {
+      const name = index === 0 ? spec.name : `${spec.name}.${index + 1}`;
+      const env = spec.name === 'edge' ? { ...spec.env, EDGE_PORT: String(edgePorts[index]) } : spec.env;
+      return { ...spec, name, env };
+    });
+  });
+}
+
 /** Under which a process's port for metrics is kept, so that what reads them finds it after the next start too. */
 export const metricsPortName = (process: string): string => `metrics.${process}`;
 
 const NAMES = DESTINATIONS.map(({ name }) => name);
 
-/** The kind of a process of `npm start` by its name, as `delivery.meta`; null for those that are no part of the service. */
+/** The kind of a process of `npm start` by its name, as `delivery.meta` or `dedup.2`; null for those that are no part of the service. */
 function kindOf(name: string): ProcessKind | null {
   const [first] = name.split('.');
   return PROCESSES.find((kind) => kind === first) ?? null;
@@ -105,7 +121,7 @@ const READ: ReadonlySet<string> = new Set(
  */
 export function processEnvironment(name: string, env: Variables, logins: ProcessLogins): Record<string, string> {
   const kind = kindOf(name);
-  const destination = name.slice(name.indexOf('.') + 1);
+  const destination = name.split('.')[1] ?? '';
   const own = kind === null ? new Set<string>() : namesRead(kind, destination);
   const kept = Object.fromEntries(Object.entries(env).filter(([variable]) => own.has(variable) || !READ.has(variable)));
   return kind === null ? kept : { ...kept, ...loginOf(userOf(kind, destination), kept, logins) };

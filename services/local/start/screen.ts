@@ -38,7 +38,7 @@ export function readyScreen(
   const rows: [string, string][] = [
     ['dashboard', ready.dashboard.url],
     ['sign in', `as ${ready.dashboard.user}; the password is in ${ready.dashboard.passwordFile}`],
-    ['edge', ready.edge],
+    ['edge', ready.edges.join(', ')],
     ['control', `${ready.control}/docs`],
     ['kafka', ready.kafka],
     ['registry', ready.registry],
@@ -83,14 +83,16 @@ export type ReadyFile = ReturnType<typeof readyFile>;
 /** What `.local/ready.json` holds while everything runs: where scripts and tests find the service. */
 export function readyFile(
   dataDir: string,
-  { edge, control, shop }: { edge: string; control: string; shop: string },
+  { edges, control, shop }: { edges: readonly string[]; control: string; shop: string },
   { addresses, parts }: Pick<LocalParts, 'addresses' | 'parts'>,
   demo: DemoSites,
   standins: StandinUrls,
   states: readonly ProcessState[],
 ) {
   return {
-    edge,
+    /** The first one; `edges` are all. */
+    edge: edges[0] ?? '',
+    edges,
     control,
     /** The file that holds an admin token for it. */
     adminTokenFile: adminTokenFile(dataDir),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { partsConfig } from '#infra/config/service_config.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { choosePorts } from '#services/local/parts/part.ts';
-import { type LocalAddresses, type LocalPart, type LocalParts, startParts } from '#services/local/parts/parts.ts';
+import { type LocalAddresses, type LocalParts, startParts } from '#services/local/parts/parts.ts';
 import { adminTokenFile, serviceEnvironment } from '#services/local/start/config.ts';
 import { controlSpec, deliverySpecs, processSpecs } from '#services/local/start/processes.ts';
 import type { ProcessSpec } from '#services/local/start/supervisor.ts';
@@ -27,8 +27,6 @@ export interface World {
   edges: string[];
   standins: { meta: string; webhook: string };
   eventPartitions: number;
-  /** Where the cluster is not one of the parts. */
-  brokers?: LocalPart[];
   /** Where Redis is a cluster. */
   redis?: RedisCluster;
   /** Where the broker's folder is on a disk of its own. */
@@ -44,8 +42,9 @@ export interface World {
 export interface WorldOptions {
   dataDir: string;
   onProgress(line: string): void;
-  /** Parts that run already, such as a cluster of three brokers. */
+  /** Parts that run already, such as a cluster of Redis. */
   external?: Partial<LocalAddresses>;
+  brokers?: number;
   env?: Readonly<Record<string, string>>;
 }
 
@@ -64,6 +63,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const parts = await startParts({
     dataDir,
     external: options.external ?? {},
+    brokers: options.brokers,
     onProgress: options.onProgress,
     onPartExit: () => undefined,
   });

@@ -9,7 +9,7 @@ const COORDINATED_MS = 30_000;
 export async function heal(world: World, say: (line: string) => void): Promise<void> {
   world.proxy.set({ kind: 'pass' });
   world.disk?.free();
-  for (const part of [...(world.brokers ?? []), ...Object.values(world.parts.parts)]) {
+  for (const part of Object.values(world.parts.parts)) {
     part.kill('SIGCONT');
     await part.start();
   }

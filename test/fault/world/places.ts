@@ -4,7 +4,6 @@ import { logTails } from '#test/harness/service.ts';
 import { startWorld, type World, type WorldOptions } from './fault_world.ts';
 import { platformEnvironment, startPlatforms, stopPlatforms } from './platforms.ts';
 import { mountSmallDisk, type SmallDisk } from './small_disk.ts';
-import { startThreeBrokers } from './three_brokers.ts';
 
 /** Which kind of world a row needs. Most share the first. */
 export type PlaceKind = 'one_broker' | 'growing' | 'own_platforms' | 'three_brokers' | 'redis_cluster' | 'small_disk';
@@ -25,7 +24,7 @@ export function openPlace(kind: PlaceKind, dataDir: string, say: (line: string) 
     case 'own_platforms':
       return ownPlatforms(dataDir, say);
     case 'three_brokers':
-      return threeBrokers(dataDir, say);
+      return withoutMore({ dataDir, onProgress: say, brokers: 3 });
     case 'redis_cluster':
       return redisCluster(dataDir, say);
     case 'small_disk':
@@ -60,26 +59,6 @@ async function ownPlatforms(dataDir: string, say: (line: string) => void): Promi
     return { world: { ...world, standins, platforms }, close };
   } catch (error) {
     await stopPlatforms(platforms);
-    throw error;
-  }
-}
-
-async function threeBrokers(dataDir: string, say: (line: string) => void): Promise<Place> {
-  const { addresses, brokers } = await startThreeBrokers(dataDir, say);
-  const stopBrokers = async (): Promise<void> => {
-    for (const broker of brokers) broker.kill('SIGKILL');
-    await Promise.all(brokers.map((broker) => broker.stop()));
-  };
-  try {
-    const env = { KAFKA_REPLICATION_FACTOR: String(brokers.length) };
-    const world = await start({ dataDir, onProgress: say, external: { kafkaBrokers: addresses }, env });
-    const close = async (): Promise<void> => {
-      await world.stop();
-      await stopBrokers();
-    };
-    return { world: { ...world, brokers }, close };
-  } catch (error) {
-    await stopBrokers();
     throw error;
   }
 }

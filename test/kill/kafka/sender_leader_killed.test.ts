@@ -3,8 +3,10 @@ import { expect, test } from 'vitest';
 import { WATCHDOG_MS } from '#infra/concurrency/time_limits.ts';
 import { provisionTopics } from '#infra/kafka/provision.ts';
 import { createSender } from '#infra/kafka/sender.ts';
-import { startThreeBrokers } from '#test/fault/world/three_brokers.ts';
+import { brokersIn } from '#services/local/parts/parts.ts';
 import { kafkaOf, readCommitted, uniqueName } from '#test/harness/kafka.ts';
+import { startOwnParts } from '#test/harness/own_parts.ts';
+import { discard } from '#test/harness/parts.ts';
 import { makeScratch } from '#test/harness/run/scratch.ts';
 import { until } from '#test/harness/until.ts';
 
@@ -18,9 +20,10 @@ test('what was acknowledged while leaders were killed is there, in order, though
   timeout: TEST_MS,
 }, async () => {
   const scratch = await makeScratch();
-  const { addresses, brokers } = await startThreeBrokers(scratch.path, () => undefined);
+  const parts = await startOwnParts(scratch.path, ['kafka'], 3);
+  const brokers = brokersIn(parts.parts);
   try {
-    const kafka = kafkaOf(addresses, uniqueName('sender'), RETRIES);
+    const kafka = kafkaOf(parts.addresses.kafkaBrokers, uniqueName('sender'), RETRIES);
     const topic = uniqueName('raw');
     const declared = { name: topic, partitions: PARTITIONS, config: {}, schema: 'event_batch' } as const;
     await provisionTopics(kafka, [declared], brokers.length);
@@ -66,8 +69,7 @@ test('what was acknowledged while leaders were killed is there, in order, though
     }
     await sender.stop();
   } finally {
-    for (const broker of brokers) broker.kill('SIGKILL');
-    await Promise.all(brokers.map((broker) => broker.stop()));
+    await discard(parts);
     await scratch.clear();
   }
 });

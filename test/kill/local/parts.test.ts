@@ -84,6 +84,6 @@ test('a dead part starts again by itself when asked to', { timeout: TEST_MS }, a
 });
 
 function start(restartDeadParts = false): Promise<LocalParts> {
-  const onPartExit = (name: PartName) => exits.push(name);
+  const onPartExit = (name: string) => exits.push(name);
   return startParts({ dataDir, external: {}, onProgress: () => undefined, onPartExit, restartDeadParts });
 }

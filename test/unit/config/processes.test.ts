@@ -9,7 +9,7 @@ import { partsConfig, provisionConfig, quotaConfig, replayConfig } from '#infra/
 import { dedupConfig, deliveryConfig, identityConfig, warehouseConfig } from '#infra/config/stage_config.ts';
 import { rotateIdentitySecret } from '#infra/secrets/seal.ts';
 import { ROLES } from '#pipelines/settings/access.ts';
-import { readStartConfig } from '#services/local/start/config.ts';
+import { idleNotes, readStartConfig, startCounts } from '#services/local/start/config.ts';
 import { childEnvironment } from '#test/harness/environment.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
@@ -256,6 +256,35 @@ describe('npm start', () => {
       'EDGE_PORT must be a whole number from 0 to 65535',
       'WAREHOUSE_BLOCK_ROWS must be a whole number from 1 to 1000000',
     ]);
+  });
+});
+
+describe('the words of npm start', () => {
+  it('say how many of each there are, one where nothing is said', () => {
+    const counts = startCounts(['--brokers', '3', '--edges', '2', '--deliveries=4']);
+    expect(counts.brokers).toBe(3);
+    expect(['edge', 'dedup', 'delivery', 'control'].map(counts.of)).toEqual([2, 1, 4, 1]);
+    expect(startCounts([]).brokers).toBeUndefined();
+  });
+
+  it('are refused with all that is wrong of them', () => {
+    expect(faultsOf(() => startCounts(['--brokers', '2', '--dedup', '0']), {})).toEqual([
+      '--brokers must be 1 or 3',
+      '--dedup must be a whole number from 1 to 16',
+    ]);
+    expect(faultsOf(() => startCounts(['--dedups', '2']), {})).toEqual([
+      expect.stringContaining('npm start takes no words but --brokers N, --edges N,'),
+    ]);
+  });
+
+  it('say of processes for which there is no work', () => {
+    const counts = startCounts(['--dedup', '3', '--identity', '2', '--quota', '5']);
+    const notes = (eventPartitions: number, partitionGroupSize: number) =>
+      idleNotes(counts, { ...partsConfig(PARTS).kafka, eventPartitions, partitionGroupSize }).map(
+        (note) => note.split(':')[0],
+      );
+    expect(notes(4, 2)).toEqual(['of 3 dedup processes 1 will stand idle', 'of 5 quota processes 1 will stand idle']);
+    expect(notes(12, 4)).toEqual([]);
   });
 });
 
