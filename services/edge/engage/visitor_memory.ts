@@ -96,14 +96,13 @@ export function createAudienceNotes(
     const { audienceEvents } = siteEngage(table.engageItems(siteId));
     if (audienceEvents.size === 0) return noteNothing;
     const wanted = events.filter((event) => isWithin(event, audienceEvents.get(event.event)));
+    // Names and times alone, so that no event is kept alive until Kafka has it.
+    const all = [...Map.groupBy(wanted, (event) => event.distinct_id)].map(([distinctId, own]) => ({
+      distinctId,
+      done: own.map((event) => ({ kind: 'event' as const, name: event.event, atMs: happenedMs(event) })),
+    }));
     return () => {
-      for (const [distinctId, own] of Map.groupBy(wanted, (event) => event.distinct_id)) {
-        memory.note(
-          siteId,
-          distinctId,
-          own.map((event) => ({ kind: 'event', name: event.event, atMs: happenedMs(event) })),
-        );
-      }
+      for (const { distinctId, done } of all) memory.note(siteId, distinctId, done);
     };
   };
 }
