@@ -1,18 +1,4 @@
 // A body's envelope and events by its bytes: where the fields of usual events stand, and the others parsed.
-//
-// The fast path: most events are plain (known property names, ASCII texts without escapes, small numbers). Their bytes are looked at once and
-// stored as they were sent, instead of parsing, walking and writing JSON again. `processParsed` of `take_event.ts`, the careful path, stays
-// the definition: the fast path takes an event only where it is certain that the careful path would store the same bytes.
-//
-// - Here the grammar of JSON is read. Events with escapes, unknown fields or names, names that say something of a person, duplicates, numbers
-//   that JavaScript writes otherwise, or deep nesting are parsed then and there. A body that is not JSON throughout, or has another envelope,
-//   is left to the careful path whole.
-// - `known_names.ts` keeps names of properties that the careful path has met and found plain. A text passes by itself only where `scanText`
-//   would say that it holds nothing to look at; `text_signs.ts` has the tables for that.
-// - `take_scanned.ts` judges ids, times and the other texts by the careful path's own functions, and hands the event over where one of them
-//   would change anything.
-//
-// `test/unit/intake/fast_path` holds the two paths to the same outcome, with hostile bytes; `npm run test:fuzz` tries a million bodies.
 
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { Stands } from '#pipelines/privacy/redact_text.ts';
